@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The nouns of lsmeter as frozen types: no I/O here, and no collection that can change.
+
+The words are those of docs/glossary.md. Numbers carry their unit in their name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+ParamValue = int | str
+
+
+class Instrument(StrEnum):
+    """How a cost is read; numbers of different instruments are never compared."""
+
+    EXACT = "exact"
+    TIMED = "timed"
+
+
+class Better(StrEnum):
+    """Which direction of a metric is good."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+
+
+class Verdict(StrEnum):
+    """What a comparison says, given the margin."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    EQUIVALENT = "equivalent"
+    INCONCLUSIVE = "inconclusive"
+
+
+class BootProtocol(StrEnum):
+    """How QEMU starts an image: an ELF through its PVH entry (fast), or a bzImage as it is."""
+
+    PVH = "pvh"
+    BZIMAGE = "bzimage"
+
+
+class BootStatus(StrEnum):
+    """How a boot ended. Only OK and PARTIAL boots give numbers."""
+
+    OK = "ok"
+    PARTIAL = "partial"  # ended badly after some benchmarks were finished; those are kept
+    PANIC = "panic"
+    OOPS = "oops"
+    HANG = "hang"
+    EARLY_EXIT = "early-exit"
+    WRONG_SETUP = "wrong-setup"
+    GARBAGE = "garbage"
+    INFRASTRUCTURE = "infrastructure"
+
+
+class BenchmarkStatus(StrEnum):
+    """How one benchmark ended in the guest. Only OK gives numbers."""
+
+    OK = "ok"
+    FAILED = "failed"  # an operation failed, or succeeded where it had to fail
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    SKIPPED = "skipped"  # this kernel or file system cannot do it; the reason is in detail
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a number means: `latency` in `insns`, better `lower`."""
+
+    name: str
+    unit: str
+    better: Better = Better.LOWER
+
+
+@dataclass(frozen=True)
+class KernelModule:
+    """A loadable module taken from the kernel's own package, in the order of loading."""
+
+    name: str
+    file: Path  # uncompressed .ko on this host
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A bootable image and where it came from.
+
+    config holds the kernel's build options without the CONFIG_ prefix (`"HZ": "250"`), empty
+    when unknown. modules are those the guest needs, dependencies first.
+    """
+
+    name: str  # as the user names it: debian:6.1, host, or a path
+    release: str  # as `uname -r` says it
+    version: str  # of the package, or "" when it has none
+    origin: str  # one line on where it came from
+    image: Path
+    image_sha256: str
+    boot_protocol: BootProtocol
+    config: Mapping[str, str] = field(default_factory=dict, hash=False)
+    modules: tuple[KernelModule, ...] = ()
+    system_map: Path | None = None
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A fact that the guest must report for the setup to count as verified."""
+
+    fact: str  # e.g. selinux.enforce
+    value: str  # e.g. 0
+    why: str  # e.g. no policy may be enforced: this setup measures hooks only
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One security configuration of a kernel.
+
+    lsms is the order asked for on the kernel command line, None for the kernel's own default.
+    guest holds what the probe is to do to itself before it measures (`landlock.layers`: `2`).
+    """
+
+    name: str  # canonical: selinux+bpf, landlock:layers=2,rules=8
+    title: str
+    lsms: tuple[str, ...] | None
+    cmdline: tuple[str, ...] = ()
+    expect: tuple[Expectation, ...] = ()
+    guest: tuple[tuple[str, str], ...] = ()
+    needs_config: tuple[str, ...] = ()  # kernel options without which it cannot work
+    note: str = ""  # what a reader must know: e.g. "no policy loaded: hooking only"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One measured operation with its parameters."""
+
+    suite: str
+    operation: str  # open
+    params: tuple[tuple[str, ParamValue], ...]  # (("depth", 4),)
+    metric: Metric
+    title: str
+    origin: str  # the study that has it, or lsmeter
+    control: bool = False  # no security module may change it
+
+    @property
+    def id(self) -> str:
+        """Name it as people and the protocol do: `open depth=4`."""
+        return " ".join((self.operation, *(f"{key}={value}" for key, value in self.params)))
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What changes the counts without being the security setup; recorded with every result."""
+
+    mitigations: str = "off"  # off | auto
+    init_on_alloc: bool = False
+    tick: str = "nohz"  # nohz | periodic
+    icount_shift: int = 4  # guest nanoseconds per instruction = 2**shift
+    cpu: str = "max,-erms"
+    memory_mib: int = 256
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How many samples a benchmark gives, and in which state of the kernel's caches."""
+
+    samples: int = 100
+    warmup: int = 20
+    cold: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """kernel x setup x suite x file system x user, under given conditions."""
+
+    kernel: Kernel
+    setup: Setup
+    suite: str
+    filesystem: str
+    user: str
+    instrument: Instrument
+    conditions: Conditions
+    sampling: Sampling
+    benchmarks: tuple[str, ...]  # ids, in the order of running
+    identity: tuple[tuple[str, str], ...] = ()  # further facts that can change the result
+
+    @property
+    def hash(self) -> str:
+        """Name all that can change the result, in 16 hex digits."""
+        parts = {
+            "kernel": self.kernel.image_sha256,
+            "boot_protocol": self.kernel.boot_protocol.value,
+            "modules": [module.sha256 for module in self.kernel.modules],
+            "setup": [
+                self.setup.name,
+                self.setup.lsms,
+                self.setup.cmdline,
+                self.setup.guest,
+                [(e.fact, e.value) for e in self.setup.expect],
+            ],
+            "suite": self.suite,
+            "filesystem": self.filesystem,
+            "user": self.user,
+            "instrument": self.instrument.value,
+            "conditions": vars(self.conditions),
+            "sampling": vars(self.sampling),
+            "benchmarks": self.benchmarks,
+            "identity": self.identity,
+        }
+        text = json.dumps(parts, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """All readings of one benchmark in one boot, in the order they were taken."""
+
+    benchmark: str  # id
+    status: BenchmarkStatus
+    values: tuple[int, ...] = ()
+    failures: int = 0
+    detail: str = ""  # why it is not ok, with the errno's name
+
+
+@dataclass(frozen=True)
+class Boot:
+    """One start of a guest: what it said of itself, and what it measured."""
+
+    cell_hash: str
+    index: int
+    seed: int
+    status: BootStatus
+    facts: tuple[tuple[str, str], ...] = ()
+    samples: tuple[Samples, ...] = ()
+    detail: str = ""  # one line: why the status is not ok
+    console_tail: tuple[str, ...] = ()
+    wall_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one benchmark costs in one cell, over its boots.
+
+    value is the mode of the samples of all boots. low and high are the smallest and largest
+    mode of a single boot; repeats says that they are equal, over at least two boots.
+    """
+
+    kernel: str
+    setup: str
+    filesystem: str
+    user: str
+    benchmark: Benchmark
+    value: float
+    minimum: float
+    maximum: float
+    share_at_mode: float  # 0..1
+    low: float
+    high: float
+    samples: int
+    boots: int
+    repeats: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One benchmark of one setup against the baseline; a positive overhead is always worse.
+
+    overhead is a fraction (0.25 = 25 % worse); low and high bound it over the boots.
+    """
+
+    kernel: str
+    setup: str
+    baseline_kernel: str
+    baseline_setup: str
+    filesystem: str
+    user: str
+    benchmark: Benchmark
+    value: float
+    baseline_value: float
+    difference: float
+    overhead: float
+    overhead_low: float
+    overhead_high: float
+    verdict: Verdict
+    repeats: bool
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that went wrong or could not be measured; always shown, never dropped."""
+
+    title: str  # one line
+    kernel: str = ""
+    setup: str = ""
+    benchmark: str = ""
+    detail: str = ""
+    log_tail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SetupFacts:
+    """What is known of one setup on one kernel: what was asked, what the guest said."""
+
+    kernel: str
+    setup: str
+    title: str
+    note: str
+    asked_lsms: tuple[str, ...] | None
+    active_lsms: tuple[str, ...]  # as the guest reported them; empty when no boot got so far
+    facts: tuple[tuple[str, str], ...]
+    boots: int
+    verified: bool
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """What a report says of a kernel."""
+
+    name: str
+    release: str
+    version: str
+    origin: str
+    image_sha256: str
+    boot_protocol: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that any report format shows; formats add no numbers of their own."""
+
+    title: str
+    created: str  # ISO 8601, UTC
+    lsmeter_version: str
+    command: str
+    instrument: Instrument
+    unit: str  # of the values: insns or ns
+    baseline_setup: str
+    margin: float
+    conditions: tuple[tuple[str, str], ...]
+    host: tuple[tuple[str, str], ...]
+    tools: tuple[tuple[str, str], ...]  # QEMU, probe, their versions and hashes
+    kernels: tuple[KernelFacts, ...]
+    setups: tuple[SetupFacts, ...]
+    estimates: tuple[Estimate, ...]
+    comparisons: tuple[Comparison, ...]
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
