@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From an experiment to the cells and boots that answer it; pure.
+
+The plan also holds what cannot be measured, with the reason, so that nothing is left out
+silently.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lsmeter.experiment import Experiment
+from lsmeter.model import Benchmark, Cell, Kernel, Problem, Setup
+from lsmeter.registry import unknown
+from lsmeter.setup import parse_setup
+
+
+@dataclass(frozen=True)
+class PlannedBoot:
+    """One boot to come: the cell, which of its boots, and the seed of QEMU's random numbers."""
+
+    cell: Cell
+    index: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a run will do, in order."""
+
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+    boots: tuple[PlannedBoot, ...]
+    problems: tuple[Problem, ...]  # what was asked for and cannot be measured
+    benchmarks: tuple[Benchmark, ...]
+
+
+def make_plan(
+    experiment: Experiment,
+    kernels: Sequence[Kernel],
+    catalogue: Sequence[Benchmark],
+    identity: Mapping[str, str],
+    filesystems: Sequence[str],
+) -> Plan:
+    """Lay out every cell and boot of `experiment`.
+
+    catalogue is every benchmark that the probe has, filesystems those that the guest can make;
+    identity names further facts that change results (QEMU, probe). Raises UsageError for names
+    that nothing knows.
+    """
+    setups = _setups(experiment)
+    benchmarks = select_benchmarks(catalogue, experiment.suites, experiment.benchmarks)
+    for name in experiment.filesystems:
+        if name not in filesystems:
+            raise unknown("file system", name, filesystems, where="--filesystem")
+    cells: list[Cell] = []
+    problems: list[Problem] = []
+    for kernel in kernels:
+        for setup in setups:
+            missing = missing_options(kernel, setup)
+            if missing:
+                problems.append(_unavailable(kernel, setup, missing))
+                continue
+            cells.extend(_cells(experiment, kernel, setup, benchmarks, identity))
+    return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
+
+
+def select_benchmarks(
+    catalogue: Sequence[Benchmark], suites: Sequence[str], patterns: Sequence[str]
+) -> tuple[Benchmark, ...]:
+    """Return the benchmarks of `suites` whose id or operation matches one of the patterns."""
+    known = {benchmark.suite for benchmark in catalogue}
+    for suite in suites:
+        if suite not in known:
+            raise unknown("suite", suite, known, where="--suite")
+    offered = [benchmark for benchmark in catalogue if benchmark.suite in suites]
+    for pattern in patterns:
+        if not any(_matches(benchmark, pattern) for benchmark in offered):
+            names = {benchmark.operation for benchmark in offered}
+            raise unknown("benchmark", pattern, names, where="--benchmark")
+    return tuple(
+        benchmark
+        for benchmark in offered
+        if any(_matches(benchmark, pattern) for pattern in patterns)
+    )
+
+
+def missing_options(kernel: Kernel, setup: Setup) -> tuple[str, ...]:
+    """Return the kernel options that `setup` needs and `kernel` was built without."""
+    if not kernel.config:
+        return ()
+    return tuple(
+        f"CONFIG_{name}"
+        for name in setup.needs_config
+        if kernel.config.get(name, "n") not in {"y", "m"}
+    )
+
+
+def _matches(benchmark: Benchmark, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(benchmark.id, pattern) or benchmark.operation == pattern
+
+
+def _setups(experiment: Experiment) -> tuple[Setup, ...]:
+    setups = {setup.name: setup for setup in map(parse_setup, experiment.setups)}
+    baseline = parse_setup(experiment.baseline_setup, where="--baseline")
+    # The baseline is measured even where only the others were named.
+    return tuple({baseline.name: baseline, **setups}.values())
+
+
+def _unavailable(kernel: Kernel, setup: Setup, missing: tuple[str, ...]) -> Problem:
+    return Problem(
+        title=f"{setup.name} cannot be measured on {kernel.name}: "
+        f"the kernel was built without {', '.join(missing)}",
+        kernel=kernel.name,
+        setup=setup.name,
+    )
+
+
+def _cells(
+    experiment: Experiment,
+    kernel: Kernel,
+    setup: Setup,
+    benchmarks: Sequence[Benchmark],
+    identity: Mapping[str, str],
+) -> list[Cell]:
+    return [
+        Cell(
+            kernel=kernel,
+            setup=setup,
+            suite=suite,
+            filesystem=filesystem,
+            user=user,
+            instrument=experiment.instrument_model(),
+            conditions=experiment.conditions_model(),
+            sampling=experiment.sampling_model(),
+            benchmarks=tuple(item.id for item in benchmarks if item.suite == suite),
+            identity=tuple(sorted(identity.items())),
+        )
+        for suite in experiment.suites
+        for filesystem in experiment.filesystems
+        for user in experiment.users
+    ]
+
+
+def _boots(experiment: Experiment, cells: Sequence[Cell]) -> tuple[PlannedBoot, ...]:
+    """Order the boots in blocks: every cell once, in an order drawn from the seed, then again.
+
+    Each boot of a cell has another seed, so that a count that repeats does so although timer
+    ticks and random numbers fall elsewhere. Cells that share their hash are booted once.
+    """
+    draw = random.Random(experiment.seed)  # noqa: S311  (an order, not a secret)
+    distinct = list({cell.hash: cell for cell in cells}.values())
+    boots: list[PlannedBoot] = []
+    for index in range(experiment.boots):
+        block = distinct[:]
+        draw.shuffle(block)
+        boots.extend(PlannedBoot(cell, index, experiment.seed + index) for cell in block)
+    return tuple(boots)
+
+
+def describe_size(plan: Plan) -> str:
+    """Say in one line how much the plan is: "14 boots of 7 cells, 61 benchmarks each"."""
+    distinct = {cell.hash for cell in plan.cells}
+    return (
+        f"{len(plan.boots)} boots of {len(distinct)} cells, "
+        f"{len(plan.benchmarks)} benchmarks of {plan.experiment.sampling.samples} samples each"
+    )
+
+
+def baseline_name(experiment: Experiment) -> str:
+    """Return the canonical name of the baseline setup; UsageError when it is not known."""
+    return parse_setup(experiment.baseline_setup, where="--baseline").name
