@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The words that start QEMU and the kernel; pure. docs/exact-instrument.md has the reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsmeter.model import BootProtocol, Conditions, Setup
+
+PROGRAM = "qemu-system-x86_64"
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Paths that QEMU opens: where a guest's words go, and what it starts from."""
+
+    console: str
+    results: str
+    initrd: str
+
+
+@dataclass(frozen=True)
+class GuestStart:
+    """All that decides what QEMU runs, apart from its channels."""
+
+    boot_protocol: BootProtocol
+    image: str
+    cmdline: str
+    conditions: Conditions
+    seed: int
+    plugin: str = ""  # a TCG plugin with its arguments, as QEMU's -plugin takes it
+
+
+def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
+    """Return the kernel's command line: what holds still, the conditions, then the setup."""
+    words = [
+        "console=ttyS0",
+        "quiet",
+        # End at once, and say why, whatever goes wrong: a damaged kernel gives no numbers.
+        "panic=-1",
+        "oops=panic",
+        "softlockup_panic=1",
+        # Addresses and random numbers change how often hash chains are walked.
+        "nokaslr",
+        "norandmaps",
+        "random.trust_cpu=on",
+        f"mitigations={conditions.mitigations}",
+        f"init_on_alloc={int(conditions.init_on_alloc)}",
+    ]
+    if conditions.tick == "periodic":
+        words += ["nohz=off", "highres=off"]
+    if setup.lsms is not None:
+        modules = [name for name in setup.lsms if name != "capability"]
+        words.append("lsm=" + (",".join(modules) if modules else "capability"))
+    words += setup.cmdline
+    return " ".join(words)
+
+
+def exact_arguments(guest: GuestStart, channels: Channels) -> tuple[str, ...]:
+    """Return QEMU's argument list for the exact instrument: TCG, one CPU, counted time."""
+    words = [
+        PROGRAM,
+        *_machine(guest.boot_protocol),
+        *("-rtc", "base=2024-01-01T00:00:00,clock=vm"),
+        *("-accel", "tcg,thread=single"),
+        *("-icount", f"shift={guest.conditions.icount_shift},sleep=off"),
+        *("-seed", str(guest.seed)),
+        *("-cpu", guest.conditions.cpu),
+        *("-m", str(guest.conditions.memory_mib)),
+        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
+        *("-chardev", f"file,id=console,path={_comma(channels.console)}"),
+        *("-serial", "chardev:console"),
+        *("-chardev", f"file,id=results,path={_comma(channels.results)}"),
+        *("-device", "isa-serial,chardev=results,iobase=0x2f8,irq=3"),
+        *("-kernel", guest.image),
+        *("-initrd", channels.initrd),
+        *("-append", guest.cmdline),
+    ]
+    if guest.plugin:
+        words += ["-plugin", guest.plugin]
+    return tuple(words)
+
+
+def _machine(boot_protocol: BootProtocol) -> tuple[str, ...]:
+    if boot_protocol is BootProtocol.PVH:
+        # No firmware, no PCI. The RTC stays: without it the kernel's probe spins a guest second.
+        return ("-M", "microvm,x-option-roms=off,rtc=on")
+    return ("-M", "pc")
+
+
+def _comma(path: str) -> str:
+    """Escape a path for a QEMU option, in which a comma is doubled."""
+    return path.replace(",", ",,")

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The manifest of a run: all that its results need to be understood and repeated; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lsmeter.experiment import Experiment
+from lsmeter.model import Benchmark, Conditions, Instrument, Kernel, Problem, Sampling, Setup
+from lsmeter.plan import Plan, baseline_name
+
+FORMAT = "lsmeter-run"
+VERSION = 1
+
+# The build options that a reader of results may want to see.
+_CONFIG_PREFIXES = (
+    *("SECURITY", "LSM", "BPF_LSM", "DEFAULT_SECURITY", "INTEGRITY", "IMA", "EVM", "AUDIT"),
+    *("HZ", "NO_HZ", "PREEMPT", "INIT_ON", "MITIGATION", "CPU_MITIGATIONS", "PAGE_TABLE"),
+    *("RETPOLINE", "HARDENED", "SLAB", "CC_VERSION_TEXT", "KASAN", "KCOV", "PROVE_LOCKING"),
+)
+
+
+@dataclass(frozen=True)
+class ManifestCell:
+    """A cell by reference to its kernel and setup."""
+
+    hash: str
+    kernel: str
+    setup: str
+    suite: str
+    filesystem: str
+    user: str
+    command: tuple[str, ...]  # how its guests are started
+
+
+@dataclass(frozen=True)
+class ManifestBoot:
+    """A boot that the plan asked for, and the folder under boots/ that holds it once done."""
+
+    cell_hash: str
+    index: int
+    seed: int
+
+    @property
+    def folder(self) -> str:
+        """Name the boot's folder."""
+        return f"{self.cell_hash}-{self.index}"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a run set out to do, on which host and with which tools."""
+
+    lsmeter_version: str
+    created: str
+    command: str
+    title: str
+    question: str
+    instrument: Instrument
+    backend: str
+    baseline_setup: str
+    margin: float
+    boots: tuple[ManifestBoot, ...]
+    sampling: Sampling
+    conditions: Conditions
+    host: tuple[tuple[str, str], ...]
+    tools: tuple[tuple[str, str], ...]
+    kernels: tuple[Kernel, ...]
+    setups: tuple[Setup, ...]
+    cells: tuple[ManifestCell, ...]
+    benchmarks: tuple[Benchmark, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """Where and how a run is made: what the plan does not know."""
+
+    lsmeter_version: str
+    created: str
+    command: str
+    backend: str
+    host: tuple[tuple[str, str], ...]
+    tools: tuple[tuple[str, str], ...]
+
+
+def make_manifest(
+    plan: Plan, circumstances: Circumstances, commands: Mapping[str, tuple[str, ...]]
+) -> Manifest:
+    """Join the plan and its circumstances; commands gives the guest's command by cell hash."""
+    experiment: Experiment = plan.experiment
+    kernels = {cell.kernel.name: cell.kernel for cell in plan.cells}
+    setups = {cell.setup.name: cell.setup for cell in plan.cells}
+    return Manifest(
+        lsmeter_version=circumstances.lsmeter_version,
+        created=circumstances.created,
+        command=circumstances.command,
+        title=experiment.title,
+        question=experiment.question,
+        instrument=experiment.instrument_model(),
+        backend=circumstances.backend,
+        baseline_setup=baseline_name(experiment),
+        margin=experiment.margin,
+        boots=tuple(ManifestBoot(boot.cell.hash, boot.index, boot.seed) for boot in plan.boots),
+        sampling=experiment.sampling_model(),
+        conditions=experiment.conditions_model(),
+        host=circumstances.host,
+        tools=circumstances.tools,
+        kernels=tuple(_shareable(kernel) for kernel in kernels.values()),
+        setups=tuple(setups.values()),
+        cells=tuple(
+            ManifestCell(
+                hash=cell.hash,
+                kernel=cell.kernel.name,
+                setup=cell.setup.name,
+                suite=cell.suite,
+                filesystem=cell.filesystem,
+                user=cell.user,
+                command=commands[cell.hash],
+            )
+            for cell in plan.cells
+        ),
+        benchmarks=plan.benchmarks,
+        problems=plan.problems,
+    )
+
+
+def _shareable(kernel: Kernel) -> Kernel:
+    """Drop what only this machine knows (paths), and the build options that nobody asks for."""
+    return replace(
+        kernel,
+        image=Path(kernel.image.name),
+        system_map=None,
+        modules=tuple(replace(module, file=Path(module.file.name)) for module in kernel.modules),
+        config={
+            name: value
+            for name, value in kernel.config.items()
+            if name.startswith(_CONFIG_PREFIXES)
+        },
+    )
