@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernels by path: a bzImage, a vmlinux, or a package file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lsmeter.errors import UsageError
+from lsmeter.kernels import tree
+from lsmeter.kernels.source import DEFAULT_MODULES, KernelListing, KernelSource
+from lsmeter.kernels.unpack import kernel_of_deb, kernel_of_tree
+from lsmeter.model import Kernel
+from lsmeter.progress import Progress
+
+
+class PathSource(KernelSource):
+    """Any image or package that the user has as a file."""
+
+    name = "path"
+    title = "an image (bzImage, vmlinux) or a package (.deb), by path"
+    examples = ("./vmlinux", "../linux/arch/x86/boot/bzImage", "./linux-image.deb")
+
+    def matches(self, spec: str) -> bool:
+        """Take what has a slash, and the name of a file in the current directory."""
+        return "/" in spec or Path(spec).is_file()
+
+    def resolve(
+        self,
+        spec: str,
+        *,
+        progress: Progress,
+        offline: bool = False,  # noqa: ARG002  # a file needs no network
+        refresh: bool = False,  # noqa: ARG002  # and is looked at each time
+        modules: tuple[str, ...] = DEFAULT_MODULES,
+    ) -> Kernel:
+        """Return the kernel in the file `spec`; UsageError when it is none or not there."""
+        path = Path(spec).expanduser()
+        if not path.is_file():
+            what = "is a directory, not a kernel image" if path.is_dir() else "does not exist"
+            raise UsageError(f"kernel {spec} {what}", hint=f"for example: {self.examples[1]}")
+        try:
+            with path.open("rb") as file:
+                is_package = file.read(8) == b"!<arch>\n"
+        except OSError as error:
+            raise UsageError(
+                f"cannot read kernel {spec}: {error.strerror}", hint="make the file readable"
+            ) from error
+        progress.update(f"unpack {path.name}", 0, None)
+        try:
+            if is_package:
+                return kernel_of_deb(spec, path, modules=modules)
+            origin = f"file {path.absolute()}"
+            return kernel_of_tree(spec, beside(path.absolute()), origin=origin, modules=modules)
+        finally:
+            progress.finish(f"unpack {path.name}")
+
+    def listing(self) -> tuple[KernelListing, ...]:
+        """Return one line that stands for all paths."""
+        return (KernelListing("PATH", self.title),)
+
+
+def beside(path: Path) -> tree.KernelTree:
+    """Find what belongs to the image `path`: by its name in a boot directory, or a build tree."""
+    suffix = path.name.partition("-")[2]
+    above = path.parents
+    for depth, release in (
+        (1, suffix),  # boot/vmlinuz-RELEASE
+        (3, path.parent.name),  # lib/modules/RELEASE/vmlinuz
+        (4, path.parent.name),  # usr/lib/modules/RELEASE/vmlinuz
+    ):
+        if depth < len(above) and re.match(r"\d+\.", release):
+            found = tree.find(above[depth], release)
+            if found.image and found.image.samefile(path):
+                return found
+    homes = [path.parent]
+    if path.parts[-4:-1] == ("arch", "x86", "boot"):
+        homes.append(path.parents[3])  # the top of the kernel's build tree
+    names = [f"config-{suffix}", "config", ".config"]
+    maps = [f"System.map-{suffix}", "System.map"]
+    return tree.KernelTree(
+        release="unknown",
+        image=path,
+        config=_first(homes, names),
+        system_map=tree.real_system_map(_first(homes, maps)),
+    )
+
+
+def _first(homes: list[Path], names: list[str]) -> Path | None:
+    paths = (home / name for home in homes for name in names)
+    return next((path for path in paths if path.is_file()), None)
+
+
+SOURCE = PathSource()
