@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What an operation is made of, and how a file in ops/ registers one.
+ */
+#ifndef LSMETER_BENCH_H
+#define LSMETER_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Where a variant comes from: the study's text names it, or we added it. */
+#define ORIGIN_STUDY "asiaccs21"
+#define ORIGIN_OWN   "lsmeter"
+
+enum expect {
+	EXPECT_VALUE, /* the call returns exactly `want` (0, a byte count, -ENOENT) */
+	EXPECT_FD,    /* the call returns a file descriptor */
+	EXPECT_PID,   /* the call returns a process number, which may be 0 */
+};
+
+/* One measured system call. `result` is filled in by the measured region. */
+struct call {
+	long nr;
+	long arg[4];
+	long result;
+	enum expect expect;
+	long want;
+};
+
+/* One benchmark of an operation. path and value mean what the operation's file says. */
+struct variant {
+	const char *params; /* "depth=4"; several are separated by commas; "" for none */
+	const char *origin;
+	const char *title;
+	const char *path;
+	long value;
+	bool warm_only; /* too large to be set up anew before each reading */
+};
+
+#define MAX_CALLS 2
+
+/* The running state of one benchmark, private to its worker. */
+struct bench {
+	const struct op *op;
+	const struct variant *variant;
+	struct call call[MAX_CALLS];
+	unsigned int calls;  /* how many of call[] are in the region: 0, 1 or 2 */
+	unsigned int serial; /* number of the reading, warm-up included; for fresh names */
+	int fd[2];
+	char path[2][64];
+};
+
+/*
+ * An operation. setup makes what all readings share, in the empty current directory. arm runs
+ * before each reading and fills call[]; disarm runs after it and restores the state; teardown
+ * closes what setup opened. All are outside the measured region and return 0 or -errno.
+ */
+struct op {
+	const char *suite;
+	const char *name;
+	bool control; /* no security module may change it */
+	const struct variant *variants;
+	size_t n_variants;
+	int (*setup)(struct bench *bench);
+	int (*arm)(struct bench *bench);
+	int (*disarm)(struct bench *bench);
+	int (*teardown)(struct bench *bench);
+};
+
+#define REGISTER_OP(op)                                                                          \
+	static const struct op *const op##_entry __attribute__((used, section("lsmeter_ops"))) = \
+		&(op)
+
+extern const struct op *const __start_lsmeter_ops[];
+extern const struct op *const __stop_lsmeter_ops[];
+
+#define for_each_op(entry)                                                                    \
+	for (const struct op *const *entry = __start_lsmeter_ops; entry < __stop_lsmeter_ops; \
+	     entry++)
+
+/* "open depth=4" of an operation and a variant, NUL-terminated and cut at size. */
+void bench_id(char *text, size_t size, const struct op *op, const struct variant *variant);
+
+/* Find the benchmark with this id; false if there is none. */
+bool bench_find(const char *id, struct bench *bench);
+
+/* Print all benchmarks, tab-separated, after a line that names format and version. */
+void catalogue_print(void);
+
+#endif

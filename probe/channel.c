@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "channel.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* What " *", the checksum and the newline need at the end of a line. */
+#define TAIL_BYTES 12
+
+static int channel_fd = -1;
+static unsigned long line_number;
+static char line[LINE_BYTES];
+static size_t used;
+static bool cut;
+
+static uint32_t crc32(const char *data, size_t size)
+{
+	uint32_t crc = ~0u;
+
+	for (size_t i = 0; i < size; i++) {
+		crc ^= (unsigned char)data[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+	}
+	return ~crc;
+}
+
+static size_t room(void)
+{
+	return sizeof(line) - TAIL_BYTES - used;
+}
+
+static void put(const char *text, size_t size)
+{
+	if (size > room()) {
+		cut = true;
+		return;
+	}
+	memcpy(line + used, text, size);
+	used += size;
+}
+
+static void put_format(const char *format, ...)
+{
+	char text[64];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	put(text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+/* Add text with everything but letters, digits and a few harmless signs as %xx. */
+static void put_text(const char *text)
+{
+	for (; *text && !cut; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+		    (c && strchr("_.,:;/=+()-", c)))
+			put(text, 1);
+		else
+			put_format("%%%02x", c);
+	}
+}
+
+static void start(const char *kind)
+{
+	used = 0;
+	cut = false;
+	put_format("%lu %s", line_number++, kind);
+}
+
+static void finish(void)
+{
+	size_t done = 0;
+
+	used += (size_t)sprintf(line + used, " *%08" PRIx32 "\n", crc32(line, used));
+	while (done < used) {
+		ssize_t n = write(channel_fd, line + done, used - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			_exit(1); /* nobody to tell: the host sees that the lines end here */
+		done += (size_t)n;
+	}
+}
+
+void channel_open(int fd)
+{
+	struct termios mode;
+
+	channel_fd = fd;
+	if (tcgetattr(fd, &mode))
+		return;
+	cfmakeraw(&mode);
+	mode.c_cflag |= CLOCAL;
+	cfsetspeed(&mode, B115200);
+	tcsetattr(fd, TCSANOW, &mode);
+}
+
+void channel_drain(void)
+{
+	tcdrain(channel_fd);
+}
+
+void channel_hello(void)
+{
+	start("hello");
+	put_format(" version=%d probe=lsmeter-probe", PROTOCOL_VERSION);
+	finish();
+}
+
+void channel_fact(const char *key, const char *format, ...)
+{
+	char value[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(value, sizeof(value), format, args);
+	va_end(args);
+	start("fact ");
+	put_text(key);
+	put(" ", 1);
+	put_text(value);
+	finish();
+}
+
+void channel_error(const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	start("error ");
+	put_text(text);
+	finish();
+}
+
+void channel_begin(unsigned int index, const char *id, const char *sweep)
+{
+	start("begin");
+	put_format(" %u ", index);
+	put_text(id);
+	if (sweep) {
+		put(" sweep=", 7);
+		put_text(sweep);
+	}
+	finish();
+}
+
+void channel_samples(unsigned int index, const uint64_t *value, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count) {
+		start("samples");
+		put_format(" %u ", index);
+		/* Run-length encoded; 48 bytes are more than one run can take. */
+		for (size_t first = i; i < count && room() > 48;) {
+			size_t run = 1;
+
+			while (i + run < count && value[i + run] == value[i])
+				run++;
+			put_format("%s%" PRIu64, i > first ? "," : "", value[i]);
+			if (run > 1)
+				put_format("x%zu", run);
+			i += run;
+		}
+		finish();
+	}
+}
+
+void channel_end(unsigned int index, const char *status, size_t count, unsigned int failures,
+		 int error, const char *detail)
+{
+	start("end");
+	put_format(" %u status=%s n=%zu", index, status, count);
+	put_format(" failures=%u errno=%d detail=", failures, error);
+	put_text(detail);
+	finish();
+}
+
+void channel_bye(unsigned int benchmarks)
+{
+	start("bye");
+	put_format(" %u", benchmarks);
+	finish();
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The result channel: numbered lines of ASCII, each with a checksum.
+ *
+ *	<number> <kind> <fields> *<crc32, 8 hex digits>\n
+ *
+ * The checksum (that of zlib) covers what stands before " *". Fields are separated by one
+ * space; text in fields is percent-encoded. A line has at most 4,096 bytes. docs/protocol.md
+ * and the host's guest/protocol.py say the same.
+ */
+#ifndef LSMETER_CHANNEL_H
+#define LSMETER_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROTOCOL_VERSION 1
+#define LINE_BYTES	 4096
+
+/* Send to this descriptor from now on. A terminal is made raw, so that no byte is changed. */
+void channel_open(int fd);
+
+/* Wait until all has left the machine: no transmit interrupt may fall into a reading. */
+void channel_drain(void);
+
+void channel_hello(void);
+void channel_fact(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void channel_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A benchmark begins; sweep is NULL outside a sweep. */
+void channel_begin(unsigned int index, const char *id, const char *sweep);
+void channel_samples(unsigned int index, const uint64_t *value, size_t count);
+void channel_end(unsigned int index, const char *status, size_t count, unsigned int failures,
+		 int error, const char *detail);
+void channel_bye(unsigned int benchmarks);
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "facts.h"
+
+#include "channel.h"
+#include "landlock.h"
+#include "sys.h"
+
+#include <cpuid.h>
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#define SECURITY "/sys/kernel/security/"
+
+/* The file's first `size` - 1 bytes without a last newline; -errno if it cannot be read. */
+static long slurp(const char *path, char *text, size_t size)
+{
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	long n, got = 0;
+
+	if (fd < 0)
+		return fd;
+	do {
+		n = sys4(SYS_read, fd, (long)(text + got), (long)size - 1 - got, 0);
+		got += n > 0 ? n : 0;
+	} while (n > 0 && got < (long)size - 1);
+	sys_close(fd);
+	if (n < 0)
+		return n;
+	if (got && text[got - 1] == '\n')
+		got--;
+	text[got] = '\0';
+	return got;
+}
+
+/* Send the file's content as a fact; a file that is not there is no fact. */
+static void file_fact(const char *key, const char *path)
+{
+	char text[1024];
+
+	if (slurp(path, text, sizeof(text)) >= 0)
+		channel_fact(key, "%s", text);
+}
+
+/* Send how many lines of the file contain `sign` (all lines, if that is ""). */
+static void count_fact(const char *key, const char *path, const char *sign)
+{
+	FILE *file = fopen(path, "re");
+	unsigned int count = 0;
+	char line[1024];
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file))
+		count += strstr(line, sign) != NULL;
+	fclose(file);
+	channel_fact(key, "%u", count);
+}
+
+/* Is `name` one of the comma-separated names in `list`? */
+static int listed(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		if (!strncmp(at, name, n) && (at[n] == ',' || !at[n]))
+			return 1;
+	}
+	return 0;
+}
+
+/* linux/include/uapi has no header for this page; its fields are those of selinuxfs' status. */
+struct selinux_status {
+	uint32_t version;
+	uint32_t sequence;
+	uint32_t enforcing;
+	uint32_t policyload; /* counts the policies loaded since boot */
+	uint32_t deny_unknown;
+};
+
+static void selinux_facts(void)
+{
+	struct selinux_status status;
+	char text[sizeof(status) + 1];
+
+	if (mount("selinuxfs", "/sys/fs/selinux", "selinuxfs", 0, NULL))
+		return;
+	file_fact("selinux.enforce", "/sys/fs/selinux/enforce");
+	file_fact("selinux.policyvers", "/sys/fs/selinux/policyvers");
+	if (slurp("/sys/fs/selinux/status", text, sizeof(text)) != (long)sizeof(status))
+		return;
+	memcpy(&status, text, sizeof(status));
+	channel_fact("selinux.policy_loaded", "%d", status.policyload > 0);
+}
+
+static void smack_facts(void)
+{
+	if (mount("smackfs", "/sys/fs/smackfs", "smackfs", 0, NULL))
+		return;
+	file_fact("smack.label", "/proc/self/attr/current");
+	count_fact("smack.rules", "/sys/fs/smackfs/load2", "");
+}
+
+static void lockdown_fact(void)
+{
+	char text[128];
+	char *begin, *end;
+
+	if (slurp(SECURITY "lockdown", text, sizeof(text)) < 0)
+		return;
+	begin = strchr(text, '[');
+	end = begin ? strchr(begin, ']') : NULL;
+	if (!end)
+		return;
+	*end = '\0';
+	channel_fact("lockdown", "%s", begin + 1);
+}
+
+static void module_facts(void)
+{
+	char list[512] = "";
+
+	if (slurp(SECURITY "lsm", list, sizeof(list)) >= 0)
+		channel_fact("lsm", "%s", list);
+	if (listed(list, "selinux"))
+		selinux_facts();
+	if (listed(list, "smack"))
+		smack_facts();
+	file_fact("apparmor.enabled", "/sys/module/apparmor/parameters/enabled");
+	count_fact("apparmor.profiles", SECURITY "apparmor/profiles", "");
+	file_fact("tomoyo.version", SECURITY "tomoyo/version");
+	/* Without a policy there is no profile, and every domain has profile 0. */
+	count_fact("tomoyo.profiles", SECURITY "tomoyo/profile", "COMMENT=");
+	count_fact("tomoyo.domains", SECURITY "tomoyo/domain_policy", "use_profile ");
+	channel_fact("landlock.abi", "%d", landlock_abi());
+	file_fact("yama.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope");
+	lockdown_fact();
+	channel_fact("bpf", "%d", listed(list, "bpf"));
+	count_fact("ima.measurements", SECURITY "ima/runtime_measurements_count", "");
+	file_fact("ima.violations", SECURITY "ima/violations");
+	file_fact("evm", SECURITY "evm");
+	count_fact("loadpin", "/proc/sys/kernel/loadpin/enforce", "1");
+}
+
+static void mitigation_facts(void)
+{
+	static const char directory[] = "/sys/devices/system/cpu/vulnerabilities";
+	struct dirent **entry;
+	char key[300], path[300];
+	int n = scandir(directory, &entry, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		if (entry[i]->d_name[0] == '.')
+			continue;
+		snprintf(key, sizeof(key), "mitigations.%s", entry[i]->d_name);
+		snprintf(path, sizeof(path), "%s/%s", directory, entry[i]->d_name);
+		file_fact(key, path);
+	}
+}
+
+static void cpu_fact(void)
+{
+	unsigned int word[12];
+	char model[sizeof(word) + 1];
+
+	for (unsigned int i = 0; i < 3; i++) {
+		if (!__get_cpuid(0x80000002u + i, &word[4 * i], &word[4 * i + 1], &word[4 * i + 2],
+				 &word[4 * i + 3]))
+			return;
+	}
+	memcpy(model, word, sizeof(word));
+	model[sizeof(word)] = '\0';
+	channel_fact("cpu.model", "%s", model);
+}
+
+static void machine_facts(void)
+{
+	char text[256];
+	struct timespec tick;
+
+	cpu_fact();
+	file_fact("clocksource",
+		  "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	if (slurp("/proc/meminfo", text, sizeof(text)) > 0 && strchr(text, '\n')) {
+		*strchr(text, '\n') = '\0';
+		channel_fact("memory.total", "%s", text + strcspn(text, "0123456789"));
+	}
+	/* The coarse clock moves once a tick. */
+	if (!clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		channel_fact("tick_ns", "%ld", tick.tv_nsec);
+}
+
+void facts_send(void)
+{
+	struct utsname name;
+
+	if (!uname(&name)) {
+		channel_fact("kernel.release", "%s", name.release);
+		channel_fact("kernel.version", "%s", name.version);
+	}
+	file_fact("kernel.cmdline", "/proc/cmdline");
+	module_facts();
+	mitigation_facts();
+	machine_facts();
+}

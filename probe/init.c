@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "init.h"
+
+#include "channel.h"
+#include "disk.h"
+#include "facts.h"
+#include "landlock.h"
+#include "request.h"
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RESULT_PORT "/dev/ttyS1"
+#define WORK	    "/work"
+
+struct mount_point {
+	const char *type;
+	const char *where;
+};
+
+static const struct mount_point mount_points[] = {
+	{"devtmpfs", "/dev"},
+	{"proc", "/proc"},
+	{"sysfs", "/sys"},
+	{"securityfs", "/sys/kernel/security"},
+};
+
+static struct request request;
+
+static _Noreturn void power_off(void)
+{
+	/* A machine without ACPI has no off switch; QEMU runs with -no-reboot. */
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}
+
+static _Noreturn void give_up(const char *text)
+{
+	channel_error("%s", text);
+	channel_drain();
+	power_off();
+}
+
+static void mount_all(void)
+{
+	for (size_t i = 0; i < sizeof(mount_points) / sizeof(mount_points[0]); i++) {
+		mkdir(mount_points[i].where, 0755);
+		/* A kernel without security framework has no securityfs. */
+		if (mount(mount_points[i].type, mount_points[i].where, mount_points[i].type, 0,
+			  NULL) &&
+		    errno != EBUSY)
+			fprintf(stderr, "lsmeter-probe: cannot mount %s: %s\n",
+				mount_points[i].where, strerror(errno));
+	}
+}
+
+/* `module` is a path, then a space and parameters if there are any. */
+static bool load_module(const char *module)
+{
+	char path[256];
+	const char *parameters = strchr(module, ' ');
+	int fd, error;
+
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(module, " "), module);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !syscall(SYS_finit_module, fd, parameters ? parameters + 1 : "", 0)) {
+		close(fd);
+		return true;
+	}
+	error = errno;
+	channel_error("cannot load module %s: %s", path, strerror(error));
+	return false;
+}
+
+_Noreturn void init_main(void)
+{
+	char error[256];
+	const char *failed;
+	int port;
+
+	mount_all();
+	port = open(RESULT_PORT, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (port < 0) {
+		fprintf(stderr, "lsmeter-probe: cannot open %s: %s\n", RESULT_PORT,
+			strerror(errno));
+		power_off();
+	}
+	channel_open(port);
+	channel_hello();
+	if (!request_read("/request", &request, error, sizeof(error)))
+		give_up(error);
+	for (size_t i = 0; i < request.n_modules; i++) {
+		if (!load_module(request.module[i])) {
+			channel_drain();
+			power_off();
+		}
+	}
+	facts_send();
+	mkdir(WORK, 0755);
+	failed = disk_mount(request.filesystem, WORK);
+	if (failed) {
+		snprintf(error, sizeof(error), "%s: %s", failed, strerror(errno));
+		give_up(error);
+	}
+	channel_fact("filesystem", "%s", request.filesystem);
+	if (request.landlock_rules && landlock_prepare(request.landlock_rules))
+		give_up("making the directories of the Landlock rules failed");
+	worker_facts(&request, WORK);
+	channel_bye(worker_run_all(&request, WORK));
+	channel_drain();
+	power_off();
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The guest's first and only program.
+ */
+#ifndef LSMETER_INIT_H
+#define LSMETER_INIT_H
+
+/* Do what /request says, send the results, and switch the machine off. */
+_Noreturn void init_main(void);
+
+#endif

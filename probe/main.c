@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lsmeter-probe: init of the guest when it is process 1, else what its first argument says.
+ */
+#include "bench.h"
+#include "channel.h"
+#include "init.h"
+#include "request.h"
+#include "worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+	"usage: lsmeter-probe catalogue\n"
+	"       lsmeter-probe check-request FILE\n"
+	"       lsmeter-probe sample DIRECTORY REQUEST\n"
+	"catalogue prints every benchmark; check-request says whether a request is sound; sample\n"
+	"runs a request on this machine in an empty directory, with results on standard output.\n";
+
+static struct request request;
+
+static int fail(const char *error)
+{
+	fprintf(stderr, "lsmeter-probe: %s\n", error);
+	return 2;
+}
+
+/* On this machine as it is: modules, file system and sweep of the request are not for us. */
+static int sample_here(const char *directory, const char *file)
+{
+	char error[256];
+
+	if (!request_read(file, &request, error, sizeof(error)))
+		return fail(error);
+	if (request.n_modules || request.sweep_file || request.cold || request.landlock_layers > 0)
+		return fail("sample: modules, sweep, cold and Landlock are for a guest");
+	if (access(directory, W_OK | X_OK))
+		return fail("sample: cannot write the directory");
+	channel_open(STDOUT_FILENO);
+	channel_hello();
+	channel_bye(worker_run_all(&request, directory));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	char error[256];
+
+	if (getpid() == 1)
+		init_main();
+	if (argc == 2 && !strcmp(argv[1], "catalogue")) {
+		catalogue_print();
+		return fflush(stdout) ? 1 : 0;
+	}
+	if (argc == 3 && !strcmp(argv[1], "check-request"))
+		return request_read(argv[2], &request, error, sizeof(error)) ? 0 : fail(error);
+	if (argc == 4 && !strcmp(argv[1], "sample"))
+		return sample_here(argv[2], argv[3]);
+	fputs(usage, stderr);
+	return 2;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading and writing with buffers of a given size in files of 100 KB, starting again at the
+ * front when the next buffer would not fit (the seek is outside the measured region).
+ */
+#ifndef LSMETER_OPS_BUFFERS_H
+#define LSMETER_OPS_BUFFERS_H
+
+#include "bench.h"
+#include "sys.h"
+
+#include <errno.h>
+
+#define DATA_BYTES 102400L
+
+#define BUFFER_VARIANT(size, from, text)                                                   \
+	{                                                                                  \
+		.params = "size=" #size, .origin = from, .title = text " " #size " bytes", \
+		.value = size                                                              \
+	}
+
+#define STUDY_BUFFERS(VERB)                                                              \
+	BUFFER_VARIANT(0, ORIGIN_STUDY, VERB), BUFFER_VARIANT(1024, ORIGIN_STUDY, VERB), \
+		BUFFER_VARIANT(2048, ORIGIN_STUDY, VERB), BUFFER_VARIANT(4096, ORIGIN_STUDY, VERB)
+
+static char buffer[4096];
+
+/* Make a file of 100 KB and open it at its front. Returns a descriptor or -errno. */
+static inline int data_file(const char *name, int flags)
+{
+	int fd = sys_open(name, O_CREAT | O_EXCL | O_WRONLY, 0644);
+	long n = 0;
+
+	if (fd < 0)
+		return fd;
+	for (long done = 0; done < DATA_BYTES && n >= 0; done += n) {
+		n = sys_write(fd, buffer, sizeof(buffer));
+		if (n == 0)
+			n = -EIO;
+	}
+	sys_close(fd);
+	return n < 0 ? (int)n : sys_open(name, flags, 0);
+}
+
+/* Go back to the front of the file if `size` bytes do not fit before its end. */
+static inline int wrap(int fd, long size)
+{
+	long at = sys_lseek(fd, 0, SEEK_CUR);
+
+	if (at < 0)
+		return (int)at;
+	at = at + size > DATA_BYTES ? sys_lseek(fd, 0, SEEK_SET) : 0;
+	return at < 0 ? (int)at : 0;
+}
+
+static inline struct call transfer(long nr, int fd, long size)
+{
+	return (struct call){.nr = nr, .arg = {fd, (long)buffer, size}, .want = size};
+}
+
+static inline int close_files(struct bench *bench)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(bench->fd); i++) {
+		if (bench->fd[i] >= 0)
+			sys_close(bench->fd[i]);
+		bench->fd[i] = -1;
+	}
+	return 0;
+}
+
+#endif

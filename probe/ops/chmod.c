@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* chmod(path, 0644) of a file that has this mode already; the inode is written all the same. */
+#include "ops/depths.h"
+#include "sys.h"
+
+static int setup(struct bench *bench)
+{
+	int error = depth_setup(bench);
+
+	tree_path(bench->path[0], sizeof(bench->path[0]), bench->variant->value, "HH");
+	return error ? error : tree_touch(bench->path[0]);
+}
+
+static int arm(struct bench *bench)
+{
+	bench->call[0] = (struct call){
+		.nr = SYS_chmod,
+		.arg = {(long)bench->path[0], 0644},
+	};
+	bench->calls = 1;
+	return 0;
+}
+
+static const struct variant variants[] = {STUDY_DEPTHS("chmod a file")};
+
+static const struct op op = {
+	.suite = "file",
+	.name = "chmod",
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
+	.setup = setup,
+	.arm = arm,
+};
+REGISTER_OP(op);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* newfstatat(AT_FDCWD, path, buffer, 0), the system call behind fstatat. */
+#include "ops/paths.h"
+#include "sys.h"
+
+#include <sys/stat.h>
+
+static struct stat result;
+
+static int arm(struct bench *bench)
+{
+	const struct variant *variant = bench->variant;
+
+	bench->call[0] = (struct call){
+		.nr = SYS_newfstatat,
+		.arg = {AT_FDCWD, (long)variant->path, (long)&result},
+		.want = variant->value,
+	};
+	bench->calls = 1;
+	return 0;
+}
+
+static const struct variant variants[] = {AT_PATHS("fstatat")};
+
+static const struct op op = {
+	.suite = "file",
+	.name = "fstatat",
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
+	.setup = tree_setup,
+	.arm = arm,
+};
+REGISTER_OP(op);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* getppid(): a system call that asks no security module. */
+#include "bench.h"
+#include "sys.h"
+
+static int arm(struct bench *bench)
+{
+	bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_PID};
+	bench->calls = 1;
+	return 0;
+}
+
+static const struct variant variants[] = {
+	{.params = "", .origin = ORIGIN_OWN, .title = "getppid, which asks no security module"},
+};
+
+static const struct op op = {
+	.suite = "file",
+	.name = "getppid",
+	.control = true,
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
+	.arm = arm,
+};
+REGISTER_OP(op);

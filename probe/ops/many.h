@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mkdir and rmdir over many distinct directories: the study's variant works in one directory
+ * that holds up to 9,437 others; the depth series works in an empty one.
+ */
+#ifndef LSMETER_OPS_MANY_H
+#define LSMETER_OPS_MANY_H
+
+#include "ops/depths.h"
+#include "sys.h"
+
+#include <stdio.h>
+
+#define STUDY_DIRS 9437
+
+/* The study's variant has no depth series of its own: its path has one component. */
+#define MANY_VARIANT(VERB)                                                              \
+	{                                                                               \
+		.params = "dirs=9437", .origin = ORIGIN_STUDY,                          \
+		.title = VERB " among 9,437 directories", .value = 1, .warm_only = true \
+	}
+
+static inline int many_setup(struct bench *bench)
+{
+	char name[16];
+	int error = 0;
+
+	if (!bench->variant->warm_only)
+		return depth_setup(bench);
+	for (unsigned int i = 0; i < STUDY_DIRS && !error; i++) {
+		snprintf(name, sizeof(name), "d%06u", i);
+		error = sys_mkdir(name, 0755);
+	}
+	return error;
+}
+
+#endif

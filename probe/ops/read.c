@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* read(fd, buffer, size) from a cached file of 100 KB. */
+#include "ops/buffers.h"
+
+static int setup(struct bench *bench)
+{
+	bench->fd[0] = data_file("data", O_RDONLY);
+	return bench->fd[0] < 0 ? bench->fd[0] : 0;
+}
+
+static int arm(struct bench *bench)
+{
+	bench->call[0] = transfer(SYS_read, bench->fd[0], bench->variant->value);
+	bench->calls = 1;
+	return wrap(bench->fd[0], bench->variant->value);
+}
+
+static const struct variant variants[] = {STUDY_BUFFERS("read"),
+					  BUFFER_VARIANT(1, ORIGIN_OWN, "read")};
+
+static const struct op op = {
+	.suite = "file",
+	.name = "read",
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
+	.setup = setup,
+	.arm = arm,
+	.teardown = close_files,
+};
+REGISTER_OP(op);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* rmdir(path) of an empty directory that was just made under a name never used before. */
+#include "ops/many.h"
+
+static int arm(struct bench *bench)
+{
+	tree_fresh(bench, 0, 'm');
+	bench->call[0] = (struct call){
+		.nr = SYS_rmdir,
+		.arg = {(long)bench->path[0]},
+	};
+	bench->calls = 1;
+	return sys_mkdir(bench->path[0], 0755);
+}
+
+static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_OWN, "rmdir"),
+					  MANY_VARIANT("rmdir")};
+
+static const struct op op = {
+	.suite = "file",
+	.name = "rmdir",
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
+	.setup = many_setup,
+	.arm = arm,
+};
+REGISTER_OP(op);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* stat(path, buffer). */
+#include "ops/paths.h"
+#include "sys.h"
+
+#include <sys/stat.h>
+
+static struct stat result;
+
+static int arm(struct bench *bench)
+{
+	const struct variant *variant = bench->variant;
+
+	bench->call[0] = (struct call){
+		.nr = SYS_stat,
+		.arg = {(long)variant->path, (long)&result},
+		.want = variant->value,
+	};
+	bench->calls = 1;
+	return 0;
+}
+
+static const struct variant variants[] = {STUDY_PATHS("stat")};
+
+static const struct op op = {
+	.suite = "file",
+	.name = "stat",
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
+	.setup = tree_setup,
+	.arm = arm,
+};
+REGISTER_OP(op);

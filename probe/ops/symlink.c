@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* symlink("HH", path) under a name never used before; removed outside the region. */
+#include "ops/depths.h"
+#include "sys.h"
+
+static int arm(struct bench *bench)
+{
+	tree_fresh(bench, 0, 's');
+	bench->call[0] = (struct call){
+		.nr = SYS_symlink,
+		.arg = {(long)"HH", (long)bench->path[0]},
+	};
+	bench->calls = 1;
+	return 0;
+}
+
+static int disarm(struct bench *bench)
+{
+	return bench->call[0].result ? 0 : sys_unlink(bench->path[0]);
+}
+
+static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_STUDY, "symlink a new name")};
+
+static const struct op op = {
+	.suite = "file",
+	.name = "symlink",
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
+	.setup = depth_setup,
+	.arm = arm,
+	.disarm = disarm,
+};
+REGISTER_OP(op);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* write(fd, buffer, size) over the content of a file of 100 KB. */
+#include "ops/buffers.h"
+
+static int setup(struct bench *bench)
+{
+	bench->fd[0] = data_file("data", O_WRONLY);
+	return bench->fd[0] < 0 ? bench->fd[0] : 0;
+}
+
+static int arm(struct bench *bench)
+{
+	bench->call[0] = transfer(SYS_write, bench->fd[0], bench->variant->value);
+	bench->calls = 1;
+	return wrap(bench->fd[0], bench->variant->value);
+}
+
+static const struct variant variants[] = {STUDY_BUFFERS("write"),
+					  BUFFER_VARIANT(1, ORIGIN_OWN, "write")};
+
+static const struct op op = {
+	.suite = "file",
+	.name = "write",
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
+	.setup = setup,
+	.arm = arm,
+	.teardown = close_files,
+};
+REGISTER_OP(op);

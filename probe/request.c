@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "request.h"
+
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum kind { NUMBER, FLAG, TEXT, LIST, FILESYSTEM, USER };
+
+struct key {
+	const char *name;
+	enum kind kind;
+	size_t offset;
+	size_t count_offset; /* LIST: where the number of entries stands */
+	unsigned long limit; /* NUMBER: largest value; LIST: most entries */
+	bool required;
+};
+
+#define AT(field) offsetof(struct request, field)
+
+/* version stands first here and in the text. */
+static const struct key keys[] = {
+	{"version", NUMBER, AT(version), 0, 1, true},
+	{"suite", TEXT, AT(suite), 0, 0, true},
+	{"benchmark", LIST, AT(benchmark), AT(n_benchmarks), MAX_BENCHMARKS, false},
+	{"module", LIST, AT(module), AT(n_modules), MAX_MODULES, false},
+	{"filesystem", FILESYSTEM, AT(filesystem), 0, 0, true},
+	{"user", USER, AT(ordinary_user), 0, 0, true},
+	{"cold", FLAG, AT(cold), 0, 1, true},
+	{"quiet", FLAG, AT(quiet), 0, 1, true},
+	{"samples", NUMBER, AT(samples), 0, MAX_SAMPLES, true},
+	{"warmup", NUMBER, AT(warmup), 0, MAX_SAMPLES, true},
+	{"icount_shift", NUMBER, AT(icount_shift), 0, 10, true},
+	{"benchmark_deadline_ms", NUMBER, AT(benchmark_deadline_ms), 0, 3600000, true},
+	{"landlock.layers", NUMBER, AT(landlock_layers), 0, 16, false},
+	{"landlock.rules", NUMBER, AT(landlock_rules), 0, 1024, false},
+	{"sweep.file", TEXT, AT(sweep_file), 0, 0, false},
+	{"sweep.value", LIST, AT(sweep_value), AT(n_sweep_values), MAX_SWEEP, false},
+};
+
+static bool number(const char *value, unsigned long limit, unsigned long *result)
+{
+	*result = 0;
+	if (!*value || (value[0] == '0' && value[1]))
+		return false;
+	for (; *value; value++) {
+		if (*value < '0' || *value > '9')
+			return false;
+		*result = *result * 10 + (unsigned long)(*value - '0');
+		if (*result > limit)
+			return false;
+	}
+	return true;
+}
+
+static bool one_of(const char *value, const char *const *words)
+{
+	for (; *words; words++) {
+		if (!strcmp(value, *words))
+			return true;
+	}
+	return false;
+}
+
+/* Put value into the field that key names; false if it does not fit there. */
+static bool store(const struct key *key, const char *value, struct request *request)
+{
+	static const char *const filesystems[] = {"tmpfs", "ext4", "xfs", NULL};
+	static const char *const users[] = {"root", "user", NULL};
+	void *field = (char *)request + key->offset;
+	unsigned long result;
+	size_t *count;
+
+	switch (key->kind) {
+	case NUMBER:
+		return number(value, key->limit, field);
+	case FLAG:
+		if (!number(value, 1, &result))
+			return false;
+		*(bool *)field = result;
+		return true;
+	case LIST:
+		count = (size_t *)((char *)request + key->count_offset);
+		if (!*value || *count >= key->limit)
+			return false;
+		((const char **)field)[(*count)++] = value;
+		return true;
+	case TEXT:
+		*(const char **)field = value;
+		return *value;
+	case FILESYSTEM:
+		*(const char **)field = value;
+		return one_of(value, filesystems);
+	case USER:
+		*(bool *)field = !strcmp(value, "user");
+		return one_of(value, users);
+	}
+	return false;
+}
+
+static const struct key *find_key(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (!strcmp(keys[i].name, name))
+			return &keys[i];
+	}
+	return NULL;
+}
+
+static bool parse_line(char *text, struct request *request, unsigned int *seen, char *why,
+		       size_t why_size)
+{
+	char *equals = strchr(text, '=');
+	const struct key *key;
+	unsigned int bit;
+
+	for (const char *c = text; *c; c++) {
+		if (*c < ' ' || *c > '~') {
+			snprintf(why, why_size, "a byte that is not printable ASCII");
+			return false;
+		}
+	}
+	if (!equals) {
+		snprintf(why, why_size, "'%.40s' is not key=value", text);
+		return false;
+	}
+	*equals = '\0';
+	key = find_key(text);
+	if (!key) {
+		snprintf(why, why_size, "unknown key '%.40s'", text);
+		return false;
+	}
+	bit = 1u << (key - keys);
+	if (!*seen && key != keys) {
+		snprintf(why, why_size, "version must come first");
+		return false;
+	}
+	if (*seen & bit && key->kind != LIST) {
+		snprintf(why, why_size, "%s is given twice", key->name);
+		return false;
+	}
+	*seen |= bit;
+	if (!store(key, equals + 1, request)) {
+		snprintf(why, why_size, "%s cannot be '%.40s'", key->name, equals + 1);
+		return false;
+	}
+	return true;
+}
+
+/* What no single line can get wrong. */
+static bool check_whole(const struct request *request, unsigned int seen, char *error, size_t size)
+{
+	struct bench bench;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (keys[i].required && !(seen & 1u << i)) {
+			snprintf(error, size, "request: %s is missing", keys[i].name);
+			return false;
+		}
+	}
+	for (size_t i = 0; i < request->n_benchmarks; i++) {
+		if (bench_find(request->benchmark[i], &bench) &&
+		    !strcmp(bench.op->suite, request->suite))
+			continue;
+		snprintf(error, size, "request: suite '%.20s' has no benchmark '%.60s'",
+			 request->suite, request->benchmark[i]);
+		return false;
+	}
+	if (request->version != 1)
+		snprintf(error, size, "request: version must be 1");
+	else if (!request->samples)
+		snprintf(error, size, "request: samples must be at least 1");
+	else if (!request->benchmark_deadline_ms)
+		snprintf(error, size, "request: benchmark_deadline_ms must be at least 1");
+	else if (request->landlock_layers && !request->landlock_rules)
+		snprintf(error, size, "request: landlock.layers needs landlock.rules of 1 or more");
+	else if (!request->sweep_file != !request->n_sweep_values)
+		snprintf(error, size, "request: sweep.file and sweep.value need each other");
+	else
+		return true;
+	return false;
+}
+
+bool request_parse(char *text, size_t size, struct request *request, char *error, size_t error_size)
+{
+	unsigned int seen = 0, line = 0;
+	char why[128];
+	char *end;
+
+	*request = (struct request){0};
+	if (!size || text[size - 1] != '\n') {
+		snprintf(error, error_size, "request: does not end with a newline");
+		return false;
+	}
+	for (char *at = text; at < text + size; at = end + 1) {
+		end = memchr(at, '\n', (size_t)(text + size - at));
+		*end = '\0';
+		line++;
+		if (strlen(at) != (size_t)(end - at))
+			snprintf(why, sizeof(why), "a NUL byte");
+		else if (parse_line(at, request, &seen, why, sizeof(why)))
+			continue;
+		snprintf(error, error_size, "request line %u: %s", line, why);
+		return false;
+	}
+	return check_whole(request, seen, error, error_size);
+}
+
+bool request_read(const char *path, struct request *request, char *error, size_t error_size)
+{
+	char *text = malloc(REQUEST_BYTES + 1);
+	size_t size = 0;
+	ssize_t n = -1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || !text) {
+		snprintf(error, error_size, "cannot open %s: %s", path, strerror(errno));
+		free(text);
+		return false;
+	}
+	while (size <= REQUEST_BYTES && (n = read(fd, text + size, REQUEST_BYTES + 1 - size)) > 0)
+		size += (size_t)n;
+	close(fd);
+	if (n < 0 || size > REQUEST_BYTES) {
+		snprintf(error, error_size, "cannot read %s: %s", path,
+			 n < 0 ? strerror(errno) : "more than 65536 bytes");
+		free(text);
+		return false;
+	}
+	return request_parse(text, size, request, error, error_size);
+}

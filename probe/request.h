@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the host asks of the probe: lines of key=value, the first one version=1. Anything
+ * unknown, repeated, out of range or missing is an error that names its line.
+ */
+#ifndef LSMETER_REQUEST_H
+#define LSMETER_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define REQUEST_BYTES  65536
+#define MAX_BENCHMARKS 512
+#define MAX_MODULES    32
+#define MAX_SWEEP      512
+#define MAX_SAMPLES    1000000
+
+struct request {
+	unsigned long version;
+	const char *suite;
+	const char *benchmark[MAX_BENCHMARKS];
+	size_t n_benchmarks;
+	const char *module[MAX_MODULES]; /* path, then a space and parameters if there are any */
+	size_t n_modules;
+	const char *filesystem; /* tmpfs, ext4, or xfs; "" in host mode: the directory as it is */
+	bool ordinary_user;
+	bool cold;
+	bool quiet;
+	unsigned long samples;
+	unsigned long warmup;
+	unsigned long icount_shift;
+	unsigned long benchmark_deadline_ms;
+	unsigned long landlock_layers; /* 0: Landlock is not used */
+	unsigned long landlock_rules;  /* per layer */
+	const char *sweep_file;	       /* NULL: no sweep */
+	const char *sweep_value[MAX_SWEEP];
+	size_t n_sweep_values;
+};
+
+/*
+ * Read a request from text, which it keeps pointers into and writes to. On failure returns
+ * false and puts one line into error.
+ */
+bool request_parse(char *text, size_t size, struct request *request, char *error,
+		   size_t error_size);
+
+/* As request_parse, from a file; the text stays allocated. */
+bool request_read(const char *path, struct request *request, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Taking the readings of one benchmark, in the process that calls.
+ */
+#ifndef LSMETER_SAMPLE_H
+#define LSMETER_SAMPLE_H
+
+#include "bench.h"
+#include "request.h"
+
+/* What a worker leaves for its parent, in shared memory. */
+struct outcome {
+	bool finished;
+	bool skipped;
+	unsigned int failures; /* calls that did not return what they must, warm-up included */
+	int error;	       /* errno of the first one; 0 when it succeeded wrongly */
+	char detail[160];
+	size_t count;
+	uint64_t value[];
+};
+
+/* Empties the caches before a reading when it is to be cold; 0 or -errno. */
+typedef int (*drop_caches_fn)(void);
+
+/* Run a benchmark in the current directory, which must be empty. */
+void sample(struct bench *bench, const struct request *request, drop_caches_fn drop_caches,
+	    struct outcome *outcome);
+
+/* Tell a QEMU plugin by markers that the benchmark with this index follows. */
+void sample_announce(unsigned int index);
+
+#endif

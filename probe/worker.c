@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worker.h"
+
+#include "channel.h"
+#include "landlock.h"
+#include "sample.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Longest guest time that a quiet reading sleeps. */
+#define QUIET_MS 45
+
+struct run {
+	const struct request *request;
+	const char *work;
+	struct outcome *outcome;
+	unsigned int index;
+	const char *sweep;
+};
+
+static int no_drop(void)
+{
+	return 0;
+}
+
+static int drop_request = -1, drop_answer = -1;
+
+static int ask_dropper(void)
+{
+	int error = -EPIPE;
+
+	if (write(drop_request, "d", 1) == 1 &&
+	    read(drop_answer, &error, sizeof(error)) != sizeof(error))
+		error = -EPIPE;
+	return error;
+}
+
+static int drop_caches(void)
+{
+	int fd = sys_open("/proc/sys/vm/drop_caches", O_WRONLY, 0);
+	long n;
+
+	if (fd < 0)
+		return fd;
+	/* What is dirty cannot be dropped. */
+	sync();
+	n = sys_write(fd, "3", 1);
+	sys_close(fd);
+	return n < 0 ? (int)n : 0;
+}
+
+/* A process that keeps the privilege to drop caches, which the worker may give up. */
+static int start_dropper(void)
+{
+	int request[2], answer[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(request) || pipe(answer))
+		return -errno;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid) {
+		close(request[0]);
+		close(answer[1]);
+		drop_request = request[1];
+		drop_answer = answer[0];
+		return 0;
+	}
+	close(request[1]);
+	close(answer[0]);
+	while (read(request[0], &byte, 1) == 1) {
+		int error = drop_caches();
+
+		if (write(answer[1], &error, sizeof(error)) != sizeof(error))
+			break;
+	}
+	_exit(0);
+}
+
+/* Become what the request wants the worker to be. Returns NULL, or what failed, with errno. */
+static const char *become(const struct request *request, const char *work)
+{
+	int error;
+
+	if (request->cold && (error = start_dropper())) {
+		errno = -error;
+		return "starting the process that drops caches";
+	}
+	if (request->ordinary_user && geteuid() == 0 &&
+	    (setgroups(0, NULL) || setresgid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER) ||
+	     setresuid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER)))
+		return "becoming the ordinary user";
+	if (request->landlock_layers) {
+		error = landlock_restrict(work, request->landlock_layers, request->landlock_rules);
+		if (error) {
+			errno = -error;
+			return "restricting with Landlock";
+		}
+	}
+	return NULL;
+}
+
+static const char *enter(const struct run *run)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/b%04u", run->work, run->index);
+	if (mkdir(path, 0755))
+		return "making the benchmark's directory";
+	if (run->request->ordinary_user && geteuid() == 0 &&
+	    chown(path, ORDINARY_USER, ORDINARY_USER))
+		return "giving the directory to the ordinary user";
+	return chdir(path) ? "entering the benchmark's directory" : NULL;
+}
+
+static _Noreturn void work_and_exit(const struct run *run, struct bench *bench)
+{
+	struct outcome *outcome = run->outcome;
+	const char *failed = enter(run);
+
+	if (!failed)
+		failed = become(run->request, run->work);
+	if (failed) {
+		outcome->failures = 1;
+		outcome->error = errno;
+		snprintf(outcome->detail, sizeof(outcome->detail), "%s: %s", failed,
+			 strerror(errno));
+	} else {
+		sample_announce(run->index);
+		sample(bench, run->request, run->request->cold ? ask_dropper : no_drop, outcome);
+	}
+	outcome->finished = true;
+	_exit(0);
+}
+
+/* Wait for the child until the deadline; true if it ended, with its status. */
+static bool wait_until(pid_t child, unsigned long deadline_ms, int *status)
+{
+	struct timespec now, end, left;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += (time_t)(deadline_ms / 1000);
+	end.tv_nsec += (long)(deadline_ms % 1000) * 1000000;
+	while (waitpid(child, status, WNOHANG) != child) {
+		long left_ns;
+
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		left_ns = (end.tv_sec - now.tv_sec) * 1000000000L + end.tv_nsec - now.tv_nsec;
+		if (left_ns <= 0)
+			return false;
+		left = (struct timespec){left_ns / 1000000000L, left_ns % 1000000000L};
+		sigtimedwait(&set, NULL, &left);
+	}
+	return true;
+}
+
+static void send_end(const struct run *run, bool ended, int status, unsigned long deadline_ms)
+{
+	struct outcome *outcome = run->outcome;
+	const char *word = "ok";
+	size_t count = 0;
+	char detail[160];
+
+	snprintf(detail, sizeof(detail), "%s", outcome->detail);
+	if (!ended) {
+		word = "timeout";
+		snprintf(detail, sizeof(detail), "not finished in %lu ms of guest time",
+			 deadline_ms);
+	} else if (!outcome->finished) {
+		word = "crashed";
+		if (WIFSIGNALED(status))
+			snprintf(detail, sizeof(detail), "killed by signal %d (%s)",
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+		else
+			snprintf(detail, sizeof(detail), "left with status %d",
+				 WEXITSTATUS(status));
+	} else if (outcome->skipped) {
+		word = "skipped";
+	} else if (outcome->failures) {
+		word = "failed";
+	} else {
+		count = outcome->count;
+	}
+	channel_samples(run->index, outcome->value, count);
+	channel_end(run->index, word, count, outcome->failures, outcome->error, detail);
+}
+
+static void run_one(const struct run *run, const char *id)
+{
+	const struct request *request = run->request;
+	unsigned long deadline_ms = request->benchmark_deadline_ms;
+	struct bench bench;
+	int status = 0;
+	bool ended = true;
+	pid_t child;
+
+	if (request->quiet)
+		deadline_ms += QUIET_MS * (request->warmup + request->samples);
+	*run->outcome = (struct outcome){0};
+	bench_find(id, &bench);
+	channel_begin(run->index, id, run->sweep);
+	channel_drain();
+	child = fork();
+	if (child == 0)
+		work_and_exit(run, &bench);
+	if (child < 0) {
+		channel_end(run->index, "failed", 0, 1, errno, "no process could be made");
+		return;
+	}
+	ended = wait_until(child, deadline_ms, &status);
+	if (!ended) {
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+	}
+	send_end(run, ended, status, deadline_ms);
+	channel_drain();
+}
+
+static bool set_sweep(const char *file, const char *value)
+{
+	int fd = sys_open(file, O_WRONLY, 0);
+	long n = fd;
+
+	if (fd >= 0) {
+		n = sys_write(fd, value, strlen(value));
+		sys_close(fd);
+	}
+	if (n == (long)strlen(value))
+		return true;
+	channel_error("sweep: cannot write %s to %s: %s", value, file,
+		      n < 0 ? strerror((int)-n) : "short write");
+	return false;
+}
+
+/* Shared with the workers, and touched here: no worker is to pay for its pages. */
+static struct outcome *make_outcome(const struct request *request)
+{
+	size_t size = sizeof(struct outcome) + request->samples * sizeof(uint64_t);
+	void *outcome = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (outcome == MAP_FAILED) {
+		channel_error("no memory for %lu samples", request->samples);
+		return NULL;
+	}
+	return memset(outcome, 0, size);
+}
+
+static void block_child_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+unsigned int worker_run_all(const struct request *request, const char *work)
+{
+	struct run run = {.request = request, .work = work, .outcome = make_outcome(request)};
+	size_t rounds = request->n_sweep_values ? request->n_sweep_values : 1;
+
+	if (!run.outcome)
+		return 0;
+	block_child_signal();
+	for (size_t round = 0; round < rounds; round++) {
+		if (request->sweep_file) {
+			run.sweep = request->sweep_value[round];
+			if (!set_sweep(request->sweep_file, run.sweep))
+				break;
+		}
+		for (size_t i = 0; i < request->n_benchmarks; i++) {
+			run_one(&run, request->benchmark[i]);
+			run.index++;
+		}
+	}
+	return run.index;
+}
+
+/* What a worker finds itself to be, left in shared memory. */
+struct self {
+	bool done;
+	const char *failed; /* a constant of this program, so the parent can read it */
+	int error;
+	unsigned int user;
+	uint64_t capabilities;
+	bool denied_outside;
+};
+
+static uint64_t effective_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {0};
+
+	sys4(SYS_capget, (long)&header, (long)data, 0, 0);
+	return (uint64_t)data[1].effective << 32 | data[0].effective;
+}
+
+static _Noreturn void examine_and_exit(const struct request *request, const char *work,
+				       struct self *self)
+{
+	int fd;
+
+	self->failed = become(request, work);
+	self->error = errno;
+	self->user = geteuid();
+	self->capabilities = effective_capabilities();
+	fd = sys_open("/proc/version", O_RDONLY, 0);
+	self->denied_outside = fd == -EACCES;
+	self->done = true;
+	_exit(0);
+}
+
+void worker_facts(const struct request *request, const char *work)
+{
+	struct self *self = mmap(NULL, sizeof(*self), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child = self == MAP_FAILED ? -1 : fork();
+
+	if (child == 0)
+		examine_and_exit(request, work, self);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	if (child < 0 || !self->done) {
+		channel_error("no worker could be examined");
+	} else if (self->failed) {
+		channel_error("%s: %s", self->failed, strerror(self->error));
+	} else {
+		channel_fact("worker.uid", "%u", self->user);
+		channel_fact("worker.capabilities", "%016" PRIx64, self->capabilities);
+		channel_fact("landlock.layers", "%lu", request->landlock_layers);
+		if (request->landlock_layers) {
+			channel_fact("landlock.rules", "%lu", request->landlock_rules);
+			channel_fact("landlock.denies_outside", "%d", self->denied_outside);
+		}
+	}
+	if (self != MAP_FAILED)
+		munmap(self, sizeof(*self));
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Runs benchmarks one after the other, each in a process of its own, and sends what they gave.
+ */
+#ifndef LSMETER_WORKER_H
+#define LSMETER_WORKER_H
+
+#include "request.h"
+
+/* The ordinary user's number, and that of its group. */
+#define ORDINARY_USER 1000
+
+/*
+ * Run all of the request's benchmarks (all values of its sweep) in directories of their own
+ * beneath `work`, with results sent to the channel. Returns how many were begun.
+ */
+unsigned int worker_run_all(const struct request *request, const char *work);
+
+/* Report what a worker is: its user, its capabilities, what Landlock denies it. */
+void worker_facts(const struct request *request, const char *work);
+
+#endif
