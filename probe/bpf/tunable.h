@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A policy latency of a chosen length on a kernel that cannot be rebuilt: BPF programs on the LSM
+ * hooks inode_permission and file_permission, which wait and then grant. They need a kernel with
+ * BPF LSM (CONFIG_BPF_LSM, CONFIG_DEBUG_INFO_BTF, `bpf` among the active LSMs), 5.17 or later, and
+ * root. Nothing else: no compiler, no library, no headers of that kernel.
+ *
+ * Functions return 0, or -errno with a line for people in bpf_error().
+ */
+#ifndef LSMETER_BPF_TUNABLE_H
+#define LSMETER_BPF_TUNABLE_H
+
+#include <stdint.h>
+
+/*
+ * The longest wait that is accepted. A program may loop 2^20 times at most; since reading the clock
+ * takes 10 ns or more on any machine, so many readings last longer than this.
+ */
+#define TUNABLE_BPF_LIMIT_NS UINT64_C(10000000)
+
+struct tunable_bpf_counts {
+	uint64_t calls;	    /* decisions asked for */
+	uint64_t waited_ns; /* spent waiting, all calls together */
+	uint64_t cut_short; /* waits that ended before their time: must be 0 */
+};
+
+/* Attach the programs, with delay 0, and prove that the kernel calls them. */
+int tunable_bpf_load(void);
+
+/* Set the wait of each inode check and of each file check, and set all counts to 0. */
+int tunable_bpf_set(uint64_t inode_ns, uint64_t file_ns);
+
+/* Read the counts since the last tunable_bpf_set. */
+int tunable_bpf_counts(struct tunable_bpf_counts *inode, struct tunable_bpf_counts *file);
+
+/* Detach the programs; does nothing when they are not loaded. */
+void tunable_bpf_unload(void);
+
+/*
+ * Attach a program that grants at once to security_<hook>, until this process ends or closes what
+ * is returned. Return its file descriptor.
+ */
+int bpf_lsm_attach_empty(const char *hook);
+
+/* The line that says what went wrong last. */
+const char *bpf_error(void);
+
+#endif
