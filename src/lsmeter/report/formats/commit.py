@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Plain ASCII-framed text of at most 72 columns, to be pasted into a commit message."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import textwrap
+from collections.abc import Iterator
+
+from rich.cells import cell_len, set_cell_size
+
+from lsmeter.model import Comparison, Report, Verdict
+from lsmeter.report import content, numbers, words
+from lsmeter.report.content import Grid, Group
+from lsmeter.report.format import RenderOptions, ReportFormat
+
+WIDTH = 72
+_DETAILED_COLUMNS = 2  # more setups than this share one table
+_NAME = 12
+_CELL = 9
+_CHANGED = frozenset({Verdict.SLOWER, Verdict.FASTER})
+
+
+def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - 72 columns, always
+    """Return the report as plain text that fits a commit message."""
+    lines = list(_wrapped(f"{report.title}"))
+    lines += _wrapped(f"Measured with lsmeter {report.lsmeter_version}: {words.measured(report)}.")
+    lines += _wrapped(f"n: {words.sizes(report)}; margin {words.margin(report)}.")
+    lines += _wrapped(words.SIGN_RULE)
+    grids = content.grids(report)
+    for grid in grids:
+        lines += ["", *_grid(report, grid)]
+    overview = words.overview(report, grids)
+    lines += ["", *_wrapped(overview.controls or "Nothing was compared.")]
+    for text in overview.warnings:
+        lines += _wrapped(f"Warning: {text}")
+    for note in overview.notes:
+        lines += _wrapped(f"Note: {note}")
+    if report.problems:
+        lines += ["", f"Problems: {len(report.problems)}"]
+        for group in content.problem_groups(report):
+            where = f" ({group.where})" if group.where else ""
+            detail = f": {group.problem.detail}" if group.problem.detail else ""
+            lines += _wrapped(f"- {group.problem.title}{where}{detail}", indent="  ")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """Wrap to 72 columns; wide characters count double."""
+    wide = any(cell_len(char) > 1 for char in text)
+    return textwrap.wrap(
+        text, WIDTH // 2 if wide else WIDTH, subsequent_indent=indent, break_on_hyphens=False
+    ) or [""]
+
+
+def _grid(report: Report, grid: Grid) -> Iterator[str]:
+    yield from _wrapped(f"Kernel: {content.place_label(report, grid)}", indent="  ")
+    names = ", ".join(dict.fromkeys(column.setup for column in grid.columns))
+    if grid.baseline_setup is not None:
+        yield from _wrapped(f"Setups: {names} against {grid.baseline_setup}", indent="  ")
+    else:
+        yield from _wrapped(f"Setups: {names}, each against its own baseline", indent="  ")
+    if not grid.columns:
+        return
+    if len(grid.columns) <= _DETAILED_COLUMNS:
+        for index in range(len(grid.columns)):
+            yield ""
+            yield from _detailed(report, grid, index)
+    else:
+        yield ""
+        yield from _matrix(grid)
+    yield ""
+    for index in range(len(grid.columns)):
+        column = grid.columns[index]
+        counts = words.counts_text(words.verdict_counts(grid.comparisons(index)))
+        yield from _wrapped(f"{column.setup}: {counts}", indent="  ")
+
+
+def _fit(text: str, width: int) -> str:
+    """Shorten a name to a column, with an ellipsis; a table cell never wraps."""
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return set_cell_size(text, width - 1).rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _right(text: str, width: int) -> str:
+    return " " * (width - cell_len(text)) + text
+
+
+def _of_group(group: Group, index: int) -> list[Comparison]:
+    found = (row.slots[index].comparison for row in group.rows)
+    return [item for item in found if item is not None and math.isfinite(item.overhead)]
+
+
+def _detailed(report: Report, grid: Grid, index: int) -> Iterator[str]:
+    """One line per operation that changed: how many, the median, and the largest with values."""
+    column = grid.columns[index]
+    yield from _wrapped(f"{column.setup} against {column.baseline_setup}:")
+    yield f"{'operation':<{_NAME}} {'changed':>8} {'median':>9} {'largest':>9}  where"
+    still = []
+    for group in grid.groups:
+        found = _of_group(group, index)
+        changed = [item for item in found if item.verdict in _CHANGED]
+        if not changed:
+            still += [group.operation] if found else []
+            continue
+        most = max(changed, key=lambda item: abs(item.overhead))
+        values = f"{numbers.count(most.baseline_value)} -> {numbers.count(most.value)}"
+        label = numbers.variant(most.benchmark)
+        yield " ".join(
+            (
+                _fit(group.operation, _NAME),
+                _right(f"{len(changed)} of {len(group.rows)}", 8),
+                _right(numbers.percent(statistics.median(c.overhead for c in found)), 9),
+                _right(numbers.percent(most.overhead), 9),
+                "",
+                _fit(f"{label + ': ' if label else ''}{values}", WIDTH - _NAME - 30).rstrip(),
+            )
+        )
+    yield f"Values in {numbers.unit_word(report.unit)}."
+    if still:
+        yield from _wrapped(f"No variant changed: {', '.join(still)}.", indent="  ")
+
+
+def _matrix(grid: Grid) -> Iterator[str]:
+    """Tabulate the largest change of each operation under each setup."""
+    yield "Largest overhead of any variant; last, the median without controls:"
+    per_table = (WIDTH - _NAME) // (_CELL + 1)
+    indices = list(range(len(grid.columns)))
+    for start in range(0, len(indices), per_table):
+        part = indices[start : start + per_table]
+        yield ""
+        names = {i: grid.columns[i].setup for i in part}
+        for i, name in names.items():
+            if cell_len(name) > _CELL:
+                yield from _wrapped(f"[{i + 1}] = {name}", indent="  ")
+                names[i] = f"[{i + 1}]"
+        heads = (_right(name, _CELL) for name in names.values())
+        yield " ".join((" " * _NAME, *heads))
+        for group in grid.groups:
+            cells = []
+            for i in part:
+                found = [item.overhead for item in _of_group(group, i)]
+                text = numbers.percent(max(found, key=abs)) if found else numbers.MISSING
+                cells.append(_right(text, _CELL))
+            yield " ".join((_fit(group.operation, _NAME), *cells))
+        medians = [[c.overhead for group in grid.groups for c in _of_group(group, i)] for i in part]
+        cells = [
+            _right(numbers.percent(statistics.median(found)) if found else numbers.MISSING, _CELL)
+            for found in medians
+        ]
+        yield " ".join((_fit("median", _NAME), *cells))
+
+
+FORMAT = ReportFormat("commit", "plain text for a commit message, 72 columns", ".txt", render)

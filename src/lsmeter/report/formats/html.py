@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One HTML page that holds its plots and styles and needs no network."""
+
+from __future__ import annotations
+
+import functools
+
+import jinja2
+from markupsafe import Markup
+
+from lsmeter.model import Report
+from lsmeter.report import content, words
+from lsmeter.report.format import RenderOptions, ReportFormat
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    """Escape everything, and stop at any name that the template has wrong."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lsmeter.report.html"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["svg"] = _trusted
+    return environment
+
+
+def _trusted(markup: str) -> Markup:
+    """Mark what lsmeter.report.html.svg made: it holds no text that was not escaped."""
+    return Markup(markup)  # noqa: S704
+
+
+def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - width has no meaning
+    """Return the page. Plots are drawn while it is made: about a second."""
+    # The plot libraries are heavy; the other formats must not wait for them.
+    from lsmeter.report.html import page, palette  # noqa: PLC0415
+
+    grids = content.grids(report)
+    overview = words.overview(report, grids)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            report=report,
+            overview=overview,
+            sections=page.sections(report, grids, overview),
+            measured=words.measured(report),
+            sizes=words.sizes(report),
+            margin=words.margin(report),
+            legend=words.legend(report),
+            sign_rule=words.SIGN_RULE,
+            glossary=page.glossary(),
+            heat_legend=palette.heat_legend(),
+            problems=content.problem_groups(report),
+        )
+        + "\n"
+    )
+
+
+FORMAT = ReportFormat("html", "one self-contained HTML page with plots", ".html", render)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JSON for programs: a versioned contract, described in docs/report-json.md."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from lsmeter.model import Benchmark, Comparison, Estimate, Report
+from lsmeter.report.format import RenderOptions, ReportFormat
+
+NAME = "lsmeter-report"
+VERSION = 1
+
+
+def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - width has no meaning
+    """Return the report as one JSON object; numbers that do not exist are null."""
+    return json.dumps(document(report), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Return the report as plain dictionaries and lists, as the schema describes them."""
+    return {
+        "format": NAME,
+        "version": VERSION,
+        "title": report.title,
+        "created": report.created,
+        "lsmeter_version": report.lsmeter_version,
+        "command": report.command,
+        "instrument": report.instrument.value,
+        "unit": report.unit,
+        "baseline_setup": report.baseline_setup,
+        "margin": _number(report.margin),
+        "conditions": dict(report.conditions),
+        "host": dict(report.host),
+        "tools": dict(report.tools),
+        "notes": list(report.notes),
+        "kernels": [dict(vars(facts)) for facts in report.kernels],
+        "setups": [
+            {
+                **vars(facts),
+                "asked_lsms": None if facts.asked_lsms is None else list(facts.asked_lsms),
+                "active_lsms": list(facts.active_lsms),
+                "facts": dict(facts.facts),
+            }
+            for facts in report.setups
+        ],
+        "estimates": [_estimate(report, item) for item in report.estimates],
+        "comparisons": [_comparison(report, item) for item in report.comparisons],
+        "problems": [
+            {**vars(problem), "log_tail": list(problem.log_tail)} for problem in report.problems
+        ],
+    }
+
+
+def _benchmark(report: Report, item: Benchmark) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "suite": item.suite,
+        "benchmark": item.operation,
+        "params": dict(item.params),
+        "metric": item.metric.name,
+        "unit": item.metric.unit,
+        "better": item.metric.better.value,
+        "control": item.control,
+        "instrument": report.instrument.value,
+    }
+
+
+def _comparison(report: Report, item: Comparison) -> dict[str, Any]:
+    return {
+        "kernel": item.kernel,
+        "setup": item.setup,
+        "baseline_kernel": item.baseline_kernel,
+        "baseline_setup": item.baseline_setup,
+        "filesystem": item.filesystem,
+        "user": item.user,
+        **_benchmark(report, item.benchmark),
+        "value": _number(item.value),
+        "baseline_value": _number(item.baseline_value),
+        "difference": _number(item.difference),
+        "overhead": _number(item.overhead),
+        "overhead_low": _number(item.overhead_low),
+        "overhead_high": _number(item.overhead_high),
+        "margin": _number(report.margin),
+        "verdict": item.verdict.value,
+        "repeats": item.repeats,
+    }
+
+
+def _estimate(report: Report, item: Estimate) -> dict[str, Any]:
+    return {
+        "kernel": item.kernel,
+        "setup": item.setup,
+        "filesystem": item.filesystem,
+        "user": item.user,
+        **_benchmark(report, item.benchmark),
+        "value": _number(item.value),
+        "minimum": _number(item.minimum),
+        "maximum": _number(item.maximum),
+        "share_at_mode": _number(item.share_at_mode),
+        "low": _number(item.low),
+        "high": _number(item.high),
+        "samples": item.samples,
+        "boots": item.boots,
+        "repeats": item.repeats,
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if math.isfinite(value) else None
+
+
+FORMAT = ReportFormat("json", "JSON for programs, a versioned contract", ".json", render)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""GitHub Markdown for pull requests and issues."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lsmeter.model import Report
+from lsmeter.report import content, numbers, words
+from lsmeter.report.content import Grid, Group, Row
+from lsmeter.report.format import RenderOptions, ReportFormat
+
+# An underscore inside a word is no emphasis in GitHub's dialect.
+_SPECIAL = re.compile(r"[\\`*\[\]|~#!]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
+
+
+def escape(text: str) -> str:
+    """Return `text` so that Markdown shows it as it is, and no HTML comes of it."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(lambda match: "\\" + match.group(), text)
+
+
+def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - width has no meaning
+    """Return the report as headings, sentences and tables."""
+    found = content.grids(report)
+    lines = [f"# {escape(report.title)}", "", *_facts(report), ""]
+    lines += _summary(report, found)
+    for grid in found:
+        lines += _grid(report, grid)
+    lines += _setups(report)
+    lines += _problems(report)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _facts(report: Report) -> Iterator[str]:
+    yield f"- Measured: {words.measured(report)}"
+    yield f"- Sizes: {words.sizes(report)}"
+    yield f"- Baseline: {escape(report.baseline_setup)}; margin {words.margin(report)}"
+    conditions = ", ".join(f"{key}={value}" for key, value in report.conditions)
+    yield f"- Conditions: {escape(conditions) or numbers.MISSING}"
+    yield f"- Made by: lsmeter {escape(report.lsmeter_version)}, {escape(report.created)}"
+
+
+def _summary(report: Report, found: tuple[Grid, ...]) -> list[str]:
+    lines = ["## Summary", ""]
+    overview = words.overview(report, found)
+    for grid in found:
+        if len(found) > 1:
+            lines += [f"**{escape(content.place_label(report, grid))}**", ""]
+        summaries = (item for item in overview.summaries if item.place == grid.place)
+        lines += ["- " + escape(" ".join(item.sentences)) for item in summaries]
+        lines.append("")
+    lines += [escape(overview.controls), ""] if overview.controls else []
+    lines += [f"- Warning: {escape(text)}" for text in overview.warnings]
+    lines += [f"- Note: {escape(text)}" for text in overview.notes]
+    if not report.comparisons:
+        lines.append("Nothing was compared.")
+    return [*lines, ""]
+
+
+def _grid(report: Report, grid: Grid) -> list[str]:
+    lines = [
+        f"## {escape(content.place_label(report, grid))}",
+        "",
+        f"{words.measured(report).capitalize()}. {escape(words.legend(report))}",
+        "",
+    ]
+    for group in grid.groups:
+        lines += [f"### {escape(group.operation)}", "", *_group(grid, group), ""]
+    return lines
+
+
+def _group(grid: Grid, group: Group) -> Iterator[str]:
+    head = ["variant"]
+    if grid.baseline_setup is not None:
+        head.append(grid.baseline_setup)
+    for column in grid.columns:
+        against = "" if grid.baseline_setup is not None else f" against {column.baseline_setup}"
+        head.append(column.setup + against)
+    yield _line([escape(cell) for cell in head])
+    yield _line(["---", *["---:"] * (len(head) - 1)])
+    for row in group.rows:
+        yield _line([escape(cell) for cell in _cells(grid, row)])
+
+
+def _cells(grid: Grid, row: Row) -> Iterator[str]:
+    yield row.label
+    if grid.baseline_setup is not None:
+        yield numbers.count(row.baseline_value()) + words.row_mark(row)
+    for index, slot in enumerate(row.slots):
+        item = slot.comparison
+        if item is None:
+            yield numbers.MISSING if slot.value is None else numbers.count(slot.value)
+            continue
+        mark = numbers.VERDICT_MARKS[item.verdict]
+        mark += "" if item.repeats else numbers.UNREPEATED_MARK
+        change = f"{numbers.count(item.value)} ({numbers.percent(item.overhead)} {mark})"
+        if grid.baseline_setup is None:
+            arrow = "\N{RIGHTWARDS ARROW}"
+            change = f"{numbers.count(row.baseline_value(index))} {arrow} {change}"
+        yield change
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _setups(report: Report) -> list[str]:
+    if not report.setups:
+        return []
+    lines = ["## Setups", "", _line(["kernel", "setup", "active LSMs", "verified", "note"])]
+    lines.append(_line(["---"] * 5))
+    for facts in report.setups:
+        cells = (
+            facts.kernel,
+            facts.setup,
+            ",".join(facts.active_lsms) or numbers.MISSING,
+            "yes" if facts.verified else "no",
+            facts.note or numbers.MISSING,
+        )
+        lines.append(_line([escape(cell) for cell in cells]))
+    return [*lines, ""]
+
+
+def _problems(report: Report) -> list[str]:
+    lines = ["## Problems", ""]
+    for group in content.problem_groups(report):
+        where = f" ({group.where})" if group.where else ""
+        lines.append(f"- {escape(group.problem.title + where)}")
+        if group.problem.detail:
+            lines.append(f"  {escape(group.problem.detail)}")
+        if group.problem.log_tail:
+            lines += ["", *("      " + line for line in group.problem.log_tail), ""]
+    if not report.problems:
+        lines.append("None.")
+    return [*lines, ""]
+
+
+FORMAT = ReportFormat("markdown", "GitHub Markdown with tables", ".md", render)
