@@ -44,8 +44,9 @@ class LsmeterError(Exception):
         log_tail: tuple[str, ...] = (),
         log_path: Path | None = None,
     ) -> None:
-        super().__init__(title)
-        self.title = title
+        # Names from outside may hold anything; an error is one line all the same.
+        self.title = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in title)
+        super().__init__(self.title)
         self.hint = hint
         self.log_tail = log_tail
         self.log_path = log_path

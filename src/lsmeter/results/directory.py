@@ -11,7 +11,6 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from lsmeter.errors import UsageError
-from lsmeter.model import Boot
 from lsmeter.results.boots import (
     BOOT_FILE,
     CONSOLE_FILE,
@@ -19,7 +18,6 @@ from lsmeter.results.boots import (
     damaged,
     read_boot,
     read_document,
-    write_boot,
 )
 from lsmeter.results.manifest import FORMAT, VERSION, Manifest, ManifestBoot
 from lsmeter.storage import cannot_write, make_dir, write_atomic
@@ -66,11 +64,6 @@ def _refuse_other_plan(path: Path, manifest: Manifest) -> None:
             f"--out: {path} holds another run",
             hint="name another directory; a run is continued only with the same words",
         )
-
-
-def add_boot(run: Path, planned: ManifestBoot, boot: Boot, console: bytes) -> None:
-    """Write a boot into the run directory."""
-    write_boot(run / "boots" / planned.folder, boot, console)
 
 
 def copy_boot(stored: Path, run: Path, planned: ManifestBoot) -> None:

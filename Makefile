@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What people and machines type. Every target sets up what it needs and is safe to repeat.
+.DEFAULT_GOAL := help
+.PHONY: help run test quick check format lock benchmark clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+help: ## Show this text
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: .venv/.run-ready ## Set everything up and run the main experiment
+	$(BIN)/lsmeter run experiments/main.toml
+
+test: .venv/.test-ready ## Set everything up, check the code and run all tests
+	$(MAKE) check
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+quick: .venv/.test-ready ## Run the tests that need no guest: seconds
+	$(BIN)/python -m pytest -q -m 'not guest and not network and not build and not browser'
+
+check: .venv/.test-ready ## Lint, format and type checks: what CI and pre-commit run
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	git ls-files -z 'probe/*.[ch]' 'plugin/*.[ch]' | xargs -0 $(BIN)/clang-format --dry-run -Werror
+	git ls-files -z '*.sh' .ci/run | xargs -0 $(BIN)/shellcheck
+
+format: .venv/.test-ready ## Format the sources
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	git ls-files -z 'probe/*.[ch]' 'plugin/*.[ch]' | xargs -0 $(BIN)/clang-format -i
+
+benchmark: .venv/.run-ready ## Measure lsmeter itself against its targets
+	$(BIN)/python bench/targets.py
+
+lock: .venv/.test-ready ## Pin every dependency anew
+	$(BIN)/pip-compile --quiet --generate-hashes --no-header --no-emit-index-url \
+		--no-emit-trusted-host --strip-extras --output-file requirements.lock pyproject.toml
+	$(BIN)/pip-compile --quiet --generate-hashes --no-header --no-emit-index-url --allow-unsafe \
+		--no-emit-trusted-host --strip-extras --extra dev --output-file requirements-dev.lock \
+		pyproject.toml
+
+clean: ## Remove what was built here; the cache and the results stay
+	rm -rf .venv build dist src/lsmeter/_bin
+	$(MAKE) -C probe clean
+
+.venv/.run-ready: scripts/setup.sh requirements.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch])
+	PYTHON=$(PYTHON) scripts/setup.sh run
+
+.venv/.test-ready: scripts/setup.sh requirements-dev.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch])
+	PYTHON=$(PYTHON) scripts/setup.sh test

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a run's data to the Report that every format shows; no I/O.
+
+Only benchmarks that were ok in a boot whose setup was verified give numbers; everything else
+becomes a Problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from lsmeter.errors import UsageError
+from lsmeter.model import (
+    BenchmarkStatus,
+    BootStatus,
+    Comparison,
+    Estimate,
+    Kernel,
+    KernelFacts,
+    Problem,
+    Report,
+    SetupFacts,
+)
+from lsmeter.results.boots import StoredBoot
+from lsmeter.results.directory import RunData
+from lsmeter.results.manifest import Manifest, ManifestCell
+from lsmeter.statistics.compare import Range, overhead, verdict
+from lsmeter.statistics.estimate import distributions, estimate_mode
+from lsmeter.verify import active_lsms
+
+USABLE = (BootStatus.OK, BootStatus.PARTIAL)
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """All boots and estimates of one cell of one run."""
+
+    cell: ManifestCell
+    boots: tuple[StoredBoot, ...]
+    estimates: tuple[Estimate, ...]
+    problems: tuple[Problem, ...]
+
+
+def make_report(run: RunData) -> Report:
+    """Report one run: every setup against the baseline setup of the same kernel."""
+    manifest = run.manifest
+    results = cell_results(run)
+    report = Report(
+        title=manifest.title or "Cost of security modules",
+        created=manifest.created,
+        lsmeter_version=manifest.lsmeter_version,
+        command=manifest.command,
+        instrument=manifest.instrument,
+        unit=_unit(manifest),
+        baseline_setup=manifest.baseline_setup,
+        margin=manifest.margin,
+        conditions=_conditions(manifest),
+        host=manifest.host,
+        tools=manifest.tools,
+        kernels=tuple(kernel_facts(kernel) for kernel in manifest.kernels),
+        setups=tuple(_setup_facts(manifest, result) for result in _one_per_setup(results)),
+        estimates=tuple(item for result in results for item in result.estimates),
+        comparisons=_within_run(manifest, results),
+        problems=(*manifest.problems, *(item for result in results for item in result.problems)),
+        notes=(),
+    )
+    return replace(report, notes=(*_notes(report), *_missing_note(run)))
+
+
+def compare_runs(before: RunData, after: RunData) -> Report:
+    """Report run `after` against run `before`, setup by setup; refuse different instruments.
+
+    A setup is compared with the setup of the same name; where each run has one kernel they may
+    differ, else a kernel is compared with the one of the same name.
+    """
+    first, second = before.manifest, after.manifest
+    if first.instrument is not second.instrument:
+        raise UsageError(
+            f"cannot compare {before.path} ({first.instrument.value}) with {after.path} "
+            f"({second.instrument.value}): numbers of different instruments are not comparable"
+        )
+    report = make_report(after)
+    baselines, tested = cell_results(before), cell_results(after)
+    pairs = [
+        (old, new) for new in tested for old in baselines if _counterparts(first, second, old, new)
+    ]
+    if not pairs:
+        raise UsageError(
+            f"{before.path} and {after.path} have no setup in common",
+            hint="compare runs of the same setups, file systems and users",
+        )
+    differing = sorted(
+        f"{key}: {old} and {new}"
+        for (key, old), (_, new) in zip(_conditions(first), _conditions(second), strict=True)
+        if old != new
+    )
+    return replace(
+        report,
+        title=f"{before.path.name} (baseline) against {after.path.name}",
+        comparisons=tuple(item for old, new in pairs for item in _compare(old, new, second.margin)),
+        problems=(*_marked(before), *report.problems),
+        notes=(
+            *report.notes,
+            *(f"the runs differ in conditions ({item})" for item in differing),
+        ),
+        kernels=tuple(dict.fromkeys((*map(kernel_facts, first.kernels), *report.kernels))),
+    )
+
+
+def cell_results(run: RunData) -> tuple[CellResult, ...]:
+    """Estimate every benchmark of every cell, in the order of the manifest."""
+    by_hash: dict[str, list[StoredBoot]] = {}
+    for stored in run.boots:
+        by_hash.setdefault(stored.boot.cell_hash, []).append(stored)
+    return tuple(
+        _cell_result(run.manifest, cell, by_hash.get(cell.hash, [])) for cell in run.manifest.cells
+    )
+
+
+def kernel_facts(kernel: Kernel) -> KernelFacts:
+    """Return what a report says of a kernel."""
+    return KernelFacts(
+        name=kernel.name,
+        release=kernel.release,
+        version=kernel.version,
+        origin=kernel.origin,
+        image_sha256=kernel.image_sha256,
+        boot_protocol=kernel.boot_protocol.value,
+    )
+
+
+def _cell_result(manifest: Manifest, cell: ManifestCell, boots: list[StoredBoot]) -> CellResult:
+    usable = [stored for stored in boots if stored.boot.status in USABLE]
+    good = {
+        (stored.boot.seed, samples.benchmark)
+        for stored in usable
+        for samples in stored.boot.samples
+        if samples.status is BenchmarkStatus.OK
+    }
+    counted = distributions((stored.boot.seed, stored.table) for stored in usable)
+    estimates: list[Estimate] = []
+    for benchmark in manifest.benchmarks:
+        items = [
+            item
+            for item in counted.get(benchmark.id, [])
+            if (item.boot, benchmark.id) in good and benchmark.suite == cell.suite
+        ]
+        if not items:
+            continue
+        mode = estimate_mode(items)
+        estimates.append(
+            Estimate(
+                kernel=cell.kernel,
+                setup=cell.setup,
+                filesystem=cell.filesystem,
+                user=cell.user,
+                benchmark=benchmark,
+                value=mode.value,
+                minimum=mode.minimum,
+                maximum=mode.maximum,
+                share_at_mode=mode.share_at_mode,
+                low=mode.low,
+                high=mode.high,
+                samples=mode.samples,
+                boots=mode.boots,
+                repeats=mode.repeats,
+            )
+        )
+    return CellResult(cell, tuple(boots), tuple(estimates), tuple(_problems(cell, boots)))
+
+
+def _problems(cell: ManifestCell, boots: Iterable[StoredBoot]) -> Iterable[Problem]:
+    seen: set[tuple[str, str]] = set()
+    for stored in boots:
+        boot = stored.boot
+        if boot.status is not BootStatus.OK:
+            yield Problem(
+                title=f"{cell.setup} on {cell.kernel}: boot {boot.index}: {boot.status.value}",
+                kernel=cell.kernel,
+                setup=cell.setup,
+                detail=boot.detail,
+                log_tail=boot.console_tail,
+            )
+        for samples in boot.samples:
+            key = (samples.benchmark, samples.detail)
+            if samples.status is BenchmarkStatus.OK or key in seen:
+                continue
+            seen.add(key)
+            yield Problem(
+                title=f"{samples.benchmark}: no number for {cell.setup} on {cell.kernel}: "
+                f"{samples.status.value}",
+                kernel=cell.kernel,
+                setup=cell.setup,
+                benchmark=samples.benchmark,
+                detail=samples.detail,
+            )
+
+
+def _within_run(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comparison, ...]:
+    comparisons: list[Comparison] = []
+    for result in results:
+        if result.cell.setup == manifest.baseline_setup:
+            continue
+        for baseline in results:
+            same_place = _place(baseline.cell) == _place(result.cell)
+            if same_place and baseline.cell.setup == manifest.baseline_setup:
+                comparisons.extend(_compare(baseline, result, manifest.margin))
+    return tuple(comparisons)
+
+
+def _place(cell: ManifestCell) -> tuple[str, str, str, str]:
+    return (cell.kernel, cell.suite, cell.filesystem, cell.user)
+
+
+def _compare(baseline: CellResult, tested: CellResult, margin: float) -> Iterable[Comparison]:
+    before = {item.benchmark.id: item for item in baseline.estimates}
+    for item in tested.estimates:
+        base = before.get(item.benchmark.id)
+        if base is None:
+            continue
+        measured = overhead(
+            Range(item.value, item.low, item.high),
+            Range(base.value, base.low, base.high),
+            item.benchmark.metric.better,
+        )
+        yield Comparison(
+            kernel=item.kernel,
+            setup=item.setup,
+            baseline_kernel=base.kernel,
+            baseline_setup=base.setup,
+            filesystem=item.filesystem,
+            user=item.user,
+            benchmark=item.benchmark,
+            value=item.value,
+            baseline_value=base.value,
+            difference=item.value - base.value,
+            overhead=measured.value,
+            overhead_low=measured.low,
+            overhead_high=measured.high,
+            verdict=verdict(measured, margin),
+            repeats=item.repeats and base.repeats,
+        )
+
+
+def _counterparts(first: Manifest, second: Manifest, old: CellResult, new: CellResult) -> bool:
+    same_kernel = old.cell.kernel == new.cell.kernel
+    single = len(first.kernels) == len(second.kernels) == 1
+    return (
+        (same_kernel or single)
+        and old.cell.setup == new.cell.setup
+        and _place(old.cell)[1:] == _place(new.cell)[1:]
+    )
+
+
+def _marked(run: RunData) -> list[Problem]:
+    return [
+        replace(problem, title=f"{run.path.name}: {problem.title}")
+        for result in cell_results(run)
+        for problem in result.problems
+    ]
+
+
+def _one_per_setup(results: Sequence[CellResult]) -> list[CellResult]:
+    """Keep one cell of each kernel and setup, one that booted if there is any."""
+    chosen: dict[tuple[str, str], CellResult] = {}
+    for result in results:
+        key = (result.cell.kernel, result.cell.setup)
+        if key not in chosen or (not chosen[key].boots and result.boots):
+            chosen[key] = result
+    return list(chosen.values())
+
+
+def _setup_facts(manifest: Manifest, result: CellResult) -> SetupFacts:
+    setup = next(item for item in manifest.setups if item.name == result.cell.setup)
+    facts = next((stored.boot.facts for stored in result.boots if stored.boot.facts), ())
+    return SetupFacts(
+        kernel=result.cell.kernel,
+        setup=setup.name,
+        title=setup.title,
+        note=setup.note,
+        asked_lsms=setup.lsms,
+        active_lsms=active_lsms(dict(facts)),
+        facts=facts,
+        boots=len(result.boots),
+        verified=any(stored.boot.status in USABLE for stored in result.boots),
+    )
+
+
+def _unit(manifest: Manifest) -> str:
+    units = {benchmark.metric.unit for benchmark in manifest.benchmarks}
+    return units.pop() if len(units) == 1 else "mixed"
+
+
+def _conditions(manifest: Manifest) -> tuple[tuple[str, str], ...]:
+    settings = {**vars(manifest.conditions), **vars(manifest.sampling)}
+    return tuple((key, str(value).lower()) for key, value in settings.items())
+
+
+def _notes(report: Report) -> Iterable[str]:
+    for kernel in report.kernels:
+        of_kernel = [item for item in report.setups if item.kernel == kernel.name]
+        base = next((item for item in of_kernel if item.setup == report.baseline_setup), None)
+        if base is None:
+            continue
+        for item in of_kernel:
+            if item is not base and item.active_lsms and item.active_lsms == base.active_lsms:
+                yield (
+                    f"{item.setup} on {kernel.name}: the active LSMs are those of the baseline "
+                    f"({', '.join(base.active_lsms)}); only their state differs"
+                )
+
+
+def _missing_note(run: RunData) -> Iterable[str]:
+    if run.missing:
+        yield (
+            f"the run was stopped: {len(run.missing)} of {len(run.manifest.boots)} boots were "
+            "not made; the same command goes on where it stopped"
+        )

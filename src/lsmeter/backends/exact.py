@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The exact instrument: guest instructions, counted by QEMU's TCG under -icount."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lsmeter.backend import Backend, Capture, Limits, OnResults
+from lsmeter.guest.boot_image import FILESYSTEMS, initramfs_for
+from lsmeter.guest.probe import find_probe
+from lsmeter.model import Cell, Instrument
+from lsmeter.plan import PlannedBoot
+from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
+from lsmeter.qemu.program import qemu_version, run_qemu
+
+
+class ExactBackend(Backend):
+    """Runs guests on TCG with one virtual CPU whose clock is its instruction count."""
+
+    name = "exact"
+    title = "guest instructions, counted under emulation (QEMU TCG, -icount): free of noise"
+    instrument = Instrument.EXACT
+
+    def identity(self) -> Mapping[str, str]:
+        """Name QEMU and the probe."""
+        return {"qemu": qemu_version(), "probe": find_probe().sha256}
+
+    def filesystems(self) -> tuple[str, ...]:
+        """Name the file systems that the guest can make."""
+        return FILESYSTEMS
+
+    def command(self, cell: Cell) -> tuple[str, ...]:
+        """Return the QEMU command of a cell, with words in place of what changes by boot."""
+        return _arguments(cell, 0, Channels("CONSOLE", "RESULTS", "INITRD"))
+
+    async def run(self, boot: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
+        """Run one guest with an initramfs of its own."""
+        return await run_qemu(
+            lambda channels: _arguments(boot.cell, boot.seed, channels),
+            initramfs_for(boot.cell, limits.benchmark_ms),
+            limits,
+            on_results,
+        )
+
+
+def _arguments(cell: Cell, seed: int, channels: Channels) -> tuple[str, ...]:
+    guest = GuestStart(
+        boot_protocol=cell.kernel.boot_protocol,
+        image=str(cell.kernel.image),
+        cmdline=kernel_cmdline(cell.setup, cell.conditions),
+        conditions=cell.conditions,
+        seed=seed,
+    )
+    return exact_arguments(guest, channels)
+
+
+BACKEND = ExactBackend()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter list`: what can be named on the command line and in experiment files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from lsmeter.cli.console import SCREEN
+
+Row = tuple[str, str]
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    SETUPS = "setups"
+    SUITES = "suites"
+    BENCHMARKS = "benchmarks"
+    KERNELS = "kernels"
+    INSTRUMENTS = "instruments"
+    FILESYSTEMS = "filesystems"
+    FORMATS = "formats"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("list")(list_names)
+
+
+def list_names(
+    kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
+) -> None:
+    """List the names that options and experiment files take, each with one line on it."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for name, title in _LISTS[kind]():
+        table.add_row(escape(name), escape(title))
+    SCREEN.out.print(table)
+
+
+def _setups() -> Iterable[Row]:
+    from lsmeter.setup import definitions
+
+    for definition in definitions().values():
+        yield definition.name, definition.setup.title
+        for parameter in definition.parameters:
+            limits = f"{parameter.minimum} to {parameter.maximum}"
+            yield (
+                f"  :{parameter.name}=N",
+                f"{parameter.title}, {limits}, default {parameter.default}",
+            )
+    yield "a+b+c", "a stack of modules, in this order"
+
+
+def _benchmarks() -> Iterable[Row]:
+    from lsmeter.guest.probe import catalogue, find_probe
+
+    for benchmark in catalogue(find_probe()):
+        yield benchmark.id, f"{benchmark.title} [{benchmark.origin}]"
+
+
+def _suites() -> Iterable[Row]:
+    from lsmeter.guest.probe import catalogue, find_probe
+
+    suites: dict[str, list[str]] = {}
+    for benchmark in catalogue(find_probe()):
+        suites.setdefault(benchmark.suite, []).append(benchmark.operation)
+    for suite, operations in suites.items():
+        names = ", ".join(dict.fromkeys(operations))
+        yield suite, f"{len(operations)} benchmarks: {names}"
+
+
+def _kernels() -> Iterable[Row]:
+    from lsmeter.kernels.resolve import listings
+
+    for listing in listings():
+        state = f" (cached: {listing.version})" if listing.cached else ""
+        yield listing.name, listing.title + state
+
+
+def _instruments() -> Iterable[Row]:
+    from lsmeter.backend import backends
+
+    for backend in backends().values():
+        yield backend.name, backend.title
+
+
+def _filesystems() -> Iterable[Row]:
+    from lsmeter.backend import backends
+
+    titles = {"tmpfs": "in memory, no disk involved", "ext4": "on a RAM disk, mke2fs defaults"}
+    names = dict.fromkeys(name for item in backends().values() for name in item.filesystems())
+    for name in names:
+        yield name, titles.get(name, "")
+
+
+def _formats() -> Iterable[Row]:
+    from lsmeter.report.render import formats
+
+    for item in formats():
+        yield item.name, item.title
+
+
+_LISTS: dict[Kind, Callable[[], Iterable[Row]]] = {
+    Kind.SETUPS: _setups,
+    Kind.SUITES: _suites,
+    Kind.BENCHMARKS: _benchmarks,
+    Kind.KERNELS: _kernels,
+    Kind.INSTRUMENTS: _instruments,
+    Kind.FILESYSTEMS: _filesystems,
+    Kind.FORMATS: _formats,
+}

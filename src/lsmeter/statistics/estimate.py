@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From samples to estimates for the exact instrument: the mode, and whether it repeats; pure.
+
+The count of an undisturbed operation is one number; interrupts and the kernel's own periodic
+work lie on top of it in a minority of samples. The mode is therefore the estimate, and the
+share of samples at the mode, the minimum and the maximum say how far to trust it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How often each value occurred in the samples of one benchmark in one boot."""
+
+    boot: int  # the seed, which tells boots of one cell apart
+    values: tuple[int, ...]  # ascending
+    counts: tuple[int, ...]
+
+    @property
+    def mode(self) -> int:
+        """The most frequent value; of several, the smallest."""
+        return min(zip(self.values, self.counts, strict=True), key=lambda vc: (-vc[1], vc[0]))[0]
+
+
+@dataclass(frozen=True)
+class ModeEstimate:
+    """The exact estimate of one benchmark over boots; units are those of the samples."""
+
+    value: int
+    minimum: int
+    maximum: int
+    share_at_mode: float
+    low: int  # smallest mode of a single boot
+    high: int  # largest mode of a single boot
+    samples: int
+    boots: int
+
+    @property
+    def repeats(self) -> bool:
+        """Whether at least two boots gave the same mode."""
+        return self.boots >= 2 and self.low == self.high
+
+
+def distributions(tables: Iterable[tuple[int, pl.DataFrame]]) -> dict[str, list[Distribution]]:
+    """Count values by benchmark: tables are (seed of the boot, samples with benchmark and value)."""
+    found: dict[str, list[Distribution]] = {}
+    for boot, table in tables:
+        counted = (
+            table.group_by("benchmark", "value")
+            .agg(pl.len().alias("count"))
+            .sort("benchmark", "value")
+            .group_by("benchmark", maintain_order=True)
+            .agg("value", "count")
+        )
+        for benchmark, values, counts in counted.iter_rows():
+            item = Distribution(boot, tuple(values), tuple(counts))
+            found.setdefault(benchmark, []).append(item)
+    return found
+
+
+def estimate_mode(boots: list[Distribution]) -> ModeEstimate:
+    """Pool the samples of all boots and take the mode; ValueError without any sample."""
+    pooled: dict[int, int] = {}
+    for boot in boots:
+        for value, count in zip(boot.values, boot.counts, strict=True):
+            pooled[value] = pooled.get(value, 0) + count
+    if not pooled:
+        raise ValueError("no samples")
+    value = min(pooled, key=lambda item: (-pooled[item], item))
+    total = sum(pooled.values())
+    modes = [boot.mode for boot in boots]
+    return ModeEstimate(
+        value=value,
+        minimum=min(pooled),
+        maximum=max(pooled),
+        share_at_mode=pooled[value] / total,
+        low=min(modes),
+        high=max(modes),
+        samples=total,
+        boots=len(boots),
+    )

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Small models for tests that are not about the models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lsmeter.model import (
+    Benchmark,
+    BootProtocol,
+    Cell,
+    Conditions,
+    Instrument,
+    Kernel,
+    Metric,
+    Sampling,
+    Setup,
+)
+
+INSNS = Metric("latency", "insns")
+
+
+def kernel(name: str = "debian:6.1", **options: str) -> Kernel:
+    return Kernel(
+        name=name,
+        release="6.1.0-56-cloud-amd64",
+        version="6.1.192-2",
+        origin="a test",
+        image=Path("vmlinux"),
+        image_sha256="ab" * 32,
+        boot_protocol=BootProtocol.PVH,
+        config={"SECURITY": "y", "SECURITY_SELINUX": "y", **options},
+    )
+
+
+def benchmark(operation: str = "open", *, suite: str = "file", **params: int | str) -> Benchmark:
+    return Benchmark(
+        suite=suite,
+        operation=operation,
+        params=tuple(params.items()),
+        metric=INSNS,
+        title=f"{operation} for a test",
+        origin="lsmeter",
+        control=operation == "empty",
+    )
+
+
+def cell(setup: Setup, *, of: Kernel | None = None, samples: int = 10) -> Cell:
+    return Cell(
+        kernel=of or kernel(),
+        setup=setup,
+        suite="file",
+        filesystem="tmpfs",
+        user="root",
+        instrument=Instrument.EXACT,
+        conditions=Conditions(),
+        sampling=Sampling(samples=samples),
+        benchmarks=("open depth=1", "open depth=2"),
+        identity=(("probe", "00"), ("qemu", "7.2")),
+    )

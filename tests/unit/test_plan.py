@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lsmeter.errors import UsageError
+from lsmeter.experiment import build_experiment
+from lsmeter.model import Conditions, Sampling
+from lsmeter.plan import Plan, make_plan
+from lsmeter.setup import parse_setup
+from tests.unit.model_builders import benchmark, cell, kernel
+
+CATALOGUE = (
+    benchmark("open", depth=1),
+    benchmark("open", depth=2),
+    benchmark("openat"),
+    benchmark("empty"),
+)
+
+
+def plan(data: dict[str, Any], **options: str) -> Plan:
+    experiment = build_experiment(data, where="test")
+    return make_plan(experiment, [kernel(**options)], CATALOGUE, {"qemu": "7.2"}, ["tmpfs"])
+
+
+def test_every_cell_is_booted_in_each_block_with_a_seed_of_its_own() -> None:
+    made = plan({"setups": ["capability", "selinux"], "boots": 3, "seed": 7})
+    assert len(made.cells) == 2
+    blocks = [made.boots[i : i + 2] for i in range(0, 6, 2)]
+    for index, block in enumerate(blocks):
+        assert {boot.cell.setup.name for boot in block} == {"capability", "selinux"}
+        assert {boot.seed for boot in block} == {7 + index}
+
+
+def test_the_order_is_drawn_from_the_seed() -> None:
+    setups = ["capability", "selinux", "distribution"]
+    orders = {
+        tuple(boot.cell.setup.name for boot in plan({"setups": setups, "seed": seed}).boots)
+        for seed in range(12)
+    }
+    assert len(orders) > 1
+    assert plan({"setups": setups}).boots == plan({"setups": setups}).boots
+
+
+def test_what_the_kernel_lacks_is_a_problem_and_not_a_cell() -> None:
+    made = plan({"setups": ["capability", "smack"]}, SECURITY_SMACK="n")
+    assert [item.setup.name for item in made.cells] == ["capability"]
+    assert "CONFIG_SECURITY_SMACK" in made.problems[0].title
+
+
+def test_the_baseline_is_measured_even_if_only_others_are_named() -> None:
+    made = plan({"setups": ["selinux"], "baseline": "capability"})
+    assert [item.setup.name for item in made.cells] == ["capability", "selinux"]
+
+
+def test_two_names_of_one_configuration_are_booted_once() -> None:
+    one = cell(parse_setup("selinux"))
+    other = cell(replace(parse_setup("selinux"), name="another-name"))
+    assert one.hash == other.hash
+
+
+@pytest.mark.parametrize(
+    ("patterns", "count"), [(["*"], 4), (["open"], 2), (["open*"], 3), (["empty", "openat"], 2)]
+)
+def test_benchmarks_are_chosen_by_operation_or_pattern(patterns: list[str], count: int) -> None:
+    assert len(plan({"benchmarks": patterns}).benchmarks) == count
+
+
+@pytest.mark.parametrize(
+    ("data", "part"),
+    [
+        ({"suites": ["fiel"]}, "unknown suite 'fiel'; did you mean file?"),
+        ({"benchmarks": ["opne"]}, "unknown benchmark 'opne'; did you mean open?"),
+        ({"filesystems": ["tmpsf"]}, "unknown file system 'tmpsf'; did you mean tmpfs?"),
+        ({"setups": ["slinux"]}, "unknown setup 'slinux'; did you mean selinux?"),
+        ({"baseline": "slinux"}, "--baseline: unknown setup"),
+    ],
+)
+def test_unknown_names_are_usage_errors(data: dict[str, Any], part: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        plan(data)
+    assert part in caught.value.title
+
+
+def test_all_that_changes_a_result_changes_the_hash() -> None:
+    base = cell(parse_setup("selinux"))
+    others = [
+        replace(base, kernel=replace(base.kernel, image_sha256="cd" * 32)),
+        replace(base, setup=parse_setup("apparmor")),
+        replace(base, suite="net"),
+        replace(base, filesystem="ext4"),
+        replace(base, user="user"),
+        replace(base, conditions=Conditions(mitigations="auto")),
+        replace(base, conditions=Conditions(init_on_alloc=True)),
+        replace(base, conditions=Conditions(icount_shift=5)),
+        replace(base, sampling=Sampling(samples=11)),
+        replace(base, benchmarks=("open depth=1",)),
+        replace(base, identity=(("probe", "01"), ("qemu", "7.2"))),
+    ]
+    assert len({item.hash for item in (base, *others)}) == len(others) + 1
+    assert replace(base, kernel=replace(base.kernel, name="same-image")).hash == base.hash
