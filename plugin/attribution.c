@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * QEMU plugin: what each function of the guest's kernel costs between two markers, in instructions.
+ *
+ * A marker is an 8-byte NOP, 0f 1f 84 00 and a 32-bit immediate 0x4c5xiiii, executed in user space:
+ * x = 0 prepare, 1 begin, 2 end of region iiii, 3 shift the lowest four bits of iiii into the
+ * number of the region that is begun and ended as region 0. Until the first marker nothing else is
+ * instrumented, so that booting stays fast.
+ *
+ * Arguments: syms=FILE (see symbols.h), out=FILE, stack=BYTES of a kernel stack (16384).
+ */
+#include "qemu_api.h"
+#include "regions.h"
+#include "shadow.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT_VERSION 1
+#define NO_REGION      UINT32_MAX
+#define UNKNOWN_CODE   "[no symbol]"
+
+enum marker { MARK_PREPARE, MARK_BEGIN, MARK_END, MARK_NIBBLE };
+
+static struct {
+	qemu_plugin_id_t id;
+	bool active;	    /* everything is instrumented, not only the markers */
+	uint32_t announced; /* by nibbles; what region 0 means */
+	uint32_t region;
+	uint32_t last_region;
+	uint64_t stray; /* end markers without their beginning */
+	struct symbols symbols;
+	struct regions regions;
+	struct shadow shadow;
+	FILE *out;
+} plugin = {.region = NO_REGION, .last_region = NO_REGION};
+
+static bool measuring(void)
+{
+	return plugin.region != NO_REGION;
+}
+
+static void on_call(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t slot, void *data)
+{
+	(void)vcpu, (void)data;
+	/* A call through memory also reads its target. */
+	if (measuring() && qemu_plugin_mem_is_store(info))
+		shadow_call(&plugin.shadow, slot, counter_now());
+}
+
+static void on_return(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t slot, void *data)
+{
+	(void)vcpu, (void)data;
+	if (measuring() && !qemu_plugin_mem_is_store(info))
+		shadow_return(&plugin.shadow, slot, counter_now());
+}
+
+static void on_entry(unsigned int vcpu, void *symbol)
+{
+	(void)vcpu;
+	if (measuring())
+		shadow_entry(&plugin.shadow, symbol, counter_now());
+}
+
+static void on_unknown(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	if (measuring())
+		shadow_unknown(&plugin.shadow, UNKNOWN_CODE, counter_now());
+}
+
+static void on_iret(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	if (measuring())
+		shadow_iret(&plugin.shadow, counter_now());
+}
+
+static void on_user(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	if (measuring())
+		shadow_user(&plugin.shadow, counter_now());
+}
+
+static void restart(qemu_plugin_id_t id);
+
+static void activate(void)
+{
+	if (plugin.active)
+		return;
+	plugin.active = true;
+	/* Everything that is translated already lacks the instrumentation. */
+	qemu_plugin_reset(plugin.id, restart);
+}
+
+/* Write a region that others follow, unless it has hardly grown since it was written. */
+static void write_finished(uint32_t next)
+{
+	struct region *region;
+
+	if (plugin.last_region == next || plugin.last_region == NO_REGION)
+		return;
+	region = regions_get(&plugin.regions, plugin.last_region);
+	if (region && region->samples > 2 * region->written)
+		region_write(region, plugin.out);
+}
+
+static void begin(uint32_t id)
+{
+	struct region *open = measuring() ? regions_get(&plugin.regions, plugin.region) : NULL;
+
+	if (open)
+		open->aborted++;
+	write_finished(id);
+	plugin.last_region = id;
+	plugin.region = id;
+	shadow_begin(&plugin.shadow, counter_now());
+}
+
+static void end(uint32_t id)
+{
+	struct region *region;
+
+	if (plugin.region != id) {
+		plugin.stray++;
+		return;
+	}
+	shadow_end(&plugin.shadow, counter_now());
+	plugin.region = NO_REGION;
+	region = regions_get(&plugin.regions, id);
+	if (!region)
+		plugin.regions.refused++;
+	else if (plugin.shadow.damaged)
+		region->damaged++;
+	else
+		region_add(region, &plugin.shadow.tree);
+}
+
+static void on_marker(unsigned int vcpu, void *data)
+{
+	uint32_t marker = (uint32_t)(uintptr_t)data, id = marker & 0xffff;
+	enum marker kind = (enum marker)(marker >> 16 & 0xf);
+
+	(void)vcpu;
+	if (kind == MARK_NIBBLE)
+		plugin.announced = (plugin.announced << 4 | (id & 15)) & 0xffff;
+	else if (!id)
+		id = plugin.announced;
+	if (!plugin.active) {
+		/* A sample that begins now could not be seen whole any more; the next one can. */
+		if (kind != MARK_END)
+			activate();
+		return;
+	}
+	if (kind == MARK_BEGIN)
+		begin(id);
+	else if (kind == MARK_END)
+		end(id);
+}
+
+static bool is_marker(const uint8_t *bytes, size_t size, uint32_t *marker)
+{
+	static const uint8_t nop[] = {0x0f, 0x1f, 0x84, 0x00};
+
+	if (size != 8 || memcmp(bytes, nop, sizeof(nop)))
+		return false;
+	memcpy(marker, bytes + sizeof(nop), sizeof(*marker));
+	return *marker >> 20 == 0x4c5;
+}
+
+static bool is_prefix(uint8_t byte)
+{
+	return byte == 0x2e || byte == 0x3e || byte == 0x66 || byte == 0xf2 || byte == 0xf3 ||
+	       (byte & 0xf0) == 0x40;
+}
+
+static void instrument_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
+			      bool first)
+{
+	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
+	const struct symbol *symbol = symbols_at(&plugin.symbols, vaddr);
+	const uint8_t *opcode = bytes, *end = bytes + size;
+
+	if (symbol)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_entry, CB_NO_REGS, (void *)symbol);
+	else if (first && vaddr >= plugin.symbols.text_end)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_unknown, CB_NO_REGS, NULL);
+	while (opcode + 1 < end && is_prefix(*opcode))
+		opcode++;
+	if (*opcode == 0xcf)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_iret, CB_NO_REGS, NULL);
+	else if (*opcode == 0xe8 ||
+		 (*opcode == 0xff && opcode + 1 < end && (opcode[1] >> 3 & 7) == 2))
+		qemu_plugin_register_vcpu_mem_cb(insn, on_call, CB_NO_REGS, MEM_READ_AND_WRITE,
+						 NULL);
+	else if (*opcode == 0xc3 || *opcode == 0xc2)
+		qemu_plugin_register_vcpu_mem_cb(insn, on_return, CB_NO_REGS, MEM_READ_AND_WRITE,
+						 NULL);
+}
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb);
+	bool kernel = qemu_plugin_tb_vaddr(tb) >= plugin.symbols.text_start;
+
+	(void)id;
+	if (plugin.active && !kernel)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_user, CB_NO_REGS, NULL);
+	for (size_t i = 0; i < count; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uint8_t bytes[MAX_INSN_BYTES] = {0};
+		size_t size = insn_bytes(insn, bytes);
+		uint32_t marker;
+
+		/* Callbacks come before the counter, so that they see it without this one. */
+		if (!kernel && is_marker(bytes, size, &marker))
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, CB_NO_REGS,
+							       (void *)(uintptr_t)marker);
+		if (!plugin.active)
+			continue;
+		if (kernel)
+			instrument_kernel(insn, bytes, size, i == 0);
+		counter_count(insn);
+	}
+}
+
+static void on_exit_qemu(qemu_plugin_id_t id, void *data)
+{
+	(void)id, (void)data;
+	if (measuring()) {
+		struct region *open = regions_get(&plugin.regions, plugin.region);
+
+		if (open)
+			open->aborted++;
+	}
+	for (uint32_t i = 0; i < plugin.regions.count; i++) {
+		struct region *region = &plugin.regions.list[i];
+
+		if (region->samples > region->written || !region->samples)
+			region_write(region, plugin.out);
+	}
+	fprintf(plugin.out, "stray %" PRIu64 "\nrefused %" PRIu64 "\neof\n", plugin.stray,
+		plugin.regions.refused);
+	if (fclose(plugin.out))
+		fprintf(stderr, "lsmeter attribution: cannot write the output: %s\n",
+			strerror(errno));
+}
+
+static void restart(qemu_plugin_id_t id)
+{
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_atexit_cb(id, on_exit_qemu, NULL);
+}
+
+static int refuse(const char *reason, const char *detail)
+{
+	fprintf(stderr, "lsmeter attribution: %s%s\n", reason, detail);
+	return -1;
+}
+
+static const char *argument(const char *argv, const char *key)
+{
+	size_t length = strlen(key);
+
+	return strncmp(argv, key, length) ? NULL : argv + length;
+}
+
+static int parse_stack(const char *text, uint64_t *stack_bytes)
+{
+	char *end;
+
+	*stack_bytes = strtoull(text, &end, 10);
+	if (*end || *stack_bytes < 4096 || *stack_bytes & (*stack_bytes - 1))
+		return refuse("stack= must be a power of two from 4096 on, not ", text);
+	return 0;
+}
+
+PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+				      char **argv)
+{
+	const char *syms = NULL, *out = NULL, *value;
+	uint64_t stack_bytes = 16384;
+	char error[512];
+
+	for (int i = 0; i < argc; i++) {
+		if ((value = argument(argv[i], "syms=")))
+			syms = value;
+		else if ((value = argument(argv[i], "out=")))
+			out = value;
+		else if (!(value = argument(argv[i], "stack=")))
+			return refuse("unknown argument ", argv[i]);
+		else if (parse_stack(value, &stack_bytes))
+			return -1;
+	}
+	if (!syms || !out)
+		return refuse("needs syms=FILE and out=FILE", "");
+	if (!info->system_emulation || strcmp(info->target_name, "x86_64"))
+		return refuse("works for x86_64 guests only, not ", info->target_name);
+	if (info->system.smp_vcpus != 1)
+		return refuse("works with one virtual CPU only", "");
+	if (symbols_read(&plugin.symbols, syms, error, sizeof(error)))
+		return refuse(error, "");
+	if (!shadow_init(&plugin.shadow, stack_bytes))
+		return refuse("no memory for shadow stacks", "");
+	plugin.out = fopen(out, "w");
+	if (!plugin.out) {
+		snprintf(error, sizeof(error), "cannot write %s: %s", out, strerror(errno));
+		return refuse(error, "");
+	}
+	fprintf(plugin.out, "lsmeter-attribution %d\n", FORMAT_VERSION);
+	fflush(plugin.out);
+	plugin.id = id;
+	counter_init();
+	restart(id);
+	return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shadow stacks: which function runs now, told from calls, returns and entries alone.
+ *
+ * A call pushes a frame that is named by the address of its return slot; the first function
+ * entered after it gives the frame its name. A return pops every frame whose slot lies at or
+ * below the slot that it reads, so tail calls, frames left by longjmp-like code and thunks that
+ * adjust the stack pointer need no special case. Frames on other stacks (interrupt stacks) are
+ * told apart by their base; every task has a list of frames of its own.
+ */
+#ifndef LSMETER_SHADOW_H
+#define LSMETER_SHADOW_H
+
+#include "calltree.h"
+#include "symbols.h"
+
+#define MAX_FRAMES 4096 /* of one task: a 16 KiB stack holds 2048 return slots */
+#define MAX_TASKS  64
+
+struct frame {
+	uint64_t slot; /* address of the return slot; 0 while unknown (system call, exception) */
+	uint32_t node; /* the function's, or its caller's as long as it is not entered */
+	bool entered;
+	bool trap; /* ended by iretq */
+};
+
+struct task {
+	uint64_t home; /* base of its kernel stack, 0 while unknown */
+	uint32_t depth;
+	struct frame *frames;
+};
+
+struct shadow {
+	struct calltree tree;
+	struct task tasks[MAX_TASKS];
+	uint32_t current; /* index of the running task */
+	uint32_t next;	  /* task to give up when all are in use */
+	uint64_t stack_mask;
+	bool in_user;
+	bool switching; /* the next call or return may be on the stack of another task */
+	bool damaged;	/* a limit was hit: this sample's tree is not whole */
+	uint64_t last;	/* count of instructions that are charged already */
+	uint64_t again; /* instructions counted twice, because a fault repeated them */
+};
+
+/* Returns false when there is no memory. stack_bytes: size and alignment of kernel stacks. */
+bool shadow_init(struct shadow *shadow, uint64_t stack_bytes);
+
+/* Begin a sample, in user space, at this count of instructions. */
+void shadow_begin(struct shadow *shadow, uint64_t now);
+
+/* End it: everything up to now is charged. */
+void shadow_end(struct shadow *shadow, uint64_t now);
+
+/* A call wrote its return address to slot; now counts the call itself. */
+void shadow_call(struct shadow *shadow, uint64_t slot, uint64_t now);
+
+/* A return read its address from slot; now counts the return itself. */
+void shadow_return(struct shadow *shadow, uint64_t slot, uint64_t now);
+
+/* The first instruction of a function is about to run. */
+void shadow_entry(struct shadow *shadow, const struct symbol *symbol, uint64_t now);
+
+/* Code without a symbol is about to run; it is a function if it was just called. */
+void shadow_unknown(struct shadow *shadow, const char *name, uint64_t now);
+
+/* An iretq is about to run. */
+void shadow_iret(struct shadow *shadow, uint64_t now);
+
+/* User space is about to run. */
+void shadow_user(struct shadow *shadow, uint64_t now);
+
+#endif

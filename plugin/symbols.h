@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The symbol file: where each function of the guest starts, and what kind of code it is. */
+#ifndef LSMETER_SYMBOLS_H
+#define LSMETER_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum symbol_kind {
+	SYM_FUNCTION = 'f',
+	SYM_SYSCALL = 's',   /* entry from user space by a system call */
+	SYM_FAULT = 'x',     /* exception whose instruction is executed again afterwards */
+	SYM_TRAP = 't',	     /* exception after its instruction */
+	SYM_INTERRUPT = 'i', /* asynchronous: no part of the operation that it falls into */
+	SYM_SWITCH = 'w',    /* switches to the stack of another task */
+};
+
+struct symbol {
+	uint64_t addr;
+	enum symbol_kind kind;
+	const char *name;
+};
+
+struct symbols {
+	struct symbol *list; /* by ascending address */
+	size_t count;
+	uint64_t text_start; /* code from here on is the kernel's; below is user space */
+	uint64_t text_end;   /* from here on, code without a symbol is generated at run time */
+};
+
+/*
+ * Read the symbol file. Its first line is "lsmeter-symbols 1 START END COUNT", each further line
+ * "ADDR KIND NAME", addresses in hexadecimal and strictly ascending. Returns 0, or -1 with a
+ * one-line reason in error.
+ */
+int symbols_read(struct symbols *symbols, const char *path, char *error, size_t error_bytes);
+
+/* The symbol that starts exactly at addr, or NULL. */
+const struct symbol *symbols_at(const struct symbols *symbols, uint64_t addr);
+
+#endif
