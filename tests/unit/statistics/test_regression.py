@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Fits of data whose truth is known."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lsmeter.statistics.regression import Coefficient, regress, whole
+
+DELAYS_NS = tuple(range(0, 110001, 10000))
+
+
+def line(slope: float, intercept: float) -> list[float]:
+    return [slope * delay + intercept for delay in DELAYS_NS]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 40), st.integers(0, 10**6))
+def test_an_exact_line_is_recovered(slope: int, intercept: int) -> None:
+    fit = regress(line(slope, intercept), {"policy": DELAYS_NS})
+    assert fit.slope.value == pytest.approx(slope, abs=1e-9)
+    assert fit.intercept.value == pytest.approx(intercept, abs=1e-4)
+    assert fit.max_residual == pytest.approx(0, abs=1e-4)
+    assert whole(fit.slope).value == slope
+    assert fit.r2 == (pytest.approx(1) if slope else None)
+
+
+def test_two_regressors_are_told_apart() -> None:
+    inode = [0, 10000, 0, 10000, 20000, 5000]
+    file = [0, 0, 10000, 10000, 5000, 20000]
+    result = [3 * a + 2 * b + 500 for a, b in zip(inode, file, strict=True)]
+    fit = regress(result, {"inode": inode, "file": file})
+    assert [c.name for c in fit.coefficients] == ["inode", "file"]
+    assert [round(c.value, 9) for c in fit.coefficients] == [3, 2]
+    with pytest.raises(ValueError, match="too many values"):
+        fit.slope  # noqa: B018
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    # 400 fits with noise: the share of intervals that hold the truth is binomial around 95 %.
+    noise = np.random.default_rng(7)
+    held = 0
+    for _ in range(400):
+        result = np.array(line(3, 1000)) + noise.normal(0, 400, len(DELAYS_NS))
+        slope = regress(list(result), {"policy": DELAYS_NS}).slope
+        assert slope.ci_low is not None
+        assert slope.ci_high is not None
+        held += slope.ci_low <= 3 <= slope.ci_high
+    assert 0.915 < held / 400 < 0.985
+
+
+def test_a_narrower_confidence_gives_a_narrower_interval() -> None:
+    result = [value + 50 * (-1) ** at for at, value in enumerate(line(2, 0))]
+    wide = regress(result, {"policy": DELAYS_NS}).slope
+    narrow = regress(result, {"policy": DELAYS_NS}, confidence=0.5).slope
+    assert wide.value == narrow.value
+    assert wide.stderr == narrow.stderr
+    assert (wide.ci_low or 0) < (narrow.ci_low or 0) < (narrow.ci_high or 0) < (wide.ci_high or 0)
+
+
+def test_the_standard_error_is_that_of_the_textbook() -> None:
+    result = [value + 50 * (-1) ** at for at, value in enumerate(line(2, 0))]
+    fit = regress(result, {"policy": DELAYS_NS})
+    mean = sum(DELAYS_NS) / len(DELAYS_NS)
+    squares = sum(residual**2 for residual in fit.residuals)
+    expected = math.sqrt(
+        squares / (len(DELAYS_NS) - 2) / sum((delay - mean) ** 2 for delay in DELAYS_NS)
+    )
+    assert fit.slope.stderr == pytest.approx(expected)
+
+
+def test_an_outlier_is_named_by_its_place() -> None:
+    result = line(4, 100)
+    result[7] += 5000
+    fit = regress(result, {"policy": DELAYS_NS})
+    assert fit.max_residual_at == 7
+    assert 3000 < fit.max_residual < 5000
+
+
+def test_a_result_that_does_not_vary_has_slope_zero_and_no_r2() -> None:
+    fit = regress([335] * len(DELAYS_NS), {"policy": DELAYS_NS})
+    assert fit.slope == Coefficient("policy", 0.0, 0.0, 0.0, 0.0)
+    assert fit.intercept.value == 335
+    assert fit.r2 is None
+    assert fit.max_residual == 0
+    assert whole(fit.slope).value == 0
+
+
+def test_two_points_give_a_line_without_error() -> None:
+    fit = regress([100, 30100], {"policy": [0, 10000]})
+    assert fit.slope.value == pytest.approx(3)
+    assert fit.slope.stderr is None
+    assert fit.slope.ci_low is None
+    assert whole(fit.slope).value == 3
+
+
+@pytest.mark.parametrize(
+    ("result", "regressors", "message"),
+    [
+        ([1, 2, 3], {}, "no regressor"),
+        ([1, 2, 3], {"policy": [1, 2]}, "policy has 2 values, the result has 3"),
+        ([1], {"policy": [1]}, "1 observations cannot give 2 terms"),
+        ([1, 2, 3], {"policy": [5, 5, 5]}, "policy does not vary"),
+        ([1, math.nan, 3], {"policy": [1, 2, 3]}, "the result holds a value"),
+        ([1, 2, 3], {"policy": [1, math.inf, 3]}, "policy holds a value"),
+        ([1, 2, 3, 5], {"a": [1, 2, 3, 4], "b": [2, 4, 6, 8]}, "a, b are combinations"),
+    ],
+)
+def test_what_has_no_answer_is_refused(
+    result: list[float], regressors: dict[str, list[float]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        regress(result, regressors)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "expected", "reason"),
+    [
+        (3.0004, 3.0003, 3.0005, 3, "leaves only 3"),
+        (2.5, 2.4, 2.6, None, "not within 0.01 of a whole number"),
+        (2.98, 2.975, 2.985, None, "not within 0.01"),
+        (2.5, 1.5, 3.5, None, "more than one whole number"),
+        (-1.0, -1.001, -0.999, None, "negative"),
+        (7.9, 7.7, 8.1, 8, "leaves only 8"),
+    ],
+)
+def test_whole_numbers(
+    value: float, low: float, high: float, expected: int | None, reason: str
+) -> None:
+    decided = whole(Coefficient("policy", value, 0.1, low, high))
+    assert decided.value == expected
+    assert reason in decided.reason
