@@ -73,6 +73,16 @@ class Group:
     operation: str
     rows: tuple[Row, ...]
 
+    @property
+    def alone(self) -> bool:
+        """An operation without parameters: its one row needs no heading above it."""
+        return len(self.rows) == 1 and not self.rows[0].benchmark.params
+
+    @property
+    def control(self) -> bool:
+        """Whether no security module may change it."""
+        return self.rows[0].benchmark.control
+
 
 @dataclass(frozen=True)
 class Grid:

@@ -25,8 +25,8 @@ VERDICT_MEANINGS = {
 class Summary:
     """One setup against its baseline, in words.
 
-    largest and median leave out controls, which no security module may change; both are None
-    when no overhead is finite.
+    All figures leave out the controls, which no security module may change. largest and median
+    are None when no overhead is finite.
     """
 
     place: Place
@@ -177,7 +177,7 @@ def summarise(report: Report, grid: Grid, index: int) -> Summary:
         grid.place,
         column,
         title,
-        verdict_counts(found),
+        verdict_counts(tuple(c for c in found if not c.benchmark.control)),
         median,
         largest,
         tuple(sentences),
@@ -201,8 +201,8 @@ def _largest_sentence(report: Report, title: str, largest: Comparison) -> str:
             f"({_values(report, largest)})."
         )
     return (
-        f"{title} makes {numbers.phrase(largest.benchmark)} "
-        f"{numbers.percent(largest.overhead, sign=False)} dearer ({_values(report, largest)}), "
+        f"{title} makes {numbers.phrase(largest.benchmark)} dearer by "
+        f"{numbers.percent(largest.overhead, sign=False)} ({_values(report, largest)}), "
         "the largest overhead."
     )
 
@@ -229,7 +229,7 @@ def _untouched_sentences(report: Report, grid: Grid, index: int) -> list[str]:
             names.append(group.operation)
     if not names:
         return []
-    if len(names) == sum(not group.rows[0].benchmark.control for group in grid.groups):
+    if len(names) == sum(not group.control for group in grid.groups):
         return [f"Every operation is untouched within {margin(report)}."]
     return [f"Untouched within {margin(report)}: {', '.join(names)}."]
 

@@ -73,7 +73,7 @@ def _grid(report: Report, grid: Grid) -> Iterator[str]:
     yield ""
     for index in range(len(grid.columns)):
         column = grid.columns[index]
-        counts = words.counts_text(words.verdict_counts(grid.comparisons(index)))
+        counts = words.counts_text(words.summarise(report, grid, index).counts)
         yield from _wrapped(f"{column.setup}: {counts}", indent="  ")
 
 

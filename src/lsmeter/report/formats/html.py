@@ -24,12 +24,18 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["svg"] = _trusted
+    environment.filters["firm"] = _firm
     return environment
 
 
 def _trusted(markup: str) -> Markup:
     """Mark what lsmeter.report.html.svg made: it holds no text that was not escaped."""
     return Markup(markup)  # noqa: S704
+
+
+def _firm(text: str) -> str:
+    """Keep a number and its per cent sign on one line."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - width has no meaning

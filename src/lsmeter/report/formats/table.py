@@ -150,23 +150,16 @@ def _labels(grid: Grid, keys: _Keys, limit: int) -> list[Text]:
     """Return the first column: a line per operation, and its variants below."""
     labels = []
     for group in grid.groups:
-        if _is_single(group.rows):
-            labels.append(Text(keys.short(group.operation, limit), style="bold"))
-            continue
         labels.append(Text(keys.short(group.operation, limit), style="bold"))
-        labels += [Text("  " + keys.short(row.label, limit - 2)) for row in group.rows]
+        if not group.alone:
+            labels += [Text("  " + keys.short(row.label, limit - 2)) for row in group.rows]
     return labels
-
-
-def _is_single(rows: tuple[Row, ...]) -> bool:
-    """Tell an operation without parameters: its one variant needs no line of its own."""
-    return len(rows) == 1 and not rows[0].benchmark.params
 
 
 def _lines(grid: Grid) -> Iterator[Row | None]:
     """Pair with `_labels`: the row of each line, None for the head of an operation."""
     for group in grid.groups:
-        if not _is_single(group.rows):
+        if not group.alone:
             yield None
         yield from group.rows
 

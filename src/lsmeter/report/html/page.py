@@ -37,6 +37,7 @@ class Block:
 
     operation: str
     lines: tuple[Line, ...]
+    alone: bool  # the operation has one variant, and it has no parameters
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,11 @@ def _section(report: Report, grid: Grid, overview: words.Overview, place: int) -
         _figures(report, grid, place),
         tuple(heads),
         tuple(
-            Block(group.operation, tuple(_line(report, grid, row) for row in group.rows))
+            Block(
+                group.operation,
+                tuple(_line(report, grid, row) for row in group.rows),
+                alone=group.alone,
+            )
             for group in grid.groups
         ),
     )
@@ -142,7 +147,7 @@ def _unit(report: Report, row: Row) -> str:
 
 
 def _figures(report: Report, grid: Grid, place: int) -> tuple[Figure, ...]:
-    measured = words.measured(report)
+    measured = f"Unit: {words.measured(report)}"
     against = grid.baseline_setup or "its own baseline"
     where = content.place_label(report, grid)
     depth_names = ", ".join(group.operation for group in plots.depth_groups(grid))

@@ -14,7 +14,7 @@ from lsmeter.report import numbers
 from lsmeter.report.content import Grid, Group, Row
 from lsmeter.report.html import palette
 
-_WIDTH = 1040  # pixels of a plot on a wide page
+_WIDTH = 1110  # pixels of a plot on a wide page
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _LABEL = 190  # pixels for the longest label of an axis
 _STRONG = 20  # per cent, from where a cell is dark enough for the other ink
@@ -129,7 +129,7 @@ def _heat_rows(grid: Grid) -> Iterator[dict[str, object]]:
                 "setup": names[index],
                 "overhead": overhead,
                 "text": "\N{EN DASH}" if overhead is None else _tenths(overhead / 100),
-                "strong": overhead is not None and abs(overhead) >= _STRONG,
+                "strong": overhead is not None and not -_STRONG <= overhead < _STRONG,
             }
 
 
@@ -259,11 +259,15 @@ def depth_lines(grid: Grid, unit: str) -> Specification | None:
         )
         .properties(width=_WIDTH // panels - 80, height=240)
     )
-    chart = lines.facet(
-        facet=alt.Facet(
-            field="operation", type="nominal", sort=[g.operation for g in groups], title=None
-        ),
-        columns=panels,
-        spacing=30,
-    ).resolve_scale(y="independent")
+    chart = (
+        lines.facet(
+            facet=alt.Facet(
+                field="operation", type="nominal", sort=[g.operation for g in groups], title=None
+            ),
+            columns=panels,
+            spacing=30,
+        )
+        .resolve_scale(y="independent")
+        .resolve_axis(x="independent")
+    )
     return _finish(chart)
