@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import shlex
 import shutil
@@ -91,10 +92,10 @@ class AptState:
                 log = error.log_tail
                 if not self.has_lists:
                     raise
-            failed = [line for line in log if "Failed to fetch" in line and " 404 " not in line]
-            if not failed:
+            reached = not any(unreached(line) for line in log)
+            if reached:
                 (self.root / "updated").touch()
-            return not failed
+            return reached
 
     def download(
         self,
@@ -245,6 +246,15 @@ def _apt_directories() -> dict[str, Path]:
     return dict.fromkeys(names, Path("/nonexistent")) | {k: Path(value) for k, _, value in pairs}
 
 
+def unreached(message: str) -> bool:
+    """Say whether apt's message means that a server was not reached, or failed half-way.
+
+    What a mirror does not have is another matter: apt then says 404, or File not found.
+    """
+    absent = re.search(r"\b404\b|File not found", message)
+    return message.startswith("Err:") and not absent
+
+
 def no_apt() -> InfrastructureError:
     """Build the error for a machine without apt."""
     return InfrastructureError(
@@ -312,18 +322,22 @@ def _show(progress: Progress, task: str, share: float, total_bytes: int | None) 
 
 
 def _messages(text: str) -> tuple[str, ...]:
-    lines = (line.strip() for line in text.splitlines())
+    """Take errors and warnings out of apt's output; "Err:" has its reason on the next line."""
+    joined = re.sub(r"^(Err:\S+ .*)\n +", r"\1: ", text, flags=re.MULTILINE)
+    lines = (line.strip() for line in joined.splitlines())
     return tuple(line for line in lines if line.startswith(("E:", "W:", "Err:")))
 
 
 def _apt_failed(command: list[str], log: str) -> InfrastructureError:
     messages = _messages(log) or tuple(log.strip().splitlines()[-10:])
-    first = next((line for line in messages if line.startswith("E:")), "no message")
-    reason = first.removeprefix("E:").strip()
+    # An Err line has the reason; what apt concludes from it can mislead ("no Release file").
+    reasons = [line for kind in ("Err:", "E:") for line in messages if line.startswith(kind)]
+    reason = re.sub(r"^(Err:\S+|E:) +", "", reasons[0]) if reasons else "it gave no reason"
     hint = "check the network and the proxy, or name a kernel by its path"
     if "No space left" in log:
         hint = "free some space, or move the cache with LSMETER_CACHE"
     elif "NO_PUBKEY" in log or "not signed" in log:
         hint = "install a newer debian-archive-keyring, or name a kernel by its path"
-    what = " ".join(word for word in command[:1] + command[4:5] if not word.startswith("-"))
+    verb = next((word for word in ("update", "download", "source") if word in command), "")
+    what = f"{command[0]} {verb}".strip()
     return InfrastructureError(f"{what} failed: {reason}", hint=hint, log_tail=messages)

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from lsmeter.errors import InfrastructureError, UsageError
 from lsmeter.kernels import apt, entry
-from lsmeter.kernels.apt_state import GROUPS, AptState, open_state
+from lsmeter.kernels.apt_state import GROUPS, AptState, open_state, unreached
 from lsmeter.kernels.source import DEFAULT_MODULES, KernelListing, KernelSource
 from lsmeter.kernels.unpack import fill_from_packages, loaded
 from lsmeter.model import Kernel
@@ -22,7 +22,7 @@ from lsmeter.progress import Progress
 from lsmeter.registry import nearest
 from lsmeter.storage import locked, new_entry, write_atomic
 
-_SPEC = re.compile(r"^debian:(?P<series>\d{1,3}\.\d{1,4})$")
+_SPEC = re.compile(r"^debian:\d{1,3}\.\d{1,4}$")
 _IMAGE = re.compile(r"^linux-image-(?P<abi>\d\S*-cloud-amd64)$")
 _SERIES = re.compile(r"^(\d+\.\d+)[.~+-]")
 _LOOK_EVERY_S = 86400.0
@@ -74,25 +74,19 @@ class DebianSource(KernelSource):
         The archive is asked for a newer release at most once a day, and at once with
         `refresh`. When it cannot be reached the cached kernel is used, and its origin says so.
         """
-        match = _SPEC.match(spec)
-        if not match:
+        if not _SPEC.match(spec):
             raise UsageError(
                 f"malformed kernel name '{spec}'{nearest(spec, self.examples)}",
                 hint="give a series with two numbers, as debian:6.1",
             )
-        kernel = _cached(spec, modules, fresh=not offline and not refresh)
-        if kernel is None and offline:
-            kernel = _cached(spec, modules, fresh=False)
-            if kernel is None:
-                raise InfrastructureError(
-                    f"kernel {spec} is not in the cache, and the network is not to be used",
-                    hint=f"fetch it once with the network: lsmeter run --kernel {spec} --dry-run",
-                )
+        if offline:
+            return _only_cached(spec, modules)
+        kernel = None if refresh else _cached(spec, modules, fresh=True)
         if kernel is None:
             with locked(_slug(spec)):
                 # Another process may have fetched it while this one waited.
                 kernel = None if refresh else _cached(spec, modules, fresh=True)
-                kernel = kernel or _renew(spec, match["series"], modules, progress)
+                kernel = kernel or _renew(spec, modules, progress, refresh=refresh)
         return kernel
 
     def listing(self) -> tuple[KernelListing, ...]:
@@ -139,10 +133,21 @@ def _cached(spec: str, modules: tuple[str, ...], *, fresh: bool) -> Kernel | Non
     return replace(kernel, origin=kernel.origin + latest.notice) if kernel else None
 
 
-def _renew(spec: str, series: str, modules: tuple[str, ...], progress: Progress) -> Kernel:
+def _only_cached(spec: str, modules: tuple[str, ...]) -> Kernel:
+    kernel = _cached(spec, modules, fresh=False)
+    if kernel is None:
+        without = " with all the modules asked for" if _cached(spec, (), fresh=False) else ""
+        raise InfrastructureError(
+            f"kernel {spec}{without} is not cached, and the network is not to be used",
+            hint="allow the network once; after that the cache is enough",
+        )
+    return kernel
+
+
+def _renew(spec: str, modules: tuple[str, ...], progress: Progress, *, refresh: bool) -> Kernel:
     """Ask the archive and fetch what is newer; fall back on the cache if that fails."""
     try:
-        latest = _fetch(spec, series, modules, progress)
+        latest = _fetch(spec, modules, progress, refresh=refresh)
     except InfrastructureError as error:
         latest_cached = _read_latest(spec)
         if latest_cached is None or _cached(spec, modules, fresh=False) is None:
@@ -157,8 +162,8 @@ def _renew(spec: str, series: str, modules: tuple[str, ...], progress: Progress)
     return loaded(_cached(spec, modules, fresh=False), entry.kernels_dir() / latest.entry)
 
 
-def _fetch(spec: str, series: str, modules: tuple[str, ...], progress: Progress) -> _Latest:
-    found = _find(spec, series, progress)
+def _fetch(spec: str, modules: tuple[str, ...], progress: Progress, *, refresh: bool) -> _Latest:
+    found = _find(spec, progress, refresh=refresh)
     version = found.packages[0].version
     home = entry.kernels_dir() / f"{_slug(spec)}-{version.replace(':', '%3a')}"
     if entry.load(home, spec, modules) is None:
@@ -182,11 +187,12 @@ def _fetch(spec: str, series: str, modules: tuple[str, ...], progress: Progress)
     return _Latest(home.name, version, time.time(), notice)
 
 
-def _find(spec: str, series: str, progress: Progress) -> _Found:
-    """Find the newest kernel of `series` in the first group of suites that has one."""
+def _find(spec: str, progress: Progress, *, refresh: bool) -> _Found:
+    """Find the newest kernel of the series in the first group of suites that has one."""
+    series = spec.partition(":")[2]
     seen: set[str] = set()
-    # Lists of yesterday may lack what is new today: look into fresh ones before giving up.
-    for older_than_s in (_LOOK_EVERY_S, _JUST_NOW_S):
+    # Lists of this morning may lack what is new: look into fresh ones before giving up.
+    for older_than_s in (0.0,) if refresh else (_LOOK_EVERY_S, _JUST_NOW_S):
         for state, fresh in _states(older_than_s, progress):
             images = _images(state)
             seen |= set(images)
@@ -209,7 +215,7 @@ def _states(older_than_s: float, progress: Progress) -> Iterator[tuple[AptState,
             yield state, state.update(progress, older_than_s=older_than_s)
         except InfrastructureError as error:
             # A mirror need not have every suite; no network at all is another matter.
-            if not any(" 404 " in line or "Release file" in line for line in error.log_tail):
+            if not error.log_tail or any(unreached(line) for line in error.log_tail):
                 raise
 
 
