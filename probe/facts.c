@@ -46,19 +46,23 @@ static void file_fact(const char *key, const char *path)
 		channel_fact(key, "%s", text);
 }
 
-/* Send how many lines of the file contain `sign` (all lines, if that is ""). */
-static void count_fact(const char *key, const char *path, const char *sign)
+/*
+ * Send how many lines of the file contain `sign` (all lines, if that is ""), and return that;
+ * -1 without a fact if there is no such file.
+ */
+static int count_fact(const char *key, const char *path, const char *sign)
 {
 	FILE *file = fopen(path, "re");
-	unsigned int count = 0;
+	int count = 0;
 	char line[1024];
 
 	if (!file)
-		return;
+		return -1;
 	while (fgets(line, sizeof(line), file))
 		count += strstr(line, sign) != NULL;
 	fclose(file);
-	channel_fact(key, "%u", count);
+	channel_fact(key, "%d", count);
+	return count;
 }
 
 /* Is `name` one of the comma-separated names in `list`? */
@@ -97,6 +101,18 @@ static void selinux_facts(void)
 	channel_fact("selinux.policy_loaded", "%d", status.policyload > 0);
 }
 
+static void tomoyo_facts(void)
+{
+	int profiles;
+
+	file_fact("tomoyo.version", SECURITY "tomoyo/version");
+	profiles = count_fact("tomoyo.profiles", SECURITY "tomoyo/profile", "-COMMENT=");
+	/* The kernel refuses (panics on) a policy with a domain whose profile does not exist. */
+	if (profiles >= 0)
+		channel_fact("tomoyo.policy_loaded", "%d", profiles > 0);
+	count_fact("tomoyo.domains", SECURITY "tomoyo/domain_policy", "use_profile ");
+}
+
 static void smack_facts(void)
 {
 	if (mount("smackfs", "/sys/fs/smackfs", "smackfs", 0, NULL))
@@ -132,18 +148,15 @@ static void module_facts(void)
 		smack_facts();
 	file_fact("apparmor.enabled", "/sys/module/apparmor/parameters/enabled");
 	count_fact("apparmor.profiles", SECURITY "apparmor/profiles", "");
-	file_fact("tomoyo.version", SECURITY "tomoyo/version");
-	/* Without a policy there is no profile, and every domain has profile 0. */
-	count_fact("tomoyo.profiles", SECURITY "tomoyo/profile", "COMMENT=");
-	count_fact("tomoyo.domains", SECURITY "tomoyo/domain_policy", "use_profile ");
+	tomoyo_facts();
 	channel_fact("landlock.abi", "%d", landlock_abi());
 	file_fact("yama.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope");
 	lockdown_fact();
 	channel_fact("bpf", "%d", listed(list, "bpf"));
-	count_fact("ima.measurements", SECURITY "ima/runtime_measurements_count", "");
+	file_fact("ima.measurements", SECURITY "ima/runtime_measurements_count");
 	file_fact("ima.violations", SECURITY "ima/violations");
 	file_fact("evm", SECURITY "evm");
-	count_fact("loadpin", "/proc/sys/kernel/loadpin/enforce", "1");
+	file_fact("loadpin.enforce", "/proc/sys/kernel/loadpin/enforce");
 }
 
 static void mitigation_facts(void)

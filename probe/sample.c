@@ -143,10 +143,10 @@ static bool fault(struct outcome *outcome, const char *where, long error)
 }
 
 /*
- * Sleep to 1.5 ms past a multiple of 20 ms: between two timer ticks whatever the tick rate, and
- * after what a tick and the sleep's own end set off.
+ * Sleep to 1.5 ms past a multiple of 20 ms, so that what earlier readings left to be done in
+ * the background is done.
  */
-static void settle(void)
+static void sleep_long(void)
 {
 	const long period_ns = 20000000, offset_ns = 1500000;
 	struct timespec at;
@@ -158,6 +158,27 @@ static void settle(void)
 	at.tv_nsec = ns % 1000000000;
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 		;
+}
+
+/*
+ * Wait, without sleeping, until no timer tick is near: what a tick sets off is to be over, and
+ * the reading is to end before the next one. Ticks stand on multiples of their period.
+ */
+static void dodge_tick(void)
+{
+	static long tick_ns;
+	struct timespec now;
+	long phase_ns;
+
+	if (!tick_ns) {
+		/* The coarse clock moves once a tick. */
+		clock_getres(CLOCK_MONOTONIC_COARSE, &now);
+		tick_ns = now.tv_nsec ? now.tv_nsec : 1;
+	}
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		phase_ns = now.tv_nsec % tick_ns;
+	} while (phase_ns < tick_ns / 8 || phase_ns > tick_ns - tick_ns / 4);
 }
 
 /* Put a new tree into a new directory, so that nothing of it was ever looked up. */
@@ -193,7 +214,8 @@ static bool take(struct bench *bench, const struct request *request, drop_caches
 	if (fault(outcome, "arming", op->arm(bench)))
 		return false;
 	if (request->quiet)
-		settle();
+		sleep_long();
+	dodge_tick();
 	ticks = measure(bench);
 	check(bench, outcome);
 	if (op->disarm && fault(outcome, "restoring", op->disarm(bench)))

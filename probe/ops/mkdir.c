@@ -28,6 +28,7 @@ static const struct op op = {
 	.n_variants = ARRAY_SIZE(variants),
 	.setup = many_setup,
 	.arm = arm,
+	.teardown = many_teardown,
 	.disarm = disarm,
 };
 REGISTER_OP(op);

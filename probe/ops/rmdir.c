@@ -23,5 +23,6 @@ static const struct op op = {
 	.n_variants = ARRAY_SIZE(variants),
 	.setup = many_setup,
 	.arm = arm,
+	.teardown = many_teardown,
 };
 REGISTER_OP(op);

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the host asks of the probe, as the text that the probe reads; no I/O here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsmeter.errors import UsageError
+
+VERSION = 1
+MAX_BYTES = 65536
+FILESYSTEMS = ("tmpfs", "ext4", "xfs")
+USERS = ("root", "user")
+
+# What a setup may ask the probe to do to itself (Setup.guest), with the largest value.
+GUEST_KEYS = {"landlock.layers": 16, "landlock.rules": 1024}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One boot's worth of work.
+
+    benchmarks are ids of `suite`, run in this order. modules are (path in the guest,
+    parameters), in the order of loading. guest holds keys of GUEST_KEYS. sweep_values are
+    written to sweep_file one after the other, with all benchmarks run after each.
+    """
+
+    suite: str
+    benchmarks: tuple[str, ...]
+    samples: int
+    warmup: int
+    icount_shift: int
+    filesystem: str = "tmpfs"
+    user: str = "root"
+    cold: bool = False
+    quiet: bool = False
+    benchmark_deadline_ms: int = 10_000  # guest time, without what quiet readings sleep
+    modules: tuple[tuple[str, str], ...] = ()
+    guest: tuple[tuple[str, str], ...] = ()
+    sweep_file: str = ""
+    sweep_values: tuple[str, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """Write the request as the probe reads it.
+
+        Raises UsageError for what the probe would refuse by its form; that a benchmark exists
+        only the probe knows.
+        """
+        pairs: list[tuple[str, str]] = [
+            ("version", str(VERSION)),
+            ("suite", self.suite),
+            ("filesystem", _one_of("file system", self.filesystem, FILESYSTEMS)),
+            ("user", _one_of("user", self.user, USERS)),
+            ("cold", str(int(self.cold))),
+            ("quiet", str(int(self.quiet))),
+            ("samples", _number("samples", self.samples, 1, 1_000_000)),
+            ("warmup", _number("warmup", self.warmup, 0, 1_000_000)),
+            ("icount_shift", _number("icount_shift", self.icount_shift, 0, 10)),
+            (
+                "benchmark_deadline_ms",
+                _number("benchmark_deadline_ms", self.benchmark_deadline_ms, 1, 3_600_000),
+            ),
+        ]
+        for path, parameters in self.modules:
+            pairs.append(("module", f"{path} {parameters}" if parameters else path))
+        pairs += [(key, _guest(key, value)) for key, value in self.guest]
+        if self.sweep_file:
+            pairs.append(("sweep.file", self.sweep_file))
+        pairs += [("sweep.value", value) for value in self.sweep_values]
+        pairs += [("benchmark", benchmark) for benchmark in self.benchmarks]
+        text = "".join(f"{key}={_printable(key, value)}\n" for key, value in pairs)
+        if len(text) > MAX_BYTES:
+            raise UsageError(
+                f"the request has {len(text)} bytes, more than {MAX_BYTES}",
+                hint="ask for fewer benchmarks at once",
+            )
+        return text.encode("ascii")
+
+
+def _one_of(kind: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise UsageError(f"unknown {kind} '{value}'", hint=f"known: {', '.join(known)}")
+    return value
+
+
+def _number(key: str, value: int, low: int, high: int) -> str:
+    if not low <= value <= high:
+        raise UsageError(f"{key} cannot be {value}", hint=f"use {low} to {high}")
+    return str(value)
+
+
+def _guest(key: str, value: str) -> str:
+    if key not in GUEST_KEYS:
+        raise UsageError(f"unknown guest option '{key}'", hint=f"known: {', '.join(GUEST_KEYS)}")
+    if not (value.isascii() and value.isdigit()):
+        raise UsageError(f"{key} must be a number, not '{value}'")
+    return _number(key, int(value), 0, GUEST_KEYS[key])
+
+
+def _printable(key: str, value: str) -> str:
+    if not value or not value.isascii() or not value.isprintable():
+        raise UsageError(f"{key}: {value!r:.60} is empty or not printable ASCII")
+    return value

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Folds the events of one boot into facts and samples; pure."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lsmeter.guest.protocol import (
+    Begin,
+    Bye,
+    End,
+    ErrorLine,
+    Event,
+    Fact,
+    GarbageError,
+    Hello,
+    Parser,
+    Values,
+)
+from lsmeter.model import BenchmarkStatus, Samples
+
+MAX_FACTS = 1000
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a guest said from beginning to end.
+
+    sweeps goes with samples: the value of the sweep that each belongs to, "" outside one.
+    benchmarks that were asked for and never reported are in samples too, as crashed.
+    errors and garbage are one line each. complete says that the guest said goodbye.
+    """
+
+    facts: tuple[tuple[str, str], ...]
+    samples: tuple[Samples, ...]
+    sweeps: tuple[str, ...]
+    errors: tuple[str, ...]
+    garbage: tuple[str, ...]
+    greeted: bool
+    complete: bool
+
+
+def parse_session(results: bytes, asked: tuple[str, ...]) -> Session:
+    """Read all that came over the result channel; asked are the ids that were requested."""
+    parser = Parser()
+    return fold((*parser.feed(results), *parser.close()), asked)
+
+
+def fold(events: Iterable[Event], asked: tuple[str, ...]) -> Session:
+    """Put the events of one boot together. Benchmarks nobody asked for are garbage."""
+    folding = _Folding(asked)
+    for event in events:
+        folding.take(event)
+    return folding.conclude()
+
+
+class _Folding:
+    """The session as far as it is known."""
+
+    def __init__(self, asked: tuple[str, ...]) -> None:
+        self.asked = asked
+        self.facts: dict[str, str] = {}
+        self.samples: list[Samples] = []
+        self.sweeps: list[str] = []
+        self.errors: list[str] = []
+        self.garbage: list[str] = []
+        self.greeted = False
+        self.begun = 0
+        self.bye: int | None = None
+        self.current: Begin | None = None
+        self.values: list[int] = []
+
+    def take(self, event: Event) -> None:
+        """Add one event."""
+        match event:
+            case Hello():
+                self.greeted = True
+            case Fact(key, value):
+                if len(self.facts) < MAX_FACTS:
+                    self.facts[key] = value
+            case Begin():
+                self.current, self.values = event, []
+                self.begun += 1
+            case Values(_, values):
+                self.values += values
+            case End():
+                self._end(event)
+            case ErrorLine(text):
+                self.errors.append(text)
+            case Bye(benchmarks):
+                self.bye = benchmarks
+            case GarbageError(offset, reason, excerpt):
+                self.garbage.append(f"byte {offset}: {reason}: {excerpt}")
+
+    def _end(self, event: End) -> None:
+        current, self.current = self.current, None
+        if current is None or current.benchmark not in self.asked:
+            self.garbage.append("a benchmark that nobody asked for")
+            return
+        good = event.status is BenchmarkStatus.OK
+        self.samples.append(
+            Samples(
+                benchmark=current.benchmark,
+                status=event.status,
+                values=tuple(self.values) if good else (),
+                failures=event.failures,
+                detail=_detail(event),
+            )
+        )
+        self.sweeps.append(current.sweep)
+
+    def conclude(self) -> Session:
+        """Return the session, with the benchmarks that were never reported."""
+        reported = {samples.benchmark for samples in self.samples}
+        for benchmark in self.asked:
+            if benchmark in reported:
+                continue
+            running = self.current is not None and self.current.benchmark == benchmark
+            detail = "the guest ended while it ran" if running else "the guest ended before it"
+            self.samples.append(Samples(benchmark, BenchmarkStatus.CRASHED, detail=detail))
+            self.sweeps.append("")
+        return Session(
+            facts=tuple(sorted(self.facts.items())),
+            samples=tuple(self.samples),
+            sweeps=tuple(self.sweeps),
+            errors=tuple(self.errors),
+            garbage=tuple(self.garbage),
+            greeted=self.greeted,
+            complete=self.bye is not None and self.bye == self.begun and self.current is None,
+        )
+
+
+def _detail(event: End) -> str:
+    if not event.errno:
+        return event.detail
+    name = errno.errorcode.get(event.errno, str(event.errno))
+    return f"{name}: {event.detail}" if event.detail else name
