@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from lsmeter.errors import InfrastructureError
 from lsmeter.kernels.apt_state import AptState
@@ -16,6 +17,9 @@ from lsmeter.kernels.entry import sha256_of
 from lsmeter.progress import Progress
 
 _RELATION = re.compile(r"^\s*(?P<name>[a-z0-9][a-z0-9+.-]+)(?::\w+)?\s*(\(=\s*(?P<exact>[^)]+)\))?")
+# What apt-cache says, with a failing exit code, when it finds nothing.
+_NO_PACKAGE = "No packages found"
+_NO_SOURCE = "Unable to locate package|You must put some|Unable to find a source"
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class SourcePackage:
     name: str
     version: str
     files: tuple[tuple[str, int, str], ...]  # name, bytes, SHA-256
+
+
+Versioned = TypeVar("Versioned", Package, SourcePackage)
 
 
 def parse_packages(text: str) -> tuple[Package, ...]:
@@ -103,12 +110,12 @@ def packages(state: AptState, names: Iterable[str]) -> tuple[Package, ...]:
     names = tuple(names)
     if not names:
         return ()
-    return parse_packages(state.output("apt-cache", "show", *names))
+    return parse_packages(state.output("apt-cache", "show", *names, absent=_NO_PACKAGE))
 
 
 def source_packages(state: AptState, name: str) -> tuple[SourcePackage, ...]:
     """Return all versions of the source package `name`; the state must be one of deb-src."""
-    text = state.output("apt-cache", "showsrc", "--only-source", name)
+    text = state.output("apt-cache", "showsrc", "--only-source", name, absent=_NO_SOURCE)
     return tuple(source for source in parse_sources(text) if source.name == name)
 
 
@@ -127,10 +134,10 @@ def newer(a: str, b: str) -> bool:
     return done.returncode == 0
 
 
-def newest(found: Iterable[Package]) -> Package | None:
-    """Return the package of the highest version, None when there is none."""
+def newest(found: Iterable[Versioned]) -> Versioned | None:
+    """Return the package (binary or source) of the highest version, None when there is none."""
 
-    def order(a: Package, b: Package) -> int:
+    def order(a: Versioned, b: Versioned) -> int:
         return newer(a.version, b.version) - newer(b.version, a.version)
 
     return max(found, key=functools.cmp_to_key(order), default=None)
@@ -145,9 +152,7 @@ def fetch(
     InfrastructureError when they cannot be had.
     """
     wanted = tuple(wanted)
-    arguments = [f"{item.name}:{item.architecture}={item.version}" for item in wanted]
-    if any(item.architecture == "all" for item in wanted):
-        arguments = [f"{item.name}={item.version}" for item in wanted]
+    arguments = [f"{item.name}={item.version}" for item in wanted]
     total_bytes = sum(item.size_bytes for item in wanted)
     task = f"fetch {wanted[0].name}" if wanted else "fetch"
     state.download(["download", *arguments], into, task, total_bytes, progress)

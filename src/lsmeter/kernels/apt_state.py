@@ -67,10 +67,12 @@ class AptState:
         except OSError:
             return float("inf")
 
-    def output(self, program: str, *arguments: str) -> str:
-        """Return what apt-cache or apt-get prints, which must not need the network."""
+    def output(self, program: str, *arguments: str, absent: str = "") -> str:
+        """Return what apt-cache prints, "" when it fails with a message that matches `absent`."""
         command = [program, "-c", str(self.root / "apt.conf"), *arguments]
         done = _run(command)
+        if done.returncode and absent and re.search(absent, done.stderr):
+            return ""
         if done.returncode:
             raise _apt_failed(command, done.stderr)
         return done.stdout
