@@ -35,11 +35,10 @@ benchmark: .venv/.run-ready ## Measure lsmeter itself against its targets
 	$(BIN)/python bench/targets.py
 
 lock: .venv/.test-ready ## Pin every dependency anew
-	$(BIN)/pip-compile --quiet --generate-hashes --no-header --no-emit-index-url \
-		--no-emit-trusted-host --strip-extras --output-file requirements.lock pyproject.toml
-	$(BIN)/pip-compile --quiet --generate-hashes --no-header --no-emit-index-url --allow-unsafe \
-		--no-emit-trusted-host --strip-extras --extra dev --output-file requirements-dev.lock \
-		pyproject.toml
+	$(BIN)/uv pip compile -q --upgrade --generate-hashes --no-header --no-emit-index-url \
+		--python-version 3.11 --extra build -o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile -q --upgrade --generate-hashes --no-header --no-emit-index-url \
+		--python-version 3.11 --extra build --extra dev -o requirements-dev.lock pyproject.toml
 
 clean: ## Remove what was built here; the cache and the results stay
 	rm -rf .venv build dist src/lsmeter/_bin

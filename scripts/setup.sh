@@ -62,7 +62,8 @@ make_environment() {
 }
 
 install_lsmeter() {
-	.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -e .
+	.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps \
+		--no-build-isolation -e .
 }
 
 case $purpose in

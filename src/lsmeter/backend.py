@@ -63,6 +63,7 @@ class Backend(ABC):
     name: str
     title: str
     instrument: Instrument
+    internal: bool = False  # for tests: not offered to users
 
     @abstractmethod
     def identity(self) -> Mapping[str, str]:

@@ -89,7 +89,8 @@ def _instruments() -> Iterable[Row]:
     from lsmeter.backend import backends
 
     for backend in backends().values():
-        yield backend.name, backend.title
+        if not backend.internal:
+            yield backend.name, backend.title
 
 
 def _filesystems() -> Iterable[Row]:

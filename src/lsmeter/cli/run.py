@@ -59,6 +59,7 @@ def run(
     filesystem: Annotated[list[str] | None, typer.Option(help="tmpfs or ext4.")] = None,
     user: Annotated[list[str] | None, typer.Option(help="root or user (uid 1000).")] = None,
     instrument: Annotated[str | None, typer.Option(help="How cost is read.")] = None,
+    backend: Annotated[str | None, typer.Option(hidden=True)] = None,
     baseline: Annotated[
         str | None, typer.Option(help="Setup that the others are compared with.")
     ] = None,
@@ -111,13 +112,13 @@ def run(
     }
     data = read_experiment(experiment) if experiment is not None else {}
     asked = build_experiment(merge(data, words), where=str(experiment or "command line"))
-    backend = find_backend(asked.instrument)
-    plan = _plan(asked, backend)
-    show_plan(plan, backend, commands=dry_run)
+    runner = find_backend(backend or asked.instrument)
+    plan = _plan(asked, runner)
+    show_plan(plan, runner, commands=dry_run)
     if dry_run:
         return int(ExitCode.OK)
     limits = Limits(boot_s=boot_deadline)
-    return _carry_out(plan, backend, out or _default_out(experiment), (jobs, fresh, limits))
+    return _carry_out(plan, runner, out or _default_out(experiment), (jobs, fresh, limits))
 
 
 def _conditions(settings: list[str]) -> dict[str, Any]:

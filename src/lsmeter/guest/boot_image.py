@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Puts together what one guest starts from: probe, request, modules, file system image."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from lsmeter.guest.filesystem import image_for
+from lsmeter.guest.initramfs import base, guest_files
+from lsmeter.guest.probe import find_probe
+from lsmeter.guest.request import Request
+from lsmeter.model import Cell, KernelModule
+
+# Each file system with the modules that it, and no other, has to load. What a kernel has built
+# in is not among its modules.
+FILESYSTEM_MODULES: dict[str, frozenset[str]] = {
+    "tmpfs": frozenset(),
+    "ext4": frozenset({"ext4"}),
+}
+FILESYSTEMS = tuple(FILESYSTEM_MODULES)
+
+_ALL_FILESYSTEM_MODULES = frozenset({"ext4", "xfs"})
+# One RAM disk, of the size of the images that lsmeter.guest.filesystem makes.
+_PARAMETERS = {"brd": "rd_nr=1 rd_size=65536"}
+
+
+def initramfs_for(cell: Cell, benchmark_ms: int) -> bytes:
+    """Return the whole initramfs of one boot of `cell`.
+
+    benchmark_ms is the deadline of one benchmark in guest milliseconds.
+    """
+    modules = wanted_modules(cell.kernel.modules, cell.filesystem)
+    request = make_request(cell, modules, benchmark_ms)
+    files = tuple((_guest_path(module), module.file.read_bytes()) for module in modules)
+    image = image_for(cell.filesystem) if cell.filesystem != "tmpfs" else None
+    return _base(find_probe().path) + guest_files(request.to_bytes(), files, image)
+
+
+def wanted_modules(modules: tuple[KernelModule, ...], filesystem: str) -> tuple[KernelModule, ...]:
+    """Return the modules that a guest with this file system loads, in their order; pure."""
+    if filesystem == "tmpfs":
+        return ()
+    others = _ALL_FILESYSTEM_MODULES - FILESYSTEM_MODULES[filesystem]
+    return tuple(module for module in modules if module.name not in others)
+
+
+def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: int) -> Request:
+    """Return what the probe is asked to do; pure."""
+    return Request(
+        suite=cell.suite,
+        benchmarks=cell.benchmarks,
+        samples=cell.sampling.samples,
+        warmup=cell.sampling.warmup,
+        cold=cell.sampling.cold,
+        icount_shift=cell.conditions.icount_shift,
+        filesystem=cell.filesystem,
+        user=cell.user,
+        benchmark_deadline_ms=benchmark_ms,
+        modules=tuple(
+            (_guest_path(module), _PARAMETERS.get(module.name, "")) for module in modules
+        ),
+        guest=cell.setup.guest,
+    )
+
+
+def _guest_path(module: KernelModule) -> str:
+    return f"/modules/{module.name}.ko"
+
+
+@lru_cache(maxsize=2)
+def _base(probe: Path) -> bytes:
+    return base(probe.read_bytes())

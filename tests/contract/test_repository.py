@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What holds for every file of the repository."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMMENTED = {".py", ".c", ".h", ".sh", ".toml", ".yaml", ".config"}
+MAX_LINES = 500
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+FILES = tracked()
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(FILES) > 50
+
+
+@pytest.mark.parametrize("suffix", sorted(COMMENTED))
+def test_sources_name_their_licence(suffix: str) -> None:
+    sources = [path for path in FILES if path.suffix == suffix and "data" not in path.parts]
+    missing = [path for path in sources if "SPDX-License-Identifier" not in path.read_text()[:300]]
+    assert missing == []
+
+
+def test_kernel_code_is_gpl_2_only() -> None:
+    kernel = [p for p in FILES if p.is_relative_to(ROOT / "kernel") and p.suffix in {".c", ".h"}]
+    wrong = [path for path in kernel if "GPL-2.0-only" not in path.read_text()[:300]]
+    assert wrong == []
+
+
+def test_lock_files_name_no_host() -> None:
+    locks = [path for path in FILES if path.suffix == ".lock"]
+    assert locks
+    for path in locks:
+        assert "://" not in path.read_text()
+        assert "--hash=sha256:" in path.read_text()
+
+
+def test_no_file_has_a_path_of_this_machine() -> None:
+    here = re.compile(re.escape(f"{ROOT.parent}/") + r"|/root/|/home/[a-z]")
+    found = []
+    for path in FILES:
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        if path != Path(__file__) and here.search(text):
+            found.append(path)
+    assert found == []
+
+
+def test_sources_are_rooms_not_halls() -> None:
+    code = [path for path in FILES if path.suffix in {".py", ".c", ".h"}]
+    long = [path for path in code if len(path.read_text().splitlines()) > MAX_LINES]
+    assert long == []
