@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads what the plugin wrote, strictly and within limits; pure.
+
+The text is made of whole blocks. What follows the last whole block was being written when the
+guest was killed, and is passed over; anything else that is not as it must be is an error, since
+half a call tree would give wrong numbers. docs/attribution.md describes the format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lsmeter.errors import GuestError
+from lsmeter.hooks.attribution.profile import Function, Node, Profile, Region
+
+HEADER = "lsmeter-attribution 1"
+MAX_BYTES = 512 << 20
+MAX_NODES = 1 << 18
+_MAX_VALUE = 1 << 62
+
+_REGION = re.compile(r"region (\d{1,5}) (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18})")
+_TOTAL = re.compile(r"t (-?\d{1,18}) (\d{1,18})")
+_MODE = re.compile(r"mode (-?\d{1,18})")
+_NODE = re.compile(
+    r"n (\d{1,7}) (\d{1,7}) (\d{1,10}) (-?\d{1,18}) ([!-~][ -~]{0,511}?)(?:@([a-z]{1,32}))?"
+)
+_TAIL = re.compile(r"(stray|refused) (\d{1,18})")
+
+
+def parse_profile(text: str, *, where: str) -> Profile:
+    """Read a plugin's output; GuestError names the line that is wrong."""
+    if len(text) > MAX_BYTES:
+        raise _wrong(where, 1, f"larger than {MAX_BYTES >> 20} MiB")
+    return _Reader(text, where).read()
+
+
+def _wrong(where: str, number: int, what: str) -> GuestError:
+    return GuestError(
+        f"{where}:{number}: {what}",
+        hint="the attribution of this boot is damaged; run it again",
+    )
+
+
+class _Reader:
+    """Walks over the lines, and knows where it is for errors."""
+
+    def __init__(self, text: str, where: str) -> None:
+        self._lines = text.split("\n")
+        # What the last newline ends is whole; what follows it is not.
+        self._rest = self._lines.pop()
+        self._where = where
+        self._number = 0
+        self._regions: dict[int, Region] = {}
+        self._tail: dict[str, int] = {}
+
+    def read(self) -> Profile:
+        if not self._lines or self._lines[0] != HEADER:
+            raise self._wrong(f"does not begin with '{HEADER}'")
+        self._number = 1
+        whole = False
+        for number, block in self._blocks():
+            self._number = number
+            if block == ["eof"]:
+                whole = True
+            elif block[0].startswith("region "):
+                region = self._region(block)
+                self._regions[region.id] = region
+            else:
+                self._read_tail(block[0])
+        if whole and self._rest:
+            raise self._wrong("text after the end")
+        return Profile(
+            tuple(self._regions[key] for key in sorted(self._regions)),
+            self._tail.get("stray", 0),
+            self._tail.get("refused", 0),
+            whole,
+        )
+
+    def _blocks(self) -> Iterator[tuple[int, list[str]]]:
+        """Give each block with the number of its first line; a last one without end is left out."""
+        start = 1
+        while start < len(self._lines):
+            stop = start + 1
+            if self._lines[start].startswith("region "):
+                while stop < len(self._lines) and not self._lines[stop - 1].startswith("end "):
+                    stop += 1
+                if not self._lines[stop - 1].startswith("end "):
+                    return
+            yield start + 1, self._lines[start:stop]
+            if self._lines[start] == "eof" and stop < len(self._lines):
+                self._number = stop + 1
+                raise self._wrong("text after the end")
+            start = stop
+
+    def _region(self, block: list[str]) -> Region:
+        header = self._match(_REGION, block[0])
+        region_id, samples, uncounted, damaged, aborted = map(int, header.groups())
+        totals: list[tuple[int, int]] = []
+        line = 1
+        while block[line].startswith("t "):
+            self._number += 1
+            match = self._match(_TOTAL, block[line])
+            totals.append((int(match[1]), int(match[2])))
+            line += 1
+        mode = 0
+        nodes: tuple[Node, ...] = ()
+        if block[line].startswith("mode "):
+            self._number += 1
+            mode = int(self._match(_MODE, block[line])[1])
+            nodes = self._nodes(block[line + 1 : -1])
+        elif line != len(block) - 1:
+            self._number += 1
+            raise self._wrong(f"expected a total, the mode or the end: {block[line][:60]!r}")
+        self._number += 1
+        if block[-1] != f"end {region_id}":
+            raise self._wrong(f"region {region_id} ends as {block[-1][:60]!r}")
+        region = Region(region_id, samples, uncounted, damaged, aborted, tuple(totals), mode, nodes)
+        self._check(region)
+        return region
+
+    def _nodes(self, lines: list[str]) -> tuple[Node, ...]:
+        if len(lines) > MAX_NODES:
+            raise self._wrong(f"more than {MAX_NODES} nodes")
+        nodes: list[Node] = []
+        functions: dict[tuple[str, str], Function] = {}
+        for index, line in enumerate(lines, 1):
+            self._number += 1
+            match = self._match(_NODE, line)
+            number, parent, calls, self_insns = (int(match[group]) for group in range(1, 5))
+            if number != index or parent >= index:
+                raise self._wrong("nodes out of order")
+            key = (match[5], match[6] or "")
+            function = functions.setdefault(key, Function(*key))
+            nodes.append(Node(parent - 1, function, calls, self_insns))
+        return tuple(nodes)
+
+    def _check(self, region: Region) -> None:
+        """Refuse numbers that contradict each other."""
+        counted = sum(count for _, count in region.totals) + region.uncounted
+        if counted != region.samples:
+            raise self._wrong(f"region {region.id}: {counted} totals of {region.samples} samples")
+        if not region.nodes:
+            return
+        total = sum(node.self_insns for node in region.nodes)
+        if total != region.mode_insns or not region.mode_samples:
+            raise self._wrong(
+                f"region {region.id}: the tree has {total} instructions, "
+                f"the mode {region.mode_insns}"
+            )
+
+    def _read_tail(self, line: str) -> None:
+        match = self._match(_TAIL, line)
+        if match[1] in self._tail:
+            raise self._wrong(f"{match[1]} is there twice")
+        self._tail[match[1]] = int(match[2])
+
+    def _match(self, pattern: re.Pattern[str], line: str) -> re.Match[str]:
+        match = pattern.fullmatch(line)
+        if match is None:
+            raise self._wrong(f"not understood: {line[:60]!r}")
+        return match
+
+    def _wrong(self, what: str) -> GuestError:
+        return _wrong(self._where, self._number, what)

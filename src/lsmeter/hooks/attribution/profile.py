@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the plugin found, as frozen types: call trees of regions; pure.
+
+A region is what lies between two markers, that is one benchmark. All numbers are guest
+instructions, or counts of calls, of one sample with the most frequent total.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsmeter.hooks.attribution.modules import is_hook
+
+USER = "[user]"
+INTERRUPT = "[interrupt]"
+RESUMED = "[resumed]"
+NO_SYMBOL = "[no symbol]"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function by name, and the security module it belongs to ("" for none)."""
+
+    name: str
+    module: str = ""
+
+    @property
+    def hook(self) -> bool:
+        """Whether it is a hook of the framework."""
+        return is_hook(self.name)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One function at one place of the call tree. parent is an index, -1 for a root."""
+
+    parent: int
+    function: Function
+    calls: int
+    self_insns: int
+
+
+@dataclass(frozen=True)
+class Region:
+    """What was seen of one region: how often each total occurred, and the tree of the mode.
+
+    nodes is in an order in which parents come before their children. samples are the whole
+    ones; damaged ones hit a limit of the plugin, aborted ones lack their end.
+    """
+
+    id: int
+    samples: int
+    uncounted: int  # samples whose total found no room among totals
+    damaged: int
+    aborted: int
+    totals: tuple[tuple[int, int], ...]  # (instructions, samples)
+    mode_insns: int
+    nodes: tuple[Node, ...]
+
+    @property
+    def mode_samples(self) -> int:
+        """How many samples had the total that the tree shows."""
+        return dict(self.totals).get(self.mode_insns, 0)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Everything one guest's plugin wrote. whole is false when it was killed before its end."""
+
+    regions: tuple[Region, ...]
+    stray_ends: int
+    refused_samples: int
+    whole: bool
+
+    def region(self, region_id: int) -> Region | None:
+        """Return the region with this id, if it has samples."""
+        for region in self.regions:
+            if region.id == region_id and region.nodes:
+                return region
+        return None
