@@ -7,7 +7,7 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from lsmeter.model import Comparison, Report, SetupFacts, Verdict
+from lsmeter.model import Comparison, Report, Verdict
 from lsmeter.report import numbers
 from lsmeter.report.content import Column, Grid, Place, Row, setup_facts
 
@@ -122,15 +122,10 @@ def _many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def setup_title(facts: SetupFacts | None, name: str) -> str:
-    """Name a setup for a sentence: its title where it has one."""
-    return facts.title if facts is not None and facts.title else name
-
-
-def column_title(report: Report, grid: Grid, column: Column) -> str:
+def column_title(grid: Grid, column: Column) -> str:
     """Name a column for a sentence, with kernels and baseline where they are not shared."""
     place = grid.place
-    title = setup_title(setup_facts(report, place.kernel, column.setup), column.setup)
+    title = column.setup
     if place.kernel != place.baseline_kernel:
         return f"{title} on {place.kernel}, against {column.baseline_setup} on " + (
             place.baseline_kernel
@@ -156,7 +151,7 @@ def summarise(report: Report, grid: Grid, index: int) -> Summary:
     """Put one column of a grid into words."""
     column = grid.columns[index]
     found = grid.comparisons(index)
-    title = column_title(report, grid, column)
+    title = column_title(grid, column)
     usable = [c for c in found if not c.benchmark.control and math.isfinite(c.overhead)]
     median = statistics.median([c.overhead for c in usable]) if usable else None
     largest = max(usable, key=lambda c: c.overhead, default=None)
@@ -272,8 +267,7 @@ def _column_warnings(report: Report, grid: Grid, index: int) -> tuple[str, ...]:
     odd = sum(not c.repeats for c in found)
     if odd:
         warnings.append(
-            f"the counts of {_many(odd, 'benchmark')} are not confirmed by a second "
-            f"boot; they are marked {numbers.UNREPEATED_MARK}."
+            f"the counts of {_many(odd, 'benchmark')} are not confirmed by a second boot."
         )
     missing = sum(row.slots[index].comparison is None for row in grid.rows)
     if missing:

@@ -20,7 +20,14 @@ def test_variants_stand_in_natural_order_under_their_operation() -> None:
     group = next(group for group in grid.groups if group.operation == "open")
     labels = [row.label for row in group.rows]
     assert labels[:3] == ["depth=1", "depth=2", "depth=3"]
-    assert labels[7:] == ["depth=8", "path=hardlink", "path=missing", "path=softlink"]
+    assert labels[7:] == [
+        "depth=8",
+        "link=hard",
+        "link=soft",
+        "target=missing",
+        "path=dotdot-3",
+        "path=dotdot-9",
+    ]
 
 
 @given(st.permutations(list(range(1, 13))))
@@ -114,7 +121,7 @@ def test_the_summary_names_the_largest_overhead_with_its_values() -> None:
 
 
 def test_the_summary_names_what_is_untouched_and_what_is_cheaper() -> None:
-    read, creat = builders.benchmark("read", bytes=0), builders.benchmark("creat")
+    read, creat = builders.benchmark("read", size=0), builders.benchmark("creat")
     report = builders.report(setups=("capability", "bpf"), benchmarks=[read, creat])
     comparisons = (
         builders.comparison(read, "bpf", 100, 100),
@@ -161,7 +168,7 @@ def test_a_setup_without_numbers_is_named() -> None:
 
 
 def test_overheads_of_a_zero_baseline_are_left_out_of_the_figures() -> None:
-    zero = builders.benchmark("read", bytes=0)
+    zero = builders.benchmark("read", size=0)
     report = builders.report(setups=("capability", "bpf"), benchmarks=[zero])
     report = _with(report, comparisons=(builders.comparison(zero, "bpf", 5, 0),))
     (grid,) = content.grids(report)

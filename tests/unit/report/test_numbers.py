@@ -54,7 +54,7 @@ def test_unit_and_instrument_are_named() -> None:
 
 def test_a_sentence_names_depth_and_other_parameters() -> None:
     assert numbers.phrase(builders.benchmark("open", depth=4)) == "open at depth 4"
-    assert numbers.phrase(builders.benchmark("read", bytes=1024)) == "read with bytes=1024"
+    assert numbers.phrase(builders.benchmark("read", size=1024)) == "read with size=1024"
     assert numbers.phrase(builders.benchmark("creat")) == "creat"
 
 

@@ -96,14 +96,17 @@ def _of_group(group: Group, index: int) -> list[Comparison]:
 def _detailed(report: Report, grid: Grid, index: int) -> Iterator[str]:
     """One line per operation that changed: how many, the median, and the largest with values."""
     column = grid.columns[index]
-    yield from _wrapped(f"{column.setup} against {column.baseline_setup}:")
+    if column.setup == column.baseline_setup:
+        yield from _wrapped(f"{words.column_title(grid, column)}:", indent="  ")
+    else:
+        yield from _wrapped(f"{column.setup} against {column.baseline_setup}:", indent="  ")
     yield f"{'operation':<{_NAME}} {'changed':>8} {'median':>9} {'largest':>9}  where"
-    still = []
+    others: dict[str, list[str]] = {"No variant changed": [], "Inconclusive": [], "No number": []}
     for group in grid.groups:
         found = _of_group(group, index)
         changed = [item for item in found if item.verdict in _CHANGED]
         if not changed:
-            still += [group.operation] if found else []
+            others[_unchanged(group, found)].append(group.operation)
             continue
         most = max(changed, key=lambda item: abs(item.overhead))
         values = f"{numbers.count(most.baseline_value)} -> {numbers.count(most.value)}"
@@ -115,12 +118,20 @@ def _detailed(report: Report, grid: Grid, index: int) -> Iterator[str]:
                 _right(numbers.percent(statistics.median(c.overhead for c in found)), 9),
                 _right(numbers.percent(most.overhead), 9),
                 "",
-                _fit(f"{label + ': ' if label else ''}{values}", WIDTH - _NAME - 30).rstrip(),
+                _fit(f"{label + ': ' if label else ''}{values}", WIDTH - _NAME - 31).rstrip(),
             )
         )
     yield f"Values in {numbers.unit_word(report.unit)}."
-    if still:
-        yield from _wrapped(f"No variant changed: {', '.join(still)}.", indent="  ")
+    for heading, names in others.items():
+        if names:
+            yield from _wrapped(f"{heading}: {', '.join(names)}.", indent="  ")
+
+
+def _unchanged(group: Group, found: list[Comparison]) -> str:
+    """Tell why an operation is not in the table of changes."""
+    if any(item.verdict is Verdict.INCONCLUSIVE for item in found):
+        return "Inconclusive"
+    return "No variant changed" if len(found) == len(group.rows) else "No number"
 
 
 def _matrix(grid: Grid) -> Iterator[str]:

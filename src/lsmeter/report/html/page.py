@@ -67,6 +67,7 @@ class Card:
     """The figures of one setup at a glance."""
 
     setup: str
+    subtitle: str
     median: str
     largest: str
     where: str
@@ -88,7 +89,7 @@ def _section(report: Report, grid: Grid, overview: words.Overview, place: int) -
     return Section(
         f"grid-{place}",
         content.place_label(report, grid),
-        tuple(_card(item) for item in overview.summaries if item.place == grid.place),
+        tuple(_card(report, item) for item in overview.summaries if item.place == grid.place),
         _figures(report, grid, place),
         tuple(heads),
         tuple(
@@ -102,10 +103,12 @@ def _section(report: Report, grid: Grid, overview: words.Overview, place: int) -
     )
 
 
-def _card(item: words.Summary) -> Card:
+def _card(report: Report, item: words.Summary) -> Card:
     largest = item.largest
+    facts = content.setup_facts(report, item.place.kernel, item.column.setup)
     return Card(
         item.title,
+        facts.title if facts is not None else "",
         numbers.percent(item.median),
         numbers.percent(largest.overhead if largest is not None else None),
         numbers.phrase(largest.benchmark) if largest is not None else "",

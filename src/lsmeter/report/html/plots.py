@@ -227,7 +227,7 @@ def depth_lines(grid: Grid, unit: str) -> Specification | None:
     series = [palette.SERIES[place % len(palette.SERIES)] for place in range(len(names))]
     shapes = [_SHAPES[place % len(_SHAPES)] for place in range(len(names))]
     legend = alt.Legend(title=None, orient="top", columns=min(len(names), 4), columnPadding=24)
-    panels = min(len(groups), 2)
+    panels = min(len(groups), 2 if len(groups) <= 4 else 3)
     lines = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(point=alt.OverlayMarkDef(size=46, filled=True), strokeWidth=1.8)
@@ -257,7 +257,7 @@ def depth_lines(grid: Grid, unit: str) -> Specification | None:
                 legend=legend,
             ),
         )
-        .properties(width=_WIDTH // panels - 80, height=240)
+        .properties(width=_WIDTH // panels - 84, height=220)
     )
     chart = (
         lines.facet(

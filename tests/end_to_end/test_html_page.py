@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Opens the HTML page in a real browser: no errors, nothing loaded, nothing wider than the page."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lsmeter.model import Problem
+from lsmeter.report.render import render
+from tests.unit.report import builders
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--enable-logging=stderr",
+    "--allow-file-access-from-files",
+)
+# A page of its own that holds the report in a frame of the width to be tested: a headless window
+# cannot be narrower than 500 pixels. It writes what it measured into its own body.
+FRAME = """<!DOCTYPE html>
+<html><body style="margin:0"><iframe id="frame" src="page.html"
+ style="border:0;width:{width}px;height:{height}px"></iframe>
+<p id="result"></p>
+<script>
+document.getElementById("frame").onload = (event) => {{
+  const inner = event.target.contentDocument;
+  const wide = [...inner.body.querySelectorAll("*")].filter((element) =>
+    !element.parentElement.closest(".scroll, pre") &&
+    element.getBoundingClientRect().right > {width} + 0.5);
+  document.getElementById("result").textContent = [
+    "page", inner.documentElement.scrollWidth, "plots", inner.querySelectorAll("svg").length,
+    "boxes", inner.querySelectorAll(".scroll").length,
+    "wide", wide.map((element) => element.tagName + "." + element.className).join(","), "end",
+  ].join(" ");
+}};
+</script></body></html>
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    for name in PROGRAMS:
+        found = shutil.which(name)
+        if found:
+            return found
+    return pytest.fail("no browser: install chromium (apt-get install chromium)")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    long = "a_name_that_no_line_can_hold_" * 5
+    problem = Problem("boot 2 hung", "debian:6.1", long, "open", long, ("x" * 400,))
+    report = builders.report(kernels=builders.KERNELS, problems=[problem])
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(render(report, "html"), "utf-8")
+    return path
+
+
+def browse(browser: str, profile: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the browser to its end, with a profile of its own."""
+    command = [browser, *QUIET, f"--user-data-dir={profile}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+def test_nothing_is_wider_than_the_page(
+    browser: str, page: Path, tmp_path: Path, width: int
+) -> None:
+    frame = page.parent / f"frame-{width}.html"
+    frame.write_text(FRAME.format(width=width, height=900), "utf-8")
+    done = browse(browser, tmp_path, "--dump-dom", frame.as_uri())
+    result = re.search(
+        r"page (\d+) plots (\d+) boxes (\d+) wide (\S*) end", done.stdout.split('id="result"')[1]
+    )
+    assert result, done.stdout[-500:]
+    assert result.groups() == (str(width), "6", "10", "")
+
+
+def test_the_browser_reports_no_error_and_draws_the_page(
+    browser: str, page: Path, tmp_path: Path
+) -> None:
+    picture = tmp_path / "page.png"
+    done = browse(
+        browser,
+        tmp_path / "profile",
+        "--window-size=1200,2400",
+        f"--screenshot={picture}",
+        page.as_uri(),
+    )
+    # Whatever the page does wrong (syntax, refused loads) is logged as CONSOLE.
+    assert "CONSOLE" not in done.stderr
+    head = picture.read_bytes()[:24]
+    assert struct.unpack(">II", head[16:24]) == (1200, 2400)
+    # A page that drew nothing compresses to far less.
+    assert picture.stat().st_size > 50_000
+
+
+def test_the_console_check_can_fail(browser: str, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.html"
+    broken.write_text("<script>console.error('seen')</script>", "utf-8")
+    done = browse(browser, tmp_path / "profile", "--dump-dom", broken.as_uri())
+    assert "CONSOLE" in done.stderr
+
+
+def test_the_width_check_can_fail(browser: str, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<body><p style='width:3000px'>wide</p>", "utf-8")
+    frame = tmp_path / "frame.html"
+    frame.write_text(FRAME.format(width=400, height=900), "utf-8")
+    done = browse(browser, tmp_path / "profile", "--dump-dom", frame.as_uri())
+    assert "wide P. end" in done.stdout

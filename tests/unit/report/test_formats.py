@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What every format must do: whole output against golden files, and awkward reports.
+
+`python -m tests.unit.report.test_formats` writes the golden files anew; read the difference.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+
+import jsonschema
+import pytest
+from rich.cells import cell_len
+
+import lsmeter.report.schema
+from lsmeter.errors import UsageError
+from lsmeter.model import Comparison, Problem, Report, Verdict
+from lsmeter.report import numbers
+from lsmeter.report.format import RenderOptions
+from lsmeter.report.formats.csv import HEADER
+from lsmeter.report.render import find_format, formats, render
+from tests.unit.report import builders
+
+GOLDEN = Path(__file__).parents[2] / "data" / "report"
+SCHEMA = json.loads(
+    (Path(lsmeter.report.schema.__file__).parent / "report-1.json").read_text("utf-8")
+)
+NAMES = [item.name for item in formats()]
+TEXTS = [name for name in NAMES if name != "html"]
+HUNG = Problem(
+    "boot 2 hung",
+    "debian:6.1",
+    "smack",
+    "open depth=4",
+    "no output for 20 s",
+    ("[    1.0] Run /init as init process", "[    1.1] random: crng init done"),
+)
+LONG = "landlock:layers=16,rules=4096,depth=12+bpf+tomoyo"
+
+
+def _with(report: Report, **changes: object) -> Report:
+    return Report(**{**vars(report), **changes})  # type: ignore[arg-type]
+
+
+def all_verdicts() -> Report:
+    names = ("open", "stat", "chmod", "rename")
+    found = tuple(
+        builders.comparison(builders.benchmark(name, depth=1), "bpf", value, 100, verdict=verdict)
+        for name, value, verdict in zip(names, (120, 80, 100, 104), Verdict, strict=True)
+    )
+    return _with(builders.report(setups=("capability", "bpf"), benchmarks=()), comparisons=found)
+
+
+def zero_baseline() -> Report:
+    item = builders.benchmark("read", size=0)
+    report = builders.report(setups=("capability", "bpf"), benchmarks=[item])
+    endless = _infinite(builders.comparison(item, "bpf", 5, 0))
+    return _with(report, comparisons=(endless,))
+
+
+def _infinite(item: Comparison) -> Comparison:
+    return Comparison(**{**vars(item), "overhead": math.inf, "overhead_low": -math.inf})
+
+
+def unicode_names() -> Report:
+    item = builders.benchmark("open", path="日本語/Ünïcödé/🙂")
+    names = ("capability", "模块|安全", "naïve_*x*")
+    return builders.report(setups=names, benchmarks=[item], changes={"title": "Zażółć 安全"})
+
+
+REPORTS = {
+    "main": lambda: builders.report(problems=[HUNG]),
+    "one-setup": lambda: builders.report(setups=("capability", "selinux")),
+    "two-kernels": lambda: builders.report(kernels=builders.KERNELS),
+    "side-by-side": builders.side_by_side,
+    "baseline-only": lambda: builders.report(setups=("capability",)),
+    "empty": lambda: builders.report(setups=(), kernels=(), problems=[HUNG]),
+    "nothing": lambda: builders.report(setups=(), kernels=()),
+    "verdicts": all_verdicts,
+    "zero-baseline": zero_baseline,
+    "unicode": unicode_names,
+    "long-names": lambda: builders.report(
+        setups=("capability", LONG, LONG + "+ima"),
+        benchmarks=[builders.benchmark("open", path="a/" * 60), builders.benchmark("o" * 90)],
+    ),
+    "many-setups": lambda: builders.report(
+        setups=("capability", *(f"landlock:layers={n}" for n in range(1, 17)))
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", ["main", "one-setup", "side-by-side", "verdicts"])
+@pytest.mark.parametrize("name", ["table", "markdown", "commit", "csv"])
+def test_output_is_that_of_the_golden_file(name: str, shape: str) -> None:
+    wanted = (GOLDEN / f"{shape}.{name}").read_text("utf-8")
+    assert render(REPORTS[shape](), name) == wanted
+
+
+@pytest.mark.parametrize("shape", REPORTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_any_report_renders_and_keeps_its_problems(name: str, shape: str) -> None:
+    report = REPORTS[shape]()
+    text = render(report, name)
+    assert text.endswith("\n")
+    text.encode("utf-8")
+    if name != "csv":
+        assert "NaN" not in text
+        for problem in report.problems:
+            assert problem.title in text
+            assert problem.detail in text
+
+
+@pytest.mark.parametrize("shape", [name for name in REPORTS if name != "long-names"])
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_a_table_never_exceeds_its_width(shape: str, width: int) -> None:
+    text = render(REPORTS[shape](), "table", RenderOptions(width=width))
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    assert "\x1b" not in text
+
+
+def test_seven_setups_fit_one_table_of_80_columns() -> None:
+    lines = render(REPORTS["main"](), "table").splitlines()
+    assert sum(line.startswith("─") for line in lines) == 1
+
+
+def test_long_names_are_explained_by_keys_and_not_lost() -> None:
+    text = render(REPORTS["long-names"](), "table")
+    # The terminal may break a name in its key; no column of the table does.
+    joined = text.replace("\n", "")
+    assert LONG + "+ima" in joined
+    assert "path=" + "a/" * 60 in joined
+    rows = [line for line in text.splitlines() if "▲" in line and "%" in line and ";" not in line]
+    assert rows
+    assert all(cell_len(line) <= 80 for line in rows)
+
+
+def test_many_setups_are_split_over_tables_that_repeat_the_baseline() -> None:
+    lines = render(REPORTS["many-setups"](), "table").splitlines()
+    heads = [lines[place - 1] for place, line in enumerate(lines) if line.startswith("─")]
+    assert len(heads) > 1
+    assert all(head.split()[0] in {"capability", "[1]"} for head in heads)
+
+
+def test_colour_is_an_addition_and_only_on_request() -> None:
+    report = REPORTS["verdicts"]()
+    plain = render(report, "table")
+    coloured = render(report, "table", RenderOptions(colour=True))
+    assert "\x1b[31m" in coloured
+    assert "\x1b" not in plain
+    for mark in numbers.VERDICT_MARKS.values():
+        assert mark in plain
+
+
+@pytest.mark.parametrize("shape", REPORTS)
+def test_commit_text_has_at_most_72_columns(shape: str) -> None:
+    text = render(REPORTS[shape](), "commit")
+    assert max(cell_len(line) for line in text.splitlines()) <= 72
+    assert not any(line.startswith("#") for line in text.splitlines())
+
+
+def test_commit_text_says_what_a_reader_must_know() -> None:
+    text = " ".join(render(REPORTS["one-setup"](), "commit").split())
+    for words in (
+        "lsmeter 0.1.0",
+        "6.1.0-49-cloud-amd64",
+        "selinux against capability",
+        "instructions per operation, exact instrument",
+        "100 samples each from 2 boots",
+        "selinux: 59 slower",
+    ):
+        assert words in text
+
+
+@pytest.mark.parametrize("name", ["table", "markdown", "commit", "html"])
+def test_unit_instrument_and_sign_are_always_said(name: str) -> None:
+    text = " ".join(render(REPORTS["one-setup"](), name).split())
+    assert "nstructions per operation, exact instrument" in text
+    assert "A positive overhead is always worse than the baseline." in text
+    assert "hooking only" in text
+
+
+@pytest.mark.parametrize("shape", REPORTS)
+def test_json_follows_its_schema(shape: str) -> None:
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator.check_schema(SCHEMA)
+    document = json.loads(render(REPORTS[shape](), "json"), parse_constant=_refuse)
+    validator.validate(document)
+
+
+def _refuse(word: str) -> None:
+    pytest.fail(f"{word} is no JSON")
+
+
+def test_json_holds_every_number() -> None:
+    report = REPORTS["one-setup"]()
+    document = json.loads(render(report, "json"))
+    assert len(document["comparisons"]) == len(report.comparisons)
+    assert len(document["estimates"]) == len(report.estimates)
+    entry = next(c for c in document["comparisons"] if c["id"] == "open depth=4")
+    item = next(c for c in report.comparisons if c.benchmark.id == "open depth=4")
+    assert entry["benchmark"] == "open"
+    assert entry["params"] == {"depth": 4}
+    assert entry["overhead"] == item.overhead
+    assert (entry["verdict"], entry["metric"], entry["unit"]) == ("slower", "latency", "insns")
+
+
+def test_json_has_null_where_there_is_no_number() -> None:
+    (entry,) = json.loads(render(REPORTS["zero-baseline"](), "json"))["comparisons"]
+    assert entry["overhead"] is None
+    assert entry["overhead_low"] is None
+    assert entry["baseline_value"] == 0
+
+
+def test_csv_has_a_row_for_every_comparison_and_baseline() -> None:
+    report = REPORTS["two-kernels"]()
+    rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
+    assert tuple(rows[0]) == HEADER
+    kinds = [row["record"] for row in rows]
+    assert kinds.count("comparison") == len(report.comparisons)
+    assert kinds.count("estimate") == len(report.estimates) - len(report.comparisons)
+    assert all(row["samples"] == "100" for row in rows)
+
+
+def test_csv_quotes_what_would_break_a_row() -> None:
+    item = builders.benchmark("open", path='a,"b"')
+    report = builders.report(setups=("capability", "bpf"), benchmarks=[item])
+    rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
+    assert {row["params"] for row in rows} == {'path=a,"b"'}
+
+
+def test_markdown_shows_awkward_names_as_they_are() -> None:
+    text = render(REPORTS["unicode"](), "markdown")
+    assert "模块\\|安全" in text
+    assert "naïve\\_\\*x\\*" in text
+    tables = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {line.replace("\\|", "").count("|") for line in tables} <= {5, 6}
+
+
+def test_an_unknown_format_is_an_error_that_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="unknown report format 'jsno'; did you mean json") as info:
+        render(REPORTS["nothing"](), "jsno")
+    assert all(name in info.value.hint for name in NAMES)
+
+
+def test_each_format_is_found_by_its_name() -> None:
+    assert [find_format(name).name for name in NAMES] == NAMES
+    assert all(item.suffix.startswith(".") and item.title for item in formats())
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_of_a_guest_cannot_act_on_a_terminal(name: str) -> None:
+    nasty = Problem("\x1b]0;owned\x07", detail="\x9b31m\u202e", log_tail=("\x1b[2J",))
+    text = render(builders.report(setups=(), kernels=(), problems=[nasty]), name)
+    assert not any(char in text for char in "\x1b\x07\x9b\u202e")
+
+
+def main() -> None:
+    """Write the golden files anew."""
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    for shape in ("main", "one-setup", "side-by-side", "verdicts"):
+        for name in ("table", "markdown", "commit", "csv"):
+            (GOLDEN / f"{shape}.{name}").write_text(render(REPORTS[shape](), name), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
