@@ -169,7 +169,7 @@ def _from_bzimage(source: Path, file: BinaryIO, header: Header, elf: Path) -> Im
         unpack_payload(file, header, elf)
     except DamagedError as error:
         elf.unlink(missing_ok=True)
-        raise not_a_kernel(source, f"a bzImage whose payload is {error}") from error
+        raise not_a_kernel(source, f"a bzImage, but {error}") from error
     except OSError as error:
         elf.unlink(missing_ok=True)
         raise cannot_write(elf, error) from error
@@ -188,14 +188,14 @@ def unpack_payload(file: BinaryIO, header: Header, elf: Path) -> None:
     payload = file.read(header.payload_length)
     packing = packing_of(payload[:16])
     if packing is None:
-        raise DamagedError("packed in no way that is known")
+        raise DamagedError("its payload is packed in no way that is known")
     told = int.from_bytes(payload[-4:], "little")
     # gzip's own last field is that size; behind all others the kernel's build appends it.
     body = payload if packing == "gzip" else payload[:-4]
     with elf.open("wb") as sink:
         size = unpack(packing, io.BytesIO(body), sink, limit_bytes=_MOST_UNPACKED_BYTES)
     if size != told:
-        raise DamagedError(f"damaged: {size} bytes instead of {told}")
+        raise DamagedError(f"its payload is damaged: {size} bytes instead of {told}")
 
 
 def _read_release(file: BinaryIO) -> str:

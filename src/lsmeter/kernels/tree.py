@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lsmeter.errors import InfrastructureError, UsageError
-from lsmeter.kernels.decompress import DamagedError, Packing, packing_of, unpack
+from lsmeter.kernels.decompress import Packing, packing_of, unpack
 from lsmeter.kernels.modules import (
     ModuleInfo,
     load_order,
@@ -104,15 +104,19 @@ def needed_modules(tree: KernelTree, wanted: tuple[str, ...], into: Path) -> tup
     contents: dict[str, bytes] = {}
 
     def info(name: str) -> ModuleInfo:
-        contents[name] = read_module(tree.module_files[name])
-        return read_modinfo(contents[name])
+        path = tree.module_files[name]
+        try:
+            contents[name] = read_module(path)
+            return read_modinfo(contents[name])
+        except ValueError as error:
+            raise ValueError(f"{path.name}: {error}") from error
 
     table = parse_modules_dep(read_text(tree.modules_dep))
     try:
         order = load_order(
             wanted, frozenset(tree.module_files), builtin_modules(tree), with_table(table, info)
         )
-    except (ValueError, DamagedError) as error:
+    except ValueError as error:
         raise UsageError(
             f"modules of kernel {tree.release}: {error}",
             hint="the kernel's package or directory is incomplete; install or fetch it again",
@@ -125,7 +129,7 @@ def needed_modules(tree: KernelTree, wanted: tuple[str, ...], into: Path) -> tup
 
 
 def read_module(path: Path) -> bytes:
-    """Return a module's file unpacked. Raises DamagedError, or UsageError when unreadable."""
+    """Return a module's file unpacked. Raises DamagedError, InfrastructureError if unreadable."""
     try:
         packed = path.read_bytes()
     except OSError as error:
@@ -137,10 +141,7 @@ def read_module(path: Path) -> bytes:
     if packing not in (Packing.GZIP, Packing.XZ, Packing.ZSTD):
         return packed
     content = io.BytesIO()
-    try:
-        unpack(packing, io.BytesIO(packed), content, limit_bytes=_MODULE_BYTES)
-    except DamagedError as error:
-        raise DamagedError(f"{path.name}: {error}") from error
+    unpack(packing, io.BytesIO(packed), content, limit_bytes=_MODULE_BYTES)
     return content.getvalue()
 
 

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian's real kernels, from the archive that this machine uses."""
+
+from __future__ import annotations
+
+import resource
+import time
+from pathlib import Path
+
+import pytest
+
+from lsmeter.kernels import apt, apt_state
+from lsmeter.kernels.image import has_pvh_entry
+from lsmeter.kernels.resolve import resolve
+from lsmeter.model import BootProtocol
+from lsmeter.progress import SILENT
+
+pytestmark = pytest.mark.network
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cold_cache(tmp_path_factory: pytest.TempPathFactory) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LSMETER_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.mark.parametrize("series", ["6.1", "6.12", "7.2"])
+def test_a_cloud_kernel_is_fetched_and_then_cached(series: str) -> None:
+    kernel = resolve(f"debian:{series}")
+    assert kernel.release.startswith(f"{series}.")
+    assert kernel.release.endswith("-cloud-amd64")
+    assert kernel.boot_protocol is BootProtocol.PVH
+    assert has_pvh_entry(kernel.image)
+    assert kernel.config["SECURITY_SELINUX"] == "y"
+    assert {"brd", "loop", "xfs"} <= {module.name for module in kernel.modules}
+    assert kernel.config["EXT4_FS"] == "y", "so it is no module, and is not loaded"
+    start_s = time.monotonic()
+    assert resolve(f"debian:{series}", offline=True) == kernel
+    assert time.monotonic() - start_s < 1.0, "a warm cache takes hundredths of a second"
+    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert peak_kib < 300 * 1024
+
+
+def test_a_source_package_is_fetched(tmp_path: Path) -> None:
+    state = apt_state.open_state(apt_state.OWN, "deb-src")
+    assert state is not None
+    assert state.update(SILENT)
+    found = apt.newest(apt.source_packages(state, "hello"))
+    assert found is not None
+    files = apt.fetch_source(state, found, tmp_path, SILENT)
+    assert any(path.suffix == ".dsc" for path in files)
+    assert apt.newest(apt.source_packages(state, "linux")) is not None

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernels from files: by path, from a package file, of a host; and unknown names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lsmeter.errors import InfrastructureError, UsageError
+from lsmeter.kernels.resolve import listings, resolve
+from lsmeter.kernels.sources.host import HostSource
+from lsmeter.model import BootProtocol
+from lsmeter.progress import SILENT
+from tests.unit.kernels.synthetic import bzimage, deb, elf, write_tree
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LSMETER_CACHE", str(tmp_path / "cache"))
+
+
+class TestPath:
+    def test_an_image_with_its_files_beside(self, tmp_path: Path) -> None:
+        write_tree(tmp_path, "6.1.0-9")
+        spec = str(tmp_path / "boot/vmlinuz-6.1.0-9")
+        kernel = resolve(spec)
+        assert (kernel.name, kernel.release) == (spec, "6.1.0-9")
+        assert kernel.config["LSM"] == "yama,bpf"
+        assert [module.name for module in kernel.modules] == ["brd", "libcrc32c", "xfs"]
+        assert kernel.boot_protocol is BootProtocol.PVH
+        assert kernel.image.is_relative_to(tmp_path / "cache")
+        assert resolve(spec) == kernel
+
+    def test_a_build_tree(self, tmp_path: Path) -> None:
+        image = tmp_path / "linux/arch/x86/boot/bzImage"
+        image.parent.mkdir(parents=True)
+        image.write_bytes(bzimage(elf()))
+        (tmp_path / "linux/.config").write_text("CONFIG_HZ=1000\n")
+        (tmp_path / "linux/System.map").write_text("ffffffff81000000 T _text\n" * 500)
+        kernel = resolve(str(image))
+        assert kernel.config == {"HZ": "1000"}
+        assert kernel.system_map is not None
+
+    def test_a_changed_image_is_another_kernel(self, tmp_path: Path) -> None:
+        image = tmp_path / "bzImage"
+        image.write_bytes(bzimage(elf()))
+        before = resolve(str(image))
+        image.write_bytes(bzimage(elf() + b"changed"))
+        assert resolve(str(image)).image_sha256 != before.image_sha256
+
+    def test_an_image_without_pvh_is_used_where_it_is(self, tmp_path: Path) -> None:
+        image = tmp_path / "bzImage"
+        image.write_bytes(bzimage(elf(pvh=False)))
+        kernel = resolve(str(image))
+        assert (kernel.boot_protocol, kernel.image) == (BootProtocol.BZIMAGE, image)
+
+    def test_a_package_file(self, tmp_path: Path) -> None:
+        path = deb(write_tree(tmp_path / "r", "6.1"), tmp_path, "linux-image-x", "6.1.2-3")
+        kernel = resolve(str(path), modules=("9pnet",))
+        assert (kernel.release, kernel.version) == ("6.1", "6.1.2-3")
+        assert [module.name for module in kernel.modules] == ["9pnet"]
+        left = sorted(item.name for item in kernel.image.parent.iterdir())
+        assert left == ["config", "kernel.json", "modules", "vmlinux"]
+
+    def test_a_module_asked_for_later_is_added(self, tmp_path: Path) -> None:
+        path = deb(write_tree(tmp_path / "r", "6.1"), tmp_path, "linux-image-x", "6.1.2-3")
+        assert [m.name for m in resolve(str(path), modules=("brd",)).modules] == ["brd"]
+        later = resolve(str(path), modules=("9pnet", "brd"))
+        assert [m.name for m in later.modules] == ["9pnet", "brd"]
+
+    def test_a_package_without_a_kernel(self, tmp_path: Path) -> None:
+        (tmp_path / "r/usr").mkdir(parents=True)
+        path = deb(tmp_path / "r", tmp_path, "linux-base", "1")
+        with pytest.raises(UsageError, match=r"linux-base_1_amd64\.deb has no kernel image"):
+            resolve(str(path))
+        assert not list((tmp_path / "cache/kernels").glob("[!.]*"))
+
+    def test_damage_in_the_cache_is_repaired(self, tmp_path: Path) -> None:
+        image = tmp_path / "bzImage"
+        image.write_bytes(bzimage(elf()))
+        kernel = resolve(str(image))
+        for damage in (b"", b"{}", b'{"format": 2}', b"\xff"):
+            (kernel.image.parent / "kernel.json").write_bytes(damage)
+            assert resolve(str(image)) == kernel
+        kernel.image.write_bytes(b"short")
+        assert resolve(str(image)) == kernel
+        assert kernel.image.read_bytes() == elf()
+
+    @pytest.mark.parametrize(
+        ("spec", "what"), [("./nonesuch", "does not exist"), ("/", "is a directory")]
+    )
+    def test_no_file(self, spec: str, what: str) -> None:
+        with pytest.raises(UsageError, match=f"kernel {spec} {what}"):
+            resolve(spec)
+
+
+class TestHost:
+    def test_the_running_kernel(self, tmp_path: Path) -> None:
+        source = HostSource(write_tree(tmp_path, "6.1.0-9"), "6.1.0-9")
+        kernel = source.resolve("host", progress=SILENT)
+        assert (kernel.name, kernel.release) == ("host", "6.1.0-9")
+        assert [module.name for module in kernel.modules] == ["brd", "libcrc32c", "xfs"]
+
+    def test_no_image(self, tmp_path: Path) -> None:
+        with pytest.raises(InfrastructureError, match=r"kernel 6\.1 has no image in") as caught:
+            HostSource(tmp_path, "6.1").resolve("host", progress=SILENT)
+        assert "container" in caught.value.hint
+
+    def test_an_unreadable_image(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        source = HostSource(write_tree(tmp_path, "6.1"), "6.1")
+        # Root reads everything, so the answer of the system call is all that can be replaced.
+        monkeypatch.setattr("lsmeter.kernels.sources.host.os.access", lambda *_: False)
+        with pytest.raises(InfrastructureError, match="readable only by root") as caught:
+            source.resolve("host", progress=SILENT)
+        assert "sudo install" in caught.value.hint
+
+    def test_nothing_follows_the_name(self) -> None:
+        with pytest.raises(UsageError, match="takes nothing after the name; did you mean host"):
+            resolve("host:6.1")
+
+
+def test_an_unknown_name_has_its_nearest() -> None:
+    with pytest.raises(UsageError, match=r"unknown kernel 'debian6\.1'; did you mean debian:6\.1"):
+        resolve("debian6.1")
+
+
+def test_listings_need_no_network() -> None:
+    names = [listing.name for listing in listings()]
+    assert {"debian:6.1", "debian:6.12", "debian:7.2", "host", "PATH"} <= set(names)
+    assert not any(listing.cached for listing in listings())

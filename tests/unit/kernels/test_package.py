@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Packages: only what is wanted, and nothing outside; damaged ones are named."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from lsmeter.errors import InfrastructureError, UsageError
+from lsmeter.kernels import package, tree
+from tests.unit.kernels.synthetic import deb, write_tree
+
+
+def hostile_deb(path: Path) -> Path:
+    """Make a package whose paths and links try to leave the directory of extraction."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for name in ("../up", "/root-file", "./boot/../../aside", "boot/vmlinuz-1"):
+            member = tarfile.TarInfo(name)
+            member.size = 5
+            archive.addfile(member, io.BytesIO(b"bytes"))
+        for name, kind in (("boot/config-1", tarfile.SYMTYPE), ("boot/fifo", tarfile.FIFOTYPE)):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, "/etc/passwd"
+            archive.addfile(member)
+    control = io.BytesIO()
+    with tarfile.open(fileobj=control, mode="w") as archive:
+        text = b"Package: x\nVersion: 1\nArchitecture: amd64\n"
+        member = tarfile.TarInfo("./control")
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text))
+    content = b"!<arch>\n"
+    for name, part in (
+        ("debian-binary", b"2.0\n"),
+        ("control.tar", control.getvalue()),
+        ("data.tar", data.getvalue()),
+    ):
+        content += f"{name:<16}{0:<12}{0:<6}{0:<6}{644:<8}{len(part):<10}`\n".encode()
+        content += part + b"\n" * (len(part) % 2)
+    path.write_bytes(content)
+    return path
+
+
+def test_only_wanted_files_are_taken(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "root", "6.1")
+    (root / "etc").mkdir()
+    (root / "etc/passwd").write_text("x")
+    path = deb(root, tmp_path, "linux-image", "6.1-1")
+    taken = package.extract(path, tmp_path / "out", tree.is_wanted)
+    assert tmp_path / "out/boot/vmlinuz-6.1" in taken
+    assert len(taken) == len([p for p in (tmp_path / "out").rglob("*") if p.is_file()]) == 8
+    assert not (tmp_path / "out/etc").exists()
+    assert package.field(path, "Version") == "6.1-1"
+
+
+def test_nothing_leaves_the_directory(tmp_path: Path) -> None:
+    path = hostile_deb(tmp_path / "hostile.deb")
+    out = tmp_path / "deep/out"
+    taken = package.extract(path, out, lambda _: True)
+    assert [item.relative_to(out) for item in taken] == [Path("boot/vmlinuz-1")]
+    files = {item for item in tmp_path.rglob("*") if not item.is_dir()}
+    assert files == {path, out / "boot/vmlinuz-1"}
+
+
+def test_a_truncated_package_is_named(tmp_path: Path) -> None:
+    path = deb(write_tree(tmp_path / "root", "6.1"), tmp_path, "linux-image", "6.1-1")
+    for share in (0.3, 0.9):
+        cut = tmp_path / "cut.deb"
+        cut.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+        with pytest.raises(UsageError, match=r"cut\.deb is not a whole Debian package: \S"):
+            package.extract(cut, tmp_path / "out", tree.is_wanted)
+
+
+def test_a_file_too_large_for_a_kernel_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = deb(write_tree(tmp_path / "root", "6.1"), tmp_path, "linux-image", "6.1-1")
+    monkeypatch.setattr(package, "_MOST_FILE_BYTES", 10)
+    with pytest.raises(UsageError, match="is too large for a kernel's file"):
+        package.extract(path, tmp_path / "out", tree.is_wanted)
+
+
+def test_no_dpkg_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InfrastructureError, match="dpkg-deb is not installed"):
+        package.extract(tmp_path / "x.deb", tmp_path, tree.is_wanted)
