@@ -37,7 +37,7 @@ struct variant {
 	const char *title;
 	const char *path;
 	long value;
-	bool warm_only; /* too large to be set up anew before each reading */
+	bool populous; /* its tree is too large for anything but a warm tmpfs */
 };
 
 #define MAX_CALLS 2

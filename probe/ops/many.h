@@ -14,10 +14,10 @@
 #define STUDY_DIRS 9437
 
 /* The study's variant has no depth series of its own: its path has one component. */
-#define MANY_VARIANT(VERB)                                                              \
-	{                                                                               \
-		.params = "dirs=9437", .origin = ORIGIN_STUDY,                          \
-		.title = VERB " among 9,437 directories", .value = 1, .warm_only = true \
+#define MANY_VARIANT(VERB)                                                             \
+	{                                                                              \
+		.params = "dirs=9437", .origin = ORIGIN_STUDY,                         \
+		.title = VERB " among 9,437 directories", .value = 1, .populous = true \
 	}
 
 static inline int many_setup(struct bench *bench)
@@ -25,7 +25,7 @@ static inline int many_setup(struct bench *bench)
 	char name[16];
 	int error = 0;
 
-	if (!bench->variant->warm_only)
+	if (!bench->variant->populous)
 		return depth_setup(bench);
 	for (unsigned int i = 0; i < STUDY_DIRS && !error; i++) {
 		snprintf(name, sizeof(name), "d%06u", i);
@@ -40,7 +40,7 @@ static inline int many_teardown(struct bench *bench)
 	char name[16];
 	int error = 0;
 
-	for (unsigned int i = 0; bench->variant->warm_only && i < STUDY_DIRS && !error; i++) {
+	for (unsigned int i = 0; bench->variant->populous && i < STUDY_DIRS && !error; i++) {
 		snprintf(name, sizeof(name), "d%06u", i);
 		error = sys_rmdir(name);
 	}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lsmeter.guest.probe import Probe, catalogue
+from lsmeter.guest.request import Request
+
+GOOD = Request(
+    "file",
+    ("open depth=1", "empty"),
+    samples=10,
+    warmup=2,
+    icount_shift=4,
+    filesystem="ext4",
+    user="user",
+    modules=(("/modules/brd.ko", "rd_nr=1 rd_size=65536"),),
+    guest=(("landlock.layers", "2"), ("landlock.rules", "8")),
+    sweep_file="/sys/kernel/security/tunable/delay",
+    sweep_values=("0", "10"),
+).to_bytes()
+
+
+def check(probe: Probe, folder: Path, data: bytes) -> str:
+    """Return what the probe says against the request: nothing if it is sound."""
+    file = folder / "request"
+    file.write_bytes(data)
+    done = subprocess.run(
+        [str(probe.path), "check-request", str(file)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (2 if done.stderr else 0)
+    return done.stderr.strip().removeprefix("lsmeter-probe: ").removeprefix("request")
+
+
+def test_what_the_host_writes_is_sound(probe: Probe, tmp_path: Path) -> None:
+    ids = tuple(b.id for b in catalogue(probe))
+    everything = Request("file", ids, samples=1, warmup=0, icount_shift=0)
+    assert check(probe, tmp_path, GOOD) == ""
+    assert check(probe, tmp_path, everything.to_bytes()) == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"version=1\n", b"", " line 1: version must come first"),
+        (b"version=1", b"version=2", " line 1: version cannot be '2'"),
+        (b"version=1", b"version=0", ": version must be 1"),
+        (b"samples=10", b"samples=0", ": samples must be at least 1"),
+        (b"samples=10", b"samples=-1", " line 7: samples cannot be '-1'"),
+        (b"samples=10", b"samples=99999999999999999999", " line 7: samples cannot be"),
+        (b"samples=10\n", b"samples=10\nsamples=10\n", " line 8: samples is given twice"),
+        (b"warmup=2\n", b"", ": warmup is missing"),
+        (b"warmup=2", b"warmup", " line 8: 'warmup' is not key=value"),
+        (b"warmup=2", b"colour=2", " line 8: unknown key 'colour'"),
+        (b"warmup=2", b"warmup=02", " line 8: warmup cannot be '02'"),
+        (b"cold=0", b"cold=yes", " line 5: cold cannot be 'yes'"),
+        (b"user=user", b"user=nobody", " line 4: user cannot be 'nobody'"),
+        (b"filesystem=ext4", b"filesystem=", " line 3: filesystem cannot be ''"),
+        (b"depth=1", b"depth=9", ": suite 'file' has no benchmark 'open depth=9'"),
+        (b"suite=file", b"suite=ipc", ": suite 'ipc' has no benchmark 'open depth=1'"),
+        (b"layers=2", b"layers=17", " line 12: landlock.layers cannot be '17'"),
+        (b"landlock.rules=8\n", b"", ": landlock.layers needs landlock.rules of 1 or more"),
+        (b"sweep.value=0\nsweep.value=10\n", b"", ": sweep.file and sweep.value need each other"),
+        (b"suite=file", b"suite=fi\0le", " line 2: a NUL byte"),
+        (b"suite=file", b"suite=fi\xffle", " line 2: a byte that is not printable ASCII"),
+        (b"empty\n", b"empty", ": does not end with a newline"),
+    ],
+)
+def test_refused(probe: Probe, tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
+    assert old in GOOD
+    assert check(probe, tmp_path, GOOD.replace(old, new)).startswith(message)
+
+
+def test_too_long(probe: Probe, tmp_path: Path) -> None:
+    said = check(probe, tmp_path, GOOD + b"benchmark=empty\n" * 5000)
+    assert said.endswith("more than 65536 bytes")
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=200), st.integers(0, len(GOOD)))
+def test_no_bytes_make_it_crash(probe: Probe, tmp_path: Path, data: bytes, at: int) -> None:
+    check(probe, tmp_path, GOOD[:at] + data + GOOD[at:])

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the probe on this machine: every benchmark must do what it says."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from lsmeter.guest.probe import Probe, catalogue
+from lsmeter.guest.request import Request
+from lsmeter.guest.session import Session, parse_session
+from lsmeter.model import BenchmarkStatus
+
+
+def sample(probe: Probe, folder: Path, *ids: str, samples: int = 3, **more: object) -> Session:
+    request = folder / "request"
+    options: dict[str, object] = {"samples": samples, "warmup": 1, "icount_shift": 0, **more}
+    request.write_bytes(Request("file", ids, **options).to_bytes())  # type: ignore[arg-type]
+    work = folder / "work"
+    work.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [str(probe.path), "sample", str(work), str(request)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return parse_session(done.stdout, ids)
+
+
+def test_every_benchmark_succeeds(probe: Probe, tmp_path: Path) -> None:
+    ids = tuple(b.id for b in catalogue(probe) if ("dirs", 9437) not in b.params)
+    session = sample(probe, tmp_path, *ids)
+    assert session.complete
+    assert not session.garbage
+    assert [(s.benchmark, s.status, s.detail) for s in session.samples] == [
+        (benchmark, BenchmarkStatus.OK, "") for benchmark in ids
+    ]
+    assert all(len(s.values) == 3 and min(s.values) > 0 for s in session.samples)
+
+
+def test_many_readings_come_whole(probe: Probe, tmp_path: Path) -> None:
+    (samples,) = sample(probe, tmp_path, "empty", samples=20_000).samples
+    assert len(samples.values) == 20_000
+
+
+def test_a_directory_that_cannot_be_made_is_no_number(probe: Probe, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "b0000").write_text("in the way")
+    (samples,) = sample(probe, tmp_path, "open depth=1").samples
+    assert samples.status is BenchmarkStatus.FAILED
+    assert samples.detail == "EEXIST: making the benchmark's directory: File exists"
+    assert samples.values == ()
+
+
+def test_a_benchmark_over_its_deadline_is_stopped(probe: Probe, tmp_path: Path) -> None:
+    session = sample(
+        probe, tmp_path, "open depth=8", "empty", samples=1_000_000, benchmark_deadline_ms=1
+    )
+    assert session.samples[0].status is BenchmarkStatus.TIMEOUT
+    assert session.samples[0].detail == "not finished in 1 ms of guest time"
+    assert session.complete
+
+
+def test_what_is_for_a_guest_is_refused(probe: Probe, tmp_path: Path) -> None:
+    request = tmp_path / "request"
+    data = Request(
+        "file", ("empty",), 1, 0, 0, guest=(("landlock.layers", "1"), ("landlock.rules", "1"))
+    )
+    request.write_bytes(data.to_bytes())
+    done = subprocess.run(
+        [str(probe.path), "sample", str(tmp_path), str(request)], capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert b"are for a guest" in done.stderr

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lsmeter.errors import BuildError
+from lsmeter.guest.probe import Probe, catalogue, find_probe, parse_catalogue
+
+HEAD = "lsmeter-catalogue\t1\n"
+LINE = "file\topen\tdepth=1,link=soft\tlsmeter\t0\topen a file\n"
+
+
+def test_line() -> None:
+    (found,) = parse_catalogue(HEAD + LINE)
+    assert found.id == "open depth=1 link=soft"
+    assert found.params == (("depth", 1), ("link", "soft"))
+    assert not found.control
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected"),
+        ("lsmeter-catalogue\t2\n", "expected"),
+        (HEAD + LINE.strip(), "newline"),
+        (HEAD + LINE + LINE, "line 3: open depth=1 link=soft is there twice"),
+        (HEAD + "file\topen\n", "line 2: expected 6 fields, got 2"),
+        (HEAD + LINE.replace("\t0\t", "\t2\t"), "control must be"),
+        (HEAD + LINE.replace("depth=1", "depth"), "not a parameter: 'depth'"),
+        (HEAD + LINE.replace("open\t", "Open!\t"), "not a name: 'Open!'"),
+        (HEAD + LINE.replace("open a", "open\x1ba"), "not printable"),
+    ],
+)
+def test_strict(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_catalogue(text)
+
+
+def test_a_missing_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LSMETER_PROBE", str(tmp_path / "none"))
+    with pytest.raises(BuildError, match="LSMETER_PROBE names"):
+        find_probe()
+
+
+def test_a_probe_that_is_none(tmp_path: Path) -> None:
+    false = tmp_path / "probe"
+    false.write_text("#!/bin/sh\necho hello\n")
+    false.chmod(0o755)
+    with pytest.raises(BuildError, match="catalogue: expected"):
+        catalogue(Probe(false, ""))

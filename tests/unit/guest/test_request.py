@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from __future__ import annotations
+
+import pytest
+
+from lsmeter.errors import UsageError
+from lsmeter.guest.request import Request
+
+PLAIN = Request("file", ("open depth=1", "empty"), samples=100, warmup=20, icount_shift=4)
+
+
+def test_text() -> None:
+    assert PLAIN.to_bytes().decode().splitlines() == [
+        "version=1",
+        "suite=file",
+        "filesystem=tmpfs",
+        "user=root",
+        "cold=0",
+        "quiet=0",
+        "samples=100",
+        "warmup=20",
+        "icount_shift=4",
+        "benchmark_deadline_ms=10000",
+        "benchmark=open depth=1",
+        "benchmark=empty",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"filesystem": "ntfs"}, "unknown file system 'ntfs'"),
+        ({"user": "nobody"}, "unknown user 'nobody'"),
+        ({"samples": 0}, "samples cannot be 0"),
+        ({"icount_shift": 11}, "icount_shift cannot be 11"),
+        ({"guest": (("landlock.colour", "1"),)}, "unknown guest option 'landlock.colour'"),
+        ({"guest": (("landlock.layers", "17"),)}, "landlock.layers cannot be 17"),
+        ({"guest": (("landlock.layers", "two"),)}, "landlock.layers must be a number, not 'two'"),
+        ({"benchmarks": ("a\nsamples=1",)}, "benchmark: 'a\\nsamples=1' is empty or not"),
+        ({"benchmarks": ("x" * 100,) * 1000}, "the request has"),
+    ],
+)
+def test_refused(change: dict[str, object], message: str) -> None:
+    request = Request(**{**vars(PLAIN), **change})
+    with pytest.raises(UsageError) as caught:
+        request.to_bytes()
+    assert caught.value.title.startswith(message)
