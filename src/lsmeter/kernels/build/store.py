@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Built kernels in the cache: one directory each, with image, symbols, configuration and facts."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from lsmeter.errors import InfrastructureError, UsageError
+from lsmeter.kernels.modules import parse_config
+from lsmeter.model import BootProtocol, Kernel
+from lsmeter.registry import unknown
+from lsmeter.storage import cache_dir, locked, new_entry, write_atomic
+
+PREFIX = "built:"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+_FACTS = "kernel.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class BuiltKernel:
+    """The facts of one built kernel; paths are relative to its directory."""
+
+    name: str
+    identity: str  # of all that went into it
+    release: str  # as `uname -r` says it
+    origin: str  # one line
+    fragments: tuple[str, ...]
+    with_lsm: tuple[str, ...]
+    compiler: str
+    slot: str  # the directory of its objects, by name
+    image_sha256: str
+    image_bytes: int
+    build_s: float  # wall time of the build that made it
+    steps: int  # what a build from nothing printed; the next one's progress goes by it
+    format: int = _FORMAT
+
+    @property
+    def home(self) -> Path:
+        """Return the directory of its files."""
+        return built_dir() / self.name
+
+    @property
+    def image(self) -> Path:
+        """Return the image that a guest boots: an ELF without debug information."""
+        return self.home / "vmlinux"
+
+
+def built_dir() -> Path:
+    """Return the directory of all built kernels; it may not exist yet."""
+    return cache_dir() / "kernel-built"
+
+
+def check_name(name: str) -> str:
+    """Return `name` (without `built:`); raise UsageError if it cannot name a kernel."""
+    bare = name.removeprefix(PREFIX)
+    if not _NAME.fullmatch(bare):
+        raise UsageError(
+            f"'{name[:100]}' cannot name a built kernel",
+            hint="letters, digits, '.', '_', '+' and '-', at most 100: --name before-my-patch",
+        )
+    return bare
+
+
+def list_built() -> tuple[BuiltKernel, ...]:
+    """Return all built kernels, sorted by name; a damaged one is passed over."""
+    found = [_read(path.parent) for path in sorted(built_dir().glob(f"*/{_FACTS}"))]
+    return tuple(kernel for kernel in found if kernel is not None)
+
+
+def find_built(name: str) -> BuiltKernel | None:
+    """Return the kernel called `name`, None when there is none (or it is damaged)."""
+    return _read(built_dir() / check_name(name))
+
+
+def get_built(name: str) -> BuiltKernel:
+    """Return the kernel called `name`; raise UsageError with the nearest name otherwise."""
+    found = find_built(name)
+    if found is None:
+        names = [kernel.name for kernel in list_built()]
+        if not names:
+            raise UsageError(
+                f"no kernel called '{check_name(name)}' has been built, nor any other",
+                hint="build one: lsmeter kernel build debian-source:6.1 --config lsm-all",
+            )
+        raise unknown("built kernel", check_name(name), names)
+    return found
+
+
+_FACTS_OF_KERNEL = TypeAdapter(BuiltKernel)
+
+
+def _read(home: Path) -> BuiltKernel | None:
+    try:
+        kernel = _FACTS_OF_KERNEL.validate_json((home / _FACTS).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    whole = kernel.format == _FORMAT and kernel.name == home.name
+    return kernel if whole and kernel.image.is_file() else None
+
+
+def to_kernel(built: BuiltKernel) -> Kernel:
+    """Return the kernel as the rest of lsmeter knows kernels."""
+    try:
+        config = parse_config((built.home / "config").read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InfrastructureError(
+            f"built kernel {built.name} is damaged: {error.strerror} ({built.home / 'config'})",
+            hint=f"remove it and build it again: lsmeter kernel remove {built.name}",
+        ) from error
+    return Kernel(
+        name=PREFIX + built.name,
+        release=built.release,
+        version="",
+        origin=built.origin,
+        image=built.image,
+        image_sha256=built.image_sha256,
+        boot_protocol=BootProtocol.PVH,
+        config=config,
+        system_map=built.home / "System.map",
+    )
+
+
+def put(built: BuiltKernel, files: dict[str, Path]) -> None:
+    """Store `files` (by their name in the store) under the kernel's name, replacing another."""
+    earlier = find_built(built.name)
+    with locked(f"kernel-built-{built.name}"), new_entry(built.home) as partial:
+        for name, source in files.items():
+            shutil.copyfile(source, partial / name)
+        text = json.dumps(asdict(built), indent=1) + "\n"
+        write_atomic(partial / _FACTS, text.encode())
+    if earlier is not None:
+        drop_slot(earlier.slot)
+
+
+def remove_built(name: str) -> BuiltKernel:
+    """Remove a built kernel, and its objects when no other kernel was built from them."""
+    built = get_built(name)
+    with locked(f"kernel-built-{built.name}"):
+        shutil.rmtree(built.home, ignore_errors=True)
+    drop_slot(built.slot)
+    return built
+
+
+def slots_dir() -> Path:
+    """Return the directory of all builds' objects; it may not exist yet."""
+    return cache_dir() / "kernel-slots"
+
+
+def drop_slot(slot: str) -> None:
+    """Remove the objects in `slot` unless a built kernel still refers to them."""
+    if slot and all(kernel.slot != slot for kernel in list_built()):
+        shutil.rmtree(slots_dir() / Path(slot).name, ignore_errors=True)
