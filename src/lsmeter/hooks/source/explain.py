@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Shows how a system call comes to a hook: a chain with its lines, and the graph of all ways."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+from lsmeter.errors import UsageError
+from lsmeter.hooks.source.model import Edge, FileSystem, HookUse, Interface, SourceAnalysis
+from lsmeter.hooks.source.syntax import syscall_function
+from lsmeter.registry import unknown
+
+MAX_GRAPH_NODES = 60  # nearest to the system call; more can be read by no one
+
+_COLUMN, _ROW, _BOX, _CHAR, _MARGIN = 60, 44, 24, 7, 20  # of the SVG, in pixels
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How one system call comes to one interface on one file system.
+
+    chain are the calls of a shortest way; graph are the calls of all ways, cut at
+    MAX_GRAPH_NODES functions (cut says so).
+    """
+
+    syscall: str
+    filesystem: str
+    interface: Interface
+    use: HookUse
+    chain: tuple[Edge, ...]
+    graph: tuple[Edge, ...]
+    cut: bool
+
+
+def explain(
+    analysis: SourceAnalysis, syscall: str, hook: str, filesystem: str | None = None
+) -> Explanation:
+    """Explain how `syscall` comes to `hook` (with or without security_ before it).
+
+    Raises UsageError when one of them is not known, or there is no way between them.
+    """
+    system = _filesystem(analysis, filesystem)
+    uses = [one for one in analysis.syscalls if one.filesystem == system.name]
+    found = next((one for one in uses if one.syscall == syscall), None)
+    if found is None:
+        raise unknown("system call", syscall, (one.syscall for one in uses), where="--explain")
+    names = {use.interface: use for use in found.uses}
+    use = names.get(hook) or names.get(f"security_{hook}") or _with_hook(analysis, names, hook)
+    if use is None:
+        raise _no_way(analysis, syscall, hook, system.name, tuple(names))
+    interface = next(one for one in analysis.interfaces if one.name == use.interface)
+    graph, cut = _graph(system.edges, syscall_function(syscall), use.interface)
+    chain = _chain(system.edges, use.chain)
+    return Explanation(syscall, system.name, interface, use, chain, graph, cut)
+
+
+def as_text(explanation: Explanation) -> str:
+    """Return the chain, one call per line, with place, condition and how it was found."""
+    use, interface = explanation.use, explanation.interface
+    acting = ", ".join(interface.modules) or "no module"
+    lines = [
+        f"{explanation.syscall} on {explanation.filesystem} reaches {use.interface}:"
+        f" {use.ordinary} times at most on an ordinary pass, {use.most} with retries"
+        + (", more in a loop" if use.repeats else ""),
+        f"  acting: {acting}",
+        "",
+        syscall_function(explanation.syscall),
+    ]
+    for depth, edge in enumerate(explanation.chain, start=1):
+        facts = [f"{edge.file}:{edge.line}"]
+        if edge.via != "call":
+            facts.append(f"via {edge.via}")
+        if edge.condition:
+            facts.append(f"if {edge.condition}")
+        if edge.in_path_loop:
+            facts.append("once for each path component")
+        lines.append(f"{'  ' * depth}{edge.callee}  ({'; '.join(facts)})")
+    return "\n".join(lines) + "\n"
+
+
+def as_dot(explanation: Explanation) -> str:
+    """Return the graph of all ways in the language of Graphviz."""
+    lines = ["digraph ways {", "  rankdir=LR;", "  node [shape=box, fontname=monospace];"]
+    lines.append(f'  "{explanation.use.interface}" [style=bold];')
+    for edge in explanation.graph:
+        facts = [] if edge.via == "call" else [f'label="{edge.via}"', "style=dashed"]
+        if edge.in_path_loop:
+            facts = [f'label="{edge.via}: per component"', "color=red"]
+        shown = f" [{', '.join(facts)}]" if facts else ""
+        lines.append(f'  "{edge.caller}" -> "{edge.callee}"{shown};')
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def as_svg(explanation: Explanation) -> str:
+    """Return the graph of all ways as an SVG that needs nothing else to be seen."""
+    places = _layout(explanation)
+    width = max(x + _width(name) for name, (x, _) in places.items()) + _MARGIN
+    height = max(y for _, y in places.values()) + _ROW + _MARGIN
+    title = f"{explanation.syscall} to {explanation.use.interface} on {explanation.filesystem}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+        f' viewBox="0 0 {width} {height}" font-family="monospace" font-size="12">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+    ]
+    for edge in explanation.graph:
+        parts.append(_svg_edge(edge, places))
+    for name, (x, y) in places.items():
+        bold = ' stroke-width="2.5"' if name == explanation.use.interface else ""
+        parts.append(
+            f'<rect x="{x}" y="{y}" width="{_width(name)}" height="{_BOX}" rx="3" fill="#f4f6fa"'
+            f' stroke="#345"{bold}/><text x="{x + 6}" y="{y + 16}">{escape(name)}</text>'
+        )
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _filesystem(analysis: SourceAnalysis, name: str | None) -> FileSystem:
+    systems = {one.name: one for one in analysis.filesystems}
+    if name is None:
+        return systems.get("ext4") or analysis.filesystems[0]
+    if name not in systems:
+        raise unknown("file system", name, systems, where="--filesystem")
+    return systems[name]
+
+
+def _with_hook(analysis: SourceAnalysis, names: dict[str, HookUse], hook: str) -> HookUse | None:
+    """Find the interface of a hook that has another name than the hook."""
+    for interface in analysis.interfaces:
+        if hook in interface.hooks and interface.name in names:
+            return names[interface.name]
+    return None
+
+
+def _no_way(
+    analysis: SourceAnalysis, syscall: str, hook: str, system: str, reached: tuple[str, ...]
+) -> UsageError:
+    bare = hook.removeprefix("security_")
+    known = {one.name for one in analysis.hooks}
+    known |= {one.name.removeprefix("security_") for one in analysis.interfaces}
+    if bare not in known:
+        return unknown("hook", hook, known, where="--explain")
+    names = ", ".join(name.removeprefix("security_") for name in sorted(reached))
+    return UsageError(
+        f"--explain: {syscall} does not reach {hook} on {system}",
+        hint=f"it reaches: {names}" if names else "it reaches no hook at all",
+    )
+
+
+def _chain(edges: tuple[Edge, ...], names: tuple[str, ...]) -> tuple[Edge, ...]:
+    """Return the call that each step of a chain is; its first place in the source."""
+    calls: dict[tuple[str, str], Edge] = {}
+    for edge in edges:
+        calls.setdefault((edge.caller, edge.callee), edge)
+    return tuple(calls[pair] for pair in zip(names, names[1:], strict=False) if pair in calls)
+
+
+def _graph(edges: tuple[Edge, ...], start: str, end: str) -> tuple[tuple[Edge, ...], bool]:
+    """Keep the calls on some way from `start` to `end`, nearest first."""
+    after: dict[str, list[str]] = defaultdict(list)
+    before: dict[str, list[str]] = defaultdict(list)
+    for edge in edges:
+        after[edge.caller].append(edge.callee)
+        before[edge.callee].append(edge.caller)
+    down, up = _distances(start, after), _distances(end, before)
+    ways = sorted((down[name] + up[name], down[name], name) for name in down if name in up)
+    kept = {name for _, _, name in ways[:MAX_GRAPH_NODES]}
+    calls: dict[tuple[str, str], Edge] = {}
+    for edge in edges:
+        if edge.caller in kept and edge.callee in kept and edge.callee != start:
+            calls.setdefault((edge.caller, edge.callee), edge)
+    return tuple(calls.values()), len(ways) > MAX_GRAPH_NODES
+
+
+def _distances(start: str, nexts: dict[str, list[str]]) -> dict[str, int]:
+    found = {start: 0}
+    waiting = deque([start])
+    while waiting:
+        here = waiting.popleft()
+        for name in nexts.get(here, ()):
+            if name not in found:
+                found[name] = found[here] + 1
+                waiting.append(name)
+    return found
+
+
+def _width(name: str) -> int:
+    return len(name) * _CHAR + 12
+
+
+def _layout(explanation: Explanation) -> dict[str, tuple[int, int]]:
+    """Give every function a place: its column is its distance from the system call."""
+    start = syscall_function(explanation.syscall)
+    after: dict[str, list[str]] = defaultdict(list)
+    for edge in explanation.graph:
+        after[edge.caller].append(edge.callee)
+    columns: dict[int, list[str]] = defaultdict(list)
+    for name, distance in _distances(start, after).items():
+        columns[distance].append(name)
+    places: dict[str, tuple[int, int]] = {}
+    x = _MARGIN
+    for _, names in sorted(columns.items()):
+        for row, name in enumerate(sorted(names)):
+            places[name] = (x, _MARGIN + row * _ROW)
+        x += max(map(_width, names)) + _COLUMN
+    return places
+
+
+def _svg_edge(edge: Edge, places: dict[str, tuple[int, int]]) -> str:
+    if edge.caller not in places or edge.callee not in places:
+        return ""
+    (x1, y1), (x2, y2) = places[edge.caller], places[edge.callee]
+    x1 += _width(edge.caller)
+    y1, y2 = y1 + _BOX // 2, y2 + _BOX // 2
+    color = "#c22" if edge.in_path_loop else "#789"
+    dashes = "" if edge.via == "call" else ' stroke-dasharray="4 3"'
+    where = f"{edge.file}:{edge.line}" + (f", via {edge.via}" if edge.via != "call" else "")
+    return (
+        f'<path d="M{x1} {y1} C{x1 + 30} {y1} {x2 - 30} {y2} {x2} {y2}" fill="none"'
+        f' stroke="{color}"{dashes}><title>{escape(where)}</title></path>'
+        f'<circle cx="{x2}" cy="{y2}" r="2.5" fill="{color}"/>'
+    )
