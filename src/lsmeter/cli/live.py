@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,7 +21,9 @@ from rich.progress import (
 )
 
 from lsmeter.model import Boot, BootStatus
-from lsmeter.plan import Plan, PlannedBoot
+
+if TYPE_CHECKING:
+    from lsmeter.plan import Plan, PlannedBoot
 
 _QUIET_S = 10.0
 

@@ -7,13 +7,12 @@ import os
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from lsmeter import __version__
 from lsmeter.cli import compare, doctor, listing, report, run
 from lsmeter.cli.console import SCREEN, Colour
-from lsmeter.errors import ExitCode, LsmeterError
+from lsmeter.errors import ExitCode, LsmeterError, UsageError
 
 app = typer.Typer(
     name="lsmeter",
@@ -68,10 +67,12 @@ def _run() -> int:
     except LsmeterError as error:
         SCREEN.show_error(error)
         return int(error.exit_code)
-    except click.ClickException as error:
-        error.show()
+    except typer.TyperException as error:
+        where = getattr(error, "ctx", None)
+        command = where.command_path if where is not None else "lsmeter"
+        SCREEN.show_error(UsageError(error.format_message(), hint=f"see {command} --help"))
         return int(ExitCode.USAGE)
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         SCREEN.say("interrupted")
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lsmeter import __version__
-from lsmeter.backend import Backend, Limits, find_backend
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.live import LiveRun, LiveTasks
 from lsmeter.cli.show import show_plan, show_run
 from lsmeter.errors import ExitCode, UsageError
-from lsmeter.experiment import Experiment, build_experiment, merge, read_experiment
 from lsmeter.host import cores, host_facts
 from lsmeter.model import Boot, BootStatus
-from lsmeter.plan import Plan, PlannedBoot, make_plan
 
 if TYPE_CHECKING:
+    from lsmeter.backend import Backend, Limits
+    from lsmeter.cli.live import LiveRun
+    from lsmeter.experiment import Experiment
+    from lsmeter.plan import Plan, PlannedBoot
     from lsmeter.run.execute import Settings
 
 _CONDITIONS_HELP = (
@@ -95,6 +95,9 @@ def run(
         lsmeter run --setup 'landlock:layers=4,rules=16' --benchmark open --filesystem ext4
         lsmeter run experiments/main.toml --boots 3
     """
+    from lsmeter.backend import Limits, find_backend
+    from lsmeter.experiment import build_experiment, merge, read_experiment
+
     words: dict[str, Any] = {
         "kernels": kernel,
         "setups": setup,
@@ -138,8 +141,10 @@ def _conditions(settings: list[str]) -> dict[str, Any]:
 
 
 def _plan(asked: Experiment, backend: Backend) -> Plan:
+    from lsmeter.cli.live import LiveTasks
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.kernels.resolve import resolve
+    from lsmeter.plan import make_plan
 
     identity = backend.identity()
     benchmarks = catalogue(find_probe())
@@ -156,6 +161,7 @@ def _default_out(experiment: Path | None) -> Path:
 def _carry_out(
     plan: Plan, backend: Backend, out: Path, how: tuple[int | None, bool, Limits]
 ) -> int:
+    from lsmeter.cli.live import LiveRun
     from lsmeter.results.directory import create_run
     from lsmeter.results.manifest import Circumstances, make_manifest
     from lsmeter.run.execute import Settings

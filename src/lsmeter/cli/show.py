@@ -5,24 +5,29 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from lsmeter.backend import Backend
 from lsmeter.cli.console import SCREEN
-from lsmeter.plan import Plan, describe_size
+
+if TYPE_CHECKING:
+    from lsmeter.backend import Backend
+    from lsmeter.plan import Plan
 
 HTML_FILE = "report.html"
 
 
 def show_plan(plan: Plan, backend: Backend, *, commands: bool) -> None:
     """Print what will be measured, and how guests are started when that was asked for."""
+    from lsmeter.plan import describe_size
+
     experiment = plan.experiment
     err = SCREEN.err
     if experiment.title:
         err.print(f"[bold]{escape(experiment.title)}[/]", soft_wrap=True)
     if experiment.question:
-        err.print(escape(experiment.question.strip()))
+        err.print(escape(" ".join(experiment.question.split())))
     kernels = dict.fromkeys(cell.kernel for cell in plan.cells)
     for kernel in kernels:
         version = f", package {kernel.version}" if kernel.version else ""

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Wrong words: one clear line, exit code 2, and no traceback."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Lsmeter
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("run", "--setup", "selinx"), "unknown setup 'selinx'; did you mean selinux?"),
+        (("run", "--kernel", "debian"), "debian"),
+        (("run", "--kernel", "debain:6.1"), "unknown kernel 'debain:6.1'"),
+        (("run", "--kernel", "./none"), "./none"),
+        (("run", "--suite", "fiel"), "unknown suite 'fiel'; did you mean file?"),
+        (("run", "--filesystem", "ext5"), "unknown file system 'ext5'; did you mean ext4?"),
+        (("run", "--benchmark", "opne"), "unknown benchmark 'opne'; did you mean open?"),
+        (("run", "--instrument", "exat"), "instrument: expected 'exact'"),
+        (("run", "--condition", "tick"), "'tick' is not KEY=VALUE"),
+        (("run", "--condition", "tik=nohz"), "did you mean tick?"),
+        (("run", "--boots", "0"), "boots: "),
+        (("run", "--boots", "many"), "many"),
+        (("run", "none.toml"), "none.toml: no such experiment file"),
+        (("run", "--no-such-option"), "--no-such-option"),
+        (("report", "nowhere"), "nowhere: no such run directory"),
+        (("report", "nowhere", "--format", "htlm"), "did you mean html?"),
+        (("compare", "a", "b"), "a: no such run directory"),
+        (("list", "everything"), "everything"),
+        (("frobnicate",), "frobnicate"),
+    ],
+)
+def test_wrong_words_exit_with_2(lsmeter: Lsmeter, words: tuple[str, ...], part: str) -> None:
+    done = lsmeter(*words, LSMETER_REPLAY="")
+    assert done.code == 2, done.err
+    assert part in " ".join(done.err.split()), done.err
+    assert done.out == ""
+
+
+def test_malformed_toml_names_the_file_and_the_line(lsmeter: Lsmeter) -> None:
+    (lsmeter.home / "bad.toml").write_text('title = "x"\nboots = = 2\n')
+    done = lsmeter("run", "bad.toml")
+    assert done.code == 2
+    assert "bad.toml: not valid TOML" in done.err
+    assert "line 2" in done.err
+
+
+@pytest.mark.parametrize("command", ["run", "report", "compare", "list", "doctor"])
+def test_every_command_explains_itself(lsmeter: Lsmeter, command: str) -> None:
+    done = lsmeter(command, "--help")
+    assert done.code == 0
+    assert len(done.out.splitlines()) > 8
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_without_words_it_shows_its_help(lsmeter: Lsmeter) -> None:
+    done = lsmeter()
+    assert "run" in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("setups", "landlock"),
+        ("suites", "file"),
+        ("benchmarks", "open depth=8"),
+        ("kernels", "debian:6.1"),
+        ("instruments", "exact"),
+        ("filesystems", "ext4"),
+        ("formats", "commit"),
+    ],
+)
+def test_names_are_listed(lsmeter: Lsmeter, kind: str, name: str) -> None:
+    done = lsmeter("list", kind)
+    assert done.code == 0
+    assert name in done.out
+
+
+def test_the_version_is_printed(lsmeter: Lsmeter) -> None:
+    done = lsmeter("--version")
+    assert (done.code, done.out.split()[0]) == (0, "lsmeter")

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tests of the whole command share: running it, in a place of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lsmeter.kernels.resolve import resolve
+from lsmeter.model import Kernel
+
+DEADLINE_S = 300
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Lsmeter:
+    """The real command, with results in a directory of its own and the shared kernel cache."""
+
+    home: Path
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        return {
+            **os.environ,
+            "LSMETER_DATA": str(self.home / "data"),
+            "COLUMNS": "80",
+            "NO_COLOR": "1",
+            **(extra or {}),
+        }
+
+    def start(self, *words: str, **extra: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "lsmeter", *words],
+            cwd=self.home,
+            env=self.environment(extra),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, *words: str, **extra: str) -> Done:
+        with self.start(*words, **extra) as process:
+            try:
+                out, err = process.communicate(timeout=DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                raise
+        assert "Traceback" not in err, err
+        return Done(process.returncode, out, err)
+
+
+@pytest.fixture
+def lsmeter(tmp_path: Path) -> Lsmeter:
+    return Lsmeter(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def debian_kernel() -> Kernel:
+    """Return Debian's 6.1 cloud kernel, fetched once into the cache."""
+    return resolve("debian:6.1")
+
+
+@pytest.fixture
+def wait_for() -> Callable[[Callable[[], bool], float], None]:
+    """Return a function that waits until a condition holds, and fails if it never does."""
+    import time  # noqa: PLC0415
+
+    def wait(condition: Callable[[], bool], seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, "the condition never held"
+            time.sleep(0.05)
+
+    return wait

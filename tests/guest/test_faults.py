@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Real guests that go wrong: each is told apart, costs its own cell only, and is reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lsmeter.guest.probe import find_probe
+from lsmeter.model import Kernel
+from tests.conftest import Done, Lsmeter
+
+pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
+
+SOURCE = Path(__file__).with_name("faulty_probe.c")
+ONE = ("run", "--setup", "capability", "--benchmark", "getppid", "--boots", "1", "--out", "run")
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Callable[[str], Path]:
+    def build(fault: str) -> Path:
+        target = tmp_path / f"probe-{fault}"
+        flags = ("-O1", "-static", "-Wall", "-Wextra", "-Werror")
+        real = f'-DREAL="{find_probe().path}"'
+        words = ["cc", *flags, f"-DFAULT={fault}", real, str(SOURCE), "-o", str(target)]
+        subprocess.run(words, check=True)
+        return target
+
+    return build
+
+
+def problems(lsmeter: Lsmeter, run: str = "run") -> list[dict[str, Any]]:
+    done = lsmeter("report", run, "--format", "json")
+    found: list[dict[str, Any]] = json.loads(done.out)["problems"]
+    return found
+
+
+def only_problem(lsmeter: Lsmeter, done: Done) -> str:
+    assert done.code == 1, done.err
+    found = [item for item in problems(lsmeter) if "boot 0" in item["title"]]
+    assert len(found) == 1
+    assert json.loads(lsmeter("report", "run", "-f", "json").out)["estimates"] == []
+    return f"{found[0]['title']} {found[0]['detail']}"
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        ("garbage", "garbage"),
+        ("crash", "panic"),
+        ("leave", "panic"),
+        ("restart", "early-exit"),
+    ],
+)
+def test_what_the_guest_did_is_told(
+    lsmeter: Lsmeter, faulty: Callable[[str], Path], fault: str, status: str
+) -> None:
+    done = lsmeter(*ONE, LSMETER_PROBE=str(faulty(fault)))
+    assert f": {status}" in only_problem(lsmeter, done)
+
+
+def test_a_flood_is_cut_off(lsmeter: Lsmeter, faulty: Callable[[str], Path]) -> None:
+    done = lsmeter(*ONE, LSMETER_PROBE=str(faulty("gigabytes")))
+    assert ": garbage" in only_problem(lsmeter, done)
+
+
+@pytest.mark.parametrize("fault", ["nothing", "spin"])
+def test_a_guest_that_never_ends_is_killed_at_the_deadline(
+    lsmeter: Lsmeter, faulty: Callable[[str], Path], fault: str
+) -> None:
+    begun = time.monotonic()
+    done = lsmeter(*ONE, "--boot-deadline", "15", LSMETER_PROBE=str(faulty(fault)))
+    assert ": hang" in only_problem(lsmeter, done)
+    assert time.monotonic() - begun < 60
+
+
+def test_a_kernel_that_panics_at_boot_shows_its_last_lines(
+    lsmeter: Lsmeter, tmp_path: Path
+) -> None:
+    # On the host a script can run; the guest has no shell, so the kernel finds no init.
+    probe = tmp_path / "script"
+    probe.write_text(f'#!/bin/sh\nexec {shlex.quote(str(find_probe().path))} "$@"\n')
+    probe.chmod(0o755)
+    done = lsmeter(*ONE, LSMETER_PROBE=str(probe))
+    assert ": panic" in only_problem(lsmeter, done)
+    assert any("init" in line for line in problems(lsmeter)[0]["log_tail"])
+
+
+def test_a_wrong_setup_gives_no_number(lsmeter: Lsmeter) -> None:
+    """SELinux and AppArmor exclude each other: the second is not active."""
+    words = ("run", "--setup", "capability", "--setup", "selinux+apparmor")
+    done = lsmeter(*words, "--benchmark", "getppid", "--boots", "1", "--out", "run")
+    assert done.code == 1
+    report = json.loads(lsmeter("report", "run", "-f", "json").out)
+    assert {item["setup"] for item in report["estimates"]} == {"capability"}
+    assert report["comparisons"] == []
+    assert any(
+        "wrong-setup" in item["title"] and "not active: apparmor" in item["detail"]
+        for item in report["problems"]
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"not a kernel\n" * 100, bytes(4096)])
+def test_an_image_that_is_no_kernel_is_a_usage_error(lsmeter: Lsmeter, content: bytes) -> None:
+    image = lsmeter.home / "image"
+    image.write_bytes(content)
+    done = lsmeter("run", "--kernel", "./image")
+    assert done.code == 2
+    assert "image" in done.err
+
+
+def test_a_truncated_kernel_is_a_usage_error(lsmeter: Lsmeter, debian_kernel: Kernel) -> None:
+    whole = debian_kernel.image.read_bytes()
+    (lsmeter.home / "image").write_bytes(whole[: len(whole) // 3])
+    done = lsmeter("run", "--kernel", "./image")
+    assert done.code == 2
+    assert "image" in done.err
+
+
+class TestKilled:
+    """What is killed in the middle loses only what was not finished."""
+
+    words = (
+        *("run", "--setup", "capability", "--setup", "yama", "--benchmark", "getppid"),
+        *("--boots", "2", "--jobs", "1", "--out", "run"),
+    )
+
+    def guests(self, lsmeter: Lsmeter) -> list[int]:
+        """Return the QEMU processes that this test's data directory belongs to."""
+        mark = f"LSMETER_DATA={lsmeter.home}/data".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            try:
+                program = (entry / "cmdline").read_bytes().split(b"\0")[0]
+                if b"qemu" in program and mark in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+
+    def done_boots(self, lsmeter: Lsmeter) -> int:
+        return len(list((lsmeter.home / "data").glob("boots/*/*/boot.json")))
+
+    def test_lsmeter_itself(self, lsmeter: Lsmeter, wait_for: Any) -> None:
+        with lsmeter.start(*self.words) as process:
+            wait_for(lambda: self.done_boots(lsmeter) >= 1 and bool(self.guests(lsmeter)), 120)
+            process.send_signal(signal.SIGKILL)
+        wait_for(lambda: not self.guests(lsmeter), 10)
+        before = self.done_boots(lsmeter)
+        assert before >= 1
+        again = lsmeter(*self.words)
+        assert again.code == 0, again.err
+        assert again.err.count("from the store") >= before
+        assert self.done_boots(lsmeter) == 4
+
+    def test_ctrl_c(self, lsmeter: Lsmeter, wait_for: Any) -> None:
+        with lsmeter.start(*self.words) as process:
+            wait_for(lambda: self.done_boots(lsmeter) >= 1, 120)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "the same command goes on from there" in err
+        assert "Traceback" not in err
+        assert not self.guests(lsmeter)
+        assert lsmeter(*self.words).code == 0
+
+    def test_a_guest(self, lsmeter: Lsmeter, wait_for: Any) -> None:
+        with lsmeter.start(*self.words) as process:
+            wait_for(lambda: bool(self.guests(lsmeter)), 120)
+            os.kill(self.guests(lsmeter)[0], signal.SIGKILL)
+            _, err = process.communicate(timeout=300)
+        assert process.returncode == 1
+        assert "early-exit" in err
+        report = json.loads(lsmeter("report", "run", "-f", "json").out)
+        assert len(report["problems"]) == 1
+        assert {item["setup"] for item in report["estimates"]} == {"capability", "yama"}
+        assert lsmeter(*self.words).code == 0
