@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes a report of slopes: terminal, Markdown, JSON; pure."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from lsmeter.report.format import RenderOptions
+from lsmeter.slopes.model import DepthFit, Slope, SlopesReport
+from lsmeter.slopes.rows import SLOPE_UNIT, Block, blocks, doubts
+
+JSON_NAME = "lsmeter-slopes"
+JSON_VERSION = 1
+_LEAST_WIDTH = 100  # columns; a slope's row cannot be split over two tables
+
+
+def terminal(report: SlopesReport, options: RenderOptions) -> str:
+    """Return the report for a terminal, at least 100 columns wide."""
+    text = io.StringIO()
+    console = Console(
+        file=text,
+        width=max(options.width, _LEAST_WIDTH),
+        color_system="standard" if options.colour else None,
+        force_terminal=options.colour,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    console.print(report.title, style="bold")
+    for block in blocks(report):
+        console.print()
+        console.print(block.title, style="bold")
+        console.print(_rich(block))
+        if block.legend:
+            console.print(block.legend, style="dim")
+    _remarks(report, lambda head, lines: console.print("\n".join(["", head, *lines])))
+    return text.getvalue()
+
+
+def _rich(block: Block) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in block.columns:
+        table.add_column(column.head, justify="right" if column.number else "left")
+    for row in block.rows:
+        table.add_row(*row)
+    return table
+
+
+def markdown(report: SlopesReport, options: RenderOptions) -> str:  # noqa: ARG001
+    """Return the report as Markdown."""
+    parts = [f"# {_md(report.title)}"]
+    for block in blocks(report):
+        parts.append(f"## {_md(block.title)}")
+        lines = [
+            _md_row(column.head for column in block.columns),
+            _md_row("---:" if column.number else "---" for column in block.columns),
+            *(_md_row(map(_md, row)) for row in block.rows),
+        ]
+        parts.append("\n".join(lines))
+        if block.legend:
+            parts.append(block.legend)
+    _remarks(
+        report,
+        lambda head, lines: parts.append(
+            "\n".join([f"## {head}", "", *(f"- {_md(line)}" for line in lines)])
+        ),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _md_row(cells: Any) -> str:  # noqa: ANN401 - any iterable of text
+    return "| " + " | ".join(cells) + " |"
+
+
+def _md(text: str) -> str:
+    """Keep text of a guest or user from being read as markup."""
+    for char in "\\`*_[]<>|#":
+        text = text.replace(char, "\\" + char)
+    return " ".join(text.split())
+
+
+def _remarks(report: SlopesReport, add: Callable[[str, list[str]], None]) -> None:
+    """Hand over what stands below the tables: doubts, problems, the study's footnotes, notes."""
+    footnotes = [
+        f"{row.benchmark}: {row.place}: {row.note}"
+        for row in report.published
+        if row.note and any(slope.benchmark.id == row.benchmark for slope in report.slopes)
+    ]
+    problems = [f"{p.title}: {p.detail}" if p.detail else p.title for p in report.problems]
+    for head, lines in (
+        ("Not whole numbers", list(doubts(report))),
+        ("Problems", problems),
+        ("On the study's figures", footnotes),
+        ("Notes", list(report.notes)),
+    ):
+        if lines:
+            add(head, lines)
+
+
+def as_json(report: SlopesReport, options: RenderOptions) -> str:  # noqa: ARG001
+    """Return the report as one JSON object; numbers that do not exist are null."""
+    return json.dumps(document(report), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def document(report: SlopesReport) -> dict[str, Any]:
+    """Return the report as plain dictionaries and lists."""
+    return {
+        "format": JSON_NAME,
+        "version": JSON_VERSION,
+        "title": report.title,
+        "created": report.created,
+        "lsmeter_version": report.lsmeter_version,
+        "command": report.command,
+        "instrument": "exact",
+        "unit": SLOPE_UNIT,
+        "delays_ns": list(report.delays_ns),
+        "conditions": dict(report.conditions),
+        "slopes": [_slope(report, slope) for slope in report.slopes],
+        "depths": [_depth(fit) for fit in report.depths],
+        "problems": [{"title": p.title, "detail": p.detail} for p in report.problems],
+        "notes": list(report.notes),
+    }
+
+
+def _slope(report: SlopesReport, slope: Slope) -> dict[str, Any]:
+    term = slope.regression.slope
+    published = report.published_for(slope)
+    return {
+        "benchmark": slope.benchmark.operation,
+        "params": dict(slope.benchmark.params),
+        "kernel": slope.kernel,
+        "setup": slope.setup,
+        "slope": term.value,
+        "stderr": term.stderr,
+        "ci_low": term.ci_low,
+        "ci_high": term.ci_high,
+        "confidence": slope.regression.confidence,
+        "r2": slope.regression.r2,
+        "max_residual": slope.regression.max_residual,
+        "max_residual_delay_ns": slope.sweep.points[slope.regression.max_residual_at].delay_ns,
+        "intercept": slope.regression.intercept.value,
+        "authorisations": slope.authorisations.value,
+        "authorisations_reason": slope.authorisations.reason,
+        "published": None if published is None else published.slope,
+        "points": [
+            {name: _finite(value) for name, value in vars(point).items()}
+            for point in slope.sweep.points
+        ],
+    }
+
+
+def _depth(fit: DepthFit) -> dict[str, Any]:
+    return {
+        "benchmark": fit.operation,
+        "kernel": fit.kernel,
+        "setup": fit.setup,
+        "depths": list(fit.depths),
+        "authorisations_per_component": fit.authorisations.slope.value,
+        "authorisations_fixed": fit.authorisations.intercept.value,
+        "authorisations_r2": fit.authorisations.r2,
+        "latency_per_component_ns": fit.latency.slope.value,
+        "latency_fixed_ns": fit.latency.intercept.value,
+        "latency_r2": fit.latency.r2,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+FORMATS: Mapping[str, Callable[[SlopesReport, RenderOptions], str]] = {
+    "table": terminal,
+    "markdown": markdown,
+    "json": as_json,
+}

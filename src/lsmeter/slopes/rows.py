@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tables of slopes say, as text in rows; how they look is up to the formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from lsmeter.report import numbers
+from lsmeter.slopes.model import DepthFit, Slope, SlopesReport
+from lsmeter.statistics.regression import Whole
+
+SLOPE_UNIT = "nanoseconds of the operation per nanosecond of a policy decision, exact instrument"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its head, and whether it holds numbers."""
+
+    head: str
+    number: bool = True
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table with a title and what a reader must know of its columns."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    legend: str = ""
+
+
+def blocks(report: SlopesReport) -> tuple[Block, ...]:
+    """Return the tables of a report: for each kernel and setup its slopes, then its depths."""
+    found = []
+    for kernel, setup in _pairs(report.slopes):
+        slopes = [item for item in report.slopes if (item.kernel, item.setup) == (kernel, setup)]
+        depths = [item for item in report.depths if (item.kernel, item.setup) == (kernel, setup)]
+        found.append(_slopes_block(report, f"{setup} on {kernel}", slopes))
+        if depths:
+            found.append(_depths_block(f"{setup} on {kernel}: cost of a path", depths))
+    return tuple(found)
+
+
+def doubts(report: SlopesReport) -> tuple[str, ...]:
+    """Say of each slope that is no whole number why it is not taken for one."""
+    return tuple(
+        f"{slope.benchmark.id} ({slope.setup} on {slope.kernel}): {slope.authorisations.reason}"
+        for slope in report.slopes
+        if slope.authorisations.value is None
+    )
+
+
+def _pairs(slopes: Iterable[Slope]) -> tuple[tuple[str, str], ...]:
+    return tuple(dict.fromkeys((slope.kernel, slope.setup) for slope in slopes))
+
+
+def _slopes_block(report: SlopesReport, title: str, slopes: list[Slope]) -> Block:
+    columns: list[tuple[Column, Callable[[Slope], str]]] = [
+        (Column("operation", number=False), lambda s: s.benchmark.operation),
+        (Column("variant", number=False), lambda s: numbers.variant(s.benchmark)),
+        (Column("slope"), lambda s: f"{s.regression.slope.value:.4f}"),
+        (Column("std. error"), lambda s: _small(s.regression.slope.stderr)),
+        (Column("95 % interval"), _interval),
+        (Column("r²"), lambda s: _r2(s.regression.r2)),
+        (Column("max. residual, ns"), lambda s: f"{s.regression.max_residual:,.1f}"),
+        (Column("intercept, ns"), lambda s: f"{s.regression.intercept.value:,.0f}"),
+        (Column("authorisations"), lambda s: _whole(s.authorisations)),
+        (Column("study, 5.3"), lambda s: _published(report, s)),
+    ]
+    return Block(
+        title=title,
+        columns=tuple(column for column, _ in columns),
+        rows=tuple(tuple(write(slope) for _, write in columns) for slope in slopes),
+        legend=f"slope: {SLOPE_UNIT}. {numbers.MISSING}: none; ?: not a whole number.",
+    )
+
+
+def _depths_block(title: str, depths: list[DepthFit]) -> Block:
+    columns: list[tuple[Column, Callable[[DepthFit], str]]] = [
+        (Column("operation", number=False), lambda d: d.operation),
+        (Column("depths", number=False), lambda d: ", ".join(map(str, d.depths))),
+        (Column("authorisations per component"), lambda d: _share(d.per_component, d, slope=True)),
+        (Column("fixed"), lambda d: _share(d.fixed, d, slope=False)),
+        (Column("ns per component"), lambda d: f"{d.latency.slope.value:,.0f}"),
+        (Column("fixed, ns"), lambda d: f"{d.latency.intercept.value:,.0f}"),
+        (Column("r² of ns"), lambda d: _r2(d.latency.r2)),
+    ]
+    return Block(
+        title=title,
+        columns=tuple(column for column, _ in columns),
+        rows=tuple(tuple(write(fit) for _, write in columns) for fit in depths),
+        legend="ns: of the operation, if decisions took no time.",
+    )
+
+
+def _interval(slope: Slope) -> str:
+    term = slope.regression.slope
+    if term.ci_low is None or term.ci_high is None:
+        return numbers.MISSING
+    return f"{term.ci_low:.4f} to {term.ci_high:.4f}"
+
+
+def _small(value: float | None) -> str:
+    if value is None:
+        return numbers.MISSING
+    return "0" if value == 0 else f"{value:.1e}"
+
+
+def _r2(value: float | None) -> str:
+    # Rounded down: 0.999999 must not be shown as a perfect fit.
+    return numbers.MISSING if value is None else f"{int(value * 1e8) / 1e8:.8f}"
+
+
+def _whole(whole: Whole) -> str:
+    return "?" if whole.value is None else str(whole.value)
+
+
+def _share(whole: Whole, fit: DepthFit, *, slope: bool) -> str:
+    if whole.value is not None:
+        return str(whole.value)
+    term = fit.authorisations.slope if slope else fit.authorisations.intercept
+    return f"{term.value:.2f}"
+
+
+def _published(report: SlopesReport, slope: Slope) -> str:
+    row = report.published_for(slope)
+    return numbers.MISSING if row is None else f"{row.slope:g}"
