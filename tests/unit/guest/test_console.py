@@ -106,8 +106,10 @@ GARBAGE = parse_session(b"junk\nmore\n", ())
             Ending.EXITED,
             0,
             "early-exit",
-            "the machine ended before the probe started; "
-            "the kernel's last words: reboot: Restarting system",
+            (
+                "the machine ended before the probe started; "
+                "the kernel's last words: reboot: Restarting system"
+            ),
         ),
         (
             b"",
