@@ -97,6 +97,16 @@ class Grid:
     groups: tuple[Group, ...]
 
     @property
+    def before_and_after(self) -> bool:
+        """Whether a setup is compared with itself: on another kernel, or in another run."""
+        return any(column.setup == column.baseline_setup for column in self.columns)
+
+    @property
+    def baseline_head(self) -> str:
+        """Name of the column that holds the shared baseline."""
+        return f"{self.baseline_setup or ''}{' before' if self.before_and_after else ''}".strip()
+
+    @property
     def heads(self) -> tuple[str, ...]:
         """Names of the columns, no two the same; the baseline is named where it is not shared."""
         return tuple(

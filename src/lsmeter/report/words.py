@@ -100,6 +100,13 @@ def legend(report: Report) -> str:
     )
 
 
+def baseline(report: Report, grids: tuple[Grid, ...]) -> str:
+    """Name what is compared with: a setup, or each setup as it was before."""
+    if any(grid.before_and_after for grid in grids):
+        return "each setup as it was before"
+    return report.baseline_setup
+
+
 def sizes(report: Report) -> str:
     """Say how much was measured: 61 benchmarks, 100 samples in each of 2 boots."""
     if not report.estimates:
@@ -127,13 +134,12 @@ def column_title(grid: Grid, column: Column) -> str:
     place = grid.place
     title = column.setup
     if place.kernel != place.baseline_kernel:
-        return f"{title} on {place.kernel}, against {column.baseline_setup} on " + (
-            place.baseline_kernel
-        )
+        baseline = f"{column.baseline_setup} on {place.baseline_kernel}"
+        return f"{title} on {place.kernel} against {baseline}"
     if column.setup == column.baseline_setup:
-        return f"{title}, second run against the first"
+        return f"{title} (second run against the first)"
     if grid.baseline_setup is None:
-        return f"{title}, against {column.baseline_setup}"
+        return f"{title} against {column.baseline_setup}"
     return title
 
 

@@ -240,6 +240,13 @@ def test_markdown_shows_awkward_names_as_they_are() -> None:
     assert {line.replace("\\|", "").count("|") for line in tables} <= {5, 6}
 
 
+@pytest.mark.parametrize("name", ["table", "markdown", "html"])
+def test_one_setup_before_and_after_has_columns_that_can_be_told_apart(name: str) -> None:
+    text = render(builders.side_by_side(("selinux",)), name)
+    assert "selinux before" in text or "[1] = selinux before" in text
+    assert "each setup as it was before" in " ".join(text.split())
+
+
 def test_an_unknown_format_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="unknown report format 'jsno'; did you mean json") as info:
         render(REPORTS["nothing"](), "jsno")

@@ -57,7 +57,9 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 def _grid(report: Report, grid: Grid) -> Iterator[str]:
     yield from _wrapped(f"Kernel: {content.place_label(report, grid)}", indent="  ")
     names = ", ".join(dict.fromkeys(column.setup for column in grid.columns))
-    if grid.baseline_setup is not None:
+    if grid.before_and_after:
+        yield from _wrapped(f"Setups: {names}, each against itself before", indent="  ")
+    elif grid.baseline_setup is not None:
         yield from _wrapped(f"Setups: {names} against {grid.baseline_setup}", indent="  ")
     else:
         yield from _wrapped(f"Setups: {names}, each against its own baseline", indent="  ")

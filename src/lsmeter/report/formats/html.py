@@ -52,6 +52,7 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - wid
             report=report,
             overview=overview,
             sections=page.sections(report, grids, overview),
+            baseline=words.baseline(report, grids),
             measured=words.measured(report),
             sizes=words.sizes(report),
             margin=words.margin(report),

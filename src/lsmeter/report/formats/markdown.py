@@ -24,7 +24,7 @@ def escape(text: str) -> str:
 def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - width has no meaning
     """Return the report as headings, sentences and tables."""
     found = content.grids(report)
-    lines = [f"# {escape(report.title)}", "", *_facts(report), ""]
+    lines = [f"# {escape(report.title)}", "", *_facts(report, found), ""]
     lines += _summary(report, found)
     for grid in found:
         lines += _grid(report, grid)
@@ -33,10 +33,10 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - wid
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _facts(report: Report) -> Iterator[str]:
+def _facts(report: Report, found: tuple[Grid, ...]) -> Iterator[str]:
     yield f"- Measured: {words.measured(report)}"
     yield f"- Sizes: {words.sizes(report)}"
-    yield f"- Baseline: {escape(report.baseline_setup)}; margin {words.margin(report)}"
+    yield f"- Baseline: {escape(words.baseline(report, found))}; margin {words.margin(report)}"
     conditions = ", ".join(f"{key}={value}" for key, value in report.conditions)
     yield f"- Conditions: {escape(conditions) or numbers.MISSING}"
     yield f"- Made by: lsmeter {escape(report.lsmeter_version)}, {escape(report.created)}"
@@ -74,10 +74,8 @@ def _grid(report: Report, grid: Grid) -> list[str]:
 def _group(grid: Grid, group: Group) -> Iterator[str]:
     head = ["variant"]
     if grid.baseline_setup is not None:
-        head.append(grid.baseline_setup)
-    for column in grid.columns:
-        against = "" if grid.baseline_setup is not None else f" against {column.baseline_setup}"
-        head.append(column.setup + against)
+        head.append(grid.baseline_head)
+    head += grid.heads
     yield _line([escape(cell) for cell in head])
     yield _line(["---", *["---:"] * (len(head) - 1)])
     for row in group.rows:

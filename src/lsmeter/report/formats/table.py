@@ -81,7 +81,7 @@ def render(report: Report, options: RenderOptions) -> str:
         _environ={},  # the text must depend on nothing but the report and the options
     )
     grids = content.grids(report)
-    _head(console, report)
+    _head(console, report, grids)
     for grid in grids:
         _grid(console, report, grid, width)
     _summary(console, report, grids)
@@ -90,11 +90,11 @@ def render(report: Report, options: RenderOptions) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(console: Console, report: Report) -> None:
+def _head(console: Console, report: Report, grids: tuple[Grid, ...]) -> None:
     console.print(Text(report.title, style="bold"))
     console.print(
         Text(f"{words.measured(report)}; {words.sizes(report)}; baseline ", end="")
-        + Text(f"{report.baseline_setup}.")
+        + Text(f"{words.baseline(report, grids)}.")
     )
     if report.comparisons:
         console.print(Text(words.legend(report)))
@@ -140,7 +140,7 @@ def _column_words(report: Report, grid: Grid) -> str:
         return f"{what}."
     if grid.baseline_setup is None:
         return f"Before in {what}; then the overhead after."
-    baseline = f"{grid.baseline_setup} in {what}"
+    baseline = f"{grid.baseline_head} in {what}"
     if any(grid.comparisons(index) for index in range(len(grid.columns))):
         return f"{baseline}; other columns: overhead."
     return f"{baseline}; other columns the same: nothing was compared."
@@ -171,12 +171,9 @@ def _blocks(grid: Grid, keys: _Keys, head_limit: int) -> Iterator[_Block]:
             (Text("" if row is None else numbers.count(row.baseline_value()) + _mark(row)),)
             for row in lines
         ]
-        yield _Block((keys.short(grid.baseline_setup, head_limit),), tuple(cells))
+        yield _Block((keys.short(grid.baseline_head, head_limit),), tuple(cells))
     compared = any(grid.comparisons(index) for index in range(len(grid.columns)))
-    for index, column in enumerate(grid.columns):
-        name = column.setup
-        if grid.baseline_setup is None and column.setup != column.baseline_setup:
-            name = f"{column.setup}/{column.baseline_setup}"
+    for index, name in enumerate(grid.heads):
         head = keys.short(name, head_limit)
         after = [Text() if row is None else _cell(row.slots[index], compared) for row in lines]
         if grid.baseline_setup is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from altair.utils.schemapi import debug_mode
+
 from lsmeter.model import Report, Verdict
 from lsmeter.report import content, numbers, words
 from lsmeter.report.content import Grid, Row
@@ -80,16 +82,26 @@ def sections(
     report: Report, grids: tuple[content.Grid, ...], overview: words.Overview
 ) -> tuple[Section, ...]:
     """Return what the page shows of every grid, plots included."""
-    return tuple(_section(report, grid, overview, place) for place, grid in enumerate(grids, 1))
+    # The plots are the same for every report but for their data, and the tests draw them all:
+    # checking each against Vega-Lite's schema again would take a third of the time.
+    with debug_mode(arg=False):
+        return tuple(_section(report, grid, overview, place) for place, grid in enumerate(grids, 1))
 
 
 def _section(report: Report, grid: Grid, overview: words.Overview, place: int) -> Section:
-    heads = [grid.baseline_setup] if grid.baseline_setup is not None else []
+    heads = [grid.baseline_head] if grid.baseline_setup is not None else []
     heads += grid.heads
     return Section(
         f"grid-{place}",
         content.place_label(report, grid),
-        tuple(_card(report, item) for item in overview.summaries if item.place == grid.place),
+        tuple(
+            _card(report, item, head)
+            for item, head in zip(
+                (item for item in overview.summaries if item.place == grid.place),
+                grid.heads,
+                strict=True,
+            )
+        ),
         _figures(report, grid, place),
         tuple(heads),
         tuple(
@@ -103,11 +115,11 @@ def _section(report: Report, grid: Grid, overview: words.Overview, place: int) -
     )
 
 
-def _card(report: Report, item: words.Summary) -> Card:
+def _card(report: Report, item: words.Summary, head: str) -> Card:
     largest = item.largest
     facts = content.setup_facts(report, item.place.kernel, item.column.setup)
     return Card(
-        item.title,
+        head,
         facts.title if facts is not None else "",
         numbers.percent(item.median),
         numbers.percent(largest.overhead if largest is not None else None),
@@ -122,7 +134,7 @@ def _line(report: Report, grid: Grid, row: Row) -> Line:
     cells = []
     if grid.baseline_setup is not None:
         mark = words.row_mark(row)
-        title = f"{row.benchmark.id}, {grid.baseline_setup}: {_unit(report, row)}"
+        title = f"{row.benchmark.id}, {grid.baseline_head}: {_unit(report, row)}"
         cells.append(Cell(numbers.count(row.baseline_value()) + mark, title=title))
     for index, slot in enumerate(row.slots):
         item = slot.comparison
@@ -151,7 +163,7 @@ def _unit(report: Report, row: Row) -> str:
 
 def _figures(report: Report, grid: Grid, place: int) -> tuple[Figure, ...]:
     measured = f"Unit: {words.measured(report)}"
-    against = grid.baseline_setup or "its own baseline"
+    against = grid.baseline_head or "its own baseline"
     where = content.place_label(report, grid)
     depth_names = ", ".join(group.operation for group in plots.depth_groups(grid))
     captions = (

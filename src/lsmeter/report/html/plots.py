@@ -205,7 +205,11 @@ def _depth_rows(grid: Grid, groups: tuple[Group, ...]) -> Iterator[dict[str, obj
                 continue
             costs = {name: slot.value for name, slot in zip(names, row.slots, strict=True)}
             if grid.baseline_setup is not None:
-                costs = {f"{grid.baseline_setup} (baseline)": row.baseline_value(), **costs}
+                mark = "" if grid.before_and_after else " (baseline)"
+                costs = {f"{grid.baseline_head}{mark}": row.baseline_value(), **costs}
+            else:
+                before = {f"{n} before": row.baseline_value(i) for i, n in enumerate(names)}
+                costs = {**before, **costs}
             for name, cost in costs.items():
                 if cost is not None and math.isfinite(cost):
                     yield {
