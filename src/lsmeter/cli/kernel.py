@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter kernel`: kernels built from source, for `--kernel built:NAME`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.live import LiveTasks
+
+app = typer.Typer(
+    name="kernel",
+    no_args_is_help=True,
+    help="""Build kernels from source, and list or remove those that were built.
+
+    `lsmeter kernel build debian-source:6.1 --config lsm-all` builds every security module into
+    one kernel; `--config dac` builds the baseline without any. A built kernel is used like any
+    other: `lsmeter run --kernel built:6.1-lsm-all`.
+    """,
+)
+
+Name = Annotated[str, typer.Argument(help="The kernel's name, with or without `built:`.")]
+
+
+def add_to(parent: typer.Typer) -> None:
+    """Add the command and its sub-commands."""
+    parent.add_typer(app)
+
+
+@app.command("build")
+def build(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="`debian-source:6.1` (or :6.12, :7.2), a tarball, or the directory of a kernel "
+            "tree. A tree is never changed; one with uncommitted changes is built as it is.",
+            show_default=False,
+        ),
+    ],
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--config",
+            "-c",
+            help="A fragment by name (dac, lsm-all, tunable, mitigations, tracing) or a file of "
+            "your own (./my.config). May be given more than once.  [default: lsm-all]",
+            show_default=False,
+        ),
+    ] = None,
+    with_lsm: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with-lsm",
+            help="A directory with Kconfig, Makefile and C files: a security module of your own "
+            "to build in. May be given more than once.",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="What to call the kernel.  [default: after source and fragments]"),
+    ] = None,
+    *,
+    offline: Annotated[bool, typer.Option("--offline", help="Fetch nothing.")] = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Look for a newer patch of a Debian series now.")
+    ] = False,
+) -> None:
+    """Build a kernel and print its name.
+
+    What is unchanged is not built again. After a change in one file only that file is compiled
+    and the kernel linked. When an option cannot be had, the error names it and the reason.
+
+    A first build of lsm-all takes minutes; `dac` and `lsm-all` of one source differ in nothing
+    but security, so compare them for the cost of the hooks.
+    """
+    from lsmeter.kernels.build.builder import DEFAULT_CONFIGS, build_kernel
+
+    with LiveTasks(SCREEN.err) as tasks:
+        kernel = build_kernel(
+            source,
+            tuple(config or DEFAULT_CONFIGS),
+            tuple(with_lsm or ()),
+            name,
+            tasks,
+            offline=offline,
+            refresh=refresh,
+        )
+    SCREEN.say(f"{kernel.release}: {kernel.origin}")
+    SCREEN.say(f"use it: lsmeter run --kernel {kernel.name}")
+    SCREEN.out.print(escape(kernel.name), soft_wrap=True)
+
+
+@app.command("list")
+def list_kernels() -> None:
+    """List built kernels: name, release, size, time of the build, what it was built from."""
+    from lsmeter.kernels.build.store import list_built
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("name", "release", "MiB", "built in", "from"):
+        table.add_column(title, justify="right" if title in ("MiB", "built in") else "left")
+    kernels = list_built()
+    for kernel in kernels:
+        size = f"{kernel.image_bytes / (1 << 20):.0f}"
+        cells = (f"built:{kernel.name}", kernel.release, size, f"{kernel.build_s:.0f} s")
+        table.add_row(*map(escape, (*cells, kernel.origin)))
+    if kernels:
+        SCREEN.out.print(table)
+    else:
+        SCREEN.say("no kernel has been built; try: lsmeter kernel build debian-source:6.1")
+
+
+@app.command("path")
+def path(name: Name) -> None:
+    """Print the path of a built kernel's image; System.map and config lie beside it."""
+    from lsmeter.kernels.build.store import get_built
+
+    SCREEN.out.print(escape(str(get_built(name).image)), soft_wrap=True)
+
+
+@app.command("remove")
+def remove(name: Name) -> None:
+    """Remove a built kernel, and its objects when no other kernel was built from them."""
+    from lsmeter.kernels.build.store import remove_built
+
+    removed = remove_built(name)
+    SCREEN.say(f"removed built:{removed.name}")

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The store of built kernels, and what is taken from make's output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lsmeter.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.kernels.build import store
+from lsmeter.kernels.build.make import ErrorLines, Slot, environment, run_make
+from lsmeter.kernels.sources.built import SOURCE
+from lsmeter.progress import SILENT
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LSMETER_CACHE", str(tmp_path / "cache"))
+
+
+def built(name: str, *, slot: str = "slot") -> store.BuiltKernel:
+    return store.BuiltKernel(
+        name=name,
+        identity="i",
+        release="6.1.9",
+        origin="built from x",
+        fragments=("base", "dac"),
+        with_lsm=(),
+        compiler="gcc 12",
+        slot=slot,
+        image_sha256="0" * 64,
+        image_bytes=4,
+        build_s=1.5,
+        steps=7,
+    )
+
+
+def put(kernel: store.BuiltKernel, tmp_path: Path) -> None:
+    files = {}
+    for name, text in (("vmlinux", "ELF"), ("System.map", ""), ("config", "CONFIG_HZ=250\n")):
+        files[name] = tmp_path / name
+        files[name].write_text(text)
+    store.put(kernel, files)
+
+
+def test_a_stored_kernel_is_found_listed_and_resolved(tmp_path: Path) -> None:
+    put(built("6.1-dac"), tmp_path)
+    assert store.find_built("built:6.1-dac") == built("6.1-dac")
+    assert [item.name for item in SOURCE.listing()] == ["built:6.1-dac"]
+    kernel = SOURCE.resolve("built:6.1-dac", progress=SILENT)
+    assert (kernel.name, kernel.release, dict(kernel.config)) == (
+        "built:6.1-dac",
+        "6.1.9",
+        {"HZ": "250"},
+    )
+    assert kernel.image.read_text() == "ELF"
+
+
+def test_an_unknown_kernel_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nor any other"):
+        store.get_built("6.1-dac")
+    put(built("6.1-dac"), tmp_path)
+    with pytest.raises(UsageError, match=r"did you mean 6\.1-dac"):
+        store.get_built("6.1-dax")
+
+
+def test_objects_go_with_the_last_kernel_that_was_built_from_them(tmp_path: Path) -> None:
+    objects = store.slots_dir() / "slot" / "obj"
+    objects.mkdir(parents=True)
+    put(built("one"), tmp_path)
+    put(built("two"), tmp_path)
+    store.remove_built("one")
+    assert objects.exists()
+    put(built("two", slot="new"), tmp_path)  # replaced by one from elsewhere
+    assert not objects.exists()
+    store.remove_built("built:two")
+    assert store.list_built() == ()
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a b", "x" * 101])
+def test_a_name_that_could_lead_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot name a built kernel"):
+        store.check_name(name)
+
+
+def test_a_damaged_kernel_is_none(tmp_path: Path) -> None:
+    put(built("one"), tmp_path)
+    (store.built_dir() / "one" / "kernel.json").write_text('{"name": "one"}')
+    assert store.find_built("one") is None
+    put(built("one"), tmp_path)
+    (store.built_dir() / "one" / "config").unlink()
+    with pytest.raises(InfrastructureError, match="damaged"):
+        store.to_kernel(store.get_built("one"))
+
+
+def test_the_compilers_error_is_preferred_to_makes_remark() -> None:
+    kept = ErrorLines()
+    for line in (
+        "  CC      mm/a.o",
+        "In file included from ../tree/security/mine/m.c:3:",
+        "../tree/security/mine/m.c:12:3: error: 'x' undeclared",
+        "   12 |   x = 1;",
+        "make[3]: *** [scripts/Makefile.build:250: security/mine/m.o] Error 1",
+    ):
+        kept.see(line)
+    assert kept.first.endswith("error: 'x' undeclared")
+    assert kept.lines[0].startswith("In file included")
+    assert "   12 |   x = 1;" in kept.lines
+
+
+def test_without_a_known_error_the_end_of_the_output_is_shown() -> None:
+    kept = ErrorLines()
+    for line in ("one", "two", "three", "four"):
+        kept.see(line)
+    assert (kept.first, kept.lines) == ("", ("two", "three", "four"))
+
+
+def slot_with(tmp_path: Path, makefile: str) -> Slot:
+    slot = Slot(tmp_path / "slot")
+    slot.tree.mkdir(parents=True)
+    slot.objects.mkdir()
+    (slot.tree / "Makefile").write_text(makefile)
+    return slot
+
+
+class Recorder:
+    """Remembers what it was told of progress."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[float, float | None]] = []
+
+    def update(self, task: str, done: float, total: float | None, *, unit: str = "") -> None:
+        assert (task, unit) == ("t", "steps")
+        self.told.append((done, total))
+
+    def finish(self, task: str) -> None:
+        pass
+
+
+def test_steps_are_counted_and_the_total_is_never_less_than_what_is_done(tmp_path: Path) -> None:
+    rule = "all:\n\t@echo '  CC      a.o'; echo '  LD      b'; echo other; echo '  AR      c'\n"
+    slot, seen = slot_with(tmp_path, rule), Recorder()
+    steps = run_make(slot, ["all"], jobs=1, task="t", expected=2, progress=seen)
+    assert steps == 3
+    assert seen.told == [(1, 2), (2, 2), (3, 3)]
+    assert "other" in slot.log.read_text()
+
+
+def test_a_build_that_fails_says_the_first_error(tmp_path: Path) -> None:
+    rule = "all:\n\t@echo '../tree/a.c:1:2: error: no'; echo more; false\n"
+    with pytest.raises(BuildError, match=r"does not build: a\.c:1:2: error: no") as caught:
+        run_make(
+            slot_with(tmp_path, rule), ["all"], jobs=1, task="t", expected=None, progress=SILENT
+        )
+    assert "more" in caught.value.log_tail
+
+
+def test_the_users_environment_cannot_change_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("KCFLAGS", "ARCH", "KCONFIG_CONFIG", "MAKEFLAGS", "LOCALVERSION"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("KBUILD_BUILD_USER", "someone")
+    env = environment(Slot(tmp_path))
+    assert not {"KCFLAGS", "ARCH", "KCONFIG_CONFIG", "MAKEFLAGS", "LOCALVERSION"} & set(env)
+    assert env["KBUILD_BUILD_USER"] == "lsmeter"
