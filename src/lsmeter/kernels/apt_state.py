@@ -23,7 +23,7 @@ from pathlib import Path
 from lsmeter.errors import InfrastructureError
 from lsmeter.kernels import apt_sources
 from lsmeter.progress import Progress
-from lsmeter.storage import cache_dir, locked, make_dir, write_atomic
+from lsmeter.storage import cache_dir, cannot_write, locked, make_dir, write_atomic
 
 _DAY_S = 86400.0
 _STALL_S = 300.0  # apt gives up on a silent server after 30 s; this is for apt itself
@@ -173,7 +173,10 @@ def _prepare(state: AptState, sources: str) -> None:
     if not sources_file.is_file() or sources_file.read_text() != sources:
         (state.root / "updated").unlink(missing_ok=True)
         write_atomic(sources_file, sources.encode())
-    write_atomic(state.root / "apt.conf", _configuration(state).encode())
+    configuration = _configuration(state)
+    configuration_file = state.root / "apt.conf"
+    if not configuration_file.is_file() or configuration_file.read_text() != configuration:
+        write_atomic(configuration_file, configuration.encode())
     if state.group == OWN and not state.has_lists:
         _seed(state)
 
@@ -184,8 +187,13 @@ def _seed(state: AptState) -> None:
     for path in lists.glob("*") if lists.is_dir() else ():
         wanted = path.name.endswith("InRelease") or f"_{_TARGETS[state.kind]}" in path.name
         if wanted and path.is_file() and os.access(path, os.R_OK):
-            with contextlib.suppress(OSError):  # only a saving
-                shutil.copy2(path, state.lists / path.name)
+            copy = state.lists / "partial" / path.name
+            try:
+                shutil.copy2(path, copy)
+                copy.replace(state.lists / path.name)
+            except OSError as error:
+                copy.unlink(missing_ok=True)
+                raise cannot_write(state.lists, error) from error
 
 
 def _configuration(state: AptState) -> str:
@@ -197,7 +205,7 @@ def _configuration(state: AptState) -> str:
         "Dir::Cache": f"{root}",
         "Dir::Cache::archives": f"{root}/archives",
         "Dir::Cache::pkgcache": "pkgcache.bin",
-        "Dir::Cache::srcpkgcache": "srcpkgcache.bin",
+        "Dir::Cache::srcpkgcache": "",  # 40 MB that save nothing here
         "Dir::Etc::sourcelist": f"{root}/debian.sources",
         "Dir::Etc::sourceparts": "/dev/null",
         "Dir::Etc::preferences": "/dev/null",  # a machine's pins must not hide a kernel

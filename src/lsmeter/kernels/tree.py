@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,7 +44,7 @@ class KernelTree:
     image: Path | None = None
     config: Path | None = None
     system_map: Path | None = None
-    module_files: dict[str, Path] = field(default_factory=dict)  # by name, as they are packed
+    module_files: Mapping[str, Path] = field(default_factory=dict)  # by name, as they are packed
     modules_dep: Path | None = None
     modules_builtin: Path | None = None
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 from lsmeter.errors import InfrastructureError, UsageError
 from lsmeter.kernels import apt, entry
@@ -54,7 +53,6 @@ class DebianSource(KernelSource):
     name = "debian"
     title = "Debian's cloud kernel of a series, the newest release in the archive"
     examples = ("debian:6.1", "debian:6.12", "debian:7.2")
-    groups: ClassVar[tuple[str, ...]] = tuple(GROUPS)
 
     def matches(self, spec: str) -> bool:
         """Take `debian` and all that begins with `debian:`."""
@@ -207,7 +205,7 @@ def _find(spec: str, progress: Progress, *, refresh: bool) -> _Found:
 
 
 def _states(older_than_s: float, progress: Progress) -> Iterator[tuple[AptState, bool]]:
-    for group in DebianSource.groups:
+    for group in GROUPS:
         state = open_state(group)
         if state is None:
             continue
