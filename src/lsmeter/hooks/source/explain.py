@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
+from itertools import pairwise
 from xml.sax.saxutils import escape
 
 from lsmeter.errors import UsageError
@@ -100,20 +101,19 @@ def as_svg(explanation: Explanation) -> str:
     height = max(y for _, y in places.values()) + _ROW + _MARGIN
     title = f"{explanation.syscall} to {explanation.use.interface} on {explanation.filesystem}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
-        f' viewBox="0 0 {width} {height}" font-family="monospace" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">',
+        '<g font-family="monospace" font-size="12">',
         f"<title>{escape(title)}</title>",
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
-    for edge in explanation.graph:
-        parts.append(_svg_edge(edge, places))
+    parts.extend(_svg_edge(edge, places) for edge in explanation.graph)
     for name, (x, y) in places.items():
         bold = ' stroke-width="2.5"' if name == explanation.use.interface else ""
         parts.append(
             f'<rect x="{x}" y="{y}" width="{_width(name)}" height="{_BOX}" rx="3" fill="#f4f6fa"'
             f' stroke="#345"{bold}/><text x="{x + 6}" y="{y + 16}">{escape(name)}</text>'
         )
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    return "\n".join([*parts, "</g></svg>"]) + "\n"
 
 
 def _filesystem(analysis: SourceAnalysis, name: str | None) -> FileSystem:
@@ -153,7 +153,7 @@ def _chain(edges: tuple[Edge, ...], names: tuple[str, ...]) -> tuple[Edge, ...]:
     calls: dict[tuple[str, str], Edge] = {}
     for edge in edges:
         calls.setdefault((edge.caller, edge.callee), edge)
-    return tuple(calls[pair] for pair in zip(names, names[1:], strict=False) if pair in calls)
+    return tuple(calls[pair] for pair in pairwise(names) if pair in calls)
 
 
 def _graph(edges: tuple[Edge, ...], start: str, end: str) -> tuple[tuple[Edge, ...], bool]:

@@ -35,8 +35,8 @@ class Interfaces:
         self._places = {module.directory: module.name for module in modules}
         self._by_hook: dict[str, list[str]] = {}
         for module in modules:
-            if module.note and any(one.function != one.hook for one in module.implementations):
-                continue  # called by name: found by the calls
+            if module.called_by_name:
+                continue  # found by the calls of its functions
             for one in module.implementations:
                 self._by_hook.setdefault(one.hook, []).append(module.name)
 

@@ -71,9 +71,9 @@ class Implementation:
 class Module:
     """A security module, named as in /sys/kernel/security/lsm.
 
-    general_hooks are the hooks outside of every #if in the module's own list. calls are the
-    functions of a module without a list that the kernel calls by name (IMA and EVM of old
-    kernels). code_lines follow the rule of lsmeter.hooks.source.lines.
+    general_hooks are the hooks outside of every #if in the module's own list. called_by_name says
+    that it is no module of the framework: the kernel calls its functions by name (IMA and EVM of
+    old kernels). code_lines follow the rule of lsmeter.hooks.source.lines.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Module:
     code_lines: int
     lines_per_hook: float | None  # None when it has no hooks
     implementations: tuple[Implementation, ...]
+    called_by_name: bool = False
     note: str = ""
 
 

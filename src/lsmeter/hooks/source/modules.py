@@ -108,7 +108,11 @@ def _module(
             if implementation.hook in known:
                 done.setdefault(implementation.hook, implementation)
     size = sum(lines.get(path, 0) for path in own)
-    return _sized(Module(one.name, one.place, 0, 0, (), size, None, tuple(done.values())))
+    module = Module(one.name, one.place, 0, 0, (), size, None, tuple(done.values()))
+    if any(_WHOLE_LIST.search(texts[path]) for path in own):
+        note = "it takes the framework's whole list; the rest of it, outside security/, not counted"
+        module = replace(module, note=note)
+    return _sized(module)
 
 
 def _implementations(path: str, text: str, hooks: tuple[Hook, ...]) -> list[Implementation]:
@@ -168,7 +172,8 @@ def _called_by_name(name: str, texts: Mapping[str, str], lines: Mapping[str, int
         "no module of the framework in this kernel: its hooks are its functions that"
         " security/security.c calls by name; other code calls further ones"
     )
-    return _sized(Module(name, folder, 0, 0, (), size, None, tuple(done.values()), note))
+    module = Module(name, folder, 0, 0, (), size, None, tuple(done.values()))
+    return _sized(replace(module, called_by_name=True, note=note))
 
 
 def _framework_functions(text: str) -> list[tuple[int, str, str]]:
