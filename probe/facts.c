@@ -157,6 +157,8 @@ static void module_facts(void)
 	file_fact("ima.violations", SECURITY "ima/violations");
 	file_fact("evm", SECURITY "evm");
 	file_fact("loadpin.enforce", "/proc/sys/kernel/loadpin/enforce");
+	file_fact("tunable.inode_delay_ns", SECURITY "tunable/inode_delay_ns");
+	file_fact("tunable.file_delay_ns", SECURITY "tunable/file_delay_ns");
 }
 
 static void mitigation_facts(void)

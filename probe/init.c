@@ -5,6 +5,7 @@
 #include "disk.h"
 #include "facts.h"
 #include "landlock.h"
+#include "policy.h"
 #include "request.h"
 #include "worker.h"
 
@@ -81,6 +82,21 @@ static bool load_module(const char *module)
 	return false;
 }
 
+/* Make the guest's policy latency ready, where the request has to do with it. */
+static void open_policy(const struct request *request)
+{
+	const char *control = request->bpf_tunable ? "tunable-bpf" : NULL;
+	const char *failed;
+
+	if (request->sweep_control)
+		control = request->sweep_control;
+	failed = control ? policy_open(control) : NULL;
+	if (failed)
+		give_up(failed);
+	if (control)
+		channel_fact("policy.control", "%s", control);
+}
+
 _Noreturn void init_main(void)
 {
 	char error[256];
@@ -114,6 +130,7 @@ _Noreturn void init_main(void)
 	channel_fact("filesystem", "%s", request.filesystem);
 	if (request.landlock_rules && landlock_prepare(request.landlock_rules))
 		give_up("making the directories of the Landlock rules failed");
+	open_policy(&request);
 	worker_facts(&request, WORK);
 	channel_bye(worker_run_all(&request, WORK));
 	channel_drain();

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { NUMBER, FLAG, TEXT, LIST, FILESYSTEM, USER };
+enum kind { NUMBER, FLAG, TEXT, LIST, FILESYSTEM, USER, CONTROL };
 
 struct key {
 	const char *name;
@@ -39,7 +39,8 @@ static const struct key keys[] = {
 	{"benchmark_deadline_ms", NUMBER, AT(benchmark_deadline_ms), 0, 3600000, true},
 	{"landlock.layers", NUMBER, AT(landlock_layers), 0, 16, false},
 	{"landlock.rules", NUMBER, AT(landlock_rules), 0, 1024, false},
-	{"sweep.file", TEXT, AT(sweep_file), 0, 0, false},
+	{"bpf.tunable", FLAG, AT(bpf_tunable), 0, 1, false},
+	{"sweep.control", CONTROL, AT(sweep_control), 0, 0, false},
 	{"sweep.value", LIST, AT(sweep_value), AT(n_sweep_values), MAX_SWEEP, false},
 };
 
@@ -72,6 +73,7 @@ static bool store(const struct key *key, const char *value, struct request *requ
 {
 	static const char *const filesystems[] = {"tmpfs", "ext4", "xfs", NULL};
 	static const char *const users[] = {"root", "user", NULL};
+	static const char *const controls[] = {"tunable", "tunable-bpf", NULL};
 	void *field = (char *)request + key->offset;
 	unsigned long result;
 	size_t *count;
@@ -99,6 +101,9 @@ static bool store(const struct key *key, const char *value, struct request *requ
 	case USER:
 		*(bool *)field = !strcmp(value, "user");
 		return one_of(value, users);
+	case CONTROL:
+		*(const char **)field = value;
+		return one_of(value, controls);
 	}
 	return false;
 }
@@ -152,6 +157,17 @@ static bool parse_line(char *text, struct request *request, unsigned int *seen, 
 	return true;
 }
 
+static bool sweep_values_are_numbers(const struct request *request)
+{
+	unsigned long value;
+
+	for (size_t i = 0; i < request->n_sweep_values; i++) {
+		if (!number(request->sweep_value[i], MAX_DELAY_NS, &value))
+			return false;
+	}
+	return true;
+}
+
 /* What no single line can get wrong. */
 static bool check_whole(const struct request *request, unsigned int seen, char *error, size_t size)
 {
@@ -179,8 +195,10 @@ static bool check_whole(const struct request *request, unsigned int seen, char *
 		snprintf(error, size, "request: benchmark_deadline_ms must be at least 1");
 	else if (request->landlock_layers && !request->landlock_rules)
 		snprintf(error, size, "request: landlock.layers needs landlock.rules of 1 or more");
-	else if (!request->sweep_file != !request->n_sweep_values)
-		snprintf(error, size, "request: sweep.file and sweep.value need each other");
+	else if (!request->sweep_control != !request->n_sweep_values)
+		snprintf(error, size, "request: sweep.control and sweep.value need each other");
+	else if (!sweep_values_are_numbers(request))
+		snprintf(error, size, "request: every sweep.value must be a number of nanoseconds");
 	else
 		return true;
 	return false;

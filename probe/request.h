@@ -14,6 +14,7 @@
 #define MAX_MODULES    32
 #define MAX_SWEEP      512
 #define MAX_SAMPLES    1000000
+#define MAX_DELAY_NS   10000000 /* what the tunable module and the BPF programs accept */
 
 struct request {
 	unsigned long version;
@@ -32,7 +33,8 @@ struct request {
 	unsigned long benchmark_deadline_ms;
 	unsigned long landlock_layers; /* 0: Landlock is not used */
 	unsigned long landlock_rules;  /* per layer */
-	const char *sweep_file;	       /* NULL: no sweep */
+	bool bpf_tunable;	       /* attach the waiting BPF programs, with delay 0 */
+	const char *sweep_control;     /* tunable or tunable-bpf; NULL: no sweep */
 	const char *sweep_value[MAX_SWEEP];
 	size_t n_sweep_values;
 };

@@ -175,6 +175,17 @@ class Sampling:
 
 
 @dataclass(frozen=True)
+class DelaySweep:
+    """Latencies that policy decisions get one after the other, each with all benchmarks.
+
+    control names what makes them wait: tunable (the security module), tunable-bpf (programs).
+    """
+
+    control: str
+    delays_ns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Cell:
     """kernel x setup x suite x file system x user, under given conditions."""
 
@@ -188,6 +199,7 @@ class Cell:
     sampling: Sampling
     benchmarks: tuple[str, ...]  # ids, in the order of running
     identity: tuple[tuple[str, str], ...] = ()  # further facts that can change the result
+    sweep: DelaySweep | None = None
 
     @property
     def hash(self) -> str:
@@ -212,6 +224,8 @@ class Cell:
             "benchmarks": self.benchmarks,
             "identity": self.identity,
         }
+        if self.sweep is not None:
+            parts["sweep"] = vars(self.sweep)
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -21,8 +21,8 @@ GOOD = Request(
     user="user",
     modules=(("/modules/brd.ko", "rd_nr=1 rd_size=65536"),),
     guest=(("landlock.layers", "2"), ("landlock.rules", "8")),
-    sweep_file="/sys/kernel/security/tunable/delay",
-    sweep_values=("0", "10"),
+    sweep_control="tunable-bpf",
+    sweep_values_ns=(0, 10),
 ).to_bytes()
 
 
@@ -65,7 +65,15 @@ def test_what_the_host_writes_is_sound(probe: Probe, tmp_path: Path) -> None:
         (b"suite=file", b"suite=ipc", ": suite 'ipc' has no benchmark 'open depth=1'"),
         (b"layers=2", b"layers=17", " line 12: landlock.layers cannot be '17'"),
         (b"landlock.rules=8\n", b"", ": landlock.layers needs landlock.rules of 1 or more"),
-        (b"sweep.value=0\nsweep.value=10\n", b"", ": sweep.file and sweep.value need each other"),
+        (b"sweep.value=0\nsweep.value=10\n", b"", ": sweep.control and sweep.value need"),
+        (
+            b"control=tunable-bpf",
+            b"control=/etc/passwd",
+            " line 14: sweep.control cannot be '/etc/",
+        ),
+        (b"sweep.value=10\n", b"sweep.value=x\n", ": every sweep.value must be a number"),
+        (b"sweep.value=10\n", b"sweep.value=10000001\n", ": every sweep.value must be a number"),
+        (b"version=1\n", b"version=1\nbpf.tunable=2\n", " line 2: bpf.tunable cannot be '2'"),
         (b"suite=file", b"suite=fi\0le", " line 2: a NUL byte"),
         (b"suite=file", b"suite=fi\xffle", " line 2: a byte that is not printable ASCII"),
         (b"empty\n", b"empty", ": does not end with a newline"),

@@ -61,6 +61,8 @@ def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: in
             (_guest_path(module), _PARAMETERS.get(module.name, "")) for module in modules
         ),
         guest=cell.setup.guest,
+        sweep_control=cell.sweep.control if cell.sweep else "",
+        sweep_values_ns=cell.sweep.delays_ns if cell.sweep else (),
     )
 
 

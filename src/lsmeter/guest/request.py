@@ -11,9 +11,11 @@ VERSION = 1
 MAX_BYTES = 65536
 FILESYSTEMS = ("tmpfs", "ext4", "xfs")
 USERS = ("root", "user")
+MAX_DELAY_NS = 10_000_000  # what the tunable module and the BPF programs accept
 
 # What a setup may ask the probe to do to itself (Setup.guest), with the largest value.
-GUEST_KEYS = {"landlock.layers": 16, "landlock.rules": 1024}
+GUEST_KEYS = {"landlock.layers": 16, "landlock.rules": 1024, "bpf.tunable": 1}
+SWEEP_CONTROLS = ("tunable", "tunable-bpf")
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,9 @@ class Request:
     """One boot's worth of work.
 
     benchmarks are ids of `suite`, run in this order. modules are (path in the guest,
-    parameters), in the order of loading. guest holds keys of GUEST_KEYS. sweep_values are
-    written to sweep_file one after the other, with all benchmarks run after each.
+    parameters), in the order of loading. guest holds keys of GUEST_KEYS. sweep_values_ns are the
+    latencies that policy decisions get one after the other, with all benchmarks run after each,
+    through what sweep_control names (one of SWEEP_CONTROLS, "" for no sweep).
     """
 
     suite: str
@@ -37,8 +40,8 @@ class Request:
     benchmark_deadline_ms: int = 10_000  # guest time, without what quiet readings sleep
     modules: tuple[tuple[str, str], ...] = ()
     guest: tuple[tuple[str, str], ...] = ()
-    sweep_file: str = ""
-    sweep_values: tuple[str, ...] = ()
+    sweep_control: str = ""
+    sweep_values_ns: tuple[int, ...] = ()
 
     def to_bytes(self) -> bytes:
         """Write the request as the probe reads it.
@@ -64,9 +67,13 @@ class Request:
         for path, parameters in self.modules:
             pairs.append(("module", f"{path} {parameters}" if parameters else path))
         pairs += [(key, _guest(key, value)) for key, value in self.guest]
-        if self.sweep_file:
-            pairs.append(("sweep.file", self.sweep_file))
-        pairs += [("sweep.value", value) for value in self.sweep_values]
+        if self.sweep_control:
+            control = _one_of("sweep control", self.sweep_control, SWEEP_CONTROLS)
+            pairs.append(("sweep.control", control))
+        pairs += [
+            ("sweep.value", _number("sweep.value", value, 0, MAX_DELAY_NS))
+            for value in self.sweep_values_ns
+        ]
         pairs += [("benchmark", benchmark) for benchmark in self.benchmarks]
         text = "".join(f"{key}={_printable(key, value)}\n" for key, value in pairs)
         if len(text) > MAX_BYTES:

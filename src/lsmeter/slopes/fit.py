@@ -24,7 +24,10 @@ class Reading:
 
 
 def sweeps(
-    readings: Iterable[Reading], benchmarks: Sequence[Benchmark], ns_per_insn: int
+    readings: Iterable[Reading],
+    benchmarks: Sequence[Benchmark],
+    delays_ns: Sequence[int],
+    ns_per_insn: int,
 ) -> tuple[tuple[Sweep, ...], tuple[Problem, ...]]:
     """Put the readings of one guest together, by benchmark and in ascending delays.
 
@@ -34,15 +37,14 @@ def sweeps(
     by_id: dict[str, list[Reading]] = {benchmark.id: [] for benchmark in benchmarks}
     for reading in readings:
         by_id[reading.samples.benchmark].append(reading)
-    delays = {reading.delay_ns for found in by_id.values() for reading in found}
     complete: list[Sweep] = []
     problems: list[Problem] = []
     for benchmark in benchmarks:
         found = sorted(by_id[benchmark.id], key=lambda reading: reading.delay_ns)
-        problem = _incomplete(benchmark, found, len(delays))
+        problem = _incomplete(benchmark, found, len(delays_ns))
         if problem is not None:
             problems.append(problem)
-        elif found:
+        else:
             points = tuple(
                 Point(item.delay_ns, item.policy_ns, _mode(item.samples.values) * ns_per_insn)
                 for item in found
