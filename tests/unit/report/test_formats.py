@@ -19,7 +19,7 @@ from rich.cells import cell_len
 import lsmeter.report.schema
 from lsmeter.errors import UsageError
 from lsmeter.model import Comparison, Problem, Report, Verdict
-from lsmeter.report import numbers
+from lsmeter.report import content, numbers, words
 from lsmeter.report.format import RenderOptions
 from lsmeter.report.formats.csv import HEADER
 from lsmeter.report.render import find_format, formats, render
@@ -162,9 +162,24 @@ def test_commit_text_has_at_most_72_columns(shape: str) -> None:
     assert not any(line.startswith("#") for line in text.splitlines())
 
 
+def test_commit_text_and_summary_have_the_same_medians() -> None:
+    report = REPORTS["main"]()
+    overview = words.overview(report, content.grids(report))
+    lines = render(report, "commit").splitlines()
+    (median,) = [line for line in lines if line.startswith("median")]
+    cells = [cell.strip() + " %" for cell in median.removeprefix("median").split("%")[:-1]]
+    assert cells == [numbers.percent(summary.median) for summary in overview.summaries]
+
+
+def test_commit_text_does_not_call_an_open_verdict_unchanged() -> None:
+    text = render(REPORTS["verdicts"](), "commit")
+    assert "Inconclusive: rename." in text
+    assert "No variant changed: chmod." in text
+
+
 def test_commit_text_says_what_a_reader_must_know() -> None:
     text = " ".join(render(REPORTS["one-setup"](), "commit").split())
-    for words in (
+    for fact in (
         "lsmeter 0.1.0",
         "6.1.0-49-cloud-amd64",
         "selinux against capability",
@@ -172,7 +187,7 @@ def test_commit_text_says_what_a_reader_must_know() -> None:
         "100 samples each from 2 boots",
         "selinux: 59 slower",
     ):
-        assert words in text
+        assert fact in text
 
 
 @pytest.mark.parametrize("name", ["table", "markdown", "commit", "html"])

@@ -71,7 +71,7 @@ def _grid(report: Report, grid: Grid) -> Iterator[str]:
             yield from _detailed(report, grid, index)
     else:
         yield ""
-        yield from _matrix(grid)
+        yield from _matrix(report, grid)
     yield ""
     for index in range(len(grid.columns)):
         column = grid.columns[index]
@@ -136,14 +136,15 @@ def _unchanged(group: Group, found: list[Comparison]) -> str:
     return "No variant changed" if len(found) == len(group.rows) else "No number"
 
 
-def _matrix(grid: Grid) -> Iterator[str]:
+def _matrix(report: Report, grid: Grid) -> Iterator[str]:
     """Tabulate the largest change of each operation under each setup."""
     yield "Largest overhead of any variant; last, the median without controls:"
     per_table = (WIDTH - _NAME) // (_CELL + 1)
     indices = list(range(len(grid.columns)))
     for start in range(0, len(indices), per_table):
         part = indices[start : start + per_table]
-        yield ""
+        if start:
+            yield ""
         names = {i: grid.columns[i].setup for i in part}
         for i, name in names.items():
             if cell_len(name) > _CELL:
@@ -158,11 +159,8 @@ def _matrix(grid: Grid) -> Iterator[str]:
                 text = numbers.percent(max(found, key=abs)) if found else numbers.MISSING
                 cells.append(_right(text, _CELL))
             yield " ".join((_fit(group.operation, _NAME), *cells))
-        medians = [[c.overhead for group in grid.groups for c in _of_group(group, i)] for i in part]
-        cells = [
-            _right(numbers.percent(statistics.median(found)) if found else numbers.MISSING, _CELL)
-            for found in medians
-        ]
+        medians = (words.summarise(report, grid, i).median for i in part)
+        cells = [_right(numbers.percent(median), _CELL) for median in medians]
         yield " ".join((_fit("median", _NAME), *cells))
 
 

@@ -220,6 +220,11 @@ def _depth_rows(grid: Grid, groups: tuple[Group, ...]) -> Iterator[dict[str, obj
                     }
 
 
+def _cycled(names: list[str], marks: tuple[str, ...]) -> alt.Scale:
+    """Give each name one of `marks`, again from the first where there are too few."""
+    return alt.Scale(domain=names, range=[marks[n % len(marks)] for n in range(len(names))])
+
+
 def depth_lines(grid: Grid, unit: str) -> Specification | None:
     """Draw cost against path depth, a panel per operation and a line per setup."""
     groups = depth_groups(grid)
@@ -228,9 +233,8 @@ def depth_lines(grid: Grid, unit: str) -> Specification | None:
         return None
     names = list(dict.fromkeys(str(row["setup"]) for row in rows))
     depths = sorted({int(str(row["depth"])) for row in rows})
-    series = [palette.SERIES[place % len(palette.SERIES)] for place in range(len(names))]
-    shapes = [_SHAPES[place % len(_SHAPES)] for place in range(len(names))]
     legend = alt.Legend(title=None, orient="top", columns=min(len(names), 4), columnPadding=24)
+    colours, shapes = _cycled(names, palette.SERIES), _cycled(names, _SHAPES)
     panels = min(len(groups), 2 if len(groups) <= 4 else 3)
     lines = (
         alt.Chart(alt.InlineData(values=rows))
@@ -248,18 +252,8 @@ def depth_lines(grid: Grid, unit: str) -> Specification | None:
                 axis=alt.Axis(title=numbers.unit_word(unit), format=",d", tickCount=6),
                 scale=alt.Scale(zero=True),
             ),
-            color=alt.Color(
-                field="setup",
-                type="nominal",
-                scale=alt.Scale(domain=names, range=series),
-                legend=legend,
-            ),
-            shape=alt.Shape(
-                field="setup",
-                type="nominal",
-                scale=alt.Scale(domain=names, range=shapes),
-                legend=legend,
-            ),
+            color=alt.Color(field="setup", type="nominal", scale=colours, legend=legend),
+            shape=alt.Shape(field="setup", type="nominal", scale=shapes, legend=legend),
         )
         .properties(width=_WIDTH // panels - 84, height=220)
     )
