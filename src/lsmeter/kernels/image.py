@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import NoteSegment
 
 from lsmeter.errors import UsageError
 from lsmeter.kernels.decompress import DamagedError, packing_of, unpack
+from lsmeter.kernels.modules import ELF_DAMAGE
 from lsmeter.model import BootProtocol
 from lsmeter.storage import cannot_write
 
@@ -142,8 +142,7 @@ def has_pvh_entry(path: Path) -> bool:
                 if isinstance(segment, NoteSegment)
                 for note in segment.iter_notes()
             )
-    # pyelftools does not check all that it reads; what a damaged file brings up varies.
-    except (ELFError, ValueError, KeyError, AttributeError, TypeError, struct.error) as error:
+    except ELF_DAMAGE as error:
         raise not_a_kernel(path, "a damaged or truncated ELF file") from error
 
 

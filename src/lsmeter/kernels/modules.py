@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from elftools.common.exceptions import ELFError
+from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
 _FILE = re.compile(r"^(?P<name>[A-Za-z0-9_-]+)\.ko(\.(gz|xz|zst))?$")
+
+
+# pyelftools does not check all that it reads; what a damaged file brings up varies.
+ELF_DAMAGE = (
+    *(ELFError, ConstructError, ValueError, KeyError, IndexError, AttributeError),
+    *(TypeError, AssertionError, OverflowError, MemoryError, struct.error),
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ def read_modinfo(content: bytes) -> ModuleInfo:
     try:
         section = ELFFile(io.BytesIO(content)).get_section_by_name(".modinfo")
         data = section.data() if section else b""
-    except (ELFError, KeyError, AttributeError, TypeError) as error:
+    except ELF_DAMAGE as error:
         raise ValueError(f"damaged module: {error}") from error
     depends: list[str] = []
     softdeps: list[str] = []

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,6 +89,30 @@ class TestPath:
         kernel.image.write_bytes(b"short")
         assert resolve(str(image)) == kernel
         assert kernel.image.read_bytes() == elf()
+
+    def test_a_disk_that_takes_no_more(self, tmp_path: Path) -> None:
+        image = tmp_path / "bzImage"
+        image.write_bytes(bzimage(elf() + bytes(4 << 20)))
+        # A limit on the size of files fails a write as a full disk does, without being root.
+        program = (
+            "import resource, sys\n"
+            "from lsmeter.errors import InfrastructureError\n"
+            "from lsmeter.kernels.resolve import resolve\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+            "try:\n"
+            "    resolve(sys.argv[1])\n"
+            "except InfrastructureError as error:\n"
+            "    print(error.title)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(image)],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        assert re.fullmatch(r"cannot write .*/vmlinux: File too large\n", done.stdout)
+        assert not list((tmp_path / "cache/kernels").iterdir())
 
     @pytest.mark.parametrize(
         ("spec", "what"), [("./nonesuch", "does not exist"), ("/", "is a directory")]

@@ -114,7 +114,9 @@ class TestTree:
         files = tree.needed_modules(tree.find(tmp_path, "6.1"), ("xfs",), tmp_path / "out")
         assert [file.name for file in files] == ["9pnet.ko", "xfs.ko"]
 
-    @pytest.mark.parametrize("content", [b"\xfd7zXZ\0damaged", lzma.compress(b"no ELF")])
+    @pytest.mark.parametrize(
+        "content", [b"\xfd7zXZ\0damaged", lzma.compress(b"no ELF")], ids=["xz", "elf"]
+    )
     def test_a_damaged_module_is_named(self, tmp_path: Path, content: bytes) -> None:
         write_tree(tmp_path, "6.1")
         found = tree.find(tmp_path, "6.1")
