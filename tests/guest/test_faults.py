@@ -140,8 +140,9 @@ class TestKilled:
         found = []
         for entry in Path("/proc").iterdir():
             try:
-                program = (entry / "cmdline").read_bytes().split(b"\0")[0]
-                if b"qemu" in program and mark in (entry / "environ").read_bytes():
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                running = b"qemu" in words[0] and b"-kernel" in words
+                if running and mark in (entry / "environ").read_bytes():
                     found.append(int(entry.name))
             except OSError:
                 continue

@@ -12,7 +12,9 @@ SETUP = SetupDefinition(
         # Debian's kernels start with 0, others with 1; the kernel applies this before init.
         cmdline=("sysctl.kernel.yama.ptrace_scope=1",),
         expect=(
-            Expectation("yama.ptrace_scope", "1", "the level that was asked for; absent without Yama"),
+            Expectation(
+                "yama.ptrace_scope", "1", "the level that was asked for; absent without Yama"
+            ),
         ),
         needs_config=("SECURITY_YAMA",),
         note="Yama has no policy to load and no hook on files",
