@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
+from typing import Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -32,7 +33,7 @@ class Screen:
         """Switch colour on or off; auto follows the terminal and NO_COLOR."""
         forced = {Colour.ALWAYS: True, Colour.NEVER: False, Colour.AUTO: None}[colour]
         plain = colour is Colour.NEVER or (colour is Colour.AUTO and "NO_COLOR" in os.environ)
-        system = None if plain else "auto"
+        system: Literal["auto"] | None = None if plain else "auto"
         self.out = Console(highlight=False, color_system=system, force_terminal=forced)
         self.err = Console(highlight=False, color_system=system, force_terminal=forced, stderr=True)
 
