@@ -102,22 +102,9 @@ void region_add(struct region *region, const struct calltree *tree)
 		region->damaged++;
 }
 
-/* The most frequent total, the smallest of several. */
-static uint32_t mode_index(const struct region *region)
+static void write_tree(const struct kept_tree *tree, int64_t insns, FILE *out)
 {
-	uint32_t mode = 0;
-
-	for (uint32_t i = 1; i < region->totals_count; i++) {
-		const struct total *a = &region->totals[i], *b = &region->totals[mode];
-
-		if (a->samples > b->samples || (a->samples == b->samples && a->insns < b->insns))
-			mode = i;
-	}
-	return mode;
-}
-
-static void write_tree(const struct kept_tree *tree, FILE *out)
-{
+	fprintf(out, "tree %" PRId64 "\n", insns);
 	for (uint32_t i = 1; i < tree->count; i++) {
 		const struct kept_node *node = &tree->nodes[i];
 
@@ -128,18 +115,16 @@ static void write_tree(const struct kept_tree *tree, FILE *out)
 
 void region_write(struct region *region, FILE *out)
 {
-	uint32_t mode = mode_index(region);
-
 	fprintf(out, "region %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
 		region->id, region->samples, region->other, region->damaged, region->aborted);
 	for (uint32_t i = 0; i < region->totals_count; i++)
 		fprintf(out, "t %" PRId64 " %" PRIu64 "\n", region->totals[i].insns,
 			region->totals[i].samples);
-	for (int i = 0; i < KEPT_TREES && region->totals_count; i++) {
-		if (region->trees[i].nodes && region->trees[i].total_index == mode) {
-			fprintf(out, "mode %" PRId64 "\n", region->totals[mode].insns);
-			write_tree(&region->trees[i], out);
-		}
+	for (int i = 0; i < KEPT_TREES; i++) {
+		const struct kept_tree *tree = &region->trees[i];
+
+		if (tree->nodes)
+			write_tree(tree, region->totals[tree->total_index].insns, out);
 	}
 	fprintf(out, "end %" PRIu32 "\n", region->id);
 	fflush(out);

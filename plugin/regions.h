@@ -13,7 +13,7 @@
 
 #define MAX_REGIONS 4096
 #define MAX_TOTALS  4096 /* distinct totals counted per region; later ones are counted together */
-#define KEPT_TREES  4	 /* of each region */
+#define KEPT_TREES  6	 /* of each region: of its most frequent totals */
 #define MAX_KEPT_NODES (16 << 20) /* in all trees of all regions; 384 MiB */
 
 /* A tree without what only building it needs. */
@@ -59,7 +59,7 @@ struct region *regions_get(struct regions *regions, uint32_t id);
 /* Add a whole sample. */
 void region_add(struct region *region, const struct calltree *tree);
 
-/* Write the region: the tree of its most frequent total, and all totals with their counts. */
+/* Write the region: all totals with their counts, and the trees of the most frequent ones. */
 void region_write(struct region *region, FILE *out);
 
 #endif

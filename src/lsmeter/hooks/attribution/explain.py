@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lsmeter.hooks.attribution.profile import INTERRUPT, Function, Region
+from lsmeter.hooks.attribution.profile import INTERRUPT, Function, Tree
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class HookCost:
-    """What one hook cost in one region: functions holds all that ran below it, and itself.
+    """What one hook cost in one tree: functions holds all that ran below it, and itself.
 
     calls are those from outside of any hook; a hook that another hook calls is part of it.
     """
@@ -50,7 +50,7 @@ class HookCost:
 
 @dataclass(frozen=True)
 class Parts:
-    """A region taken apart; the three parts sum to its total."""
+    """A tree taken apart; the three parts sum to its total."""
 
     hooks: Mapping[str, HookCost]
     outside: Mapping[Function, Cost]
@@ -133,14 +133,14 @@ class Explanation:
         return self.difference == self.hook_insns + self.residue_insns
 
 
-def take_apart(region: Region) -> Parts:
-    """Give each instruction of a region to its outermost hook, to interrupts, or to neither."""
+def take_apart(tree: Tree) -> Parts:
+    """Give each instruction of a tree to its outermost hook, to interrupts, or to neither."""
     hooks: dict[str, dict[Function, Cost]] = {}
     hook_calls: dict[str, int] = {}
     outside: dict[Function, Cost] = {}
     interrupt_insns = 0
     owners: list[str] = []  # of each node: its outermost hook, "" for none, or INTERRUPT
-    for node in region.nodes:
+    for node in tree.nodes:
         owner = owners[node.parent] if node.parent >= 0 else ""
         if not owner and node.parent < 0 and node.function.name == INTERRUPT:
             owner = INTERRUPT
@@ -161,8 +161,8 @@ def take_apart(region: Region) -> Parts:
 
 
 def explain_difference(
-    baseline: Region,
-    tested: Region,
+    baseline: Tree,
+    tested: Tree,
     *,
     baseline_value: int | None = None,
     tested_value: int | None = None,
@@ -173,7 +173,7 @@ def explain_difference(
     totals of the trees are explained. Both contain the same few instructions of the markers,
     which the difference does not.
     """
-    seen = tested.mode_insns - baseline.mode_insns
+    seen = tested.insns - baseline.insns
     difference = seen
     if baseline_value is not None and tested_value is not None:
         difference = tested_value - baseline_value

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from lsmeter.hooks.attribution.folded import Frame, merge
-from lsmeter.hooks.attribution.profile import Function, Region
+from lsmeter.hooks.attribution.profile import Function, Tree
 
 _WIDTH = 1200.0
 _MARGIN = 10.0
@@ -61,9 +61,9 @@ _Colour = Callable[[_Box], str]
 _Words = Callable[[_Box], str]
 
 
-def flame_graph(regions: Iterable[Region], *, title: str) -> str:
-    """Draw where the instructions of these regions are spent, coloured by module."""
-    root = _boxes(None, merge(regions, "all"))
+def flame_graph(trees: Iterable[Tree], *, title: str) -> str:
+    """Draw where the instructions of these trees are spent, coloured by module."""
+    root = _boxes(None, merge(trees, "all"))
     modules = sorted({box.function.module for box in _walk(root)} - {""})
     legend = [(name, _module_colour(name)) for name in modules] + [("kernel", _module_colour(""))]
 
@@ -74,9 +74,7 @@ def flame_graph(regions: Iterable[Region], *, title: str) -> str:
     return _draw(root, title, legend, lambda box: _module_colour(box.function.module), words)
 
 
-def difference_flame_graph(
-    baseline: Iterable[Region], tested: Iterable[Region], *, title: str
-) -> str:
+def difference_flame_graph(baseline: Iterable[Tree], tested: Iterable[Tree], *, title: str) -> str:
     """Draw what changed from baseline to tested: red grew, blue shrank, white stayed."""
     root = _boxes(merge(baseline, "all"), merge(tested, "all"))
     largest = max((abs(box.tested - box.baseline) for box in _walk(root)), default=0)

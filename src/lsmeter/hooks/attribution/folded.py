@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lsmeter.hooks.attribution.profile import Function, Region
+from lsmeter.hooks.attribution.profile import Function, Tree
 
 
 @dataclass
 class Frame:
-    """A function in a tree that is merged from one or more regions."""
+    """A function in a tree that is merged from several."""
 
     function: Function
     self_insns: int = 0
@@ -23,12 +23,12 @@ class Frame:
         return self.children.setdefault(function, Frame(function))
 
 
-def merge(regions: Iterable[Region], title: str) -> Frame:
-    """Merge the trees of regions below one root called `title`."""
+def merge(trees: Iterable[Tree], title: str) -> Frame:
+    """Merge trees below one root called `title`."""
     root = Frame(Function(title))
-    for region in regions:
+    for tree in trees:
         frames: list[Frame] = []
-        for node in region.nodes:
+        for node in tree.nodes:
             parent = frames[node.parent] if node.parent >= 0 else root
             frame = parent.child(node.function)
             frame.self_insns += node.self_insns
@@ -37,17 +37,17 @@ def merge(regions: Iterable[Region], title: str) -> Frame:
     return root
 
 
-def folded(regions: Mapping[str, Region]) -> str:
+def folded(trees: Mapping[str, Tree]) -> str:
     """Write every stack below its benchmark's name, with the instructions of its own."""
     lines = []
-    for name in sorted(regions):
-        for stack, insns in sorted(_stacks(merge((regions[name],), name))):
+    for name in sorted(trees):
+        for stack, insns in sorted(_stacks(merge((trees[name],), name))):
             if insns > 0:
                 lines.append(f"{stack} {insns}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def folded_difference(baseline: Mapping[str, Region], tested: Mapping[str, Region]) -> str:
+def folded_difference(baseline: Mapping[str, Tree], tested: Mapping[str, Tree]) -> str:
     """Write the stacks of both with two numbers each, as tools for difference graphs read them."""
     lines = []
     for name in sorted(baseline.keys() & tested.keys()):

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from lsmeter.errors import GuestError
-from lsmeter.hooks.attribution.profile import Function, Node, Profile, Region
+from lsmeter.hooks.attribution.profile import Function, Node, Profile, Region, Tree
 
 HEADER = "lsmeter-attribution 1"
 MAX_BYTES = 512 << 20
 MAX_NODES = 1 << 18
-_MAX_VALUE = 1 << 62
 
 _REGION = re.compile(r"region (\d{1,5}) (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18})")
 _TOTAL = re.compile(r"t (-?\d{1,18}) (\d{1,18})")
-_MODE = re.compile(r"mode (-?\d{1,18})")
+_TREE = re.compile(r"tree (-?\d{1,18})")
 _NODE = re.compile(
     r"n (\d{1,7}) (\d{1,7}) (\d{1,10}) (-?\d{1,18}) ([!-~][ -~]{0,511}?)(?:@([a-z]{1,32}))?"
 )
@@ -103,21 +103,30 @@ class _Reader:
             match = self._match(_TOTAL, block[line])
             totals.append((int(match[1]), int(match[2])))
             line += 1
-        mode = 0
-        nodes: tuple[Node, ...] = ()
-        if block[line].startswith("mode "):
-            self._number += 1
-            mode = int(self._match(_MODE, block[line])[1])
-            nodes = self._nodes(block[line + 1 : -1])
-        elif line != len(block) - 1:
-            self._number += 1
-            raise self._wrong(f"expected a total, the mode or the end: {block[line][:60]!r}")
+        trees = self._trees(block[line:-1], dict(totals))
         self._number += 1
         if block[-1] != f"end {region_id}":
             raise self._wrong(f"region {region_id} ends as {block[-1][:60]!r}")
-        region = Region(region_id, samples, uncounted, damaged, aborted, tuple(totals), mode, nodes)
-        self._check(region)
-        return region
+        if sum(count for _, count in totals) + uncounted != samples:
+            raise self._wrong(f"region {region_id}: its totals are not of {samples} samples")
+        return Region(region_id, samples, uncounted, damaged, aborted, tuple(totals), trees)
+
+    def _trees(self, lines: list[str], totals: dict[int, int]) -> tuple[Tree, ...]:
+        """Read trees; the most frequent comes first, the smallest of several."""
+        starts = [index for index, line in enumerate(lines) if line.startswith("tree ")]
+        if lines and starts[:1] != [0]:
+            self._number += 1
+            raise self._wrong(f"expected a total, a tree or the end: {lines[0][:60]!r}")
+        trees = []
+        for start, stop in pairwise([*starts, len(lines)]):
+            self._number += 1
+            insns = int(self._match(_TREE, lines[start])[1])
+            nodes = self._nodes(lines[start + 1 : stop])
+            found = sum(node.self_insns for node in nodes)
+            if found != insns or insns not in totals:
+                raise self._wrong(f"the tree of {insns} instructions has {found}")
+            trees.append(Tree(insns, nodes))
+        return tuple(sorted(trees, key=lambda tree: (-totals[tree.insns], tree.insns)))
 
     def _nodes(self, lines: list[str]) -> tuple[Node, ...]:
         if len(lines) > MAX_NODES:
@@ -134,20 +143,6 @@ class _Reader:
             function = functions.setdefault(key, Function(*key))
             nodes.append(Node(parent - 1, function, calls, self_insns))
         return tuple(nodes)
-
-    def _check(self, region: Region) -> None:
-        """Refuse numbers that contradict each other."""
-        counted = sum(count for _, count in region.totals) + region.uncounted
-        if counted != region.samples:
-            raise self._wrong(f"region {region.id}: {counted} totals of {region.samples} samples")
-        if not region.nodes:
-            return
-        total = sum(node.self_insns for node in region.nodes)
-        if total != region.mode_insns or not region.mode_samples:
-            raise self._wrong(
-                f"region {region.id}: the tree has {total} instructions, "
-                f"the mode {region.mode_insns}"
-            )
 
     def _read_tail(self, line: str) -> None:
         match = self._match(_TAIL, line)

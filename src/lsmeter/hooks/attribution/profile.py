@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the plugin found, as frozen types: call trees of regions; pure.
 
-A region is what lies between two markers, that is one benchmark. All numbers are guest
-instructions, or counts of calls, of one sample with the most frequent total.
+A region is what lies between two markers, that is one benchmark. All numbers of a tree are
+guest instructions, or counts of calls, of one sample.
 """
 
 from __future__ import annotations
@@ -41,11 +41,22 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Region:
-    """What was seen of one region: how often each total occurred, and the tree of the mode.
+class Tree:
+    """The call tree of the samples with one total.
 
-    nodes is in an order in which parents come before their children. samples are the whole
-    ones; damaged ones hit a limit of the plugin, aborted ones lack their end.
+    nodes is in an order in which parents come before their children.
+    """
+
+    insns: int
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Region:
+    """What was seen of one region: how often each total occurred, and the trees of some.
+
+    samples are the whole ones; damaged ones hit a limit of the plugin, aborted ones lack their
+    end. trees are those of the most frequent totals, the most frequent first.
     """
 
     id: int
@@ -54,13 +65,13 @@ class Region:
     damaged: int
     aborted: int
     totals: tuple[tuple[int, int], ...]  # (instructions, samples)
-    mode_insns: int
-    nodes: tuple[Node, ...]
+    trees: tuple[Tree, ...]
 
-    @property
-    def mode_samples(self) -> int:
-        """How many samples had the total that the tree shows."""
-        return dict(self.totals).get(self.mode_insns, 0)
+    def tree(self, insns: int | None = None) -> Tree | None:
+        """Return the tree with this total, or that of the most frequent; None without one."""
+        if insns is None:
+            return self.trees[0] if self.trees else None
+        return next((tree for tree in self.trees if tree.insns == insns), None)
 
 
 @dataclass(frozen=True)
@@ -73,8 +84,5 @@ class Profile:
     whole: bool
 
     def region(self, region_id: int) -> Region | None:
-        """Return the region with this id, if it has samples."""
-        for region in self.regions:
-            if region.id == region_id and region.nodes:
-                return region
-        return None
+        """Return the region with this id, if there is one."""
+        return next((region for region in self.regions if region.id == region_id), None)

@@ -17,9 +17,9 @@ from lsmeter.hooks.attribution.explain import (
     merge_hooks,
     take_apart,
 )
-from lsmeter.hooks.attribution.profile import Function, Region
+from lsmeter.hooks.attribution.profile import Function, Tree
 
-Regions = Mapping[str, Region]  # by benchmark id
+Trees = Mapping[str, Tree]  # by benchmark id
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class RunDiff:
     only_b: tuple[str, ...]
 
 
-def hook_shares(baseline: Regions, tested: Regions) -> tuple[HookShare, ...]:
+def hook_shares(baseline: Trees, tested: Trees) -> tuple[HookShare, ...]:
     """Return every hook over the operations that both have, the largest change first."""
     names = sorted(baseline.keys() & tested.keys())
     before = {name: take_apart(baseline[name]) for name in names}
     after = {name: take_apart(tested[name]) for name in names}
-    whole = sum(tested[name].mode_insns - baseline[name].mode_insns for name in names)
+    whole = sum(tested[name].insns - baseline[name].insns for name in names)
     return tuple(
         HookShare(
             change=change,
@@ -94,17 +94,17 @@ def hook_shares(baseline: Regions, tested: Regions) -> tuple[HookShare, ...]:
     )
 
 
-def function_costs(regions: Iterable[Region]) -> tuple[FunctionCost, ...]:
+def function_costs(trees: Iterable[Tree]) -> tuple[FunctionCost, ...]:
     """Return every function that ran, the largest own cost first.
 
     A recursive function's inclusive instructions are counted once, in its outermost call.
     """
     own: dict[Function, Cost] = {}
     inclusive: dict[Function, int] = {}
-    for region in regions:
-        below = _inclusive(region)
-        outermost = _outermost(region)
-        for index, node in enumerate(region.nodes):
+    for tree in trees:
+        below = _inclusive(tree)
+        outermost = _outermost(tree)
+        for index, node in enumerate(tree.nodes):
             function = node.function
             own[function] = own.get(function, Cost()) + Cost(node.calls, node.self_insns)
             if outermost[index]:
@@ -116,12 +116,12 @@ def function_costs(regions: Iterable[Region]) -> tuple[FunctionCost, ...]:
     return tuple(sorted(costs, key=lambda item: (-item.self_insns, item.function.name)))
 
 
-def module_functions(regions: Iterable[Region], module: str) -> tuple[FunctionCost, ...]:
+def module_functions(trees: Iterable[Tree], module: str) -> tuple[FunctionCost, ...]:
     """Return the functions of one security module, the largest own cost first."""
-    return tuple(cost for cost in function_costs(regions) if cost.function.module == module)
+    return tuple(cost for cost in function_costs(trees) if cost.function.module == module)
 
 
-def diff(run_a: Regions, run_b: Regions) -> RunDiff:
+def diff(run_a: Trees, run_b: Trees) -> RunDiff:
     """Say which hook and which function changed between two runs of the same setup."""
     names = sorted(run_a.keys() & run_b.keys())
     before = {name: take_apart(run_a[name]) for name in names}
@@ -129,7 +129,7 @@ def diff(run_a: Regions, run_b: Regions) -> RunDiff:
     operations = tuple(
         OperationDiff(
             benchmark=name,
-            difference=run_b[name].mode_insns - run_a[name].mode_insns,
+            difference=run_b[name].insns - run_a[name].insns,
             hooks=_changed(hook_changes(before[name].hooks, after[name].hooks)),
             functions=function_changes(_everywhere(before[name]), _everywhere(after[name])),
         )
@@ -164,28 +164,28 @@ def _changed(hooks: Iterable[HookChange]) -> tuple[HookChange, ...]:
     )
 
 
-def _inclusive(region: Region) -> Sequence[int]:
+def _inclusive(tree: Tree) -> Sequence[int]:
     """Return the instructions of each node and all below it."""
-    below = [node.self_insns for node in region.nodes]
-    for index in range(len(region.nodes) - 1, -1, -1):
-        parent = region.nodes[index].parent
+    below = [node.self_insns for node in tree.nodes]
+    for index in range(len(tree.nodes) - 1, -1, -1):
+        parent = tree.nodes[index].parent
         if parent >= 0:
             below[parent] += below[index]
     return below
 
 
-def _outermost(region: Region) -> Sequence[bool]:
+def _outermost(tree: Tree) -> Sequence[bool]:
     """Say of each node whether its function is not among its callers."""
-    children: list[list[int]] = [[] for _ in region.nodes]
+    children: list[list[int]] = [[] for _ in tree.nodes]
     roots: list[int] = []
-    for index, node in enumerate(region.nodes):
+    for index, node in enumerate(tree.nodes):
         (children[node.parent] if node.parent >= 0 else roots).append(index)
-    flags = [True] * len(region.nodes)
+    flags = [True] * len(tree.nodes)
     active: set[Function] = set()
     work = [(index, False) for index in roots]
     while work:
         index, leaving = work.pop()
-        function = region.nodes[index].function
+        function = tree.nodes[index].function
         if leaving:
             active.discard(function)
             continue
