@@ -70,14 +70,14 @@ struct op {
 	int (*teardown)(struct bench *bench);
 };
 
-#define REGISTER_OP(op)                                                                          \
+#define REGISTER_OP(op) \
 	static const struct op *const op##_entry __attribute__((used, section("lsmeter_ops"))) = \
 		&(op)
 
 extern const struct op *const __start_lsmeter_ops[];
 extern const struct op *const __stop_lsmeter_ops[];
 
-#define for_each_op(entry)                                                                    \
+#define for_each_op(entry) \
 	for (const struct op *const *entry = __start_lsmeter_ops; entry < __stop_lsmeter_ops; \
 	     entry++)
 

@@ -10,9 +10,9 @@
 #define LSMETER_CLOCK_H
 
 /* Leave the 64-bit counter in rax; rdx is lost. */
-#define READ_TSC             \
-	"lfence\n\t"         \
-	"rdtsc\n\t"          \
+#define READ_TSC \
+	"lfence\n\t" \
+	"rdtsc\n\t" \
 	"shl $32, %%rdx\n\t" \
 	"or %%rdx, %%rax\n\t"
 

@@ -27,13 +27,13 @@ static __attribute__((noinline)) uint64_t region_none(void)
 	return second - first;
 }
 
-#define CALL(operand)                    \
-	"mov 0(" operand "), %%rax\n\t"  \
-	"mov 8(" operand "), %%rdi\n\t"  \
+#define CALL(operand) \
+	"mov 0(" operand "), %%rax\n\t" \
+	"mov 8(" operand "), %%rdi\n\t" \
 	"mov 16(" operand "), %%rsi\n\t" \
 	"mov 24(" operand "), %%rdx\n\t" \
 	"mov 32(" operand "), %%r10\n\t" \
-	"syscall\n\t"                    \
+	"syscall\n\t" \
 	"mov %%rax, 40(" operand ")\n\t"
 
 #define CALL_CLOBBERS "rdx", "rcx", "rdi", "rsi", "r10", "r11", "cc", "memory"
@@ -77,8 +77,8 @@ static uint64_t measure(struct bench *bench)
 	}
 }
 
-#define NIBBLE(n)                                     \
-	case n:                                       \
+#define NIBBLE(n) \
+	case n: \
 		asm volatile(MARK_NIBBLE : : "i"(n)); \
 		break
 

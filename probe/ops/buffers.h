@@ -13,13 +13,10 @@
 
 #define DATA_BYTES 102400L
 
-#define BUFFER_VARIANT(size, from, text)                                                   \
-	{                                                                                  \
-		.params = "size=" #size, .origin = from, .title = text " " #size " bytes", \
-		.value = size                                                              \
-	}
+#define BUFFER_VARIANT(size, from, text) \
+	{.params = "size=" #size, .origin = from, .title = text " " #size " bytes", .value = size}
 
-#define STUDY_BUFFERS(VERB)                                                              \
+#define STUDY_BUFFERS(VERB) \
 	BUFFER_VARIANT(0, ORIGIN_STUDY, VERB), BUFFER_VARIANT(1024, ORIGIN_STUDY, VERB), \
 		BUFFER_VARIANT(2048, ORIGIN_STUDY, VERB), BUFFER_VARIANT(4096, ORIGIN_STUDY, VERB)
 

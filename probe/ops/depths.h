@@ -7,22 +7,20 @@
 
 #include "tree.h"
 
-#define DEPTH_VARIANT(depth, from, text)                                                 \
-	{                                                                                \
-		.params = "depth=" #depth, .origin = from, .title = text, .value = depth \
-	}
+#define DEPTH_VARIANT(depth, from, text) \
+	{.params = "depth=" #depth, .origin = from, .title = text, .value = depth}
 
 /* Depths 1 to 5, as the study has them. */
-#define STUDY_DEPTHS(VERB)                                               \
-	DEPTH_VARIANT(1, ORIGIN_STUDY, VERB " by 1 component"),          \
+#define STUDY_DEPTHS(VERB) \
+	DEPTH_VARIANT(1, ORIGIN_STUDY, VERB " by 1 component"), \
 		DEPTH_VARIANT(2, ORIGIN_STUDY, VERB " by 2 components"), \
 		DEPTH_VARIANT(3, ORIGIN_STUDY, VERB " by 3 components"), \
 		DEPTH_VARIANT(4, ORIGIN_STUDY, VERB " by 4 components"), \
 		DEPTH_VARIANT(5, ORIGIN_STUDY, VERB " by 5 components")
 
 /* The study has depth 1 only; 2 and 4 show what a component more costs. */
-#define NEW_NAME_DEPTHS(FIRST_ORIGIN, VERB)                            \
-	DEPTH_VARIANT(1, FIRST_ORIGIN, VERB " by 1 component"),        \
+#define NEW_NAME_DEPTHS(FIRST_ORIGIN, VERB) \
+	DEPTH_VARIANT(1, FIRST_ORIGIN, VERB " by 1 component"), \
 		DEPTH_VARIANT(2, ORIGIN_OWN, VERB " by 2 components"), \
 		DEPTH_VARIANT(4, ORIGIN_OWN, VERB " by 4 components")
 

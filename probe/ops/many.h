@@ -14,11 +14,12 @@
 #define STUDY_DIRS 9437
 
 /* The study's variant has no depth series of its own: its path has one component. */
-#define MANY_VARIANT(VERB)                                                             \
-	{                                                                              \
-		.params = "dirs=9437", .origin = ORIGIN_STUDY,                         \
-		.title = VERB " among 9,437 directories", .value = 1, .populous = true \
-	}
+#define MANY_VARIANT(VERB) \
+	{.params = "dirs=9437", \
+	 .origin = ORIGIN_STUDY, \
+	 .title = VERB " among 9,437 directories", \
+	 .value = 1, \
+	 .populous = true}
 
 static inline int many_setup(struct bench *bench)
 {

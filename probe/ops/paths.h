@@ -10,38 +10,39 @@
 
 #include <errno.h>
 
-#define PATH_VARIANT(parameters, where, text, expected)                                     \
-	{                                                                                   \
-		.params = parameters, .origin = ORIGIN_STUDY, .title = text, .path = where, \
-		.value = expected                                                           \
-	}
+#define PATH_VARIANT(parameters, where, text, expected) \
+	{.params = parameters, \
+	 .origin = ORIGIN_STUDY, \
+	 .title = text, \
+	 .path = where, \
+	 .value = expected}
 
-#define STUDY_PATHS(VERB)                                                                        \
-	PATH_VARIANT("depth=1", PATH_1, VERB " a file by 1 component", 0),                       \
-		PATH_VARIANT("depth=2", PATH_2, VERB " a file by 2 components", 0),              \
-		PATH_VARIANT("depth=3", PATH_3, VERB " a file by 3 components", 0),              \
-		PATH_VARIANT("depth=4", PATH_4, VERB " a file by 4 components", 0),              \
-		PATH_VARIANT("depth=5", PATH_5, VERB " a file by 5 components", 0),              \
-		PATH_VARIANT("depth=6", PATH_6, VERB " a file by 6 components", 0),              \
-		PATH_VARIANT("depth=7", PATH_7, VERB " a file by 7 components", 0),              \
-		PATH_VARIANT("depth=8", PATH_8, VERB " a file by 8 components", 0),              \
-		PATH_VARIANT("link=hard", PATH_HARD, VERB " a file by a hard link", 0),          \
-		PATH_VARIANT("link=soft", PATH_SOFT, VERB " a file by a symbolic link", 0),      \
-		PATH_VARIANT("target=missing", PATH_MISSING, VERB " in a missing directory",     \
-			     -ENOENT),                                                           \
-		PATH_VARIANT("path=dotdot-3", PATH_DOTDOT_3, VERB " AA/../HH", 0),               \
+#define STUDY_PATHS(VERB) \
+	PATH_VARIANT("depth=1", PATH_1, VERB " a file by 1 component", 0), \
+		PATH_VARIANT("depth=2", PATH_2, VERB " a file by 2 components", 0), \
+		PATH_VARIANT("depth=3", PATH_3, VERB " a file by 3 components", 0), \
+		PATH_VARIANT("depth=4", PATH_4, VERB " a file by 4 components", 0), \
+		PATH_VARIANT("depth=5", PATH_5, VERB " a file by 5 components", 0), \
+		PATH_VARIANT("depth=6", PATH_6, VERB " a file by 6 components", 0), \
+		PATH_VARIANT("depth=7", PATH_7, VERB " a file by 7 components", 0), \
+		PATH_VARIANT("depth=8", PATH_8, VERB " a file by 8 components", 0), \
+		PATH_VARIANT("link=hard", PATH_HARD, VERB " a file by a hard link", 0), \
+		PATH_VARIANT("link=soft", PATH_SOFT, VERB " a file by a symbolic link", 0), \
+		PATH_VARIANT("target=missing", PATH_MISSING, VERB " in a missing directory", \
+			     -ENOENT), \
+		PATH_VARIANT("path=dotdot-3", PATH_DOTDOT_3, VERB " AA/../HH", 0), \
 		PATH_VARIANT("path=dotdot-9", PATH_DOTDOT_9, VERB " XX/YY/../../AA/BB/../../HH", \
 			     0)
 
 /* The *at calls: the study has the path of two components; the `..` paths are ours. */
-#define AT_PATHS(VERB)                                                             \
-	PATH_VARIANT("depth=2", PATH_2, VERB " a file by 2 components", 0),        \
-		{.params = "path=dotdot-3",                                        \
-		 .origin = ORIGIN_OWN,                                             \
-		 .title = VERB " AA/../HH",                                        \
-		 .path = PATH_DOTDOT_3},                                           \
-	{                                                                          \
-		.params = "path=dotdot-9", .origin = ORIGIN_OWN,                   \
+#define AT_PATHS(VERB) \
+	PATH_VARIANT("depth=2", PATH_2, VERB " a file by 2 components", 0), \
+		{.params = "path=dotdot-3", \
+		 .origin = ORIGIN_OWN, \
+		 .title = VERB " AA/../HH", \
+		 .path = PATH_DOTDOT_3}, \
+	{ \
+		.params = "path=dotdot-9", .origin = ORIGIN_OWN, \
 		.title = VERB " XX/YY/../../AA/BB/../../HH", .path = PATH_DOTDOT_9 \
 	}
 
