@@ -50,7 +50,7 @@ class _Reader:
         # What the last newline ends is whole; what follows it is not.
         self._rest = self._lines.pop()
         self._where = where
-        self._number = 0
+        self._number = 1
         self._regions: dict[int, Region] = {}
         self._tail: dict[str, int] = {}
 

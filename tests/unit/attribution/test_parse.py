@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The parser of the plugin's output: strict, and safe against anything."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsmeter.errors import GuestError
+from lsmeter.hooks.attribution.parse import parse_profile
+from lsmeter.hooks.attribution.profile import Function, Tree
+from tests.unit.attribution.trees import any_tree
+
+HEADER = "lsmeter-attribution 1\n"
+REGION = """\
+region 3 6 1 2 1
+t 30 3
+t 40 2
+tree 40
+n 1 0 0 40 [user]
+tree 30
+n 1 0 0 11 [user]
+n 2 0 0 0 [interrupt]
+n 3 0 1 4 entry_SYSCALL_64
+n 4 3 2 15 avc_has_perm@selinux
+end 3
+"""
+TAIL = "stray 1\nrefused 0\neof\n"
+WHOLE = HEADER + REGION + TAIL
+
+
+def test_reads_a_region() -> None:
+    profile = parse_profile(WHOLE, where="out")
+    assert profile.whole
+    assert profile.stray_ends == 1
+    (region,) = profile.regions
+    assert (region.id, region.samples, region.uncounted) == (3, 6, 1)
+    assert (region.damaged, region.aborted) == (2, 1)
+    assert [tree.insns for tree in region.trees] == [30, 40]  # the most frequent first
+    tree = region.tree()
+    assert tree is not None
+    assert tree.nodes[3].function == Function("avc_has_perm", "selinux")
+    assert (tree.nodes[3].parent, tree.nodes[3].calls, tree.nodes[3].self_insns) == (2, 2, 15)
+    assert region.tree(40) is region.trees[1]
+    assert region.tree(41) is None
+
+
+def test_the_last_block_of_a_region_counts() -> None:
+    later = "region 3 1 0 0 0\nt 7 1\ntree 7\nn 1 0 0 7 [user]\nend 3\n"
+    (region,) = parse_profile(HEADER + REGION + later + TAIL, where="out").regions
+    assert region.samples == 1
+
+
+@given(st.integers(0, len(WHOLE)))
+def test_a_killed_guest_loses_only_its_last_block(length: int) -> None:
+    text = WHOLE[:length]
+    if length < len(HEADER):
+        with pytest.raises(GuestError, match="does not begin"):
+            parse_profile(text, where="out")
+        return
+    profile = parse_profile(text, where="out")
+    assert profile.whole is (length == len(WHOLE))
+    assert len(profile.regions) == (length >= len(HEADER + REGION))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("attribution 1", "attribution 2", 1),
+        ("region 3 6 1 2 1", "region 3 7 1 2 1", 12),
+        ("region 3 6 1 2 1", "region 3 x 1 2 1", 2),
+        ("t 40 2", "t 40", 4),
+        ("t 40 2", "x 40 2", 4),
+        ("n 4 3 2 15", "n 4 3 2 16", 11),
+        ("n 4 3 2 15", "n 4 4 2 15", 11),
+        ("n 4 3 2 15", "n 5 3 2 15", 11),
+        ("tree 30", "tree 31", 11),
+        ("end 3", "end 4", 12),
+        ("stray 1", "stray 1\nstray 1", 14),
+        ("stray 1", "lost 1", 13),
+        ("eof\n", "eof\nmore\n", 16),
+        ("eof\n", "eof\nmore", 15),
+    ],
+)
+def test_damage_is_refused_with_its_line(old: str, new: str, line: int) -> None:
+    with pytest.raises(GuestError, match=r"^out:\d+: ") as caught:
+        parse_profile(WHOLE.replace(old, new, 1), where="out")
+    assert str(caught.value).startswith(f"out:{line}: "), str(caught.value)
+    assert caught.value.hint
+
+
+def _read_or_refuse(text: str) -> None:
+    try:
+        parse_profile(text, where="out")
+    except GuestError as error:
+        if not error.title.startswith("out:"):
+            raise
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for candidate in (text, HEADER + text):
+        _read_or_refuse(candidate)
+
+
+@given(st.integers(0, len(WHOLE) - 1), st.characters())
+def test_one_changed_character_is_read_or_refused(place: int, character: str) -> None:
+    _read_or_refuse(WHOLE[:place] + character + WHOLE[place + 1 :])
+
+
+@given(any_tree())
+def test_what_is_written_is_read_back(tree: Tree) -> None:
+    lines = [f"region 1 1 0 0 0\nt {tree.insns} 1\ntree {tree.insns}\n"]
+    for index, node in enumerate(tree.nodes, 1):
+        module = f"@{node.function.module}" if node.function.module else ""
+        name = node.function.name + module
+        lines.append(f"n {index} {node.parent + 1} {node.calls} {node.self_insns} {name}\n")
+    profile = parse_profile(HEADER + "".join(lines) + "end 1\n" + TAIL, where="out")
+    assert profile.regions[0].trees == (tree,)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Call trees for tests: written as nested tuples, or drawn by hypothesis."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from lsmeter.hooks.attribution.modules import assign_modules
+from lsmeter.hooks.attribution.profile import Function, Node, Tree
+
+# (name, calls, own instructions, what it called)
+Spec = tuple[str, int, int, tuple["Spec", ...]]
+
+NAMES = (
+    *("[user]", "[interrupt]", "[resumed]", "entry_SYSCALL_64", "vfs_open", "dput"),
+    *("security_file_open", "security_inode_permission", "selinux_file_open", "avc_has_perm"),
+    *("cap_capable", "security_compute_av"),
+)
+
+
+def function(name: str) -> Function:
+    return Function(name, assign_modules((name,))[0])
+
+
+def tree(*roots: Spec) -> Tree:
+    nodes: list[Node] = []
+
+    def add(spec: Spec, parent: int) -> None:
+        name, calls, own, below = spec
+        nodes.append(Node(parent, function(name), calls, own))
+        here = len(nodes) - 1
+        for child in below:
+            add(child, here)
+
+    for root in roots:
+        add(root, -1)
+    return Tree(sum(node.self_insns for node in nodes), tuple(nodes))
+
+
+@st.composite
+def any_tree(draw: st.DrawFn) -> Tree:
+    size = draw(st.integers(1, 25))
+    nodes = tuple(
+        Node(
+            draw(st.integers(-1, index - 1)),
+            function(draw(st.sampled_from(NAMES))),
+            draw(st.integers(0, 5)),
+            draw(st.integers(-1, 1000)),
+        )
+        for index in range(size)
+    )
+    return Tree(sum(node.self_insns for node in nodes), nodes)
