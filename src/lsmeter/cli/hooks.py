@@ -75,7 +75,7 @@ def source(
     from lsmeter.hooks.source.files import DEFAULT_FILESYSTEMS
     from lsmeter.hooks.source.tables import all_tables
 
-    filesystems = DEFAULT_FILESYSTEMS
+    filesystems: tuple[str, ...] = DEFAULT_FILESYSTEMS
     if filesystem is not None and filesystem not in filesystems:
         filesystems = (*filesystems, filesystem)
     with LiveTasks(SCREEN.err) as progress:

@@ -28,14 +28,16 @@ def find_hooks(definitions: str | None, old_definitions: str) -> tuple[Hook, ...
     when neither text has a hook.
     """
     found = _from_list(definitions) if definitions is not None else _from_union(old_definitions)
-    hooks = tuple({hook.name: hook for hook in reversed(found)}.values())[::-1]
+    hooks: dict[str, Hook] = {}
+    for hook in found:
+        hooks.setdefault(hook.name, hook)
     if not hooks:
         where = OLD_DEFINITIONS if definitions is None else DEFINITIONS
         raise UsageError(
             f"{where}: no security hook is defined there",
             hint="the tree is damaged, or older than 5.3 or newer than this lsmeter knows",
         )
-    return hooks
+    return tuple(hooks.values())
 
 
 def _from_list(text: str) -> list[Hook]:

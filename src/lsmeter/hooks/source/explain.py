@@ -13,6 +13,7 @@ from lsmeter.hooks.source.model import Edge, FileSystem, HookUse, Interface, Sou
 from lsmeter.hooks.source.syntax import syscall_function
 from lsmeter.registry import unknown
 
+MAX_JOINS = 15
 MAX_GRAPH_NODES = 60  # nearest to the system call; more can be read by no one
 
 _COLUMN, _ROW, _BOX, _CHAR, _MARGIN = 60, 44, 24, 7, 20  # of the SVG, in pixels
@@ -70,15 +71,39 @@ def as_text(explanation: Explanation) -> str:
         syscall_function(explanation.syscall),
     ]
     for depth, edge in enumerate(explanation.chain, start=1):
-        facts = [f"{edge.file}:{edge.line}"]
-        if edge.via != "call":
-            facts.append(f"via {edge.via}")
-        if edge.condition:
-            facts.append(f"if {edge.condition}")
-        if edge.in_path_loop:
-            facts.append("once for each path component")
-        lines.append(f"{'  ' * depth}{edge.callee}  ({'; '.join(facts)})")
+        lines.append(f"{'  ' * depth}{edge.callee}  ({_facts(edge)})")
+    lines += _other_ways(explanation)
     return "\n".join(lines) + "\n"
+
+
+def _facts(edge: Edge) -> str:
+    facts = [f"{edge.file}:{edge.line}"]
+    if edge.via != "call":
+        facts.append(f"via {edge.via}")
+    if edge.condition:
+        facts.append(f"if {edge.condition}")
+    if edge.in_path_loop:
+        facts.append("once for each path component")
+    return "; ".join(facts)
+
+
+def _other_ways(explanation: Explanation) -> list[str]:
+    """Name the calls that join the chain from elsewhere, and those in the walk of the path."""
+    on_chain = set(explanation.use.chain)
+    shown = {(edge.caller, edge.callee) for edge in explanation.chain}
+    joins = [
+        edge
+        for edge in explanation.graph
+        if (edge.caller, edge.callee) not in shown
+        and (edge.in_path_loop or (edge.callee in on_chain and edge.caller not in on_chain))
+    ]
+    if not joins:
+        return []
+    lines = ["", "Other ways join it here:"]
+    lines += [f"  {edge.caller} > {edge.callee}  ({_facts(edge)})" for edge in joins[:MAX_JOINS]]
+    if len(joins) > MAX_JOINS:
+        lines.append(f"  and {len(joins) - MAX_JOINS} more: see the graph")
+    return lines
 
 
 def as_dot(explanation: Explanation) -> str:

@@ -126,6 +126,8 @@ class View:
         for struct in sorted(structs):
             for entry in self._targets.get((struct, call.name), ()):
                 via = f"{struct}.{entry.field} of {entry.table}"
+                if struct == "static_call":
+                    via = f"static call {entry.field}"
                 found += [(one, via) for one in self.named(entry.function, entry.file)]
         return found
 

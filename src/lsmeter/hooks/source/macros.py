@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_ARGUMENTS_CHARS = 4000
+MAX_NESTING = 64  # of #if, as in lsmeter.hooks.source.conditions
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 _CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b(.*)$")
@@ -51,7 +52,8 @@ def conditions_by_line(text: str) -> tuple[str, ...]:
         found = _CONDITIONAL.match(line)
         if found:
             _follow(stack, found[1], " ".join(found[2].split()))
-            joined = " && ".join(condition for condition in stack if "CONFIG_" in condition)
+            outer = stack[:MAX_NESTING]
+            joined = " && ".join(condition for condition in outer if "CONFIG_" in condition)
         result.append(joined)
     return tuple(result)
 

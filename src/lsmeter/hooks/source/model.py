@@ -109,8 +109,8 @@ class Interface:
 class Edge:
     """One call that leads towards a hook, as the source has it.
 
-    via says how the callee was found: `call`, `table STRUCT.FIELD of TABLE`, `callback`,
-    `macro` or `static call`. condition is the #if around the call, or "".
+    via says how the callee was found: `call`, `STRUCT.FIELD of TABLE`, `static call NAME`,
+    `callback`, `variable` or `macro`. condition is the #if around the call, or "".
     """
 
     caller: str

@@ -62,7 +62,11 @@ def find_modules(
     named = {module.name for module in modules}
     if not set(INTEGRITY) & named:
         modules = [module for module in modules if module.name != "integrity"]
-        modules += [_called_by_name(name, bare, lines) for name in INTEGRITY]
+        modules += [
+            _called_by_name(name, bare, lines)
+            for name in INTEGRITY
+            if any(path.startswith(f"{_INTEGRITY_FOLDER}/{name}/") for path in bare)
+        ]
     return tuple(sorted(modules, key=lambda module: module.name))
 
 

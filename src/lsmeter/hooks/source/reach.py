@@ -78,7 +78,7 @@ class Reach:
             for calls in self._reached.targets.values()
             for targets in calls.values()
             for target, via in targets.items()
-            if via in ("call", "macro", "static call")
+            if via in ("call", "macro")
         }
         for number in sorted(by_name):
             if ends(self._functions[number]):

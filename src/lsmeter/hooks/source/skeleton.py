@@ -169,21 +169,21 @@ class _Walker:
     def walk(self, top: Node) -> None:
         self._frames = [_Frame("seq", 0)]
         cursor = top.walk()
-        while True:
-            node, depth = cursor.node, cursor.depth
-            if node is None:
-                break
+        depth = 0  # counted here: the cursor's own count takes as long as it is deep
+        while cursor.node is not None:
+            node = cursor.node
             if node.is_named:
                 self._enter(node, depth, cursor.field_name)
-            if node.is_named and cursor.goto_first_child():
-                continue
-            if node.is_named:
+                if cursor.goto_first_child():
+                    depth += 1
+                    continue
                 self._leave(node, depth)
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent() or cursor.node is None:
                     self.result.statements = self._frames[0].take("body")
                     return
-                self._leave(cursor.node, cursor.depth)
+                depth -= 1
+                self._leave(cursor.node, depth)
 
     def _enter(self, node: Node, depth: int, field_name: str | None) -> None:
         frame = self._frames[-1]

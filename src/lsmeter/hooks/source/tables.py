@@ -88,7 +88,7 @@ def classes_table(analysis: SourceAnalysis) -> Table:
     """Return hooks of each module by object class, as Table 5 of the study."""
     counts = [dict(module.hooks_by_class) for module in analysis.modules]
     names = [name for name, _ in CLASSES] + [OTHER]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, *(str(one.get(name, 0)) for one in counts))
         for name in names
         if name in TABLE5_CLASSES or any(name in one for one in counts)

@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each stage by itself: conditions, hook lists of all kernels, modules, lines, classes, counts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsmeter.hooks.source.barriers import is_barrier, is_rare
+from lsmeter.hooks.source.classes import decides, object_class
+from lsmeter.hooks.source.conditions import prepare
+from lsmeter.hooks.source.counts import NO_COSTS, Cost, Costs, function_costs
+from lsmeter.hooks.source.definitions import find_hooks
+from lsmeter.hooks.source.lines import code_lines, counts
+from lsmeter.hooks.source.mediation import parse_count, published_table7, reference_rows
+from lsmeter.hooks.source.model import Count, Hook, Module
+from lsmeter.hooks.source.modules import find_modules
+from lsmeter.hooks.source.syntax import read_file
+
+# --- conditional code ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("ifdef CONFIG_X", "first"),
+        ("ifndef CONFIG_X", "second"),
+        ("ifndef _LINUX_FS_H", "first"),
+        ("if 0", "second"),
+        ("if defined(CONFIG_A) && defined(CONFIG_B)", "first"),
+        ("if defined(CONFIG_A) && !defined(CONFIG_B)", "second"),
+        ("if !IS_ENABLED(CONFIG_A) || 0", "second"),
+        ("if IS_ENABLED(CONFIG_A)", "first"),
+        ("if BITS_PER_LONG == 32 && (X > (3 + 4))", "first"),
+        ("ifdef CONFIG_PREEMPT_RT", "second"),
+        ("ifdef __cplusplus", "second"),
+    ],
+)
+def test_a_kernel_with_every_option_is_read(condition: str, kept: str) -> None:
+    prepared = prepare(f"#{condition}\nfirst\n#else\nsecond\n#endif\nafter\n")
+    assert prepared.text.split() == [kept, "after"]
+    assert prepared.text.count("\n") == 6
+
+
+def test_one_branch_of_elif_is_read() -> None:
+    prepared = prepare("#if 0\na\n#elif defined(CONFIG_B)\nb\n#elif 1\nc\n#else\nd\n#endif\n")
+    assert prepared.text.split() == ["b"]
+
+
+def test_lines_know_their_conditions() -> None:
+    text = (
+        "a\n#ifdef CONFIG_A\nb\n#if CONFIG_B\nc\n#endif\nd\n#endif\ne\n#ifdef CONFIG_C\nf\n#endif\n"
+    )
+    prepared = prepare(text)
+    lines = {text.split("\n")[n - 1]: prepared.condition_at(n) for n in (1, 3, 5, 7, 9, 11)}
+    assert lines == {
+        "a": "",
+        "b": "CONFIG_A",
+        "c": "CONFIG_A && CONFIG_B",
+        "d": "CONFIG_A",
+        "e": "",
+        "f": "CONFIG_C",
+    }
+
+
+@given(st.text(alphabet="#ifndefelse()!&|01 \n\\AC_OG/*", max_size=400))
+def test_conditions_of_any_text_keep_its_lines(text: str) -> None:
+    prepared = prepare(text)
+    assert prepared.text.count("\n") == text.count("\n")
+    assert all(prepared.condition_at(line) is not None for line in range(1, 5))
+
+
+@given(st.binary(max_size=600))
+def test_any_bytes_are_read(data: bytes) -> None:
+    assert read_file("fs/x.c", data.decode("utf-8", "replace")).path == "fs/x.c"
+
+
+# --- the framework's hooks ----------------------------------------------------------------------
+
+UNION = """
+/* union of hooks: int (*in_a_comment)(void); */
+union security_list_options {
+	int (*ptrace_access_check)(struct task_struct *child,
+					unsigned int mode);
+	void (*bprm_committed_creds)(struct linux_binprm *bprm);
+	struct dentry *(*returns_pointer)(int a);
+#ifdef CONFIG_SECURITY_PATH
+	int (*path_unlink)(const struct path *dir, struct dentry *dentry);
+#endif
+};
+struct security_hook_heads {
+	struct hlist_head ptrace_access_check;
+};
+"""
+
+
+def test_hooks_of_a_5_x_kernel() -> None:
+    hooks = find_hooks(None, UNION)
+    assert [(one.name, one.returns, one.condition) for one in hooks] == [
+        ("ptrace_access_check", "int", ""),
+        ("bprm_committed_creds", "void", ""),
+        ("returns_pointer", "struct dentry *", ""),
+        ("path_unlink", "int", "CONFIG_SECURITY_PATH"),
+    ]
+    assert hooks[0].line == 4
+
+
+def test_hooks_of_a_6_x_kernel() -> None:
+    text = (
+        " * LSM_HOOK(<return_type>, <default_value>, <hook_name>, args...)\n"
+        "/* LSM_HOOK(int, 0, in_a_comment, void) */\n"
+        "LSM_HOOK(int, 0, file_open, struct file *file)\n"
+        "LSM_HOOK(int, -EOPNOTSUPP, fs_context_parse_param,\n\t int (*f)(int, int),\n\t char *p)\n"
+        "#ifdef CONFIG_KEYS\nLSM_HOOK(void, LSM_RET_VOID, key_free, struct key *key)\n#endif\n"
+        "LSM_HOOK(int, 0, file_open, struct file *again)\n"
+    )
+    assert [(one.name, one.returns, one.condition, one.line) for one in find_hooks(text, "")] == [
+        ("file_open", "int", "", 3),
+        ("fs_context_parse_param", "int", "", 4),
+        ("key_free", "void", "CONFIG_KEYS", 8),
+    ]
+
+
+# --- modules ------------------------------------------------------------------------------------
+
+
+def hooks(*names: str) -> tuple[Hook, ...]:
+    return tuple(Hook(name, object_class(name), "int", "", "x.h", 1) for name in names)
+
+
+KNOWN = hooks("file_open", "file_permission", "inode_setattr", "path_mkdir", "mmap_file")
+
+
+def modules(**texts: str) -> dict[str, Module]:
+    named = {name.replace("__", "/") + ".c": text for name, text in texts.items()}
+    return {one.name: one for one in find_modules(named, KNOWN, {})}
+
+
+def lsm(name: str, *used: str, body: str = "") -> str:
+    lines = "".join(f"\tLSM_HOOK_INIT({one}, {name}_{one}),\n" for one in used)
+    named = body or f'.name = "{name}"'
+    return (
+        f"static struct security_hook_list {name}_hooks[] = {{\n{lines}}};\n"
+        f"DEFINE_LSM({name}_init) = {{\n\t{named},\n}};\n"
+    )
+
+
+def test_hooks_are_counted_by_class_and_condition() -> None:
+    text = lsm("demo", "file_open", "inode_setattr").replace(
+        "};\nDEFINE", "#ifdef CONFIG_X\n\tLSM_HOOK_INIT(path_mkdir, m),\n#endif\n};\nDEFINE"
+    )
+    demo = modules(security__demo__hooks=text)["demo"]
+    assert (demo.hooks, demo.general_hooks) == (3, 2)
+    assert demo.hooks_by_class == (("inode", 1), ("file", 1), ("path", 1))
+    assert [one.condition for one in demo.implementations] == ["", "", "CONFIG_X"]
+
+
+@pytest.mark.parametrize(
+    ("body", "extra"),
+    [
+        ('.name = "real"', ""),
+        (".name = REAL_NAME", '#define REAL_NAME "real"\n'),
+        (".id = &real_id", 'const struct lsm_id real_id = {\n\t.name = "real",\n};\n'),
+        (".id = &real_id", 'struct lsm_id real_id = { .name = N };\n#define N "real"\n'),
+    ],
+)
+def test_a_module_is_named_as_the_kernel_names_it(body: str, extra: str) -> None:
+    assert list(modules(security__m__a=extra + lsm("other", "file_open", body=body))) == ["real"]
+
+
+def test_hooks_of_all_files_of_a_folder_belong_to_its_module() -> None:
+    found = modules(
+        security__land__setup=lsm("land"),
+        security__land__fs=lsm("x", "file_open").split("DEFINE")[0],
+        security__land__deep__net=lsm("y", "path_mkdir").split("DEFINE")[0],
+        security__land__inner__lsm=lsm("inner", "inode_setattr"),
+        security__single=lsm("single", "mmap_file"),
+    )
+    hooks_of = {name: one.hooks for name, one in found.items()}
+    assert hooks_of == {"land": 2, "inner": 1, "single": 1}
+    assert found["single"].directory == "security/single.c"
+
+
+def test_a_module_that_includes_the_whole_list_has_every_hook() -> None:
+    text = (
+        "static struct security_hook_list all_hooks[] = {\n"
+        "\t#define LSM_HOOK(RET, DEFAULT, NAME, ...) \\\n\tLSM_HOOK_INIT(NAME, bpf_lsm_##NAME),\n"
+        "\t#include <linux/lsm_hook_defs.h>\n\t#undef LSM_HOOK\n"
+        '\tLSM_HOOK_INIT(file_open, again),\n};\nDEFINE_LSM(bpf) = { .name = "bpf", };\n'
+    )
+    assert modules(security__bpf__hooks=text)["bpf"].hooks == len(KNOWN)
+
+
+SECURITY_5_3 = """
+int security_inode_setattr(struct dentry *dentry, struct iattr *attr)
+{
+	int ret = call_int_hook(inode_setattr, 0, dentry, attr);
+	if (ret)
+		return ret;
+	return evm_inode_setattr(dentry, attr);
+}
+int security_mmap_file(struct file *file, unsigned long prot,
+			unsigned long flags)
+{
+	int ret = call_int_hook(mmap_file, 0, file, prot);
+	if (ret)
+		return ret;
+	return ima_file_mmap(file, prot);
+}
+static int helper(void) { return ima_not_called_from_an_interface(); }
+"""
+
+
+def test_ima_and_evm_of_an_old_kernel_are_called_by_name() -> None:
+    found = modules(
+        security__security=SECURITY_5_3,
+        security__integrity__iint=lsm("integrity"),
+        security__integrity__ima__ima_main="int ima_file_mmap(void)\n{\n\treturn 0;\n}\n",
+        security__integrity__evm__evm_main="int evm_inode_setattr(void);\n",
+    )
+    assert set(found) == {"ima", "evm"}
+    assert (found["ima"].hooks, found["ima"].hooks_by_class) == (1, (("mmap", 1),))
+    assert (found["ima"].code_lines, found["ima"].lines_per_hook) == (4, 4.0)
+    assert found["evm"].hooks_by_class == (("inode", 1),)
+    assert found["evm"].called_by_name
+    assert "by name" in found["evm"].note
+
+
+def test_ima_of_a_new_kernel_is_a_module_like_others() -> None:
+    found = modules(
+        security__security=SECURITY_5_3,
+        security__integrity__ima__ima_main=lsm("ima", "file_open"),
+    )
+    assert (found["ima"].hooks, found["ima"].called_by_name) == (1, False)
+    assert "evm" not in found
+
+
+def test_a_module_without_hooks_has_no_lines_per_hook() -> None:
+    assert modules(security__m__a=lsm("empty"))["empty"].lines_per_hook is None
+
+
+# --- lines of code ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", 0),
+        ("int a;\n\n  \t\nint b;", 2),
+        ("/* one\n two */\nint a; // x\n// only\n", 1),
+        ("int a; /* begins\nends */ int b;\n", 2),
+        ('char *s = "/* no comment";\nint b; /* c */\n', 2),
+        ("char c = '\"'; /* x\n*/\n", 1),
+        ("/* never ends\nint a;\n", 0),
+        ("#if 0\nint a;\n#endif\n", 3),
+    ],
+)
+def test_lines_of_code(text: str, lines: int) -> None:
+    assert code_lines(text) == lines
+
+
+@given(st.lists(st.sampled_from(["int a;", 'f("//");', "", "/* c */", "// c", "}"]), max_size=30))
+def test_comments_and_blanks_never_count(parts: list[str]) -> None:
+    real = [one for one in parts if one and not one.startswith("/")]
+    assert code_lines("\n".join(parts)) == len(real)
+
+
+def test_tests_and_generated_files_do_not_count() -> None:
+    assert counts("security/x/lsm.c", frozenset())
+    assert not counts("security/x/policy_test.c", frozenset())
+    assert not counts("security/x/flask.h", frozenset({"flask.h"}))
+
+
+# --- classes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hook", "expected"),
+    [
+        ("inode_permission", "inode"),
+        ("sb_mount", "superblock"),
+        ("capable", "cap"),
+        ("getprocattr", "proc"),
+        ("secid_to_secctx", "seclabel"),
+        ("mmap_backing_file", "mmap"),
+        ("d_instantiate", "other"),
+        ("bpf_map", "bpf"),
+    ],
+)
+def test_the_class_is_that_of_the_prefix(hook: str, expected: str) -> None:
+    assert object_class(hook) == expected
+
+
+@pytest.mark.parametrize(
+    "hook", ["inode_permission", "file_open", "path_rename", "inode_setxattr", "file_receive"]
+)
+def test_decisions(hook: str) -> None:
+    assert decides(hook, "int")
+    assert not decides(hook, "void")
+
+
+@pytest.mark.parametrize(
+    "hook",
+    ["inode_alloc_security", "file_free_security", "inode_init_security", "inode_post_setattr",
+     "inode_copy_up", "file_set_fowner", "inode_getsecurity", "task_kill", "capable",
+     "inode_need_killpriv", "path_post_mknod"],
+)  # fmt: skip
+def test_no_decisions_on_files(hook: str) -> None:
+    assert not decides(hook, "int")
+
+
+# --- counts -------------------------------------------------------------------------------------
+
+
+def cost_of(body: str, name: str = "f") -> Cost:
+    """Count the calls of hook() in a function."""
+    function = read_file("fs/x.c", f"int {name}(void)\n{{\n{body}\n}}\n").functions[0]
+
+    def call_costs(index: int) -> Costs:
+        if function.calls[index].name == "hook":
+            return {0: Cost(Count(1), Count(1))}
+        return NO_COSTS
+
+    costs = function_costs(function.body, call_costs, path_loops=name == "walk")
+    return costs.get(0, Cost())
+
+
+@pytest.mark.parametrize(
+    ("body", "ordinary", "most"),
+    [
+        ("", 0, 0),
+        ("hook(); hook();", 2, 2),
+        ("if (a) hook(); else { hook(); hook(); }", 2, 2),
+        ("if (hook()) return hook();", 2, 2),
+        ("if (a) { hook(); return 1; } hook(); hook();", 2, 2),
+        ("return a ? hook() : b;", 1, 1),
+        ("return hook() && hook() || hook();", 3, 3),
+        ("switch (a) { case 1: hook(); break; case 2: hook(); hook(); break; }", 2, 2),
+        ("switch (a) { case 1: hook(); case 2: hook(); default: x(); }", 2, 2),
+        ("switch (hook()) { default: hook(); return 1; } hook();", 2, 2),
+        ("if (a) goto out; hook(); out: hook();", 2, 2),
+        ("if (a) { hook(); hook(); goto out; } return 0; out: hook();", 3, 3),
+        ("goto in; if (a) { in: hook(); } hook();", 2, 2),
+        ("err = hook(); if (err == -ECHILD) hook();", 1, 2),
+        ("err = hook(); if (err != -ECHILD) return err; hook();", 1, 2),
+        ("p = hook(); if (unlikely(p == ERR_PTR(-ESTALE))) p = hook();", 1, 2),
+        ("again: hook(); if (retry_estale(e, f)) goto again;", 1, 2),
+        ("again: hook(); if (e) goto again;", 1, 2),
+        ("({ int x = hook(); x; });", 1, 1),
+        ("f(hook(), g(hook()));", 2, 2),
+        ("scoped_guard(rcu) { hook(); }", 1, 1),
+        ("return 1; hook();", 0, 0),
+    ],
+)
+def test_how_often_a_call_runs(body: str, ordinary: int, most: int) -> None:
+    cost = cost_of(body)
+    assert (cost.ordinary, cost.most) == (Count(ordinary), Count(most))
+    assert not cost.repeats
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (i = 0; i < n; i++) hook();",
+        "while (hook());",
+        "do { hook(); } while (a);",
+        "list_for_each_entry(a, b, c) hook();",
+        "list_for_each_entry(a, b, c) { if (a) hook(); }",
+        "for (;;) { if (hook()) return 1; }",
+        "for (;;) { if (a) break; hook(); }",
+    ],
+)
+def test_loops_are_marked(body: str) -> None:
+    cost = cost_of(body)
+    assert cost == Cost(Count(1), Count(1), repeats=True)
+
+
+def test_what_follows_a_loop_is_no_loop() -> None:
+    assert cost_of("list_for_each_entry(a, b, c) x(); if (a) hook();") == Cost(Count(1), Count(1))
+    assert cost_of("list_for_each_entry(a, b, c) if (a) x(); hook();") == Cost(Count(1), Count(1))
+
+
+def test_the_loop_over_components_multiplies() -> None:
+    cost = cost_of("hook(); for (;;) { hook(); hook(); if (a) return 0; }", "walk")
+    assert cost == Cost(Count(1, 2), Count(1, 2))
+
+
+PIECES = st.sampled_from(
+    ["hook();", "x();", "if (a) {{ {0} }}", "if (a) {{ {0} }} else {{ {1} }}", "return 1;",
+     "for (;;) {{ {0} }}", "switch (a) {{ case 1: {0} break; default: {1} }}", "break;",
+     "if (e == -ECHILD) {{ {0} }}", "goto l;", "l: {0}", "continue;"]
+)  # fmt: skip
+
+
+@given(st.recursive(PIECES, lambda inner: st.tuples(PIECES, inner, inner), max_leaves=12))
+def test_the_most_is_never_less_than_the_ordinary(tree: object) -> None:
+    def text(piece: object) -> str:
+        if isinstance(piece, tuple):
+            return str(piece[0]).format(text(piece[1]), text(piece[2]))
+        return str(piece).format("hook();", "")
+
+    body = text(tree)
+    cost = cost_of(body)
+    assert cost.ordinary <= cost.most
+    assert cost.most.constant <= 2 * body.count("hook") + 2
+    assert cost.most.per_component == 0
+
+
+# --- data ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("0", Count()), ("3", Count(3)), ("d", Count(0, 1)), ("6d", Count(0, 6)),
+     ("2d+4", Count(4, 2))],
+)  # fmt: skip
+def test_counts_are_read_as_they_are_printed(text: str, count: Count) -> None:
+    assert parse_count(text) == count
+    assert str(count) == text
+
+
+@pytest.mark.parametrize("text", ["", "x", "d*2", "-1", "1.5"])
+def test_other_text_is_no_count(text: str) -> None:
+    with pytest.raises(ValueError, match="is no count"):
+        parse_count(text)
+
+
+def test_counts_are_ordered_as_for_long_paths() -> None:
+    assert sorted([Count(0, 1), Count(9), Count(2, 1), Count(1)]) == [
+        Count(1),
+        Count(9),
+        Count(0, 1),
+        Count(2, 1),
+    ]
+
+
+def test_published_tables_are_whole() -> None:
+    rows = published_table7()
+    assert len(rows) == 32
+    assert next(row.least for row in rows if row.syscall == "rename") == Count(4)
+    totals = reference_rows("asiaccs21-table5.csv")[-1]
+    assert (totals["class"], totals["selinux"], totals["apparmor"]) == ("total", "204", "68")
+    assert reference_rows("asiaccs21-table2.csv")[1]["code_lines"] == "21266"
+
+
+def test_barriers_name_functions_and_not_the_ways_of_interest() -> None:
+    assert is_barrier("__alloc_pages")
+    assert is_barrier("folio_put")
+    assert is_rare("pick_link")
+    for name in ("inode_permission", "may_lookup", "link_path_walk", "notify_change", "vfs_read",
+                 "do_filp_open", "rw_verify_area", "security_file_open"):  # fmt: skip
+        assert not is_barrier(name)
+        assert not is_rare(name)
