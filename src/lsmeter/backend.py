@@ -49,6 +49,7 @@ class Capture:
     exit_code: int | None
     wall_s: float
     stderr: str = ""  # what QEMU itself complained of
+    attribution: bytes = b""  # what the plugin of an attributed run wrote
 
 
 OnResults = Callable[[bytes], None]

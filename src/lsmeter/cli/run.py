@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _CONDITIONS_HELP = (
     "KEY=VALUE; what changes counts without being the setup: mitigations=off|auto, "
-    "init_on_alloc=true|false, tick=nohz|periodic, icount_shift=N, memory_mib=N, cpu=MODEL."
+    "init_on_alloc=true|false, tick=nohz|periodic, slabs=single|default, icount_shift=N, memory_mib=N, cpu=MODEL."
 )
 
 
@@ -81,6 +81,9 @@ def run(
     boot_deadline: Annotated[
         float, typer.Option(min=1, help="Seconds that one boot may take.")
     ] = 180.0,
+    attribute: Annotated[
+        bool, typer.Option("--attribute", help="Also find which hook and function it comes from.")
+    ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is known.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")] = False,
 ) -> int:
@@ -115,7 +118,7 @@ def run(
     }
     data = read_experiment(experiment) if experiment is not None else {}
     asked = build_experiment(merge(data, words), where=str(experiment or "command line"))
-    runner = find_backend(backend or asked.instrument)
+    runner = find_backend(backend or ("attributed" if attribute else asked.instrument))
     plan = _plan(asked, runner)
     show_plan(plan, runner, commands=dry_run)
     if dry_run:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import zstandard
 from pydantic import TypeAdapter, ValidationError
 
 from lsmeter.errors import InfrastructureError
@@ -22,6 +23,7 @@ VERSION = 1
 BOOT_FILE = "boot.json"
 SAMPLES_FILE = "samples.parquet"
 CONSOLE_FILE = "console.log"
+ATTRIBUTION_FILE = "attribution.zst"
 
 MAX_BOOT_BYTES = 64 << 20
 
@@ -59,14 +61,19 @@ def samples_table(boot: Boot) -> pl.DataFrame:
     return pl.concat(parts) if parts else SAMPLES_SCHEMA.to_frame()
 
 
-def write_boot(directory: Path, boot: Boot, console: bytes) -> None:
-    """Write a boot to `directory`; boot.json comes last, and its presence says: all is there."""
+def write_boot(directory: Path, boot: Boot, console: bytes, attribution: bytes = b"") -> None:
+    """Write a boot to `directory`; boot.json comes last, and its presence says: all is there.
+
+    attribution is what the plugin of an attributed run wrote; it is kept compressed.
+    """
     table = io.BytesIO()
     samples_table(boot).write_parquet(table, compression="zstd")
     light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
     document = {"format": FORMAT, "version": VERSION, "boot": _BOOT.dump_python(light, mode="json")}
     write_atomic(directory / SAMPLES_FILE, table.getvalue())
     write_atomic(directory / CONSOLE_FILE, console)
+    if attribution:
+        write_atomic(directory / ATTRIBUTION_FILE, zstandard.compress(attribution))
     write_atomic(directory / BOOT_FILE, json.dumps(document, indent=1).encode())
 
 

@@ -100,10 +100,12 @@ class _Work:
         capture = await self._capture(planned)
         boot = conclude(planned, capture)
         if boot.status is BootStatus.OK:
-            write_boot(stored_path(planned), boot, capture.console)
+            write_boot(stored_path(planned), boot, capture.console, capture.attribution)
         else:
             self.failed += 1
-        write_boot(self.run / "boots" / folder.folder, boot, capture.console)
+        write_boot(
+            self.run / "boots" / folder.folder, boot, capture.console, capture.attribution
+        )
         self.made += 1
         self.observer.ended(planned, boot, reused=False)
 

@@ -20,10 +20,13 @@ from lsmeter.errors import BuildError, InfrastructureError
 from lsmeter.hooks.attribution.symbols import SymbolTable, symbol_file
 from lsmeter.storage import cache_dir, locked, make_dir, write_atomic
 
-OUTPUT_NAME = "attribution.txt"
 _FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"),
     *("-shared", "-fPIC", "-fvisibility=hidden"),
+)
+_INIT_FLAGS = (
+    *("-std=gnu11", "-Os", "-Wall", "-Wextra", "-Werror"),
+    *("-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-fno-pie", "-no-pie"),
 )
 _DEADLINE_S = 120
 # The first QEMU version with each interface, newest first; see plugin/qemu_api.h.
@@ -78,7 +81,8 @@ def build_plugin(qemu_version: str) -> Plugin:
     if not target.is_file():
         with locked(f"plugin-{interface}"):
             if not target.is_file():
-                _compile(source, interface, target)
+                files = (str(path) for path in sorted(source.glob("*.c")))
+                _compile((*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", *files), target)
     return Plugin(target, interface, digest)
 
 
@@ -111,7 +115,19 @@ def _digest(source: Path, interface: int) -> str:
     return hasher.hexdigest()
 
 
-def _compile(source: Path, interface: int, target: Path) -> None:
+def build_kallsyms_init() -> bytes:
+    """Return the init of the guest that lists a kernel's symbols, compiled now or cached."""
+    source = source_dir() / "kallsyms" / "init.c"
+    digest = hashlib.sha256(source.read_bytes() + str(_INIT_FLAGS).encode()).hexdigest()
+    target = cache_dir() / "plugin" / f"kallsyms-{digest[:16]}"
+    if not target.is_file():
+        with locked("plugin-kallsyms"):
+            if not target.is_file():
+                _compile((*_INIT_FLAGS, str(source)), target)
+    return target.read_bytes()
+
+
+def _compile(words: tuple[str, ...], target: Path) -> None:
     compiler = os.environ.get("CC", "cc")
     if shutil.which(compiler) is None:
         raise BuildError(
@@ -121,11 +137,13 @@ def _compile(source: Path, interface: int, target: Path) -> None:
     make_dir(target.parent)
     with tempfile.TemporaryDirectory(prefix="lsmeter-plugin-") as folder:
         output = Path(folder) / target.name
-        files = [str(path) for path in sorted(source.glob("*.c"))]
-        words = [compiler, *_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", "-o", str(output), *files]
         try:
             done = subprocess.run(
-                words, capture_output=True, text=True, timeout=_DEADLINE_S, check=False
+                [compiler, "-o", str(output), *words],
+                capture_output=True,
+                text=True,
+                timeout=_DEADLINE_S,
+                check=False,
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise BuildError(f"the QEMU plugin could not be compiled: {error}") from error
