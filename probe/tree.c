@@ -58,5 +58,7 @@ int tree_make(void)
 		error = sys_link("HH", PATH_HARD);
 	if (!error)
 		error = sys_symlink("HH", PATH_SOFT);
+	if (!error)
+		error = sys_settle_times(PATH_SOFT);
 	return error;
 }

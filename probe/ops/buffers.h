@@ -36,6 +36,8 @@ static inline int data_file(const char *name, int flags)
 			n = -EIO;
 	}
 	sys_close(fd);
+	if (n >= 0 && flags == O_RDONLY)
+		n = sys_settle_times(name);
 	return n < 0 ? (int)n : sys_open(name, flags, 0);
 }
 

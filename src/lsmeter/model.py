@@ -160,6 +160,7 @@ class Conditions:
     mitigations: str = "off"  # off | auto
     init_on_alloc: bool = False
     tick: str = "nohz"  # nohz | periodic
+    slabs: str = "single"  # single pages | default order of the kernel
     icount_shift: int = 4  # guest nanoseconds per instruction = 2**shift
     cpu: str = "max,-erms"
     memory_mib: int = 256

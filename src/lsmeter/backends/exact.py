@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 
 from lsmeter.backend import Backend, Capture, Limits, OnResults
 from lsmeter.guest.boot_image import FILESYSTEMS, initramfs_for
 from lsmeter.guest.probe import find_probe
-from lsmeter.model import Cell, Instrument
+from lsmeter.model import BootProtocol, Cell, Conditions, Instrument, Setup
 from lsmeter.plan import PlannedBoot
 from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
 from lsmeter.qemu.program import qemu_version, run_qemu
@@ -22,8 +23,12 @@ class ExactBackend(Backend):
     instrument = Instrument.EXACT
 
     def identity(self) -> Mapping[str, str]:
-        """Name QEMU and the probe."""
-        return {"qemu": qemu_version(), "probe": find_probe().sha256}
+        """Name QEMU, the probe, and how guests are started apart from what a cell says."""
+        return {
+            "qemu": qemu_version(),
+            "probe": find_probe().sha256,
+            "start": hashlib.sha256(" ".join(_plain_start()).encode()).hexdigest(),
+        }
 
     def filesystems(self) -> tuple[str, ...]:
         """Name the file systems that the guest can make."""
@@ -52,6 +57,14 @@ def _arguments(cell: Cell, seed: int, channels: Channels) -> tuple[str, ...]:
         seed=seed,
     )
     return exact_arguments(guest, channels)
+
+
+def _plain_start() -> tuple[str, ...]:
+    """Return the command of a guest without a kernel or setup: what all guests share."""
+    setup = Setup(name="", title="", lsms=None)
+    cmdline = kernel_cmdline(setup, Conditions())
+    guest = GuestStart(BootProtocol.PVH, "KERNEL", cmdline, Conditions(), 0)
+    return exact_arguments(guest, Channels("CONSOLE", "RESULTS", "INITRD"))
 
 
 BACKEND = ExactBackend()

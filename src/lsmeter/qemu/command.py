@@ -43,6 +43,7 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         # Addresses and random numbers change how often hash chains are walked.
         "nokaslr",
         "norandmaps",
+        "randomize_kstack_offset=off",
         "random.trust_cpu=on",
         # With the default tables, which grow with memory, names meet in a hash chain by chance
         # and a look-up costs 2 to 12 instructions more in one boot than in another.
@@ -51,6 +52,10 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         f"mitigations={conditions.mitigations}",
         f"init_on_alloc={int(conditions.init_on_alloc)}",
     ]
+    if conditions.slabs == "single":
+        # In a slab of several pages the kernel has to find the first one: an instruction more
+        # or less by where an object happens to lie.
+        words.append("slub_max_order=0")
     if conditions.tick == "periodic":
         words += ["nohz=off", "highres=off"]
     if setup.lsms is not None:
