@@ -82,7 +82,7 @@ def _analyse(listing: Listing, progress: Progress) -> SourceAnalysis:
     for function in program.functions:
         functions.setdefault(function.name, []).append(function)
     interfaces = Interfaces(hooks, modules, functions)
-    followed = _follow(program, listing, interfaces, judges(modules, hooks), progress)
+    followed = _follow(program, listing, interfaces, judges(modules), progress)
     uses, systems, met, unresolved = followed
     lines = {
         path: code_lines(text)

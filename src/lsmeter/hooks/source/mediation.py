@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares how often modules decide with the least that POSIX needs (Table 7, column Min Hook).
 
-Only modules that judge accesses to files are compared: those that implement inode_permission or a
-deciding path_* hook. Their decisions are the runs of the interfaces that are decisions (see
-lsmeter.hooks.source.classes) and that the module acts on.
+Only modules that judge accesses to files are compared: those with a hook of FILE_JUDGES. Their
+decisions are the runs of the interfaces that are decisions (see lsmeter.hooks.source.classes) and
+that the module acts on.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lsmeter.hooks.source.classes import decides
 from lsmeter.hooks.source.model import (
     Count,
-    Hook,
     Mediation,
     Module,
     SyscallUse,
@@ -29,6 +27,10 @@ AS_NEEDED = "as needed"
 FEWER = "fewer"
 UNMEDIATED = "unmediated"
 NONE_NEEDED = "none needed"
+
+# A module that labels inodes has the first; one that judges paths has the others. IMA and IPE,
+# which measure or verify some files, have none of them and are not asked to mediate all.
+FILE_JUDGES = frozenset({"inode_permission", "path_mkdir", "path_unlink"})
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,9 @@ def parse_count(text: str) -> Count:
     return Count(int(found[2] or "0"), per_component)
 
 
-def judges(modules: Iterable[Module], hooks: Iterable[Hook]) -> tuple[str, ...]:
+def judges(modules: Iterable[Module]) -> tuple[str, ...]:
     """Return the names of the modules that judge accesses to files."""
-    returns = {hook.name: hook.returns for hook in hooks}
-    return tuple(module.name for module in modules if _judges_files(module, returns))
+    return tuple(module.name for module in modules if _judges_files(module))
 
 
 def mediate(syscalls: Iterable[SyscallUse]) -> tuple[Mediation, ...]:
@@ -95,13 +96,8 @@ def mediate(syscalls: Iterable[SyscallUse]) -> tuple[Mediation, ...]:
     )
 
 
-def _judges_files(module: Module, returns: dict[str, str]) -> bool:
-    names = {one.hook for one in module.implementations}
-    return any(
-        name == "inode_permission"
-        or (name.startswith("path_") and decides(name, returns.get(name, "")))
-        for name in names
-    )
+def _judges_files(module: Module) -> bool:
+    return any(one.hook in FILE_JUDGES for one in module.implementations)
 
 
 def _verdict(decisions: Count, least: Count) -> str:

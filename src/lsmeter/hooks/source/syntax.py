@@ -16,20 +16,20 @@ from lsmeter.hooks.source.skeleton import declared_name, read_body, struct_name,
 MAX_TABLE_DEPTH = 4  # tables within tables
 MAX_MACRO_CALLS = 40
 
-# Words that are no C: they say something to the compiler or to a checker.
-_WORDS = re.compile(
-    r"\b(?:__user|__rcu|__iomem|__percpu|__force|__kernel|__init|__exit|__initdata|__ro_after_init"
-    r"|__always_inline|__inline|__inline__|noinline|__must_check|__maybe_unused|__always_unused"
-    r"|__cold|__hot|__read_mostly|__used|__weak|__pure|__private|__randomize_layout|__lsm_ro_after"
-    r"_init|notrace|asmlinkage|noinline_for_stack|__sched|__visible|__bpf_kfunc|__latent_entropy"
-    r"|__no_sanitize_address|__cacheline_aligned_in_smp|____cacheline_aligned|fallthrough"
-    r"|restrict|noinstr|__malloc|__deprecated|__ref|__net_init|__net_exit)\b"
+# Words that are no C: they say something to the compiler or to a checker. A pattern that begins
+# with fixed text is found several times as fast as one that begins with a choice.
+_UNDERSCORED = re.compile(
+    r"__(?:user|rcu|iomem|percpu|force|kernel|init|exit|initdata|ro_after_init|always_inline|inline"
+    r"|inline__|must_check|maybe_unused|always_unused|cold|hot|read_mostly|used|weak|pure|private"
+    r"|randomize_layout|lsm_ro_after_init|sched|visible|bpf_kfunc|latent_entropy|malloc|deprecated"
+    r"|no_sanitize_address|cacheline_aligned_in_smp|__cacheline_aligned|ref|net_init|net_exit)\b"
 )
 _ATTRIBUTES = re.compile(
-    r"\b(?:__acquires|__releases|__must_hold|__cond_acquires|__printf|__aligned|__counted_by"
-    r"|__cond_lock|__attribute__|__guarded_by|__no_context_analysis|__free|__alloc_size|__nonnull"
-    r"|__cleanup|__context_unsafe)\s*\((?:[^()\n]|\([^()\n]*\))*\)"
+    r"__(?:acquires|releases|must_hold|cond_acquires|printf|aligned|counted_by|cond_lock"
+    r"|attribute__|guarded_by|no_context_analysis|free|alloc_size|nonnull|cleanup|context_unsafe)"
+    r"\s*\((?:[^()\n]|\([^()\n]*\))*\)"
 )
+_PLAIN = re.compile(r"\b(?:no(?:inline(?:_for_stack)?|trace|instr)|asmlinkage|restrict)\b")
 _SYSCALL = re.compile(r"^(COMPAT_)?SYSCALL_DEFINE(\d)\(\s*(\w+)\s*(,?)", re.MULTILINE)
 _HOOK_CALLS = re.compile(
     r"\bcall_(?:int|void)_hook\w*\s*\(\s*(\w+)"
@@ -63,15 +63,13 @@ def read_file(path: str, text: str) -> FileFacts:
     """Parse the text of the file at `path` (below the tree)."""
     prepared = prepare(text)
     clean = _SYSCALL.sub(_as_function, prepared.text)
-    clean = _ATTRIBUTES.sub(_blank, _WORDS.sub(_blank, clean))
+    for words in (_UNDERSCORED, _ATTRIBUTES, _PLAIN):
+        clean = words.sub(_blank, clean)
     data = clean.encode()
     reader = _FileReader(path, prepared)
     reader.read(_parser().parse(data).root_node)
     reader.read_macros()
-    for found in _STATIC_CALL.finditer(prepared.text):
-        line = prepared.text.count("\n", 0, found.start()) + 1
-        entry = Entry("static_call", found[1], found[2], "static call", path, line)
-        reader.entries.append(entry)
+    reader.entries += _static_calls(path, prepared.text)
     return FileFacts(
         path,
         tuple(reader.functions),
@@ -83,6 +81,16 @@ def read_file(path: str, text: str) -> FileFacts:
         prepared.dropped_lines,
         reader.unread_bytes,
     )
+
+
+def _static_calls(path: str, text: str) -> list[Entry]:
+    """Return what static calls are bound to, as if they were tables."""
+    if "DEFINE_STATIC_CALL" not in text and "static_call_update" not in text:
+        return []
+    return [
+        Entry("static_call", found[1], found[2], "", path, text.count("\n", 0, found.start()) + 1)
+        for found in _STATIC_CALL.finditer(text)
+    ]
 
 
 def _blank(found: re.Match[str]) -> str:
