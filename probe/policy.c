@@ -48,7 +48,7 @@ const char *policy_open(const char *control)
 	return tunable_bpf_load() ? bpf_error() : NULL;
 }
 
-static const char *set_delay(const char *delay)
+const char *policy_delay(const char *delay)
 {
 	size_t size = strlen(delay);
 	uint64_t delay_ns = strtoull(delay, NULL, 10);
@@ -94,7 +94,7 @@ static const char *read_module(struct tunable_bpf_counts *inode, struct tunable_
 static const char *try_once(const char *delay, int fd, uint64_t *inode_ns, uint64_t *file_ns)
 {
 	struct tunable_bpf_counts inode = {0}, file = {0};
-	const char *failed = set_delay(delay);
+	const char *failed = policy_delay(delay);
 	struct stat status;
 	char byte;
 
@@ -130,7 +130,7 @@ static int ascending(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-const char *policy_set(const char *delay, struct policy_wait *wait)
+const char *policy_measure(const char *delay, struct policy_wait *wait)
 {
 	uint64_t inode_ns[TRIALS], file_ns[TRIALS];
 	const char *failed = NULL;
@@ -142,7 +142,7 @@ const char *policy_set(const char *delay, struct policy_wait *wait)
 		failed = try_once(delay, fd, &inode_ns[i], &file_ns[i]);
 	sys_close(fd);
 	if (!failed)
-		failed = set_delay(delay);
+		failed = policy_delay("0");
 	if (failed)
 		return failed;
 	qsort(inode_ns, TRIALS, sizeof(*inode_ns), ascending);

@@ -19,10 +19,13 @@ struct policy_wait {
 /* Make ready what request's sweep.control names: tunable, or tunable-bpf. */
 const char *policy_open(const char *control);
 
-/* Let decisions take `delay`, decimal nanoseconds, and measure what they then take. */
-const char *policy_set(const char *delay, struct policy_wait *wait);
+/* Measure what decisions take that are to take `delay`, decimal nanoseconds; then wait no more. */
+const char *policy_measure(const char *delay, struct policy_wait *wait);
 
-/* NULL if no wait since policy_set was shorter than asked. */
+/* Let decisions take `delay` without measuring it. */
+const char *policy_delay(const char *delay);
+
+/* NULL if no wait since the delay was last set was shorter than asked. */
 const char *policy_check(void);
 
 #endif

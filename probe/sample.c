@@ -5,6 +5,7 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -239,11 +240,15 @@ void sample(struct bench *bench, const struct request *request, drop_caches_fn d
 	}
 	if (!request->cold && op->setup && fault(outcome, "setting up", op->setup(bench)))
 		return;
+	if (request->sweep_control)
+		raise(SIGSTOP); /* the parent makes decisions slow from here */
 	for (bench->serial = 0; bench->serial < request->warmup + request->samples;
 	     bench->serial++) {
 		if (!take(bench, request, drop_caches, outcome))
 			break;
 	}
+	if (request->sweep_control)
+		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
 	if (op->teardown)
 		op->teardown(bench);
 }

@@ -149,9 +149,25 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench)
 	_exit(0);
 }
 
-/* Wait for the child until the deadline; true if it ended, with its status. */
-static bool wait_until(pid_t child, unsigned long deadline_ms, int *status)
+/* Whether decisions take the delay of the sweep just now. */
+static bool slow;
+
+/* Begin or end the delay of the sweep; it is 0 while a benchmark is set up and cleared away. */
+static void set_slow(const struct run *run, bool on)
 {
+	const char *failed = on ? NULL : policy_check();
+
+	if (!failed)
+		failed = policy_delay(on ? run->sweep : "0");
+	if (failed)
+		channel_error("sweep: %s ns: %s", run->sweep, failed);
+	slow = on;
+}
+
+/* Wait for the child until the deadline; true if it ended, with its status. */
+static bool wait_until(const struct run *run, pid_t child, unsigned long deadline_ms, int *status)
+{
+	pid_t changed;
 	struct timespec now, end, left;
 	sigset_t set;
 
@@ -160,9 +176,16 @@ static bool wait_until(pid_t child, unsigned long deadline_ms, int *status)
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	end.tv_sec += (time_t)(deadline_ms / 1000);
 	end.tv_nsec += (long)(deadline_ms % 1000) * 1000000;
-	while (waitpid(child, status, WNOHANG) != child) {
+	while ((changed = waitpid(child, status, WNOHANG | WUNTRACED)) != child ||
+	       WIFSTOPPED(*status)) {
 		long left_ns;
 
+		if (changed == child) {
+			if (run->sweep)
+				set_slow(run, !slow);
+			kill(child, SIGCONT);
+			continue;
+		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		left_ns = (end.tv_sec - now.tv_sec) * 1000000000L + end.tv_nsec - now.tv_nsec;
 		if (left_ns <= 0)
@@ -226,19 +249,21 @@ static void run_one(const struct run *run, const char *id)
 		channel_end(run->index, "failed", 0, 1, errno, "no process could be made");
 		return;
 	}
-	ended = wait_until(child, deadline_ms, &status);
+	ended = wait_until(run, child, deadline_ms, &status);
 	if (!ended) {
 		kill(child, SIGKILL);
 		waitpid(child, &status, 0);
 	}
+	if (slow)
+		set_slow(run, false);
 	send_end(run, ended, status, deadline_ms);
 	channel_drain();
 }
 
-static bool set_sweep(const char *value)
+static bool begin_sweep(const char *value)
 {
 	struct policy_wait wait = {0};
-	const char *failed = policy_set(value, &wait);
+	const char *failed = policy_measure(value, &wait);
 	char key[64];
 
 	if (failed) {
@@ -281,20 +306,15 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 		return 0;
 	block_child_signal();
 	for (size_t round = 0; round < rounds; round++) {
-		const char *failed;
-
 		if (request->sweep_control) {
 			run.sweep = request->sweep_value[round];
-			if (!set_sweep(run.sweep))
+			if (!begin_sweep(run.sweep))
 				break;
 		}
 		for (size_t i = 0; i < request->n_benchmarks; i++) {
 			run_one(&run, request->benchmark[i]);
 			run.index++;
 		}
-		failed = request->sweep_control ? policy_check() : NULL;
-		if (failed)
-			channel_error("sweep: %s ns: %s", run.sweep, failed);
 	}
 	return run.index;
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from lsmeter.report.format import RenderOptions
@@ -19,7 +19,7 @@ from lsmeter.slopes.rows import SLOPE_UNIT, Block, blocks, doubts
 
 JSON_NAME = "lsmeter-slopes"
 JSON_VERSION = 1
-_LEAST_WIDTH = 100  # columns; a slope's row cannot be split over two tables
+_LEAST_WIDTH = 100  # columns: what the row of a slope needs
 
 
 def terminal(report: SlopesReport, options: RenderOptions) -> str:
@@ -48,7 +48,8 @@ def terminal(report: SlopesReport, options: RenderOptions) -> str:
 def _rich(block: Block) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for column in block.columns:
-        table.add_column(column.head, justify="right" if column.number else "left")
+        justify: JustifyMethod = "right" if column.number else "left"
+        table.add_column(column.head, justify=justify, no_wrap=True)
     for row in block.rows:
         table.add_row(*row)
     return table

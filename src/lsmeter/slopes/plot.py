@@ -30,7 +30,8 @@ def specification(report: SlopesReport) -> dict[str, Any]:
         .mark_line(strokeWidth=1)
         .encode(x=_axis("policy_us", "policy latency, µs"), y=_latency(), color=colour)
     )
-    rows = [row for slope in report.slopes for row in _rows(slope)]
+    several = len({(slope.kernel, slope.setup) for slope in report.slopes}) > 1
+    rows = [row for slope in report.slopes for row in _rows(slope, several=several)]
     operations = list(dict.fromkeys(str(row["operation"]) for row in rows))
     chart = (
         alt.layer(points, lines, data=alt.InlineData(values=rows))
@@ -54,10 +55,9 @@ def _latency() -> alt.Y:
     return alt.Y(field="latency_us", type="quantitative", title="latency, µs of guest time")
 
 
-def _rows(slope: Slope) -> list[dict[str, object]]:
-    series = " ".join(
-        part for part in (numbers.variant(slope.benchmark), slope.setup, slope.kernel) if part
-    )
+def _rows(slope: Slope, *, several: bool) -> list[dict[str, object]]:
+    where = (slope.setup, slope.kernel) if several else ()
+    series = " ".join(part for part in (numbers.variant(slope.benchmark), *where) if part)
     named = {"operation": slope.benchmark.operation, "series": series}
     rows: list[dict[str, object]] = [
         {

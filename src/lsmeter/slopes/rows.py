@@ -12,6 +12,13 @@ from lsmeter.statistics.regression import Whole
 
 SLOPE_UNIT = "nanoseconds of the operation per nanosecond of a policy decision, exact instrument"
 
+_LEGEND = (
+    f"auth.: authorisations of one operation; {numbers.MISSING}: none; ?: no whole number. "
+    "study: the slope on Linux 5.3 that the ASIA CCS'21 study has. "
+    f"slope: {SLOPE_UNIT}; error: its standard error; 95 %: half its confidence interval. "
+    "residual: the largest, ns. intercept: ns of the operation, if decisions took no time."
+)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -60,20 +67,20 @@ def _slopes_block(report: SlopesReport, title: str, slopes: list[Slope]) -> Bloc
     columns: list[tuple[Column, Callable[[Slope], str]]] = [
         (Column("operation", number=False), lambda s: s.benchmark.operation),
         (Column("variant", number=False), lambda s: numbers.variant(s.benchmark)),
+        (Column("auth."), lambda s: _whole(s.authorisations)),
+        (Column("study"), lambda s: _published(report, s)),
         (Column("slope"), lambda s: f"{s.regression.slope.value:.4f}"),
-        (Column("std. error"), lambda s: _small(s.regression.slope.stderr)),
-        (Column("95 % interval"), _interval),
+        (Column("error"), lambda s: _small(s.regression.slope.stderr)),
+        (Column("95 %"), _half_interval),
         (Column("r²"), lambda s: _r2(s.regression.r2)),
-        (Column("max. residual, ns"), lambda s: f"{s.regression.max_residual:,.1f}"),
-        (Column("intercept, ns"), lambda s: f"{s.regression.intercept.value:,.0f}"),
-        (Column("authorisations"), lambda s: _whole(s.authorisations)),
-        (Column("study, 5.3"), lambda s: _published(report, s)),
+        (Column("residual"), lambda s: f"{s.regression.max_residual:,.1f}"),
+        (Column("intercept"), lambda s: f"{s.regression.intercept.value:,.0f}"),
     ]
     return Block(
         title=title,
         columns=tuple(column for column, _ in columns),
         rows=tuple(tuple(write(slope) for _, write in columns) for slope in slopes),
-        legend=f"slope: {SLOPE_UNIT}. {numbers.MISSING}: none; ?: not a whole number.",
+        legend=_LEGEND,
     )
 
 
@@ -81,8 +88,8 @@ def _depths_block(title: str, depths: list[DepthFit]) -> Block:
     columns: list[tuple[Column, Callable[[DepthFit], str]]] = [
         (Column("operation", number=False), lambda d: d.operation),
         (Column("depths", number=False), lambda d: ", ".join(map(str, d.depths))),
-        (Column("authorisations per component"), lambda d: _share(d.per_component, d, slope=True)),
-        (Column("fixed"), lambda d: _share(d.fixed, d, slope=False)),
+        (Column("auth. per component"), lambda d: _share(d.per_component, d, slope=True)),
+        (Column("fixed auth."), lambda d: _share(d.fixed, d, slope=False)),
         (Column("ns per component"), lambda d: f"{d.latency.slope.value:,.0f}"),
         (Column("fixed, ns"), lambda d: f"{d.latency.intercept.value:,.0f}"),
         (Column("r² of ns"), lambda d: _r2(d.latency.r2)),
@@ -95,11 +102,11 @@ def _depths_block(title: str, depths: list[DepthFit]) -> Block:
     )
 
 
-def _interval(slope: Slope) -> str:
+def _half_interval(slope: Slope) -> str:
     term = slope.regression.slope
     if term.ci_low is None or term.ci_high is None:
         return numbers.MISSING
-    return f"{term.ci_low:.4f} to {term.ci_high:.4f}"
+    return "±" + _small((term.ci_high - term.ci_low) / 2)
 
 
 def _small(value: float | None) -> str:

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter slopes`: how many policy decisions each operation asks for, and what a path costs."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lsmeter import __version__
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.report import OutputOption
+from lsmeter.errors import ExitCode, UsageError
+from lsmeter.slopes.delays import DEFAULT, parse_delays
+
+if TYPE_CHECKING:
+    from lsmeter.backend import Backend
+    from lsmeter.model import Benchmark, Cell, Kernel, Problem
+    from lsmeter.run.sweep import Swept
+    from lsmeter.slopes.model import SlopesReport
+
+_SUITE = "file"
+_PLOTS = (".svg", ".png")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("slopes")(slopes)
+
+
+def slopes(
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option(help="Kernel: debian:6.1, a path. Repeat for more. Default: debian:6.1."),
+    ] = None,
+    setup: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="tunable (the module, in kernels built with it) or tunable-bpf (BPF programs, "
+            "in kernels with BPF LSM). Default: the first that the kernel has."
+        ),
+    ] = None,
+    delays: Annotated[
+        str, typer.Option(help="What a decision takes, in ns: FIRST:LAST:STEP, or 0,5000,9000.")
+    ] = DEFAULT,
+    benchmark: Annotated[
+        list[str] | None, typer.Option(help="Only these: an operation or a pattern: 'open*'.")
+    ] = None,
+    filesystem: Annotated[str, typer.Option(help="tmpfs or ext4.")] = "tmpfs",
+    samples: Annotated[int, typer.Option(min=1, help="Samples at each delay.")] = 11,
+    warmup: Annotated[int, typer.Option(min=0, help="Samples thrown away before.")] = 3,
+    seed: Annotated[int, typer.Option(help="Seed of the guest's random numbers.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Guests at a time; default: the cores.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")] = "table",
+    output: OutputOption = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write the plot to this file, too: .svg or .png.")
+    ] = None,
+) -> int:
+    """Sweep the latency of policy decisions and fit the latency of each operation to it.
+
+    The slope of a line is the number of decisions (authorisations) that the operation asks
+    for; the slopes over the depth of the path say what one of its components costs.
+
+        lsmeter slopes
+        lsmeter slopes --kernel debian:6.12 --benchmark open --benchmark stat
+        lsmeter slopes --kernel ./vmlinux --setup tunable --format json -o slopes.json
+    """
+    from lsmeter.backend import find_backend
+    from lsmeter.host import cores
+    from lsmeter.model import Cell, Conditions, Instrument, Sampling
+    from lsmeter.registry import unknown
+    from lsmeter.setup import parse_setup
+    from lsmeter.slopes.formats import FORMATS
+    from lsmeter.slopes.plan import SETUPS, plan_cells
+
+    delays_ns = parse_delays(delays)
+    if form not in FORMATS:
+        raise unknown("format", form, FORMATS, where="--format")
+    if plot is not None and plot.suffix not in _PLOTS:
+        raise UsageError(f"--plot: {plot} is no {' or '.join(_PLOTS)} file")
+    backend = find_backend(Instrument.EXACT.value)
+    if filesystem not in backend.filesystems():
+        raise unknown("file system", filesystem, backend.filesystems(), where="--filesystem")
+    kernels, benchmarks = _prepare(kernel or ["debian:6.1"], benchmark or ["*"])
+    template = Cell(
+        kernel=kernels[0],
+        setup=parse_setup(SETUPS[0]),
+        suite=_SUITE,
+        filesystem=filesystem,
+        user="root",
+        instrument=Instrument.EXACT,
+        conditions=Conditions(),
+        sampling=Sampling(samples=samples, warmup=warmup),
+        benchmarks=tuple(item.id for item in benchmarks),
+        identity=tuple(sorted(backend.identity().items())),
+    )
+    cells, problems = plan_cells(kernels, setup or (), delays_ns, template)
+    swept = _measure(cells, benchmarks, backend, seed, jobs or cores())
+    report = _report(swept, problems, delays_ns, template)
+    _show(report, form, output, plot)
+    return int(ExitCode.INCOMPLETE if report.problems else ExitCode.OK)
+
+
+def _prepare(
+    kernels: Sequence[str], patterns: Sequence[str]
+) -> tuple[tuple[Kernel, ...], tuple[Benchmark, ...]]:
+    from lsmeter.cli.live import LiveTasks
+    from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.kernels.resolve import resolve
+    from lsmeter.plan import select_benchmarks
+
+    benchmarks = select_benchmarks(catalogue(find_probe()), (_SUITE,), patterns)
+    with LiveTasks(SCREEN.err) as tasks:
+        found = tuple(resolve(name, progress=tasks) for name in dict.fromkeys(kernels))
+    return found, benchmarks
+
+
+def _measure(
+    cells: Sequence[Cell],
+    benchmarks: Sequence[Benchmark],
+    backend: Backend,
+    seed: int,
+    jobs: int,
+) -> tuple[Swept, ...]:
+    from lsmeter.backend import Limits
+    from lsmeter.cli.live import LiveTasks
+    from lsmeter.run.sweep import sweep_cells
+
+    with LiveTasks(SCREEN.err) as tasks:
+
+        def show(cell: Cell, finished: int) -> None:
+            rounds = len(cell.sweep.delays_ns) if cell.sweep else 1
+            total = len(cell.benchmarks) * rounds
+            name = f"{cell.setup.name} on {cell.kernel.name}"
+            tasks.update(name, finished, total, unit="benchmarks")
+            if finished == total:
+                tasks.finish(name)
+
+        return asyncio.run(
+            sweep_cells(
+                cells,
+                benchmarks,
+                backend,
+                seed=seed,
+                jobs=jobs,
+                limits=Limits(),
+                on_finished=show,
+            )
+        )
+
+
+def _report(
+    swept: Sequence[Swept], problems: Sequence[Problem], delays_ns: tuple[int, ...], template: Cell
+) -> SlopesReport:
+    from lsmeter.slopes.fit import fit_depths
+    from lsmeter.slopes.model import SlopesReport
+    from lsmeter.slopes.reference import table6
+
+    found = tuple(slope for item in swept for slope in item.slopes)
+    return SlopesReport(
+        title="Authorisations of each operation: latency over the latency of a policy decision",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        lsmeter_version=__version__,
+        command=shlex.join(["lsmeter", *sys.argv[1:]]),
+        delays_ns=delays_ns,
+        conditions=tuple((key, str(value)) for key, value in vars(template.conditions).items()),
+        slopes=found,
+        depths=fit_depths(found),
+        published=table6(),
+        problems=(*problems, *(problem for item in swept for problem in item.problems)),
+        notes=tuple(
+            f"{item.cell.setup.name} on {item.cell.kernel.name}: one guest, {item.wall_s:.1f} s"
+            for item in swept
+        ),
+    )
+
+
+def _show(report: SlopesReport, form: str, output: Path | None, plot: Path | None) -> None:
+    from lsmeter.cli.show import print_text
+    from lsmeter.report.format import RenderOptions
+    from lsmeter.slopes.formats import FORMATS
+    from lsmeter.storage import write_atomic
+
+    colour = SCREEN.colour and output is None
+    text = FORMATS[form](report, RenderOptions(width=SCREEN.out.width, colour=colour))
+    if output is None:
+        print_text(text)
+    else:
+        write_atomic(output, text.encode())
+        SCREEN.say(f"written to {output}")
+    if plot is not None:
+        write_atomic(plot, _drawn(report, plot.suffix))
+        SCREEN.say(f"written to {plot}")
+
+
+def _drawn(report: SlopesReport, suffix: str) -> bytes:
+    import vl_convert
+
+    from lsmeter.slopes.plot import specification
+
+    if suffix == ".png":
+        drawn: bytes = vl_convert.vegalite_to_png(specification(report), allowed_base_urls=[])
+        return drawn
+    text: str = vl_convert.vegalite_to_svg(specification(report), allowed_base_urls=[])
+    return text.encode()
