@@ -70,10 +70,13 @@ def test_flame_graph_says_what_it_shows() -> None:
 def test_difference_flame_graph_says_what_changed() -> None:
     svg = difference_flame_graph([OPEN], [MORE], title="more")
     titles = _titles(svg)
-    assert "avc_has_perm [selinux]: 69 to 99 instructions (+30), 2 to 2 calls" in titles
-    assert "dput: 0 to 30 instructions (+30), 0 to 1 calls" in titles
+    assert (
+        "avc_has_perm [selinux]: 69 to 99 instructions (+30, +30 its own), 2 to 2 calls" in titles
+    )
+    assert "dput: 0 to 30 instructions (+30, +30 its own), 0 to 1 calls" in titles
+    assert "vfs_open: 189 to 219 instructions (+30, +0 its own), 1 to 1 calls" in titles
     gone = _titles(difference_flame_graph([MORE], [OPEN], title="less"))
-    assert "dput: 30 to 0 instructions (-30), 1 to 0 calls" in gone
+    assert "dput: 30 to 0 instructions (-30, -30 its own), 1 to 0 calls" in gone
 
 
 @given(any_tree(), any_tree())

@@ -2,7 +2,8 @@
 """Flame graphs as SVG that needs nothing else: real text, titles on hover, no script; pure.
 
 A frame's width is its inclusive instructions, its row its depth; the root is at the bottom. In
-a difference graph the width is the larger of both sides, so that what vanished is still seen.
+a difference graph the width is the larger of both sides, so that what vanished is still seen,
+and the colour is that of the function's own instructions: its callers do not hide it.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class _Box:
     baseline: int = 0
     tested_calls: int = 0
     baseline_calls: int = 0
+    own_change: int = 0  # of its own instructions
     width: int = 0  # instructions that the frame is wide
     children: tuple[_Box, ...] = ()
 
@@ -75,20 +77,20 @@ def flame_graph(trees: Iterable[Tree], *, title: str) -> str:
 
 
 def difference_flame_graph(baseline: Iterable[Tree], tested: Iterable[Tree], *, title: str) -> str:
-    """Draw what changed from baseline to tested: red grew, blue shrank, white stayed."""
+    """Draw what changed from baseline to tested: red grew, blue shrank, grey stayed."""
     root = _boxes(merge(baseline, "all"), merge(tested, "all"))
-    largest = max((abs(box.tested - box.baseline) for box in _walk(root)), default=0)
+    largest = max((abs(box.own_change) for box in _walk(root)), default=0)
     legend = [("grew", _change_colour(1.0)), ("same", _change_colour(0.0))]
     legend.append(("shrank", _change_colour(-1.0)))
 
     def colour(box: _Box) -> str:
-        return _change_colour((box.tested - box.baseline) / largest if largest else 0.0)
+        return _change_colour(box.own_change / largest if largest else 0.0)
 
     def words(box: _Box) -> str:
         return (
             f"{box.baseline:,} to {box.tested:,} instructions "
-            f"({box.tested - box.baseline:+,}), {box.baseline_calls:,} to "
-            f"{box.tested_calls:,} calls"
+            f"({box.tested - box.baseline:+,}, {box.own_change:+,} its own), "
+            f"{box.baseline_calls:,} to {box.tested_calls:,} calls"
         )
 
     return _draw(root, title, legend, colour, words)
@@ -119,8 +121,10 @@ def _boxes(baseline: Frame | None, tested: Frame | None) -> _Box:
 def _new_box(before: Frame | None, after: Frame | None) -> _Box:
     frame = after or before
     assert frame is not None  # noqa: S101  (one side always has it)
+    own = (after.self_insns if after else 0) - (before.self_insns if before else 0)
     return _Box(
         function=frame.function,
+        own_change=own,
         tested=after.self_insns if after else 0,
         baseline=before.self_insns if before else 0,
         tested_calls=after.calls if after else 0,
@@ -209,7 +213,7 @@ def _frame(box: _Box, place: tuple[float, float, float], colour: _Colour, words:
     return (
         f"<g><title>{_text(name + owner)}: {_text(words(box))}</title>"
         f'<rect x="{x:.2f}" y="{y:g}" width="{width:.2f}" height="{_ROW - 1}" '
-        f'fill="{colour(box)}"/>{label}</g>'
+        f'fill="{colour(box)}" stroke="#ffffff" stroke-width="0.4"/>{label}</g>'
     )
 
 
@@ -221,7 +225,7 @@ def _module_colour(module: str) -> str:
 
 
 def _change_colour(change: float) -> str:
-    """Map -1 .. 1 to blue .. white .. red."""
+    """Map -1 .. 1 to blue .. grey .. red."""
     if not change:
         return "hsl(0,0%,93%)"
     # The root of the share keeps small changes visible beside large ones.
