@@ -30,7 +30,7 @@ CLASSES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("cred", ("cred_",)),
     ("audit", ("audit_",)),
     ("mount", ("fs_context_", "move_mount$")),
-    ("backing file", ("backing_file_", "mmap_backing_file$")),
+    ("backing file", ("backing_file_",)),
     ("kernel", ("kernel_", "locked_down$")),
     ("ipc", ("ipc_", "msg_", "shm_", "sem_")),
     (
