@@ -62,7 +62,11 @@ def make_report(run: RunData) -> Report:
         setups=tuple(_setup_facts(manifest, result) for result in _one_per_setup(results)),
         estimates=tuple(item for result in results for item in result.estimates),
         comparisons=_within_run(manifest, results),
-        problems=(*manifest.problems, *(item for result in results for item in result.problems)),
+        problems=(
+            *manifest.problems,
+            *(item for result in results for item in result.problems),
+            *_without_baseline(manifest, results),
+        ),
         notes=(),
     )
     return replace(report, notes=(*_notes(report), *_missing_note(run)))
@@ -202,11 +206,44 @@ def _within_run(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comp
     for result in results:
         if result.cell.setup == manifest.baseline_setup:
             continue
-        for baseline in results:
-            same_place = _place(baseline.cell) == _place(result.cell)
-            if same_place and baseline.cell.setup == manifest.baseline_setup:
-                comparisons.extend(_compare(baseline, result, manifest.margin))
+        baseline = _baseline_of(manifest, result, results)
+        if baseline is not None:
+            comparisons.extend(_compare(baseline, result, manifest.margin))
     return tuple(comparisons)
+
+
+def _baseline_of(
+    manifest: Manifest, tested: CellResult, results: Sequence[CellResult]
+) -> CellResult | None:
+    """Return the baseline's cell on the same kernel, else on one of the same version.
+
+    A kernel without security modules is another image: it stands in for its siblings, which
+    are known by the version that their release begins with (6.1.192).
+    """
+    place = _place(tested.cell)[1:]
+    cells = [
+        item
+        for item in results
+        if item.cell.setup == manifest.baseline_setup and _place(item.cell)[1:] == place
+    ]
+    for item in cells:
+        if item.cell.kernel == tested.cell.kernel:
+            return item
+    version = {kernel.name: kernel.release.partition("-")[0] for kernel in manifest.kernels}
+    siblings = [item for item in cells if version[item.cell.kernel] == version[tested.cell.kernel]]
+    return siblings[0] if siblings else None
+
+
+def _without_baseline(manifest: Manifest, results: Sequence[CellResult]) -> Iterable[Problem]:
+    for kernel in dict.fromkeys(item.cell.kernel for item in results):
+        of_kernel = [item for item in results if item.cell.kernel == kernel]
+        if any(_baseline_of(manifest, item, results) for item in of_kernel):
+            continue
+        yield Problem(
+            title=f"{kernel}: nothing to compare with: the baseline {manifest.baseline_setup} "
+            "was measured neither on it nor on a kernel of the same version",
+            kernel=kernel,
+        )
 
 
 def _place(cell: ManifestCell) -> tuple[str, str, str, str]:

@@ -121,7 +121,8 @@ class Expectation:
 class Setup:
     """One security configuration of a kernel.
 
-    lsms is the order asked for on the kernel command line, None for the kernel's own default.
+    lsms is the order asked for on the kernel command line, None for the kernel's own default,
+    and empty for a kernel that has no security modules at all (CONFIG_SECURITY=n).
     guest holds what the probe is to do to itself before it measures (`landlock.layers`: `2`).
     """
 

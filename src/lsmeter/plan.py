@@ -60,11 +60,14 @@ def make_plan(
     problems: list[Problem] = []
     for kernel in kernels:
         for setup in setups:
+            if is_dac(kernel) != (setup.lsms == ()):
+                continue  # the other kind of kernel: see _without_kernel
             missing = missing_options(kernel, setup)
             if missing:
                 problems.append(_unavailable(kernel, setup, missing))
                 continue
             cells.extend(_cells(experiment, kernel, setup, benchmarks, identity))
+    problems.extend(_without_kernel(setups, kernels))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
 
 
@@ -97,6 +100,28 @@ def missing_options(kernel: Kernel, setup: Setup) -> tuple[str, ...]:
         for name in setup.needs_config
         if kernel.config.get(name, "n") not in {"y", "m"}
     )
+
+
+def is_dac(kernel: Kernel) -> bool:
+    """Say whether `kernel` was built without security modules: such a kernel is for dac only."""
+    return bool(kernel.config) and kernel.config.get("SECURITY", "n") != "y"
+
+
+def _without_kernel(setups: Sequence[Setup], kernels: Sequence[Kernel]) -> list[Problem]:
+    """Name the setups for which no kernel of the right kind was given."""
+    kinds = {is_dac(kernel) for kernel in kernels}
+    return [
+        Problem(
+            title=f"{setup.name} cannot be measured: no kernel "
+            + ("without CONFIG_SECURITY" if setup.lsms == () else "with CONFIG_SECURITY")
+            + " was named",
+            setup=setup.name,
+            detail="build one: lsmeter kernel build debian-source:6.1 --config "
+            + ("dac" if setup.lsms == () else "lsm-all"),
+        )
+        for setup in setups
+        if (setup.lsms == ()) not in kinds
+    ]
 
 
 def _matches(benchmark: Benchmark, pattern: str) -> bool:

@@ -102,3 +102,19 @@ def test_all_that_changes_a_result_changes_the_hash() -> None:
     ]
     assert len({item.hash for item in (base, *others)}) == len(others) + 1
     assert replace(base, kernel=replace(base.kernel, name="same-image")).hash == base.hash
+
+
+def test_dac_takes_the_kernel_without_modules_and_the_others_do_not() -> None:
+    experiment = build_experiment({"setups": ["dac", "capability"]}, where="test")
+    kernels = [kernel("built:6.1-dac", SECURITY="n"), kernel("built:6.1-lsm-all")]
+    made = make_plan(experiment, kernels, CATALOGUE, {}, ["tmpfs"])
+    assert [(item.kernel.name, item.setup.name) for item in made.cells] == [
+        ("built:6.1-dac", "dac"),
+        ("built:6.1-lsm-all", "capability"),
+    ]
+    assert made.problems == ()
+
+
+def test_dac_without_its_kernel_is_a_problem() -> None:
+    made = plan({"setups": ["dac", "capability"]})
+    assert "no kernel without CONFIG_SECURITY was named" in made.problems[0].title

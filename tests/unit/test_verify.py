@@ -36,6 +36,7 @@ def test_modules_that_cannot_be_switched_off_are_accepted(late: str) -> None:
         ("selinux+capability", {"lsm": "capability,selinux", **SELINUX}, "this order"),
         ("capability", {"lsm": "capability,yama"}, "active LSMs"),
         ("distribution", {"lsm": ""}, "empty"),
+        ("dac", {"lsm": "capability"}, "asked for none"),
     ],
 )
 def test_every_difference_is_named(spec: str, facts: dict[str, str], part: str) -> None:
@@ -56,3 +57,7 @@ def test_the_default_stack_must_follow_config_lsm() -> None:
     assert verify(setup, default, {"lsm": "lockdown,capability,landlock,yama,bpf"}) == ()
     assert verify(setup, default, {"lsm": "capability,yama,landlock"}) != ()
     assert verify(setup, default, {"lsm": "capability,yama,smack"}) != ()
+
+
+def test_a_kernel_without_security_modules_reports_none() -> None:
+    assert verify(parse_setup("dac"), kernel(SECURITY="n"), {}) == ()

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lsmeter import __version__
-from lsmeter.cli import compare, doctor, listing, report, run, slopes
+from lsmeter.cli import compare, doctor, hooks, kernel, listing, report, run, slopes
 from lsmeter.cli.console import SCREEN, Colour
 from lsmeter.errors import ExitCode, LsmeterError, UsageError
 
@@ -34,6 +34,8 @@ run.add_to(app)
 report.add_to(app)
 compare.add_to(app)
 slopes.add_to(app)
+hooks.add_to(app)
+kernel.add_to(app)
 listing.add_to(app)
 doctor.add_to(app)
 

@@ -58,7 +58,7 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         words.append("slub_max_order=0")
     if conditions.tick == "periodic":
         words += ["nohz=off", "highres=off"]
-    if setup.lsms is not None:
+    if setup.lsms:
         modules = [name for name in setup.lsms if name != "capability"]
         words.append("lsm=" + (",".join(modules) if modules else "capability"))
     words += setup.cmdline
