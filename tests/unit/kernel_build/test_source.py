@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import InfrastructureError, UsageError
+from lsmeter.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.kernels.build.builder import _refuse_moved
 from lsmeter.kernels.build.debian import fetch_debian_source
 from lsmeter.kernels.build.source import SourceTree, kernel_release, resolve_source
 from lsmeter.progress import SILENT
@@ -171,6 +172,14 @@ def test_what_is_no_series_is_refused(series: str) -> None:
 def test_without_network_an_uncached_series_is_an_error_that_says_so() -> None:
     with pytest.raises(InfrastructureError, match="not cached"):
         fetch_debian_source("6.1", progress=SILENT, offline=True)
+
+
+def test_a_tree_that_changes_while_it_is_built_gives_no_kernel(tree: Path) -> None:
+    source = resolve(tree)
+    _refuse_moved(source)
+    (tree / "Kconfig").write_text("# saved by an editor\n")
+    with pytest.raises(BuildError, match="changed while the kernel was built"):
+        _refuse_moved(source)
 
 
 def test_a_directory_that_is_no_kernel_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from lsmeter.errors import BuildError, InfrastructureError
 from lsmeter.kernels import image
 from lsmeter.kernels.build import farm, fragment, kconfig, shipped, store, with_lsm
 from lsmeter.kernels.build.make import Slot, check_tools, run_make, version_of
-from lsmeter.kernels.build.source import SourceTree, resolve_source
+from lsmeter.kernels.build.source import SourceTree, identify_again, resolve_source
 from lsmeter.kernels.entry import sha256_of
 from lsmeter.model import Kernel
 from lsmeter.progress import SILENT, Progress
@@ -73,7 +73,7 @@ class Recipe:
     def slot(self) -> Slot:
         """Return where it is built; kernels that differ in added modules share their objects."""
         names = sorted(part.name for part in self.fragments if not part.with_lsm)
-        key = json.dumps([str(self.source.path), names, self.toolchain.compiler])
+        key = json.dumps([str(self.source.path), names, dataclasses.astuple(self.toolchain)])
         digest = hashlib.sha256(key.encode()).hexdigest()[:10]
         readable = re.sub(r"[^A-Za-z0-9.+-]", "-", "-".join([self.source.path.name, *names]))
         return Slot(store.slots_dir() / f"{readable[:60]}-{digest}")
@@ -156,6 +156,7 @@ def _build(recipe: Recipe, name: str, progress: Progress, jobs: int) -> None:
         steps = run_make(
             slot, ["vmlinux"], jobs=jobs, task=task, expected=expected or None, progress=progress
         )
+        _refuse_moved(recipe.source)
         boot_image = _strip(slot)
     except BuildError as error:
         error.log_path = error.log_path or slot.log
@@ -169,6 +170,15 @@ def _build(recipe: Recipe, name: str, progress: Progress, jobs: int) -> None:
         "config": slot.objects / ".config",
     }
     store.put(facts, files)
+
+
+def _refuse_moved(source: SourceTree) -> None:
+    """Refuse a kernel whose source changed under the compiler: its name would be a lie."""
+    if source.is_users and identify_again(source) != source.identity:
+        raise BuildError(
+            f"{source.path} changed while the kernel was built from it",
+            hint="build again; what has been compiled is kept",
+        )
 
 
 def _lay_out(recipe: Recipe, slot: Slot) -> None:

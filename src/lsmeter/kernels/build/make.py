@@ -136,7 +136,7 @@ def run_make(
     build is stopped, and the next run goes on from its objects.
     """
     steps = 0
-    with slot.log.open("a", encoding="utf-8") as log:
+    with slot.log.open("a", buffering=1, encoding="utf-8") as log:
         for line in _output(command(slot, targets, jobs=jobs), environment(slot) | (extra or {})):
             log.write(line)
             if _COMPILED.match(line):

@@ -33,7 +33,8 @@ class SourceTree:
     """A kernel tree to build from.
 
     label names it in the names of kernels. identity changes whenever its content does.
-    files holds the only files that belong to it (relative), None when all do.
+    files holds the only files that belong to it (relative), None when all do. is_users says that
+    it is not ours, so it may change at any time.
     """
 
     label: str
@@ -42,6 +43,13 @@ class SourceTree:
     release: str  # as the tree's Makefile says it
     origin: str  # one line for people
     files: tuple[str, ...] | None = None
+    is_users: bool = False
+
+
+def identify_again(source: SourceTree) -> str:
+    """Return the identity that a user's tree has now."""
+    again = _git if gittree.is_git(source.path) else _directory
+    return again(source.path).identity
 
 
 def resolve_source(
@@ -103,6 +111,7 @@ def _git(path: Path) -> SourceTree:
         origin=f"git tree {path.name} at {state.head[:12]}"
         + (" with changes that are not committed" if state.changes else ""),
         files=gittree.files(path) if is_built_in_place(path) else None,
+        is_users=True,
     )
 
 
@@ -120,6 +129,7 @@ def _directory(path: Path) -> SourceTree:
         identity=f"directory {digest}",
         release=release,
         origin=f"directory {path.name}",
+        is_users=True,
     )
 
 
