@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lsmeter.model import BenchmarkStatus
+from lsmeter.slopes.fit import fit_depths, fit_slopes, sweeps
+from lsmeter.slopes.readings import readings
+from lsmeter.slopes.reference import parse, table6
+from tests.unit.slopes.sweep_builders import (
+    DELAYS_NS,
+    NS_PER_INSN,
+    benchmark,
+    exact,
+    reading,
+    recorded_session,
+    recorded_slopes,
+)
+
+
+class TestSweeps:
+    def test_the_mode_is_taken_and_turned_into_nanoseconds(self) -> None:
+        item = benchmark("stat", depth=1)
+        (sweep,), problems = sweeps(exact(item, 3, 1000), (item,), DELAYS_NS, NS_PER_INSN)
+        assert problems == ()
+        assert [point.latency_ns for point in sweep.points] == [
+            16_000 + 3 * delay for delay in DELAYS_NS
+        ]
+        assert sweep.points[0].policy_ns == 768
+
+    def test_the_order_of_readings_does_not_matter(self) -> None:
+        item = benchmark("stat", depth=1)
+        found = exact(item, 3, 1000)
+        assert sweeps(found, (item,), DELAYS_NS, 16) == sweeps(found[::-1], (item,), DELAYS_NS, 16)
+
+    def test_a_failure_at_one_delay_leaves_no_slope(self) -> None:
+        item = benchmark("stat", depth=1)
+        found = exact(item, 3, 1000)
+        found[4] = reading(item, DELAYS_NS[4], status=BenchmarkStatus.FAILED, detail="EACCES: stat")
+        lines, (problem,) = sweeps(found, (item,), DELAYS_NS, NS_PER_INSN)
+        assert lines == ()
+        assert problem.title == "stat depth=1: no slope: failed at a delay of 40000 ns"
+        assert problem.detail == "EACCES: stat"
+
+    def test_a_delay_that_is_missing_leaves_no_slope(self) -> None:
+        item = benchmark("stat", depth=1)
+        lines, (problem,) = sweeps(exact(item, 3, 1000)[:-1], (item,), DELAYS_NS, NS_PER_INSN)
+        assert lines == ()
+        assert "measured at 11 of 12 delays" in problem.title
+
+    def test_no_readings_at_all_are_a_problem_too(self) -> None:
+        lines, problems = sweeps((), (benchmark("stat"),), DELAYS_NS, NS_PER_INSN)
+        assert lines == ()
+        assert len(problems) == 1
+
+
+class TestFits:
+    def test_depths_give_the_cost_of_a_component(self) -> None:
+        items = [benchmark("open", depth=depth) for depth in (1, 2, 4, 8)]
+        found = [
+            entry
+            for item, depth in zip(items, (1, 2, 4, 8), strict=True)
+            for entry in exact(item, depth + 1, 500 + 40 * depth)
+        ]
+        lines, _ = sweeps(found, items, DELAYS_NS, NS_PER_INSN)
+        slopes = fit_slopes(lines, kernel="k", setup="tunable")
+        assert [slope.authorisations.value for slope in slopes] == [2, 3, 5, 9]
+        (fit,) = fit_depths(slopes)
+        assert (fit.per_component.value, fit.fixed.value) == (1, 1)
+        # A wait of 768 ns is part of every point: the line is over what decisions really took.
+        assert fit.latency.slope.value == pytest.approx(40 * 16 - 768)
+        assert fit.latency.intercept.value == pytest.approx(500 * 16 - 768)
+
+    def test_two_depths_are_no_row(self) -> None:
+        items = [benchmark("open", depth=1), benchmark("open", depth=2), benchmark("open", size=4)]
+        found = [entry for item in items for entry in exact(item, 2, 500)]
+        lines, _ = sweeps(found, items, DELAYS_NS, NS_PER_INSN)
+        assert fit_depths(fit_slopes(lines, kernel="k", setup="s")) == ()
+
+
+class TestRecordedGuest:
+    def test_slopes_are_whole_and_explain_everything(self) -> None:
+        slopes = {slope.benchmark.id: slope for slope in recorded_slopes()}
+        for slope in slopes.values():
+            assert slope.authorisations.value is not None, slope.authorisations.reason
+            assert slope.regression.r2 is None or slope.regression.r2 >= 0.99999
+        found = {name: slope.authorisations.value for name, slope in slopes.items()}
+        assert found["getppid"] == 0
+        assert found["read size=1"] == 1
+        assert found["rename depth=2"] == 6
+        assert [found[f"open depth={depth}"] for depth in range(1, 9)] == list(range(2, 10))
+        assert [found[f"stat depth={depth}"] for depth in range(1, 9)] == list(range(1, 9))
+
+    def test_they_agree_with_what_the_study_printed(self) -> None:
+        slopes = {slope.benchmark.id: slope for slope in recorded_slopes()}
+        compared = [row for row in table6() if row.benchmark in slopes]
+        assert len(compared) == 9
+        for row in compared:
+            assert round(row.slope) == slopes[row.benchmark].authorisations.value
+
+    def test_each_component_of_a_path_asks_once(self) -> None:
+        fits = {fit.operation: fit for fit in fit_depths(recorded_slopes())}
+        assert (fits["open"].per_component.value, fits["open"].fixed.value) == (1, 1)
+        assert (fits["stat"].per_component.value, fits["stat"].fixed.value) == (1, 0)
+
+    def test_without_the_measured_waits_there_are_no_readings(self) -> None:
+        session, _ = recorded_session()
+        facts = tuple(fact for fact in session.facts if not fact[0].startswith("policy."))
+        found, problems = readings(replace(session, facts=facts))
+        assert found == ()
+        assert len(problems) == len(DELAYS_NS)
+        assert "did not say what a delay of 0 ns took" in problems[0].title
+
+    @pytest.mark.parametrize(
+        ("value", "message"),
+        [("fast", "is not two numbers: fast"), ("768 1768", "an inode check took 768 ns")],
+    )
+    def test_odd_waits_are_problems(self, value: str, message: str) -> None:
+        session, _ = recorded_session()
+        facts = tuple((key, value if key == "policy.0" else text) for key, text in session.facts)
+        _, problems = readings(replace(session, facts=facts))
+        assert message in problems[0].title
+
+
+def test_remarks_in_reference_data_are_not_rows() -> None:
+    assert parse("# x\nbenchmark,path,slope,place,note\nopen depth=1,AA,2.0,T,\n")[0].slope == 2.0
