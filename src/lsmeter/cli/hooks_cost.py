@@ -15,7 +15,6 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.hooks import app
 from lsmeter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +40,12 @@ FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to sho
 SetupOption = Annotated[list[str] | None, typer.Option(help="Only these setups. Repeat for more.")]
 
 
-@app.command("cost")
+def add_to(group: typer.Typer) -> None:
+    """Add the commands to `lsmeter hooks`."""
+    group.command("cost")(cost)
+    group.command("diff")(diff)
+
+
 def cost(
     run: RunArgument,
     setup: SetupOption = None,
@@ -84,7 +88,6 @@ def cost(
         _say_missing(item.tested, item.baseline)
 
 
-@app.command("diff")
 def diff(
     run_a: RunArgument,
     run_b: RunArgument,

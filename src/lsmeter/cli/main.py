@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lsmeter import __version__
-from lsmeter.cli import compare, doctor, hooks, kernel, listing, report, run, slopes
+from lsmeter.cli import compare, doctor, hooks, hooks_cost, kernel, listing, report, run, slopes
 from lsmeter.cli.console import SCREEN, Colour
 from lsmeter.errors import ExitCode, LsmeterError, UsageError
 
@@ -35,6 +35,7 @@ report.add_to(app)
 compare.add_to(app)
 slopes.add_to(app)
 hooks.add_to(app)
+hooks_cost.add_to(hooks.app)
 kernel.add_to(app)
 listing.add_to(app)
 doctor.add_to(app)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run directories around what real guests of Linux 6.1 wrote, before and after a patch.
+
+The patch put 100 one-byte NOPs into selinux_inode_rename; each file under data/ is the plugin's
+output of one guest, values.json what the guests' clock said.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from lsmeter.experiment import build_experiment
+from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Samples
+from lsmeter.plan import make_plan
+from lsmeter.results.boots import write_boot
+from lsmeter.results.directory import create_run
+from lsmeter.results.manifest import Circumstances, ManifestBoot, make_manifest
+from tests.unit.model_builders import benchmark, kernel
+
+DATA = Path(__file__).parent / "data"
+SETUPS = ("capability", "smack", "selinux")
+BENCHMARKS = (benchmark("getppid"), benchmark("rename", depth=1), benchmark("stat", depth=2))
+VALUES: dict[str, dict[str, int]] = json.loads((DATA / "values.json").read_text())
+
+
+def output(name: str) -> bytes:
+    return (DATA / f"{name}.txt").read_bytes()
+
+
+def write_run(path: Path, when: str, *, attributed: bool = True) -> Path:
+    """Write the run `when` (before, after) as `lsmeter run --attribute` does."""
+    words = {"kernels": ["vmlinux"], "setups": list(SETUPS), "boots": 1}
+    built = kernel("vmlinux", SECURITY_SMACK="y")
+    plan = make_plan(build_experiment(words, where="test"), [built], BENCHMARKS, {}, ("tmpfs",))
+    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "attributed", (), ())
+    create_run(path, make_manifest(plan, told, {cell.hash: () for cell in plan.cells}))
+    for planned in plan.boots:
+        name = f"{when}-{planned.cell.setup.name}"
+        boot = Boot(
+            cell_hash=planned.cell.hash,
+            index=planned.index,
+            seed=planned.seed,
+            status=BootStatus.OK,
+            samples=tuple(
+                Samples(item.id, BenchmarkStatus.OK, (VALUES[name][item.id],) * 3)
+                for item in BENCHMARKS
+            ),
+        )
+        folder = ManifestBoot(planned.cell.hash, planned.index, planned.seed).folder
+        data = output(name) if attributed else b""
+        write_boot(path / "boots" / folder, boot, b"", data)
+    return path

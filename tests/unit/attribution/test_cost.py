@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`hooks cost` and `hooks diff` on what real guests gave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lsmeter.cli.main import app
+from lsmeter.errors import InfrastructureError, UsageError
+from lsmeter.hooks.attribution.load import explain_run, load_run
+from lsmeter.results.boots import ATTRIBUTION_FILE
+from tests.unit.attribution.recorded import VALUES, write_run
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(tmp_path_factory.mktemp("before") / "run", "before")
+
+
+@pytest.fixture(scope="module")
+def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(tmp_path_factory.mktemp("after") / "run", "after")
+
+
+def _say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    app([str(word) for word in words], standalone_mode=False)
+    return capsys.readouterr().out
+
+
+def test_hooks_and_residue_explain_all(before: Path) -> None:
+    run, cells = load_run(before)
+    explained = {item.tested.cell.setup: item for item in explain_run(run, cells)}
+    assert set(explained) == {"smack", "selinux"}
+    for setup, found in explained.items():
+        for name, item in found.operations.items():
+            clock = VALUES[f"before-{setup}"][name] - VALUES["before-capability"][name]
+            assert item.difference == clock
+            assert item.exact, (setup, name)
+    selinux = explained["selinux"].operations
+    assert {name: item.residue_insns for name, item in selinux.items()} == {
+        "getppid": 0,
+        "rename depth=1": 0,
+        "stat depth=2": 0,
+    }
+    assert selinux["stat depth=2"].hooks[0].hook == "security_inode_permission"
+    # Smack refuses the fast path walk, and the slow one costs outside of its hooks.
+    slow = {
+        change.function.name for change in explained["smack"].operations["stat depth=2"].residue
+    }
+    assert {"__d_lookup", "__d_lookup_rcu", "dput"} <= slow
+
+
+def test_cost_as_tables(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = _say(capsys, "hooks", "cost", before, "--setup", "selinux")
+    words = [line.split() for line in said.splitlines()]
+    assert ["rename", "depth=1", "4,737", "5,831", "+1,094", "+1,094", "+0", "+0"] in words
+    assert "selinux over capability" in said
+    assert "Dearest functions of selinux" in said
+    assert "smack" not in said
+
+
+def test_cost_as_json(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(_say(capsys, "hooks", "cost", before, "-f", "json"))
+    assert document["format_version"] == 1
+    for setup in document["setups"]:
+        for operation in setup["operations"]:
+            parts = ("hook_insns", "residue_insns", "interrupt_insns", "unseen_insns")
+            assert operation["difference_insns"] == sum(operation[part] for part in parts)
+        assert setup["missing"] == []
+
+
+def test_graphs_are_written(
+    before: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _say(capsys, "hooks", "cost", before, "--setup", "smack", "--graphs", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "smack-difference.folded",
+        "smack-difference.svg",
+        "smack.folded",
+        "smack.svg",
+    ]
+    assert "smack_inode_permission" in (tmp_path / "smack.svg").read_text()
+
+
+def test_diff_names_hook_function_and_cost_per_call(
+    before: Path, after: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(_say(capsys, "hooks", "diff", before, after, "-f", "json"))
+    found = {setup["setup"]: setup for setup in document["setups"]}
+    assert set(found) == {"capability", "selinux", "smack"}
+    assert found["capability"]["hooks"] == found["smack"]["functions"] == []
+    (hook,) = found["selinux"]["hooks"]
+    assert (hook["hook"], hook["difference_per_call"]) == ("security_inode_rename", 100.0)
+    (function,) = found["selinux"]["functions"]
+    assert (function["function"], function["module"]) == ("selinux_inode_rename", "selinux")
+    assert function["difference_per_call"] == 100.0
+    table = _say(capsys, "hooks", "diff", before, after, "--setup", "selinux")
+    assert ["security_inode_rename", "1", "+100", "+100.0"] in [
+        line.split()[:4] for line in table.splitlines()
+    ]
+
+
+def test_runs_without_attribution_are_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "before", attributed=False)
+    with pytest.raises(UsageError, match="has no attribution") as caught:
+        app(["hooks", "cost", str(run)], standalone_mode=False)
+    assert "--attribute" in caught.value.hint
+
+
+def test_unknown_setups_are_refused(before: Path, after: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean selinux"):
+        app(["hooks", "cost", str(before), "--setup", "selinx"], standalone_mode=False)
+    with pytest.raises(UsageError, match="no setup in common among tomoyo"):
+        app(["hooks", "diff", str(before), str(after), "--setup", "tomoyo"], standalone_mode=False)
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", b"\x28\xb5\x2f\xfd" + bytes(40)])
+def test_damaged_attribution_is_refused(tmp_path: Path, damage: bytes) -> None:
+    run = write_run(tmp_path / "run", "before")
+    path = next(run.rglob(ATTRIBUTION_FILE))
+    path.write_bytes(damage)
+    with pytest.raises(InfrastructureError, match="damaged"):
+        load_run(run)
