@@ -213,6 +213,81 @@ def test_a_static_function_is_that_of_its_own_file(tree: Writer) -> None:
     assert set(uses(analysis, "read", "alpha")) == {"file_permission"}
 
 
+OLD_HOOKS = """
+union security_list_options {
+	int (*inode_permission)(struct inode *inode, int mask);
+	int (*file_permission)(struct file *file, int mask);
+	int (*file_open)(struct file *file);
+};
+struct security_hook_heads {
+	struct hlist_head inode_permission;
+	struct hlist_head file_permission;
+	struct hlist_head file_open;
+} __randomize_layout;
+#define DEFINE_LSM(lsm) static struct lsm_info __lsm_##lsm __used
+"""
+
+OLD_SECURITY = """
+#define call_int_hook(FUNC, IRC, ...) ({			\\
+	int RC = IRC;						\\
+	RC;							\\
+})
+int security_inode_permission(struct inode *inode, int mask)
+{
+	return call_int_hook(inode_permission, 0, inode, mask);
+}
+int security_file_permission(struct file *file, int mask)
+{
+	return call_int_hook(file_permission, 0, file, mask);
+}
+int security_file_open(struct file *file)
+{
+	struct security_hook_list *hp;
+
+	hlist_for_each_entry(hp, &security_hook_heads.file_open, list)
+		hp->hook.file_open(file);
+	return ima_file_opened(file);
+}
+"""
+
+OLD_IMA = "int ima_file_opened(struct file *file)\n{\n\treturn 0;\n}\n"
+OLD_IMA_CHECK = "int ima_file_check(struct file *file, int mask)\n{\n\treturn 0;\n}\n"
+
+OLD_OPEN = """
+SYSCALL_DEFINE3(read, unsigned int, fd, char __user *, buf, size_t, count)
+{
+	ima_file_check(file, 4);
+	return security_file_permission(file, 4);
+}
+"""
+
+
+def test_a_5_x_tree(tree: Writer) -> None:
+    root = tree(
+        (5, 3),
+        **{
+            "include/linux/lsm_hook_defs.h": None,
+            "include/linux/lsm_hooks.h": OLD_HOOKS,
+            "security/security.c": OLD_SECURITY,
+            "security/integrity/ima/ima_main.c": OLD_IMA + OLD_IMA_CHECK,
+            "fs/open.c": OLD_OPEN,
+        },
+    )
+    analysis = found(root)
+    assert analysis.kernel_version == "5.3.7"
+    assert [hook.name for hook in analysis.hooks] == [
+        "inode_permission",
+        "file_permission",
+        "file_open",
+    ]
+    counted = {one.name: one.hooks for one in analysis.modules}
+    assert counted == {"demo": 2, "ima": 1, "pathy": 1}, "hooks it does not define are none"
+    acting = {one.name: one.modules for one in analysis.interfaces}
+    assert acting["security_file_open"] == ("demo", "ima", "pathy")
+    assert acting["ima_file_check"] == ("ima",), "called by fs/ itself, and not by the framework"
+    assert uses(analysis, "open", "alpha")["inode_permission"].ordinary == Count(1, 1)
+
+
 def test_barriers_are_not_entered(tree: Writer) -> None:
     code = """
 void try_to_free_pages(void) { security_file_open(f); }
