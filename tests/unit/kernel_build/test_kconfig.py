@@ -16,6 +16,8 @@ from lsmeter.kernels.build.kconfig import read_kconfig, reason
 TREE = {
     "Kconfig": """
 mainmenu "Test"
+if-success = $(shell,{ $(1); } && echo "$(2)" || echo "$(3)")
+success = $(if-success,$(1),y,n)
 source "arch/$(SRCARCH)/Kconfig"
 source "security/Kconfig"
 menu "Tracing"
@@ -77,7 +79,7 @@ def test_the_part_that_is_not_met_is_named_with_its_values() -> None:
 
 
 def test_conditions_of_menus_and_ifs_count() -> None:
-    assert why("PROBES") == "it depends on TRACE (TRACE=n) (Kconfig:7)"
+    assert why("PROBES") == "it depends on TRACE (TRACE=n) (Kconfig:9)"
     assert why("PVH", GUEST="y", PCI="y").startswith("it depends on X86 (X86=n)")
 
 
@@ -94,7 +96,7 @@ def test_a_version_that_is_too_low_is_named() -> None:
 
 def test_other_reasons() -> None:
     assert why("NOWHERE") == "this kernel has no such option"
-    assert "cannot be set, only other options select it: USER" in why("HELPER")
+    assert "cannot be set, it follows from other options (select it: USER)" in why("HELPER")
     assert why("HELPER", "n", X86="y", USER="y", HELPER="y") == "it is selected by USER (=y)"
     assert "another option of the choice 'Debug information' was taken" in why("DWARF4")
     assert "which the compiler decides" in why("COMPILER")

@@ -18,7 +18,8 @@ Reader = Callable[[str], str | None]  # a file's text by its path in the tree, N
 _MAX_FILES = 10_000
 _BLOCK_ENDS = {"endif": "if", "endmenu": "menu", "endchoice": "choice"}
 _TYPES = ("bool", "tristate", "string", "int", "hex", "def_bool", "def_tristate")
-_KEYWORD = re.compile(r"([a-z_]+)\b\s*(.*)")
+# A macro's definition (if-success = …) begins with a word that is none.
+_KEYWORD = re.compile(r"([a-z_]+)(?=[\s\"'(]|$)\s*(.*)")
 _QUOTED = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')\s*(?:if\s+(.*))?")
 _SELECT = re.compile(r"([A-Za-z0-9_]+)(?:\s+if\s+(.*))?")
 
@@ -240,8 +241,8 @@ def _otherwise(
     place = f"({definition.file}:{definition.line})"
     if not definition.asked:
         selectors = [name for name, _ in kconfig.selected_by.get(option, [])][:6]
-        by = f": {', '.join(selectors)}" if selectors else ""
-        return f"it cannot be set, only other options select it{by} {place}"
+        by = f" (select it: {', '.join(selectors)})" if selectors else ""
+        return f"it cannot be set, it follows from other options{by} {place}"
     if definition.asked_if and evaluate(definition.asked_if, config) is Value.NO:
         shown = _with_values(definition.asked_if, config)
         return f"it can only be set with {shown} {place}"
