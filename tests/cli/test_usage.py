@@ -22,7 +22,7 @@ from tests.conftest import Lsmeter
         (("run", "--condition", "tick"), "'tick' is not KEY=VALUE"),
         (("run", "--condition", "tik=nohz"), "did you mean tick?"),
         (("run", "--boots", "0"), "boots: "),
-        (("run", "--boots", "many"), "many"),
+        (("run", "--boots", "many"), "'--boots'"),
         (("run", "none.toml"), "none.toml: no such experiment file"),
         (("run", "--no-such-option"), "--no-such-option"),
         (("report", "nowhere"), "nowhere: no such run directory"),

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lsmeter import __version__
-from lsmeter.cli import compare, doctor, hooks, hooks_cost, kernel, listing, report, run, slopes
+from lsmeter.cli import compare, doctor, history, hooks, hooks_cost, kernel, listing, report, run, slopes
 from lsmeter.cli.console import SCREEN, Colour
 from lsmeter.errors import ExitCode, LsmeterError, UsageError
 
@@ -34,6 +34,7 @@ run.add_to(app)
 report.add_to(app)
 compare.add_to(app)
 slopes.add_to(app)
+history.add_to(app)
 hooks.add_to(app)
 hooks_cost.add_to(hooks.app)
 kernel.add_to(app)

@@ -14,7 +14,7 @@ def _configure(values: Mapping[str, int]) -> Setup:
     default = (layers, rules) == (1, 1)
     return Setup(
         name="landlock" if default else canonical_name("landlock", values),
-        title=f"Landlock, rulesets stacked: {layers}, rules in each: {rules}, all operations allowed",
+        title=f"Landlock, layers: {layers}, rules in each: {rules}, all operations allowed",
         lsms=("landlock",),
         expect=(
             Expectation("landlock.layers", str(layers), "every worker has to be restricted"),

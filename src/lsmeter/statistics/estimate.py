@@ -13,14 +13,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-
 # Where an operation has two costs that alternate (a read that ends a page and one that does
 # not), chance decides which is more frequent: values nearly as frequent count as tied.
 NEAR_TIE = 0.75
 
 
 def mode(counts: Mapping[int, int]) -> int:
-    """Return the smallest value that is at least NEAR_TIE times as frequent as the most frequent.
+    """Return the smallest value at least NEAR_TIE times as frequent as the most frequent one.
 
     ValueError for no counts at all.
     """
