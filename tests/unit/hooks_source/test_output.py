@@ -77,7 +77,7 @@ def test_a_chain_tells_places_and_ways(found: SourceAnalysis) -> None:
     assert "fs/open.c:9" in text
     walk = as_text(explain(found, "open", "security_inode_permission", "alpha"))
     assert "once for each path component" in walk
-    assert "d+1 times at most on an ordinary pass, 6d+3 with retries" in walk
+    assert "runs at most: d+1 on an ordinary pass, 6d+3 with retries" in walk
 
 
 def test_graphs_are_whole(found: SourceAnalysis) -> None:

@@ -63,9 +63,9 @@ def as_text(explanation: Explanation) -> str:
     use, interface = explanation.use, explanation.interface
     acting = ", ".join(interface.modules) or "no module"
     lines = [
-        f"{explanation.syscall} on {explanation.filesystem} reaches {use.interface}:"
-        f" {use.ordinary} times at most on an ordinary pass, {use.most} with retries"
-        + (", more in a loop" if use.repeats else ""),
+        f"{explanation.syscall} on {explanation.filesystem} reaches {use.interface}"
+        + (" (also in a loop)" if use.repeats else ""),
+        f"  runs at most: {use.ordinary} on an ordinary pass, {use.most} with retries",
         f"  acting: {acting}",
         "",
         syscall_function(explanation.syscall),
@@ -215,14 +215,10 @@ def _width(name: str) -> int:
 
 
 def _layout(explanation: Explanation) -> dict[str, tuple[int, int]]:
-    """Give every function a place: its column is its distance from the system call."""
-    start = syscall_function(explanation.syscall)
-    after: dict[str, list[str]] = defaultdict(list)
-    for edge in explanation.graph:
-        after[edge.caller].append(edge.callee)
+    """Give every function a place, to the right of all that call it."""
     columns: dict[int, list[str]] = defaultdict(list)
-    for name, distance in _distances(start, after).items():
-        columns[distance].append(name)
+    for name, column in _columns(explanation).items():
+        columns[column].append(name)
     places: dict[str, tuple[int, int]] = {}
     x = _MARGIN
     for _, names in sorted(columns.items()):
@@ -230,6 +226,32 @@ def _layout(explanation: Explanation) -> dict[str, tuple[int, int]]:
             places[name] = (x, _MARGIN + row * _ROW)
         x += max(map(_width, names)) + _COLUMN
     return places
+
+
+def _columns(explanation: Explanation) -> dict[str, int]:
+    """Return the longest way to each function; calls that close a circle do not count."""
+    start = syscall_function(explanation.syscall)
+    after: dict[str, list[str]] = defaultdict(list)
+    for edge in explanation.graph:
+        after[edge.caller].append(edge.callee)
+    order: list[str] = []
+    seen, open_ = {start}, [(start, iter(after[start]))]
+    while open_:
+        name, callees = open_[-1]
+        callee = next(callees, None)
+        if callee is None:
+            order.append(open_.pop()[0])
+        elif callee not in seen:
+            seen.add(callee)
+            open_.append((callee, iter(after[callee])))
+    order.reverse()
+    place = {name: at for at, name in enumerate(order)}
+    columns = dict.fromkeys(order, 0)
+    for name in order:
+        for callee in after[name]:
+            if place[callee] > place[name]:
+                columns[callee] = max(columns[callee], columns[name] + 1)
+    return columns
 
 
 def _svg_edge(edge: Edge, places: dict[str, tuple[int, int]]) -> str:

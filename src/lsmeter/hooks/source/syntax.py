@@ -119,17 +119,21 @@ class _FileReader:
     def read(self, root: Node) -> None:
         """Visit every node outside of functions; the stack is our own, so depth is no matter."""
         waiting = [root]
+        errors: list[Node] = []
         while waiting:
             node = waiting.pop()
             if node.type == "function_definition":
                 self._function(node)
+                if errors and node.end_byte <= errors[-1].end_byte:
+                    self.unread_bytes -= node.end_byte - node.start_byte  # read all the same
             elif node.type in ("struct_specifier", "union_specifier"):
                 self._struct(node, waiting)
             else:
                 if node.type == "declaration":
                     self._declaration(node)
-                elif node.type == "ERROR":
+                elif node.type == "ERROR" and not (errors and node.end_byte <= errors[-1].end_byte):
                     self.unread_bytes += node.end_byte - node.start_byte
+                    errors.append(node)
                 elif node.type == "pointer_expression":
                     self._reference(node)
                 waiting.extend(reversed(node.named_children))
