@@ -10,7 +10,18 @@ from typing import Annotated
 import typer
 
 from lsmeter import __version__
-from lsmeter.cli import compare, doctor, history, hooks, hooks_cost, kernel, listing, report, run, slopes
+from lsmeter.cli import (
+    compare,
+    doctor,
+    history,
+    hooks,
+    hooks_cost,
+    kernel,
+    listing,
+    report,
+    run,
+    slopes,
+)
 from lsmeter.cli.console import SCREEN, Colour
 from lsmeter.errors import ExitCode, LsmeterError, UsageError
 

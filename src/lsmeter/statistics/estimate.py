@@ -19,7 +19,7 @@ NEAR_TIE = 0.75
 
 
 def mode(counts: Mapping[int, int]) -> int:
-    """Return the smallest value at least NEAR_TIE times as frequent as the most frequent one.
+    """Return the smallest value at least NEAR_TIE times as frequent as any other.
 
     ValueError for no counts at all.
     """
