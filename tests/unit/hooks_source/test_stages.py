@@ -236,6 +236,14 @@ def test_ima_of_a_new_kernel_is_a_module_like_others() -> None:
     assert "evm" not in found
 
 
+def test_many_hooks_on_one_line_are_all_found() -> None:
+    text = "static x h[] = { LSM_HOOK_INIT(file_open, a), LSM_HOOK_INIT(mmap_file, b) };\n"
+    assert modules(security__m__a=text + lsm("m"))["m"].hooks == 2
+    assert (
+        modules(security__m__a="#define X LSM_HOOK_INIT(file_open, a)\n" + lsm("m"))["m"].hooks == 0
+    )
+
+
 def test_a_module_without_hooks_has_no_lines_per_hook() -> None:
     assert modules(security__m__a=lsm("empty"))["empty"].lines_per_hook is None
 

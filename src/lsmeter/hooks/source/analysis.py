@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def _analyse(listing: Listing, progress: Progress) -> SourceAnalysis:
         if counts(path, ignored.get(path.rpartition("/")[0], frozenset()))
     }
     return SourceAnalysis(
-        tree=str(root),
+        tree=str(root.resolve()),
         kernel_version=listing.version,
         hooks=hooks,
         modules=modules,
@@ -144,7 +145,7 @@ def _read_all(listing: Listing, progress: Progress) -> list[FileFacts]:
         try:
             results = pool.map(read, [paths for _, paths in chunks])
             return _collect(results, chunks, total, progress)
-        except (BrokenPipeError, RuntimeError) as error:
+        except BrokenProcessPool as error:
             raise InfrastructureError(
                 f"a process that reads the tree ended early: {error}",
                 hint="is there enough memory? about 1 GB is needed",

@@ -6,14 +6,18 @@ Hook lists are made with macros that stand where C has no calls, so no C parser 
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_ARGUMENTS_CHARS = 4000
+MAX_USES = 5000  # in one file; the longest list of a kernel has fewer than 300
 MAX_NESTING = 64  # of #if, as in lsmeter.hooks.source.conditions
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
+_DEFINE = re.compile(r"[ \t]*#[ \t]*define\b")
 _CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b(.*)$")
 
 
@@ -34,12 +38,14 @@ def without_comments(text: str) -> str:
 def uses(text: str, macro: str) -> Iterator[Use]:
     """Yield every use of `macro` in `text` (without comments), #define lines left out."""
     conditions = conditions_by_line(text)
-    for found in re.finditer(rf"^(?P<before>.*?)\b{re.escape(macro)}\s*\(", text, re.MULTILINE):
-        if re.match(r"\s*#\s*define\b", found["before"]):
+    starts = [0, *(found.end() for found in re.finditer(r"\n", text))]
+    matches = re.finditer(rf"\b{re.escape(macro)}\s*\(", text)
+    for found in itertools.islice(matches, MAX_USES):
+        line = bisect.bisect_right(starts, found.start())
+        if _DEFINE.match(text, starts[line - 1]):
             continue
         arguments = _arguments(text, found.end())
         if arguments:
-            line = text.count("\n", 0, found.end()) + 1
             yield Use(arguments, line, conditions[line - 1])
 
 
