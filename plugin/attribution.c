@@ -26,7 +26,6 @@
 enum marker { MARK_PREPARE, MARK_BEGIN, MARK_END, MARK_NIBBLE };
 
 static struct {
-	qemu_plugin_id_t id;
 	bool active;	    /* everything is instrumented, not only the markers */
 	uint32_t announced; /* by nibbles; what region 0 means */
 	uint32_t region;
@@ -86,15 +85,13 @@ static void on_user(unsigned int vcpu, void *data)
 		shadow_user(&plugin.shadow, counter_now());
 }
 
-static void restart(qemu_plugin_id_t id);
-
 static void activate(void)
 {
 	if (plugin.active)
 		return;
 	plugin.active = true;
 	/* Everything that is translated already lacks the instrumentation. */
-	qemu_plugin_reset(plugin.id, restart);
+	watch_restart();
 }
 
 /* Write a region that others follow, unless it has hardly grown since it was written. */
@@ -202,12 +199,11 @@ static void instrument_kernel(struct qemu_plugin_insn *insn, const uint8_t *byte
 						 NULL);
 }
 
-static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void on_translate(struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
 	bool kernel = qemu_plugin_tb_vaddr(tb) >= plugin.symbols.text_start;
 
-	(void)id;
 	if (plugin.active && !kernel)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_user, CB_NO_REGS, NULL);
 	for (size_t i = 0; i < count; i++) {
@@ -228,9 +224,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	}
 }
 
-static void on_exit_qemu(qemu_plugin_id_t id, void *data)
+static void on_exit_qemu(void)
 {
-	(void)id, (void)data;
 	if (measuring()) {
 		struct region *open = regions_get(&plugin.regions, plugin.region);
 
@@ -248,12 +243,6 @@ static void on_exit_qemu(qemu_plugin_id_t id, void *data)
 	if (fclose(plugin.out))
 		fprintf(stderr, "lsmeter attribution: cannot write the output: %s\n",
 			strerror(errno));
-}
-
-static void restart(qemu_plugin_id_t id)
-{
-	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
-	qemu_plugin_register_atexit_cb(id, on_exit_qemu, NULL);
 }
 
 static int refuse(const char *reason, const char *detail)
@@ -313,8 +302,7 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 	}
 	fprintf(plugin.out, "lsmeter-attribution %d\n", FORMAT_VERSION);
 	fflush(plugin.out);
-	plugin.id = id;
 	counter_init();
-	restart(id);
+	watch_start(id, on_translate, on_exit_qemu);
 	return 0;
 }

@@ -6,6 +6,87 @@
 
 PLUGIN_EXPORT int qemu_plugin_version = LSMETER_PLUGIN_API;
 
+static struct {
+	qemu_plugin_id_t id;
+	void (*translate)(struct qemu_plugin_tb *tb);
+	void (*end)(void);
+} watch;
+
+static void watch_register(void);
+
+#if LSMETER_PLUGIN_API < 7
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	(void)id;
+	watch.translate(tb);
+}
+
+static void on_exit_qemu(qemu_plugin_id_t id, void *data)
+{
+	(void)id, (void)data;
+	watch.end();
+}
+
+static void on_reset(qemu_plugin_id_t id)
+{
+	(void)id;
+	watch_register();
+}
+
+static void watch_register(void)
+{
+	qemu_plugin_register_vcpu_tb_trans_cb(watch.id, on_translate);
+	qemu_plugin_register_atexit_cb(watch.id, on_exit_qemu, NULL);
+}
+
+void watch_restart(void)
+{
+	qemu_plugin_reset(watch.id, on_reset);
+}
+
+#else
+
+static void on_translate(struct qemu_plugin_tb *tb, void *data)
+{
+	(void)data;
+	watch.translate(tb);
+}
+
+static void on_exit_qemu(void *data)
+{
+	(void)data;
+	watch.end();
+}
+
+static void on_reset(void *data)
+{
+	(void)data;
+	watch_register();
+}
+
+static void watch_register(void)
+{
+	qemu_plugin_register_vcpu_tb_trans_cb(watch.id, on_translate, NULL);
+	qemu_plugin_register_atexit_cb(watch.id, on_exit_qemu, NULL);
+}
+
+void watch_restart(void)
+{
+	qemu_plugin_reset(watch.id, on_reset, NULL);
+}
+
+#endif
+
+void watch_start(qemu_plugin_id_t id, void (*translate)(struct qemu_plugin_tb *tb),
+		 void (*end)(void))
+{
+	watch.id = id;
+	watch.translate = translate;
+	watch.end = end;
+	watch_register();
+}
+
 #if LSMETER_PLUGIN_API == 1
 
 static uint64_t counter;

@@ -5,7 +5,8 @@
  *
  *   1   QEMU 7.2 to 8.2: inline operations write to plain memory, instruction bytes by pointer
  *   2   QEMU 9.0:        inline operations write to a scoreboard with one entry per virtual CPU
- *   3   QEMU 9.1 on:     instruction bytes are copied out
+ *   3   QEMU 9.1 to 11.0: instruction bytes are copied out
+ *   7   QEMU 11.1 on:    callbacks get data of the plugin's own instead of its number
  *
  * LSMETER_PLUGIN_API selects one of them when the plugin is compiled. QEMU accepts a plugin whose
  * qemu_plugin_version lies between the oldest and the newest version that it knows.
@@ -18,7 +19,7 @@
 #include <stdint.h>
 
 #ifndef LSMETER_PLUGIN_API
-#error "compile with -DLSMETER_PLUGIN_API=1, 2 or 3 (see above)"
+#error "compile with -DLSMETER_PLUGIN_API=1, 2, 3 or 7 (see above)"
 #endif
 
 #define PLUGIN_EXPORT  __attribute__((visibility("default")))
@@ -53,21 +54,29 @@ enum { CB_NO_REGS = 0 };
 enum { MEM_READ_AND_WRITE = 3 };
 enum { INLINE_ADD_U64 = 0 };
 
-typedef void (*simple_cb)(qemu_plugin_id_t id);
-typedef void (*udata_cb)(qemu_plugin_id_t id, void *data);
-typedef void (*translate_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 typedef void (*exec_cb)(unsigned int vcpu, void *data);
 typedef void (*mem_cb)(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *data);
 
-void qemu_plugin_reset(qemu_plugin_id_t id, simple_cb cb);
+#if LSMETER_PLUGIN_API < 7
+typedef void (*reset_cb)(qemu_plugin_id_t id);
+typedef void (*exit_cb)(qemu_plugin_id_t id, void *data);
+typedef void (*translate_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+void qemu_plugin_reset(qemu_plugin_id_t id, reset_cb cb);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, translate_cb cb);
+#else
+typedef void (*reset_cb)(void *data);
+typedef void (*exit_cb)(void *data);
+typedef void (*translate_cb)(struct qemu_plugin_tb *tb, void *data);
+void qemu_plugin_reset(qemu_plugin_id_t id, reset_cb cb, void *data);
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, translate_cb cb, void *data);
+#endif
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, exec_cb cb, int flags,
 					  void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, exec_cb cb, int flags,
 					    void *data);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb cb, int flags, int rw,
 				      void *data);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, udata_cb cb, void *data);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, exit_cb cb, void *data);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
@@ -93,6 +102,13 @@ void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
 							 qemu_plugin_u64 entry, uint64_t imm);
 #endif
+
+/* From now on call translate for each block that is translated, and end when QEMU ends. */
+void watch_start(qemu_plugin_id_t id, void (*translate)(struct qemu_plugin_tb *tb),
+		 void (*end)(void));
+
+/* The same anew: every block that is translated already is translated again. */
+void watch_restart(void);
 
 /* The running count of guest instructions; implemented in qemu_api.c. */
 void counter_init(void);

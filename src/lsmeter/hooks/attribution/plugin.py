@@ -30,7 +30,7 @@ _INIT_FLAGS = (
 )
 _DEADLINE_S = 120
 # The first QEMU version with each interface, newest first; see plugin/qemu_api.h.
-_INTERFACES = (((9, 1), 3), ((9, 0), 2), ((7, 2), 1))
+_INTERFACES = (((11, 1), 7), ((9, 1), 3), ((9, 0), 2), ((7, 2), 1))
 
 
 @dataclass(frozen=True)
