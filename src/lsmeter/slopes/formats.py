@@ -46,7 +46,7 @@ def terminal(report: SlopesReport, options: RenderOptions) -> str:
 
 
 def _rich(block: Block) -> Table:
-    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE, pad_edge=False, padding=0)
     for column in block.columns:
         justify: JustifyMethod = "right" if column.number else "left"
         table.add_column(column.head, justify=justify, no_wrap=True)

@@ -87,19 +87,25 @@ def _slopes_block(report: SlopesReport, title: str, slopes: list[Slope]) -> Bloc
 def _depths_block(title: str, depths: list[DepthFit]) -> Block:
     columns: list[tuple[Column, Callable[[DepthFit], str]]] = [
         (Column("operation", number=False), lambda d: d.operation),
-        (Column("depths", number=False), lambda d: ", ".join(map(str, d.depths))),
-        (Column("auth. per component"), lambda d: _share(d.per_component, d, slope=True)),
-        (Column("fixed auth."), lambda d: _share(d.fixed, d, slope=False)),
-        (Column("ns per component"), lambda d: f"{d.latency.slope.value:,.0f}"),
-        (Column("fixed, ns"), lambda d: f"{d.latency.intercept.value:,.0f}"),
+        (Column("depths", number=False), lambda d: _depths(d.depths)),
+        (Column("auth./part"), lambda d: _share(d.per_component, d, slope=True)),
+        (Column("auth. fixed"), lambda d: _share(d.fixed, d, slope=False)),
+        (Column("ns/part"), lambda d: f"{d.latency.slope.value:,.0f}"),
+        (Column("ns fixed"), lambda d: f"{d.latency.intercept.value:,.0f}"),
         (Column("r² of ns"), lambda d: _r2(d.latency.r2)),
     ]
     return Block(
         title=title,
         columns=tuple(column for column, _ in columns),
         rows=tuple(tuple(write(fit) for _, write in columns) for fit in depths),
-        legend="ns: of the operation, if decisions took no time.",
+        legend="part: one more component of the path. ns: if decisions took no time.",
     )
+
+
+def _depths(depths: tuple[int, ...]) -> str:
+    if len(depths) > 2 and depths == tuple(range(depths[0], depths[-1] + 1)):
+        return f"{depths[0]} to {depths[-1]}"
+    return ", ".join(map(str, depths))
 
 
 def _half_interval(slope: Slope) -> str:
@@ -117,7 +123,7 @@ def _small(value: float | None) -> str:
 
 def _r2(value: float | None) -> str:
     # Rounded down: 0.999999 must not be shown as a perfect fit.
-    return numbers.MISSING if value is None else f"{int(value * 1e8) / 1e8:.8f}"
+    return numbers.MISSING if value is None else f"{int(value * 1e7) / 1e7:.7f}"
 
 
 def _whole(whole: Whole) -> str:

@@ -51,6 +51,7 @@ def test_a_row_shows_the_study_beside_the_measurement(recorded: SlopesReport, fo
 def test_the_table_fits_a_hundred_columns(recorded: SlopesReport) -> None:
     text = FORMATS["table"](recorded, RenderOptions(width=80))
     assert max(map(len, text.splitlines())) <= 100
+    assert "…" not in text
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "json"])
