@@ -61,7 +61,7 @@ class ModeEstimate:
 
 
 def distributions(tables: Iterable[tuple[int, pl.DataFrame]]) -> dict[str, list[Distribution]]:
-    """Count values by benchmark: tables are (seed of the boot, samples with benchmark and value)."""
+    """Count values by benchmark; tables are (seed of the boot, its samples)."""
     found: dict[str, list[Distribution]] = {}
     for boot, table in tables:
         counted = (
