@@ -13,13 +13,14 @@ from pathlib import Path
 
 from lsmeter.backend import Backend, Capture, Limits, OnResults
 from lsmeter.backends.exact import BACKEND as EXACT
+from lsmeter.backends.exact import guest_arguments
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.hooks.attribution.kallsyms import kernel_symbols
 from lsmeter.hooks.attribution.parse import MAX_BYTES
 from lsmeter.hooks.attribution.plugin import build_plugin, plugin_argument, write_symbols
 from lsmeter.model import Cell, Instrument
 from lsmeter.plan import PlannedBoot
-from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
+from lsmeter.qemu.command import Channels
 from lsmeter.qemu.program import qemu_version, run_qemu
 
 
@@ -41,7 +42,7 @@ class AttributedBackend(Backend):
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return the QEMU command of a cell, with words in place of what changes by boot."""
-        return _arguments(cell, 0, Channels("CONSOLE", "RESULTS", "INITRD"), "PLUGIN")
+        return guest_arguments(cell, 0, Channels("CONSOLE", "RESULTS", "INITRD"), "PLUGIN")
 
     async def run(self, boot: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one guest with an initramfs of its own, and read what its plugin wrote."""
@@ -51,7 +52,7 @@ class AttributedBackend(Backend):
             output = Path(folder) / "out"
             given = plugin_argument(plugin, symbols, output)
             capture = await run_qemu(
-                lambda channels: _arguments(boot.cell, boot.seed, channels, given),
+                lambda channels: guest_arguments(boot.cell, boot.seed, channels, given),
                 initramfs_for(boot.cell, limits.benchmark_ms),
                 limits,
                 on_results,
@@ -61,18 +62,6 @@ class AttributedBackend(Backend):
                 return capture
             with output.open("rb") as file:
                 return replace(capture, attribution=file.read(MAX_BYTES + 1))
-
-
-def _arguments(cell: Cell, seed: int, channels: Channels, plugin: str) -> tuple[str, ...]:
-    guest = GuestStart(
-        boot_protocol=cell.kernel.boot_protocol,
-        image=str(cell.kernel.image),
-        cmdline=kernel_cmdline(cell.setup, cell.conditions),
-        conditions=cell.conditions,
-        seed=seed,
-        plugin=plugin,
-    )
-    return exact_arguments(guest, channels)
 
 
 BACKEND = AttributedBackend()

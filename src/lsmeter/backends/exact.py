@@ -36,25 +36,27 @@ class ExactBackend(Backend):
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return the QEMU command of a cell, with words in place of what changes by boot."""
-        return _arguments(cell, 0, Channels("CONSOLE", "RESULTS", "INITRD"))
+        return guest_arguments(cell, 0, Channels("CONSOLE", "RESULTS", "INITRD"))
 
     async def run(self, boot: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one guest with an initramfs of its own."""
         return await run_qemu(
-            lambda channels: _arguments(boot.cell, boot.seed, channels),
+            lambda channels: guest_arguments(boot.cell, boot.seed, channels),
             initramfs_for(boot.cell, limits.benchmark_ms),
             limits,
             on_results,
         )
 
 
-def _arguments(cell: Cell, seed: int, channels: Channels) -> tuple[str, ...]:
+def guest_arguments(cell: Cell, seed: int, channels: Channels, plugin: str = "") -> tuple[str, ...]:
+    """Return the QEMU command of a cell; plugin is what QEMU's -plugin takes."""
     guest = GuestStart(
         boot_protocol=cell.kernel.boot_protocol,
         image=str(cell.kernel.image),
         cmdline=kernel_cmdline(cell.setup, cell.conditions),
         conditions=cell.conditions,
         seed=seed,
+        plugin=plugin,
     )
     return exact_arguments(guest, channels)
 
