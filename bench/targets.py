@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -111,7 +110,6 @@ def main() -> None:
     width = max(len(name) for name, _, _ in rows)
     for name, measured, target in rows:
         print(f"{name:{width}}  {measured:>9}  target {target}")
-    print(f"peak memory of this program: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000:.0f} MB")
 
 
 if __name__ == "__main__":

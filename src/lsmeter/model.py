@@ -163,7 +163,7 @@ class Conditions:
     tick: str = "nohz"  # nohz | periodic
     slabs: str = "single"  # single pages | default order of the kernel
     icount_shift: int = 4  # guest nanoseconds per instruction = 2**shift
-    cpu: str = "max,-erms"
+    cpu: str = "max,-erms,-fsrm"
     memory_mib: int = 256
 
 

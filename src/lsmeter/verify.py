@@ -36,8 +36,8 @@ def verify(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> tuple[str,
 
 def _lsm_problems(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> tuple[str, ...]:
     if setup.lsms == ():
-        active = facts.get("lsm", "")
-        return (f"active LSMs: asked for none, the guest reported '{active}'",) if active else ()
+        said = facts.get("lsm", "")
+        return (f"active LSMs: asked for none, the guest reported '{said}'",) if said else ()
     if "lsm" not in facts:
         return ("the guest could not read the list of active LSMs",)
     active = active_lsms(facts)

@@ -40,6 +40,8 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         "panic=-1",
         "oops=panic",
         "softlockup_panic=1",
+        # Half of a distribution kernel's boot, and of no concern to what is measured.
+        "cryptomgr.notests",
         # Addresses and random numbers change how often hash chains are walked.
         "nokaslr",
         "norandmaps",

@@ -103,9 +103,7 @@ class _Work:
             write_boot(stored_path(planned), boot, capture.console, capture.attribution)
         else:
             self.failed += 1
-        write_boot(
-            self.run / "boots" / folder.folder, boot, capture.console, capture.attribution
-        )
+        write_boot(self.run / "boots" / folder.folder, boot, capture.console, capture.attribution)
         self.made += 1
         self.observer.ended(planned, boot, reused=False)
 
