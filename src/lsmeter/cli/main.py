@@ -15,6 +15,7 @@ from lsmeter.cli import (
     doctor,
     history,
     hooks,
+    hooks_agree,
     hooks_cost,
     kernel,
     listing,
@@ -48,6 +49,7 @@ slopes.add_to(app)
 history.add_to(app)
 hooks.add_to(app)
 hooks_cost.add_to(hooks.app)
+hooks_agree.add_to(hooks.app)
 kernel.add_to(app)
 listing.add_to(app)
 doctor.add_to(app)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What views say of hooks, and how far they agree: as tables, Markdown and JSON; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lsmeter.hooks.agreement.model import (
+    CHECKS,
+    Agreement,
+    BenchmarkAgreement,
+    Finding,
+    Outcome,
+    PlaceAgreement,
+    View,
+)
+from lsmeter.hooks.agreement.reasons import text_of
+from lsmeter.hooks.source.tables import Table
+from lsmeter.report.numbers import MISSING
+
+FORMAT_VERSION = 1
+_TOTAL_VIEWS = (View.MOST, View.ORDINARY, View.COUNTING, View.ATTRIBUTION)
+_CHECK_VIEWS = (View.COUNTING, View.ATTRIBUTION, View.SLOPE)
+_NAMED = 4  # benchmarks that a row of disagreements names
+
+
+def agreement_tables(found: Agreement) -> tuple[Table, ...]:
+    """Return two tables for each place: all benchmarks, and what differs with its reason."""
+    return tuple(
+        table
+        for item in found.places
+        for table in (_benchmarks(item), _findings(item))
+        if table.rows
+    )
+
+
+def summary(item: PlaceAgreement) -> str:
+    """Say in one sentence how far the views of one place agree."""
+    whole = len(item.benchmarks)
+    parts = []
+    for name, outcomes in (
+        ("checks", [one.checks for one in item.benchmarks]),
+        ("all hooks", [one.total for one in item.benchmarks]),
+    ):
+        words = ", ".join(
+            f"{outcomes.count(outcome)} {outcome.value}"
+            for outcome in Outcome
+            if outcome in outcomes
+        )
+        parts.append(f"{name}: {words}")
+    return f"{item.place.setup} on {item.place.kernel}: {whole} benchmarks; " + "; ".join(parts)
+
+
+def _benchmarks(item: PlaceAgreement) -> Table:
+    return Table(
+        "benchmarks",
+        f"Runs of hooks in one operation: {_where(item)}",
+        (
+            *("benchmark", "least", *(view.value for view in _TOTAL_VIEWS), "all hooks"),
+            *(f"checks, {view.value}" for view in _CHECK_VIEWS),
+            "checks",
+        ),
+        tuple(_row(one) for one in item.benchmarks),
+        note=f"Source: at most, for the benchmark's path. Checks: {' + '.join(CHECKS)}, all that "
+        f"slopes see. least: the study's Min Hook. {MISSING}: not measured. "
+        f"{summary(item)}.",
+    )
+
+
+def _row(one: BenchmarkAgreement) -> tuple[str, ...]:
+    readings = one.readings
+    return (
+        readings.benchmark,
+        _number(readings.least),
+        *(_number(readings.total(view)) for view in _TOTAL_VIEWS),
+        one.total.value,
+        *(_number(readings.checks(view)) for view in _CHECK_VIEWS),
+        one.checks.value,
+    )
+
+
+def _findings(item: PlaceAgreement) -> Table:
+    """Return a row for each hook, pair of views and reason, open ones first."""
+    groups: dict[tuple[str, View, View, tuple[str, ...]], list[tuple[str, Finding]]] = {}
+    for one in item.benchmarks:
+        for finding in one.findings:
+            key = (finding.hook, finding.first, finding.second, finding.reasons)
+            groups.setdefault(key, []).append((one.readings.benchmark, finding))
+    rows = [
+        (
+            Outcome.EXPLAINED.value if reasons else Outcome.OPEN.value,
+            hook,
+            f"{first.value} / {second.value}",
+            _examples(members),
+            "; ".join(text_of(name) for name in reasons) or "no known reason",
+        )
+        for (hook, first, second, reasons), members in groups.items()
+    ]
+    rows.sort(key=lambda row: (row[0] != Outcome.OPEN.value, row[1:]))
+    return Table(
+        "disagreements",
+        f"Where views differ: {_where(item)}",
+        ("outcome", "hook", "views", "benchmarks", "reason"),
+        tuple(rows),
+    )
+
+
+def _examples(members: Sequence[tuple[str, Finding]]) -> str:
+    shown = ", ".join(
+        f"{name} ({_number(finding.first_runs)} / {_number(finding.second_runs)})"
+        for name, finding in members[:_NAMED]
+    )
+    more = len(members) - _NAMED
+    return f"{shown}, {more} more" if more > 0 else shown
+
+
+def _where(item: PlaceAgreement) -> str:
+    place = item.place
+    return f"{place.setup} on {place.kernel}, {place.filesystem}, {place.user}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return MISSING
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"
+
+
+def as_markdown(found: Agreement) -> str:
+    """Return all tables and notes as Markdown."""
+    lines = ["# How often hooks run: what four views say", ""]
+    for table in agreement_tables(found):
+        lines += [f"## {_md(table.title)}", "", _md_row(table.columns)]
+        lines.append(_md_row("---" for _ in table.columns))
+        lines += [_md_row(map(_md, row)) for row in table.rows]
+        lines += ["", _md(table.note), ""] if table.note else [""]
+    if found.notes:
+        lines += ["## Notes", "", *(f"- {_md(note)}" for note in found.notes), ""]
+    return "\n".join(lines)
+
+
+def _md_row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _md(text: str) -> str:
+    """Keep text of a guest or user from being read as markup."""
+    for char in "\\`*[]<>|#":
+        text = text.replace(char, "\\" + char)
+    return " ".join(text.split())
+
+
+def as_json(found: Agreement) -> str:
+    """Return all numbers, outcomes and reasons; docs/agreement.md describes the fields."""
+    return json.dumps(document(found), indent=1, allow_nan=False) + "\n"
+
+
+def document(found: Agreement) -> dict[str, Any]:
+    """Return all of it as plain dictionaries and lists; what was not measured is null."""
+    return {
+        "format": "lsmeter-hook-agreement",
+        "version": FORMAT_VERSION,
+        "places": [
+            {
+                **vars(item.place),
+                "benchmarks": [_benchmark(one) for one in item.benchmarks],
+            }
+            for item in found.places
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def _benchmark(one: BenchmarkAgreement) -> dict[str, Any]:
+    readings = one.readings
+    return {
+        "benchmark": readings.benchmark,
+        "components": readings.components,
+        "least": readings.least,
+        "total": {view.name.lower(): readings.total(view) for view in _TOTAL_VIEWS},
+        "total_outcome": one.total.value,
+        "checks": {view.name.lower(): readings.checks(view) for view in _CHECK_VIEWS},
+        "checks_outcome": one.checks.value,
+        "hooks": [
+            {
+                "hook": hook,
+                **{view.name.lower(): readings.runs(view, hook) for view in _TOTAL_VIEWS},
+            }
+            for hook in readings.hooks()
+        ],
+        "findings": [
+            {
+                "hook": finding.hook,
+                "first": finding.first.name.lower(),
+                "first_runs": finding.first_runs,
+                "second": finding.second.name.lower(),
+                "second_runs": finding.second_runs,
+                "outcome": finding.outcome.value,
+                "reasons": list(finding.reasons),
+            }
+            for finding in one.findings
+        ],
+    }
