@@ -159,6 +159,14 @@ void channel_begin(unsigned int index, const char *id, const char *sweep)
 	finish();
 }
 
+/* Add a value that stands `times` in a row, after a comma if it is not the line's first. */
+static void put_run(uint64_t value, size_t times, bool first)
+{
+	put_format("%s%" PRIu64, first ? "" : ",", value);
+	if (times > 1)
+		put_format("x%zu", times);
+}
+
 void channel_samples(unsigned int index, const uint64_t *value, size_t count)
 {
 	size_t i = 0;
@@ -172,9 +180,29 @@ void channel_samples(unsigned int index, const uint64_t *value, size_t count)
 
 			while (i + run < count && value[i + run] == value[i])
 				run++;
-			put_format("%s%" PRIu64, i > first ? "," : "", value[i]);
-			if (run > 1)
-				put_format("x%zu", run);
+			put_run(value[i], run, i == first);
+			i += run;
+		}
+		finish();
+	}
+}
+
+void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, size_t count,
+		    size_t step)
+{
+	size_t i = 0;
+
+	while (i < count) {
+		start("counts");
+		put_format(" %u ", index);
+		put_text(hook);
+		put(" ", 1);
+		for (size_t first = i; i < count && room() > 48;) {
+			size_t run = 1;
+
+			while (i + run < count && runs[(i + run) * step] == runs[i * step])
+				run++;
+			put_run(runs[i * step], run, i == first);
 			i += run;
 		}
 		finish();

@@ -31,6 +31,9 @@ void channel_error(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* A benchmark begins; sweep is NULL outside a sweep. */
 void channel_begin(unsigned int index, const char *id, const char *sweep);
 void channel_samples(unsigned int index, const uint64_t *value, size_t count);
+/* How often `hook` was run in each of `count` readings; its numbers stand `step` apart. */
+void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, size_t count,
+		    size_t step);
 void channel_end(unsigned int index, const char *status, size_t count, unsigned int failures,
 		 int error, const char *detail);
 void channel_bye(unsigned int benchmarks);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "init.h"
 
+#include "bpf/count.h"
 #include "channel.h"
 #include "disk.h"
 #include "facts.h"
@@ -97,6 +98,17 @@ static void open_policy(const struct request *request)
 		channel_fact("policy.control", "%s", control);
 }
 
+/* Put counters on the kernel's hooks, and prove that they count. */
+static void open_count(void)
+{
+	if (chdir(WORK))
+		give_up("entering the directory of the benchmarks failed");
+	if (hook_count_open() || hook_count_prove())
+		give_up(bpf_error());
+	channel_fact("count.hooks", "%u", hook_count_size());
+	channel_fact("count.refused", "%s", hook_count_refused());
+}
+
 _Noreturn void init_main(void)
 {
 	char error[256];
@@ -131,6 +143,8 @@ _Noreturn void init_main(void)
 	if (request.landlock_rules && landlock_prepare(request.landlock_rules))
 		give_up("making the directories of the Landlock rules failed");
 	open_policy(&request);
+	if (request.count)
+		open_count();
 	worker_facts(&request, WORK);
 	channel_bye(worker_run_all(&request, WORK));
 	channel_drain();

@@ -36,8 +36,8 @@ static int sample_here(const char *directory, const char *file)
 	if (!request_read(file, &request, error, sizeof(error)))
 		return fail(error);
 	if (request.n_modules || request.sweep_control || request.bpf_tunable || request.cold ||
-	    request.landlock_layers > 0)
-		return fail("sample: modules, sweep, cold and Landlock are for a guest");
+	    request.landlock_layers > 0 || request.count)
+		return fail("sample: modules, sweep, cold, count and Landlock are for a guest");
 	if (access(directory, W_OK | X_OK))
 		return fail("sample: cannot write the directory");
 	channel_open(STDOUT_FILENO);

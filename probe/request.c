@@ -40,6 +40,7 @@ static const struct key keys[] = {
 	{"landlock.layers", NUMBER, AT(landlock_layers), 0, 16, false},
 	{"landlock.rules", NUMBER, AT(landlock_rules), 0, 1024, false},
 	{"bpf.tunable", FLAG, AT(bpf_tunable), 0, 1, false},
+	{"count", FLAG, AT(count), 0, 1, false},
 	{"sweep.control", CONTROL, AT(sweep_control), 0, 0, false},
 	{"sweep.value", LIST, AT(sweep_value), AT(n_sweep_values), MAX_SWEEP, false},
 };
@@ -195,6 +196,8 @@ static bool check_whole(const struct request *request, unsigned int seen, char *
 		snprintf(error, size, "request: benchmark_deadline_ms must be at least 1");
 	else if (request->landlock_layers && !request->landlock_rules)
 		snprintf(error, size, "request: landlock.layers needs landlock.rules of 1 or more");
+	else if (request->count && request->samples > MAX_COUNTINGS)
+		snprintf(error, size, "request: samples must be at most 1000 with count");
 	else if (!request->sweep_control != !request->n_sweep_values)
 		snprintf(error, size, "request: sweep.control and sweep.value need each other");
 	else if (!sweep_values_are_numbers(request))

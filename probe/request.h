@@ -14,6 +14,7 @@
 #define MAX_MODULES    32
 #define MAX_SWEEP      512
 #define MAX_SAMPLES    1000000
+#define MAX_COUNTINGS  1000	/* samples with count=1: each keeps a number for each hook */
 #define MAX_DELAY_NS   10000000 /* what the tunable module and the BPF programs accept */
 
 struct request {
@@ -34,6 +35,7 @@ struct request {
 	unsigned long landlock_layers; /* 0: Landlock is not used */
 	unsigned long landlock_rules;  /* per layer */
 	bool bpf_tunable;	       /* attach the waiting BPF programs, with delay 0 */
+	bool count;		       /* also count the hooks that each reading runs */
 	const char *sweep_control;     /* tunable or tunable-bpf; NULL: no sweep */
 	const char *sweep_value[MAX_SWEEP];
 	size_t n_sweep_values;

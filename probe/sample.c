@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample.h"
 
+#include "bpf/count.h"
 #include "clock.h"
 #include "sys.h"
 
@@ -202,6 +203,15 @@ static long renew(struct bench *bench, drop_caches_fn drop_caches)
 	return error ? error : drop_caches();
 }
 
+/* Keep how often the reading just taken ran each hook. */
+static void keep_calls(struct outcome *outcome)
+{
+	unsigned int size = hook_count_size();
+
+	for (unsigned int i = 0; i < size; i++)
+		outcome->calls[outcome->count * size + i] = (uint32_t)hook_count_calls(i);
+}
+
 /* One reading; false ends the benchmark. */
 static bool take(struct bench *bench, const struct request *request, drop_caches_fn drop_caches,
 		 struct outcome *outcome)
@@ -217,12 +227,19 @@ static bool take(struct bench *bench, const struct request *request, drop_caches
 	if (request->quiet)
 		sleep_long();
 	dodge_tick();
+	if (request->count)
+		hook_count_begin();
 	ticks = measure(bench);
+	if (request->count)
+		hook_count_end();
 	check(bench, outcome);
 	if (op->disarm && fault(outcome, "restoring", op->disarm(bench)))
 		return false;
-	if (bench->serial >= warmup)
-		outcome->value[outcome->count++] = ticks >> request->icount_shift;
+	if (bench->serial < warmup)
+		return true;
+	if (request->count)
+		keep_calls(outcome);
+	outcome->value[outcome->count++] = ticks >> request->icount_shift;
 	return true;
 }
 

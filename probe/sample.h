@@ -16,6 +16,7 @@ struct outcome {
 	int error;	       /* errno of the first one; 0 when it succeeded wrongly */
 	char detail[160];
 	size_t count;
+	uint32_t *calls; /* with count=1: one row for each value, one column for each hook */
 	uint64_t value[];
 };
 

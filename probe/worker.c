@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "worker.h"
 
+#include "bpf/count.h"
 #include "channel.h"
 #include "landlock.h"
 #include "policy.h"
@@ -196,6 +197,24 @@ static bool wait_until(const struct run *run, pid_t child, unsigned long deadlin
 	return true;
 }
 
+/* What the hooks were run in each reading; a hook that never ran is not named. */
+static void send_counts(const struct run *run)
+{
+	const struct outcome *outcome = run->outcome;
+	unsigned int size = hook_count_size();
+
+	for (unsigned int hook = 0; hook < size; hook++) {
+		const uint32_t *first = outcome->calls + hook;
+		uint32_t any = 0;
+
+		for (size_t i = 0; i < outcome->count; i++)
+			any |= first[i * size];
+		if (any)
+			channel_counts(run->index, hook_count_name(hook), first, outcome->count,
+				       size);
+	}
+}
+
 static void send_end(const struct run *run, bool ended, int status, unsigned long deadline_ms)
 {
 	struct outcome *outcome = run->outcome;
@@ -224,6 +243,8 @@ static void send_end(const struct run *run, bool ended, int status, unsigned lon
 		count = outcome->count;
 	}
 	channel_samples(run->index, outcome->value, count);
+	if (count && run->request->count)
+		send_counts(run);
 	channel_end(run->index, word, count, outcome->failures, outcome->error, detail);
 }
 
@@ -238,7 +259,7 @@ static void run_one(const struct run *run, const char *id)
 
 	if (request->quiet)
 		deadline_ms += QUIET_MS * (request->warmup + request->samples);
-	*run->outcome = (struct outcome){0};
+	*run->outcome = (struct outcome){.calls = run->outcome->calls};
 	bench_find(id, &bench);
 	channel_begin(run->index, id, run->sweep);
 	channel_drain();
@@ -278,14 +299,19 @@ static bool begin_sweep(const char *value)
 /* Shared with the workers, and touched here: no worker is to pay for its pages. */
 static struct outcome *make_outcome(const struct request *request)
 {
-	size_t size = sizeof(struct outcome) + request->samples * sizeof(uint64_t);
-	void *outcome = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	size_t calls_at = sizeof(struct outcome) + request->samples * sizeof(uint64_t);
+	size_t columns = request->count ? hook_count_size() : 0;
+	size_t size = calls_at + request->samples * columns * sizeof(uint32_t);
+	struct outcome *outcome =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (outcome == MAP_FAILED) {
 		channel_error("no memory for %lu samples", request->samples);
 		return NULL;
 	}
-	return memset(outcome, 0, size);
+	memset(outcome, 0, size);
+	outcome->calls = (uint32_t *)(void *)((char *)outcome + calls_at);
+	return outcome;
 }
 
 static void block_child_signal(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds a function in the type information (BTF) that a kernel gives of itself. */
+/* Finds functions in the type information (BTF) that a kernel gives of itself. */
 #include "btf.h"
 
 #include "syscall.h"
@@ -52,16 +52,15 @@ static long tail_bytes(const struct btf_type *type)
 	}
 }
 
-/* Whether the string at `offset` is `name`, its final null included. */
-static int string_is(const char *strings, size_t size, uint32_t offset, const char *name)
+/* The string at `offset`, or NULL when it does not end inside the data. */
+static const char *string_at(const char *strings, size_t size, uint32_t offset)
 {
-	size_t length = strlen(name) + 1;
-
-	return offset <= size && length <= size - offset &&
-	       memcmp(strings + offset, name, length) == 0;
+	if (offset >= size || !memchr(strings + offset, 0, size - offset))
+		return NULL;
+	return strings + offset;
 }
 
-int btf_find_function(const void *data, size_t size, const char *name)
+int btf_each_function(const void *data, size_t size, btf_function_fn found, void *context)
 {
 	const struct btf_header *header = data;
 	const char *types, *strings;
@@ -86,12 +85,28 @@ int btf_find_function(const void *data, size_t size, const char *name)
 		tail = tail_bytes(type);
 		if (tail < 0)
 			return -EINVAL;
-		if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC &&
-		    string_is(strings, header->str_len, type->name_off, name))
-			return id;
+		if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC) {
+			const char *name = string_at(strings, header->str_len, type->name_off);
+
+			if (name && found(id, name, context))
+				return id;
+		}
 		at += sizeof(*type) + (size_t)tail;
 	}
-	return -ENOENT;
+	return 0;
+}
+
+static bool is_name(int id, const char *name, void *context)
+{
+	(void)id;
+	return !strcmp(name, context);
+}
+
+int btf_find_function(const void *data, size_t size, const char *name)
+{
+	int id = btf_each_function(data, size, is_name, (void *)(uintptr_t)name);
+
+	return id ? id : -ENOENT;
 }
 
 /* Read all of an open file, at most MAX_BTF_BYTES. Return the size, or -errno. */
@@ -123,7 +138,7 @@ static long read_all(int fd, char **data)
 	return buffer ? -EFBIG : -ENOMEM;
 }
 
-int btf_find_kernel_function(const char *name)
+int btf_each_kernel_function(btf_function_fn found, void *context)
 {
 	char *data = NULL;
 	long size;
@@ -134,15 +149,22 @@ int btf_find_kernel_function(const char *name)
 				       " (is CONFIG_DEBUG_INFO_BTF set, and /sys mounted?)");
 	size = read_all(fd, &data);
 	close(fd);
-	id = size < 0 ? (int)size : btf_find_function(data, (size_t)size, name);
+	id = size < 0 ? (int)size : btf_each_function(data, (size_t)size, found, context);
 	free(data);
-	if (id == -ENOENT)
+	if (id < 0)
+		return bpf_fail(-id, "cannot read the kernel's type information: %s",
+				strerror(-id));
+	return id;
+}
+
+int btf_find_kernel_function(const char *name)
+{
+	int id = btf_each_kernel_function(is_name, (void *)(uintptr_t)name);
+
+	if (!id)
 		return bpf_fail(ENOENT,
 				"the kernel has no function %s"
 				" (no such hook, or no CONFIG_BPF_LSM)",
 				name);
-	if (id < 0)
-		return bpf_fail(-id, "cannot read the kernel's type information: %s",
-				strerror(-id));
 	return id;
 }

@@ -202,6 +202,7 @@ class Cell:
     benchmarks: tuple[str, ...]  # ids, in the order of running
     identity: tuple[tuple[str, str], ...] = ()  # further facts that can change the result
     sweep: DelaySweep | None = None
+    count_hooks: bool = False  # programs in the guest count hooks: readings are of no use then
 
     @property
     def hash(self) -> str:
@@ -228,6 +229,8 @@ class Cell:
         }
         if self.sweep is not None:
             parts["sweep"] = vars(self.sweep)
+        if self.count_hooks:
+            parts["count_hooks"] = True
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -74,6 +74,8 @@ def test_what_the_host_writes_is_sound(probe: Probe, tmp_path: Path) -> None:
         (b"sweep.value=10\n", b"sweep.value=x\n", ": every sweep.value must be a number"),
         (b"sweep.value=10\n", b"sweep.value=10000001\n", ": every sweep.value must be a number"),
         (b"version=1\n", b"version=1\nbpf.tunable=2\n", " line 2: bpf.tunable cannot be '2'"),
+        (b"version=1\n", b"version=1\ncount=2\n", " line 2: count cannot be '2'"),
+        (b"samples=10\n", b"samples=1001\ncount=1\n", ": samples must be at most 1000 with"),
         (b"suite=file", b"suite=fi\0le", " line 2: a NUL byte"),
         (b"suite=file", b"suite=fi\xffle", " line 2: a byte that is not printable ASCII"),
         (b"empty\n", b"empty", ": does not end with a newline"),

@@ -63,6 +63,7 @@ def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: in
         guest=cell.setup.guest,
         sweep_control=cell.sweep.control if cell.sweep else "",
         sweep_values_ns=cell.sweep.delays_ns if cell.sweep else (),
+        count=cell.count_hooks,
     )
 
 

@@ -20,6 +20,7 @@ LINE_BYTES = 4096
 TOTAL_BYTES = 64 << 20
 MAX_VALUES = 1_000_000  # readings of one benchmark
 MAX_TOTAL_VALUES = 16_000_000  # readings of one boot
+MAX_HOOKS = 512  # of one benchmark
 MAX_EVENTS = 1_000_000
 MAX_GARBAGE = 100  # after so many it is told once more, and then no longer
 _MAX_INT = 2**63 - 1
@@ -60,6 +61,15 @@ class Values:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """How often each reading of the benchmark that has begun ran one hook (without security_)."""
+
+    index: int
+    hook: str
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class End:
     """A benchmark has ended. errno is that of the first failed call, 0 if there is none."""
 
@@ -94,11 +104,12 @@ class GarbageError:
     excerpt: str
 
 
-Event = Hello | Fact | Begin | Values | End | ErrorLine | Bye | GarbageError
+Event = Hello | Fact | Begin | Values | Counts | End | ErrorLine | Bye | GarbageError
 
 _TAIL = re.compile(rb"(.*) \*([0-9a-f]{8})", re.DOTALL)
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _RUN = re.compile(r"(0|[1-9][0-9]{0,18})(?:x([1-9][0-9]{0,6}))?")
+_HOOK = re.compile(r"[a-z0-9_.]{1,63}")
 _TEXT = re.compile(r"(?:[0-9A-Za-z_.,:;/=+()-]|%[0-9a-f]{2})*")
 
 
@@ -114,6 +125,7 @@ class Parser:
         self._offset = 0  # of the first pending byte
         self._next = 0  # the number that the next line must have
         self._open: tuple[int, int] | None = None  # benchmark that has begun, its readings so far
+        self._hooks: dict[str, int] = {}  # of the open benchmark, with the readings of each
         self._total_values = 0
         self._events = 0
         self._garbage = 0
@@ -216,12 +228,13 @@ class Parser:
             if self._open is not None:
                 raise _BadLine("a benchmark begins inside another")
             self._open = (event.index, 0)
-        elif isinstance(event, Values | End):
+            self._hooks = {}
+        elif isinstance(event, Values | Counts | End):
             self._check_open(event)
         elif isinstance(event, Bye):
             self._closed = True
 
-    def _check_open(self, event: Values | End) -> None:
+    def _check_open(self, event: Values | Counts | End) -> None:
         if self._open is None or self._open[0] != event.index:
             raise _BadLine("readings of a benchmark that has not begun")
         seen = self._open[1]
@@ -232,9 +245,23 @@ class Parser:
                 raise _BadLine("too many readings")
             self._open = (event.index, seen)
             return
+        if isinstance(event, Counts):
+            self._check_counts(event, seen)
+            return
         self._open = None
         if event.count != seen:
             raise _BadLine(f"{event.count} readings were announced, {seen} came")
+        if any(counted != seen for counted in self._hooks.values()):
+            raise _BadLine("hooks were not counted in every reading")
+
+    def _check_counts(self, event: Counts, seen: int) -> None:
+        counted = self._hooks.get(event.hook, 0) + len(event.runs)
+        self._total_values += len(event.runs)
+        if counted > seen or self._total_values > MAX_TOTAL_VALUES:
+            raise _BadLine("more counts than readings")
+        self._hooks[event.hook] = counted
+        if len(self._hooks) > MAX_HOOKS:
+            raise _BadLine("too many hooks")
 
 
 def _number(text: str, what: str) -> int:
@@ -281,8 +308,19 @@ def _begin(fields: list[str]) -> Event:
 
 def _samples(fields: list[str]) -> Event:
     _count(fields, 2)
+    return Values(_number(fields[0], "index"), _runs(fields[1]))
+
+
+def _counts(fields: list[str]) -> Event:
+    _count(fields, 3)
+    if not _HOOK.fullmatch(fields[1]):
+        raise _BadLine("hook: not a name")
+    return Counts(_number(fields[0], "index"), fields[1], _runs(fields[2]))
+
+
+def _runs(text: str) -> tuple[int, ...]:
     values: list[int] = []
-    for run in fields[1].split(","):
+    for run in text.split(","):
         match = _RUN.fullmatch(run)
         if match is None:
             raise _BadLine("readings: not numbers")
@@ -290,7 +328,7 @@ def _samples(fields: list[str]) -> Event:
         if value > _MAX_INT or len(values) + times > MAX_VALUES:
             raise _BadLine("readings: too large or too many")
         values += [value] * times
-    return Values(_number(fields[0], "index"), tuple(values))
+    return tuple(values)
 
 
 def _end(fields: list[str]) -> Event:
@@ -323,6 +361,7 @@ _READERS: dict[str, Callable[[list[str]], Event]] = {
     "fact": _fact,
     "begin": _begin,
     "samples": _samples,
+    "counts": _counts,
     "end": _end,
     "error": _error,
     "bye": _bye,

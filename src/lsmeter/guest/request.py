@@ -15,6 +15,7 @@ MAX_DELAY_NS = 10_000_000  # what the tunable module and the BPF programs accept
 
 # What a setup may ask the probe to do to itself (Setup.guest), with the largest value.
 GUEST_KEYS = {"landlock.layers": 16, "landlock.rules": 1024, "bpf.tunable": 1}
+MAX_COUNTINGS = 1000  # samples with count: each keeps a number for each hook
 SWEEP_CONTROLS = ("tunable", "tunable-bpf")
 
 
@@ -42,6 +43,7 @@ class Request:
     guest: tuple[tuple[str, str], ...] = ()
     sweep_control: str = ""
     sweep_values_ns: tuple[int, ...] = ()
+    count: bool = False  # also count the hooks that each reading runs
 
     def to_bytes(self) -> bytes:
         """Write the request as the probe reads it.
@@ -67,6 +69,9 @@ class Request:
         for path, parameters in self.modules:
             pairs.append(("module", f"{path} {parameters}" if parameters else path))
         pairs += [(key, _guest(key, value)) for key, value in self.guest]
+        if self.count:
+            _number("samples, with count,", self.samples, 1, MAX_COUNTINGS)
+            pairs.append(("count", "1"))
         if self.sweep_control:
             control = _one_of("sweep control", self.sweep_control, SWEEP_CONTROLS)
             pairs.append(("sweep.control", control))

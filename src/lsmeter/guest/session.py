@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lsmeter.guest.protocol import (
     Begin,
     Bye,
+    Counts,
     End,
     ErrorLine,
     Event,
@@ -25,11 +26,21 @@ MAX_FACTS = 1000
 
 
 @dataclass(frozen=True)
+class HookReadings:
+    """How often one hook (without security_) ran in each reading of one benchmark."""
+
+    benchmark: str
+    hook: str
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Session:
     """What a guest said from beginning to end.
 
     sweeps goes with samples: the value of the sweep that each belongs to, "" outside one.
     benchmarks that were asked for and never reported are in samples too, as crashed.
+    counts are those of benchmarks that ended well, where counting was asked for.
     errors and garbage are one line each. complete says that the guest said goodbye.
     """
 
@@ -40,6 +51,7 @@ class Session:
     garbage: tuple[str, ...]
     greeted: bool
     complete: bool
+    counts: tuple[HookReadings, ...] = ()
 
 
 def parse_session(results: bytes, asked: tuple[str, ...]) -> Session:
@@ -71,6 +83,8 @@ class _Folding:
         self.bye: int | None = None
         self.current: Begin | None = None
         self.values: list[int] = []
+        self.counts: list[HookReadings] = []
+        self.current_counts: dict[str, tuple[int, ...]] = {}
 
     def take(self, event: Event) -> None:
         """Add one event."""
@@ -81,10 +95,10 @@ class _Folding:
                 if len(self.facts) < MAX_FACTS:
                     self.facts[key] = value
             case Begin():
-                self.current, self.values = event, []
+                self.current, self.values, self.current_counts = event, [], {}
                 self.begun += 1
-            case Values(_, values):
-                self.values += values
+            case Values() | Counts():
+                self._add(event)
             case End():
                 self._end(event)
             case ErrorLine(text):
@@ -93,6 +107,13 @@ class _Folding:
                 self.bye = benchmarks
             case GarbageError(offset, reason, excerpt):
                 self.garbage.append(f"byte {offset}: {reason}: {excerpt}")
+
+    def _add(self, event: Values | Counts) -> None:
+        if isinstance(event, Values):
+            self.values += event.values
+        else:
+            known = self.current_counts.get(event.hook, ())
+            self.current_counts[event.hook] = known + event.runs
 
     def _end(self, event: End) -> None:
         current, self.current = self.current, None
@@ -110,6 +131,11 @@ class _Folding:
             )
         )
         self.sweeps.append(current.sweep)
+        if good:
+            self.counts += [
+                HookReadings(current.benchmark, hook, runs)
+                for hook, runs in self.current_counts.items()
+            ]
 
     def conclude(self) -> Session:
         """Return the session, with the benchmarks that were never reported."""
@@ -129,6 +155,7 @@ class _Folding:
             garbage=tuple(self.garbage),
             greeted=self.greeted,
             complete=self.bye is not None and self.bye == self.begun and self.current is None,
+            counts=tuple(self.counts),
         )
 
 

@@ -13,6 +13,7 @@ from lsmeter.guest import protocol
 from lsmeter.guest.protocol import (
     Begin,
     Bye,
+    Counts,
     End,
     ErrorLine,
     Event,
@@ -50,6 +51,9 @@ GOOD = session(
     "begin 0 open%20depth=1",
     "samples 0 10x3,12,10x2",
     "samples 0 7",
+    "counts 0 inode_permission 2x7",
+    "counts 0 d_instantiate 1x6",
+    "counts 0 d_instantiate 0",
     "end 0 status=ok n=7 failures=0 errno=0 detail=",
     "begin 1 empty sweep=500",
     "end 1 status=failed n=0 failures=3 errno=13 detail=no%20luck",
@@ -66,6 +70,9 @@ def test_every_kind_of_line() -> None:
         Begin(0, "open depth=1"),
         Values(0, (10, 10, 10, 12, 10, 10)),
         Values(0, (7,)),
+        Counts(0, "inode_permission", (2,) * 7),
+        Counts(0, "d_instantiate", (1,) * 6),
+        Counts(0, "d_instantiate", (0,)),
         End(0, BenchmarkStatus.OK, 7, 0, 0, ""),
         Begin(1, "empty", "500"),
         End(1, BenchmarkStatus.FAILED, 0, 3, 13, "no luck"),
@@ -122,6 +129,10 @@ def test_a_changed_byte_is_noticed(at: int, change: int) -> None:
         ("begin 1 empty extra=1", "sweep= was expected"),
         ("samples 0 1", "readings of a benchmark that has not begun"),
         ("end 0 status=ok n=0 failures=0 errno=0 detail=", "readings of a benchmark that"),
+        ("counts 0 open 1", "readings of a benchmark that has not begun"),
+        ("counts 0 open", "a wrong number of fields"),
+        ("counts 0 Open 1", "hook: not a name"),
+        ("counts 0 open 1,", "readings: not numbers"),
         ("dance", "an unknown kind of line"),
         ("hello version=1 probe=again", "hello must come first, and once"),
         ("bye 01", "benchmarks: not a number"),
@@ -149,6 +160,22 @@ def test_readings_must_add_up() -> None:
         "begin 0 empty", "samples 0 1x2", "end 0 status=ok n=3 failures=0 errno=0 detail="
     )
     assert reasons(data) == ["3 readings were announced, 2 came"]
+
+
+def test_every_reading_of_a_benchmark_counts_every_hook() -> None:
+    begin, end = "begin 0 empty", "end 0 status=ok n=2 failures=0 errno=0 detail="
+    many = session(begin, "samples 0 1x2", "counts 0 file_open 1x2", "counts 0 file_open 1", end)
+    assert reasons(many) == [
+        "more counts than readings",
+    ]
+    few = session(begin, "samples 0 1x2", "counts 0 file_open 1", end)
+    assert reasons(few) == ["hooks were not counted in every reading"]
+
+
+def test_there_are_no_more_hooks_than_kernels_have() -> None:
+    lines = [f"counts 0 hook{number} 1" for number in range(protocol.MAX_HOOKS + 1)]
+    data = session("begin 0 empty", "samples 0 1", *lines)
+    assert reasons(data) == ["too many hooks"]
 
 
 def test_run_lengths_cannot_fill_memory() -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lsmeter.errors import UsageError
@@ -26,6 +28,10 @@ def test_text() -> None:
     ]
 
 
+def test_counting() -> None:
+    assert "count=1" in replace(PLAIN, count=True).to_bytes().decode().splitlines()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -37,6 +43,7 @@ def test_text() -> None:
         ({"guest": (("landlock.layers", "17"),)}, "landlock.layers cannot be 17"),
         ({"guest": (("landlock.layers", "two"),)}, "landlock.layers must be a number, not 'two'"),
         ({"guest": (("bpf.tunable", "2"),)}, "bpf.tunable cannot be 2"),
+        ({"count": True, "samples": 1001}, "samples, with count, cannot be 1001"),
         ({"sweep_control": "magic"}, "unknown sweep control 'magic'"),
         ({"sweep_values_ns": (10_000_001,)}, "sweep.value cannot be 10000001"),
         ({"benchmarks": ("a\nsamples=1",)}, "benchmark: 'a\\nsamples=1' is empty or not"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
-from lsmeter.guest.protocol import Begin, Bye, End, ErrorLine, Event, Fact, Hello, Values
-from lsmeter.guest.session import fold, parse_session
+from lsmeter.guest.protocol import Begin, Bye, Counts, End, ErrorLine, Event, Fact, Hello, Values
+from lsmeter.guest.session import HookReadings, fold, parse_session
 from lsmeter.model import BenchmarkStatus, Samples
 
 HELLO: list[Event] = [Hello(1, "p"), Fact("lsm", "capability")]
@@ -27,6 +27,22 @@ def test_a_whole_boot() -> None:
         Samples("empty", BenchmarkStatus.OK, (5, 5)),
         Samples("stat depth=1", BenchmarkStatus.OK, (9,)),
     )
+
+
+def test_counts_are_put_together() -> None:
+    begin, values, end = run(0, "open", 5, 5, 5)
+    counts = [Counts(0, "file_open", (1, 1)), Counts(0, "capable", (2,) * 3)]
+    events = [*HELLO, begin, values, *counts, Counts(0, "file_open", (0,)), end, Bye(1)]
+    assert fold(events, ("open",)).counts == (
+        HookReadings("open", "file_open", (1, 1, 0)),
+        HookReadings("open", "capable", (2, 2, 2)),
+    )
+
+
+def test_a_failed_benchmark_has_no_counts() -> None:
+    failed = End(0, BenchmarkStatus.FAILED, 1, 1, 13, "")
+    events = [*HELLO, Begin(0, "a"), Values(0, (1,)), Counts(0, "capable", (1,)), failed, Bye(1)]
+    assert fold(events, ("a",)).counts == ()
 
 
 def test_a_failed_benchmark_gives_no_number() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lsmeter.model import Benchmark
+from lsmeter.model import Benchmark, Problem
 
 
 @dataclass(frozen=True)
@@ -22,3 +22,22 @@ class HookCount:
     hook: str
     runs: int
     steady: bool
+
+
+@dataclass(frozen=True)
+class CountReport:
+    """All that a format of `lsmeter hooks count` shows.
+
+    benchmarks are (kernel, setup, benchmark) of all that were counted, those that ran no hook
+    included.
+    """
+
+    title: str
+    created: str  # ISO 8601, UTC
+    lsmeter_version: str
+    command: str
+    watched: tuple[tuple[str, str, int], ...]  # kernel, setup, how many hooks were watched
+    benchmarks: tuple[tuple[str, str, Benchmark], ...]
+    counts: tuple[HookCount, ...]
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The counting programs, written as BPF instructions. As C each would be
+ *
+ *	if (get_current_pid_tgid() >> 32 == shared.process)
+ *		shared.calls[INDEX] += 1;
+ *	return 0;
+ *
+ * with a map of one entry, which this process has in its memory, as `shared`.
+ */
+#include "count.h"
+
+#include "btf.h"
+#include "syscall.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PREFIX "security_"
+/* No process has this number; 0 would be the idle task's. */
+#define NOBODY UINT64_MAX
+
+struct shared {
+	uint64_t process;
+	uint64_t calls[MAX_COUNTED];
+};
+
+struct counted {
+	char name[COUNTED_NAME_SIZE];
+	int function_id;
+};
+
+static struct counted counted[MAX_COUNTED];
+static unsigned int n_counted;
+static bool too_many;
+static char refused_names[1024];
+static int first_refusal;
+static volatile struct shared *shared;
+
+#define INSN(op, dst, src, offset, immediate) \
+	{ \
+		.code = (op), .dst_reg = (dst), .src_reg = (src), .off = (offset), \
+		.imm = (immediate) \
+	}
+/* Two instructions: the address of byte `offset` in the map's value. */
+#define MAP_VALUE(dst, fd, offset) \
+	INSN(BPF_LD | BPF_IMM | BPF_DW, dst, BPF_PSEUDO_MAP_VALUE, 0, fd), INSN(0, 0, 0, 0, offset)
+
+static int create_map(void)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = BPF_MAP_TYPE_ARRAY;
+	attr.key_size = sizeof(uint32_t);
+	attr.value_size = sizeof(struct shared);
+	attr.max_entries = 1;
+	attr.map_flags = BPF_F_MMAPABLE;
+	return bpf_call(BPF_MAP_CREATE, &attr);
+}
+
+/* Load and attach the program of one function. Return the link's descriptor, or -errno. */
+static int attach(int map_fd, unsigned int index)
+{
+	const struct bpf_insn insns[] = {
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_pid_tgid),
+		INSN(BPF_ALU64 | BPF_RSH | BPF_K, BPF_REG_0, 0, 0, 32),
+		MAP_VALUE(BPF_REG_1, map_fd, 0),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_2, BPF_REG_1, 0, 0),
+		INSN(BPF_JMP | BPF_JNE | BPF_X, BPF_REG_0, BPF_REG_2, 4, 0),
+		MAP_VALUE(BPF_REG_1, map_fd,
+			  (int)(offsetof(struct shared, calls) + index * sizeof(uint64_t))),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, 1),
+		INSN(BPF_STX | BPF_ATOMIC | BPF_DW, BPF_REG_1, BPF_REG_2, 0, BPF_ADD),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+	};
+	union bpf_attr attr;
+	int program_fd, link_fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = BPF_PROG_TYPE_TRACING;
+	attr.expected_attach_type = BPF_TRACE_FENTRY;
+	attr.attach_btf_id = (uint32_t)counted[index].function_id;
+	attr.insns = (uintptr_t)insns;
+	attr.insn_cnt = sizeof(insns) / sizeof(*insns);
+	attr.license = (uintptr_t) "GPL";
+	program_fd = bpf_call(BPF_PROG_LOAD, &attr);
+	if (program_fd < 0)
+		return program_fd;
+	memset(&attr, 0, sizeof(attr));
+	attr.raw_tracepoint.prog_fd = (uint32_t)program_fd;
+	link_fd = bpf_call(BPF_RAW_TRACEPOINT_OPEN, &attr);
+	close(program_fd); /* the link holds it */
+	return link_fd;
+}
+
+static bool note_function(int id, const char *name, void *context)
+{
+	const size_t prefix = sizeof(PREFIX) - 1;
+
+	(void)context;
+	if (strncmp(name, PREFIX, prefix) != 0 || strlen(name + prefix) >= COUNTED_NAME_SIZE)
+		return false;
+	/* The kernel gives one function two types when its declarations differ. */
+	for (unsigned int i = 0; i < n_counted; i++)
+		if (!strcmp(counted[i].name, name + prefix))
+			return false;
+	if (n_counted == MAX_COUNTED) {
+		too_many = true;
+		return true;
+	}
+	strcpy(counted[n_counted].name, name + prefix);
+	counted[n_counted++].function_id = id;
+	return false;
+}
+
+static void note_refusal(const char *name, int error)
+{
+	size_t used = strlen(refused_names);
+
+	if (!first_refusal)
+		first_refusal = error;
+	snprintf(refused_names + used, sizeof(refused_names) - used, "%s%s", used ? "," : "", name);
+}
+
+/* Attach a program to each function, and forget those that take none. */
+static int attach_all(int map_fd)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < n_counted; i++) {
+		int link_fd;
+
+		counted[kept] = counted[i];
+		link_fd = attach(map_fd, kept);
+		/* The links are never closed: they count until this system ends. */
+		if (link_fd >= 0)
+			kept++;
+		else
+			note_refusal(counted[kept].name, -link_fd);
+	}
+	n_counted = kept;
+	if (kept)
+		return 0;
+	return bpf_fail(
+		first_refusal,
+		"the kernel lets no BPF program count the calls of its hooks: %s"
+		" (CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_FUNCTION_TRACER are needed)",
+		strerror(first_refusal));
+}
+
+int hook_count_open(void)
+{
+	int map_fd, result = btf_each_kernel_function(note_function, NULL);
+
+	if (result < 0)
+		return result;
+	if (too_many)
+		return bpf_fail(E2BIG, "the kernel has more than %d functions " PREFIX "*",
+				MAX_COUNTED);
+	if (!n_counted)
+		return bpf_fail(ENOENT, "the kernel has no function " PREFIX "*"
+					" (CONFIG_SECURITY is not set)");
+	map_fd = create_map();
+	if (map_fd < 0)
+		return bpf_fail(-map_fd, "the kernel refuses a BPF map that is shared memory: %s",
+				strerror(-map_fd));
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+	if (shared == MAP_FAILED) {
+		shared = NULL;
+		return bpf_fail(errno, "cannot map the BPF map: %s", strerror(errno));
+	}
+	shared->process = NOBODY;
+	return attach_all(map_fd);
+}
+
+/* 0 if what was just counted is one call of each of `names`, and nothing else. */
+static int expect(const char *what, const char *const *names, size_t n_names)
+{
+	for (unsigned int i = 0; i < n_counted; i++) {
+		uint64_t want = 0;
+
+		for (size_t j = 0; j < n_names; j++)
+			want += !strcmp(names[j], counted[i].name);
+		if (shared->calls[i] != want)
+			return bpf_fail(EPROTO, "counting is wrong: %s ran %s %llu times, not %llu",
+					what, counted[i].name, (unsigned long long)shared->calls[i],
+					(unsigned long long)want);
+	}
+	return 0;
+}
+
+static bool is_counted(const char *name)
+{
+	for (unsigned int i = 0; i < n_counted; i++)
+		if (!strcmp(counted[i].name, name))
+			return true;
+	return false;
+}
+
+int hook_count_prove(void)
+{
+	static const char *const of_stat[] = {"inode_permission", "inode_getattr"};
+	struct stat status;
+	int result;
+
+	for (size_t i = 0; i < sizeof(of_stat) / sizeof(*of_stat); i++)
+		if (!is_counted(of_stat[i]))
+			return bpf_fail(ENOENT, "the kernel does not let the hook %s be counted",
+					of_stat[i]);
+	if (stat(".", &status))
+		return bpf_fail(errno, "stat of the working directory: %s", strerror(errno));
+	hook_count_begin();
+	syscall(SYS_getppid);
+	hook_count_end();
+	result = expect("getppid", NULL, 0);
+	if (result)
+		return result;
+	hook_count_begin();
+	stat(".", &status);
+	hook_count_end();
+	return expect("stat", of_stat, sizeof(of_stat) / sizeof(*of_stat));
+}
+
+unsigned int hook_count_size(void)
+{
+	return n_counted;
+}
+
+const char *hook_count_name(unsigned int index)
+{
+	return counted[index].name;
+}
+
+const char *hook_count_refused(void)
+{
+	return refused_names;
+}
+
+void hook_count_begin(void)
+{
+	if (!shared)
+		return;
+	for (unsigned int i = 0; i < n_counted; i++)
+		shared->calls[i] = 0;
+	/* getpid is a system call: it has to be over before the number is stored. */
+	shared->process = (uint64_t)getpid();
+}
+
+void hook_count_end(void)
+{
+	if (shared)
+		shared->process = NOBODY;
+}
+
+uint64_t hook_count_calls(unsigned int index)
+{
+	return shared->calls[index];
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs guests whose kernels count the hooks that each benchmark runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from lsmeter.backend import Backend, Limits
+from lsmeter.errors import LsmeterError
+from lsmeter.guest.protocol import End, Parser
+from lsmeter.guest.session import parse_session
+from lsmeter.hooks.count.model import HookCount
+from lsmeter.hooks.count.readings import hook_counts, watched
+from lsmeter.model import Benchmark, BootStatus, Cell, Problem, Sampling
+from lsmeter.plan import PlannedBoot
+from lsmeter.run.conclude import conclude
+
+OnFinished = Callable[[Cell, int], None]
+
+# A hook runs equally often each time, or not: more readings would say nothing new. The warm-up
+# is what makes the paths known to the kernel, as when costs are measured.
+SAMPLING = Sampling(samples=20, warmup=5)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The counts of one cell, what could not be counted, and the wall-clock seconds it took.
+
+    counted are the benchmarks that ended well, those without any hook included; watched is how
+    many functions the kernel let be counted.
+    """
+
+    cell: Cell
+    counts: tuple[HookCount, ...]
+    problems: tuple[Problem, ...]
+    wall_s: float
+    counted: tuple[Benchmark, ...] = ()
+    watched: int = 0
+
+
+async def count_cells(
+    cells: Sequence[Cell],
+    benchmarks: Sequence[Benchmark],
+    backend: Backend,
+    *,
+    seed: int,
+    jobs: int,
+    limits: Limits,
+    on_finished: OnFinished,
+) -> tuple[Counted, ...]:
+    """Count the hooks of each cell, `jobs` guests at a time; on_finished as for count_hooks."""
+    room = asyncio.Semaphore(max(1, jobs))
+
+    async def one(cell: Cell) -> Counted:
+        async with room:
+            return await count_hooks(
+                cell, benchmarks, backend, seed=seed, limits=limits, on_finished=on_finished
+            )
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(cell)) for cell in cells]
+    except* LsmeterError as errors:
+        raise errors.exceptions[0] from None
+    return tuple(task.result() for task in tasks)
+
+
+async def count_hooks(
+    cell: Cell,
+    benchmarks: Sequence[Benchmark],
+    backend: Backend,
+    *,
+    seed: int = 1,
+    limits: Limits | None = None,
+    on_finished: OnFinished = lambda _cell, _finished: None,
+) -> Counted:
+    """Run one guest of `cell`, counting; benchmarks must hold those that the cell names.
+
+    on_finished is told how many benchmarks have finished. A guest that fails, or whose kernel
+    cannot count, gives problems, never an exception.
+    """
+    cell = replace(cell, count_hooks=True)
+    parser = Parser()
+    finished = 0
+
+    def on_results(data: bytes) -> None:
+        nonlocal finished
+        finished += sum(isinstance(event, End) for event in parser.feed(data))
+        on_finished(cell, finished)
+
+    planned = PlannedBoot(cell, 0, seed)
+    capture = await backend.run(planned, limits or Limits(), on_results)
+    boot = conclude(planned, capture)
+    problems: list[Problem] = []
+    if boot.status is not BootStatus.OK:
+        problems.append(Problem(f"{boot.status}: {boot.detail}", log_tail=boot.console_tail))
+    if boot.status not in (BootStatus.OK, BootStatus.PARTIAL):
+        return Counted(cell, (), _named(cell, problems), boot.wall_s)
+    session = parse_session(capture.results, cell.benchmarks)
+    kernel, setup = cell.kernel.name, cell.setup.name
+    counts, unclear = hook_counts(session, benchmarks, kernel=kernel, setup=setup)
+    done = {item.benchmark for item in session.samples if item.values}
+    return Counted(
+        cell=cell,
+        counts=counts,
+        problems=_named(cell, (*problems, *unclear)),
+        wall_s=boot.wall_s,
+        counted=tuple(item for item in benchmarks if item.id in done),
+        watched=watched(session),
+    )
+
+
+def _named(cell: Cell, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    return tuple(
+        replace(problem, kernel=cell.kernel.name, setup=cell.setup.name) for problem in problems
+    )
