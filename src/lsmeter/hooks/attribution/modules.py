@@ -34,6 +34,8 @@ _PREFIXES: dict[str, tuple[str, ...]] = {
     "ima": ("ima_", "__ima_", "process_measurement"),
     "evm": ("evm_", "__evm_"),
     "bpf": ("bpf_lsm_",),
+    "tunable": ("tunable_",),
+    "example": ("example_",),
 }
 # Too general to speak for every kernel: they count only beside the module's own functions.
 _WEAK = frozenset({"hashtab_", "unpack_", "hook_", "ruleset_", "cap_", "mls_", "sel_"})
