@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lsmeter.errors import UsageError
 from lsmeter.model import (
@@ -29,6 +30,9 @@ from lsmeter.statistics.compare import Range, overhead, verdict
 from lsmeter.statistics.estimate import distributions, estimate_mode
 from lsmeter.verify import active_lsms
 
+if TYPE_CHECKING:
+    from lsmeter.hooks.attribution.account import Account
+
 USABLE = (BootStatus.OK, BootStatus.PARTIAL)
 
 
@@ -42,8 +46,13 @@ class CellResult:
     problems: tuple[Problem, ...]
 
 
-def make_report(run: RunData) -> Report:
-    """Report one run: every setup against the baseline setup of the same kernel."""
+def make_report(
+    run: RunData, accounts: tuple[Account, ...] = (), problems: tuple[Problem, ...] = ()
+) -> Report:
+    """Report one run: every setup against the baseline setup of the same kernel.
+
+    accounts say where the cost comes from, problems what went wrong in finding that out.
+    """
     manifest = run.manifest
     results = cell_results(run)
     report = Report(
@@ -66,8 +75,10 @@ def make_report(run: RunData) -> Report:
             *manifest.problems,
             *(item for result in results for item in result.problems),
             *_without_baseline(manifest, results),
+            *problems,
         ),
         notes=(),
+        accounts=accounts,
     )
     return replace(report, notes=(*_notes(report), *_missing_note(run)))
 

@@ -12,6 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lsmeter.hooks.attribution.account import Account
 
 ParamValue = int | str
 
@@ -369,3 +373,4 @@ class Report:
     comparisons: tuple[Comparison, ...]
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()
+    accounts: tuple[Account, ...] = ()  # where the cost comes from, in runs with attribution

@@ -36,12 +36,11 @@ def report(
     lsmeter report runs/2026-11-20T10-00-00-main --format commit
     lsmeter report runs/2026-11-20T10-00-00-main --format html -o page.html
     """
-    from lsmeter.analysis import make_report
     from lsmeter.report.render import find_format
-    from lsmeter.results.directory import read_run
+    from lsmeter.run.report import read_report
 
     find_format(form)
-    show(make_report(read_run(run)), form, output)
+    show(read_report(run), form, output)
 
 
 def show(content: Report, form: str, output: Path | None) -> None:

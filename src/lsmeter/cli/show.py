@@ -46,13 +46,12 @@ def show_plan(plan: Plan, backend: Backend, *, commands: bool) -> None:
 
 def show_run(path: Path) -> None:
     """Write the page of a run, print its table, and say where the page is."""
-    from lsmeter.analysis import make_report
     from lsmeter.report.format import RenderOptions
     from lsmeter.report.render import render
-    from lsmeter.results.directory import read_run
+    from lsmeter.run.report import read_report
     from lsmeter.storage import write_atomic
 
-    report = make_report(read_run(path))
+    report = read_report(path)
     options = RenderOptions(width=SCREEN.out.width, colour=SCREEN.colour)
     page = path / HTML_FILE
     write_atomic(page, render(report, "html", options).encode())

@@ -49,11 +49,19 @@ class ExplainedSetup:
 def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...]]:
     """Read a run and its attribution; UsageError when it was made without --attribute."""
     run = read_run(path)
-    profiles = {boot: _read_profile(path, boot) for boot in run.manifest.boots}
-    if not any(profiles.values()):
+    cells = run_cells(run)
+    if not cells:
         raise UsageError(
             f"{path}: this run has no attribution", hint="make one: lsmeter run --attribute ..."
         )
+    return run, cells
+
+
+def run_cells(run: RunData) -> tuple[AttributedCell, ...]:
+    """Read the attribution of a run that was read; empty when it was made without."""
+    profiles = {boot: _read_profile(run.path, boot) for boot in run.manifest.boots}
+    if not any(profiles.values()):
+        return ()
     cells = []
     for result in cell_results(run):
         found = [
@@ -63,7 +71,7 @@ def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...]]:
         ]
         suite = [item.id for item in run.manifest.benchmarks if item.suite == result.cell.suite]
         cells.append(attributed_cell(result, found, suite))
-    return run, tuple(cells)
+    return tuple(cells)
 
 
 def attributed_cell(

@@ -9,7 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from lsmeter.model import Report
-from lsmeter.report import content, words
+from lsmeter.report import content, origin, words
 from lsmeter.report.format import RenderOptions, ReportFormat
 
 
@@ -41,7 +41,7 @@ def _firm(text: str) -> str:
 def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - width has no meaning
     """Return the page. Plots are drawn while it is made: about a second."""
     # The plot libraries are heavy; the other formats must not wait for them.
-    from lsmeter.report.html import page, palette  # noqa: PLC0415
+    from lsmeter.report.html import flames, page, palette  # noqa: PLC0415
 
     grids = content.grids(report)
     overview = words.overview(report, grids)
@@ -52,6 +52,9 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - wid
             report=report,
             overview=overview,
             sections=page.sections(report, grids, overview),
+            origins=flames.origins(report),
+            origin_heading=origin.HEADING,
+            origin_rule=origin.RULE,
             baseline=words.baseline(report, grids),
             measured=words.measured(report),
             sizes=words.sizes(report),

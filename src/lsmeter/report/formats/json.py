@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsmeter.model import Benchmark, Comparison, Estimate, Report
 from lsmeter.report.format import RenderOptions, ReportFormat
+
+if TYPE_CHECKING:
+    from lsmeter.hooks.attribution.account import Account
 
 NAME = "lsmeter-report"
 VERSION = 1
@@ -21,6 +24,7 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - wid
 
 def document(report: Report) -> dict[str, Any]:
     """Return the report as plain dictionaries and lists, as the schema describes them."""
+    accounts = [_account(item) for item in report.accounts]
     return {
         "format": NAME,
         "version": VERSION,
@@ -51,7 +55,23 @@ def document(report: Report) -> dict[str, Any]:
         "problems": [
             {**vars(problem), "log_tail": list(problem.log_tail)} for problem in report.problems
         ],
+        **({"accounts": accounts} if accounts else {}),
     }
+
+
+def _account(item: Account) -> dict[str, Any]:
+    """Return all but the call trees, which `lsmeter hooks cost --graphs` writes."""
+    shown = {key: value for key, value in vars(item).items() if not key.endswith("_tree")}
+    return {
+        **shown,
+        "hooks": [{**vars(line), "share": _share(line.share)} for line in item.hooks],
+        "residue": [dict(vars(line)) for line in item.residue],
+        "missing": list(item.missing),
+    }
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else _number(value)
 
 
 def _benchmark(report: Report, item: Benchmark) -> dict[str, Any]:

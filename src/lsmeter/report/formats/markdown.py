@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from lsmeter.model import Report
-from lsmeter.report import content, numbers, words
+from lsmeter.report import content, numbers, origin, words
 from lsmeter.report.content import Grid, Group, Row
 from lsmeter.report.format import RenderOptions, ReportFormat
 
@@ -28,6 +28,7 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - wid
     lines += _summary(report, found)
     for grid in found:
         lines += _grid(report, grid)
+    lines += _origin(report)
     lines += _setups(report)
     lines += _problems(report)
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -102,6 +103,21 @@ def _cells(grid: Grid, row: Row) -> Iterator[str]:
 
 def _line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
+
+
+def _origin(report: Report) -> list[str]:
+    if not report.accounts:
+        return []
+    lines = [f"## {origin.HEADING}", "", origin.RULE, ""]
+    for item in report.accounts:
+        lines += [f"### {escape(origin.label(item))}", "", escape(origin.sentence(item)), ""]
+        for listing in (origin.hooks(item), origin.residue(item)):
+            if not listing.rows:
+                continue
+            lines += [_line(list(listing.columns)), _line(["---"] * len(listing.columns))]
+            lines += [_line([escape(cell) for cell in row]) for row in listing.rows]
+            lines += ["", listing.more, ""] if listing.more else [""]
+    return lines
 
 
 def _setups(report: Report) -> list[str]:

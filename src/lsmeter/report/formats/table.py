@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lsmeter.model import Report, Verdict
-from lsmeter.report import content, numbers, words
+from lsmeter.report import content, numbers, origin, words
 from lsmeter.report.content import Grid, Row, Slot
 from lsmeter.report.format import RenderOptions, ReportFormat
 
@@ -31,6 +31,7 @@ _LONGEST_LABEL = 20  # columns; the same for a variant
 _LEAST_WIDTH = 40
 _GAP = 1  # columns between two cells; rich's box draws them
 _LOG_LINES = 10
+_ORIGIN_LINES = 5  # hooks, and functions of the residue, for each setup
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def render(report: Report, options: RenderOptions) -> str:
     for grid in grids:
         _grid(console, report, grid, width)
     _summary(console, report, grids)
+    _origin(console, report)
     _problems(console, report)
     lines = (line.rstrip() for line in text.getvalue().splitlines())
     return "\n".join(lines) + "\n"
@@ -241,6 +243,23 @@ def _summary(console: Console, report: Report, grids: tuple[Grid, ...]) -> None:
         console.print(Text(f"Warning: {warning}", style="yellow"))
     for note in overview.notes:
         console.print(Text(f"Note: {note}"))
+
+
+def _origin(console: Console, report: Report) -> None:
+    """Say where the cost comes from, in runs that were made to tell."""
+    if not report.accounts:
+        return
+    console.print()
+    console.print(Text(origin.HEADING, style="bold"))
+    console.print(Text(origin.RULE))
+    for item in report.accounts:
+        console.print(Text(f"- {origin.label(item)}: {origin.sentence(item)}"))
+        for listing in (origin.hooks(item), origin.residue(item)):
+            for name, *cells in listing.rows[:_ORIGIN_LINES]:
+                console.print(Text(f"  {name}: {', '.join(cells)}"))
+            left = len(listing.rows) - _ORIGIN_LINES
+            if left > 0 or listing.more:
+                console.print(Text(f"  ({listing.title.lower()}: more in the page)"))
 
 
 def _problems(console: Console, report: Report) -> None:

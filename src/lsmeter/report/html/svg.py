@@ -28,26 +28,46 @@ def drawn(specification: dict[str, Any], *, identity: str, title: str, descripti
     identity is unique in the page. Only known elements and attributes are kept, so that text of
     a guest can become neither a link nor a script.
     """
+    _check(identity)
+    text = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+    return _inlined(text, _ELEMENTS, (identity, title, description))
+
+
+def inlined(drawing: str, *, identity: str, title: str, description: str) -> str:
+    """Return an SVG document that lsmeter drew as an element to be put into a page.
+
+    It is cleaned as plots are, but keeps the titles that show on hover.
+    """
+    _check(identity)
+    return _inlined(drawing, _ELEMENTS | {"title"}, (identity, title, description))
+
+
+def _check(identity: str) -> None:
     if not _ID.fullmatch(identity):
         raise ValueError(f"not an identity for HTML: {identity!r}")
-    text = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
-    # The XML is vl-convert's own: well-formed, without a document type or entities.
-    root = ET.fromstring(text)  # noqa: S314
-    _clean(root)
+
+
+def _inlined(drawing: str, elements: frozenset[str], words: tuple[str, str, str]) -> str:
+    identity, title, description = words
+    # The XML is vl-convert's or our own: well-formed, without a document type or entities.
+    root = ET.fromstring(drawing)  # noqa: S314
+    _clean(root, elements)
+    for old in root.findall("title"):
+        root.remove(old)
     root.attrib = {
         "class": "plot",
         "role": "img",
         "aria-labelledby": f"{identity}-title {identity}-text",
         **root.attrib,
     }
-    for place, (tag, words) in enumerate((("title", title), ("desc", description))):
+    for place, (tag, text) in enumerate((("title", title), ("desc", description))):
         element = ET.Element(tag, {"id": f"{identity}-{'title' if tag == 'title' else 'text'}"})
-        element.text = words
+        element.text = text
         root.insert(place, element)
     return ET.tostring(root, encoding="unicode")
 
 
-def _clean(element: ET.Element) -> None:
+def _clean(element: ET.Element, elements: frozenset[str]) -> None:
     """Keep what draws, drop all else; name colours by the style sheet's properties."""
     element.tag = element.tag.removeprefix(_SPACE)
     element.attrib = {
@@ -56,8 +76,8 @@ def _clean(element: ET.Element) -> None:
         if name in _ATTRIBUTES and "url(" not in value
     }
     for child in list(element):
-        if child.tag.removeprefix(_SPACE) in _ELEMENTS:
-            _clean(child)
+        if child.tag.removeprefix(_SPACE) in elements:
+            _clean(child, elements)
         else:
             element.remove(child)
 

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads a run and makes its report, with where the cost comes from if it was made to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from lsmeter.analysis import make_report
+from lsmeter.errors import InfrastructureError
+from lsmeter.hooks.attribution.account import Account, account
+from lsmeter.hooks.attribution.load import AttributedCell, explain_run, run_cells
+from lsmeter.model import Problem, Report
+from lsmeter.results.directory import RunData, read_run
+
+
+def read_report(path: Path) -> Report:
+    """Report the run at `path`; attribution that is damaged is a problem of the report.
+
+    Raises what lsmeter.results.directory.read_run raises.
+    """
+    run = read_run(path)
+    try:
+        cells = run_cells(run)
+    except InfrastructureError as error:
+        problem = Problem("no attribution is shown: it is damaged", detail=error.title)
+        return make_report(run, problems=(problem,))
+    accounts = tuple(account(item) for item in explain_run(run, cells) if item.operations)
+    report = make_report(run, accounts)
+    return replace(report, notes=(*report.notes, *_unexplained(run, cells, accounts)))
+
+
+def _unexplained(
+    run: RunData, cells: Iterable[AttributedCell], accounts: Iterable[Account]
+) -> Iterator[str]:
+    """Name the setups that were measured, and whose cost could not be taken apart."""
+    explained = {(item.kernel, item.setup, item.filesystem, item.user) for item in accounts}
+    baseline = run.manifest.baseline_setup
+    for item in cells:
+        cell = item.cell
+        place = (cell.kernel, cell.setup, cell.filesystem, cell.user)
+        if cell.setup != baseline and item.values and place not in explained:
+            yield (
+                f"{cell.setup} on {cell.kernel}: where its cost comes from is not shown; that "
+                f"needs the attribution of it and of {baseline} on the same kernel"
+            )

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the cost comes from, in the reports of a run that real guests made with attribution."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from lsmeter.model import Report
+from lsmeter.report import origin
+from lsmeter.report.html import svg
+from lsmeter.report.render import formats, render
+from lsmeter.results.boots import ATTRIBUTION_FILE
+from lsmeter.results.directory import read_run
+from lsmeter.run.report import read_report
+from tests.unit.attribution.recorded import VALUES, write_run
+from tests.unit.report.test_html import ATTACK, Page, assert_needs_nothing, attacked
+
+SCHEMA = Path(__file__).parents[3] / "src/lsmeter/report/schema/report-1.json"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return read_report(write_run(tmp_path_factory.mktemp("origin") / "run", "before"))
+
+
+@pytest.fixture(scope="module")
+def page(report: Report) -> str:
+    return render(report, "html")
+
+
+def test_every_setup_is_accounted_for_to_the_last_instruction(report: Report) -> None:
+    found = {item.setup: item for item in report.accounts}
+    assert set(found) == {"smack", "selinux"}
+    for setup, item in found.items():
+        base, own = VALUES["before-capability"], VALUES[f"before-{setup}"]
+        assert item.difference_insns == sum(own.values()) - sum(base.values())
+        assert item.difference_insns == item.hook_insns + item.residue_insns + item.other_insns
+        assert (item.operations, item.exact, item.missing) == (3, 3, ())
+        assert item.hooks[0].hook == "security_inode_permission"
+        shares = sum(line.share or 0.0 for line in item.hooks)
+        assert shares == pytest.approx(item.hook_insns / item.difference_insns)
+        grown = item.tested_tree.insns - item.baseline_tree.insns
+        assert grown == item.difference_insns - item.other_insns
+    assert found["selinux"].residue == ()
+    # Smack refuses the fast path walk: the kernel pays outside of its hooks.
+    assert {"__d_lookup", "__d_lookup_rcu"} <= {line.function for line in found["smack"].residue}
+    assert (found["smack"].hooks[0].baseline_calls, found["smack"].hooks[0].calls) == (6, 9)
+
+
+def test_the_page_has_a_section_with_two_graphs_for_each_setup(page: str) -> None:
+    found = Page(page)
+    sections = [a["id"] for tag, a in found.elements if tag == "section" and "id" in a]
+    assert sections == ["summary", "grid-1", "origin", "tables", "method", "problems"]
+    assert "#origin" in {a["href"] for tag, a in found.elements if tag == "a"}
+    start, end = page.index('<section id="origin">'), page.index('<section id="tables">')
+    section = page[start:end]
+    assert section.count("<svg") == 4
+    assert "smack_inode_permission" in section
+    assert "1,589 instructions over 3 operations" in section
+    ids = [a["id"] for _, a in found.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert_needs_nothing(page)
+
+
+def test_frames_keep_the_title_that_shows_on_hover(page: str) -> None:
+    assert "<title>security_inode_permission [framework]: " in page
+    assert "<title>smack_inode_permission [smack]: " in page
+
+
+def test_names_of_the_guest_do_nothing(report: Report) -> None:
+    text = render(attacked(report), "html")
+    assert "alert(1)" in text
+    assert "<script" not in text
+    assert "<img" not in text
+    assert_needs_nothing(text)
+
+
+def test_an_inlined_drawing_keeps_nothing_that_acts() -> None:
+    drawing = (
+        '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(2)</script>'
+        '<a href="https://evil.invalid/"><rect width="1"/></a><title>gone</title>'
+        '<g onclick="alert(3)"><title>kept</title><rect fill="url(#x)" width="2"/></g></svg>'
+    )
+    text = svg.inlined(drawing, identity="one", title="t", description="d")
+    assert "alert" not in text
+    assert "href" not in text
+    assert "url(" not in text
+    assert "gone" not in text
+    assert "<title>kept</title>" in text
+    with pytest.raises(ValueError, match="identity"):
+        svg.inlined(drawing, identity=ATTACK, title="", description="")
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_text_formats_say_it_too(report: Report, form: str) -> None:
+    text = render(report, form)
+    assert origin.HEADING in text
+    assert "security_inode_permission" in text
+    words = " ".join(text.replace("\\", "").split())
+    assert "hooks +1,273, residue +316" in words
+
+
+def test_json_keeps_its_contract(report: Report) -> None:
+    data = json.loads(render(report, "json"))
+    jsonschema.validate(data, json.loads(SCHEMA.read_text()))
+    smack, selinux = data["accounts"]
+    assert (smack["setup"], selinux["setup"]) == ("smack", "selinux")
+    assert smack["hook_insns"] == 1273
+    assert selinux["residue"] == []
+
+
+def test_runs_without_attribution_are_reported_as_ever(tmp_path: Path) -> None:
+    plain = read_report(write_run(tmp_path / "run", "before", attributed=False))
+    assert plain.accounts == ()
+    for item in formats():
+        text = render(plain, item.name)
+        assert origin.HEADING not in text
+        assert "accounts" not in text
+
+
+def test_damaged_attribution_is_a_problem_of_the_report(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "before")
+    path = next(run.rglob(ATTRIBUTION_FILE))
+    path.write_bytes(b"nonsense")
+    found = read_report(run)
+    assert found.accounts == ()
+    assert len(found.estimates) == 9
+    (problem,) = found.problems
+    assert "damaged" in problem.title
+    assert str(path) in problem.detail
+
+
+def test_setups_that_cannot_be_explained_are_named(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", "before")
+    baseline = {item.setup: item.hash for item in read_run(run).manifest.cells}["capability"]
+    (run / "boots" / f"{baseline}-0" / ATTRIBUTION_FILE).unlink()
+    found = read_report(run)
+    assert found.accounts == ()
+    assert len(found.comparisons) == 6
+    said = [note for note in found.notes if "where its cost comes from is not shown" in note]
+    assert [note.split()[0] for note in said] == ["smack", "selinux"]
