@@ -4,13 +4,15 @@
 .PHONY: help run test quick check format lock benchmark clean
 
 PYTHON ?= python3
+# Ubuntu's archive has no Debian kernel: there the main experiment takes the machine's own.
+KERNEL ?= $(shell grep -qs '^ID=ubuntu' /etc/os-release && echo host || echo debian:6.1)
 BIN := .venv/bin
 
 help: ## Show this text
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: .venv/.run-ready ## Set everything up and run the main experiment
-	$(BIN)/lsmeter run experiments/main.toml
+	$(BIN)/lsmeter run experiments/main.toml --kernel $(KERNEL)
 
 test: .venv/.test-ready ## Set everything up, check the code and run all tests
 	$(MAKE) check
