@@ -17,6 +17,7 @@ from lsmeter.cli import (
     hooks,
     hooks_agree,
     hooks_cost,
+    hooks_count,
     kernel,
     listing,
     report,
@@ -49,6 +50,7 @@ slopes.add_to(app)
 history.add_to(app)
 hooks.add_to(app)
 hooks_cost.add_to(hooks.app)
+hooks_count.add_to(hooks.app)
 hooks_agree.add_to(hooks.app)
 kernel.add_to(app)
 listing.add_to(app)

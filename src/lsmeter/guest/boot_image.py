@@ -53,6 +53,8 @@ def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: in
         samples=cell.sampling.samples,
         warmup=cell.sampling.warmup,
         cold=cell.sampling.cold,
+        # What earlier readings left to be freed in the background runs hooks as well.
+        quiet=cell.count_hooks,
         icount_shift=cell.conditions.icount_shift,
         filesystem=cell.filesystem,
         user=cell.user,

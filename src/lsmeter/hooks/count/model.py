@@ -36,7 +36,7 @@ class CountReport:
     created: str  # ISO 8601, UTC
     lsmeter_version: str
     command: str
-    watched: tuple[tuple[str, str, int], ...]  # kernel, setup, how many hooks were watched
+    watched: tuple[tuple[str, str, int], ...]  # kernel, setup, how many functions
     benchmarks: tuple[tuple[str, str, Benchmark], ...]
     counts: tuple[HookCount, ...]
     problems: tuple[Problem, ...]

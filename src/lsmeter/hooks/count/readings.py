@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from lsmeter.guest.session import Session
-from lsmeter.hooks.attribution.modules import is_hook
+from lsmeter.hooks.attribution import modules
 from lsmeter.hooks.count.model import HookCount
 from lsmeter.model import Benchmark, BenchmarkStatus, Problem
 
@@ -27,7 +27,7 @@ def hook_counts(
     counts = tuple(
         HookCount(kernel, setup, known[item.benchmark], item.hook, most, len(times) == 1)
         for item in session.counts
-        if item.benchmark in known and is_hook(f"security_{item.hook}")
+        if item.benchmark in known and _is_hook(item.hook)
         for times in [Counter(item.runs)]
         for most in [_most(times)]
     )
@@ -37,7 +37,13 @@ def hook_counts(
 def watched(session: Session) -> int:
     """Return how many functions the guest counted; 0 when it did not say."""
     said = dict(session.facts).get(WATCHED, "")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 6 else 0  # noqa: PLR2004
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 6 else 0
+
+
+def _is_hook(name: str) -> bool:
+    # Newer kernels start their modules with functions security_initcall_*, which
+    # are gone when the kernel has started.
+    return modules.is_hook(f"security_{name}") and not name.startswith("initcall_")
 
 
 def _most(times: Mapping[int, int]) -> int:
@@ -53,8 +59,8 @@ def _failures(session: Session) -> Iterable[Problem]:
 
 
 def _refusals(facts: Mapping[str, str]) -> Iterable[Problem]:
-    names = [name for name in facts.get(REFUSED, "").split(",") if is_hook(f"security_{name}")]
-    if names and names != [""]:
+    names = [name for name in facts.get(REFUSED, "").split(",") if name and _is_hook(name)]
+    if names:
         yield Problem(
             "the kernel lets no BPF program count these hooks; they are in no benchmark's counts",
             detail=", ".join(names),
