@@ -34,7 +34,7 @@ WIDE = RenderOptions(width=120)
 
 def test_json_has_what_programs_are_promised() -> None:
     data = json.loads(FORMATS["json"](REPORT, WIDE))
-    assert data["format"] == "lsmeter-hook-counts"
+    assert (data["format"], data["version"]) == ("lsmeter-hook-counts", 1)
     assert data["counts"][1] == {
         "kernel": "debian:6.1",
         "setup": "capability",

@@ -17,7 +17,7 @@ from lsmeter.hooks.count.model import CountReport, HookCount
 from lsmeter.report.format import RenderOptions
 
 JSON_NAME = "lsmeter-hook-counts"
-FORMAT_VERSION = 1
+JSON_VERSION = 1
 HEAD = ("operation", "hooks run", "which, and how often")
 UNSTEADY = "?"  # stands after a number that was not that of every reading
 _LEAST_WIDTH = 100  # columns
@@ -74,7 +74,7 @@ def document(report: CountReport) -> dict[str, Any]:
     """Return the report as plain dictionaries and lists."""
     return {
         "format": JSON_NAME,
-        "format_version": FORMAT_VERSION,
+        "version": JSON_VERSION,
         "title": report.title,
         "created": report.created,
         "lsmeter_version": report.lsmeter_version,
