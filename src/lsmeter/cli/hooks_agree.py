@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 _MIN_WIDTH = 180  # of tables that go to a file or a pipe
 _LEFT = frozenset(
-    {"benchmark", "benchmarks", "hook", "views", "outcome", "reason", "checks", "all hooks"}
+    {
+        *("benchmark", "benchmarks", "hooks", "views", "outcome", "reason"),
+        *("authorisations", "all hooks"),
+    }
 )
 
 
@@ -89,13 +92,20 @@ def _read(
     from lsmeter.hooks.source import analyse
 
     # The small files first: a wrong word is told before a tree is read.
-    counted = read_counts(counts) if counts else ()
+    counted, problems = read_counts(counts) if counts else ((), ())
     sloped = read_slopes(slopes) if slopes else ()
     data, cells = load_run(run) if run else (None, ())
     with LiveTasks(SCREEN.err) as progress:
         analysis = analyse(source, progress=progress) if source else None
     releases = {item.name: item.release for item in data.manifest.kernels} if data else {}
-    return Inputs(cells=cells, counts=counted, slopes=sloped, source=analysis, releases=releases)
+    return Inputs(
+        cells=cells,
+        counts=counted,
+        slopes=sloped,
+        source=analysis,
+        releases=releases,
+        problems=problems,
+    )
 
 
 def _print(found: Agreement, drawn: tuple[Table, ...]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from lsmeter.hooks.agreement.model import Bound
+from lsmeter.hooks.attribution.modules import is_hook
 from lsmeter.hooks.source.mediation import published_table7
 from lsmeter.hooks.source.model import Count, SourceAnalysis
 from lsmeter.hooks.source.syscalls import family_of
@@ -68,7 +69,10 @@ def least(benchmark: str) -> int | None:
 
 
 def bounds(analysis: SourceAnalysis, filesystem: str, benchmark: str) -> Mapping[str, Bound] | None:
-    """Return what the source says of each hook; None when it does not tell of this benchmark."""
+    """Return what the source says of each hook; None when it does not tell of this benchmark.
+
+    Functions of modules that the kernel calls by name (IMA and EVM of old kernels) are no hooks.
+    """
     calls = CALLS.get(benchmark.split(maxsplit=1)[0])
     if calls is None:
         return None
@@ -95,6 +99,8 @@ def _of_call(
         if use.filesystem != filesystem or use.syscall != call:
             continue
         for one in use.uses:
+            if not is_hook(one.interface):
+                continue
             ordinary, most = _at(one.ordinary, depth), _at(one.most, depth)
             # Another way through the call may have the highest count of short paths.
             yield one.interface, Bound(ordinary, max(ordinary, most), one.repeats)

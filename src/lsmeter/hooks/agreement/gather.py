@@ -48,7 +48,8 @@ class SlopedBenchmark:
 class Inputs:
     """All that may go in; what is empty or None was not measured.
 
-    releases gives the release of kernels by name (`uname -r`), where it is known.
+    releases gives the release of kernels by name (`uname -r`), where it is known. problems are
+    lines on what could not be measured.
     """
 
     cells: Sequence[AttributedCell] = ()
@@ -56,6 +57,7 @@ class Inputs:
     slopes: Sequence[SlopedBenchmark] = ()
     source: SourceAnalysis | None = None
     releases: Mapping[str, str] | None = None
+    problems: tuple[str, ...] = ()
 
 
 def agree(inputs: Inputs) -> Agreement:
@@ -158,6 +160,7 @@ def _notes(inputs: Inputs) -> Iterator[str]:
         yield (
             "slopes were measured under the tunable module, the rest under the setup of each table"
         )
+    yield from inputs.problems
     yield from _missing_attribution(inputs.cells)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -20,20 +21,39 @@ _STRICT = ConfigDict(strict=True, frozen=True, extra="ignore", allow_inf_nan=Fal
 Document = TypeVar("Document", bound=BaseModel)
 
 
-class _Count(BaseModel):
+class _Counted(BaseModel):
+    """A benchmark of one kernel and setup."""
+
     model_config = _STRICT
     kernel: Name
     setup: Name
     benchmark: Name
+    params: dict[Name, int | Name]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.kernel, self.setup, _id(self.benchmark, self.params)
+
+
+class _Count(_Counted):
     hook: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,99}$")]
     runs: Annotated[int, Field(ge=0, le=_MAX_RUNS)]
     steady: bool
 
 
+class _Problem(BaseModel):
+    model_config = _STRICT
+    title: Annotated[str, Field(max_length=2000)]
+    detail: Annotated[str, Field(max_length=20_000)]
+
+
 class _Counts(BaseModel):
     model_config = _STRICT
+    format: Literal["lsmeter-hook-counts"]
     format_version: Literal[1]
+    benchmarks: list[_Counted]
     counts: list[_Count]
+    problems: list[_Problem]
 
 
 class _Slope(BaseModel):
@@ -54,20 +74,31 @@ class _Slopes(BaseModel):
     slopes: list[_Slope]
 
 
-def read_counts(path: Path) -> tuple[CountedBenchmark, ...]:
-    """Read the counts of hooks; UsageError says what is wrong with the file."""
-    document = _read(path, _Counts, "--counts", "lsmeter hooks count --format json")
-    found: dict[tuple[str, str, str], dict[str, CountedRuns]] = {}
+def read_counts(path: Path) -> tuple[tuple[CountedBenchmark, ...], tuple[str, ...]]:
+    """Read the counts of hooks, and one line for each problem that counting had.
+
+    UsageError says what is wrong with the file. A benchmark that is listed without a count of a
+    hook did not run it.
+    """
+    document = _read(path, _Counts, "--counts", "lsmeter hooks count --format json -o FILE")
+    found: dict[tuple[str, str, str], dict[str, CountedRuns]] = {
+        item.key: {} for item in document.benchmarks
+    }
     for item in document.counts:
-        hooks = found.setdefault((item.kernel, item.setup, item.benchmark), {})
+        kernel, setup, benchmark = item.key
+        hooks = found.get(item.key)
         name = item.hook if item.hook.startswith("security_") else f"security_{item.hook}"
+        where = f"{benchmark} ({setup} on {kernel})"
+        if hooks is None:
+            raise UsageError(f"--counts {path}: {name}: {where} is not among its benchmarks")
         if name in hooks:
-            raise UsageError(
-                f"--counts {path}: {name} stands twice for {item.benchmark} "
-                f"({item.setup} on {item.kernel})"
-            )
+            raise UsageError(f"--counts {path}: {name} stands twice for {where}")
         hooks[name] = CountedRuns(item.runs, item.steady)
-    return tuple(CountedBenchmark(*key, hooks) for key, hooks in found.items())
+    problems = tuple(
+        f"counting: {item.title}" + (f": {item.detail}" if item.detail else "")
+        for item in document.problems
+    )
+    return tuple(CountedBenchmark(*key, hooks) for key, hooks in found.items()), problems
 
 
 def read_slopes(path: Path) -> tuple[SlopedBenchmark, ...]:
@@ -76,11 +107,16 @@ def read_slopes(path: Path) -> tuple[SlopedBenchmark, ...]:
     return tuple(
         SlopedBenchmark(
             item.kernel,
-            " ".join((item.benchmark, *(f"{key}={value}" for key, value in item.params.items()))),
+            _id(item.benchmark, item.params),
             SlopeReading(item.setup, item.slope, item.authorisations, item.authorisations_reason),
         )
         for item in document.slopes
     )
+
+
+def _id(operation: str, params: Mapping[str, int | str]) -> str:
+    """Name a benchmark as its own id does."""
+    return " ".join((operation, *(f"{key}={value}" for key, value in params.items())))
 
 
 def _read(path: Path, form: type[Document], option: str, command: str) -> Document:

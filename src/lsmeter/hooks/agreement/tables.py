@@ -23,7 +23,7 @@ from lsmeter.report.numbers import MISSING
 FORMAT_VERSION = 1
 _TOTAL_VIEWS = (View.MOST, View.ORDINARY, View.COUNTING, View.ATTRIBUTION)
 _CHECK_VIEWS = (View.COUNTING, View.ATTRIBUTION, View.SLOPE)
-_NAMED = 4  # benchmarks that a row of disagreements names
+_NAMED = 4  # hooks and benchmarks that a row of disagreements names
 
 
 def agreement_tables(found: Agreement) -> tuple[Table, ...]:
@@ -41,7 +41,7 @@ def summary(item: PlaceAgreement) -> str:
     whole = len(item.benchmarks)
     parts = []
     for name, outcomes in (
-        ("checks", [one.checks for one in item.benchmarks]),
+        ("authorisations", [one.checks for one in item.benchmarks]),
         ("all hooks", [one.total for one in item.benchmarks]),
     ):
         words = ", ".join(
@@ -59,13 +59,13 @@ def _benchmarks(item: PlaceAgreement) -> Table:
         f"Runs of hooks in one operation: {_where(item)}",
         (
             *("benchmark", "least", *(view.value for view in _TOTAL_VIEWS), "all hooks"),
-            *(f"checks, {view.value}" for view in _CHECK_VIEWS),
-            "checks",
+            *(f"authorisations, {view.value}" for view in _CHECK_VIEWS),
+            "authorisations",
         ),
         tuple(_row(one) for one in item.benchmarks),
-        note=f"Source: at most, for the benchmark's path. Checks: {' + '.join(CHECKS)}, all that "
-        f"slopes see. least: the study's Min Hook. {MISSING}: not measured. "
-        f"{summary(item)}.",
+        note="Source: at most, for the benchmark's path. Authorisations: runs of "
+        f"{' + '.join(CHECKS)}, all that slopes see. least: the study's Min Hook. {MISSING}: not "
+        f"measured. {summary(item)}.",
     )
 
 
@@ -82,38 +82,57 @@ def _row(one: BenchmarkAgreement) -> tuple[str, ...]:
 
 
 def _findings(item: PlaceAgreement) -> Table:
-    """Return a row for each hook, pair of views and reason, open ones first."""
+    """Return what is open hook by hook, and what is explained reason by reason, open first."""
     groups: dict[tuple[str, View, View, tuple[str, ...]], list[tuple[str, Finding]]] = {}
     for one in item.benchmarks:
         for finding in one.findings:
-            key = (finding.hook, finding.first, finding.second, finding.reasons)
+            hook = "" if finding.reasons else finding.hook
+            key = (hook, finding.first, finding.second, finding.reasons)
             groups.setdefault(key, []).append((one.readings.benchmark, finding))
     rows = [
         (
             Outcome.EXPLAINED.value if reasons else Outcome.OPEN.value,
-            hook,
             f"{first.value} / {second.value}",
+            _named(dict.fromkeys(finding.hook for _, finding in members)),
             _examples(members),
             "; ".join(text_of(name) for name in reasons) or "no known reason",
         )
-        for (hook, first, second, reasons), members in groups.items()
+        for (_, first, second, reasons), members in groups.items()
     ]
     rows.sort(key=lambda row: (row[0] != Outcome.OPEN.value, row[1:]))
     return Table(
         "disagreements",
         f"Where views differ: {_where(item)}",
-        ("outcome", "hook", "views", "benchmarks", "reason"),
+        ("outcome", "views", "hooks", "benchmarks", "reason"),
         tuple(rows),
+        note="In brackets: the runs of both views. Every hook of every benchmark: --format json.",
     )
+
+
+def _named(names: Iterable[str]) -> str:
+    shown = [name.removeprefix("security_") for name in names]
+    more = len(shown) - _NAMED
+    return ", ".join(shown[:_NAMED]) + (f", {more} more" if more > 0 else "")
 
 
 def _examples(members: Sequence[tuple[str, Finding]]) -> str:
+    """Name the benchmarks with the largest differences first, each once."""
+    largest: dict[str, Finding] = {}
+    for name, finding in members:
+        known = largest.get(name)
+        if known is None or _size(finding) > _size(known):
+            largest[name] = finding
+    ordered = sorted(largest.items(), key=lambda pair: -_size(pair[1]))
     shown = ", ".join(
         f"{name} ({_number(finding.first_runs)} / {_number(finding.second_runs)})"
-        for name, finding in members[:_NAMED]
+        for name, finding in ordered[:_NAMED]
     )
-    more = len(members) - _NAMED
+    more = len(ordered) - _NAMED
     return f"{shown}, {more} more" if more > 0 else shown
+
+
+def _size(finding: Finding) -> float:
+    return abs(finding.first_runs - finding.second_runs)
 
 
 def _where(item: PlaceAgreement) -> str:
