@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account
+    from lsmeter.hooks.source.tables import Table
 
 ParamValue = int | str
 
@@ -211,7 +212,7 @@ class Cell:
     @property
     def hash(self) -> str:
         """Name all that can change the result, in 16 hex digits."""
-        parts = {
+        parts: dict[str, object] = {
             "kernel": self.kernel.image_sha256,
             "boot_protocol": self.kernel.boot_protocol.value,
             "modules": [module.sha256 for module in self.kernel.modules],
@@ -374,3 +375,4 @@ class Report:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()
     accounts: tuple[Account, ...] = ()  # where the cost comes from, in runs with attribution
+    agreement: tuple[Table, ...] = ()  # of views of the hooks, where it was kept with the run

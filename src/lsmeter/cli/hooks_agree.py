@@ -55,6 +55,9 @@ def agree(
     source: Annotated[
         Path | None, typer.Option(help="The top folder of the kernel's source.")
     ] = None,
+    save: Annotated[
+        bool, typer.Option("--save", help="Keep it with the run: its report then shows it.")
+    ] = False,
     shown: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TABLE,
 ) -> None:
     """Compare what several ways say of how often each hook runs; explain what differs.
@@ -62,9 +65,11 @@ def agree(
     Give at least two of them. What is not given is shown as not measured.
 
         lsmeter hooks agree --run r --slopes slopes.json --source linux-6.1
+        lsmeter hooks agree --run r --counts counts.json --source linux-6.1 --save
     """
     from lsmeter.hooks.agreement import tables
     from lsmeter.hooks.agreement.gather import agree as compared
+    from lsmeter.hooks.agreement.store import save_agreement
 
     given = [item for item in (run, counts, slopes, source) if item is not None]
     if len(given) < 2:
@@ -72,9 +77,13 @@ def agree(
             "nothing to compare: at least two of --run, --counts, --slopes, --source are needed",
             hint="lsmeter hooks agree --run RUN --source TREE",
         )
+    if save and run is None:
+        raise UsageError("--save needs the run to keep it with", hint="add --run RUN")
     found = compared(_read(run, counts, slopes, source))
     if not found.places:
         raise UsageError("there is no benchmark to compare in what was given")
+    if save and run is not None:
+        SCREEN.say(f"written to {save_agreement(run, found)}")
     if shown is Format.JSON:
         typer.echo(tables.as_json(found), nl=False)
     elif shown is Format.MARKDOWN:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from lsmeter.analysis import make_report
 from lsmeter.errors import InfrastructureError
+from lsmeter.hooks.agreement.model import Agreement
+from lsmeter.hooks.agreement.store import load_agreement
+from lsmeter.hooks.agreement.tables import agreement_tables
 from lsmeter.hooks.attribution.account import Account, account
 from lsmeter.hooks.attribution.load import AttributedCell, explain_run, run_cells
 from lsmeter.model import Problem, Report
@@ -21,14 +24,24 @@ def read_report(path: Path) -> Report:
     Raises what lsmeter.results.directory.read_run raises.
     """
     run = read_run(path)
+    problems: list[Problem] = []
+    cells: tuple[AttributedCell, ...] = ()
+    found: Agreement | None = None
     try:
         cells = run_cells(run)
     except InfrastructureError as error:
-        problem = Problem("no attribution is shown: it is damaged", detail=error.title)
-        return make_report(run, problems=(problem,))
+        problems.append(Problem("no attribution is shown: it is damaged", detail=error.title))
+    try:
+        found = load_agreement(path)
+    except InfrastructureError as error:
+        problems.append(Problem("no agreement is shown: it is damaged", detail=error.title))
     accounts = tuple(account(item) for item in explain_run(run, cells) if item.operations)
-    report = make_report(run, accounts)
-    return replace(report, notes=(*report.notes, *_unexplained(run, cells, accounts)))
+    report = make_report(run, accounts, tuple(problems))
+    return replace(
+        report,
+        notes=(*report.notes, *_unexplained(run, cells, accounts)),
+        agreement=() if found is None else agreement_tables(found, notes=True),
+    )
 
 
 def _unexplained(

@@ -26,14 +26,21 @@ _CHECK_VIEWS = (View.COUNTING, View.ATTRIBUTION, View.SLOPE)
 _NAMED = 4  # hooks and benchmarks that a row of disagreements names
 
 
-def agreement_tables(found: Agreement) -> tuple[Table, ...]:
-    """Return two tables for each place: all benchmarks, and what differs with its reason."""
-    return tuple(
+def agreement_tables(found: Agreement, *, notes: bool = False) -> tuple[Table, ...]:
+    """Return two tables for each place: all benchmarks, and what differs with its reason.
+
+    notes adds what a reader must know of what went in as a last table.
+    """
+    tables = [
         table
         for item in found.places
         for table in (_benchmarks(item), _findings(item))
         if table.rows
-    )
+    ]
+    if notes and found.notes:
+        rows = tuple((note,) for note in found.notes)
+        tables.append(Table("notes", "On what was compared", ("note",), rows))
+    return tuple(tables)
 
 
 def summary(item: PlaceAgreement) -> str:
@@ -59,11 +66,11 @@ def _benchmarks(item: PlaceAgreement) -> Table:
         f"Runs of hooks in one operation: {_where(item)}",
         (
             *("benchmark", "least", *(view.value for view in _TOTAL_VIEWS), "all hooks"),
-            *(f"authorisations, {view.value}" for view in _CHECK_VIEWS),
+            *(f"auth., {view.value}" for view in _CHECK_VIEWS),
             "authorisations",
         ),
         tuple(_row(one) for one in item.benchmarks),
-        note="Source: at most, for the benchmark's path. Authorisations: runs of "
+        note="Source: at most, for the benchmark's path. Auth.: authorisations, runs of "
         f"{' + '.join(CHECKS)}, all that slopes see. least: the study's Min Hook. {MISSING}: not "
         f"measured. {summary(item)}.",
     )
@@ -105,7 +112,8 @@ def _findings(item: PlaceAgreement) -> Table:
         f"Where views differ: {_where(item)}",
         ("outcome", "views", "hooks", "benchmarks", "reason"),
         tuple(rows),
-        note="In brackets: the runs of both views. Every hook of every benchmark: --format json.",
+        note="In brackets: the runs of both views. Attribution stands for counting as well where "
+        "the two agree. Every hook of every benchmark: --format json.",
     )
 
 
