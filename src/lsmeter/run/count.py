@@ -21,7 +21,7 @@ OnFinished = Callable[[Cell, int], None]
 
 # A hook runs equally often each time, or not: more readings would say nothing new. The warm-up
 # is what makes the paths known to the kernel, as when costs are measured.
-SAMPLING = Sampling(samples=20, warmup=5)
+SAMPLING = Sampling(samples=8, warmup=3)
 
 
 @dataclass(frozen=True)
