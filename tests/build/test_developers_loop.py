@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,14 +29,15 @@ DEADLINE_S = 600
 
 COUNTS = "\tatomic64_inc(&example_inode_checks);\n"
 DEARER = COUNTS + f'\tasm volatile(".rept {ADDED_INSNS}; nop; .endr");\n'
-BENCHMARKS = ("getppid", "open", "read size=1024", "rename depth=1", "stat")
+# Of every benchmark of the file suite; counts of most repeat at the first reading.
+SAMPLES = 5
 
 
 def measure(lsmeter: Lsmeter, kernel: str, run: str) -> None:
-    words = [word for name in BENCHMARKS for word in ("--benchmark", name)]
     done = lsmeter(
-        *("run", "--kernel", f"built:{kernel}", "--setup", "example", *words),
-        *("--attribute", "--boots", "1", "--samples", "10", "--out", run),
+        *("run", "--kernel", f"built:{kernel}", "--setup", "example"),
+        *("--suite", "file", "--attribute", "--boots", "1"),
+        *("--samples", str(SAMPLES), "--out", run),
     )
     assert done.code == 0, done.err
 
@@ -66,18 +68,29 @@ def test_a_dearer_hook_is_named_with_what_it_costs(
             f"two runs {ran - built:.1f}, diff {ended - ran:.1f})\n"
         )
 
-    (setup,) = json.loads(done.out)["setups"]
+    assert_named(json.loads(done.out))
+    assert ended - started < DEADLINE_S
+
+
+def assert_named(document: dict[str, Any]) -> None:
+    """Hold what was named against the change: hook, function, cost of a call, nothing else."""
+    (setup,) = document["setups"]
     (hook,) = setup["hooks"]
     assert hook["hook"] == HOOK
     assert hook["difference_per_call"] == pytest.approx(ADDED_INSNS, abs=TOLERANCE_INSNS)
-    (function,) = setup["functions"]
+    function, *others = setup["functions"]
     assert (function["function"], function["module"]) == (FUNCTION, "example")
     assert function["difference_per_call"] == pytest.approx(ADDED_INSNS, abs=TOLERANCE_INSNS)
+    # Slabs refill at another moment in another kernel: a few samples of mkdir see it.
+    noise = sum(abs(item["difference_insns"]) for item in others)
+    assert noise < 0.05 * function["difference_insns"]
+    assert all(item["module"] == "" for item in others)
     # Each operation pays for its own calls of the hook, and for nothing else.
     changed = {item["benchmark"]: item["difference_insns"] for item in setup["operations"]}
-    assert changed["getppid"] == changed["read size=1024"] == 0
+    for name in ("empty", "getppid", *(f"read size={size}" for size in (0, 1, 1024, 2048, 4096))):
+        assert changed[name] == 0
     for depth in range(1, 9):
         assert changed[f"stat depth={depth}"] == ADDED_INSNS * depth
+        assert changed[f"open depth={depth}"] == ADDED_INSNS * (depth + 1)
     assert not setup["only_a"]
     assert not setup["only_b"]
-    assert ended - started < DEADLINE_S
