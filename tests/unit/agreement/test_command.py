@@ -11,7 +11,11 @@ import pytest
 
 from lsmeter.cli.main import app
 from lsmeter.errors import UsageError
+from lsmeter.hooks.agreement.read import CountsFile
+from lsmeter.hooks.count import formats
+from lsmeter.hooks.count.model import CountReport
 from tests.unit.attribution.recorded import write_run
+from tests.unit.model_builders import benchmark
 
 HERE = {"kernel": "vmlinux"}
 
@@ -27,7 +31,7 @@ def counts(path: Path, **changes: Any) -> Path:
     runs = {"inode_permission": 4, "path_rename": 1, "inode_rename": 1}
     document = {
         "format": "lsmeter-hook-counts",
-        "format_version": 1,
+        "version": 1,
         "benchmarks": [{**rename, "runs": 6}, {**idle, "runs": 0}],
         "counts": [
             {**rename, "hook": hook, "runs": number, "steady": True}
@@ -129,7 +133,7 @@ TWICE = {**HERE, "setup": "selinux", "benchmark": "getppid", "params": {}} | {
     ("changes", "said"),
     [
         ({"format": "other"}, "format"),
-        ({"format_version": 2}, "format_version"),
+        ({"version": 2}, "version"),
         ({"counts": [{**TWICE, "runs": -1}]}, "counts.0.runs"),
         ({"counts": [{**TWICE, "runs": "1"}]}, "counts.0.runs"),
         ({"counts": [{**TWICE, "hook": "x; rm"}]}, "counts.0.hook"),
@@ -162,3 +166,11 @@ def test_a_missing_file_and_a_directory_are_refused(run: Path, tmp_path: Path) -
     for path in (tmp_path / "none.json", tmp_path):
         with pytest.raises(UsageError, match="--slopes"):
             app(["hooks", "agree", "--run", str(run), "--slopes", str(path)], standalone_mode=False)
+
+
+def test_it_reads_what_counting_writes() -> None:
+    assert (formats.JSON_NAME, formats.JSON_VERSION) == ("lsmeter-hook-counts", 1)
+    written = formats.document(
+        CountReport("t", "", "", "", (), (("vmlinux", "selinux", benchmark("getppid")),), (), ())
+    )
+    assert CountsFile.model_validate_json(json.dumps(written)).benchmarks[0].benchmark == "getppid"

@@ -47,10 +47,12 @@ class _Problem(BaseModel):
     detail: Annotated[str, Field(max_length=20_000)]
 
 
-class _Counts(BaseModel):
+class CountsFile(BaseModel):
+    """What `hooks count --format json` writes, as far as it is needed."""
+
     model_config = _STRICT
     format: Literal["lsmeter-hook-counts"]
-    format_version: Literal[1]
+    version: Literal[1]
     benchmarks: list[_Counted]
     counts: list[_Count]
     problems: list[_Problem]
@@ -80,7 +82,7 @@ def read_counts(path: Path) -> tuple[tuple[CountedBenchmark, ...], tuple[str, ..
     UsageError says what is wrong with the file. A benchmark that is listed without a count of a
     hook did not run it.
     """
-    document = _read(path, _Counts, "--counts", "lsmeter hooks count --format json -o FILE")
+    document = _read(path, CountsFile, "--counts", "lsmeter hooks count --format json -o FILE")
     found: dict[tuple[str, str, str], dict[str, CountedRuns]] = {
         item.key: {} for item in document.benchmarks
     }
