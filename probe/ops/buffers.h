@@ -20,7 +20,7 @@
 	BUFFER_VARIANT(0, ORIGIN_STUDY, VERB), BUFFER_VARIANT(1024, ORIGIN_STUDY, VERB), \
 		BUFFER_VARIANT(2048, ORIGIN_STUDY, VERB), BUFFER_VARIANT(4096, ORIGIN_STUDY, VERB)
 
-static char buffer[4096];
+static char buffer[4096] __attribute__((aligned(4096)));
 
 /* Make a file of 100 KB and open it at its front. Returns a descriptor or -errno. */
 static inline int data_file(const char *name, int flags)

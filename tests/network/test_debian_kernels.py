@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import resource
-import time
 from pathlib import Path
 
 import pytest
@@ -35,11 +33,7 @@ def test_a_cloud_kernel_is_fetched_and_then_cached(series: str) -> None:
     assert kernel.config["SECURITY_SELINUX"] == "y"
     assert {"brd", "loop", "xfs"} <= {module.name for module in kernel.modules}
     assert kernel.config["EXT4_FS"] == "y", "so it is no module, and is not loaded"
-    start_s = time.monotonic()
     assert resolve(f"debian:{series}", offline=True) == kernel
-    assert time.monotonic() - start_s < 1.0, "a warm cache takes hundredths of a second"
-    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert peak_kib < 300 * 1024
 
 
 def test_a_source_package_is_fetched(tmp_path: Path) -> None:
