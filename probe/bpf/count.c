@@ -44,10 +44,7 @@ static int first_refusal;
 static volatile struct shared *shared;
 
 #define INSN(op, dst, src, offset, immediate) \
-	{ \
-		.code = (op), .dst_reg = (dst), .src_reg = (src), .off = (offset), \
-		.imm = (immediate) \
-	}
+	{.code = (op), .dst_reg = (dst), .src_reg = (src), .off = (offset), .imm = (immediate)}
 /* Two instructions: the address of byte `offset` in the map's value. */
 #define MAP_VALUE(dst, fd, offset) \
 	INSN(BPF_LD | BPF_IMM | BPF_DW, dst, BPF_PSEUDO_MAP_VALUE, 0, fd), INSN(0, 0, 0, 0, offset)
@@ -90,7 +87,7 @@ static int attach(int map_fd, unsigned int index)
 	attr.attach_btf_id = (uint32_t)counted[index].function_id;
 	attr.insns = (uintptr_t)insns;
 	attr.insn_cnt = sizeof(insns) / sizeof(*insns);
-	attr.license = (uintptr_t) "GPL";
+	attr.license = (uintptr_t)"GPL";
 	program_fd = bpf_call(BPF_PROG_LOAD, &attr);
 	if (program_fd < 0)
 		return program_fd;
