@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.statistics.estimate import ModeEstimate, distributions, estimate_mode
+from lsmeter.model import Verdict
+from lsmeter.statistics.compare import Range, overhead, verdict
+from lsmeter.statistics.estimate import LEAST_SHARE, ModeEstimate, distributions, estimate_mode
 
 
 def estimate(*boots: list[int]) -> ModeEstimate:
@@ -70,3 +72,27 @@ def test_the_mode_lies_within_its_bounds(boots: list[list[int]]) -> None:
     assert found.share_at_mode == pooled.count(found.value) / len(pooled)
     assert found.share_at_mode >= 1 / len(set(pooled)) - 1e-12
     assert found.samples == len(pooled)
+
+
+def test_a_count_that_no_value_stands_out_of_is_bounded_by_its_peaks() -> None:
+    """Four costs in turn, as a copy of 1 KiB has: which is most frequent says nothing."""
+    costs = [3023, 3073, 3101, 3140]
+    for seed in range(50):
+        draw = random.Random(seed)
+        boots = [[draw.choice(costs) for _ in range(100)] for _ in range(2)]
+        found = estimate(*boots)
+        if found.share_at_mode >= LEAST_SHARE:
+            continue
+        assert (found.low, found.high) == (3023, 3140)
+        assert not found.repeats
+
+
+def test_equal_costs_in_turn_are_never_called_faster_or_slower() -> None:
+    costs = [3023, 3073, 3101, 3140]
+    for seed in range(100):
+        draw = random.Random(seed)
+        a, b = (
+            estimate(*[[draw.choice(costs) for _ in range(200)] for _ in range(2)]) for _ in "ab"
+        )
+        ranges = [Range(item.value, item.low, item.high) for item in (a, b)]
+        assert verdict(overhead(*ranges), 0.01) in {Verdict.INCONCLUSIVE, Verdict.EQUIVALENT}

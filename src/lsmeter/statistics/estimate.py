@@ -17,6 +17,11 @@ import polars as pl
 # not), chance decides which is more frequent: values nearly as frequent count as tied.
 NEAR_TIE = 0.75
 
+# Below this share no value stands out (a copy of 1 KiB has four costs, by its place in the page),
+# and chance decides which peak is highest: all peaks then bound the estimate.
+LEAST_SHARE = 0.3
+PEAK = 0.5  # a peak is at least so frequent, compared with the highest
+
 
 def mode(counts: Mapping[int, int]) -> int:
     """Return the smallest value at least NEAR_TIE times as frequent as any other.
@@ -25,6 +30,12 @@ def mode(counts: Mapping[int, int]) -> int:
     """
     enough = NEAR_TIE * max(counts.values())
     return min(value for value, count in counts.items() if count >= enough)
+
+
+def peaks(counts: Mapping[int, int]) -> list[int]:
+    """Return the values that are at least PEAK times as frequent as the most frequent one."""
+    enough = PEAK * max(counts.values())
+    return [value for value, count in counts.items() if count >= enough]
 
 
 @dataclass(frozen=True)
@@ -49,8 +60,8 @@ class ModeEstimate:
     minimum: int
     maximum: int
     share_at_mode: float
-    low: int  # smallest mode of a single boot
-    high: int  # largest mode of a single boot
+    low: int  # smallest mode of a single boot, or smallest peak where none stands out
+    high: int  # largest mode of a single boot, or largest peak where none stands out
     samples: int
     boots: int
 
@@ -87,14 +98,16 @@ def estimate_mode(boots: list[Distribution]) -> ModeEstimate:
         raise ValueError("no samples")
     value = mode(pooled)
     total = sum(pooled.values())
-    modes = [boot.mode for boot in boots]
+    bounds = [boot.mode for boot in boots]
+    if pooled[value] / total < LEAST_SHARE:
+        bounds += peaks(pooled)
     return ModeEstimate(
         value=value,
         minimum=min(pooled),
         maximum=max(pooled),
         share_at_mode=pooled[value] / total,
-        low=min(modes),
-        high=max(modes),
+        low=min(bounds),
+        high=max(bounds),
         samples=total,
         boots=len(boots),
     )
