@@ -15,13 +15,14 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.cli.console import SCREEN
+from lsmeter.cli.measure import kernels_and_benchmarks
 from lsmeter.cli.report import OutputOption
 from lsmeter.errors import ExitCode
 
 if TYPE_CHECKING:
     from lsmeter.backend import Backend
     from lsmeter.hooks.count.model import CountReport
-    from lsmeter.model import Benchmark, Cell, Kernel, Problem
+    from lsmeter.model import Benchmark, Cell, Problem
     from lsmeter.run.count import Counted
 
 _SUITE = "file"
@@ -79,7 +80,9 @@ def count(
     if filesystem not in backend.filesystems():
         raise unknown("file system", filesystem, backend.filesystems(), where="--filesystem")
     setups = {item.name: item for item in map(parse_setup, setup or ["capability"])}
-    kernels, benchmarks = _prepare(kernel or ["debian:6.1"], benchmark or ["*"])
+    kernels, benchmarks = kernels_and_benchmarks(
+        kernel or ["debian:6.1"], _SUITE, benchmark or ["*"]
+    )
     template = Cell(
         kernel=kernels[0],
         setup=next(iter(setups.values())),
@@ -97,20 +100,6 @@ def count(
     report = _report(counted, problems)
     _show(report, form, output)
     return int(ExitCode.INCOMPLETE if report.problems else ExitCode.OK)
-
-
-def _prepare(
-    kernels: Sequence[str], patterns: Sequence[str]
-) -> tuple[tuple[Kernel, ...], tuple[Benchmark, ...]]:
-    from lsmeter.cli.live import LiveTasks
-    from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.kernels.resolve import resolve
-    from lsmeter.plan import select_benchmarks
-
-    benchmarks = select_benchmarks(catalogue(find_probe()), (_SUITE,), patterns)
-    with LiveTasks(SCREEN.err) as tasks:
-        found = tuple(resolve(name, progress=tasks) for name in dict.fromkeys(kernels))
-    return found, benchmarks
 
 
 def _count(

@@ -7,6 +7,7 @@ import asyncio
 import shlex
 import signal
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +22,24 @@ if TYPE_CHECKING:
     from lsmeter.backend import Backend, Limits
     from lsmeter.cli.live import LiveRun
     from lsmeter.experiment import Experiment
+    from lsmeter.model import Benchmark, Kernel
     from lsmeter.plan import Plan, PlannedBoot
     from lsmeter.run.execute import Settings
+
+
+def kernels_and_benchmarks(
+    kernels: Sequence[str], suite: str, patterns: Sequence[str]
+) -> tuple[tuple[Kernel, ...], tuple[Benchmark, ...]]:
+    """Make the kernels ready and choose the benchmarks, for a command without an experiment."""
+    from lsmeter.cli.live import LiveTasks
+    from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.kernels.resolve import resolve
+    from lsmeter.plan import select_benchmarks
+
+    benchmarks = select_benchmarks(catalogue(find_probe()), (suite,), patterns)
+    with LiveTasks(SCREEN.err) as tasks:
+        found = tuple(resolve(name, progress=tasks) for name in dict.fromkeys(kernels))
+    return found, benchmarks
 
 
 def plan_for(asked: Experiment, backend: Backend) -> Plan:

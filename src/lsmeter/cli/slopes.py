@@ -15,13 +15,14 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.cli.console import SCREEN
+from lsmeter.cli.measure import kernels_and_benchmarks
 from lsmeter.cli.report import OutputOption
 from lsmeter.errors import ExitCode, UsageError
 from lsmeter.slopes.delays import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
     from lsmeter.backend import Backend
-    from lsmeter.model import Benchmark, Cell, Kernel, Problem
+    from lsmeter.model import Benchmark, Cell, Problem
     from lsmeter.run.sweep import Swept
     from lsmeter.slopes.model import SlopesReport
 
@@ -90,7 +91,9 @@ def slopes(
     backend = find_backend(Instrument.EXACT.value)
     if filesystem not in backend.filesystems():
         raise unknown("file system", filesystem, backend.filesystems(), where="--filesystem")
-    kernels, benchmarks = _prepare(kernel or ["debian:6.1"], benchmark or ["*"])
+    kernels, benchmarks = kernels_and_benchmarks(
+        kernel or ["debian:6.1"], _SUITE, benchmark or ["*"]
+    )
     template = Cell(
         kernel=kernels[0],
         setup=parse_setup(SETUPS[0]),
@@ -108,20 +111,6 @@ def slopes(
     report = _report(swept, problems, delays_ns, template)
     _show(report, form, output, plot)
     return int(ExitCode.INCOMPLETE if report.problems else ExitCode.OK)
-
-
-def _prepare(
-    kernels: Sequence[str], patterns: Sequence[str]
-) -> tuple[tuple[Kernel, ...], tuple[Benchmark, ...]]:
-    from lsmeter.cli.live import LiveTasks
-    from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.kernels.resolve import resolve
-    from lsmeter.plan import select_benchmarks
-
-    benchmarks = select_benchmarks(catalogue(find_probe()), (_SUITE,), patterns)
-    with LiveTasks(SCREEN.err) as tasks:
-        found = tuple(resolve(name, progress=tasks) for name in dict.fromkeys(kernels))
-    return found, benchmarks
 
 
 def _measure(

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lsmeter.backend import Backend, Limits
-from lsmeter.errors import LsmeterError
 from lsmeter.guest.protocol import End, Parser
 from lsmeter.guest.session import parse_session
 from lsmeter.hooks.count.model import HookCount
@@ -16,6 +14,7 @@ from lsmeter.hooks.count.readings import hook_counts, watched
 from lsmeter.model import Benchmark, BootStatus, Cell, Problem, Sampling
 from lsmeter.plan import PlannedBoot
 from lsmeter.run.conclude import conclude
+from lsmeter.run.together import each_cell
 
 OnFinished = Callable[[Cell, int], None]
 
@@ -51,20 +50,13 @@ async def count_cells(
     on_finished: OnFinished,
 ) -> tuple[Counted, ...]:
     """Count the hooks of each cell, `jobs` guests at a time; on_finished as for count_hooks."""
-    room = asyncio.Semaphore(max(1, jobs))
 
     async def one(cell: Cell) -> Counted:
-        async with room:
-            return await count_hooks(
-                cell, benchmarks, backend, seed=seed, limits=limits, on_finished=on_finished
-            )
+        return await count_hooks(
+            cell, benchmarks, backend, seed=seed, limits=limits, on_finished=on_finished
+        )
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(cell)) for cell in cells]
-    except* LsmeterError as errors:
-        raise errors.exceptions[0] from None
-    return tuple(task.result() for task in tasks)
+    return await each_cell(cells, jobs, one)
 
 
 async def count_hooks(

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lsmeter.backend import Backend, Limits
-from lsmeter.errors import LsmeterError
 from lsmeter.guest.protocol import End, Parser
 from lsmeter.guest.session import parse_session
 from lsmeter.model import Benchmark, BootStatus, Cell, Problem
 from lsmeter.plan import PlannedBoot
 from lsmeter.run.conclude import conclude
+from lsmeter.run.together import each_cell
 from lsmeter.slopes.fit import fit_slopes, sweeps
 from lsmeter.slopes.model import Slope
 from lsmeter.slopes.readings import readings
@@ -46,18 +45,11 @@ async def sweep_cells(
     on_finished is told how many benchmarks a cell has finished, over all delays. A guest that
     fails gives problems, never an exception.
     """
-    room = asyncio.Semaphore(max(1, jobs))
 
     async def one(cell: Cell) -> Swept:
-        async with room:
-            return await _sweep(cell, benchmarks, backend, seed, limits, on_finished)
+        return await _sweep(cell, benchmarks, backend, seed, limits, on_finished)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(cell)) for cell in cells]
-    except* LsmeterError as errors:
-        raise errors.exceptions[0] from None
-    return tuple(task.result() for task in tasks)
+    return await each_cell(cells, jobs, one)
 
 
 async def _sweep(
