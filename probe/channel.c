@@ -209,6 +209,16 @@ void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, 
 	}
 }
 
+void channel_state(unsigned int index, const char *name, const char *moment, const char *text)
+{
+	start("state");
+	put_format(" %u ", index);
+	put_text(name);
+	put_format(" %s ", moment);
+	put_text(text);
+	finish();
+}
+
 void channel_end(unsigned int index, const char *status, size_t count, unsigned int failures,
 		 int error, const char *detail)
 {

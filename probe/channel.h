@@ -34,6 +34,8 @@ void channel_samples(unsigned int index, const uint64_t *value, size_t count);
 /* How often `hook` was run in each of `count` readings; its numbers stand `step` apart. */
 void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, size_t count,
 		    size_t step);
+/* What a module said of itself at a moment (before, after) of the benchmark. */
+void channel_state(unsigned int index, const char *name, const char *moment, const char *text);
 void channel_end(unsigned int index, const char *status, size_t count, unsigned int failures,
 		 int error, const char *detail);
 void channel_bye(unsigned int benchmarks);

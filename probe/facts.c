@@ -7,6 +7,7 @@
 
 #include <cpuid.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +92,8 @@ static void selinux_facts(void)
 	struct selinux_status status;
 	char text[sizeof(status) + 1];
 
-	if (mount("selinuxfs", "/sys/fs/selinux", "selinuxfs", 0, NULL))
+	/* A step of the setup may have mounted it. */
+	if (mount("selinuxfs", "/sys/fs/selinux", "selinuxfs", 0, NULL) && errno != EBUSY)
 		return;
 	file_fact("selinux.enforce", "/sys/fs/selinux/enforce");
 	file_fact("selinux.policyvers", "/sys/fs/selinux/policyvers");
@@ -115,7 +117,7 @@ static void tomoyo_facts(void)
 
 static void smack_facts(void)
 {
-	if (mount("smackfs", "/sys/fs/smackfs", "smackfs", 0, NULL))
+	if (mount("smackfs", "/sys/fs/smackfs", "smackfs", 0, NULL) && errno != EBUSY)
 		return;
 	file_fact("smack.label", "/proc/self/attr/current");
 	count_fact("smack.rules", "/sys/fs/smackfs/load2", "");

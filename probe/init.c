@@ -7,17 +7,22 @@
 #include "facts.h"
 #include "landlock.h"
 #include "policy.h"
+#include "proof.h"
 #include "request.h"
+#include "root.h"
+#include "steps.h"
 #include "worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RESULT_PORT "/dev/ttyS1"
@@ -109,6 +114,63 @@ static void open_count(void)
 	channel_fact("count.refused", "%s", hook_count_refused());
 }
 
+/* Mount what the benchmarks work on, unless that is done. */
+static void open_work(const struct request *request)
+{
+	static bool done;
+	const char *failed;
+	char error[256];
+
+	if (done)
+		return;
+	done = true;
+	mkdir(WORK, 0755);
+	failed = disk_mount(request->filesystem, WORK);
+	if (failed) {
+		snprintf(error, sizeof(error), "%s: %s", failed, strerror(errno));
+		give_up(error);
+	}
+	channel_fact("filesystem", "%s", request->filesystem);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Do what the setup asks for, with how long it took as facts. Two lines are of this file:
+ * `work` mounts the file system of the benchmarks here, and `try` makes the accesses of the
+ * proofs while no policy can refuse them.
+ */
+static void take_steps(const struct request *request)
+{
+	char error[1024], key[32];
+
+	for (size_t i = 0; i < request->n_steps; i++) {
+		uint64_t begin_ns = now_ns();
+		const char *failed = NULL;
+
+		if (!strcmp(request->step[i], "work"))
+			open_work(request);
+		else if (!strcmp(request->step[i], "try"))
+			proofs_before(request);
+		else
+			failed = step_run(request->step[i]);
+		if (failed) {
+			snprintf(error, sizeof(error), "step %zu (%.120s): %s", i + 1,
+				 request->step[i], failed);
+			give_up(error);
+		}
+		snprintf(key, sizeof(key), "step.%zu", i + 1);
+		channel_fact(key, "%" PRIu64, (now_ns() - begin_ns) >> request->icount_shift);
+	}
+	open_work(request);
+}
+
 _Noreturn void init_main(void)
 {
 	char error[256];
@@ -132,20 +194,21 @@ _Noreturn void init_main(void)
 			power_off();
 		}
 	}
-	facts_send();
-	mkdir(WORK, 0755);
-	failed = disk_mount(request.filesystem, WORK);
+	channel_fact("boot.insns", "%" PRIu64, now_ns() >> request.icount_shift);
+	failed = request.root ? root_enter(request.root) : NULL;
 	if (failed) {
 		snprintf(error, sizeof(error), "%s: %s", failed, strerror(errno));
 		give_up(error);
 	}
-	channel_fact("filesystem", "%s", request.filesystem);
+	take_steps(&request);
+	facts_send();
 	if (request.landlock_rules && landlock_prepare(request.landlock_rules))
 		give_up("making the directories of the Landlock rules failed");
 	open_policy(&request);
 	if (request.count)
 		open_count();
 	worker_facts(&request, WORK);
+	proofs_run(&request, WORK);
 	channel_bye(worker_run_all(&request, WORK));
 	channel_drain();
 	power_off();

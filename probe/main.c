@@ -38,6 +38,9 @@ static int sample_here(const char *directory, const char *file)
 	if (request.n_modules || request.sweep_control || request.bpf_tunable || request.cold ||
 	    request.landlock_layers > 0 || request.count)
 		return fail("sample: modules, sweep, cold, count and Landlock are for a guest");
+	if (request.root || request.n_steps || request.n_confine || request.n_proofs ||
+	    request.n_states || request.n_before)
+		return fail("sample: a policy, its proofs and its state are for a guest");
 	if (access(directory, W_OK | X_OK))
 		return fail("sample: cannot write the directory");
 	channel_open(STDOUT_FILENO);

@@ -13,6 +13,10 @@
 #define MAX_BENCHMARKS 512
 #define MAX_MODULES    32
 #define MAX_SWEEP      512
+#define MAX_STEPS      128
+#define MAX_PROOFS     32
+#define MAX_STATES     8
+#define MAX_CONFINE    4
 #define MAX_SAMPLES    1000000
 #define MAX_COUNTINGS  1000	/* samples with count=1: each keeps a number for each hook */
 #define MAX_DELAY_NS   10000000 /* what the tunable module and the BPF programs accept */
@@ -35,8 +39,19 @@ struct request {
 	unsigned long landlock_layers; /* 0: Landlock is not used */
 	unsigned long landlock_rules;  /* per layer */
 	bool bpf_tunable;	       /* attach the waiting BPF programs, with delay 0 */
-	bool count;		       /* also count the hooks that each reading runs */
-	const char *sweep_control;     /* tunable or tunable-bpf; NULL: no sweep */
+	const char *root;	       /* file system of the image that is the root; NULL: none */
+	const char *step[MAX_STEPS];   /* before anything is measured: see steps.h, and init.c */
+	size_t n_steps;
+	const char *confine[MAX_CONFINE]; /* PATH TEXT: what a worker writes to be confined */
+	size_t n_confine;
+	const char *proof[MAX_PROOFS]; /* see proof.h */
+	size_t n_proofs;
+	const char *state[MAX_STATES]; /* NAME PATH: read before and after each benchmark */
+	size_t n_states;
+	const char *before[MAX_STEPS]; /* steps before each reading */
+	size_t n_before;
+	bool count;		   /* also count the hooks that each reading runs */
+	const char *sweep_control; /* tunable or tunable-bpf; NULL: no sweep */
 	const char *sweep_value[MAX_SWEEP];
 	size_t n_sweep_values;
 };

@@ -188,7 +188,7 @@ static void dodge_tick(uint64_t last_ns)
 }
 
 /* Put a new tree into a new directory, so that nothing of it was ever looked up. */
-static long renew(struct bench *bench, drop_caches_fn drop_caches)
+static long renew(struct bench *bench, const struct assistant *assistant)
 {
 	char name[16];
 	long error = 0;
@@ -204,7 +204,7 @@ static long renew(struct bench *bench, drop_caches_fn drop_caches)
 		error = -errno;
 	if (!error && bench->op->setup)
 		error = bench->op->setup(bench);
-	return error ? error : drop_caches();
+	return error ? error : assistant->drop_caches();
 }
 
 /* Keep how often the reading just taken ran each hook. */
@@ -217,17 +217,19 @@ static void keep_calls(struct outcome *outcome)
 }
 
 /* One reading; false ends the benchmark. */
-static bool take(struct bench *bench, const struct request *request, drop_caches_fn drop_caches,
-		 struct outcome *outcome)
+static bool take(struct bench *bench, const struct request *request,
+		 const struct assistant *assistant, struct outcome *outcome)
 {
 	const struct op *op = bench->op;
 	unsigned long warmup = request->warmup;
 	/* Under emulation the time stamp counts nanoseconds; on hardware it counts faster. */
 	static uint64_t ticks;
 
-	if (request->cold && fault(outcome, "renewing the tree", renew(bench, drop_caches)))
+	if (request->cold && fault(outcome, "renewing the tree", renew(bench, assistant)))
 		return false;
 	if (fault(outcome, "arming", op->arm(bench)))
+		return false;
+	if (request->n_before && fault(outcome, "preparing", assistant->prepare()))
 		return false;
 	if (request->quiet)
 		sleep_long();
@@ -248,7 +250,7 @@ static bool take(struct bench *bench, const struct request *request, drop_caches
 	return true;
 }
 
-void sample(struct bench *bench, const struct request *request, drop_caches_fn drop_caches,
+void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
 	    struct outcome *outcome)
 {
 	const struct op *op = bench->op;
@@ -266,7 +268,7 @@ void sample(struct bench *bench, const struct request *request, drop_caches_fn d
 		raise(SIGSTOP); /* the parent makes decisions slow from here */
 	for (bench->serial = 0; bench->serial < request->warmup + request->samples;
 	     bench->serial++) {
-		if (!take(bench, request, drop_caches, outcome))
+		if (!take(bench, request, assistant, outcome))
 			break;
 	}
 	if (request->sweep_control)

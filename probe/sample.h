@@ -20,11 +20,14 @@ struct outcome {
 	uint64_t value[];
 };
 
-/* Empties the caches before a reading when it is to be cold; 0 or -errno. */
-typedef int (*drop_caches_fn)(void);
+/* What another process does for a reading, because the worker may not; each gives 0 or -errno. */
+struct assistant {
+	int (*drop_caches)(void); /* before a reading that is to be cold */
+	int (*prepare)(void);	  /* the request's steps before each reading */
+};
 
 /* Run a benchmark in the current directory, which must be empty. */
-void sample(struct bench *bench, const struct request *request, drop_caches_fn drop_caches,
+void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
 	    struct outcome *outcome);
 
 /* Tell a QEMU plugin by markers that the benchmark with this index follows. */

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "worker.h"
 
+#include "assistant.h"
+#include "become.h"
 #include "bpf/count.h"
 #include "channel.h"
-#include "landlock.h"
 #include "policy.h"
 #include "sample.h"
+#include "state.h"
 #include "sys.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -32,90 +33,6 @@ struct run {
 	unsigned int index;
 	const char *sweep;
 };
-
-static int no_drop(void)
-{
-	return 0;
-}
-
-static int drop_request = -1, drop_answer = -1;
-
-static int ask_dropper(void)
-{
-	int error = -EPIPE;
-
-	if (write(drop_request, "d", 1) == 1 &&
-	    read(drop_answer, &error, sizeof(error)) != sizeof(error))
-		error = -EPIPE;
-	return error;
-}
-
-static int drop_caches(void)
-{
-	int fd = sys_open("/proc/sys/vm/drop_caches", O_WRONLY, 0);
-	long n;
-
-	if (fd < 0)
-		return fd;
-	/* What is dirty cannot be dropped. */
-	sync();
-	n = sys_write(fd, "3", 1);
-	sys_close(fd);
-	return n < 0 ? (int)n : 0;
-}
-
-/* A process that keeps the privilege to drop caches, which the worker may give up. */
-static int start_dropper(void)
-{
-	int request[2], answer[2];
-	pid_t pid;
-	char byte;
-
-	if (pipe(request) || pipe(answer))
-		return -errno;
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (pid) {
-		close(request[0]);
-		close(answer[1]);
-		drop_request = request[1];
-		drop_answer = answer[0];
-		return 0;
-	}
-	close(request[1]);
-	close(answer[0]);
-	while (read(request[0], &byte, 1) == 1) {
-		int error = drop_caches();
-
-		if (write(answer[1], &error, sizeof(error)) != sizeof(error))
-			break;
-	}
-	_exit(0);
-}
-
-/* Become what the request wants the worker to be. Returns NULL, or what failed, with errno. */
-static const char *become(const struct request *request, const char *work)
-{
-	int error;
-
-	if (request->cold && (error = start_dropper())) {
-		errno = -error;
-		return "starting the process that drops caches";
-	}
-	if (request->ordinary_user && geteuid() == 0 &&
-	    (setgroups(0, NULL) || setresgid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER) ||
-	     setresuid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER)))
-		return "becoming the ordinary user";
-	if (request->landlock_layers) {
-		error = landlock_restrict(work, request->landlock_layers, request->landlock_rules);
-		if (error) {
-			errno = -error;
-			return "restricting with Landlock";
-		}
-	}
-	return NULL;
-}
 
 static const char *enter(const struct run *run)
 {
@@ -144,7 +61,7 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench)
 			 strerror(errno));
 	} else {
 		sample_announce(run->index);
-		sample(bench, run->request, run->request->cold ? ask_dropper : no_drop, outcome);
+		sample(bench, run->request, worker_assistant(), outcome);
 	}
 	outcome->finished = true;
 	_exit(0);
@@ -262,6 +179,7 @@ static void run_one(const struct run *run, const char *id)
 	*run->outcome = (struct outcome){.calls = run->outcome->calls};
 	bench_find(id, &bench);
 	channel_begin(run->index, id, run->sweep);
+	state_send(request, run->index, "before");
 	channel_drain();
 	child = fork();
 	if (child == 0)
@@ -277,6 +195,7 @@ static void run_one(const struct run *run, const char *id)
 	}
 	if (slow)
 		set_slow(run, false);
+	state_send(request, run->index, "after");
 	send_end(run, ended, status, deadline_ms);
 	channel_drain();
 }
@@ -353,6 +272,7 @@ struct self {
 	unsigned int user;
 	uint64_t capabilities;
 	bool denied_outside;
+	char context[256];
 };
 
 static uint64_t effective_capabilities(void)
@@ -364,6 +284,18 @@ static uint64_t effective_capabilities(void)
 	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }
 
+/* What the first module that answers calls this process; nothing if none does. */
+static void read_context(char *context, size_t size)
+{
+	int fd = sys_open("/proc/self/attr/current", O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = fd < 0 ? -1 : read(fd, context, size - 1);
+
+	context[n < 0 ? 0 : n] = '\0';
+	context[strcspn(context, "\n")] = '\0';
+	if (fd >= 0)
+		sys_close(fd);
+}
+
 static _Noreturn void examine_and_exit(const struct request *request, const char *work,
 				       struct self *self)
 {
@@ -373,6 +305,7 @@ static _Noreturn void examine_and_exit(const struct request *request, const char
 	self->error = errno;
 	self->user = geteuid();
 	self->capabilities = effective_capabilities();
+	read_context(self->context, sizeof(self->context));
 	fd = sys_open("/proc/version", O_RDONLY, 0);
 	self->denied_outside = fd == -EACCES;
 	self->done = true;
@@ -395,6 +328,8 @@ void worker_facts(const struct request *request, const char *work)
 		channel_error("%s: %s", self->failed, strerror(self->error));
 	} else {
 		channel_fact("worker.uid", "%u", self->user);
+		if (*self->context)
+			channel_fact("worker.context", "%s", self->context);
 		channel_fact("worker.capabilities", "%016" PRIx64, self->capabilities);
 		channel_fact("landlock.layers", "%lu", request->landlock_layers);
 		if (request->landlock_layers) {

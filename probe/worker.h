@@ -7,9 +7,6 @@
 
 #include "request.h"
 
-/* The ordinary user's number, and that of its group. */
-#define ORDINARY_USER 1000
-
 /*
  * Run all of the request's benchmarks (all values of its sweep) in directories of their own
  * beneath `work`, with results sent to the channel. Returns how many were begun.

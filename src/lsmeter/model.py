@@ -14,6 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lsmeter.policy import Image, Proof, SetupFile, StateFile, StateReading, Step
+
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account
     from lsmeter.hooks.source.tables import Table
@@ -111,6 +113,8 @@ class Kernel:
     config: Mapping[str, str] = field(default_factory=dict, hash=False)
     modules: tuple[KernelModule, ...] = ()
     system_map: Path | None = None
+    # Further files that were made with it, by name: mdp-policy (SELinux's minimal policy).
+    artifacts: Mapping[str, Path] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,9 @@ class Setup:
     lsms is the order asked for on the kernel command line, None for the kernel's own default,
     and empty for a kernel that has no security modules at all (CONFIG_SECURITY=n).
     guest holds what the probe is to do to itself before it measures (`landlock.layers`: `2`).
+    image names the root file system that the guest needs, "" for none; steps bring the policy
+    into force, confine is what a worker writes to enter its domain, proofs show that the policy
+    is enforced, and before holds steps before each single reading.
     """
 
     name: str  # canonical: selinux+bpf, landlock:layers=2,rules=8
@@ -138,6 +145,13 @@ class Setup:
     expect: tuple[Expectation, ...] = ()
     guest: tuple[tuple[str, str], ...] = ()
     needs_config: tuple[str, ...] = ()  # kernel options without which it cannot work
+    image: str = ""
+    files: tuple[SetupFile, ...] = ()
+    steps: tuple[Step, ...] = ()
+    confine: tuple[tuple[str, str], ...] = ()  # path, text
+    proofs: tuple[Proof, ...] = ()
+    states: tuple[StateFile, ...] = ()
+    before: tuple[Step, ...] = ()
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hooking only"
 
 
@@ -208,6 +222,7 @@ class Cell:
     identity: tuple[tuple[str, str], ...] = ()  # further facts that can change the result
     sweep: DelaySweep | None = None
     count_hooks: bool = False  # programs in the guest count hooks: readings are of no use then
+    image: Image | None = None
 
     @property
     def hash(self) -> str:
@@ -236,8 +251,25 @@ class Cell:
             parts["sweep"] = vars(self.sweep)
         if self.count_hooks:
             parts["count_hooks"] = True
+        if self.image is not None:
+            parts["image"] = self.image.sha256
+        policy = _policy_parts(self.setup)
+        if any(policy):
+            parts["policy"] = policy
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _policy_parts(setup: Setup) -> list[object]:
+    """Return what of a setup's policy can change a result."""
+    return [
+        [vars(item) for item in setup.files],
+        [(step.action, step.words) for step in setup.steps],
+        setup.confine,
+        [vars(proof) for proof in setup.proofs],
+        [vars(state) for state in setup.states],
+        [(step.action, step.words) for step in setup.before],
+    ]
 
 
 @dataclass(frozen=True)
@@ -264,6 +296,7 @@ class Boot:
     detail: str = ""  # one line: why the status is not ok
     console_tail: tuple[str, ...] = ()
     wall_s: float = 0.0
+    states: tuple[StateReading, ...] = ()
 
 
 @dataclass(frozen=True)

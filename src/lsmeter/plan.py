@@ -10,10 +10,11 @@ from __future__ import annotations
 import fnmatch
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lsmeter.experiment import Experiment
 from lsmeter.model import Benchmark, Cell, Kernel, Problem, Setup
+from lsmeter.policy import Image
 from lsmeter.registry import unknown
 from lsmeter.setup import parse_setup
 
@@ -44,12 +45,13 @@ def make_plan(
     catalogue: Sequence[Benchmark],
     identity: Mapping[str, str],
     filesystems: Sequence[str],
+    images: Mapping[str, Image] | None = None,
 ) -> Plan:
     """Lay out every cell and boot of `experiment`.
 
     catalogue is every benchmark that the probe has, filesystems those that the guest can make;
-    identity names further facts that change results (QEMU, probe). Raises UsageError for names
-    that nothing knows.
+    identity names further facts that change results (QEMU, probe). images are the root file
+    systems at hand, by name. Raises UsageError for names that nothing knows.
     """
     setups = _setups(experiment)
     benchmarks = select_benchmarks(catalogue, experiment.suites, experiment.benchmarks)
@@ -62,11 +64,15 @@ def make_plan(
         for setup in setups:
             if is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
-            missing = missing_options(kernel, setup)
+            missing = missing_options(kernel, setup) + missing_artifacts(kernel, setup)
             if missing:
                 problems.append(_unavailable(kernel, setup, missing))
                 continue
-            cells.extend(_cells(experiment, kernel, setup, benchmarks, identity))
+            image = (images or {})[setup.image] if setup.image else None
+            cells.extend(
+                replace(cell, image=image)
+                for cell in _cells(experiment, kernel, setup, benchmarks, identity)
+            )
     problems.extend(_without_kernel(setups, kernels))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
 
@@ -100,6 +106,17 @@ def missing_options(kernel: Kernel, setup: Setup) -> tuple[str, ...]:
         for name in setup.needs_config
         if kernel.config.get(name, "n") not in {"y", "m"}
     )
+
+
+def missing_artifacts(kernel: Kernel, setup: Setup) -> tuple[str, ...]:
+    """Return what `setup` needs and should have been made with the kernel."""
+    wanted = {item.artifact for item in setup.files if item.artifact}
+    return tuple(sorted(wanted - set(kernel.artifacts)))
+
+
+def images_needed(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the images that the experiment's setups need."""
+    return tuple(sorted({setup.image for setup in _setups(experiment) if setup.image}))
 
 
 def is_dac(kernel: Kernel) -> bool:

@@ -19,7 +19,8 @@ from lsmeter.registry import members, unknown
 HOOKS_ONLY = "no policy loaded: this measures hooking, not policy enforcement"
 
 _COMPONENT = re.compile(
-    r"[a-z][a-z0-9-]*(:[a-z][a-z0-9_]*=[0-9]{1,9}(,[a-z][a-z0-9_]*=[0-9]{1,9})*)?"
+    r"[a-z][a-z0-9-]*(:[a-z][a-z0-9_]*=[a-z0-9][a-z0-9-]{0,31}"
+    r"(,[a-z][a-z0-9_]*=[a-z0-9][a-z0-9-]{0,31})*)?"
 )
 _MAX_COMPONENTS = 16
 
@@ -36,6 +37,33 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A word that a setup takes, one of several."""
+
+    name: str
+    title: str
+    default: str
+    choices: tuple[str, ...]
+
+
+class Values(dict[str, int]):
+    """The value of each parameter; words of a Choice are behind `word`."""
+
+    def __init__(self, numbers: Mapping[str, int], words: Mapping[str, str] | None = None) -> None:
+        super().__init__(numbers)
+        self._words = dict(words or {})
+
+    def word(self, name: str) -> str:
+        """Return the word chosen for `name`."""
+        return self._words[name]
+
+    @property
+    def settings(self) -> dict[str, int | str]:
+        """All of them, in the order of the definition's parameters, numbers first."""
+        return {**self, **self._words}
+
+
+@dataclass(frozen=True)
 class SetupDefinition:
     """What one file in lsmeter.setups offers.
 
@@ -44,8 +72,8 @@ class SetupDefinition:
     """
 
     setup: Setup
-    parameters: tuple[Parameter, ...] = ()
-    configure: Callable[[Mapping[str, int]], Setup] | None = None
+    parameters: tuple[Parameter | Choice, ...] = ()
+    configure: Callable[[Values], Setup] | None = None
     stackable: bool = True
 
     @property
@@ -78,7 +106,7 @@ def parse_setup(spec: str, *, where: str = "--setup") -> Setup:
     names = [definition.name for definition, _ in parts]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"{where}: '{twice[0]}' stands twice in the stack '{spec}'")
-    return _stack([setup for _, setup in parts])
+    return _stack([setup for _, setup in parts], where)
 
 
 def _component(word: str, where: str) -> tuple[SetupDefinition, Setup]:
@@ -98,27 +126,61 @@ def _component(word: str, where: str) -> tuple[SetupDefinition, Setup]:
     return definition, definition.configure(values)
 
 
-def _values(definition: SetupDefinition, settings: str, where: str) -> dict[str, int]:
+def _values(definition: SetupDefinition, settings: str, where: str) -> Values:
     known = {parameter.name: parameter for parameter in definition.parameters}
     if not known or definition.configure is None:
         raise UsageError(f"{where}: the setup '{definition.name}' takes no parameters")
-    values = {parameter.name: parameter.default for parameter in definition.parameters}
+    numbers, words = default_values(definition.parameters)
     for setting in settings.split(","):
         key, _, text = setting.partition("=")
         if key not in known:
             raise unknown(f"parameter of {definition.name}", key, known, where=where)
-        value, parameter = int(text), known[key]
-        if not parameter.minimum <= value <= parameter.maximum:
-            raise UsageError(
-                f"{where}: {definition.name}: {key}={value} is outside "
-                f"{parameter.minimum} to {parameter.maximum} ({parameter.title})"
-            )
-        values[key] = value
-    return values
+        parameter = known[key]
+        if isinstance(parameter, Choice):
+            if text not in parameter.choices:
+                raise unknown(f"{key} of {definition.name}", text, parameter.choices, where=where)
+            words[key] = text
+        else:
+            numbers[key] = _within(parameter, text, f"{where}: {definition.name}: {key}")
+    return Values(numbers, words)
 
 
-def _stack(parts: list[Setup]) -> Setup:
+def default_values(
+    parameters: tuple[Parameter | Choice, ...],
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Return the default of each number, and of each word."""
+    numbers = {item.name: item.default for item in parameters if isinstance(item, Parameter)}
+    words = {item.name: item.default for item in parameters if isinstance(item, Choice)}
+    return numbers, words
+
+
+def _within(parameter: Parameter, text: str, where: str) -> int:
+    """Read a parameter's number; UsageError unless it lies within the limits."""
+    limits = f"{parameter.minimum} to {parameter.maximum} ({parameter.title})"
+    if not text.isdecimal():
+        raise UsageError(f"{where}={text} is not a number of {limits}")
+    value = int(text)
+    if not parameter.minimum <= value <= parameter.maximum:
+        raise UsageError(f"{where}={value} is outside {limits}")
+    return value
+
+
+def with_parameters(
+    parameters: tuple[Parameter | Choice, ...], configure: Callable[[Values], Setup]
+) -> SetupDefinition:
+    """Offer a setup that is wholly built from its parameters."""
+    return SetupDefinition(
+        setup=configure(Values(*default_values(parameters))),
+        parameters=parameters,
+        configure=configure,
+    )
+
+
+def _stack(parts: list[Setup], where: str) -> Setup:
     """Join single modules into one setup, in the order given."""
+    images = {part.image for part in parts if part.image}
+    if len(images) > 1:
+        raise UsageError(f"{where}: the stack needs two images: {', '.join(sorted(images))}")
     notes = dict.fromkeys(part.note for part in parts if part.note)
     return Setup(
         name="+".join(part.name for part in parts),
@@ -129,10 +191,25 @@ def _stack(parts: list[Setup]) -> Setup:
         guest=tuple(dict.fromkeys(item for part in parts for item in part.guest)),
         needs_config=tuple(dict.fromkeys(item for part in parts for item in part.needs_config)),
         note="; ".join(notes),
+        image=images.pop() if images else "",
+        files=tuple(dict.fromkeys(item for part in parts for item in part.files)),
+        steps=tuple(dict.fromkeys(item for part in parts for item in part.steps)),
+        confine=tuple(dict.fromkeys(item for part in parts for item in part.confine)),
+        proofs=tuple(dict.fromkeys(item for part in parts for item in part.proofs)),
+        states=tuple(dict.fromkeys(item for part in parts for item in part.states)),
+        before=tuple(dict.fromkeys(item for part in parts for item in part.before)),
     )
 
 
-def canonical_name(name: str, values: Mapping[str, int]) -> str:
+def name_with(name: str, values: Values, parameters: tuple[Parameter | Choice, ...]) -> str:
+    """Return the name with those parameters that differ from their defaults."""
+    numbers, words = default_values(parameters)
+    defaults: dict[str, int | str] = {**numbers, **words}
+    given = {key: value for key, value in values.settings.items() if defaults[key] != value}
+    return canonical_name(name, given) if given else name
+
+
+def canonical_name(name: str, values: Mapping[str, int | str]) -> str:
     """Return the name with its parameters, as reports show it: landlock:layers=2,rules=8."""
     return name + ":" + ",".join(f"{key}={value}" for key, value in values.items())
 

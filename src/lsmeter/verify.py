@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lsmeter.model import Kernel, Setup
+from lsmeter.policy import Proof
 
 # Active whatever `lsm=` says: capability always; lockdown where it starts early (Debian); the
 # integrity modules register themselves last since Linux 6.9 (security/integrity, LSM_ORDER_LAST).
@@ -31,7 +32,29 @@ def verify(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> tuple[str,
                 f"{expected.fact}: expected '{expected.value}', the guest reported {said} "
                 f"({expected.why})"
             )
+    for proof in setup.proofs:
+        problems += _proof_problems(proof, facts)
     return tuple(problems)
+
+
+def _proof_problems(proof: Proof, facts: Mapping[str, str]) -> list[str]:
+    """Return how the guest fails to show that the policy denies, or allows, one access."""
+    what = f"proof {proof.name} ({proof.access} {proof.path})"
+    said = facts.get(f"proof.{proof.name}")
+    asked = "denied" if proof.denied else "allowed"
+    if said is None:
+        return [f"{what}: has to be {asked}, and was not tried"]
+    if said != asked:
+        error = facts.get(f"proof.{proof.name}.errno", "")
+        return [f"{what}: has to be {asked}, and was {said[:20]} ({error[:20]})"]
+    if not proof.denied:
+        return []
+    before = facts.get(f"proof.{proof.name}.before", "allowed")
+    if before != "allowed":
+        return [f"{what}: was {before[:20]} before there was a policy: this proves nothing"]
+    if proof.message and f"proof.{proof.name}.message" not in facts:
+        return [f"{what}: was denied without a line '{proof.message}' in the kernel's log"]
+    return []
 
 
 def _lsm_problems(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ def guest_arguments(cell: Cell, seed: int, channels: Channels, plugin: str = "")
         cmdline=kernel_cmdline(cell.setup, cell.conditions),
         conditions=cell.conditions,
         seed=seed,
+        disk=str(cell.image.file) if cell.image else "",
         plugin=plugin,
     )
     return exact_arguments(guest, channels)

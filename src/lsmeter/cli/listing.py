@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from lsmeter.cli.console import SCREEN
+
+if TYPE_CHECKING:
+    from lsmeter.setup import Choice, Parameter
 
 Row = tuple[str, str]
 
@@ -51,12 +54,19 @@ def _setups() -> Iterable[Row]:
     for definition in definitions().values():
         yield definition.name, definition.setup.title
         for parameter in definition.parameters:
-            limits = f"{parameter.minimum} to {parameter.maximum}"
-            yield (
-                f"  :{parameter.name}=N",
-                f"{parameter.title}, {limits}, default {parameter.default}",
-            )
+            yield _parameter(parameter)
     yield "a+b+c", "a stack of modules, in this order"
+
+
+def _parameter(parameter: Parameter | Choice) -> Row:
+    from lsmeter.setup import Choice
+
+    if isinstance(parameter, Choice):
+        value, limits = "WORD", ", ".join(parameter.choices)
+    else:
+        value, limits = "N", f"{parameter.minimum} to {parameter.maximum}"
+    told = f"{parameter.title}, {limits}, default {parameter.default}"
+    return f"  :{parameter.name}={value}", told
 
 
 def _benchmarks() -> Iterable[Row]:

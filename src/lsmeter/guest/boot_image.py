@@ -6,11 +6,13 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from lsmeter.errors import UsageError
 from lsmeter.guest.filesystem import image_for
 from lsmeter.guest.initramfs import base, guest_files
 from lsmeter.guest.probe import find_probe
 from lsmeter.guest.request import Request
 from lsmeter.model import Cell, KernelModule
+from lsmeter.policy import ordered
 
 # Each file system with the modules that it, and no other, has to load. What a kernel has built
 # in is not among its modules.
@@ -21,6 +23,9 @@ FILESYSTEM_MODULES: dict[str, frozenset[str]] = {
 FILESYSTEMS = tuple(FILESYSTEM_MODULES)
 
 _ALL_FILESYSTEM_MODULES = frozenset({"ext4", "xfs"})
+_RAM_DISK_MODULES = frozenset({"brd"})
+# What the disk of an image takes, apart from its file system.
+DISK_MODULES = frozenset({"virtio_mmio", "virtio_blk"})
 # One RAM disk, of the size of the images that lsmeter.guest.filesystem makes.
 _PARAMETERS = {"brd": "rd_nr=1 rd_size=65536"}
 
@@ -30,19 +35,54 @@ def initramfs_for(cell: Cell, benchmark_ms: int) -> bytes:
 
     benchmark_ms is the deadline of one benchmark in guest milliseconds.
     """
-    modules = wanted_modules(cell.kernel.modules, cell.filesystem)
+    modules = wanted_modules(
+        cell.kernel.modules, cell.filesystem, cell.image.filesystem if cell.image else ""
+    )
     request = make_request(cell, modules, benchmark_ms)
     files = tuple((_guest_path(module), module.file.read_bytes()) for module in modules)
     image = image_for(cell.filesystem) if cell.filesystem != "tmpfs" else None
-    return _base(find_probe().path) + guest_files(request.to_bytes(), files, image)
+    return _base(find_probe().path) + guest_files(
+        request.to_bytes(), (*files, *setup_files(cell)), image
+    )
 
 
-def wanted_modules(modules: tuple[KernelModule, ...], filesystem: str) -> tuple[KernelModule, ...]:
-    """Return the modules that a guest with this file system loads, in their order; pure."""
-    if filesystem == "tmpfs":
+def setup_files(cell: Cell) -> tuple[tuple[str, bytes], ...]:
+    """Return the files that the setup brings along, by their path in the guest.
+
+    Raises UsageError when the kernel has not got one of them.
+    """
+    files: list[tuple[str, bytes]] = []
+    for item in cell.setup.files:
+        data = item.text.encode()
+        if item.artifact:
+            path = cell.kernel.artifacts.get(item.artifact)
+            if path is None:
+                raise UsageError(
+                    f"{cell.kernel.name} has no {item.artifact}, which {cell.setup.name} needs",
+                    hint="build the kernel: lsmeter kernel build debian-source:6.1 "
+                    "--config lsm-all",
+                )
+            data = path.read_bytes()
+        files.append((f"/setup/{item.name}", data))
+    return tuple(files)
+
+
+def wanted_modules(
+    modules: tuple[KernelModule, ...], filesystem: str, root: str = ""
+) -> tuple[KernelModule, ...]:
+    """Return the modules that a guest loads, in their order; pure.
+
+    filesystem is that of the benchmarks, root that of an image ("" where there is none).
+    """
+    if filesystem == "tmpfs" and not root:
         return ()
-    others = _ALL_FILESYSTEM_MODULES - FILESYSTEM_MODULES[filesystem]
-    return tuple(module for module in modules if module.name not in others)
+    wanted = FILESYSTEM_MODULES[filesystem] | FILESYSTEM_MODULES.get(root, frozenset())
+    unwanted = set(_ALL_FILESYSTEM_MODULES - wanted)
+    if not root:
+        unwanted |= DISK_MODULES
+    if filesystem == "tmpfs":
+        unwanted |= _RAM_DISK_MODULES
+    return tuple(module for module in modules if module.name not in unwanted)
 
 
 def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: int) -> Request:
@@ -66,6 +106,12 @@ def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: in
         sweep_control=cell.sweep.control if cell.sweep else "",
         sweep_values_ns=cell.sweep.delays_ns if cell.sweep else (),
         count=cell.count_hooks,
+        root=cell.image.filesystem if cell.image else "",
+        steps=ordered(cell.setup.steps, cell.setup.proofs),
+        confine=cell.setup.confine,
+        proofs=cell.setup.proofs,
+        states=cell.setup.states,
+        before=cell.setup.before,
     )
 
 

@@ -70,6 +70,16 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class State:
+    """What a security module said of itself before or after the benchmark that has begun."""
+
+    index: int
+    name: str
+    moment: str  # before or after
+    text: str
+
+
+@dataclass(frozen=True)
 class End:
     """A benchmark has ended. errno is that of the first failed call, 0 if there is none."""
 
@@ -104,7 +114,7 @@ class GarbageError:
     excerpt: str
 
 
-Event = Hello | Fact | Begin | Values | Counts | End | ErrorLine | Bye | GarbageError
+Event = Hello | Fact | Begin | Values | Counts | State | End | ErrorLine | Bye | GarbageError
 
 _TAIL = re.compile(rb"(.*) \*([0-9a-f]{8})", re.DOTALL)
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
@@ -229,12 +239,12 @@ class Parser:
                 raise _BadLine("a benchmark begins inside another")
             self._open = (event.index, 0)
             self._hooks = {}
-        elif isinstance(event, Values | Counts | End):
+        elif isinstance(event, Values | Counts | State | End):
             self._check_open(event)
         elif isinstance(event, Bye):
             self._closed = True
 
-    def _check_open(self, event: Values | Counts | End) -> None:
+    def _check_open(self, event: Values | Counts | State | End) -> None:
         if self._open is None or self._open[0] != event.index:
             raise _BadLine("readings of a benchmark that has not begun")
         seen = self._open[1]
@@ -247,6 +257,8 @@ class Parser:
             return
         if isinstance(event, Counts):
             self._check_counts(event, seen)
+            return
+        if isinstance(event, State):
             return
         self._open = None
         if event.count != seen:
@@ -318,6 +330,18 @@ def _counts(fields: list[str]) -> Event:
     return Counts(_number(fields[0], "index"), fields[1], _runs(fields[2]))
 
 
+def _state(fields: list[str]) -> Event:
+    _count(fields, 4)
+    if fields[2] not in {"before", "after"}:
+        raise _BadLine("a moment that is neither before nor after")
+    return State(
+        _number(fields[0], "index"),
+        _text(fields[1], "name"),
+        fields[2],
+        _text(fields[3], "state"),
+    )
+
+
 def _runs(text: str) -> tuple[int, ...]:
     values: list[int] = []
     for run in text.split(","):
@@ -362,6 +386,7 @@ _READERS: dict[str, Callable[[list[str]], Event]] = {
     "begin": _begin,
     "samples": _samples,
     "counts": _counts,
+    "state": _state,
     "end": _end,
     "error": _error,
     "bye": _bye,

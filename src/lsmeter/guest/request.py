@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from lsmeter.errors import UsageError
+from lsmeter.policy import Proof, StateFile, Step
 
 VERSION = 1
 MAX_BYTES = 65536
@@ -15,7 +18,12 @@ MAX_DELAY_NS = 10_000_000  # what the tunable module and the BPF programs accept
 
 # What a setup may ask the probe to do to itself (Setup.guest), with the largest value.
 GUEST_KEYS = {"landlock.layers": 16, "landlock.rules": 1024, "bpf.tunable": 1}
+MAX_STEPS = 128  # before anything is measured; as many before each reading
+MAX_PROOFS = 32
+MAX_STATES = 8
+MAX_CONFINE = 4
 MAX_COUNTINGS = 1000  # samples with count: each keeps a number for each hook
+_ESCAPE = re.compile("%[0-9A-F]{2}")
 SWEEP_CONTROLS = ("tunable", "tunable-bpf")
 
 
@@ -44,6 +52,12 @@ class Request:
     sweep_control: str = ""
     sweep_values_ns: tuple[int, ...] = ()
     count: bool = False  # also count the hooks that each reading runs
+    root: str = ""  # file system of the image that is the guest's root; "" for no image
+    steps: tuple[Step, ...] = ()
+    confine: tuple[tuple[str, str], ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    states: tuple[StateFile, ...] = ()
+    before: tuple[Step, ...] = ()
 
     def to_bytes(self) -> bytes:
         """Write the request as the probe reads it.
@@ -79,6 +93,7 @@ class Request:
             ("sweep.value", _number("sweep.value", value, 0, MAX_DELAY_NS))
             for value in self.sweep_values_ns
         ]
+        pairs += self._policy()
         pairs += [("benchmark", benchmark) for benchmark in self.benchmarks]
         text = "".join(f"{key}={_printable(key, value)}\n" for key, value in pairs)
         if len(text) > MAX_BYTES:
@@ -87,6 +102,37 @@ class Request:
                 hint="ask for fewer benchmarks at once",
             )
         return text.encode("ascii")
+
+    def _policy(self) -> list[tuple[str, str]]:
+        """Return the lines on the policy, its proofs and its state."""
+        lines = {
+            "step": [_words(step.action, *step.words) for step in self.steps],
+            "confine": [_words(*item) for item in self.confine],
+            "proof": [_proof(proof) for proof in self.proofs],
+            "state": [_words(state.name, state.path) for state in self.states],
+            "before": [_words(step.action, *step.words) for step in self.before],
+        }
+        limits = {"proof": MAX_PROOFS, "state": MAX_STATES, "confine": MAX_CONFINE}
+        for key, values in lines.items():
+            _number(f"the number of {key} lines", len(values), 0, limits.get(key, MAX_STEPS))
+        root = [("root", _one_of("file system", self.root, FILESYSTEMS))] if self.root else []
+        return root + [(key, value) for key, values in lines.items() for value in values]
+
+
+def _words(*words: str) -> str:
+    """Write words as the probe reads them: percent-encoded, with one space between."""
+    return " ".join(_ESCAPE.sub(lambda found: found[0].lower(), _quoted(word)) for word in words)
+
+
+def _quoted(word: str) -> str:
+    if not word or "\0" in word:
+        raise UsageError(f"{word!r:.60} cannot be a word of a setup's policy")
+    return quote(word, safe="/:,=.+-_~")
+
+
+def _proof(proof: Proof) -> str:
+    words = (proof.name, proof.access, proof.path, proof.message)
+    return _words(*(word for word in words if word))
 
 
 def _one_of(kind: str, value: str, known: tuple[str, ...]) -> str:

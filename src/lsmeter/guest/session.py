@@ -18,9 +18,12 @@ from lsmeter.guest.protocol import (
     GarbageError,
     Hello,
     Parser,
+    State,
     Values,
 )
+from lsmeter.guest.state import parse_numbers
 from lsmeter.model import BenchmarkStatus, Samples
+from lsmeter.policy import StateReading
 
 MAX_FACTS = 1000
 
@@ -52,6 +55,7 @@ class Session:
     greeted: bool
     complete: bool
     counts: tuple[HookReadings, ...] = ()
+    states: tuple[StateReading, ...] = ()
 
 
 def parse_session(results: bytes, asked: tuple[str, ...]) -> Session:
@@ -85,6 +89,8 @@ class _Folding:
         self.values: list[int] = []
         self.counts: list[HookReadings] = []
         self.current_counts: dict[str, tuple[int, ...]] = {}
+        self.states: list[StateReading] = []
+        self.before: dict[str, tuple[tuple[str, int], ...]] = {}
 
     def take(self, event: Event) -> None:
         """Add one event."""
@@ -97,7 +103,7 @@ class _Folding:
             case Begin():
                 self.current, self.values, self.current_counts = event, [], {}
                 self.begun += 1
-            case Values() | Counts():
+            case Values() | Counts() | State():
                 self._add(event)
             case End():
                 self._end(event)
@@ -108,12 +114,23 @@ class _Folding:
             case GarbageError(offset, reason, excerpt):
                 self.garbage.append(f"byte {offset}: {reason}: {excerpt}")
 
-    def _add(self, event: Values | Counts) -> None:
-        if isinstance(event, Values):
+    def _add(self, event: Values | Counts | State) -> None:
+        if isinstance(event, State):
+            self._state(event)
+        elif isinstance(event, Values):
             self.values += event.values
         else:
             known = self.current_counts.get(event.hook, ())
             self.current_counts[event.hook] = known + event.runs
+
+    def _state(self, event: State) -> None:
+        numbers = parse_numbers(event.text)
+        if event.moment == "before":
+            self.before[event.name] = numbers
+        elif self.current is not None:
+            before = self.before.pop(event.name, ())
+            reading = StateReading(self.current.benchmark, event.name, before, numbers)
+            self.states.append(reading)
 
     def _end(self, event: End) -> None:
         current, self.current = self.current, None
@@ -156,6 +173,7 @@ class _Folding:
             greeted=self.greeted,
             complete=self.bye is not None and self.bye == self.begun and self.current is None,
             counts=tuple(self.counts),
+            states=tuple(self.states),
         )
 
 

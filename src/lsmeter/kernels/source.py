@@ -10,8 +10,9 @@ from typing import ClassVar
 from lsmeter.model import Kernel
 from lsmeter.progress import Progress
 
-# What the file-access suite needs beside what a kernel has built in; dependencies are added.
-DEFAULT_MODULES = ("brd", "loop", "ext4", "xfs")
+# What the file-access suite and the disk of an image need beside what a kernel has built in;
+# dependencies are added.
+DEFAULT_MODULES = ("brd", "loop", "ext4", "xfs", "virtio_mmio", "virtio_blk")
 
 
 @dataclass(frozen=True)

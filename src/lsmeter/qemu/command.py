@@ -28,6 +28,7 @@ class GuestStart:
     cmdline: str
     conditions: Conditions
     seed: int
+    disk: str = ""  # a raw image that becomes the guest's first disk and is never written to
     plugin: str = ""  # a TCG plugin with its arguments, as QEMU's -plugin takes it
 
 
@@ -87,6 +88,11 @@ def exact_arguments(guest: GuestStart, channels: Channels) -> tuple[str, ...]:
         *("-initrd", channels.initrd),
         *("-append", guest.cmdline),
     ]
+    if guest.disk:
+        # What the guest writes goes to a temporary file that is gone with QEMU.
+        drive = f"if=none,id=root,format=raw,snapshot=on,cache=unsafe,file={_comma(guest.disk)}"
+        bus = "virtio-blk-device" if guest.boot_protocol is BootProtocol.PVH else "virtio-blk-pci"
+        words += ["-drive", drive, "-device", f"{bus},drive=root"]
     if guest.plugin:
         words += ["-plugin", guest.plugin]
     return tuple(words)

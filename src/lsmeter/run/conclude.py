@@ -33,6 +33,7 @@ def conclude(planned: PlannedBoot, capture: Capture) -> Boot:
         detail=found.detail,
         console_tail=found.tail,
         wall_s=round(capture.wall_s, 3),
+        states=session.states if found.status in _GIVE_NUMBERS else (),
     )
     if found.status not in _GIVE_NUMBERS:
         return boot
@@ -43,6 +44,7 @@ def conclude(planned: PlannedBoot, capture: Capture) -> Boot:
         boot,
         status=BootStatus.WRONG_SETUP,
         samples=(),
+        states=(),
         detail="; ".join(mismatches),
         console_tail=tail(clean_lines(capture.console)),
     )

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a security module says of itself around each benchmark, such as SELinux's AVC.
+ */
+#ifndef LSMETER_STATE_H
+#define LSMETER_STATE_H
+
+#include "request.h"
+
+/* Send every state file of the request, read `before` or `after` the benchmark `index`. */
+void state_send(const struct request *request, unsigned int index, const char *moment);
+
+#endif

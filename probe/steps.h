@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a setup has the guest do before anything is measured, such as loading a policy: one
+ * action and its words a line.
+ *
+ *	run PROGRAM ARGUMENT...		must leave with status 0
+ *	write PATH TEXT			in one call
+ *	load PATH FILE			the file's content, in one call
+ *	file PATH TEXT			a new file that everybody may read and write
+ *	mkdir PATH
+ *	mount TYPE PATH [OPTIONS]
+ *	label PATH NAME VALUE		an extended attribute
+ *	visit DIRECTORY			stat each of its entries
+ */
+#ifndef LSMETER_STEPS_H
+#define LSMETER_STEPS_H
+
+/*
+ * Carry out one line. Returns NULL, or what went wrong in one line that stays valid until the
+ * next call; errno is set then.
+ */
+const char *step_run(const char *line);
+
+#endif

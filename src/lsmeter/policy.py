@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The nouns of a policy in a guest: how it gets into force, and how that is proved; no I/O.
+
+A Setup holds them. What each action and access does in the guest is said in probe/steps.h and
+probe/proof.h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+# Besides the actions of probe/steps.h: `work` mounts the file system of the benchmarks at /work,
+# `try` makes the accesses of the proofs while no policy is in force.
+ACTIONS = ("run", "write", "load", "file", "mkdir", "mount", "label", "visit", "work", "try")
+ACCESSES = ("read", "write", "create", "execute", "stat")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that a guest does before anything is measured; one that fails ends the boot.
+
+    title names it where its one-off cost is reported; "" where nobody will ask.
+    """
+
+    action: str  # of ACTIONS
+    words: tuple[str, ...] = ()
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """An access that the policy must deny, or must allow, made as a worker makes it.
+
+    message is what the kernel's own line on a denial must contain, "" where the module logs
+    nothing. A denied access must have been possible before the policy came into force, which
+    shows that it is not file modes that deny it.
+    """
+
+    name: str  # read-secret
+    access: str  # of ACCESSES
+    path: str
+    denied: bool
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class SetupFile:
+    """A file that the guest finds in /setup: text of the setup's own, or an artifact.
+
+    artifact names a file that belongs to the kernel, such as a policy made from its source.
+    """
+
+    name: str
+    text: str = ""
+    artifact: str = ""
+
+
+@dataclass(frozen=True)
+class StateFile:
+    """A file in the guest that is read before and after each benchmark, as numbers by name."""
+
+    name: str  # avc
+    path: str
+
+
+@dataclass(frozen=True)
+class Image:
+    """A root file system for guests: an ext4 that no guest ever writes to."""
+
+    name: str
+    file: Path
+    sha256: str
+    filesystem: str = "ext4"
+
+
+@dataclass(frozen=True)
+class StateReading:
+    """The numbers of one state file around one benchmark."""
+
+    benchmark: str
+    state: str
+    before: tuple[tuple[str, int], ...]
+    after: tuple[tuple[str, int], ...]
+
+
+def run(*argv: str, title: str = "") -> Step:
+    """Run a program of the guest's image; it must leave with status 0."""
+    return Step("run", argv, title)
+
+
+def write(path: str, text: str, title: str = "") -> Step:
+    """Write text to a file that exists, such as one of securityfs, in one call."""
+    return Step("write", (path, text), title)
+
+
+def load(path: str, file: str, title: str = "") -> Step:
+    """Write a whole file of the guest into another, in one call."""
+    return Step("load", (path, file), title)
+
+
+def label(path: str, name: str, value: str) -> Step:
+    """Set an extended attribute."""
+    return Step("label", (path, name, value))
+
+
+WORK = Step("work")
+TRY = Step("try")
+
+
+def ordered(steps: tuple[Step, ...], proofs: tuple[Proof, ...]) -> tuple[Step, ...]:
+    """Return the steps as a guest takes them: where there are proofs, they are tried first."""
+    if not proofs or TRY in steps:
+        return steps
+    return (TRY, *steps)
