@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 from collections.abc import Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -140,7 +141,8 @@ def _read_all(listing: Listing, progress: Progress) -> list[FileFacts]:
         return _collect(map(read, (paths for _, paths in chunks)), chunks, total, progress)
     # "spawn": a thread of the caller (a progress display) may hold a lock while we fork
     context = multiprocessing.get_context("spawn")
-    pool: Executor = ProcessPoolExecutor(PROCESSES, mp_context=context)
+    # without the collector of cycles: it looks through all facts again and again, and finds none
+    pool: Executor = ProcessPoolExecutor(PROCESSES, mp_context=context, initializer=gc.disable)
     with pool:
         try:
             results = pool.map(read, [paths for _, paths in chunks])

@@ -20,6 +20,7 @@ from lsmeter.hooks.source.facts import (
     Statement,
     Statements,
 )
+from lsmeter.hooks.source.grammar import BEGINS, ENDS, FRAMES, PLAIN, SAYS_SOMETHING, steps
 
 MAX_DEPTH = 60  # statements within statements
 MAX_ARGUMENTS = 12
@@ -30,13 +31,6 @@ _RETRY_IF = re.compile(
 )
 _RETRY_UNLESS = re.compile(rb"!=\s*(?:ERR_PTR\s*\(\s*)?-\s*(?:ECHILD|ESTALE|EOPENSTALE)\b")
 _FOR_EACH = re.compile(r"for_each")
-_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
-_FRAMES = _LOOPS | {
-    "if_statement",
-    "conditional_expression",
-    "switch_statement",
-    "case_statement",
-}
 # Called everywhere and lead nowhere: dropped early, since they are half of all calls.
 _NOISE = frozenset(
     {
@@ -165,39 +159,54 @@ class _Walker:
         self.result = Body()
         self._frames: list[_Frame] = []
         self._loop_at: int | None = None  # depth at which the next statement is a loop's body
+        self._text = b""  # of the body, and where it begins in its file
+        self._start = 0
 
     def walk(self, top: Node) -> None:
         self._frames = [_Frame("seq", 0)]
+        self._text, self._start = top.text or b"", top.start_byte
+        todo = steps()
         cursor = top.walk()
         depth = 0  # counted here: the cursor's own count takes as long as it is deep
-        while cursor.node is not None:
-            node = cursor.node
-            if node.is_named:
-                self._enter(node, depth, cursor.field_name)
-                if cursor.goto_first_child():
+        while (node := cursor.node) is not None:
+            step = todo[node.kind_id]
+            if step:
+                if depth == self._frames[-1].depth + 1:
+                    self._choose_slot(cursor.field_name)
+                if step & BEGINS or self._loop_at == depth:
+                    self._enter(node, step, depth)
+                if not (step & PLAIN and self._is_plain(node)) and cursor.goto_first_child():
                     depth += 1
                     continue
-                self._leave(node, depth)
+                if step & ENDS or self._frames[-1].depth == depth:
+                    self._leave(node, step, depth)
             while not cursor.goto_next_sibling():
-                if not cursor.goto_parent() or cursor.node is None:
+                if not cursor.goto_parent() or (node := cursor.node) is None:
                     self.result.statements = self._frames[0].take("body")
                     return
                 depth -= 1
-                self._leave(cursor.node, depth)
+                step = todo[node.kind_id]
+                if step & ENDS or self._frames[-1].depth == depth:
+                    self._leave(node, step, depth)
 
-    def _enter(self, node: Node, depth: int, field_name: str | None) -> None:
+    def _is_plain(self, node: Node) -> bool:
+        start = node.start_byte - self._start + 1  # what opens the node itself does not count
+        return SAYS_SOMETHING.search(self._text, start, node.end_byte - self._start) is None
+
+    def _choose_slot(self, field_name: str | None) -> None:
         frame = self._frames[-1]
-        if depth == frame.depth + 1 and frame.kind not in ("seq", "case_statement"):
+        if frame.kind not in ("seq", "case_statement"):
             frame.slot = field_name if field_name in _SLOTS else "body"
-        kind = node.type
-        if self._loop_at == depth and kind != "comment":
+
+    def _enter(self, node: Node, step: int, depth: int) -> None:
+        if self._loop_at == depth:
             self._loop_at = None
             self._open(_Frame("for_each", depth))
-            frame = self._frames[-1]
-        self._begin(node, kind, depth, frame)
+        if step & BEGINS:
+            self._begin(node, node.type, depth, self._frames[-1])
 
     def _begin(self, node: Node, kind: str, depth: int, frame: _Frame) -> None:
-        if kind in _FRAMES:
+        if kind in FRAMES:
             self._open(_Frame(kind, depth, _branch(node)))
             if kind == "case_statement" and node.child_by_field_name("value") is None:
                 frame.has_default = True
@@ -214,22 +223,25 @@ class _Walker:
         if len(self._frames) < MAX_DEPTH:
             self._frames.append(frame)
 
-    def _leave(self, node: Node, depth: int) -> None:
+    def _leave(self, node: Node, step: int, depth: int) -> None:
         # two when the body of a for_each macro is a statement of its own kind
-        while len(self._frames) > 1 and self._frames[-1].depth == depth:
+        while self._frames[-1].depth == depth and len(self._frames) > 1:
             statement = _statement(self._frames.pop())
             if statement is not None:
                 self._frames[-1].add(statement)
-        kind = node.type
+        if step & ENDS:
+            self._end(node, node.type, depth)
+
+    def _end(self, node: Node, kind: str, depth: int) -> None:
         here = self._frames[-1]
         if kind == "call_expression":
             self._call(node, depth)
         elif kind == "return_statement":
             here.add(("return",))
-        elif kind in ("break_statement", "continue_statement"):
-            here.add((kind.removesuffix("_statement"),))
         elif kind == "goto_statement":
             here.add(("goto", text_of(node.child_by_field_name("label"))))
+        else:
+            here.add((kind.removesuffix("_statement"),))
 
     def _call(self, node: Node, depth: int) -> None:
         target = node.child_by_field_name("function")

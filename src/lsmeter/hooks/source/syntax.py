@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
-import tree_sitter_c
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from lsmeter.hooks.source.conditions import Prepared, prepare
 from lsmeter.hooks.source.facts import Call, Entry, FileFacts, Function
+from lsmeter.hooks.source.grammar import parser
 from lsmeter.hooks.source.skeleton import declared_name, read_body, struct_name, text_of
 
 MAX_TABLE_DEPTH = 4  # tables within tables
@@ -54,11 +53,6 @@ def syscall_function(name: str) -> str:
     return f"sys_{name}"
 
 
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_c.language()))
-
-
 def read_file(path: str, text: str) -> FileFacts:
     """Parse the text of the file at `path` (below the tree)."""
     prepared = prepare(text)
@@ -67,7 +61,7 @@ def read_file(path: str, text: str) -> FileFacts:
         clean = words.sub(_blank, clean)
     data = clean.encode()
     reader = _FileReader(path, prepared)
-    reader.read(_parser().parse(data).root_node)
+    reader.read(parser().parse(data).root_node)
     reader.read_macros()
     reader.entries += _static_calls(path, prepared.text)
     return FileFacts(
