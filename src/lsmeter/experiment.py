@@ -62,6 +62,7 @@ class Experiment(_Strict):
     benchmarks: Names = ["*"]
     filesystems: Names = ["tmpfs"]
     users: Annotated[list[Literal["root", "user"]], Field(min_length=1)] = ["root"]
+    image: Name | None = None
     instrument: Literal["exact"] = "exact"
     boots: int = Field(2, ge=1, le=1000)
     seed: int = Field(42, ge=0, le=2**31)

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lsmeter.policy import Image, Proof, SetupFile, StateFile, StateReading, Step
+from lsmeter.policy import Image, Layer, Proof, SetupFile, StateFile, StateReading, Step
 
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account
@@ -135,7 +135,9 @@ class Setup:
     guest holds what the probe is to do to itself before it measures (`landlock.layers`: `2`).
     image names the root file system that the guest needs, "" for none; steps bring the policy
     into force, confine is what a worker writes to enter its domain, proofs show that the policy
-    is enforced, and before holds steps before each single reading.
+    is enforced, and before holds steps before each single reading. over and layer say what its
+    cost consists of: selinux-enforcing is the policy over selinux, which is the hooks over
+    capability.
     """
 
     name: str  # canonical: selinux+bpf, landlock:layers=2,rules=8
@@ -152,6 +154,8 @@ class Setup:
     proofs: tuple[Proof, ...] = ()
     states: tuple[StateFile, ...] = ()
     before: tuple[Step, ...] = ()
+    over: str = "capability"  # the setup to which this one adds something; "" for none
+    layer: Layer | None = Layer.HOOKS  # what it adds
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hooking only"
 
 

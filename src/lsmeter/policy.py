@@ -8,6 +8,7 @@ probe/proof.h.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 # Besides the actions of probe/steps.h: `work` mounts the file system of the benchmarks at /work,
@@ -82,6 +83,16 @@ class StateReading:
     state: str
     before: tuple[tuple[str, int], ...]
     after: tuple[tuple[str, int], ...]
+
+
+class Layer(StrEnum):
+    """What a setup adds to the one below it: hooking and deciding are told apart by these."""
+
+    HOOKS = "hooks"  # a module in the list that has no policy: its hooks are called and return
+    PERMISSIVE = "permissive"  # a policy that decides and refuses nothing
+    POLICY = "policy"  # a policy that is enforced
+    AUDIT = "audit"
+    INTEGRITY = "integrity"
 
 
 def run(*argv: str, title: str = "") -> Step:

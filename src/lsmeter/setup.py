@@ -14,6 +14,7 @@ from functools import cache
 
 from lsmeter.errors import UsageError
 from lsmeter.model import Setup
+from lsmeter.policy import Layer
 from lsmeter.registry import members, unknown
 
 HOOKS_ONLY = "no policy loaded: this measures hooking, not policy enforcement"
@@ -181,11 +182,12 @@ def _stack(parts: list[Setup], where: str) -> Setup:
     images = {part.image for part in parts if part.image}
     if len(images) > 1:
         raise UsageError(f"{where}: the stack needs two images: {', '.join(sorted(images))}")
+    last = parts[-1]
     notes = dict.fromkeys(part.note for part in parts if part.note)
     return Setup(
         name="+".join(part.name for part in parts),
         title="stack of " + ", ".join(part.name for part in parts) + ", in this order",
-        lsms=tuple(lsm for part in parts for lsm in part.lsms or ()),
+        lsms=_stacked_lsms(parts),
         cmdline=tuple(dict.fromkeys(word for part in parts for word in part.cmdline)),
         expect=tuple(dict.fromkeys(item for part in parts for item in part.expect)),
         guest=tuple(dict.fromkeys(item for part in parts for item in part.guest)),
@@ -198,7 +200,15 @@ def _stack(parts: list[Setup], where: str) -> Setup:
         proofs=tuple(dict.fromkeys(item for part in parts for item in part.proofs)),
         states=tuple(dict.fromkeys(item for part in parts for item in part.states)),
         before=tuple(dict.fromkeys(item for part in parts for item in part.before)),
+        over="+".join(part.name for part in parts[:-1]),
+        layer=last.layer,
     )
+
+
+def _stacked_lsms(parts: list[Setup]) -> tuple[str, ...]:
+    """Join the lists of modules; audit and integrity, which add none, bring capability only."""
+    added = [part for part in parts if part.layer not in (Layer.AUDIT, Layer.INTEGRITY)]
+    return tuple(lsm for part in added or parts[:1] for lsm in part.lsms or ())
 
 
 def name_with(name: str, values: Values, parameters: tuple[Parameter | Choice, ...]) -> str:

@@ -20,10 +20,11 @@ from lsmeter.model import Boot, BootStatus
 
 if TYPE_CHECKING:
     from lsmeter.backend import Backend, Limits
-    from lsmeter.cli.live import LiveRun
+    from lsmeter.cli.live import LiveRun, LiveTasks
     from lsmeter.experiment import Experiment
     from lsmeter.model import Benchmark, Kernel
     from lsmeter.plan import Plan, PlannedBoot
+    from lsmeter.policy import Image
     from lsmeter.run.execute import Settings
 
 
@@ -47,13 +48,25 @@ def plan_for(asked: Experiment, backend: Backend) -> Plan:
     from lsmeter.cli.live import LiveTasks
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.kernels.resolve import resolve
-    from lsmeter.plan import make_plan
+    from lsmeter.plan import images_needed, make_plan
 
     identity = backend.identity()
     benchmarks = catalogue(find_probe())
     with LiveTasks(SCREEN.err) as tasks:
         kernels = [resolve(name, progress=tasks) for name in dict.fromkeys(asked.kernels)]
-    return make_plan(asked, kernels, benchmarks, identity, backend.filesystems())
+        images = _images(images_needed(asked), asked.image, tasks)
+    return make_plan(asked, kernels, benchmarks, identity, backend.filesystems(), images)
+
+
+def _images(needed: Sequence[str], own: str | None, tasks: LiveTasks) -> dict[str, Image]:
+    """Make ready the images that the setups need; the user's own, if named, serves for all."""
+    if not needed:
+        return {}
+    from lsmeter.image.build import resolve_image
+    from lsmeter.policy import Image
+
+    built = {name: resolve_image(own or name, tasks) for name in needed}
+    return {name: Image(item.name, item.file, item.content_sha256) for name, item in built.items()}
 
 
 def default_out(stem: str) -> Path:

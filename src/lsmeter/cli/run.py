@@ -55,6 +55,12 @@ def run(
     user: Annotated[
         list[str] | None, typer.Option(metavar="USER", help="root or user (uid 1000).")
     ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IMAGE", help="Root file system for the setups that need one: yours for theirs."
+        ),
+    ] = None,
     instrument: Annotated[
         str | None, typer.Option(metavar="NAME", help="How cost is read.")
     ] = None,
@@ -116,6 +122,7 @@ def run(
         "benchmarks": benchmark,
         "filesystems": filesystem,
         "users": user,
+        "image": image,
         "instrument": instrument,
         "baseline": baseline,
         "boots": boots,

@@ -10,6 +10,7 @@ SETUP = SetupDefinition(
         title="capabilities only, every other module off",
         lsms=("capability",),
         needs_config=("SECURITY",),
+        over="dac",
         note="the baseline: no module but capabilities (and what the kernel cannot switch off)",
     )
 )

@@ -9,6 +9,8 @@ SETUP = SetupDefinition(
         name="dac",
         title="no LSM at all, a kernel with CONFIG_SECURITY=n",
         lsms=(),
+        over="",
+        layer=None,
         note="another kernel image than the other setups': same source, CONFIG_SECURITY=n",
     ),
     stackable=False,
