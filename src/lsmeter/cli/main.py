@@ -18,6 +18,7 @@ from lsmeter.cli import (
     hooks_agree,
     hooks_cost,
     hooks_count,
+    image,
     kernel,
     listing,
     report,
@@ -53,6 +54,7 @@ hooks_cost.add_to(hooks.app)
 hooks_count.add_to(hooks.app)
 hooks_agree.add_to(hooks.app)
 kernel.add_to(app)
+image.add_to(app)
 listing.add_to(app)
 doctor.add_to(app)
 

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes a Debian root file system as an archive: one call of mmdebstrap.
+
+As root it works in a chroot, otherwise in a user namespace; the archive is the same. Packages
+come from where this machine's own apt gets them, and are kept for the next build.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import signal
+import subprocess
+import tarfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from lsmeter.errors import BuildError, InfrastructureError
+from lsmeter.image import labels, programs
+from lsmeter.image.definition import FilePart, ImageDefinition
+from lsmeter.image.ext4 import TIME_S
+from lsmeter.kernels import apt_sources
+from lsmeter.kernels.apt_state import machine_sources
+from lsmeter.progress import Progress
+from lsmeter.storage import cache_dir, make_dir, write_atomic
+
+TASK = "root file system"
+_DOCUMENTATION = (
+    "/usr/share/doc/*",
+    "/usr/share/man/*",
+    "/usr/share/locale/*",
+    "/usr/share/info/*",
+)
+_DEADLINE_S = 3600.0
+_STOP_WAIT_S = 30.0
+_TAIL_LINES = 12
+# What mmdebstrap says it is at, with how far that is; the times are of a 2-core machine.
+_STAGES = {
+    "running apt-get update": ("package lists", 2),
+    "downloading packages": ("fetching packages", 8),
+    "extracting archives": ("unpacking", 20),
+    "installing essential": ("installing the base", 30),
+    "installing remaining": ("installing packages and compiling the policy", 45),
+    "running --customize-hook": ("preparing", 75),
+    "cleaning package lists": ("cleaning up", 92),
+    "creating tarball": ("writing the archive", 95),
+}
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Where one bootstrap reads and writes; all in a directory of its own."""
+
+    home: Path
+
+    @property
+    def archive(self) -> Path:
+        """Return the root file system, as a tar archive."""
+        return self.home / "root.tar"
+
+    @property
+    def overlay(self) -> Path:
+        """Return the archive of the definition's own files."""
+        return self.home / "files.tar"
+
+    @property
+    def sources(self) -> Path:
+        """Return the apt sources, missing where mmdebstrap's own are used."""
+        return self.home / "debian.sources"
+
+    @property
+    def paths(self) -> Path:
+        """Return the paths whose labels were looked up, each ended by a zero."""
+        return self.home / "paths"
+
+    @property
+    def contexts(self) -> Path:
+        """Return the contexts of those paths, one a line."""
+        return self.home / "contexts.raw"
+
+    @property
+    def log(self) -> Path:
+        """Return the whole output."""
+        return self.home / "build.log"
+
+
+def packages_dir() -> Path:
+    """Return the directory of fetched packages."""
+    return cache_dir() / "images" / ".packages"
+
+
+def overlay_tar(parts: tuple[FilePart, ...]) -> bytes:
+    """Write the files of a definition as an archive: root's, with one time; pure."""
+    memory = io.BytesIO()
+    with tarfile.open(fileobj=memory, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for part in parts:
+            member = tarfile.TarInfo(part.path.lstrip("/"))
+            member.size = len(part.data)
+            member.mode = 0o755 if part.executable else 0o644
+            member.mtime = TIME_S
+            archive.addfile(member, io.BytesIO(part.data))
+    return memory.getvalue()
+
+
+def sources_for(suite: str, machine: tuple[apt_sources.AptSource, ...]) -> str:
+    """Return deb822 sources of `suite` where this machine gets Debian, "" where it gets none.
+
+    Without any, mmdebstrap takes Debian's own archive. Pure.
+    """
+    debian = apt_sources.debian_sources(machine)
+    suites = (suite, f"{suite}-updates", f"{suite}-security")
+    return apt_sources.render(apt_sources.suite_on_mirror(debian, suites, "deb"))
+
+
+def command(
+    definition: ImageDefinition, places: Bootstrap, packages: Path, *, root: bool, sources: bool
+) -> list[str]:
+    """Return the mmdebstrap command; pure."""
+    words = [
+        *("mmdebstrap", f"--mode={'root' if root else 'unshare'}", "--variant=minbase"),
+        *("--architectures=amd64", "--format=tar", "--verbose"),
+        *(f"--include={','.join(definition.packages)}",) * bool(definition.packages),
+        '--aptopt=APT::Install-Recommends "false"',
+        '--aptopt=Acquire::Languages "none"',
+        '--aptopt=Acquire::Retries "2"',
+        *(f"--dpkgopt=path-exclude={path}" for path in _DOCUMENTATION),
+        *(f"--dpkgopt=path-include={path}" for path in definition.keep),
+        "--skip=download/empty,essential/unlink",
+    ]
+    words += [f"--setup-hook={hook}" for hook in _before(packages)]
+    words += [f"--customize-hook={hook}" for hook in _after(definition, places, packages)]
+    words += [definition.suite, str(places.archive)]
+    return [*words, str(places.sources)] if sources else words
+
+
+def _before(packages: Path) -> list[str]:
+    return [
+        'mkdir -p "$1/var/cache/apt/archives"',
+        f"sync-in {shlex.quote(str(packages))} /var/cache/apt/archives",
+    ]
+
+
+def _after(definition: ImageDefinition, places: Bootstrap, packages: Path) -> list[str]:
+    hooks = [
+        'rm -rf "$1/var/cache/apt/archives/partial" "$1/var/cache/apt/archives/lock"',
+        f"sync-out /var/cache/apt/archives {shlex.quote(str(packages))}",
+        # The machine's own must not get into the image.
+        'rm -f "$1/etc/resolv.conf" && echo lsmeter > "$1/etc/hostname"',
+    ]
+    if definition.files:
+        hooks.append(f"tar-in {shlex.quote(str(places.overlay))} /")
+    if definition.prepare:
+        hooks.append(f'chroot "$1" /bin/sh -eu {shlex.quote(definition.prepare)}')
+    if definition.labels:
+        hooks.append(f'chroot "$1" /bin/sh -euc {shlex.quote(labels.LOOKUP)}')
+        hooks.append(f"download {labels.PATHS} {shlex.quote(str(places.paths))}")
+        hooks.append(f"download {labels.CONTEXTS} {shlex.quote(str(places.contexts))}")
+    return hooks
+
+
+def bootstrap(definition: ImageDefinition, places: Bootstrap, progress: Progress) -> None:
+    """Make the archive of a definition's root file system, and look its labels up.
+
+    Raises BuildError with the lines that say why, InfrastructureError where this machine
+    cannot build at all.
+    """
+    programs.need_to_build()
+    packages = make_dir(packages_dir())
+    write_atomic(places.overlay, overlay_tar(definition.files))
+    sources = sources_for(definition.suite, machine_sources())
+    if sources:
+        write_atomic(places.sources, sources.encode())
+    words = command(definition, places, packages, root=os.geteuid() == 0, sources=bool(sources))
+    _run(words, places, progress)
+
+
+def _run(words: list[str], places: Bootstrap, progress: Progress) -> None:
+    # mmdebstrap removes its tree when it is asked to end, also when lsmeter itself is killed.
+    tied = ["setpriv", "--pdeathsig", "TERM", "--", *words]
+    extra = {"SOURCE_DATE_EPOCH": str(TIME_S), "DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        process = subprocess.Popen(
+            tied,
+            env=programs.environment(extra),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # an interrupt reaches lsmeter first, which stops it whole
+        )
+    except FileNotFoundError as error:
+        raise InfrastructureError(
+            "setpriv not found: builds are tied to lsmeter with it",
+            hint="install: apt-get install util-linux",
+        ) from error
+    timer = threading.Timer(_DEADLINE_S, process.terminate)
+    timer.start()
+    try:
+        with places.log.open("w", encoding="utf-8") as log:
+            if process.stdout is not None:
+                _follow(process.stdout, log, progress)
+        code = process.wait()
+    finally:
+        timer.cancel()
+        stop(process)
+        progress.finish(TASK)
+    if code:
+        raise failed(places.log.read_text(encoding="utf-8", errors="replace"), code)
+
+
+def _follow(output: IO[str], log: IO[str], progress: Progress) -> None:
+    progress.update(f"{TASK}: starting", 0, 100, unit="%")
+    task = f"{TASK}: starting"
+    for line in output:
+        log.write(line)
+        stage = stage_of(line)
+        if stage is not None:
+            progress.finish(task)
+            task = f"{TASK}: {stage[0]}"
+            progress.update(task, stage[1], 100, unit="%")
+    progress.finish(task)
+
+
+def stage_of(line: str) -> tuple[str, int] | None:
+    """Return what a line of mmdebstrap's output begins, and how far it is in per cent; pure."""
+    if not line.startswith("I: "):
+        return None
+    return next((stage for text, stage in _STAGES.items() if text in line), None)
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    """Ask mmdebstrap to clean up and end; kill it if it does not."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_STOP_WAIT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def failed(log: str, code: int) -> BuildError:
+    """Build the error for a bootstrap that failed: the first reason that the log gives; pure."""
+    lines = [line.rstrip() for line in log.splitlines() if line.strip()]
+    reasons = [line for line in lines if line.startswith(("E: ", "Err:", "W: Failed to fetch"))]
+    own = [line for line in lines if line.startswith(("lsmeter: ", "dpkg: error"))]
+    shown = (own or [line for line in reasons if "run_chroot" not in line] or lines[-1:] or [""])[0]
+    hint = "the lines above say why; nothing was kept"
+    text = "\n".join(lines)
+    if "No space left" in text:
+        hint = "free some space (TMPDIR and LSMETER_CACHE), then build again"
+    elif "Unable to locate package" in text or "has no installation candidate" in text:
+        hint = "is the package's name right, and is it in this suite's main archive?"
+    elif any(
+        word in text for word in ("Failed to fetch", "Could not resolve", "Temporary failure")
+    ):
+        hint = "check the network and the proxy, then build again"
+    elif "NO_PUBKEY" in text or "not signed" in text:
+        hint = "install debian-archive-keyring, then build again"
+    return BuildError(
+        f"the image cannot be built (mmdebstrap, status {code}): {shown.removeprefix('E: ')}",
+        hint=hint,
+        log_tail=tuple((reasons or lines)[-_TAIL_LINES:]),
+    )
