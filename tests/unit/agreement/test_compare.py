@@ -139,14 +139,12 @@ def test_a_slope_of_two_costs_lies_near() -> None:
     assert judged(attributed={INODE: 2}, slope=far).checks is Outcome.OPEN
 
 
-def test_symbolic_links_loops_ima_and_what_is_freed_later() -> None:
+def test_symbolic_links_loops_and_what_is_freed_later() -> None:
     bound = {INODE: Bound(1, 6)}
     assert reasons(judged("stat link=soft", source=bound, counted={INODE: 2})) == {"symbolic link"}
     assert judged("stat link=hard", source=bound, counted={INODE: 2}).total is Outcome.OPEN
     loop = {FILE: Bound(1, 1, repeats=True)}
     assert reasons(judged("read size=1", source=loop, counted={FILE: 4})) == {"loop"}
-    label = {"security_current_getsecid_subj": 1}
-    assert reasons(judged("open depth=1", source={}, counted=label)) == {"asked by IMA"}
     freed = {"security_file_free": 1}
     assert reasons(judged(counted=freed, attributed={})) == {"freed later"}
 

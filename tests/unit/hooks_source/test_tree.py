@@ -13,6 +13,7 @@ from lsmeter.errors import UsageError
 from lsmeter.hooks.source import analyse
 from lsmeter.hooks.source.files import MAX_FILE_BYTES
 from lsmeter.hooks.source.model import Count, HookUse, SourceAnalysis
+from tests.unit.hooks_source.conftest import HOOK_DEFS, SECURITY_C
 
 Writer = Callable[..., Path]
 BOTH = ("alpha", "beta")
@@ -286,6 +287,72 @@ def test_a_5_x_tree(tree: Writer) -> None:
     assert acting["security_file_open"] == ("demo", "ima", "pathy")
     assert acting["ima_file_check"] == ("ima",), "called by fs/ itself, and not by the framework"
     assert uses(analysis, "open", "alpha")["inode_permission"].ordinary == Count(1, 1)
+
+
+ASKED_HOOK = HOOK_DEFS + "LSM_HOOK(int, 0, current_getsecid_subj, u32 *secid)\n"
+ASKED = """
+int security_current_getsecid_subj(u32 *secid)
+{
+	return call_int_hook(current_getsecid_subj, secid);
+}
+"""
+IMA_BY_NAME = """
+static int process_measurement(struct file *file)
+{
+	return security_file_permission(file, 4);
+}
+int ima_file_check(struct file *file, int mask)
+{
+	security_current_getsecid_subj(&secid);
+	return process_measurement(file);
+}
+"""
+IMA_AS_MODULE = (
+    IMA_BY_NAME
+    + """
+static struct security_hook_list ima_hooks[] = {
+	LSM_HOOK_INIT(file_permission, ima_file_check),
+};
+DEFINE_LSM(ima) = {
+	.name = "ima",
+};
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("ima", "called"),
+    [(IMA_BY_NAME, "ima_file_check"), (IMA_AS_MODULE, "security_file_permission")],
+    ids=["called by name", "a module"],
+)
+def test_what_ima_asks_other_modules_in_turn_is_seen(tree: Writer, ima: str, called: str) -> None:
+    read = f"SYSCALL_DEFINE2(read, int, fd, struct file *, file) {{ return {called}(file, 4); }}\n"
+    root = tree(
+        **{
+            "include/linux/lsm_hook_defs.h": ASKED_HOOK,
+            "security/security.c": SECURITY_C + ASKED,
+            "security/integrity/ima/ima_main.c": ima,
+            "fs/open.c": read,
+        }
+    )
+    seen = uses(found(root), "read", "alpha")
+    assert set(seen) == {called.removeprefix("security_"), "current_getsecid_subj"}
+    label = seen["current_getsecid_subj"]
+    assert (label.ordinary, label.most, label.repeats) == (Count(1), Count(1), False)
+    assert label.chain[1:-1] == tuple(dict.fromkeys((called, "ima_file_check")))
+
+
+def test_two_modules_of_one_hook_ask_one_after_the_other(tree: Writer) -> None:
+    evm = IMA_AS_MODULE.replace("ima", "evm")
+    root = tree(
+        **{
+            "include/linux/lsm_hook_defs.h": ASKED_HOOK,
+            "security/security.c": SECURITY_C + ASKED,
+            "security/integrity/ima/ima_main.c": IMA_AS_MODULE,
+            "security/integrity/evm/evm_main.c": evm,
+        }
+    )
+    assert uses(found(root), "read", "alpha")["current_getsecid_subj"].ordinary == Count(2)
 
 
 def test_barriers_are_not_entered(tree: Writer) -> None:

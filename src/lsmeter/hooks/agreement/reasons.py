@@ -40,17 +40,6 @@ _OPEN_FLAGS = frozenset(
 )
 
 
-# IMA asks these for the label of the process that opens, maps or executes a file
-# (security/integrity/ima/ima_main.c).
-_OF_IMA = frozenset(
-    {
-        *("security_current_getsecid_subj", "security_task_getsecid_subj"),
-        *("security_task_getsecid", "security_task_getsecid_obj"),
-        *("security_current_getlsmprop_subj", "security_task_getlsmprop_obj"),
-    }
-)
-
-
 @dataclass(frozen=True)
 class Case:
     """A difference to be explained.
@@ -150,12 +139,6 @@ REASONS: tuple[Reason, ...] = (
         "the path goes through a symbolic link, whose own path is walked as well; the source "
         "counts that among its retries",
         lambda case: "link=soft" in case.params and case.in_retries,
-    ),
-    Reason(
-        "asked by IMA",
-        "IMA asks for the label of the process when a file is opened; the source analysis follows "
-        "calls to modules, and not what modules ask in turn",
-        lambda case: case.of_source and case.first_runs == 0 and case.hook in _OF_IMA,
     ),
     Reason(
         "loop",

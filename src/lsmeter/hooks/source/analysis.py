@@ -13,6 +13,7 @@ from pathlib import Path
 
 from lsmeter.errors import InfrastructureError
 from lsmeter.hooks.source import cache as stored
+from lsmeter.hooks.source.askers import Askers
 from lsmeter.hooks.source.barriers import BARRIERS, RARE
 from lsmeter.hooks.source.conditions import OPTIONS_OFF
 from lsmeter.hooks.source.definitions import DEFINITIONS, OLD_DEFINITIONS, find_hooks
@@ -84,7 +85,7 @@ def _analyse(listing: Listing, progress: Progress) -> SourceAnalysis:
     for function in program.functions:
         functions.setdefault(function.name, []).append(function)
     interfaces = Interfaces(hooks, modules, functions)
-    followed = _follow(program, listing, interfaces, judges(modules), progress)
+    followed = _follow(program, listing, interfaces, modules, progress)
     uses, systems, met, unresolved = followed
     lines = {
         path: code_lines(text)
@@ -112,7 +113,7 @@ def _follow(
     program: Program,
     listing: Listing,
     interfaces: Interfaces,
-    judging: tuple[str, ...],
+    modules: tuple[Module, ...],
     progress: Progress,
 ) -> tuple[tuple[SyscallUse, ...], tuple[FileSystem, ...], tuple[Interface, ...], int]:
     """Follow all system calls on all file systems."""
@@ -120,9 +121,10 @@ def _follow(
     systems: list[FileSystem] = []
     met: dict[str, Interface] = {}
     unresolved = 0
+    askers = Askers(program, modules)
     for done, (name, _) in enumerate(listing.owners):
         progress.update("following calls", done, len(listing.owners), unit="file systems")
-        reach = Reach(program, name, interfaces, judging)
+        reach = Reach(program, name, interfaces, askers, judges(modules))
         found, system = reach.run(all_syscalls())
         uses += found
         systems.append(system)
@@ -247,6 +249,6 @@ def _notes() -> tuple[str, ...]:
         "Among the most, but not ordinary: " + "; ".join(reason for _, reason in RARE) + ".",
         (
             "Code outside fs/ (core and the named file systems), mm/, kernel/, security/ and"
-            " include/linux/ is not followed."
+            " include/linux/ is not followed; of modules, only IMA and EVM are, which ask others."
         ),
     )

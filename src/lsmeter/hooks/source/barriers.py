@@ -70,6 +70,13 @@ BARRIERS: tuple[tuple[str, str], ...] = (
         ),
         "a program watches the file",
     ),
+    (
+        (
+            r"(process_measurement|process_buffer_measurement|ima_must_.*|ima_match_policy"
+            r"|ima_check_last_writer|evm_verify_.*|evm_protect_xattr|evm_update_evmxattr|evm_calc_.*)"
+        ),
+        "a rule of IMA is for the file, or EVM has a key",
+    ),
     (r"(put_cred_rcu|__put_cred|put_task_struct|__put_task_struct)", "the last use of a task"),
     (r"(bdev_open.*|blkdev_.*|bd_.*|lookup_bdev|super_setup_bdev.*)", "a block device is opened"),
 )

@@ -2,15 +2,16 @@
 """Follows the calls of system calls, on one file system, up to the hooks.
 
 Functions passed as arguments are followed to where the callee calls its parameter. The walk ends
-at interfaces (security_*, and functions of IMA and EVM that old kernels call) and at barriers.
+at barriers and at the framework, whose calls lead on only to modules that ask others.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from lsmeter.hooks.source.askers import Askers, ends
 from lsmeter.hooks.source.barriers import is_barrier
 from lsmeter.hooks.source.facts import Call, Function
 from lsmeter.hooks.source.link import View
@@ -27,10 +28,10 @@ class Reached:
 
 
 class _Explorer:
-    def __init__(self, view: View, ends: Callable[[Function], bool]) -> None:
+    def __init__(self, view: View, askers: Askers) -> None:
         self._view = view
         self._functions = view.program.functions
-        self._ends = ends
+        self._askers = askers
         self._callbacks: dict[tuple[int, int], set[int]] = defaultdict(set)
         self._forwards: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
         self._waiting: list[int] = []
@@ -50,12 +51,16 @@ class _Explorer:
 
     def _follow(self, number: int) -> None:
         function = self._functions[number]
-        if self._ends(function) or is_barrier(function.name):
+        if is_barrier(function.name):
             return
+        in_framework = ends(function)
         for index, call in enumerate(function.calls):
-            found = self._resolve(number, function, call)
+            if in_framework:
+                found = self._askers.run_by(call)
+            else:
+                found = self._resolve(number, function, call)
             if not found:
-                self.reached.unresolved += call.is_field
+                self.reached.unresolved += call.is_field and not in_framework
                 continue
             self.reached.targets[number].setdefault(index, {}).update(found)
             for target in found:
@@ -105,6 +110,6 @@ class _Explorer:
             waiting.extend(self._forwards[here])
 
 
-def explore(view: View, roots: Iterable[int], ends: Callable[[Function], bool]) -> Reached:
-    """Follow all calls from `roots`; `ends` tells at which functions to stop."""
-    return _Explorer(view, ends).run(roots)
+def explore(view: View, roots: Iterable[int], askers: Askers) -> Reached:
+    """Follow all calls from `roots`; of the framework's, those of `askers`."""
+    return _Explorer(view, askers).run(roots)

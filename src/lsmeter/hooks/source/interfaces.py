@@ -16,11 +16,6 @@ from lsmeter.hooks.source.model import Hook, Interface, Module
 FRAMEWORK = "security/"
 
 
-def ends(function: Function) -> bool:
-    """Tell whether the walk of a system call ends at a function: at all of security/."""
-    return function.file.startswith(FRAMEWORK)
-
-
 class Interfaces:
     """Tells which function is an interface, given the hooks and modules of a tree."""
 

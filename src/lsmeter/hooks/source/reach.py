@@ -5,12 +5,22 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
+from lsmeter.hooks.source.askers import FRAMEWORK, Askers, is_asker
 from lsmeter.hooks.source.barriers import is_rare
-from lsmeter.hooks.source.counts import NO_COSTS, ZERO, Cost, Costs, function_costs, highest
+from lsmeter.hooks.source.counts import (
+    NO_COSTS,
+    ZERO,
+    Cost,
+    Costs,
+    added,
+    function_costs,
+    highest,
+)
 from lsmeter.hooks.source.explore import Reached, explore
 from lsmeter.hooks.source.facts import Function, Statement
-from lsmeter.hooks.source.interfaces import Interfaces, ends
+from lsmeter.hooks.source.interfaces import Interfaces
 from lsmeter.hooks.source.link import Program, View
 from lsmeter.hooks.source.model import (
     Count,
@@ -35,12 +45,14 @@ class Reach:
         program: Program,
         filesystem: str,
         interfaces: Interfaces,
+        askers: Askers,
         judges: tuple[str, ...] = (),
     ) -> None:
         self._functions = program.functions
         self._program = program
         self._view = View(program, filesystem)
         self._interfaces = interfaces
+        self._askers = askers
         # The decisions of each of these modules are counted together: of two branches with
         # different hooks only one runs. Their keys among the costs are negative.
         self._judges = {name: -1 - at for at, name in enumerate(judges)}
@@ -52,7 +64,7 @@ class Reach:
     def run(self, syscalls: Iterable[str]) -> tuple[tuple[SyscallUse, ...], FileSystem]:
         """Follow the system calls; those that the tree does not have are left out."""
         roots = {name: root for name in syscalls if (root := self._root(name)) is not None}
-        self._reached = explore(self._view, roots.values(), ends)
+        self._reached = explore(self._view, roots.values(), self._askers)
         self._find_interfaces()
         self._keep_relevant()
         for group in _groups(self._callees):
@@ -75,16 +87,24 @@ class Reach:
         """Find those that are called by name; a module's own tables are no way to ask it."""
         by_name = {
             target
-            for calls in self._reached.targets.values()
+            for caller, calls in self._reached.targets.items()
             for targets in calls.values()
             for target, via in targets.items()
-            if via in ("call", "macro")
+            if via in ("call", "macro") and self._asks(caller, target)
         }
         for number in sorted(by_name):
-            if ends(self._functions[number]):
-                interface = self._interfaces.of(self._functions[number])
-                if interface is not None:
-                    self.found[number] = interface
+            interface = self._interfaces.of(self._functions[number])
+            if interface is not None:
+                self.found[number] = interface
+
+    def _asks(self, caller: int, target: int) -> bool:
+        """Tell whether a call comes to security/ from outside, or from a module that asks."""
+        asking, asked = self._functions[caller], self._functions[target]
+        if not asked.file.startswith(FRAMEWORK):
+            return False
+        if is_asker(asking):
+            return not is_asker(asked)
+        return not asking.file.startswith(FRAMEWORK)
 
     def _keep_relevant(self) -> None:
         """Keep the calls that lead to an interface."""
@@ -106,7 +126,7 @@ class Reach:
             self._callees[number] = tuple(sorted(callees))
 
     def _count(self, group: tuple[int, ...]) -> None:
-        if len(group) == 1 and group[0] in self.found:
+        if len(group) == 1 and group[0] in self.found and not self._callees[group[0]]:
             self._costs[group[0]] = self._one_run(group[0])
             return
         first = {one: self._one(one, frozenset(group), NO_COSTS) for one in group}
@@ -139,15 +159,18 @@ class Reach:
             targets = calls.get(index)
             if not targets:
                 return NO_COSTS
-            costs = [
+            found = [
                 inside if target in group else self._costs[target]
                 for target in targets
                 if target in self._callees
             ]
-            return costs[0] if len(costs) == 1 else highest(costs)
+            if function.file.startswith(FRAMEWORK):
+                return reduce(added, found, NO_COSTS)  # the framework runs one module after another
+            return found[0] if len(found) == 1 else highest(found)
 
         path = function.name in PATH_LOOPS
-        return function_costs(function.body, call_costs, path_loops=path)
+        costs = function_costs(function.body, call_costs, path_loops=path)
+        return added(self._one_run(number), costs) if number in self.found else costs
 
     def _uses(self, syscall: str, root: int) -> SyscallUse:
         costs = self._costs.get(root, NO_COSTS)
