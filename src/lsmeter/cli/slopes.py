@@ -23,7 +23,7 @@ from lsmeter.slopes.delays import DEFAULT, parse_delays
 if TYPE_CHECKING:
     from lsmeter.backend import Backend
     from lsmeter.model import Benchmark, Cell, Problem
-    from lsmeter.run.sweep import Swept
+    from lsmeter.run.sweep import Settings, Swept
     from lsmeter.slopes.model import SlopesReport
 
 _SUITE = "file"
@@ -60,6 +60,9 @@ def slopes(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Guests at a time; default: the cores.")
     ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Measure again what is already known.")
+    ] = False,
     form: Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")] = "table",
     output: OutputOption = None,
     plot: Annotated[
@@ -69,7 +72,8 @@ def slopes(
     """Sweep the latency of policy decisions and fit the latency of each operation to it.
 
     The slope of a line is the number of decisions (authorisations) that the operation asks
-    for; the slopes over the depth of the path say what one of its components costs.
+    for; the slopes over the depth of the path say what one of its components costs. A sweep
+    that has ended is kept, and not measured again.
 
         lsmeter slopes
         lsmeter slopes --kernel debian:6.12 --benchmark open --benchmark stat
@@ -79,6 +83,7 @@ def slopes(
     from lsmeter.host import cores
     from lsmeter.model import Cell, Conditions, Instrument, Sampling
     from lsmeter.registry import unknown
+    from lsmeter.run.sweep import Settings
     from lsmeter.setup import parse_setup
     from lsmeter.slopes.formats import FORMATS
     from lsmeter.slopes.plan import SETUPS, plan_cells
@@ -107,7 +112,7 @@ def slopes(
         identity=tuple(sorted(backend.identity().items())),
     )
     cells, problems = plan_cells(kernels, setup or (), delays_ns, template)
-    swept = _measure(cells, benchmarks, backend, seed, jobs or cores())
+    swept = _measure(cells, benchmarks, backend, seed, Settings(jobs or cores(), fresh))
     report = _report(swept, problems, delays_ns, template)
     _show(report, form, output, plot)
     return int(ExitCode.INCOMPLETE if report.problems else ExitCode.OK)
@@ -118,9 +123,8 @@ def _measure(
     benchmarks: Sequence[Benchmark],
     backend: Backend,
     seed: int,
-    jobs: int,
+    settings: Settings,
 ) -> tuple[Swept, ...]:
-    from lsmeter.backend import Limits
     from lsmeter.cli.live import LiveTasks
     from lsmeter.run.sweep import sweep_cells
 
@@ -140,8 +144,7 @@ def _measure(
                 benchmarks,
                 backend,
                 seed=seed,
-                jobs=jobs,
-                limits=Limits(),
+                settings=settings,
                 on_finished=show,
             )
         )
@@ -168,6 +171,7 @@ def _report(
         problems=(*problems, *(problem for item in swept for problem in item.problems)),
         notes=tuple(
             f"{item.cell.setup.name} on {item.cell.kernel.name}: one guest, {item.wall_s:.1f} s"
+            + (" (measured earlier)" if item.reused else "")
             for item in swept
         ),
     )
