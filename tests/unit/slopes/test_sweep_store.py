@@ -41,12 +41,9 @@ class Recording(Backend):
     def command(self, cell: Cell) -> tuple[str, ...]:
         return (cell.setup.name,)
 
-    async def run(
-        self,
-        boot: PlannedBoot,
-        limits: Limits,
-        on_results: OnResults,  # noqa: ARG002
-    ) -> Capture:
+    async def run(self, boot: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
+        assert boot.cell.sweep is not None
+        assert len(self.results) < limits.results_bytes
         self.guests += 1
         on_results(self.results)
         return Capture(self.results, b"", Ending.EXITED, 0, 12.5)
