@@ -12,17 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lsmeter.errors import UsageError
-from lsmeter.model import (
-    BenchmarkStatus,
-    BootStatus,
-    Comparison,
-    Estimate,
-    Kernel,
-    KernelFacts,
-    Problem,
-    Report,
-    SetupFacts,
-)
+from lsmeter.model import BenchmarkStatus, BootStatus, Comparison, Estimate, Kernel, Problem
+from lsmeter.report.model import KernelFacts, Report, SetupFacts
 from lsmeter.results.boots import StoredBoot
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import Manifest, ManifestCell

@@ -16,7 +16,7 @@ from typing import Any
 
 import altair as alt
 
-from lsmeter.model import Report
+from lsmeter.report.model import Report
 
 ALL = "all operations"
 MISSING = "\N{EN DASH}"

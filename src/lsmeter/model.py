@@ -12,13 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsmeter.policy import Image, Layer, Proof, SetupFile, StateFile, StateReading, Step
-
-if TYPE_CHECKING:
-    from lsmeter.hooks.attribution.account import Account
-    from lsmeter.hooks.source.tables import Table
 
 ParamValue = int | str
 
@@ -96,6 +91,14 @@ class KernelModule:
 
 
 @dataclass(frozen=True)
+class Artifact:
+    """A further file that was made with a kernel, such as a policy of its own source."""
+
+    file: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Kernel:
     """A bootable image and where it came from.
 
@@ -114,7 +117,7 @@ class Kernel:
     modules: tuple[KernelModule, ...] = ()
     system_map: Path | None = None
     # Further files that were made with it, by name: mdp-policy (SELinux's minimal policy).
-    artifacts: Mapping[str, Path] = field(default_factory=dict, hash=False)
+    artifacts: Mapping[str, Artifact] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -260,6 +263,9 @@ class Cell:
         policy = _policy_parts(self.setup)
         if any(policy):
             parts["policy"] = policy
+        needed = {item.artifact for item in self.setup.files} & set(self.kernel.artifacts)
+        if needed:
+            parts["artifacts"] = {name: self.kernel.artifacts[name].sha256 for name in needed}
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -361,55 +367,3 @@ class Problem:
     benchmark: str = ""
     detail: str = ""
     log_tail: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class SetupFacts:
-    """What is known of one setup on one kernel: what was asked, what the guest said."""
-
-    kernel: str
-    setup: str
-    title: str
-    note: str
-    asked_lsms: tuple[str, ...] | None
-    active_lsms: tuple[str, ...]  # as the guest reported them; empty when no boot got so far
-    facts: tuple[tuple[str, str], ...]
-    boots: int
-    verified: bool
-
-
-@dataclass(frozen=True)
-class KernelFacts:
-    """What a report says of a kernel."""
-
-    name: str
-    release: str
-    version: str
-    origin: str
-    image_sha256: str
-    boot_protocol: str
-
-
-@dataclass(frozen=True)
-class Report:
-    """All that any report format shows; formats add no numbers of their own."""
-
-    title: str
-    created: str  # ISO 8601, UTC
-    lsmeter_version: str
-    command: str
-    instrument: Instrument
-    unit: str  # of the values: insns or ns
-    baseline_setup: str
-    margin: float
-    conditions: tuple[tuple[str, str], ...]
-    host: tuple[tuple[str, str], ...]
-    tools: tuple[tuple[str, str], ...]  # QEMU, probe, their versions and hashes
-    kernels: tuple[KernelFacts, ...]
-    setups: tuple[SetupFacts, ...]
-    estimates: tuple[Estimate, ...]
-    comparisons: tuple[Comparison, ...]
-    problems: tuple[Problem, ...]
-    notes: tuple[str, ...] = ()
-    accounts: tuple[Account, ...] = ()  # where the cost comes from, in runs with attribution
-    agreement: tuple[Table, ...] = ()  # of views of the hooks, where it was kept with the run

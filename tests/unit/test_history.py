@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lsmeter.history import ALL, MISSING, as_data, make_history, plot, rows_of, version_key
-from lsmeter.model import KernelFacts, Report
+from lsmeter.report.model import KernelFacts, Report
 from tests.unit.report import builders
 
 

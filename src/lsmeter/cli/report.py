@@ -10,7 +10,7 @@ import typer
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.show import print_text
-from lsmeter.model import Report
+from lsmeter.report.model import Report
 
 FormatOption = Annotated[
     str,

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lsmeter.model import Benchmark, Comparison, Estimate, Problem, Report, SetupFacts
+from lsmeter.model import Benchmark, Comparison, Estimate, Problem
 from lsmeter.report import numbers
+from lsmeter.report.model import Report, SetupFacts
 
 
 @dataclass(frozen=True)

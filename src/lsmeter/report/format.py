@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lsmeter.model import Report
+from lsmeter.report.model import Report
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import functools
 
 from lsmeter import registry
-from lsmeter.model import Report
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.model import Report
 from lsmeter.report.scrub import scrubbed
 
 DEFAULT_OPTIONS = RenderOptions()

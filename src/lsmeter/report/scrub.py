@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, TypeVar
 
-from lsmeter.model import Report
+from lsmeter.report.model import Report
 
 T = TypeVar("T")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"

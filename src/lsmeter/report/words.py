@@ -7,9 +7,10 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from lsmeter.model import Comparison, Report, Verdict
+from lsmeter.model import Comparison, Verdict
 from lsmeter.report import numbers
 from lsmeter.report.content import Column, Grid, Place, Row, setup_facts
+from lsmeter.report.model import Report
 
 SIGN_RULE = "A positive overhead is always worse than the baseline."
 

@@ -14,7 +14,8 @@ from lsmeter.hooks.agreement.store import load_agreement
 from lsmeter.hooks.agreement.tables import agreement_tables
 from lsmeter.hooks.attribution.account import Account, account
 from lsmeter.hooks.attribution.load import AttributedCell, explain_run, run_cells
-from lsmeter.model import Problem, Report
+from lsmeter.model import Problem
+from lsmeter.report.model import Report
 from lsmeter.results.directory import RunData, read_run
 
 

@@ -15,14 +15,12 @@ from lsmeter.model import (
     Comparison,
     Estimate,
     Instrument,
-    KernelFacts,
     Metric,
     ParamValue,
     Problem,
-    Report,
-    SetupFacts,
     Verdict,
 )
+from lsmeter.report.model import KernelFacts, Report, SetupFacts
 
 LATENCY = Metric("latency", "insns")
 SETUPS = ("capability", "selinux", "apparmor", "tomoyo", "landlock", "bpf", "distribution")

@@ -6,8 +6,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.model import Problem, Report, Verdict
+from lsmeter.model import Problem, Verdict
 from lsmeter.report import content, words
+from lsmeter.report.model import Report
 from tests.unit.report import builders
 
 

@@ -18,10 +18,11 @@ from rich.cells import cell_len
 
 import lsmeter.report.schema
 from lsmeter.errors import UsageError
-from lsmeter.model import Comparison, Problem, Report, Verdict
+from lsmeter.model import Comparison, Problem, Verdict
 from lsmeter.report import content, numbers, words
 from lsmeter.report.format import RenderOptions
 from lsmeter.report.formats.csv import HEADER
+from lsmeter.report.model import Report
 from lsmeter.report.render import find_format, formats, render
 from tests.unit.report import builders
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from lsmeter.model import Instrument, Problem, Report
+from lsmeter.model import Instrument, Problem
 from lsmeter.report import numbers
 from lsmeter.report.html import palette, svg
+from lsmeter.report.model import Report
 from lsmeter.report.render import render
 from tests.unit.report import builders
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from lsmeter.model import Report
 from lsmeter.report import origin
 from lsmeter.report.html import svg
+from lsmeter.report.model import Report
 from lsmeter.report.render import formats, render
 from lsmeter.results.boots import ATTRIBUTION_FILE
 from lsmeter.results.directory import read_run

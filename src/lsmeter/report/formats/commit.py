@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len, set_cell_size
 
-from lsmeter.model import Comparison, Report, Verdict
+from lsmeter.model import Comparison, Verdict
 from lsmeter.report import content, numbers, words
 from lsmeter.report.content import Grid, Group
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.model import Report
 
 WIDTH = 72
 _DETAILED_COLUMNS = 2  # more setups than this share one table

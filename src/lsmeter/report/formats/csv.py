@@ -12,9 +12,10 @@ import io
 import math
 from collections.abc import Mapping
 
-from lsmeter.model import Benchmark, Comparison, Estimate, Report
+from lsmeter.model import Benchmark, Comparison, Estimate
 from lsmeter.report import numbers
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.model import Report
 
 HEADER = (
     *("record", "kernel", "setup", "baseline_kernel", "baseline_setup", "filesystem", "user"),

@@ -8,9 +8,9 @@ import functools
 import jinja2
 from markupsafe import Markup
 
-from lsmeter.model import Report
 from lsmeter.report import content, origin, words
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.model import Report
 
 
 @functools.cache

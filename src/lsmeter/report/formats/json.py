@@ -7,8 +7,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from lsmeter.model import Benchmark, Comparison, Estimate, Report
+from lsmeter.model import Benchmark, Comparison, Estimate
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.model import Report
 
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account

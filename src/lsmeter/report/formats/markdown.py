@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lsmeter.model import Report
 from lsmeter.report import content, numbers, origin, words
 from lsmeter.report.content import Grid, Group, Row
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.model import Report
 
 # An underscore inside a word is no emphasis in GitHub's dialect.
 _SPECIAL = re.compile(r"[\\`*\[\]|~#!]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")

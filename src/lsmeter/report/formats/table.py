@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lsmeter.model import Report, Verdict
+from lsmeter.model import Verdict
 from lsmeter.report import content, numbers, origin, words
 from lsmeter.report.content import Grid, Row, Slot
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.model import Report
 
 _COLOURS = {
     Verdict.SLOWER: "red",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsmeter.hooks.attribution.flame import difference_flame_graph, flame_graph
-from lsmeter.model import Report
 from lsmeter.report import origin
 from lsmeter.report.html import svg
 from lsmeter.report.html.page import Figure
+from lsmeter.report.model import Report
 from lsmeter.report.origin import Listing
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from altair.utils.schemapi import debug_mode
 
-from lsmeter.model import Report, Verdict
+from lsmeter.model import Verdict
 from lsmeter.report import content, numbers, words
 from lsmeter.report.content import Grid, Row
 from lsmeter.report.html import plots, svg
+from lsmeter.report.model import Report
 
 _HEADINGS = ("Overhead of each operation", "Every benchmark", "Cost against path depth")
 
