@@ -30,7 +30,7 @@ from lsmeter.image.store import (
     to_json,
 )
 from lsmeter.image.tree import Node, unpack
-from lsmeter.kernels.entry import sha256_of
+from lsmeter.kernels.digest import sha256_of
 from lsmeter.progress import Progress
 from lsmeter.registry import unknown
 from lsmeter.storage import cannot_write, locked, new_entry, write_atomic

@@ -19,7 +19,7 @@ from lsmeter.image.store import (
     list_images,
     to_json,
 )
-from lsmeter.kernels.entry import sha256_of
+from lsmeter.kernels.digest import sha256_of
 from lsmeter.storage import locked, new_entry, write_atomic
 
 ORIGIN = "added: "

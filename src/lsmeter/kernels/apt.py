@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from lsmeter.errors import InfrastructureError
 from lsmeter.kernels.apt_state import AptState
-from lsmeter.kernels.entry import sha256_of
+from lsmeter.kernels.digest import sha256_of
 from lsmeter.progress import Progress
 
 _RELATION = re.compile(r"^\s*(?P<name>[a-z0-9][a-z0-9+.-]+)(?::\w+)?\s*(\(=\s*(?P<exact>[^)]+)\))?")

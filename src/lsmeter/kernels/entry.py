@@ -11,9 +11,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lsmeter.errors import InfrastructureError, UsageError
+from lsmeter.errors import UsageError
 from lsmeter.kernels import image, tree
-from lsmeter.kernels.modules import ModuleInfo, canonical, load_order, parse_config, read_modinfo
+from lsmeter.kernels.digest import sha256_of
+from lsmeter.kernels.modinfo import read_modinfo
+from lsmeter.kernels.modules import ModuleInfo, canonical, load_order, parse_config
 from lsmeter.model import BootProtocol, Kernel, KernelModule
 from lsmeter.storage import cache_dir, cannot_write, write_atomic
 
@@ -164,17 +166,6 @@ def fingerprint(found: tree.KernelTree) -> str:
     parts = [sha256_of(found.image) if found.image else "", str(found.image)]
     parts += [f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file in hex digits; InfrastructureError when it is unreadable."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot read {path}: {error.strerror}", hint="make it readable and try again"
-        ) from error
 
 
 def kernel_from_build(

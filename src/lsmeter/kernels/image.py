@@ -23,7 +23,7 @@ from elftools.elf.segments import NoteSegment
 
 from lsmeter.errors import UsageError
 from lsmeter.kernels.decompress import DamagedError, packing_of, unpack
-from lsmeter.kernels.modules import ELF_DAMAGE
+from lsmeter.kernels.modinfo import ELF_DAMAGE
 from lsmeter.model import BootProtocol
 from lsmeter.storage import cannot_write
 

@@ -1,30 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which modules a guest needs, dependencies first; no file is touched here.
 
-The formats are those of kmod: modules.dep(5), modules.builtin, and a module's .modinfo section.
+The formats are those of kmod: modules.dep(5) and modules.builtin.
 """
 
 from __future__ import annotations
 
-import io
 import re
-import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from elftools.common.exceptions import ELFError
-from elftools.construct import ConstructError
-from elftools.elf.elffile import ELFFile
-
 _FILE = re.compile(r"^(?P<name>[A-Za-z0-9_-]+)\.ko(\.(gz|xz|zst))?$")
-
-
-# pyelftools does not check all that it reads; what a damaged file brings up varies.
-ELF_DAMAGE = (
-    *(ELFError, ConstructError, ValueError, KeyError, IndexError, AttributeError),
-    *(TypeError, AssertionError, OverflowError, MemoryError, struct.error),
-)
 
 
 @dataclass(frozen=True)
@@ -65,36 +52,6 @@ def parse_modules_builtin(text: str) -> frozenset[str]:
     """Read modules.builtin: the names of all modules that are part of the image."""
     names = (module_name(line.strip()) for line in text.splitlines())
     return frozenset(name for name in names if name)
-
-
-def read_modinfo(content: bytes) -> ModuleInfo:
-    """Read the dependencies out of an unpacked module. Raises ValueError when it is damaged."""
-    try:
-        section = ELFFile(io.BytesIO(content)).get_section_by_name(".modinfo")
-        data = section.data() if section else b""
-    except ELF_DAMAGE as error:
-        raise ValueError(f"damaged module: {error}") from error
-    depends: list[str] = []
-    softdeps: list[str] = []
-    for entry in data.decode(errors="replace").split("\0"):
-        key, _, value = entry.partition("=")
-        if key == "depends":
-            depends += [canonical(name) for name in value.split(",") if name]
-        elif key == "softdep":
-            softdeps += _pre(value)
-    return ModuleInfo(tuple(depends), tuple(softdeps))
-
-
-def _pre(softdep: str) -> list[str]:
-    """Take the names after "pre:" of `pre: a b post: c`."""
-    names: list[str] = []
-    taking = False
-    for word in softdep.split():
-        if word.endswith(":"):
-            taking = word == "pre:"
-        elif taking:
-            names.append(canonical(word))
-    return names
 
 
 def load_order(

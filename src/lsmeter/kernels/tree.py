@@ -15,13 +15,13 @@ from pathlib import Path
 
 from lsmeter.errors import InfrastructureError, UsageError
 from lsmeter.kernels.decompress import Packing, packing_of, unpack
+from lsmeter.kernels.modinfo import read_modinfo
 from lsmeter.kernels.modules import (
     ModuleInfo,
     load_order,
     module_name,
     parse_modules_builtin,
     parse_modules_dep,
-    read_modinfo,
     with_table,
 )
 from lsmeter.storage import write_atomic

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lsmeter.errors import InfrastructureError, UsageError
 from lsmeter.kernels import entry, package, tree
+from lsmeter.kernels.digest import sha256_of
 from lsmeter.model import Kernel
 from lsmeter.storage import locked, new_entry
 
@@ -31,7 +32,7 @@ def kernel_of_tree(
 
 def kernel_of_deb(name: str, deb: Path, *, modules: tuple[str, ...]) -> Kernel:
     """Return the kernel of one package file, unpacked into the cache once."""
-    digest = entry.sha256_of(deb)
+    digest = sha256_of(deb)
     home = entry.kernels_dir() / f"deb-{digest[:16]}"
     with locked(home.name):
         kernel = entry.load(home, name, modules)

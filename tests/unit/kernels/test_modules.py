@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.errors import UsageError
-from lsmeter.kernels import modules, tree
+from lsmeter.kernels import modinfo, modules, tree
 from lsmeter.kernels.modules import ModuleInfo, load_order
 from tests.unit.kernels.synthetic import bzimage, elf, module, write_tree
 
@@ -40,7 +40,7 @@ def test_modules_dep_is_read() -> None:
 
 
 def test_modinfo_is_read() -> None:
-    info = modules.read_modinfo(module("xfs", "libcrc32c,a-b", "pre: crc32c x post: y"))
+    info = modinfo.read_modinfo(module("xfs", "libcrc32c,a-b", "pre: crc32c x post: y"))
     assert info == ModuleInfo(("libcrc32c", "a_b"), ("crc32c", "x"))
 
 
@@ -48,7 +48,7 @@ def test_modinfo_is_read() -> None:
 def test_a_damaged_module_is_a_value_error(tail: bytes) -> None:
     for content in (tail, module("xfs")[:64] + tail, module("xfs")[: -len(tail) or None]):
         try:
-            modules.read_modinfo(content)
+            modinfo.read_modinfo(content)
         except ValueError:
             continue
 

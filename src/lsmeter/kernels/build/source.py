@@ -17,7 +17,7 @@ from pathlib import Path
 from lsmeter.errors import InfrastructureError, UsageError
 from lsmeter.kernels.build import gittree
 from lsmeter.kernels.build.debian import PREFIX, fetch_debian_source
-from lsmeter.kernels.entry import sha256_of
+from lsmeter.kernels.digest import sha256_of
 from lsmeter.progress import Progress
 from lsmeter.storage import cache_dir, locked, make_dir, new_entry
 
