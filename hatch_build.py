@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds the probe with the C compiler of the machine and puts it into the package."""
+"""Builds the programs of the guest with the compilers of the machine, into the package."""
 
 from __future__ import annotations
 
@@ -13,20 +13,30 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 TARGET = Path("src/lsmeter/_bin/lsmeter-probe")
+BPF_TARGET = Path("src/lsmeter/_bin/lsmeter-bpf")
+BPF_PACKAGES = "clang libbpf-dev libelf-dev zlib1g-dev"
 
 
 class ProbeBuildHook(BuildHookInterface[Any]):
-    """Compile probe/ into src/lsmeter/_bin before a wheel, also an editable one, is made."""
+    """Compile probe/ and bpf/ into src/lsmeter/_bin before a wheel, also an editable one."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Build the probe, ship it, and tag the wheel for the one platform it runs on."""
+        """Build the programs, ship them, and tag the wheel for the one platform they run on."""
         target = Path(self.root) / TARGET
         build_probe(Path(self.root) / "probe", target)
         build_data["pure_python"] = False
         build_data["tag"] = "py3-none-linux_x86_64"
         build_data["force_include"][str(target)] = "lsmeter/_bin/lsmeter-probe"
+        bpf = Path(self.root) / BPF_TARGET
+        if build_bpf(Path(self.root) / "bpf", bpf):
+            build_data["force_include"][str(bpf)] = "lsmeter/_bin/lsmeter-bpf"
+        else:
+            self.app.display_warning(
+                "lsmeter: without the setups lomac and bpf-allow; for them, install "
+                f"{BPF_PACKAGES} and install lsmeter again"
+            )
 
 
 def build_probe(source: Path, target: Path) -> None:
@@ -39,18 +49,45 @@ def build_probe(source: Path, target: Path) -> None:
         if shutil.which(program) is None:
             raise SystemExit(f"lsmeter: {program} not found: install make, gcc and libc6-dev")
     with tempfile.TemporaryDirectory(prefix="lsmeter-probe-") as output:
-        done = subprocess.run(
-            ["make", "-C", str(source), f"O={output}", f"CC={compiler}"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = _make(source, output, compiler)
         if done.returncode != 0:
-            reason = (done.stderr.strip() or done.stdout.strip())[-2000:]
             raise SystemExit(
-                f"lsmeter: the probe could not be built; install gcc and libc6-dev\n{reason}"
+                f"lsmeter: the probe could not be built; install gcc and libc6-dev\n{_why(done)}"
             )
-        target.parent.mkdir(parents=True, exist_ok=True)
-        built = target.with_suffix(".new")
-        shutil.copy2(Path(output) / target.name, built)
-        built.replace(target)
+        _place(Path(output) / target.name, target)
+
+
+def build_bpf(source: Path, target: Path) -> bool:
+    """Build the policies that are BPF programs; False where clang or libbpf is missing."""
+    compiler = os.environ.get("CC", "cc")
+    with tempfile.TemporaryDirectory(prefix="lsmeter-bpf-") as output:
+        if _make(source, output, compiler, "available").returncode != 0:
+            target.unlink(missing_ok=True)  # of an earlier source
+            return False
+        done = _make(source, output, compiler)
+        if done.returncode != 0:
+            raise SystemExit(f"lsmeter: the BPF programs could not be built\n{_why(done)}")
+        _place(Path(output) / target.name, target)
+    return True
+
+
+def _make(
+    source: Path, output: str, compiler: str, *goals: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "-C", str(source), f"O={output}", f"CC={compiler}", *goals],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _why(done: subprocess.CompletedProcess[str]) -> str:
+    return (done.stderr.strip() or done.stdout.strip())[-2000:]
+
+
+def _place(made: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    built = target.with_suffix(".new")
+    shutil.copy2(made, built)
+    built.replace(target)

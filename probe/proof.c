@@ -60,6 +60,21 @@ static int attempt_write(const char *path)
 	return opened(fd);
 }
 
+/* "FROM:TO": take a byte from one file and put it into the other, as information flows. */
+static int attempt_copy(const char *path)
+{
+	const char *to = strchr(path, ':');
+	char from[256];
+	int error;
+
+	if (!to)
+		return EINVAL;
+	snprintf(from, sizeof(from), "%.*s", (int)(to - path), path);
+	error = attempt_read(from);
+	/* Only the second half may be what is denied. */
+	return error ? ECANCELED : attempt_write(to + 1);
+}
+
 static int attempt_create(const char *path)
 {
 	int error = opened(open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -89,9 +104,31 @@ static int attempt_stat(const char *path)
 	return stat(path, &status) ? errno : 0;
 }
 
+static int attempt_chmod(const char *path)
+{
+	return chmod(path, 0640) ? errno : 0;
+}
+
+/* A new file must be readable with what was written to it. */
+static int attempt_reread(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, "x", 1) != 1)
+		error = errno;
+	close(fd);
+	if (!error)
+		error = attempt_read(path);
+	unlink(path);
+	return error;
+}
+
 static const struct access accesses[] = {
-	{"read", attempt_read},	      {"write", attempt_write}, {"create", attempt_create},
-	{"execute", attempt_execute}, {"stat", attempt_stat},
+	{"read", attempt_read},	      {"write", attempt_write},	  {"create", attempt_create},
+	{"execute", attempt_execute}, {"stat", attempt_stat},	  {"copy", attempt_copy},
+	{"chmod", attempt_chmod},     {"reread", attempt_reread},
 };
 
 static const struct access *find_access(const char *name)
@@ -194,15 +231,31 @@ static bool find_message(int log, const char *text, char *message, size_t size)
 	return false;
 }
 
-void proofs_before(const struct request *request)
+/* Is it one of the names on the line of the step, `try NAME...`? Without names, all are. */
+static bool named(const struct words *step, const char *name)
 {
-	struct words proof;
+	for (size_t i = 1; i < step->count; i++) {
+		if (!strcmp(step->word[i], name))
+			return true;
+	}
+	return step->count < 2;
+}
+
+void proofs_before(const struct request *request, const char *line)
+{
+	static struct words proof, step;
+	const char *wrong = words_split(line, &step);
 	char key[96];
+
+	if (wrong) {
+		channel_error("step '%.60s': %s", line, wrong);
+		return;
+	}
 
 	for (size_t i = 0; i < request->n_proofs; i++) {
 		int error;
 
-		if (!read_proof(request->proof[i], &proof))
+		if (!read_proof(request->proof[i], &proof) || !named(&step, proof.word[0]))
 			continue;
 		error = attempt(request, &proof, NULL);
 		if (error == ENOENT)
@@ -227,7 +280,7 @@ static void prove(const struct request *request, const struct words *proof, cons
 		channel_fact(key, "%s", error ? strerrorname_np(error) : "0");
 	}
 	snprintf(key, sizeof(key), "proof.%.60s.message", proof->word[0]);
-	if (error > 0 && log >= 0 && proof->count == 4 &&
+	if (error >= 0 && log >= 0 && proof->count == 4 &&
 	    find_message(log, proof->word[3], message, sizeof(message)))
 		channel_fact(key, "%s", message);
 	if (log >= 0)

@@ -46,12 +46,14 @@ def make_plan(
     identity: Mapping[str, str],
     filesystems: Sequence[str],
     images: Mapping[str, Image] | None = None,
+    programs: Mapping[str, str] | None = None,
 ) -> Plan:
     """Lay out every cell and boot of `experiment`.
 
     catalogue is every benchmark that the probe has, filesystems those that the guest can make;
     identity names further facts that change results (QEMU, probe). images are the root file
-    systems at hand, by name. Raises UsageError for names that nothing knows.
+    systems at hand, by name, and programs the digests of the programs that setups bring along.
+    Raises UsageError for names that nothing knows.
     """
     setups = _setups(experiment)
     benchmarks = select_benchmarks(catalogue, experiment.suites, experiment.benchmarks)
@@ -69,9 +71,10 @@ def make_plan(
                 problems.append(_unavailable(kernel, setup, missing))
                 continue
             image = (images or {})[setup.image] if setup.image else None
+            facts = {**identity, **{name: (programs or {})[name] for name in _programs(setup)}}
             cells.extend(
                 replace(cell, image=image)
-                for cell in _cells(experiment, kernel, setup, benchmarks, identity)
+                for cell in _cells(experiment, kernel, setup, benchmarks, facts)
             )
     problems.extend(_without_kernel(setups, kernels))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
@@ -117,6 +120,15 @@ def missing_artifacts(kernel: Kernel, setup: Setup) -> tuple[str, ...]:
 def images_needed(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of the images that the experiment's setups need."""
     return tuple(sorted({setup.image for setup in _setups(experiment) if setup.image}))
+
+
+def programs_needed(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of lsmeter's own programs that the experiment's setups bring along."""
+    return tuple(sorted({name for setup in _setups(experiment) for name in _programs(setup)}))
+
+
+def _programs(setup: Setup) -> set[str]:
+    return {item.program for item in setup.files if item.program}
 
 
 def is_dac(kernel: Kernel) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 # Besides the actions of probe/steps.h: `work` mounts the file system of the benchmarks at /work,
 # `try` makes the accesses of the proofs while no policy is in force.
 ACTIONS = ("run", "write", "load", "file", "mkdir", "mount", "label", "visit", "work", "try")
-ACCESSES = ("read", "write", "create", "execute", "stat")
+ACCESSES = ("read", "write", "create", "execute", "stat", "copy")
 
 
 @dataclass(frozen=True)
@@ -40,21 +40,23 @@ class Proof:
 
     name: str  # read-secret
     access: str  # of ACCESSES
-    path: str
+    path: str  # FROM:TO for copy, of which only the second half may be denied
     denied: bool
     message: str = ""
 
 
 @dataclass(frozen=True)
 class SetupFile:
-    """A file that the guest finds in /setup: text of the setup's own, or an artifact.
+    """A file that the guest finds in /setup: text of the setup's own, an artifact, or a program.
 
-    artifact names a file that belongs to the kernel, such as a policy made from its source.
+    artifact names a file that belongs to the kernel, such as a policy made from its source;
+    program one that was compiled when lsmeter was installed (lsmeter.guest.programs).
     """
 
     name: str
     text: str = ""
     artifact: str = ""
+    program: str = ""
 
 
 @dataclass(frozen=True)

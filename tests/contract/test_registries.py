@@ -15,7 +15,7 @@ from lsmeter.guest.request import GUEST_KEYS
 from lsmeter.kernels.resolve import sources
 from lsmeter.model import Benchmark
 from lsmeter.report.render import formats
-from lsmeter.setup import SetupDefinition, definitions, parse_setup
+from lsmeter.setup import Choice, SetupDefinition, definitions, parse_setup
 
 NAME = re.compile(r"[a-z][a-z0-9-]*")
 SETUPS = Path(__file__).parents[2] / "src/lsmeter/setups"
@@ -41,8 +41,14 @@ class TestSetups:
 
     def test_has_parameters_with_working_limits(self, definition: SetupDefinition) -> None:
         for parameter in definition.parameters:
-            assert parameter.minimum <= parameter.default <= parameter.maximum
-            for value in (parameter.minimum, parameter.maximum):
+            values: tuple[int | str, ...]
+            if isinstance(parameter, Choice):
+                values = parameter.choices
+                assert parameter.default in values
+            else:
+                values = (parameter.minimum, parameter.maximum)
+                assert parameter.minimum <= parameter.default <= parameter.maximum
+            for value in values:
                 setup = parse_setup(f"{definition.name}:{parameter.name}={value}")
                 assert setup.name == definition.name or f"{parameter.name}={value}" in setup.name
 

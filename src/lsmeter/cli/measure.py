@@ -47,15 +47,18 @@ def plan_for(asked: Experiment, backend: Backend) -> Plan:
     """Make the kernels ready and plan the experiment on them."""
     from lsmeter.cli.live import LiveTasks
     from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.guest.programs import find_program
     from lsmeter.kernels.resolve import resolve
-    from lsmeter.plan import images_needed, make_plan
+    from lsmeter.plan import images_needed, make_plan, programs_needed
 
     identity = backend.identity()
     benchmarks = catalogue(find_probe())
+    programs = {name: find_program(name).sha256 for name in programs_needed(asked)}
     with LiveTasks(SCREEN.err) as tasks:
         kernels = [resolve(name, progress=tasks) for name in dict.fromkeys(asked.kernels)]
         images = _images(images_needed(asked), asked.image, tasks)
-    return make_plan(asked, kernels, benchmarks, identity, backend.filesystems(), images)
+    filesystems = backend.filesystems()
+    return make_plan(asked, kernels, benchmarks, identity, filesystems, images, programs)
 
 
 def _images(needed: Sequence[str], own: str | None, tasks: LiveTasks) -> dict[str, Image]:

@@ -10,6 +10,7 @@ from lsmeter.errors import UsageError
 from lsmeter.guest.filesystem import image_for
 from lsmeter.guest.initramfs import base, guest_files
 from lsmeter.guest.probe import find_probe
+from lsmeter.guest.programs import find_program
 from lsmeter.guest.request import Request
 from lsmeter.model import Cell, KernelModule
 from lsmeter.policy import ordered
@@ -49,7 +50,7 @@ def initramfs_for(cell: Cell, benchmark_ms: int) -> bytes:
 def setup_files(cell: Cell) -> tuple[tuple[str, bytes], ...]:
     """Return the files that the setup brings along, by their path in the guest.
 
-    Raises UsageError when the kernel has not got one of them.
+    Raises UsageError when the kernel has not got one of them, BuildError when lsmeter has not.
     """
     files: list[tuple[str, bytes]] = []
     for item in cell.setup.files:
@@ -63,6 +64,8 @@ def setup_files(cell: Cell) -> tuple[tuple[str, bytes], ...]:
                     "--config lsm-all",
                 )
             data = path.read_bytes()
+        if item.program:
+            data = find_program(item.program).path.read_bytes()
         files.append((f"/setup/{item.name}", data))
     return tuple(files)
 

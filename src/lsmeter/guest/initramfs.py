@@ -74,7 +74,7 @@ def guest_files(
                 if parent not in made:
                     made.add(parent)
                     entries.append(directory(parent))
-            entries.append(file(name, data))
+            entries.append(file(name, data, 0o755))  # some are programs
     if image is not None:
         entries.append(file("fs.img", image))
     return archive(tuple(entries))
