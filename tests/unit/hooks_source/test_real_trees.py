@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bench import hook_tables
 
 from lsmeter.hooks.source import analyse
 from lsmeter.hooks.source.explain import explain
@@ -153,3 +154,12 @@ def test_time_and_cache(trees: Trees) -> None:
     # the target is 30 s on two idle cores; other work on the machine is given its share
     load = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     assert read_s < 30 * load
+
+
+def test_the_documented_tables_are_what_the_code_gives(analysed: Analysed) -> None:
+    analyses = [analysed(series) for series in SERIES]
+    text = hook_tables.DOCUMENT.read_text()
+    versions = [one.kernel_version for one in analyses]
+    if not all(f"| {version} hooks |" in text for version in versions):
+        pytest.skip(f"the document has not {versions}, which the archive has now: make it anew")
+    assert hook_tables.document_with(text, hook_tables.tables(analyses)) == text

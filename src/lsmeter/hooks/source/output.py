@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich import box
 from rich.markup import escape
@@ -133,16 +133,19 @@ def as_markdown(tables: tuple[Table, ...], analysis: SourceAnalysis) -> str:
     """Return the tables in Markdown, with their notes and the problems."""
     parts: list[str] = []
     for table in tables:
-        lines = [f"### {table.title}", ""]
-        lines.append(_markdown_row(table.columns))
-        lines.append(_markdown_row("---" if c in _LEFT else "--:" for c in table.columns))
-        lines += [_markdown_row(row) for row in table.rows]
-        if table.note:
-            lines += ["", table.note.strip()]
-        parts.append("\n".join(lines) + "\n")
+        text = f"### {table.title}\n\n{markdown_table(table.columns, table.rows)}"
+        parts.append(f"{text}\n{table.note.strip()}\n" if table.note else text)
     notes = [*analysis.notes, *(f"Problem: {problem}" for problem in analysis.problems)]
     parts.append("\n".join(f"- {note}" for note in notes) + "\n")
     return "\n".join(parts)
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return one table in Markdown, without title and note."""
+    lines = [_markdown_row(columns)]
+    lines.append(_markdown_row("---" if name in _LEFT else "--:" for name in columns))
+    lines += [_markdown_row(row) for row in rows]
+    return "\n".join(lines) + "\n"
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
