@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.history import show
 from lsmeter.history import ALL, MISSING, as_data, make_history, plot, rows_of, version_key
 from lsmeter.report.model import KernelFacts, Report
 from tests.unit.report import builders
@@ -70,3 +72,13 @@ def test_data_and_plot_are_json() -> None:
     made = make_history(report())
     assert json.loads(json.dumps(as_data(made)))["points"]
     assert json.dumps(plot(made))
+
+
+def test_a_heading_is_as_wide_as_the_terminal_not_as_its_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(SCREEN.out, "width", 100)
+    show(make_history(report()), "table", None)
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert len(first) > 60
+    assert "instrument" in second or "instrument" in first

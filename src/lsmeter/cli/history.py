@@ -79,7 +79,7 @@ def history(
         run = out or default_out("history")
         code = _measure(run, kernel or _KERNELS, setup or _SETUPS, benchmark or ["*"], boots)
     made = make_history(make_report(read_run(run)))
-    _show(made, form, output)
+    show(made, form, output)
     if plot is not None:
         _draw(made, plot)
     return int(code)
@@ -111,7 +111,8 @@ def _measure(
     return code
 
 
-def _show(made: History, form: str, output: Path | None) -> None:
+def show(made: History, form: str, output: Path | None) -> None:
+    """Write the history as table, markdown or json to a file, or print it."""
     from lsmeter.history import as_data
     from lsmeter.storage import write_atomic
 
@@ -156,7 +157,9 @@ def _table(made: History, *, colour: bool) -> str:
     terminal = colour and SCREEN.colour
     console = Console(file=text, width=SCREEN.out.width, force_terminal=terminal, highlight=False)
     for setup in made.setups:
-        table = Table(title=escape(_heading(made, setup)), title_justify="left", box=None)
+        # Not the table's own title, which would be broken at the width of the table.
+        console.print(escape(_heading(made, setup)), style="table.title")
+        table = Table(box=None)
         table.add_column("")
         for kernel in made.kernels:
             table.add_column(escape(kernel), justify="right", no_wrap=True)
