@@ -162,12 +162,20 @@ def is_built_in_place(tree: Path) -> bool:
 def stat_identity(tree: Path) -> str:
     """Hash names, sizes and times of all files: what make itself goes by, in under a second."""
     digest = hashlib.sha256()
-    for folder, folders, names in os.walk(tree):
-        folders[:] = sorted(name for name in folders if name != ".git")
-        for name in sorted(names):
-            status = os.lstat(f"{folder}/{name}")
-            place = os.path.relpath(f"{folder}/{name}", tree)
-            digest.update(f"{place}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    folders = [""]  # relative, with a slash at the end
+    while folders:
+        folder = folders.pop()
+        lines, below = [], []
+        with os.scandir(f"{tree}/{folder}") as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name != ".git":
+                        below.append(f"{folder}{entry.name}/")
+                    continue
+                status = entry.stat(follow_symlinks=False)
+                lines.append(f"{folder}{entry.name}\0{status.st_size}\0{status.st_mtime_ns}\n")
+        digest.update("".join(sorted(lines)).encode(errors="surrogateescape"))
+        folders += sorted(below)
     return digest.hexdigest()
 
 
