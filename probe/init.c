@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "init.h"
 
+#include "become.h"
 #include "bpf/count.h"
 #include "channel.h"
 #include "disk.h"
@@ -10,6 +11,7 @@
 #include "proof.h"
 #include "request.h"
 #include "root.h"
+#include "state.h"
 #include "steps.h"
 #include "worker.h"
 
@@ -141,10 +143,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+static const char *give_to_worker(const struct request *request, const char *path)
+{
+	return request->ordinary_user && chown(path, ORDINARY_USER, ORDINARY_USER)
+		       ? "giving it to the ordinary user"
+		       : NULL;
+}
+
 /*
- * Do what the setup asks for, with how long it took as facts. Two lines are of this file:
- * `work` mounts the file system of the benchmarks here, and `try` makes the accesses of the
- * proofs while no policy can refuse them.
+ * Do what the setup asks for, with how long it took as facts. Three lines are of this file:
+ * `work` mounts the file system of the benchmarks here, `own PATH` gives a file to the user that
+ * measures, and `try` makes the accesses of the proofs while no policy can refuse them.
  */
 static void take_steps(const struct request *request)
 {
@@ -156,8 +165,10 @@ static void take_steps(const struct request *request)
 
 		if (!strcmp(request->step[i], "work"))
 			open_work(request);
-		else if (!strcmp(request->step[i], "try"))
-			proofs_before(request);
+		else if (!strncmp(request->step[i], "try", 3))
+			proofs_before(request, request->step[i]);
+		else if (!strncmp(request->step[i], "own ", 4))
+			failed = give_to_worker(request, request->step[i] + 4);
 		else
 			failed = step_run(request->step[i]);
 		if (failed) {
@@ -202,6 +213,7 @@ _Noreturn void init_main(void)
 	}
 	take_steps(&request);
 	facts_send();
+	state_facts(&request);
 	if (request.landlock_rules && landlock_prepare(request.landlock_rules))
 		give_up("making the directories of the Landlock rules failed");
 	open_policy(&request);

@@ -2,6 +2,7 @@
 #include "request.h"
 
 #include "bench.h"
+#include "words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +47,7 @@ static const struct key keys[] = {
 	{"proof", LIST, AT(proof), AT(n_proofs), MAX_PROOFS, false},
 	{"state", LIST, AT(state), AT(n_states), MAX_STATES, false},
 	{"before", LIST, AT(before), AT(n_before), MAX_STEPS, false},
+	{"read", LIST, AT(read), AT(n_reads), MAX_STEPS, false},
 	{"count", FLAG, AT(count), 0, 1, false},
 	{"sweep.control", CONTROL, AT(sweep_control), 0, 0, false},
 	{"sweep.value", LIST, AT(sweep_value), AT(n_sweep_values), MAX_SWEEP, false},
@@ -175,6 +177,30 @@ static bool sweep_values_are_numbers(const struct request *request)
 	return true;
 }
 
+/* Every line that holds several words must be one that can be taken apart. */
+static bool all_are_words(const struct request *request)
+{
+	static const struct {
+		size_t lines, count;
+	} lists[] = {
+		{AT(step), AT(n_steps)},      {AT(before), AT(n_before)}, {AT(proof), AT(n_proofs)},
+		{AT(confine), AT(n_confine)}, {AT(state), AT(n_states)},  {AT(read), AT(n_reads)},
+	};
+	static struct words words;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const char *at = (const char *)request;
+		const char *const *line = (const char *const *)(at + lists[i].lines);
+		size_t count = *(const size_t *)(at + lists[i].count);
+
+		for (size_t k = 0; k < count; k++) {
+			if (words_split(line[k], &words))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* What no single line can get wrong. */
 static bool check_whole(const struct request *request, unsigned int seen, char *error, size_t size)
 {
@@ -206,6 +232,8 @@ static bool check_whole(const struct request *request, unsigned int seen, char *
 		snprintf(error, size, "request: samples must be at most 1000 with count");
 	else if (!request->sweep_control != !request->n_sweep_values)
 		snprintf(error, size, "request: sweep.control and sweep.value need each other");
+	else if (!all_are_words(request))
+		snprintf(error, size, "request: a line of the policy is not words as they must be");
 	else if (!sweep_values_are_numbers(request))
 		snprintf(error, size, "request: every sweep.value must be a number of nanoseconds");
 	else

@@ -50,6 +50,8 @@ struct request {
 	size_t n_states;
 	const char *before[MAX_STEPS]; /* steps before each reading */
 	size_t n_before;
+	const char *read[MAX_STEPS]; /* NAME PATH: further facts */
+	size_t n_reads;
 	bool count;		   /* also count the hooks that each reading runs */
 	const char *sweep_control; /* tunable or tunable-bpf; NULL: no sweep */
 	const char *sweep_value[MAX_SWEEP];

@@ -27,6 +27,27 @@ static const char *read_state(const char *path, char *text)
 	return NULL;
 }
 
+void state_facts(const struct request *request)
+{
+	struct words words;
+	char text[STATE_BYTES];
+
+	for (size_t i = 0; i < request->n_reads; i++) {
+		const char *failed = words_split(request->read[i], &words);
+
+		if (!failed && words.count != 2)
+			failed = "it must be a name and a path";
+		if (!failed)
+			failed = read_state(words.word[1], text);
+		if (failed) {
+			channel_error("fact '%.60s': %s", request->read[i], failed);
+			continue;
+		}
+		text[strcspn(text, "\n")] = '\0';
+		channel_fact(words.word[0], "%s", text);
+	}
+}
+
 void state_send(const struct request *request, unsigned int index, const char *moment)
 {
 	struct words words;

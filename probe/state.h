@@ -7,6 +7,9 @@
 
 #include "request.h"
 
+/* Send as facts what the setup wants to know: the first line of each file. */
+void state_facts(const struct request *request);
+
 /* Send every state file of the request, read `before` or `after` the benchmark `index`. */
 void state_send(const struct request *request, unsigned int index, const char *moment);
 

@@ -157,6 +157,7 @@ class Setup:
     proofs: tuple[Proof, ...] = ()
     states: tuple[StateFile, ...] = ()
     before: tuple[Step, ...] = ()
+    reads: tuple[tuple[str, str], ...] = ()  # further facts: name, and the guest's file
     over: str = "capability"  # the setup to which this one adds something; "" for none
     layer: Layer | None = Layer.HOOKS  # what it adds
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hooking only"
@@ -273,6 +274,7 @@ class Cell:
 def _policy_parts(setup: Setup) -> list[object]:
     """Return what of a setup's policy can change a result."""
     return [
+        setup.reads,
         [vars(item) for item in setup.files],
         [(step.action, step.words) for step in setup.steps],
         setup.confine,

@@ -12,9 +12,13 @@ from enum import StrEnum
 from pathlib import Path
 
 # Besides the actions of probe/steps.h: `work` mounts the file system of the benchmarks at /work,
-# `try` makes the accesses of the proofs while no policy is in force.
-ACTIONS = ("run", "write", "load", "file", "mkdir", "mount", "label", "visit", "work", "try")
-ACCESSES = ("read", "write", "create", "execute", "stat", "copy")
+# `try` makes the accesses of the proofs while no policy is in force, `own` gives a file to the
+# user that measures.
+ACTIONS = (
+    *("run", "write", "load", "file", "mkdir", "mount", "label", "visit", "key"),
+    *("work", "try", "own"),
+)
+ACCESSES = ("read", "write", "create", "execute", "stat", "copy", "chmod", "reread")
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,8 @@ class Step:
 class Proof:
     """An access that the policy must deny, or must allow, made as a worker makes it.
 
-    message is what the kernel's own line on a denial must contain, "" where the module logs
-    nothing. A denied access must have been possible before the policy came into force, which
+    message is what the kernel's own line on the access must contain, "" where it logs nothing.
+    A denied access must have been possible before the policy came into force, which
     shows that it is not file modes that deny it.
     """
 
@@ -56,6 +60,7 @@ class SetupFile:
     name: str
     text: str = ""
     artifact: str = ""
+    base64: str = ""  # in place of text where the content may be no text
     program: str = ""
 
 
@@ -121,8 +126,20 @@ WORK = Step("work")
 TRY = Step("try")
 
 
+def tried(*proofs: Proof) -> Step:
+    """Make the accesses of these proofs alone: for setups that stand behind others in a stack."""
+    return Step("try", tuple(proof.name for proof in proofs))
+
+
 def ordered(steps: tuple[Step, ...], proofs: tuple[Proof, ...]) -> tuple[Step, ...]:
-    """Return the steps as a guest takes them: where there are proofs, they are tried first."""
-    if not proofs or TRY in steps:
-        return steps
-    return (TRY, *steps)
+    """Return the steps as a guest takes them: every proof is tried once, the first thing or
+    where a step says so.
+    """
+    named = {word for step in steps if step.action == "try" for word in step.words}
+    rest = tuple(proof.name for proof in proofs if proof.name not in named)
+    if not rest:
+        return tuple(step for step in steps if step != TRY)
+    first = Step("try", rest) if named else TRY
+    if TRY in steps:
+        return tuple(first if step == TRY else step for step in steps)
+    return (first, *steps)

@@ -2,7 +2,7 @@
 """From a setup's name on the command line to a Setup: definitions, parameters, stacks.
 
 `selinux`, `landlock:layers=2,rules=8` and `landlock+apparmor+bpf` are such names. A definition
-is one file in lsmeter.setups. Nothing here boots or reads anything.
+is one file in lsmeter.setups, or a file of the user's (lsmeter.setup_file). Nothing here boots.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
 from lsmeter.errors import UsageError
 from lsmeter.model import Setup
 from lsmeter.policy import Layer
 from lsmeter.registry import members, unknown
+from lsmeter.setup_file import is_setup_file, read_setup
 
 HOOKS_ONLY = "no policy loaded: this measures hooking, not policy enforcement"
 
@@ -98,19 +100,21 @@ def parse_setup(spec: str, *, where: str = "--setup") -> Setup:
     parts = [_component(word.strip(), where) for word in words]
     if len(parts) == 1:
         return parts[0][1]
-    for definition, _ in parts:
-        if not definition.stackable:
+    for definition, setup in parts:
+        if definition is not None and not definition.stackable:
             raise UsageError(
-                f"{where}: '{definition.name}' cannot be part of a stack",
+                f"{where}: '{setup.name}' cannot be part of a stack",
                 hint="name single modules: --setup 'landlock+apparmor'",
             )
-    names = [definition.name for definition, _ in parts]
+    names = [definition.name if definition else setup.name for definition, setup in parts]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"{where}: '{twice[0]}' stands twice in the stack '{spec}'")
     return _stack([setup for _, setup in parts], where)
 
 
-def _component(word: str, where: str) -> tuple[SetupDefinition, Setup]:
+def _component(word: str, where: str) -> tuple[SetupDefinition | None, Setup]:
+    if is_setup_file(word):
+        return None, read_setup(Path(word), where=where)
     if not _COMPONENT.fullmatch(word):
         raise UsageError(
             f"{where}: '{word[:80]}' is not the name of a setup",
@@ -200,6 +204,7 @@ def _stack(parts: list[Setup], where: str) -> Setup:
         proofs=tuple(dict.fromkeys(item for part in parts for item in part.proofs)),
         states=tuple(dict.fromkeys(item for part in parts for item in part.states)),
         before=tuple(dict.fromkeys(item for part in parts for item in part.before)),
+        reads=tuple(dict.fromkeys(item for part in parts for item in part.reads)),
         over="+".join(part.name for part in parts[:-1]),
         layer=last.layer,
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from functools import lru_cache
 from pathlib import Path
 
@@ -56,16 +57,18 @@ def setup_files(cell: Cell) -> tuple[tuple[str, bytes], ...]:
     for item in cell.setup.files:
         data = item.text.encode()
         if item.artifact:
-            path = cell.kernel.artifacts.get(item.artifact)
-            if path is None:
+            artifact = cell.kernel.artifacts.get(item.artifact)
+            if artifact is None:
                 raise UsageError(
                     f"{cell.kernel.name} has no {item.artifact}, which {cell.setup.name} needs",
                     hint="build the kernel: lsmeter kernel build debian-source:6.1 "
                     "--config lsm-all",
                 )
-            data = path.read_bytes()
+            data = artifact.file.read_bytes()
         if item.program:
             data = find_program(item.program).path.read_bytes()
+        if item.base64:
+            data = b64decode(item.base64)
         files.append((f"/setup/{item.name}", data))
     return tuple(files)
 
@@ -115,6 +118,7 @@ def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: in
         proofs=cell.setup.proofs,
         states=cell.setup.states,
         before=cell.setup.before,
+        reads=cell.setup.reads,
     )
 
 

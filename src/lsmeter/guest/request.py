@@ -58,6 +58,7 @@ class Request:
     proofs: tuple[Proof, ...] = ()
     states: tuple[StateFile, ...] = ()
     before: tuple[Step, ...] = ()
+    reads: tuple[tuple[str, str], ...] = ()  # facts: name and file
 
     def to_bytes(self) -> bytes:
         """Write the request as the probe reads it.
@@ -111,6 +112,7 @@ class Request:
             "proof": [_proof(proof) for proof in self.proofs],
             "state": [_words(state.name, state.path) for state in self.states],
             "before": [_words(step.action, *step.words) for step in self.before],
+            "read": [_words(*item) for item in self.reads],
         }
         limits = {"proof": MAX_PROOFS, "state": MAX_STATES, "confine": MAX_CONFINE}
         for key, values in lines.items():

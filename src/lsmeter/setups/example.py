@@ -10,6 +10,6 @@ SETUP = SetupDefinition(
         title="the example module of kernel/example-lsm",
         lsms=("example",),
         needs_config=("SECURITY_EXAMPLE",),
-        note="it counts two permission checks and grants everything",
+        note="no policy in force: it counts two permission checks and grants everything",
     )
 )

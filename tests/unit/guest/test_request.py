@@ -7,6 +7,7 @@ import pytest
 
 from lsmeter.errors import UsageError
 from lsmeter.guest.request import Request
+from lsmeter.policy import Proof, StateFile, Step
 
 PLAIN = Request("file", ("open depth=1", "empty"), samples=100, warmup=20, icount_shift=4)
 
@@ -32,6 +33,26 @@ def test_counting() -> None:
     assert "count=1" in replace(PLAIN, count=True).to_bytes().decode().splitlines()
 
 
+def test_a_policy_is_written_as_words_the_probe_can_take_apart() -> None:
+    request = replace(
+        PLAIN,
+        root="ext4",
+        steps=(Step("write", ("/a b", "x=1\n100%")), Step("work")),
+        confine=(("/proc/self/attr/current", "a:b:c:s0"),),
+        proofs=(Proof("secret", "read", "/secret", denied=True, message="avc:  denied"),),
+        states=(StateFile("avc", "/sys/fs/selinux/avc/cache_stats"),),
+        reads=(("mine.enforce", "/sys/x"),),
+    )
+    lines = request.to_bytes().decode().splitlines()
+    assert "root=ext4" in lines
+    assert "step=write /a%20b x=1%0a100%25" in lines
+    assert "step=work" in lines
+    assert "confine=/proc/self/attr/current a:b:c:s0" in lines
+    assert "proof=secret read /secret avc:%20%20denied" in lines
+    assert "state=avc /sys/fs/selinux/avc/cache_stats" in lines
+    assert "read=mine.enforce /sys/x" in lines
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -47,6 +68,8 @@ def test_counting() -> None:
         ({"sweep_control": "magic"}, "unknown sweep control 'magic'"),
         ({"sweep_values_ns": (10_000_001,)}, "sweep.value cannot be 10000001"),
         ({"benchmarks": ("a\nsamples=1",)}, "benchmark: 'a\\nsamples=1' is empty or not"),
+        ({"steps": (Step("write", ("/a", "")),)}, "'' cannot be a word"),
+        ({"steps": (Step("work"),) * 129}, "the number of step lines cannot be 129"),
         ({"benchmarks": ("x" * 100,) * 1000}, "the request has"),
     ],
 )

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A policy that is not shown to be enforced gives no numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lsmeter.policy import TRY, WORK, Proof, Step, ordered
+from lsmeter.setup import parse_setup
+from lsmeter.verify import verify
+from tests.unit.model_builders import kernel
+
+DENIED = Proof("secret", "read", "/secret", denied=True, message="avc:  denied")
+ALLOWED = Proof("public", "read", "/public", denied=False)
+SETUP = replace(parse_setup("capability"), proofs=(DENIED, ALLOWED))
+GOOD = {
+    "lsm": "capability",
+    "proof.secret.before": "allowed",
+    "proof.secret": "denied",
+    "proof.secret.errno": "EACCES",
+    "proof.secret.message": "audit: avc:  denied  { read }",
+    "proof.public": "allowed",
+}
+
+
+def test_a_denial_and_a_grant_prove_enforcement() -> None:
+    assert verify(SETUP, kernel(), GOOD) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"proof.secret": "allowed"}, "has to be denied, and was allowed"),
+        ({"proof.secret": None}, "was not tried"),
+        ({"proof.secret": "failed", "proof.secret.errno": "ENOENT"}, "was failed (ENOENT)"),
+        ({"proof.secret.before": "denied"}, "this proves nothing"),
+        ({"proof.secret.message": None}, "without a line 'avc:  denied'"),
+        ({"proof.public": "denied"}, "has to be allowed, and was denied"),
+    ],
+)
+def test_whatever_is_missing_is_told(change: dict[str, str | None], said: str) -> None:
+    facts = {key: value for key, value in (GOOD | change).items() if value is not None}
+    problems = verify(SETUP, kernel(), facts)
+    assert len(problems) == 1
+    assert said in problems[0]
+
+
+def test_accesses_are_tried_first_unless_the_setup_says_when() -> None:
+    assert ordered((WORK,), (DENIED,)) == (TRY, WORK)
+    own = (Step("file", ("/secret", "x")), TRY, WORK)
+    assert ordered(own, (DENIED,)) == own
+    assert ordered((WORK,), ()) == (WORK,)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Setups of the user's own, from TOML files."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from lsmeter.errors import UsageError
+from lsmeter.kernels.build.shipped import shipped_lsm
+from lsmeter.policy import Layer, Proof, Step
+from lsmeter.setup import parse_setup
+from lsmeter.setup_file import read_setup
+
+SMALL = 'name = "mine"\ntitle = "my module"\nlsms = ["mine"]\n'
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_example_that_comes_with_lsmeter_is_read() -> None:
+    setup = read_setup(shipped_lsm("example-lsm") / "example.toml")
+    assert (setup.name, setup.over, setup.layer) == ("example-enforcing", "example", Layer.POLICY)
+    assert setup.proofs[0] == Proof("read-closed", "read", "/closed", True, "example: denied open")
+    assert setup.reads == (("example.enforce", "/sys/kernel/security/example/enforce"),)
+
+
+def test_files_come_from_beside_the_setup_file(tmp_path: Path) -> None:
+    (tmp_path / "policy.bin").write_bytes(b"\0\xff\n")
+    setup = read_setup(written(tmp_path, SMALL + '[files]\npolicy = "policy.bin"\n'))
+    assert base64.b64decode(setup.files[0].base64) == b"\0\xff\n"
+
+
+def test_a_file_can_stand_in_a_stack(tmp_path: Path) -> None:
+    path = written(tmp_path, SMALL + 'steps = [["mkdir", "/x"]]\n')
+    stack = parse_setup(f"{path}+landlock")
+    assert stack.lsms == ("mine", "landlock")
+    assert stack.steps == (Step("mkdir", ("/x",)),)
+    assert stack.over == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('name = "mine"\n', "title: missing"),
+        (SMALL + "lsm = 1\n", "unknown key 'lsm'; did you mean lsms?"),
+        (SMALL + 'steps = [["rum", "/x"]]\n', "'rum' is no action; did you mean run?"),
+        (SMALL + "steps = [[]]\n", "'' is no action"),
+        (SMALL + '[files]\npolicy = "nowhere"\n', "files.policy: cannot read"),
+        (SMALL + "[[proofs]]\nname = 'a'\naccess = 'eat'\npath = '/a'\ndenied = true\n", "access"),
+        (SMALL + "[[proofs]]\nname = 'a'\naccess = 'read'\npath = '/a'\ndenied = 1\n", "denied"),
+        ("name = ", "not valid TOML"),
+        ('name = "Mine"\ntitle = "x"\nlsms = ["mine"]\n', "name: string should match"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_setup(written(tmp_path, text))
+    assert said in caught.value.title
+    assert "\n" not in caught.value.title
+
+
+def test_a_missing_file_says_what_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such setup file"):
+        parse_setup(str(tmp_path / "none.toml"))
+
+
+def test_one_too_large_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a setup file"):
+        read_setup(written(tmp_path, "#" * ((1 << 20) + 1)))
