@@ -9,7 +9,9 @@ cd "$(dirname "$0")/.."
 purpose=${1:?usage: scripts/setup.sh run|test}
 python=${PYTHON:-python3}
 
-run_packages=(gcc libc6-dev make python3-venv qemu-system-x86 e2fsprogs)
+run_packages=(gcc libc6-dev make python3-venv qemu-system-x86 e2fsprogs
+	# guest images: mmdebstrap, without root where uidmap is
+	mmdebstrap uidmap debian-archive-keyring)
 test_packages=(
 	"${run_packages[@]}" git chromium cpio
 	# kernels from source

@@ -126,6 +126,7 @@ def command(
         '--aptopt=APT::Install-Recommends "false"',
         '--aptopt=Acquire::Languages "none"',
         '--aptopt=Acquire::Retries "2"',
+        "--dpkgopt=force-unsafe-io",  # a build that is cut off is thrown away whole
         *(f"--dpkgopt=path-exclude={path}" for path in _DOCUMENTATION),
         *(f"--dpkgopt=path-include={path}" for path in definition.keep),
         "--skip=download/empty,essential/unlink",

@@ -51,7 +51,7 @@ class FilePart:
 
     path: str
     data: bytes
-    executable: bool
+    executable: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _part(path: Path, root: Path) -> FilePart:
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot read it: {error.strerror}") from error
-    return FilePart(f"/{path.relative_to(root)}", data, os.access(path, os.X_OK))
+    return FilePart(f"/{path.relative_to(root)}", data, executable=os.access(path, os.X_OK))
 
 
 def identity(definition: ImageDefinition, programs: dict[str, str]) -> str:
