@@ -86,6 +86,10 @@ def test_kinds(name: str, kind: Kind) -> None:
         ("security_compute_av", False),
         ("security_sid_to_context", False),
         ("security_add_hooks", False),
+        ("security_initcall_early", False),
+        ("security_initcall_late", False),
+        ("security_initialised", True),
+        ("security_show", False),
         ("selinux_inode_permission", False),
     ],
 )

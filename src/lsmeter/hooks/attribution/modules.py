@@ -52,15 +52,21 @@ _SELINUX_NAMES = """
     context_to_sid_default context_to_sid_force dump_masked_av fs_use genfs_sid
     get_allow_unknown get_bool_value get_bools get_classes get_initial_sid_context
     get_permissions get_reject_unknown get_user_sids ib_endport_sid ib_pkey_sid load_policy
+    load_policycaps
     member_sid mls_enabled net_peersid_resolve netif_sid netlbl_cache_add netlbl_secattr_to_sid
     netlbl_sid_to_secattr node_sid policycap_supported policydb_context_isvalid policydb_len
     port_sid preserve_bools read_policy read_state_kernel set_bools sid_mls_copy sid_to_context
     sid_to_context_core sid_to_context_force sid_to_context_inval sidtab_hash_stats
     transition_sid transition_sid_user validate_transition validate_transition_user
+    validtrans_handle_fail
 """
 _SELINUX_NOT_HOOKS = frozenset(f"security_{name}" for name in _SELINUX_NAMES.split())
-# The framework's own start-up, no decision.
-_FRAMEWORK_NOT_HOOKS = frozenset({"security_init", "security_add_hooks", "security_module_enable"})
+# The framework's own start-up, which decides nothing. Since 6.19 it has a function for each stage
+# of the kernel's start, security_initcall_early and so on.
+_START_UP = frozenset({"security_init", "security_add_hooks", "security_module_enable"})
+_START_UP_PREFIX = "security_initcall_"
+# Functions of file systems (reiserfs) and drivers (nvdimm, thunderbolt: sysfs) of that name.
+_OF_OTHERS = frozenset({"security_list", "security_show", "security_store"})
 
 
 def base_name(name: str) -> str:
@@ -74,7 +80,9 @@ def is_hook(name: str) -> bool:
     return (
         base.startswith("security_")
         and base not in _SELINUX_NOT_HOOKS
-        and base not in _FRAMEWORK_NOT_HOOKS
+        and base not in _START_UP
+        and base not in _OF_OTHERS
+        and not base.startswith(_START_UP_PREFIX)
     )
 
 

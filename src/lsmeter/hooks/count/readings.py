@@ -41,9 +41,7 @@ def watched(session: Session) -> int:
 
 
 def _is_hook(name: str) -> bool:
-    # Newer kernels start their modules with functions security_initcall_*, which
-    # are gone when the kernel has started.
-    return modules.is_hook(f"security_{name}") and not name.startswith("initcall_")
+    return modules.is_hook(f"security_{name}")
 
 
 def _most(times: Mapping[int, int]) -> int:
