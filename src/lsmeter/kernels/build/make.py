@@ -81,7 +81,9 @@ def version_of(program: str) -> str:
 def command(slot: Slot, targets: Sequence[str], *, jobs: int) -> list[str]:
     """Return the make command for `targets`; the same for every build of a slot."""
     compiler = "ccache gcc" if shutil.which("ccache") else "gcc"
-    prefix_maps = f"-ffile-prefix-map={slot.tree}=/linux -ffile-prefix-map={slot.objects}=/build"
+    flags = f"-ffile-prefix-map={slot.tree}=/linux -ffile-prefix-map={slot.objects}=/build"
+    # Where variables live in optimised code is a sixth of compile time, and BTF does not hold it.
+    flags += " -fno-var-tracking -fno-var-tracking-assignments"
     return [
         "make",
         "-C",
@@ -91,7 +93,7 @@ def command(slot: Slot, targets: Sequence[str], *, jobs: int) -> list[str]:
         "ARCH=x86_64",
         f"CC={compiler}",
         f"HOSTCC={compiler}",
-        f"KCFLAGS={prefix_maps}",
+        f"KCFLAGS={flags}",
         *targets,
     ]
 
@@ -115,6 +117,9 @@ def environment(slot: Slot) -> dict[str, str]:
         "CCACHE_DIR": str(make_dir(cache_dir() / "ccache")),
         "CCACHE_BASEDIR": str(slot.home),  # so that slots share objects, whatever their path
         "CCACHE_NOHASHDIR": "1",
+        # The preprocessor runs once for a file, not twice: a quarter of a first build. The price
+        # is that files are found again only under the same configuration.
+        "CCACHE_DEPEND": "1",
         "CCACHE_MAXSIZE": _CCACHE_SIZE,
     }
 
