@@ -55,8 +55,8 @@ const char *become(const struct request *request, const char *work)
 	    (setgroups(0, NULL) || setresgid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER) ||
 	     setresuid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER)))
 		return "becoming the ordinary user";
-	if (request->landlock_layers) {
-		error = landlock_restrict(work, request->landlock_layers, request->landlock_rules);
+	if (request->landlock.layers) {
+		error = landlock_restrict(work, &request->landlock);
 		if (error) {
 			errno = -error;
 			return "restricting with Landlock";

@@ -3,6 +3,8 @@
 
 #include "become.h"
 #include "bpf/count.h"
+#include "bpf/empty.h"
+#include "bpf/syscall.h"
 #include "channel.h"
 #include "disk.h"
 #include "facts.h"
@@ -105,6 +107,18 @@ static void open_policy(const struct request *request)
 		channel_fact("policy.control", "%s", control);
 }
 
+/* Put BPF programs that do nothing on the hooks of file operations. */
+static void open_empty(void)
+{
+	int count = bpf_empty_load(WORK);
+
+	if (count < 0)
+		give_up(bpf_error());
+	channel_fact("bpf.empty", "called");
+	channel_fact("bpf.empty.programs", "%d", count);
+	channel_fact("bpf.empty.hooks", "%s", bpf_empty_hooks());
+}
+
 /* Put counters on the kernel's hooks, and prove that they count. */
 static void open_count(void)
 {
@@ -185,7 +199,7 @@ static void take_steps(const struct request *request)
 _Noreturn void init_main(void)
 {
 	char error[256];
-	const char *failed;
+	const char *failed, *work;
 	int port;
 
 	mount_all();
@@ -214,14 +228,17 @@ _Noreturn void init_main(void)
 	take_steps(&request);
 	facts_send();
 	state_facts(&request);
-	if (request.landlock_rules && landlock_prepare(request.landlock_rules))
+	work = landlock_prepare(WORK, &request.landlock);
+	if (!work)
 		give_up("making the directories of the Landlock rules failed");
 	open_policy(&request);
+	if (request.bpf_empty)
+		open_empty();
 	if (request.count)
 		open_count();
-	worker_facts(&request, WORK);
-	proofs_run(&request, WORK);
-	channel_bye(worker_run_all(&request, WORK));
+	worker_facts(&request, work);
+	proofs_run(&request, work);
+	channel_bye(worker_run_all(&request, work));
 	channel_drain();
 	power_off();
 }

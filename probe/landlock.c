@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #define NR_CREATE_RULESET 444
@@ -46,16 +47,23 @@ static void rule_dir(char *path, size_t size, unsigned long rule)
 	snprintf(path, size, LANDLOCK_RULES_DIR "/%04lu", rule);
 }
 
-int landlock_prepare(unsigned long rules)
+const char *landlock_prepare(const char *top, const struct landlock_shape *shape)
 {
+	static char work[32 + LANDLOCK_DEPTH * 3];
 	char path[32];
-	int error = sys_mkdir(LANDLOCK_RULES_DIR, 0755);
+	int error = shape->rules ? sys_mkdir(LANDLOCK_RULES_DIR, 0755) : 0;
 
-	for (unsigned long rule = 1; rule < rules && !error; rule++) {
+	for (unsigned long rule = 1; rule < shape->rules && !error; rule++) {
 		rule_dir(path, sizeof(path), rule);
 		error = sys_mkdir(path, 0755);
 	}
-	return error;
+	snprintf(work, sizeof(work), "%s", top);
+	for (unsigned long i = 0; i < shape->depth && !error; i++) {
+		strcat(work, "/NN");
+		error = sys_mkdir(work, 0755);
+	}
+	errno = -error;
+	return error ? NULL : work;
 }
 
 static int add_rule(int ruleset, const char *path, uint64_t rights)
@@ -72,17 +80,20 @@ static int add_rule(int ruleset, const char *path, uint64_t rights)
 }
 
 /* A ruleset with all its rules; returns its descriptor or -errno. */
-static int make_ruleset(const char *work, unsigned long rules, uint64_t rights)
+static int make_ruleset(const char *work, const struct landlock_shape *shape, uint64_t rights)
 {
-	char path[32];
+	char path[2 * (32 + LANDLOCK_DEPTH * 3)];
 	/* The first version of the structure has this one member, and every kernel takes it. */
 	int ruleset = (int)sys4(NR_CREATE_RULESET, (long)&rights, sizeof(rights), 0, 0);
 	int error;
 
 	if (ruleset < 0)
 		return ruleset;
-	error = add_rule(ruleset, work, rights);
-	for (unsigned long rule = 1; rule < rules && !error; rule++) {
+	snprintf(path, sizeof(path), "%s", work);
+	for (unsigned long i = 0; i < shape->depth; i++)
+		strcat(path, "/..");
+	error = add_rule(ruleset, path, rights);
+	for (unsigned long rule = 1; rule < shape->rules && !error; rule++) {
 		rule_dir(path, sizeof(path), rule);
 		error = add_rule(ruleset, path, rights);
 	}
@@ -92,8 +103,9 @@ static int make_ruleset(const char *work, unsigned long rules, uint64_t rights)
 	return error;
 }
 
-int landlock_restrict(const char *work, unsigned long layers, unsigned long rules)
+int landlock_restrict(const char *work, const struct landlock_shape *shape)
 {
+	unsigned long layers = shape->layers;
 	int abi = landlock_abi();
 	int *ruleset;
 	int fds[16];
@@ -102,13 +114,13 @@ int landlock_restrict(const char *work, unsigned long layers, unsigned long rule
 
 	if (abi < 0)
 		return abi;
-	if (layers > sizeof(fds) / sizeof(fds[0]))
+	if (layers > sizeof(fds) / sizeof(fds[0]) || shape->depth > LANDLOCK_DEPTH)
 		return -E2BIG;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	/* All rulesets are made first: behind the first layer the rules' paths are closed. */
 	for (ruleset = fds; made < layers && !error; made++, ruleset++) {
-		*ruleset = make_ruleset(work, rules, file_rights(abi));
+		*ruleset = make_ruleset(work, shape, file_rights(abi));
 		if (*ruleset < 0)
 			error = *ruleset;
 	}

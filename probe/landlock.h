@@ -11,14 +11,28 @@
 /* The version of the interface, or -errno (-ENOSYS: not built in; -EOPNOTSUPP: not active). */
 int landlock_abi(void);
 
-/* Make the directories that `rules` rules need. Returns 0 or -errno. */
-int landlock_prepare(unsigned long rules);
+/* How a process restricts itself. */
+struct landlock_shape {
+	unsigned long layers; /* stacked rulesets; 0: it does not */
+	unsigned long rules;  /* in each ruleset */
+	unsigned long
+		depth; /* directories from the one where work is done up to that of the rule */
+};
+
+/* So many directories may lie between. */
+#define LANDLOCK_DEPTH 16
+
+/*
+ * Make the directories that the rules need, and `depth` of them beneath `top`, one in the other.
+ * Returns the innermost one, where work is to be done, or NULL with errno.
+ */
+const char *landlock_prepare(const char *top, const struct landlock_shape *shape);
 
 /*
  * Put `layers` rulesets upon this process. Each handles every right to files that this kernel
- * knows, and has `rules` rules: the first grants all of it beneath `work`, each further one
- * beneath an empty directory of its own. Returns 0 or -errno.
+ * knows, and has `rules` rules: the first grants all of it beneath the directory `depth` above
+ * `work`, each further one beneath an empty directory of its own. Returns 0 or -errno.
  */
-int landlock_restrict(const char *work, unsigned long layers, unsigned long rules);
+int landlock_restrict(const char *work, const struct landlock_shape *shape);
 
 #endif

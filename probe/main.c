@@ -35,8 +35,8 @@ static int sample_here(const char *directory, const char *file)
 
 	if (!request_read(file, &request, error, sizeof(error)))
 		return fail(error);
-	if (request.n_modules || request.sweep_control || request.bpf_tunable || request.cold ||
-	    request.landlock_layers > 0 || request.count)
+	if (request.n_modules || request.sweep_control || request.bpf_tunable ||
+	    request.bpf_empty || request.cold || request.landlock.layers > 0 || request.count)
 		return fail("sample: modules, sweep, cold, count and Landlock are for a guest");
 	if (request.root || request.n_steps || request.n_confine || request.n_proofs ||
 	    request.n_states || request.n_before)

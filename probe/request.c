@@ -38,9 +38,11 @@ static const struct key keys[] = {
 	{"warmup", NUMBER, AT(warmup), 0, MAX_SAMPLES, true},
 	{"icount_shift", NUMBER, AT(icount_shift), 0, 10, true},
 	{"benchmark_deadline_ms", NUMBER, AT(benchmark_deadline_ms), 0, 3600000, true},
-	{"landlock.layers", NUMBER, AT(landlock_layers), 0, 16, false},
-	{"landlock.rules", NUMBER, AT(landlock_rules), 0, 1024, false},
+	{"landlock.layers", NUMBER, AT(landlock.layers), 0, 16, false},
+	{"landlock.rules", NUMBER, AT(landlock.rules), 0, 1024, false},
+	{"landlock.depth", NUMBER, AT(landlock.depth), 0, LANDLOCK_DEPTH, false},
 	{"bpf.tunable", FLAG, AT(bpf_tunable), 0, 1, false},
+	{"bpf.empty", FLAG, AT(bpf_empty), 0, 1, false},
 	{"root", FILESYSTEM, AT(root), 0, 0, false},
 	{"step", LIST, AT(step), AT(n_steps), MAX_STEPS, false},
 	{"confine", LIST, AT(confine), AT(n_confine), MAX_CONFINE, false},
@@ -226,7 +228,7 @@ static bool check_whole(const struct request *request, unsigned int seen, char *
 		snprintf(error, size, "request: samples must be at least 1");
 	else if (!request->benchmark_deadline_ms)
 		snprintf(error, size, "request: benchmark_deadline_ms must be at least 1");
-	else if (request->landlock_layers && !request->landlock_rules)
+	else if (request->landlock.layers && !request->landlock.rules)
 		snprintf(error, size, "request: landlock.layers needs landlock.rules of 1 or more");
 	else if (request->count && request->samples > MAX_COUNTINGS)
 		snprintf(error, size, "request: samples must be at most 1000 with count");

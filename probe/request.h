@@ -6,6 +6,8 @@
 #ifndef LSMETER_REQUEST_H
 #define LSMETER_REQUEST_H
 
+#include "landlock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -36,11 +38,11 @@ struct request {
 	unsigned long warmup;
 	unsigned long icount_shift;
 	unsigned long benchmark_deadline_ms;
-	unsigned long landlock_layers; /* 0: Landlock is not used */
-	unsigned long landlock_rules;  /* per layer */
-	bool bpf_tunable;	       /* attach the waiting BPF programs, with delay 0 */
-	const char *root;	       /* file system of the image that is the root; NULL: none */
-	const char *step[MAX_STEPS];   /* before anything is measured: see steps.h, and init.c */
+	struct landlock_shape landlock;
+	bool bpf_tunable;	     /* attach the waiting BPF programs, with delay 0 */
+	bool bpf_empty;		     /* attach BPF programs that do nothing */
+	const char *root;	     /* file system of the image that is the root; NULL: none */
+	const char *step[MAX_STEPS]; /* before anything is measured: see steps.h, and init.c */
 	size_t n_steps;
 	const char *confine[MAX_CONFINE]; /* PATH TEXT: what a worker writes to be confined */
 	size_t n_confine;

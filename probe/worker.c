@@ -331,9 +331,10 @@ void worker_facts(const struct request *request, const char *work)
 		if (*self->context)
 			channel_fact("worker.context", "%s", self->context);
 		channel_fact("worker.capabilities", "%016" PRIx64, self->capabilities);
-		channel_fact("landlock.layers", "%lu", request->landlock_layers);
-		if (request->landlock_layers) {
-			channel_fact("landlock.rules", "%lu", request->landlock_rules);
+		channel_fact("landlock.layers", "%lu", request->landlock.layers);
+		if (request->landlock.layers) {
+			channel_fact("landlock.rules", "%lu", request->landlock.rules);
+			channel_fact("landlock.depth", "%lu", request->landlock.depth);
 			channel_fact("landlock.denies_outside", "%d", self->denied_outside);
 		}
 	}

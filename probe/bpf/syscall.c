@@ -89,10 +89,11 @@ int bpf_attach_lsm(const struct lsm_program *program)
 {
 	union bpf_attr attr;
 	char function[128];
-	int id, program_fd, link_fd;
+	int id = program->function_id, program_fd, link_fd;
 
 	snprintf(function, sizeof(function), "bpf_lsm_%s", program->hook);
-	id = btf_find_kernel_function(function);
+	if (!id)
+		id = btf_find_kernel_function(function);
 	if (id < 0)
 		return id;
 	program_fd = load(program, id);

@@ -10,6 +10,7 @@
 /* A program on one LSM hook, as instructions; functions are needed for a program with callbacks. */
 struct lsm_program {
 	const char *hook; /* as security_<hook> without the prefix: inode_permission */
+	int function_id;  /* of bpf_lsm_<hook>, or 0: it is looked up */
 	const struct bpf_insn *insns;
 	uint32_t insn_count;
 	int btf_fd; /* of the program's own types, or -1 */

@@ -298,12 +298,3 @@ void tunable_bpf_unload(void)
 		close(map_fd);
 	map_fd = -1;
 }
-
-int bpf_lsm_attach_empty(const char *hook)
-{
-	static const struct bpf_insn insns[] = {MOVI(R0, 0), EXIT()};
-	const struct lsm_program program = {
-		.hook = hook, .insns = insns, .insn_count = 2, .btf_fd = -1};
-
-	return bpf_attach_lsm(&program);
-}

@@ -36,12 +36,6 @@ int tunable_bpf_counts(struct tunable_bpf_counts *inode, struct tunable_bpf_coun
 /* Detach the programs; does nothing when they are not loaded. */
 void tunable_bpf_unload(void);
 
-/*
- * Attach a program that grants at once to security_<hook>, until this process ends or closes what
- * is returned. Return its file descriptor.
- */
-int bpf_lsm_attach_empty(const char *hook);
-
 /* The line that says what went wrong last. */
 const char *bpf_error(void);
 

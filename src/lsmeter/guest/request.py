@@ -17,7 +17,13 @@ USERS = ("root", "user")
 MAX_DELAY_NS = 10_000_000  # what the tunable module and the BPF programs accept
 
 # What a setup may ask the probe to do to itself (Setup.guest), with the largest value.
-GUEST_KEYS = {"landlock.layers": 16, "landlock.rules": 1024, "bpf.tunable": 1}
+GUEST_KEYS = {
+    "landlock.layers": 16,
+    "landlock.rules": 1024,
+    "landlock.depth": 16,
+    "bpf.tunable": 1,
+    "bpf.empty": 1,
+}
 MAX_STEPS = 128  # before anything is measured; as many before each reading
 MAX_PROOFS = 32
 MAX_STATES = 8

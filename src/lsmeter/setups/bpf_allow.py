@@ -2,7 +2,7 @@
 """An allow-list of directories in a BPF map, asked at each directory of a path and each opening."""
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import TRY, WORK, Proof, SetupFile, Step, run
+from lsmeter.policy import TRY, WORK, Layer, Proof, SetupFile, Step, run
 from lsmeter.setup import Parameter, Values, name_with, with_parameters
 
 _PARAMETERS = (
@@ -37,6 +37,8 @@ def _configure(values: Values) -> Setup:
             Proof("listed", "read", "/work/listed/file", denied=False),
             Proof("listed-create", "create", "/work/listed/new", denied=False),
         ),
+        over="bpf",
+        layer=Layer.POLICY,
         note="the list is about the benchmarks' file system; a directory made later follows the "
         "one that it is in",
     )

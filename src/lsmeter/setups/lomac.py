@@ -5,7 +5,7 @@ The rules are in bpf/lomac.bpf.c; docs/lomac.md has them in words, with what was
 """
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import TRY, WORK, Proof, SetupFile, Step, run
+from lsmeter.policy import TRY, WORK, Layer, Proof, SetupFile, Step, run
 from lsmeter.setup import Choice, Values, name_with, with_parameters
 
 _PARAMETERS = (
@@ -55,6 +55,8 @@ def _configure(values: Values) -> Setup:
         files=(SetupFile("lsmeter-bpf", program="lsmeter-bpf"),),
         steps=_steps(level),
         proofs=_proofs(level),
+        over="bpf",
+        layer=Layer.POLICY,
         note="levels of files and processes only: pipes, sockets and signals are let through",
     )
 
