@@ -4,6 +4,7 @@
 #include "channel.h"
 #include "landlock.h"
 #include "sys.h"
+#include "tomoyo.h"
 
 #include <cpuid.h>
 #include <dirent.h>
@@ -101,18 +102,6 @@ static void selinux_facts(void)
 		return;
 	memcpy(&status, text, sizeof(status));
 	channel_fact("selinux.policy_loaded", "%d", status.policyload > 0);
-}
-
-static void tomoyo_facts(void)
-{
-	int profiles;
-
-	file_fact("tomoyo.version", SECURITY "tomoyo/version");
-	profiles = count_fact("tomoyo.profiles", SECURITY "tomoyo/profile", "-COMMENT=");
-	/* The kernel refuses (panics on) a policy with a domain whose profile does not exist. */
-	if (profiles >= 0)
-		channel_fact("tomoyo.policy_loaded", "%d", profiles > 0);
-	count_fact("tomoyo.domains", SECURITY "tomoyo/domain_policy", "use_profile ");
 }
 
 static void smack_facts(void)

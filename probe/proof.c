@@ -3,6 +3,7 @@
 
 #include "become.h"
 #include "channel.h"
+#include "tomoyo.h"
 #include "words.h"
 
 #include <errno.h>
@@ -208,6 +209,8 @@ static bool find_message(int log, const char *text, char *message, size_t size)
 	const struct timespec moment = {.tv_nsec = 2000000};
 	char record[2048];
 
+	if (log < 0)
+		return false;
 	for (int waited_ms = 0; waited_ms < MESSAGE_MS; waited_ms += 2) {
 		ssize_t n;
 
@@ -268,7 +271,10 @@ void proofs_before(const struct request *request, const char *line)
 static void prove(const struct request *request, const struct words *proof, const char *work)
 {
 	char key[96], message[600];
-	int log = open_log(), error = attempt(request, proof, work);
+	int log = open_log(), error;
+
+	tomoyo_log_clear();
+	error = attempt(request, proof, work);
 
 	if (error < 0) {
 		channel_error("proof %.60s: no worker could try: %s", proof->word[0],
@@ -280,8 +286,9 @@ static void prove(const struct request *request, const struct words *proof, cons
 		channel_fact(key, "%s", error ? strerrorname_np(error) : "0");
 	}
 	snprintf(key, sizeof(key), "proof.%.60s.message", proof->word[0]);
-	if (error >= 0 && log >= 0 && proof->count == 4 &&
-	    find_message(log, proof->word[3], message, sizeof(message)))
+	if (error >= 0 && proof->count == 4 &&
+	    (tomoyo_log_find(proof->word[3], message, sizeof(message)) ||
+	     find_message(log, proof->word[3], message, sizeof(message))))
 		channel_fact(key, "%s", message);
 	if (log >= 0)
 		close(log);

@@ -46,12 +46,17 @@ static const char *fail(const char *what, const char *path)
 static const char *write_all(const char *path, const char *data, size_t size, int flags)
 {
 	int fd = open(path, flags | O_CLOEXEC, 0666);
+	size_t done = 0;
 	ssize_t n;
 
 	if (fd < 0)
 		return fail("opening", path);
-	n = write(fd, data, size);
-	if (n != (ssize_t)size) {
+	/* Some files take a page in one call, and say how much that was: the rules of Smack. */
+	do {
+		n = write(fd, data + done, size - done);
+		done += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && done < size);
+	if (done < size) {
 		errno = n < 0 ? errno : EIO;
 		fail("writing", path);
 		n = -1;

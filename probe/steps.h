@@ -5,7 +5,7 @@
  *
  *	run PROGRAM ARGUMENT...		must leave with status 0
  *	write PATH TEXT			in one call
- *	load PATH FILE			the file's content, in one call
+ *	load PATH FILE			the file's content, in as few calls as PATH takes it
  *	file PATH TEXT			a new file that everybody may read and write
  *	mkdir PATH
  *	mount TYPE PATH [OPTIONS]

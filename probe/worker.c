@@ -9,6 +9,7 @@
 #include "sample.h"
 #include "state.h"
 #include "sys.h"
+#include "tomoyo.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -273,6 +274,7 @@ struct self {
 	uint64_t capabilities;
 	bool denied_outside;
 	char context[256];
+	char tomoyo_domain[256]; /* TOMOYO has no part in the file that has the context */
 };
 
 static uint64_t effective_capabilities(void)
@@ -306,6 +308,7 @@ static _Noreturn void examine_and_exit(const struct request *request, const char
 	self->user = geteuid();
 	self->capabilities = effective_capabilities();
 	read_context(self->context, sizeof(self->context));
+	tomoyo_domain(self->tomoyo_domain, sizeof(self->tomoyo_domain));
 	fd = sys_open("/proc/version", O_RDONLY, 0);
 	self->denied_outside = fd == -EACCES;
 	self->done = true;
@@ -330,6 +333,8 @@ void worker_facts(const struct request *request, const char *work)
 		channel_fact("worker.uid", "%u", self->user);
 		if (*self->context)
 			channel_fact("worker.context", "%s", self->context);
+		if (*self->tomoyo_domain)
+			channel_fact("worker.tomoyo_domain", "%s", self->tomoyo_domain);
 		channel_fact("worker.capabilities", "%016" PRIx64, self->capabilities);
 		channel_fact("landlock.layers", "%lu", request->landlock.layers);
 		if (request->landlock.layers) {

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What AppArmor's setups with profiles have in common: loading, entering, proving.
+
+The profiles come compiled with the image: compiling one in a guest takes longer than all that is
+measured there, and one of ten thousand rules takes minutes. They are compiled for the features
+that Debian pins, which every kernel from 5.10 on has, so that the same tables are measured on
+each of them.
+"""
+
+from lsmeter.model import Expectation, Setup
+from lsmeter.policy import Layer, Proof, load
+
+_CONTROL = "/sys/kernel/security/apparmor"
+_SECRET, _PUBLIC = "/srv/lsmeter/secret", "/srv/lsmeter/public"
+_NEW = "/srv/lsmeter/new"
+
+DENIED_PROOFS = (
+    Proof(
+        "read-secret", "read", _SECRET, denied=True, message='apparmor="DENIED" operation="open"'
+    ),
+    Proof("create-new", "create", _NEW, denied=True, message='apparmor="DENIED" operation="mknod"'),
+    Proof("write-public", "write", _PUBLIC, denied=False),
+)
+COMPLAINT_PROOFS = (
+    Proof(
+        "read-secret", "read", _SECRET, denied=False, message='apparmor="ALLOWED" operation="open"'
+    ),
+    Proof("write-public", "write", _PUBLIC, denied=False),
+)
+
+
+def confined_setup(
+    *,
+    name: str,
+    title: str,
+    profiles: tuple[str, ...],
+    mode: str,
+    proofs: tuple[Proof, ...],
+    layer: Layer,
+    note: str,
+) -> Setup:
+    """Return a setup whose workers are confined by all of `profiles`, in `mode` (enforce)."""
+    # The kernel sorts the profiles of a stack by name.
+    label = "//&".join(sorted(profiles))
+    return Setup(
+        name=name,
+        title=title,
+        lsms=("apparmor",),
+        cmdline=("apparmor=1",),
+        expect=(
+            Expectation("apparmor.enabled", "Y", "the module can be off although it is listed"),
+            Expectation("apparmor.profiles", str(len(profiles)), "no other profile is to be there"),
+            Expectation("worker.context", f"{label} ({mode})", "every worker must be confined"),
+        ),
+        needs_config=("SECURITY_APPARMOR",),
+        image="policy",
+        steps=tuple(
+            load(
+                f"{_CONTROL}/.load",
+                f"/etc/lsmeter/apparmor/{profile}.bin",
+                title=f"loading the profile {profile}",
+            )
+            for profile in profiles
+        ),
+        confine=(("/proc/self/attr/apparmor/current", f"changeprofile {label}"),),
+        proofs=proofs,
+        over="apparmor",
+        layer=layer,
+        note=note,
+    )
