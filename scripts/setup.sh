@@ -15,7 +15,7 @@ run_packages=(gcc libc6-dev make python3-venv qemu-system-x86 e2fsprogs
 test_packages=(
 	"${run_packages[@]}" git chromium cpio
 	# kernels from source
-	flex bison libelf-dev libssl-dev bc dwarves ccache xz-utils
+	flex bison libelf-dev libssl-dev bc dwarves ccache xz-utils checkpolicy
 )
 
 fail() {

@@ -80,6 +80,7 @@ def build(
     but security, so compare them for the cost of the hooks.
     """
     from lsmeter.kernels.build.builder import DEFAULT_CONFIGS, build_kernel
+    from lsmeter.kernels.build.store import get_built
 
     with LiveTasks(SCREEN.err) as tasks:
         kernel = build_kernel(
@@ -92,6 +93,8 @@ def build(
             refresh=refresh,
         )
     SCREEN.say(f"{kernel.release}: {kernel.origin}")
+    for missing, why in get_built(kernel.name).without:
+        SCREEN.say(f"without {missing}: {why}")
     SCREEN.say(f"use it: lsmeter run --kernel {kernel.name}")
     SCREEN.out.print(escape(kernel.name), soft_wrap=True)
 

@@ -15,11 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lsmeter.errors import BuildError, InfrastructureError
-from lsmeter.kernels import image
-from lsmeter.kernels.build import farm, fragment, kconfig, shipped, store, with_lsm
+from lsmeter.kernels.build import (
+    artifacts,
+    farm,
+    fragment,
+    kconfig,
+    shipped,
+    store,
+    with_lsm,
+)
 from lsmeter.kernels.build.make import Slot, check_tools, run_make, version_of
 from lsmeter.kernels.build.source import SourceTree, identify_again, resolve_source
-from lsmeter.kernels.entry import sha256_of
+from lsmeter.kernels.digest import sha256_of
 from lsmeter.model import Kernel
 from lsmeter.progress import SILENT, Progress
 from lsmeter.storage import locked, make_dir, write_atomic
@@ -103,7 +110,7 @@ def build_kernel(
     )
     wanted = wanted or recipe.default_name
     built = store.find_built(wanted)
-    if built is not None and built.identity == recipe.identity:
+    if built is not None and built.identity == recipe.identity and not _can_complete(built):
         return store.to_kernel(built)
     with locked(f"kernel-slot-{recipe.slot.home.name}"):
         _build(recipe, wanted, progress, len(os.sched_getaffinity(0)))
@@ -163,13 +170,23 @@ def _build(recipe: Recipe, name: str, progress: Progress, jobs: int) -> None:
         raise
     finally:
         progress.finish(task)
+    made = artifacts.make_artifacts(slot, config)
     facts = _facts(recipe, name, boot_image, time.monotonic() - started, steps)
     files = {
         "vmlinux": boot_image,
         "System.map": slot.objects / "System.map",
         "config": slot.objects / ".config",
+        **made.files,
     }
-    store.put(facts, files)
+    kept = tuple((key, sha256_of(path)) for key, path in made.files.items())
+    store.put(dataclasses.replace(facts, artifacts=kept, without=made.without), files)
+
+
+def _can_complete(built: store.BuiltKernel) -> bool:
+    """Say whether a file that belongs to the kernel is missing and could be made now."""
+    kernel = store.to_kernel(built)
+    missing = set(artifacts.wanted(kernel.config)) - set(kernel.artifacts)
+    return bool(missing) and artifacts.can_make()
 
 
 def _refuse_moved(source: SourceTree) -> None:
@@ -269,6 +286,8 @@ def _strip(slot: Slot) -> Path:
 def _facts(
     recipe: Recipe, name: str, boot_image: Path, build_s: float, steps: int
 ) -> store.BuiltKernel:
+    from lsmeter.kernels import image  # noqa: PLC0415  (what is unchanged needs no ELF reader)
+
     prepared = image.prepare_elf(boot_image)
     lsms = tuple(lsm.name for lsm in recipe.lsms)
     fragments = tuple(part.name for part in recipe.fragments)

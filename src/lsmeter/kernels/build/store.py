@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from lsmeter.errors import InfrastructureError, UsageError
 from lsmeter.kernels.modules import parse_config
-from lsmeter.model import BootProtocol, Kernel
+from lsmeter.model import Artifact, BootProtocol, Kernel
 from lsmeter.registry import unknown
 from lsmeter.storage import cache_dir, locked, new_entry, write_atomic
 
@@ -39,6 +39,8 @@ class BuiltKernel:
     image_bytes: int
     build_s: float  # wall time of the build that made it
     steps: int  # what a build from nothing printed; the next one's progress goes by it
+    artifacts: tuple[tuple[str, str], ...] = ()  # further files: name and SHA-256
+    without: tuple[tuple[str, str], ...] = ()  # those that could not be made: name and reason
     format: int = _FORMAT
 
     @property
@@ -124,6 +126,11 @@ def to_kernel(built: BuiltKernel) -> Kernel:
         boot_protocol=BootProtocol.PVH,
         config=config,
         system_map=built.home / "System.map",
+        artifacts={
+            name: Artifact(built.home / name, sha256)
+            for name, sha256 in built.artifacts
+            if (built.home / name).is_file()
+        },
     )
 
 
