@@ -15,6 +15,7 @@ import subprocess
 import tarfile
 import threading
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -128,13 +129,24 @@ def command(
         '--aptopt=Acquire::Retries "2"',
         "--dpkgopt=force-unsafe-io",  # a build that is cut off is thrown away whole
         *(f"--dpkgopt=path-exclude={path}" for path in _DOCUMENTATION),
-        *(f"--dpkgopt=path-include={path}" for path in definition.keep),
+        *(f"--dpkgopt=path-include={path}" for path in with_parents(definition.keep)),
         "--skip=download/empty,essential/unlink",
     ]
     words += [f"--setup-hook={hook}" for hook in _before(packages)]
     words += [f"--customize-hook={hook}" for hook in _after(definition, places, packages)]
     words += [definition.suite, str(places.archive)]
     return [*words, str(places.sources)] if sources else words
+
+
+def with_parents(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return patterns of paths to keep with the directories above them: dpkg needs both; pure."""
+    found = []
+    for pattern in patterns:
+        parts = pattern.strip("/").split("/")
+        # What is left out are directories of three levels, such as /usr/share/doc.
+        found += ["/" + "/".join(parts[:depth]) for depth in range(4, len(parts))]
+        found.append(pattern)
+    return tuple(dict.fromkeys(found))
 
 
 def _before(packages: Path) -> list[str]:
@@ -250,7 +262,13 @@ def failed(log: str, code: int) -> BuildError:
     """Build the error for a bootstrap that failed: the first reason that the log gives; pure."""
     lines = [line.rstrip() for line in log.splitlines() if line.strip()]
     reasons = [line for line in lines if line.startswith(("E: ", "Err:", "W: Failed to fetch"))]
-    own = [line for line in lines if line.startswith(("lsmeter: ", "dpkg: error"))]
+    own = [line for line in lines if line.startswith("lsmeter: ")]
+    # dpkg names the archive, and says what is wrong with it on the line after.
+    own += [
+        f"{line} {after.strip(' -')}"
+        for line, after in pairwise([*lines, ""])
+        if line.startswith("dpkg: error")
+    ]
     shown = (own or [line for line in reasons if "run_chroot" not in line] or lines[-1:] or [""])[0]
     hint = "the lines above say why; nothing was kept"
     text = "\n".join(lines)

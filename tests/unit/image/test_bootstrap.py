@@ -58,6 +58,15 @@ def test_only_what_is_asked_for_is_done() -> None:
     assert not any(word.startswith("--include") for word in words(replace(PLAIN, packages=())))
 
 
+def test_what_is_kept_brings_its_directories() -> None:
+    assert bootstrap.with_parents(("/usr/share/doc/a/b/*", "/usr/share/doc/a/c")) == (
+        "/usr/share/doc/a",
+        "/usr/share/doc/a/b",
+        "/usr/share/doc/a/b/*",
+        "/usr/share/doc/a/c",
+    )
+
+
 def test_the_overlay_is_the_same_bytes_each_time_and_belongs_to_root() -> None:
     parts = (FilePart("/bin/x", b"1", executable=True), FilePart("/etc/y", b"2"))
     data = bootstrap.overlay_tar(parts)
@@ -115,6 +124,11 @@ def test_stages_are_read_from_the_output(line: str, stage: str | None) -> None:
         (
             "Failed to resolve\nlsmeter: the SELinux module does not compile\nE: setup failed\n",
             "lsmeter: the SELinux module does not compile",
+            "the lines above",
+        ),
+        (
+            "dpkg: error processing archive /tmp/x.deb (--unpack):\n- no space for it\nE: Sub\n",
+            "dpkg: error processing archive /tmp/x.deb (--unpack): no space for it",
             "the lines above",
         ),
         ("", "status 1", "the lines above"),
