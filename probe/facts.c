@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "facts.h"
 
+#include "audit.h"
 #include "channel.h"
 #include "landlock.h"
 #include "sys.h"
@@ -127,6 +128,41 @@ static void lockdown_fact(void)
 	channel_fact("lockdown", "%s", begin + 1);
 }
 
+/*
+ * What IMA measured in the directory that integrity setups make for their proofs. A line is: PCR,
+ * hash of the line, template, ALGORITHM:DIGEST, path, and more by template.
+ */
+static void measured_facts(void)
+{
+	static const char sign[] = " /work/integrity/";
+	FILE *list = fopen(SECURITY "ima/ascii_runtime_measurements", "re");
+	char line[1024], key[64], *path, *digest;
+
+	if (!list)
+		return;
+	while (fgets(line, sizeof(line), list)) {
+		path = strstr(line, sign);
+		if (!path)
+			continue;
+		*path = '\0';
+		path += strlen(sign);
+		digest = strrchr(line, ' ');
+		snprintf(key, sizeof(key), "ima.file.%.*s", (int)strcspn(path, " \n"), path);
+		channel_fact(key, "%s", digest ? digest + 1 : line);
+	}
+	fclose(list);
+}
+
+static void integrity_facts(void)
+{
+	file_fact("ima.measurements", SECURITY "ima/runtime_measurements_count");
+	file_fact("ima.violations", SECURITY "ima/violations");
+	/* Only kernels that let policies be read have it. */
+	count_fact("ima.rules", SECURITY "ima/policy", " ");
+	measured_facts();
+	file_fact("evm", SECURITY "evm");
+}
+
 static void module_facts(void)
 {
 	char list[512] = "";
@@ -144,9 +180,7 @@ static void module_facts(void)
 	file_fact("yama.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope");
 	lockdown_fact();
 	channel_fact("bpf", "%d", listed(list, "bpf"));
-	file_fact("ima.measurements", SECURITY "ima/runtime_measurements_count");
-	file_fact("ima.violations", SECURITY "ima/violations");
-	file_fact("evm", SECURITY "evm");
+	integrity_facts();
 	file_fact("loadpin.enforce", "/proc/sys/kernel/loadpin/enforce");
 	file_fact("tunable.inode_delay_ns", SECURITY "tunable/inode_delay_ns");
 	file_fact("tunable.file_delay_ns", SECURITY "tunable/file_delay_ns");
@@ -210,6 +244,7 @@ void facts_send(void)
 	}
 	file_fact("kernel.cmdline", "/proc/cmdline");
 	module_facts();
+	audit_facts();
 	mitigation_facts();
 	machine_facts();
 }

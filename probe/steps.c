@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -247,10 +249,19 @@ static const char *act_run(char *const *word)
 	return failure;
 }
 
+/* Into a keyring of this process, where the kernel looks when this process asks it for a key. */
+static const char *act_key(char *const *word)
+{
+	long key = syscall(SYS_add_key, word[0], word[1], word[2], strlen(word[2]),
+			   KEY_SPEC_PROCESS_KEYRING);
+
+	return key < 0 ? fail("adding the key", word[1]) : NULL;
+}
+
 static const struct action actions[] = {
 	{"run", 1, MAX_WORDS, act_run}, {"write", 2, 2, act_write}, {"load", 2, 2, act_load},
 	{"file", 2, 2, act_file},	{"mkdir", 1, 1, act_mkdir}, {"mount", 2, 3, act_mount},
-	{"label", 3, 3, act_label},	{"visit", 1, 1, act_visit},
+	{"label", 3, 3, act_label},	{"visit", 1, 1, act_visit}, {"key", 3, 3, act_key},
 };
 
 const char *step_run(const char *line)

@@ -11,6 +11,7 @@
  *	mount TYPE PATH [OPTIONS]
  *	label PATH NAME VALUE		an extended attribute
  *	visit DIRECTORY			stat each of its entries
+ *	key TYPE NAME PAYLOAD		add a key to the process's keyring
  */
 #ifndef LSMETER_STEPS_H
 #define LSMETER_STEPS_H

@@ -20,6 +20,10 @@ ACTIONS = (
 )
 ACCESSES = ("read", "write", "create", "execute", "stat", "copy", "chmod", "reread")
 
+# What has to be in lsm= for IMA and EVM to work at all before Linux 6.4 (LSM_ORDER_LAST), and is
+# never in the list of active modules, because it has no hooks of its own.
+INTEGRITY = "integrity"
+
 
 @dataclass(frozen=True)
 class Step:

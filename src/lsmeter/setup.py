@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lsmeter.errors import UsageError
 from lsmeter.model import Setup
-from lsmeter.policy import Layer
+from lsmeter.policy import INTEGRITY, Layer
 from lsmeter.registry import members, unknown
 from lsmeter.setup_file import is_setup_file, read_setup
 
@@ -211,9 +211,11 @@ def _stack(parts: list[Setup], where: str) -> Setup:
 
 
 def _stacked_lsms(parts: list[Setup]) -> tuple[str, ...]:
-    """Join the lists of modules; audit and integrity, which add none, bring capability only."""
+    """Join the lists of modules; audit and integrity bring no module to a stack of others."""
     added = [part for part in parts if part.layer not in (Layer.AUDIT, Layer.INTEGRITY)]
-    return tuple(lsm for part in added or parts[:1] for lsm in part.lsms or ())
+    names = [lsm for part in added or parts[:1] for lsm in part.lsms or () if lsm != INTEGRITY]
+    switched_on = any(INTEGRITY in (part.lsms or ()) for part in parts)
+    return (*names, INTEGRITY) if switched_on else tuple(names)
 
 
 def name_with(name: str, values: Values, parameters: tuple[Parameter | Choice, ...]) -> str:

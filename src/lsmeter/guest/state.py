@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads what security modules say of themselves as numbers by name; pure, and never raises.
 
-Two forms are known: a table with a head, whose rows (one for each CPU) are added up, as in
-SELinux's avc/cache_stats; and lines of `name: number`, or `name: number/number`, as in
-avc/hash_stats (security/selinux/selinuxfs.c and avc.c, Linux 6.1).
+Three forms are known: a table with a head, whose rows (one for each CPU) are added up, as in
+SELinux's avc/cache_stats; lines of `name: number`, or `name: number/number`, as in
+avc/hash_stats (security/selinux/selinuxfs.c and avc.c, Linux 6.1); and a number alone, which is
+called `count`, as in ima/violations.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import re
 MAX_NUMBERS = 64
 _LINE = re.compile(r"([A-Za-z][A-Za-z0-9 _-]{0,40}):\s*([0-9]{1,18})(?:/([0-9]{1,18}))?")
 _HEAD = re.compile(r"[a-z_]{1,32}(?: [a-z_]{1,32})+")
+_ALONE = re.compile(r"[0-9]{1,18}")
 _ROW = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
 
 
 def parse_numbers(text: str) -> tuple[tuple[str, int], ...]:
     """Return the numbers that `text` holds, in its order; what is no number is left out."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 and _ALONE.fullmatch(lines[0]):
+        return (("count", int(lines[0])),)
     if lines and _HEAD.fullmatch(lines[0]):
         return _table(lines)
     found: list[tuple[str, int]] = []
