@@ -97,7 +97,7 @@ def count(
     )
     cells, problems = plan_cells(kernels, tuple(setups.values()), template)
     counted = _count(cells, benchmarks, backend, seed, jobs or cores())
-    report = _report(counted, problems)
+    report = _report(counted, problems, template)
     _show(report, form, output)
     return int(ExitCode.INCOMPLETE if report.problems else ExitCode.OK)
 
@@ -134,14 +134,19 @@ def _count(
         )
 
 
-def _report(counted: Sequence[Counted], problems: Sequence[Problem]) -> CountReport:
+def _report(counted: Sequence[Counted], problems: Sequence[Problem], template: Cell) -> CountReport:
     from lsmeter.hooks.count.model import CountReport
+    from lsmeter.report.heading import Heading
 
     return CountReport(
-        title="Runs of each hook in one operation, counted in the running kernel",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        lsmeter_version=__version__,
-        command=shlex.join(["lsmeter", *sys.argv[1:]]),
+        heading=Heading(
+            title="Runs of each hook in one operation, counted in the running kernel",
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            lsmeter_version=__version__,
+            command=shlex.join(["lsmeter", *sys.argv[1:]]),
+            filesystem=template.filesystem,
+            user=template.user,
+        ),
         watched=tuple(
             (item.cell.kernel.name, item.cell.setup.name, item.watched)
             for item in counted

@@ -153,16 +153,21 @@ def _measure(
 def _report(
     swept: Sequence[Swept], problems: Sequence[Problem], delays_ns: tuple[int, ...], template: Cell
 ) -> SlopesReport:
+    from lsmeter.report.heading import Heading
     from lsmeter.slopes.fit import fit_depths
     from lsmeter.slopes.model import SlopesReport
     from lsmeter.slopes.reference import table6
 
     found = tuple(slope for item in swept for slope in item.slopes)
     return SlopesReport(
-        title="Authorisations of each operation: latency over the latency of a policy decision",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        lsmeter_version=__version__,
-        command=shlex.join(["lsmeter", *sys.argv[1:]]),
+        heading=Heading(
+            title="Authorisations of each operation: latency over the latency of a policy decision",
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            lsmeter_version=__version__,
+            command=shlex.join(["lsmeter", *sys.argv[1:]]),
+            filesystem=template.filesystem,
+            user=template.user,
+        ),
         delays_ns=delays_ns,
         conditions=tuple((key, str(value)) for key, value in vars(template.conditions).items()),
         slopes=found,

@@ -3,38 +3,29 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich import box
-from rich.console import Console, JustifyMethod
+from rich.console import JustifyMethod
 from rich.table import Table
 
 from lsmeter.report.format import RenderOptions
+from lsmeter.report.heading import markdown_row, text_console
+from lsmeter.report.heading import markdown_text as _md
 from lsmeter.slopes.model import DepthFit, Slope, SlopesReport
 from lsmeter.slopes.rows import SLOPE_UNIT, Block, blocks, doubts
 
 JSON_NAME = "lsmeter-slopes"
 JSON_VERSION = 1
-_LEAST_WIDTH = 100  # columns: what the row of a slope needs
 
 
 def terminal(report: SlopesReport, options: RenderOptions) -> str:
     """Return the report for a terminal, at least 100 columns wide."""
-    text = io.StringIO()
-    console = Console(
-        file=text,
-        width=max(options.width, _LEAST_WIDTH),
-        color_system="standard" if options.colour else None,
-        force_terminal=options.colour,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
-    console.print(report.title, style="bold")
+    console, text = text_console(options)
+    console.print(report.heading.title, style="bold")
     for block in blocks(report):
         console.print()
         console.print(block.title, style="bold")
@@ -57,13 +48,13 @@ def _rich(block: Block) -> Table:
 
 def markdown(report: SlopesReport, options: RenderOptions) -> str:  # noqa: ARG001
     """Return the report as Markdown."""
-    parts = [f"# {_md(report.title)}"]
+    parts = [f"# {_md(report.heading.title)}"]
     for block in blocks(report):
         parts.append(f"## {_md(block.title)}")
         lines = [
-            _md_row(column.head for column in block.columns),
-            _md_row("---:" if column.number else "---" for column in block.columns),
-            *(_md_row(map(_md, row)) for row in block.rows),
+            markdown_row(column.head for column in block.columns),
+            markdown_row("---:" if column.number else "---" for column in block.columns),
+            *(markdown_row(map(_md, row)) for row in block.rows),
         ]
         parts.append("\n".join(lines))
         if block.legend:
@@ -75,17 +66,6 @@ def markdown(report: SlopesReport, options: RenderOptions) -> str:  # noqa: ARG0
         ),
     )
     return "\n\n".join(parts) + "\n"
-
-
-def _md_row(cells: Any) -> str:  # noqa: ANN401 - any iterable of text
-    return "| " + " | ".join(cells) + " |"
-
-
-def _md(text: str) -> str:
-    """Keep text of a guest or user from being read as markup."""
-    for char in "\\`*_[]<>|#":
-        text = text.replace(char, "\\" + char)
-    return " ".join(text.split())
 
 
 def _remarks(report: SlopesReport, add: Callable[[str, list[str]], None]) -> None:
@@ -114,12 +94,7 @@ def as_json(report: SlopesReport, options: RenderOptions) -> str:  # noqa: ARG00
 def document(report: SlopesReport) -> dict[str, Any]:
     """Return the report as plain dictionaries and lists."""
     return {
-        "format": JSON_NAME,
-        "version": JSON_VERSION,
-        "title": report.title,
-        "created": report.created,
-        "lsmeter_version": report.lsmeter_version,
-        "command": report.command,
+        **report.heading.document(JSON_NAME, JSON_VERSION),
         "instrument": "exact",
         "unit": SLOPE_UNIT,
         "delays_ns": list(report.delays_ns),

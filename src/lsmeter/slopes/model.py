@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lsmeter.model import Benchmark, Problem
+from lsmeter.report.heading import Heading
 from lsmeter.statistics.regression import Regression, Whole
 
 
@@ -89,10 +90,7 @@ class Published:
 class SlopesReport:
     """All that any format shows; formats add no numbers of their own."""
 
-    title: str
-    created: str  # ISO 8601, UTC
-    lsmeter_version: str
-    command: str
+    heading: Heading
     delays_ns: tuple[int, ...]
     conditions: tuple[tuple[str, str], ...]
     slopes: tuple[Slope, ...]

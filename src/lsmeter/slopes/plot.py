@@ -41,7 +41,7 @@ def specification(report: SlopesReport) -> dict[str, Any]:
             columns=_PANELS,
         )
         .resolve_scale(color="independent", y="independent")
-        .properties(title=report.title)
+        .properties(title=report.heading.title)
     )
     described: dict[str, Any] = chart.to_dict()
     return described

@@ -14,6 +14,7 @@ from lsmeter.errors import UsageError
 from lsmeter.hooks.agreement.read import CountsFile
 from lsmeter.hooks.count import formats
 from lsmeter.hooks.count.model import CountReport
+from lsmeter.report.heading import Heading
 from tests.unit.attribution.recorded import write_run
 from tests.unit.model_builders import benchmark
 
@@ -25,6 +26,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run(tmp_path_factory.mktemp("agree") / "run", "before")
 
 
+# Of those who were counted and swept; a run has it in each of its cells.
+PLACE = {"filesystem": "tmpfs", "user": "root"}
+
+
 def counts(path: Path, **changes: Any) -> Path:
     rename = {**HERE, "setup": "selinux", "benchmark": "rename", "params": {"depth": 1}}
     idle = {**HERE, "setup": "selinux", "benchmark": "getppid", "params": {}}
@@ -32,6 +37,7 @@ def counts(path: Path, **changes: Any) -> Path:
     document = {
         "format": "lsmeter-hook-counts",
         "version": 1,
+        **PLACE,
         "benchmarks": [{**rename, "runs": 6}, {**idle, "runs": 0}],
         "counts": [
             {**rename, "hook": hook, "runs": number, "steady": True}
@@ -49,6 +55,7 @@ def slopes(path: Path, **changes: Any) -> Path:
     document = {
         "format": "lsmeter-slopes",
         "version": 1,
+        **PLACE,
         "slopes": [
             {**whole, "benchmark": name, "params": {"depth": depth}, "slope": auth + 1e-5}
             | {"authorisations": auth}
@@ -171,6 +178,33 @@ def test_a_missing_file_and_a_directory_are_refused(run: Path, tmp_path: Path) -
 def test_it_reads_what_counting_writes() -> None:
     assert (formats.JSON_NAME, formats.JSON_VERSION) == ("lsmeter-hook-counts", 1)
     written = formats.document(
-        CountReport("t", "", "", "", (), (("vmlinux", "selinux", benchmark("getppid")),), (), ())
+        CountReport(
+            Heading("t", "", "", "", "tmpfs", "root"),
+            (),
+            (("vmlinux", "selinux", benchmark("getppid")),),
+            (),
+            (),
+        )
     )
     assert CountsFile.model_validate_json(json.dumps(written)).benchmarks[0].benchmark == "getppid"
+
+
+def test_counts_of_another_file_system_or_user_are_a_place_of_their_own(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = counts(tmp_path / "c.json", filesystem="ext4")
+    other = slopes(tmp_path / "s.json", user="user")
+    words = ("--run", run, "--counts", elsewhere, "--slopes", other, "--format", "json")
+    places = json.loads(say(capsys, *words))["places"]
+    found = {(place["setup"], place["filesystem"], place["user"]) for place in places}
+    assert found >= {("selinux", "tmpfs", "root"), ("selinux", "ext4", "root")}
+    assert ("tunable", "tmpfs", "user") in found
+
+
+def test_counts_that_do_not_name_the_file_system_are_refused(run: Path, tmp_path: Path) -> None:
+    path = counts(tmp_path / "c.json")
+    document = json.loads(path.read_text())
+    del document["filesystem"]
+    path.write_text(json.dumps(document))
+    with pytest.raises(UsageError, match="filesystem: Field required"):
+        app(["hooks", "agree", "--run", str(run), "--counts", str(path)], standalone_mode=False)

@@ -11,15 +11,20 @@ from lsmeter.hooks.count.model import CountReport, HookCount
 from lsmeter.hooks.count.plan import NEEDED, plan_cells
 from lsmeter.model import Problem
 from lsmeter.report.format import RenderOptions
+from lsmeter.report.heading import Heading
 from lsmeter.setup import parse_setup
 from tests.unit.model_builders import benchmark, cell, kernel
 
 OPEN, GETPPID = benchmark("open", depth=1), benchmark("getppid")
 REPORT = CountReport(
-    title="Runs of each hook",
-    created="2026-11-20T12:00:00+00:00",
-    lsmeter_version="0",
-    command="lsmeter hooks count",
+    heading=Heading(
+        title="Runs of each hook",
+        created="2026-11-20T12:00:00+00:00",
+        lsmeter_version="0",
+        command="lsmeter hooks count",
+        filesystem="ext4",
+        user="user",
+    ),
     watched=(("debian:6.1", "capability", 289),),
     benchmarks=(("debian:6.1", "capability", OPEN), ("debian:6.1", "capability", GETPPID)),
     counts=(
@@ -35,6 +40,7 @@ WIDE = RenderOptions(width=120)
 def test_json_has_what_programs_are_promised() -> None:
     data = json.loads(FORMATS["json"](REPORT, WIDE))
     assert (data["format"], data["version"]) == ("lsmeter-hook-counts", 1)
+    assert (data["filesystem"], data["user"]) == ("ext4", "user")
     assert data["counts"][1] == {
         "kernel": "debian:6.1",
         "setup": "capability",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.model import Benchmark, BenchmarkStatus, Metric, ParamValue, Samples
+from lsmeter.report.heading import Heading
 from lsmeter.slopes.fit import Reading, fit_depths, fit_slopes, sweeps
 from lsmeter.slopes.model import Slope, SlopesReport
 from lsmeter.slopes.readings import readings
@@ -65,10 +66,14 @@ def recorded_slopes() -> tuple[Slope, ...]:
 
 def report(slopes: tuple[Slope, ...]) -> SlopesReport:
     return SlopesReport(
-        title="Authorisations",
-        created="2026-01-01T00:00:00+00:00",
-        lsmeter_version="0",
-        command="lsmeter slopes",
+        heading=Heading(
+            title="Authorisations",
+            created="2026-01-01T00:00:00+00:00",
+            lsmeter_version="0",
+            command="lsmeter slopes",
+            filesystem="tmpfs",
+            user="root",
+        ),
         delays_ns=DELAYS_NS,
         conditions=(("icount_shift", "4"),),
         slopes=slopes,

@@ -28,6 +28,7 @@ def test_json_has_what_programs_are_promised(recorded: SlopesReport) -> None:
     promised = {"benchmark", "params", "kernel", "setup", "slope", "stderr", "ci_low", "ci_high"}
     promised |= {"r2", "max_residual", "intercept", "authorisations"}
     assert data["format"] == "lsmeter-slopes"
+    assert (data["filesystem"], data["user"]) == ("tmpfs", "root")
     for slope in data["slopes"]:
         assert promised <= slope.keys()
         assert slope["ci_low"] <= slope["slope"] <= slope["ci_high"]
@@ -66,7 +67,8 @@ def test_doubts_and_problems_are_never_dropped(recorded: SlopesReport, form: str
 
 
 def test_text_of_others_is_no_markup(recorded: SlopesReport) -> None:
-    text = FORMATS["markdown"](replace(recorded, title="a|b <script>"), WIDE)
+    titled = replace(recorded, heading=replace(recorded.heading, title="a|b <script>"))
+    text = FORMATS["markdown"](titled, WIDE)
     assert "<script>" not in text.replace("\\<script\\>", "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lsmeter.hooks.agreement.benchmarks import bounds, components, least
 from lsmeter.hooks.agreement.compare import compare
@@ -21,25 +21,23 @@ from lsmeter.hooks.attribution.profile import INTERRUPT, Tree
 from lsmeter.hooks.source.model import SourceAnalysis
 from lsmeter.report.numbers import natural
 
-_DEFAULT_PLACE = ("tmpfs", "root")  # of counts and slopes without a run beside them
 _SERIES = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\d)")
 
 
 @dataclass(frozen=True)
 class CountedBenchmark:
-    """All hooks of one benchmark as counted in one kernel under one setup."""
+    """All hooks of one benchmark as counted at one place."""
 
-    kernel: str
-    setup: str
+    place: Place
     benchmark: str
     hooks: Mapping[str, CountedRuns]  # by name, with security_
 
 
 @dataclass(frozen=True)
 class SlopedBenchmark:
-    """The slope of one benchmark on one kernel."""
+    """The slope of one benchmark at one place, whose setup is that of the slope."""
 
-    kernel: str
+    place: Place
     benchmark: str
     reading: SlopeReading
 
@@ -88,19 +86,15 @@ def _places(inputs: Inputs) -> Iterator[Place]:
         Place(item.cell.kernel, item.cell.setup, item.cell.filesystem, item.cell.user)
         for item in inputs.cells
     ]
-    pairs = {(place.kernel, place.setup) for place in attributed}
-    counted = [
-        Place(item.kernel, item.setup, *_DEFAULT_PLACE)
-        for item in inputs.counts
-        if (item.kernel, item.setup) not in pairs
-    ]
-    kernels = {place.kernel for place in (*attributed, *counted)}
-    sloped = [
-        Place(item.kernel, item.reading.setup, *_DEFAULT_PLACE)
-        for item in inputs.slopes
-        if item.kernel not in kernels
-    ]
+    counted = [item.place for item in inputs.counts]
+    there = {_without_setup(place) for place in (*attributed, *counted)}
+    sloped = [item.place for item in inputs.slopes if _without_setup(item.place) not in there]
     yield from dict.fromkeys((*attributed, *counted, *sloped))
+
+
+def _without_setup(place: Place) -> Place:
+    """Return the place that slopes stand beside: they were measured under a setup of their own."""
+    return replace(place, setup="")
 
 
 def _readings(inputs: Inputs, place: Place) -> Iterator[Readings]:
@@ -110,14 +104,10 @@ def _readings(inputs: Inputs, place: Place) -> Iterator[Readings]:
         if Place(item.cell.kernel, item.cell.setup, item.cell.filesystem, item.cell.user) == place
         for name, tree in item.trees.items()
     }
-    counts = {
-        item.benchmark: item.hooks
-        for item in inputs.counts
-        if (item.kernel, item.setup) == (place.kernel, place.setup)
-    }
+    counts = {item.benchmark: item.hooks for item in inputs.counts if item.place == place}
     slopes: dict[str, SlopeReading] = {}
     for item in inputs.slopes:
-        if item.kernel == place.kernel:
+        if _without_setup(item.place) == _without_setup(place):
             slopes.setdefault(item.benchmark, item.reading)
     source = inputs.source if _source_fits(inputs, place.kernel) else None
     for name in sorted({*trees, *counts, *slopes}, key=natural):

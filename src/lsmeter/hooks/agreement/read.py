@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lsmeter.errors import UsageError
 from lsmeter.hooks.agreement.gather import CountedBenchmark, SlopedBenchmark
-from lsmeter.hooks.agreement.model import CountedRuns, SlopeReading
+from lsmeter.hooks.agreement.model import CountedRuns, Place, SlopeReading
 
 MAX_BYTES = 64 * 1024 * 1024
 _MAX_RUNS = 10**9
@@ -53,6 +53,8 @@ class CountsFile(BaseModel):
     model_config = _STRICT
     format: Literal["lsmeter-hook-counts"]
     version: Literal[1]
+    filesystem: Name
+    user: Name
     benchmarks: list[_Counted]
     counts: list[_Count]
     problems: list[_Problem]
@@ -73,6 +75,8 @@ class _Slopes(BaseModel):
     model_config = _STRICT
     format: Literal["lsmeter-slopes"]
     version: Literal[1]
+    filesystem: Name
+    user: Name
     slopes: list[_Slope]
 
 
@@ -100,7 +104,11 @@ def read_counts(path: Path) -> tuple[tuple[CountedBenchmark, ...], tuple[str, ..
         f"counting: {item.title}" + (f": {item.detail}" if item.detail else "")
         for item in document.problems
     )
-    return tuple(CountedBenchmark(*key, hooks) for key, hooks in found.items()), problems
+    counted = tuple(
+        CountedBenchmark(Place(kernel, setup, document.filesystem, document.user), name, hooks)
+        for (kernel, setup, name), hooks in found.items()
+    )
+    return counted, problems
 
 
 def read_slopes(path: Path) -> tuple[SlopedBenchmark, ...]:
@@ -108,7 +116,7 @@ def read_slopes(path: Path) -> tuple[SlopedBenchmark, ...]:
     document = _read(path, _Slopes, "--slopes", "lsmeter slopes --format json -o FILE")
     return tuple(
         SlopedBenchmark(
-            item.kernel,
+            Place(item.kernel, item.setup, document.filesystem, document.user),
             _id(item.benchmark, item.params),
             SlopeReading(item.setup, item.slope, item.authorisations, item.authorisations_reason),
         )

@@ -18,6 +18,8 @@ from lsmeter.hooks.agreement.model import (
 )
 from lsmeter.hooks.agreement.reasons import text_of
 from lsmeter.hooks.source.tables import Table
+from lsmeter.report.heading import markdown_row
+from lsmeter.report.heading import markdown_text as _md
 from lsmeter.report.numbers import MISSING
 
 FORMAT_VERSION = 1
@@ -158,24 +160,13 @@ def as_markdown(found: Agreement) -> str:
     """Return all tables and notes as Markdown."""
     lines = ["# How often hooks run: what four views say", ""]
     for table in agreement_tables(found):
-        lines += [f"## {_md(table.title)}", "", _md_row(table.columns)]
-        lines.append(_md_row("---" for _ in table.columns))
-        lines += [_md_row(map(_md, row)) for row in table.rows]
+        lines += [f"## {_md(table.title)}", "", markdown_row(table.columns)]
+        lines.append(markdown_row("---" for _ in table.columns))
+        lines += [markdown_row(map(_md, row)) for row in table.rows]
         lines += ["", _md(table.note), ""] if table.note else [""]
     if found.notes:
         lines += ["## Notes", "", *(f"- {_md(note)}" for note in found.notes), ""]
     return "\n".join(lines)
-
-
-def _md_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _md(text: str) -> str:
-    """Keep text of a guest or user from being read as markup."""
-    for char in "\\`*[]<>|#":
-        text = text.replace(char, "\\" + char)
-    return " ".join(text.split())
 
 
 def as_json(found: Agreement) -> str:

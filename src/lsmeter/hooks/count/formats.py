@@ -3,41 +3,31 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from lsmeter.hooks.count.model import CountReport, HookCount
 from lsmeter.report.format import RenderOptions
+from lsmeter.report.heading import markdown_row, text_console
+from lsmeter.report.heading import markdown_text as _md
 
 JSON_NAME = "lsmeter-hook-counts"
 JSON_VERSION = 1
 HEAD = ("operation", "hooks run", "which, and how often")
 UNSTEADY = "?"  # stands after a number that was not that of every reading
-_LEAST_WIDTH = 100  # columns
 
 _Row = tuple[str, str, str]
 
 
 def terminal(report: CountReport, options: RenderOptions) -> str:
     """Return the report for a terminal, at least 100 columns wide."""
-    text = io.StringIO()
-    console = Console(
-        file=text,
-        width=max(options.width, _LEAST_WIDTH),
-        color_system="standard" if options.colour else None,
-        force_terminal=options.colour,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
-    console.print(report.title, style="bold")
+    console, text = text_console(options)
+    console.print(report.heading.title, style="bold")
     for title, rows in _blocks(report):
         console.print()
         console.print(title, style="bold")
@@ -55,10 +45,10 @@ def terminal(report: CountReport, options: RenderOptions) -> str:
 
 def markdown(report: CountReport, options: RenderOptions) -> str:  # noqa: ARG001
     """Return the report as Markdown."""
-    parts = [f"# {_md(report.title)}"]
+    parts = [f"# {_md(report.heading.title)}"]
     for title, rows in _blocks(report):
-        lines = [f"| {' | '.join(HEAD)} |", "| --- | ---: | --- |"]
-        lines += [f"| {' | '.join(map(_md, row))} |" for row in rows]
+        lines = [markdown_row(HEAD), markdown_row(("---", "---:", "---"))]
+        lines += [markdown_row(map(_md, row)) for row in rows]
         parts += [f"## {_md(title)}", "\n".join(lines)]
     for head, lines in _remarks(report):
         parts += [f"## {head}", "\n".join(f"- {_md(line)}" for line in lines)]
@@ -73,12 +63,7 @@ def as_json(report: CountReport, options: RenderOptions) -> str:  # noqa: ARG001
 def document(report: CountReport) -> dict[str, Any]:
     """Return the report as plain dictionaries and lists."""
     return {
-        "format": JSON_NAME,
-        "version": JSON_VERSION,
-        "title": report.title,
-        "created": report.created,
-        "lsmeter_version": report.lsmeter_version,
-        "command": report.command,
+        **report.heading.document(JSON_NAME, JSON_VERSION),
         "watched": [
             {"kernel": kernel, "setup": setup, "functions": functions}
             for kernel, setup, functions in report.watched
@@ -156,13 +141,6 @@ def _remarks(report: CountReport) -> Iterator[tuple[str, list[str]]]:
         yield "Problems", problems
     if report.notes:
         yield "Notes", list(report.notes)
-
-
-def _md(text: str) -> str:
-    """Keep text of a guest or user from being read as markup."""
-    for char in "\\`*_[]<>|#":
-        text = text.replace(char, "\\" + char)
-    return " ".join(text.split())
 
 
 FORMATS: Mapping[str, Callable[[CountReport, RenderOptions], str]] = {

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lsmeter.model import Benchmark, Problem
+from lsmeter.report.heading import Heading
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,7 @@ class CountReport:
     included.
     """
 
-    title: str
-    created: str  # ISO 8601, UTC
-    lsmeter_version: str
-    command: str
+    heading: Heading
     watched: tuple[tuple[str, str, int], ...]  # kernel, setup, how many functions
     benchmarks: tuple[tuple[str, str, Benchmark], ...]
     counts: tuple[HookCount, ...]
