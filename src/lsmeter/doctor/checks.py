@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -13,6 +14,7 @@ from lsmeter.doctor.check import Finding, State
 from lsmeter.doctor.kvm import check_kvm
 from lsmeter.errors import LsmeterError
 from lsmeter.guest.probe import catalogue, find_probe
+from lsmeter.image import programs
 from lsmeter.qemu.program import qemu_version
 
 _NEEDED_MEMORY_MIB = 1024
@@ -81,6 +83,16 @@ def check_compiler() -> Finding:
     return Finding("compiler", State.OK, path)
 
 
+def check_image_builder() -> Finding:
+    """Look for what builds guest images; only setups with a policy need them."""
+    try:
+        programs.need_to_build()
+    except LsmeterError as error:
+        return Finding("images", State.LIMITED, error.title, error.hint)
+    how = "as root" if os.geteuid() == 0 else "in a user namespace"
+    return Finding("images", State.OK, f"can be built, {how}")
+
+
 def check_memory() -> Finding:
     """Look whether a guest for each core fits into memory."""
     free = host.memory_bytes() >> 20
@@ -103,6 +115,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     check_probe,
     check_programs,
     check_compiler,
+    check_image_builder,
     check_memory,
     check_disk,
     check_kvm,
