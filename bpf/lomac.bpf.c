@@ -140,9 +140,15 @@ static __always_inline int modify_dentry(struct dentry *dentry)
 /* A name comes or goes: that changes the directory, and what the name stands for. */
 static __always_inline int modify_name(struct dentry *dentry)
 {
-	int refused = modify_dentry(dentry->d_parent);
+	struct lomac_subject *process = subject();
+	int refused;
 
-	return refused ? refused : modify_dentry(dentry);
+	if (!process)
+		return -ENOMEM;
+	if (process->level == LEVEL_HIGH)
+		return 0;
+	refused = modify(process, level_of(dentry->d_parent));
+	return refused ? refused : modify(process, level_of(dentry));
 }
 
 SEC("lsm/file_open")

@@ -28,6 +28,10 @@ def test_a_stack_keeps_its_order_and_joins_what_its_parts_ask_for() -> None:
 def test_parameters_left_out_have_their_defaults() -> None:
     assert parse_setup("landlock:rules=8").name == "landlock:layers=1,rules=8"
     assert parse_setup("landlock:layers=1,rules=1").name == "landlock"
+    assert parse_setup("landlock:depth=4").name == "landlock:layers=1,rules=1,depth=4"
+    assert parse_setup("landlock:depth=0").name == "landlock"
+    assert parse_setup("lomac:level=low").name == "lomac:level=low"
+    assert parse_setup("bpf-allow:entries=1000").name == "bpf-allow"
 
 
 @pytest.mark.parametrize(

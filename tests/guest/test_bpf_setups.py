@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Setups whose policy is BPF programs, and Landlock, in real guests: enforced, and in order."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import Lsmeter
+
+pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
+
+ONLY = tuple(
+    word
+    for name in ("getppid", "stat depth=1", "open depth=*", "read size=1", "write size=1", "creat")
+    for word in ("--benchmark", name)
+)
+
+
+def measured(lsmeter: Lsmeter, *setups: str, more: tuple[str, ...] = ()) -> dict[str, Any]:
+    named = tuple(word for setup in setups for word in ("--setup", setup))
+    how = ("--samples", "15", "--boots", "1", "--format", "json", "--out", "run")
+    done = lsmeter("run", *named, *ONLY, *how, *more)
+    assert done.code == 0, done.err + done.out
+    report: dict[str, Any] = json.loads(done.out)
+    return report
+
+
+def values(report: dict[str, Any], setup: str) -> dict[str, float]:
+    return {
+        " ".join((item["benchmark"], *(f"{k}={v}" for k, v in item["params"].items()))): item[
+            "value"
+        ]
+        for item in report["estimates"]
+        if item["setup"] == setup
+    }
+
+
+def facts(report: dict[str, Any], setup: str) -> dict[str, str]:
+    (found,) = [item for item in report["setups"] if item["setup"] == setup]
+    assert found["verified"]
+    return dict(found["facts"])
+
+
+def test_denials_are_proved_and_costs_are_in_order(lsmeter: Lsmeter) -> None:
+    names = ("capability", "bpf", "bpf-empty", "bpf-allow", "lomac", "lomac:level=low")
+    report = measured(lsmeter, *names)
+    cost = {name: values(report, name) for name in names}
+    assert len({cost[name]["getppid"] for name in names}) == 1
+    for benchmark in ("open depth=1", "creat depth=1"):
+        assert cost["capability"][benchmark] < cost["bpf"][benchmark] < cost["lomac"][benchmark]
+        assert cost["bpf"][benchmark] < cost["bpf-empty"][benchmark]
+        assert cost["bpf"][benchmark] < cost["bpf-allow"][benchmark]
+    assert int(facts(report, "bpf-empty")["bpf.empty.programs"]) >= 25
+    assert facts(report, "bpf-allow")["proof.unlisted.errno"] == "EACCES"
+    assert facts(report, "bpf-allow")["proof.listed"] == "allowed"
+    for name in ("lomac", "lomac:level=low"):
+        assert facts(report, name)["proof.low-to-high.errno"] == "EACCES"
+        assert facts(report, name)["proof.low-to-low"] == "allowed"
+    assert facts(report, "lomac")["proof.high-to-high"] == "allowed"
+    assert facts(report, "lomac:level=low")["proof.high-to-high"] == "denied"
+
+
+def test_landlock_costs_by_the_depth_of_its_rule(lsmeter: Lsmeter) -> None:
+    names = ("capability", "landlock", "landlock:depth=1", "landlock:depth=2")
+    report = measured(lsmeter, *names)
+    full = ("capability", "landlock", *(f"landlock:layers=1,rules=1,depth={n}" for n in (1, 2)))
+    cost = [values(report, name)["open depth=1"] for name in full]
+    assert cost == sorted(cost)
+    assert cost[3] - cost[2] == cost[2] - cost[1] > 0
+    assert len({values(report, name)["getppid"] for name in full}) == 1
+    assert facts(report, full[2])["proof.read-outside.errno"] == "EACCES"
+
+
+@pytest.mark.parametrize("setup", ["lomac", "lomac:level=low", "bpf-allow", "landlock:depth=3"])
+def test_other_circumstances(lsmeter: Lsmeter, setup: str) -> None:
+    """Runs an ordinary user on a file system of its own, and with caches dropped."""
+    more = ("--filesystem", "ext4", "--user", "user", "--cold")
+    report = measured(lsmeter, setup, more=(*more, "--baseline", setup))
+    assert values(report, report["estimates"][0]["setup"])["open depth=8"] > 0

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs for the guest: found, missing, not built for want of a compiler, and their errors."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import hatch_build
+import pytest
+
+from lsmeter.errors import BuildError
+from lsmeter.experiment import build_experiment
+from lsmeter.guest import programs
+from lsmeter.guest.boot_image import setup_files
+from lsmeter.guest.programs import find_program
+from lsmeter.plan import make_plan, programs_needed
+from lsmeter.setup import parse_setup
+from tests.unit.model_builders import benchmark, cell, kernel
+
+BPF = Path(__file__).parents[3] / "bpf"
+
+
+def test_a_setup_brings_its_program_along() -> None:
+    ((path, data),) = setup_files(cell(parse_setup("lomac")))
+    assert path == "/setup/lsmeter-bpf"
+    assert data == find_program("lsmeter-bpf").path.read_bytes()
+
+
+def test_a_missing_program_is_one_line_that_names_the_packages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(programs, "HOME", tmp_path)
+    with pytest.raises(BuildError, match=r"no lsmeter-bpf: .*clang libbpf-dev") as caught:
+        find_program("lsmeter-bpf")
+    assert "apt-get install clang" in caught.value.hint
+
+
+def test_without_clang_nothing_is_built_and_nothing_old_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CLANG", "no-such-compiler")
+    old = tmp_path / "lsmeter-bpf"
+    old.write_bytes(b"of an earlier source")
+    assert not hatch_build.build_bpf(BPF, old)
+    assert not old.exists()
+
+
+def test_only_cells_that_need_a_program_depend_on_it() -> None:
+    experiment = build_experiment({"setups": ["capability", "lomac"]}, where="test")
+    assert programs_needed(experiment) == ("lsmeter-bpf",)
+    catalogue = (benchmark("open", depth=1),)
+    kernels = [kernel(BPF_LSM="y", DEBUG_INFO_BTF="y")]
+    hashes = [
+        {
+            item.setup.name: item.hash
+            for item in make_plan(
+                experiment, kernels, catalogue, {}, ["tmpfs"], programs={"lsmeter-bpf": digest}
+            ).cells
+        }
+        for digest in ("one", "another")
+    ]
+    assert hashes[0]["capability"] == hashes[1]["capability"]
+    assert hashes[0]["lomac"] != hashes[1]["lomac"]
+
+
+def test_another_set_of_levels_is_another_cell() -> None:
+    one = cell(parse_setup("lomac"))
+    assert replace(one, setup=parse_setup("lomac:level=low")).hash != one.hash
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "part"),
+    [
+        ((), 2, "usage:"),
+        (("selinux", "x"), 2, "usage:"),
+        (("lomac", "relative=low"), 1, "'relative=low' is not /PATH=low or /PATH=high"),
+        (("lomac", "/=medium"), 1, "'/=medium' is not"),
+        (("lomac", "/a/=low"), 1, "must not end with a slash"),
+        (("lomac", *["/=low"] * 257), 1, "more than 256"),
+        (("allow", "0", "/"), 1, "wants ENTRIES"),
+        (("allow", "100001", "/"), 1, "wants ENTRIES"),
+        (("allow", "2x", "/"), 1, "wants ENTRIES"),
+        (("allow", "1", "/", "/tmp"), 1, "wants ENTRIES"),
+        (("allow", "9", "/no/such"), 1, "/no/such: No such file"),
+        (("allow", "9", "/usr/bin"), 1, "no file system is mounted at /usr/bin"),
+    ],
+)
+def test_the_loader_says_what_is_wrong(words: tuple[str, ...], code: int, part: str) -> None:
+    done = subprocess.run(
+        [find_program("lsmeter-bpf").path, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert part in done.stderr
+    assert code == 2 or len(done.stderr.splitlines()) == 1
