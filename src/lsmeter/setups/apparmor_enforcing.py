@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """AppArmor with profiles in force, of more or fewer rules, alone or stacked."""
 
+from lsmeter.errors import UsageError
 from lsmeter.model import Setup
 from lsmeter.policy import Layer
 from lsmeter.setup import Choice, Parameter, Values, name_with, with_parameters
@@ -32,6 +33,11 @@ def _first(rules: str, place: str) -> str:
 
 def _configure(values: Values) -> Setup:
     rules, place, count = values.word("rules"), values.word("place"), values["profiles"]
+    if (place, rules) == ("near", "10000"):
+        raise UsageError(
+            "apparmor-enforcing: the image has no profile of 10000 rules near the suite's paths",
+            hint="it takes minutes to compile; at most rules=1000,place=near",
+        )
     stacked = (f"lsmeter-stack-{layer}" for layer in range(2, count + 1))
     where = " in the same directories" if place == "near" else ""
     return confined_setup(
