@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -188,14 +190,15 @@ def test_a_script_that_fails_gives_its_reason(lsmeter: Lsmeter, tiny: Path) -> N
 def test_a_build_that_is_killed_leaves_nothing(
     lsmeter: Lsmeter, number: signal.Signals, wait_for: Callable[[Callable[[], bool], float], None]
 ) -> None:
-    scratch = lsmeter.home / "scratch"
-    scratch.mkdir()
-    scratch.chmod(0o755)
+    # Not below the test's own directory, which a user namespace could not enter.
+    scratch = Path(tempfile.mkdtemp(prefix="lsmeter-test-"))
+    scratch.chmod(0o777)
     extra = {"LSMETER_CACHE": str(lsmeter.home / "cache"), "TMPDIR": str(scratch)}
     with lsmeter.start("image", "build", "./tiny.toml", **extra) as process:
         wait_for(lambda: any(scratch.glob("mmdebstrap.*")), 120)
         time.sleep(2)
         process.send_signal(number)
         process.communicate(timeout=120)
-    wait_for(lambda: not any(scratch.glob("mmdebstrap.*")), 120)
+    wait_for(lambda: not any(scratch.glob("mmdebstrap.*")), 60)
+    shutil.rmtree(scratch)
     assert kept(lsmeter) == []

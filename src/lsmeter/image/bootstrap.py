@@ -38,6 +38,9 @@ _DOCUMENTATION = (
 _DEADLINE_S = 3600.0
 _STOP_WAIT_S = 30.0
 _TAIL_LINES = 12
+# mmdebstrap removes its tree when all of it is asked to end: also when lsmeter itself is killed,
+# which the shell notices (its parent is gone) and passes on to the group.
+_UNDERTAKER = 'trap "trap : TERM; kill -TERM 0; wait; exit 143" TERM; "$@" & wait $!'
 # What mmdebstrap says it is at, with how far that is; the times are of a 2-core machine.
 _STAGES = {
     "running apt-get update": ("package lists", 2),
@@ -191,8 +194,7 @@ def bootstrap(definition: ImageDefinition, places: Bootstrap, progress: Progress
 
 
 def _run(words: list[str], places: Bootstrap, progress: Progress) -> None:
-    # mmdebstrap removes its tree when it is asked to end, also when lsmeter itself is killed.
-    tied = ["setpriv", "--pdeathsig", "TERM", "--", *words]
+    tied = ["setpriv", "--pdeathsig", "TERM", "--", "sh", "-c", _UNDERTAKER, "sh", *words]
     extra = {"SOURCE_DATE_EPOCH": str(TIME_S), "DEBIAN_FRONTEND": "noninteractive"}
     try:
         process = subprocess.Popen(
@@ -252,7 +254,7 @@ def stop(process: subprocess.Popen[str]) -> None:
         try:
             process.wait(_STOP_WAIT_S)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     if process.stdout is not None:
         process.stdout.close()

@@ -26,7 +26,6 @@ BUILDER = 1
 _MAX_FILE_BYTES = 1 << 20
 _MAX_PART_BYTES = 64 << 20
 
-_Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,49}$")]
 _Package = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]{1,99}$")]
 _Path = Annotated[str, Field(pattern=r"^/[!-~]{1,200}$")]
 
