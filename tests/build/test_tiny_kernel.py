@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import time
@@ -17,6 +18,7 @@ from lsmeter.kernels.build.source import stat_identity
 from lsmeter.kernels.build.store import get_built
 from lsmeter.kernels.resolve import resolve
 from lsmeter.model import BootProtocol, Kernel
+from tests.conftest import Lsmeter
 
 pytestmark = pytest.mark.build
 
@@ -136,3 +138,20 @@ def test_an_option_that_cannot_be_had_is_named_with_the_reason(
     assert "AUDIT=n" in selinux
     assert "security/selinux/Kconfig:" in selinux
     assert any("CONFIG_NO_SUCH_THING=y" in line and "no such option" in line for line in said)
+
+
+def test_the_policy_of_a_module_of_the_users_is_measured(
+    with_example: Kernel, lsmeter: Lsmeter
+) -> None:
+    file = shipped_lsm("example-lsm") / "example.toml"
+    setups = ("--setup", "capability", "--setup", "example", "--setup", str(file))
+    few = ("--benchmark", "open depth=1", "--boots", "1", "--samples", "20", "--out", "run")
+    done = lsmeter("run", "--kernel", f"built:{WITH_EXAMPLE}", *setups, *few)
+    assert done.code == 0, done.err
+    report = json.loads(lsmeter("report", "run", "--format", "json").out)
+    facts = {item["setup"]: item["facts"] for item in report["setups"]}["example-enforcing"]
+    assert facts["proof.read-closed"] == "denied"
+    assert "example: denied open of inode" in facts["proof.read-closed.message"]
+    assert facts["proof.read-open"] == "allowed"
+    cost = {item["setup"]: item["value"] for item in report["estimates"]}
+    assert cost["capability"] < cost["example"] < cost["example-enforcing"]

@@ -26,7 +26,8 @@ def written(folder: Path, text: str) -> Path:
 def test_the_example_that_comes_with_lsmeter_is_read() -> None:
     setup = read_setup(shipped_lsm("example-lsm") / "example.toml")
     assert (setup.name, setup.over, setup.layer) == ("example-enforcing", "example", Layer.POLICY)
-    assert setup.proofs[0] == Proof("read-closed", "read", "/closed", True, "example: denied open")
+    message = "example: denied open"
+    assert setup.proofs[0] == Proof("read-closed", "read", "/closed", denied=True, message=message)
     assert setup.reads == (("example.enforce", "/sys/kernel/security/example/enforce"),)
 
 
