@@ -88,7 +88,7 @@ def test_graphs_are_self_contained_xml(before: Tree, after: Tree) -> None:
         ET.fromstring(svg)  # noqa: S314  (written here)
         assert not re.search(r"href|url\(|<script|<image", svg)
         frames = re.findall(r'<g>.*?<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg)
-        assert all(float(x) + float(width) <= 1200 for x, width in frames)
+        assert all(float(x) + float(width) <= 1110 for x, width in frames)
 
 
 def test_names_cannot_break_the_drawing() -> None:
@@ -106,3 +106,17 @@ def test_narrow_frames_are_left_out_and_counted() -> None:
 
 def test_no_trees_give_an_empty_drawing() -> None:
     assert _titles(flame_graph([], title="nothing")) == ["nothing"]
+
+
+def test_a_label_is_no_wider_than_its_frame_and_says_something() -> None:
+    wide = tree(
+        ("mmmmmmmmmm", 1, 50, ()), ("vfs_open", 1, 100_000, ()), ("mm_lookup_of", 1, 9_000, ())
+    )
+    texts = re.findall(
+        r"<text x=\"[\d.]+\" y=\"[\d.]+\" fill=\"#111111\">([^<]*)<", flame_graph([wide], title="x")
+    )
+    assert texts == ["all", "vfs_open", "mm_lookup_of"], "the narrow one has a title only"
+    narrow = tree(("vfs_open", 1, 100_000, ()), ("mm_lookup_of_a_name", 1, 6_000, ()))
+    svg = flame_graph([narrow], title="x")
+    assert "mm_look\N{HORIZONTAL ELLIPSIS}" not in svg
+    assert re.search(r">mm_l\w*\N{HORIZONTAL ELLIPSIS}<", svg)

@@ -16,14 +16,19 @@ from xml.sax.saxutils import escape
 from lsmeter.hooks.attribution.folded import Frame, merge
 from lsmeter.hooks.attribution.profile import Function, Tree
 
-_WIDTH = 1200.0
+_WIDTH = 1110.0  # pixels: as wide as the plots of a page
 _MARGIN = 10.0
 _ROW = 17
 _HEAD = 58
 _FOOT = 14
 _FONT_PX = 11
-# Average width of a letter of the sans-serif fonts in use, as a part of the font's size.
+# Widths of letters in the widest of the sans-serif fonts in use, as parts of the font's size; of
+# those not named here, the average.
 _LETTER = 0.62
+_LETTERS = {"m": 0.98, "w": 0.82, "M": 0.87, "W": 0.99, "\u2026": 1.0, "_": 0.5} | dict.fromkeys(
+    "ijlf.,:[]()I't", 0.39
+)
+_LEAST_LABEL = 4  # letters before the dots: fewer say nothing
 # Narrower frames cannot be seen; they are left out and their number is stated.
 _MIN_WIDTH = 0.3
 _MAX_ROWS = 300
@@ -205,16 +210,28 @@ def _frame(box: _Box, place: tuple[float, float, float], colour: _Colour, words:
     x, y, width = place
     name = box.function.name
     owner = f" [{box.function.module}]" if box.function.module else ""
-    room = int((width - 6) / (_FONT_PX * _LETTER))
+    shown = _shortened(name, (width - 6) / _FONT_PX)
     label = ""
-    if room >= 3:
-        shown = name if len(name) <= room else name[: room - 1] + "…"
+    if shown:
         label = f'<text x="{x + 3:.1f}" y="{y + 12:g}" fill="#111111">{_text(shown)}</text>'
     return (
         f"<g><title>{_text(name + owner)}: {_text(words(box))}</title>"
         f'<rect x="{x:.2f}" y="{y:g}" width="{width:.2f}" height="{_ROW - 1}" '
         f'fill="{colour(box)}" stroke="#ffffff" stroke-width="0.4"/>{label}</g>'
     )
+
+
+def _shortened(name: str, room: float) -> str:
+    """Return as much of a name as has room (in sizes of the font), "" when that says nothing."""
+    widths = [_LETTERS.get(char, _LETTER) for char in name]
+    if sum(widths) <= room:
+        return name
+    used = _LETTERS["\u2026"]
+    for kept, width in enumerate(widths):
+        used += width
+        if used > room:
+            return f"{name[:kept]}\u2026" if kept >= _LEAST_LABEL else ""
+    return name
 
 
 def _module_colour(module: str) -> str:
