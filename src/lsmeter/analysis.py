@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lsmeter.errors import UsageError
+from lsmeter.evidence import USABLE, gather
+from lsmeter.layers import layered_costs
 from lsmeter.model import BenchmarkStatus, BootStatus, Comparison, Estimate, Kernel, Problem
 from lsmeter.report.model import KernelFacts, Report, SetupFacts
 from lsmeter.results.boots import StoredBoot
 from lsmeter.results.directory import RunData
-from lsmeter.results.manifest import Manifest, ManifestCell
+from lsmeter.results.manifest import Manifest, ManifestCell, links_of
 from lsmeter.statistics.compare import Range, overhead, verdict
 from lsmeter.statistics.estimate import distributions, estimate_mode
 from lsmeter.verify import active_lsms
 
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account
-
-USABLE = (BootStatus.OK, BootStatus.PARTIAL)
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ def make_report(
     """
     manifest = run.manifest
     results = cell_results(run)
+    estimates = tuple(item for result in results for item in result.estimates)
+    evidence = gather(manifest, [(result.cell, result.boots) for result in results])
     report = Report(
         title=manifest.title or "Cost of security modules",
         created=manifest.created,
@@ -60,7 +62,7 @@ def make_report(
         tools=manifest.tools,
         kernels=tuple(kernel_facts(kernel) for kernel in manifest.kernels),
         setups=tuple(_setup_facts(manifest, result) for result in _one_per_setup(results)),
-        estimates=tuple(item for result in results for item in result.estimates),
+        estimates=estimates,
         comparisons=_within_run(manifest, results),
         problems=(
             *manifest.problems,
@@ -70,6 +72,10 @@ def make_report(
         ),
         notes=(),
         accounts=accounts,
+        proofs=evidence.proofs,
+        layers=layered_costs(links_of(manifest), estimates, _versions(manifest)),
+        states=evidence.states,
+        one_off=evidence.one_off,
     )
     return replace(report, notes=(*_notes(report), *_missing_note(run)))
 
@@ -231,9 +237,14 @@ def _baseline_of(
     for item in cells:
         if item.cell.kernel == tested.cell.kernel:
             return item
-    version = {kernel.name: kernel.release.partition("-")[0] for kernel in manifest.kernels}
+    version = _versions(manifest)
     siblings = [item for item in cells if version[item.cell.kernel] == version[tested.cell.kernel]]
     return siblings[0] if siblings else None
+
+
+def _versions(manifest: Manifest) -> dict[str, str]:
+    """Return the version that each kernel's release begins with."""
+    return {kernel.name: kernel.release.partition("-")[0] for kernel in manifest.kernels}
 
 
 def _without_baseline(manifest: Manifest, results: Sequence[CellResult]) -> Iterable[Problem]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lsmeter.model import Kernel, Setup
-from lsmeter.policy import Proof
+from lsmeter.policy import INTEGRITY, Proof
 
 # Active whatever `lsm=` says: capability always; lockdown where it starts early (Debian); the
-# integrity modules register themselves last since Linux 6.9 (security/integrity, LSM_ORDER_LAST).
+# IMA and EVM have hooks of their own, and are in the list, since Linux 6.9.
 ALWAYS_ON = ("capability", "lockdown", "ima", "evm", "integrity")
 
 
@@ -33,28 +33,39 @@ def verify(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> tuple[str,
                 f"({expected.why})"
             )
     for proof in setup.proofs:
-        problems += _proof_problems(proof, facts)
+        problems += proof_problems(proof, facts)
     return tuple(problems)
 
 
-def _proof_problems(proof: Proof, facts: Mapping[str, str]) -> list[str]:
+def proof_problems(proof: Proof, facts: Mapping[str, str]) -> list[str]:
     """Return how the guest fails to show that the policy denies, or allows, one access."""
-    what = f"proof {proof.name} ({proof.access} {proof.path})"
+    what = f"proof {proof.name} did not hold: {proof.access} {proof.path}"
     said = facts.get(f"proof.{proof.name}")
     asked = "denied" if proof.denied else "allowed"
     if said is None:
-        return [f"{what}: has to be {asked}, and was not tried"]
+        return [f"{what} has to be {asked}, and was not tried"]
     if said != asked:
-        error = facts.get(f"proof.{proof.name}.errno", "")
-        return [f"{what}: has to be {asked}, and was {said[:20]} ({error[:20]})"]
-    if not proof.denied:
-        return []
+        error = facts.get(f"proof.{proof.name}.errno", "0")
+        shown = "" if error == "0" else f" ({error[:20]})"
+        return [f"{what} has to be {asked}, and was {said[:20]}{shown}{_meaning(proof, said)}"]
     before = facts.get(f"proof.{proof.name}.before", "allowed")
-    if before != "allowed":
-        return [f"{what}: was {before[:20]} before there was a policy: this proves nothing"]
+    if proof.denied and before != "allowed":
+        return [f"{what} was {before[:20]} before there was a policy: this proves nothing"]
     if proof.message and f"proof.{proof.name}.message" not in facts:
-        return [f"{what}: was denied without a line '{proof.message}' in the kernel's log"]
+        lacking = f"without a line '{proof.message}' in the kernel's log"
+        other = "something else than the policy may have denied it"
+        why = other if proof.denied else "the policy may not have been asked"
+        return [f"{what} was {asked} {lacking}: {why}"]
     return []
+
+
+def _meaning(proof: Proof, said: str) -> str:
+    """Say what an access that went wrong means."""
+    if proof.denied and said == "allowed":
+        return ": the policy is not enforced"
+    if said == "denied":
+        return ": the policy denies what the measured process needs"
+    return ""
 
 
 def _lsm_problems(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> tuple[str, ...]:
@@ -66,7 +77,7 @@ def _lsm_problems(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> tup
     active = active_lsms(facts)
     if setup.lsms is None:
         return _default_problems(kernel, active)
-    asked = setup.lsms
+    asked = tuple(name for name in setup.lsms if name != INTEGRITY)
     extra = [name for name in ALWAYS_ON if name not in asked]
     chosen = tuple(name for name in active if name not in extra)
     if chosen == asked or _early_lockdown(asked, chosen, kernel):

@@ -6,10 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lsmeter.evidence import OneOffCost, ProofOutcome, StateChange
+from lsmeter.layers import LayeredCost
 from lsmeter.model import Comparison, Estimate, Instrument, Problem
 
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account
+    from lsmeter.hooks.attribution.layer import LayerOrigin
     from lsmeter.hooks.source.tables import Table
 
 
@@ -63,3 +66,8 @@ class Report:
     notes: tuple[str, ...] = ()
     accounts: tuple[Account, ...] = ()  # where the cost comes from, in runs with attribution
     agreement: tuple[Table, ...] = ()  # of views of the hooks, where it was kept with the run
+    proofs: tuple[ProofOutcome, ...] = ()
+    layers: tuple[LayeredCost, ...] = ()
+    layer_origins: tuple[LayerOrigin, ...] = ()  # in runs with attribution
+    states: tuple[StateChange, ...] = ()
+    one_off: tuple[OneOffCost, ...] = ()

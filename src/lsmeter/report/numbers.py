@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from lsmeter.model import Benchmark, Instrument, ParamValue, Verdict
+
+T = TypeVar("T")
 
 MISSING = "\N{EN DASH}"
 
@@ -27,6 +31,11 @@ def count(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return MISSING
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def change(value: float) -> str:
+    """Write a difference of two costs with its sign: +1,234; 0 has none."""
+    return f"+{count(value)}" if 0 < value < math.inf else count(value)
 
 
 def percent(fraction: float | None, *, sign: bool = True, space: str = " ") -> str:
@@ -74,6 +83,16 @@ def natural(value: ParamValue) -> tuple[tuple[int, int, str], ...]:
     if isinstance(value, int):
         return ((0, value, ""),)
     return tuple((0, int(run), "") if _is_number(run) else (1, 0, run) for run in _runs(value))
+
+
+def by_operation(items: Iterable[T], benchmark: Callable[[T], Benchmark]) -> dict[str, list[T]]:
+    """Group by operation, in order of first appearance; the variants of each in natural order."""
+    groups: dict[str, list[T]] = {}
+    for item in items:
+        groups.setdefault(benchmark(item).operation, []).append(item)
+    for group in groups.values():
+        group.sort(key=lambda item: natural(variant(benchmark(item))))
+    return groups
 
 
 def _is_number(text: str) -> bool:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsmeter.report import numbers
+from lsmeter.report.listing import Listing, names
+from lsmeter.report.listing import numbers as number_columns
 
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account, HookLine
@@ -16,16 +17,6 @@ RULE = (
     "Guest instructions, every operation counted once. The residue is what changed outside of "
     "the hooks, by function."
 )
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A table: what it lists, its columns, and its rows as text; the first column is a name."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    more: str = ""  # what is left out
 
 
 def label(item: Account) -> str:
@@ -60,9 +51,8 @@ def hooks(item: Account) -> Listing:
         )
         for line in item.hooks
     )
-    return Listing(
-        "Hooks", ("hook", "calls", "instructions", "share"), rows, _more(item.more_hooks, "hooks")
-    )
+    columns = (*names("hook"), *number_columns("calls", "instructions", "share"))
+    return Listing("Hooks", columns, rows, more=_more(item.more_hooks, "hooks"))
 
 
 def residue(item: Account) -> Listing:
@@ -72,7 +62,8 @@ def residue(item: Account) -> Listing:
         for line in item.residue
     )
     more = _more(item.more_residue, "functions")
-    return Listing("Residue", ("function", "module", "instructions"), rows, more)
+    columns = (*names("function", "module"), *number_columns("instructions"))
+    return Listing("Residue", columns, rows, more=more)
 
 
 def _calls(line: HookLine) -> str:
@@ -81,5 +72,5 @@ def _calls(line: HookLine) -> str:
     return f"{line.baseline_calls:,} \N{RIGHTWARDS ARROW} {line.calls:,}"
 
 
-def _more(count: int, what: str) -> str:
-    return f"{count:,} more {what}" if count else ""
+def _more(count: int, what: str) -> tuple[str, ...]:
+    return (f"{count:,} more {what}.",) if count else ()

@@ -19,7 +19,7 @@ from lsmeter.results.boots import (
     read_boot,
     read_document,
 )
-from lsmeter.results.manifest import FORMAT, VERSION, Manifest, ManifestBoot
+from lsmeter.results.manifest import FORMAT, VERSION, Manifest, ManifestBoot, upgraded
 from lsmeter.storage import cannot_write, make_dir, write_atomic
 
 MANIFEST_FILE = "manifest.json"
@@ -84,11 +84,21 @@ def read_manifest(path: Path) -> Manifest:
         raise UsageError(f"{path}: not a run directory (it has no {MANIFEST_FILE})")
     document = read_document(path / MANIFEST_FILE, FORMAT, VERSION)
     try:
-        return _MANIFEST.validate_json(json.dumps(document.get("run")), strict=True)
+        found = _MANIFEST.validate_json(json.dumps(upgraded(document.get("run"))), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise damaged(path / MANIFEST_FILE, f"{key}: {first['msg']}") from None
+    for kind, names, used in (
+        ("setup", {item.name for item in found.setups}, {cell.setup for cell in found.cells}),
+        ("kernel", {item.name for item in found.kernels}, {cell.kernel for cell in found.cells}),
+    ):
+        if unknown := sorted(used - names):
+            raise damaged(
+                path / MANIFEST_FILE,
+                f"a cell has a {kind} '{unknown[0][:80]}', which it does not describe",
+            )
+    return found
 
 
 def read_run(path: Path) -> RunData:

@@ -6,10 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from lsmeter.errors import UsageError
 from lsmeter.experiment import Experiment
+from lsmeter.layers import Link, make_links
 from lsmeter.model import Benchmark, Conditions, Instrument, Kernel, Problem, Sampling, Setup
 from lsmeter.plan import Plan, baseline_name
+from lsmeter.policy import Layer
+from lsmeter.setup import parse_setup
 
 FORMAT = "lsmeter-run"
 VERSION = 1
@@ -72,6 +77,8 @@ class Manifest:
     cells: tuple[ManifestCell, ...]
     benchmarks: tuple[Benchmark, ...]
     problems: tuple[Problem, ...]
+    # What the setups, and those below them, add to which: some may not be part of the run.
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,7 +131,46 @@ def make_manifest(
         ),
         benchmarks=plan.benchmarks,
         problems=plan.problems,
+        links=make_links(setups.values(), lambda name: setups.get(name) or _known_setup(name)),
     )
+
+
+def _known_setup(name: str) -> Setup | None:
+    """Return the setup of that name, None where this lsmeter has none."""
+    try:
+        return parse_setup(name)
+    except UsageError:
+        return None
+
+
+def links_of(manifest: Manifest) -> tuple[Link, ...]:
+    """Return the manifest's links; one that is older than they are tells by its setups."""
+    return manifest.links or make_links(
+        manifest.setups, {setup.name: setup for setup in manifest.setups}.get
+    )
+
+
+def upgraded(document: Any) -> Any:  # noqa: ANN401  (JSON of any shape; it is checked afterwards)
+    """Return a run's document with what its setups did not say before policies were measured.
+
+    The defaults of `Setup` would put every setup over capability: also that one, and dac.
+    """
+    setups = document.get("setups") if isinstance(document, dict) else None
+    if not isinstance(setups, list):
+        return document
+    return {**document, "setups": [_upgraded_setup(setup) for setup in setups]}
+
+
+def _upgraded_setup(setup: Any) -> Any:  # noqa: ANN401
+    if not isinstance(setup, dict) or "over" in setup:
+        return setup
+    name = setup.get("name")
+    if setup.get("lsms") == []:
+        return {**setup, "over": "", "layer": None}
+    if name == "capability":
+        return {**setup, "over": "dac", "layer": Layer.HOOKS.value}
+    below = name.rpartition("+")[0] if isinstance(name, str) else ""
+    return {**setup, "over": below or "capability", "layer": Layer.HOOKS.value}
 
 
 def _shareable(kernel: Kernel) -> Kernel:

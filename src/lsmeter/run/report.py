@@ -13,6 +13,7 @@ from lsmeter.hooks.agreement.model import Agreement
 from lsmeter.hooks.agreement.store import load_agreement
 from lsmeter.hooks.agreement.tables import agreement_tables
 from lsmeter.hooks.attribution.account import Account, account
+from lsmeter.hooks.attribution.layer import layer_origins
 from lsmeter.hooks.attribution.load import AttributedCell, explain_run, run_cells
 from lsmeter.model import Problem
 from lsmeter.report.model import Report
@@ -41,6 +42,7 @@ def read_report(path: Path) -> Report:
     return replace(
         report,
         notes=(*report.notes, *_unexplained(run, cells, accounts)),
+        layer_origins=layer_origins(report.layers, cells),
         agreement=() if found is None else agreement_tables(found, notes=True),
     )
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import math
 import statistics
-import textwrap
 from collections.abc import Iterator
 
 from rich.cells import cell_len, set_cell_size
 
 from lsmeter.model import Comparison, Verdict
-from lsmeter.report import content, numbers, words
+from lsmeter.report import content, numbers, plain, words
+from lsmeter.report.chapters import chapters
 from lsmeter.report.content import Grid, Group
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.listing import Chapter
 from lsmeter.report.model import Report
 
 WIDTH = 72
@@ -32,6 +33,8 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - 72 
     grids = content.grids(report)
     for grid in grids:
         lines += ["", *_grid(report, grid)]
+    for item in chapters(report, short=True, narrow=True):
+        lines += _chapter(item)
     overview = words.overview(report, grids)
     lines += ["", *_wrapped(overview.controls or "Nothing was compared.")]
     for text in overview.warnings:
@@ -48,11 +51,14 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - 72 
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
-    """Wrap to 72 columns; wide characters count double."""
-    wide = any(cell_len(char) > 1 for char in text)
-    return textwrap.wrap(
-        text, WIDTH // 2 if wide else WIDTH, subsequent_indent=indent, break_on_hyphens=False
-    ) or [""]
+    return plain.wrapped(text, WIDTH, indent)
+
+
+def _chapter(item: Chapter) -> Iterator[str]:
+    yield from ("", f"{item.heading}.", *_wrapped(item.rule))
+    for listing in item.listings:
+        yield from ("", *_wrapped(f"{listing.title}:", indent="  "))
+        yield from plain.lines(listing, WIDTH)
 
 
 def _grid(report: Report, grid: Grid) -> Iterator[str]:

@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from lsmeter.report import content, origin, words
+from lsmeter.report.chapters import chapters
 from lsmeter.report.format import RenderOptions, ReportFormat
 from lsmeter.report.model import Report
 
@@ -41,7 +42,7 @@ def _firm(text: str) -> str:
 def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - width has no meaning
     """Return the page. Plots are drawn while it is made: about a second."""
     # The plot libraries are heavy; the other formats must not wait for them.
-    from lsmeter.report.html import flames, page, palette  # noqa: PLC0415
+    from lsmeter.report.html import flames, page, palette, stacks  # noqa: PLC0415
 
     grids = content.grids(report)
     overview = words.overview(report, grids)
@@ -52,6 +53,8 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - wid
             report=report,
             overview=overview,
             sections=page.sections(report, grids, overview),
+            chapters=chapters(report),
+            drawn={"layers": stacks.figures(report)},
             origins=flames.origins(report),
             origin_heading=origin.HEADING,
             origin_rule=origin.RULE,

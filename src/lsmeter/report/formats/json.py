@@ -12,7 +12,10 @@ from lsmeter.report.format import RenderOptions, ReportFormat
 from lsmeter.report.model import Report
 
 if TYPE_CHECKING:
+    from lsmeter.evidence import StateChange
     from lsmeter.hooks.attribution.account import Account
+    from lsmeter.hooks.attribution.layer import LayerOrigin
+    from lsmeter.layers import LayeredCost
 
 NAME = "lsmeter-report"
 VERSION = 1
@@ -25,7 +28,15 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - wid
 
 def document(report: Report) -> dict[str, Any]:
     """Return the report as plain dictionaries and lists, as the schema describes them."""
-    accounts = [_account(item) for item in report.accounts]
+    # What many reports have nothing for is left out of those.
+    rest = {
+        "accounts": [_account(item) for item in report.accounts],
+        "proofs": [dict(vars(item)) for item in report.proofs],
+        "layers": [_layered(report, item) for item in report.layers],
+        "layer_origins": [_layer_origin(item) for item in report.layer_origins],
+        "states": [_state(report, item) for item in report.states],
+        "one_off": [dict(vars(item)) for item in report.one_off],
+    }
     return {
         "format": NAME,
         "version": VERSION,
@@ -56,7 +67,7 @@ def document(report: Report) -> dict[str, Any]:
         "problems": [
             {**vars(problem), "log_tail": list(problem.log_tail)} for problem in report.problems
         ],
-        **({"accounts": accounts} if accounts else {}),
+        **{name: entries for name, entries in rest.items() if entries},
     }
 
 
@@ -73,6 +84,62 @@ def _account(item: Account) -> dict[str, Any]:
 
 def _share(value: float | None) -> float | None:
     return None if value is None else _number(value)
+
+
+def _layered(report: Report, item: LayeredCost) -> dict[str, Any]:
+    return {
+        "kernel": item.kernel,
+        "setup": item.setup,
+        "filesystem": item.filesystem,
+        "user": item.user,
+        **_benchmark(report, item.benchmark),
+        "value": _number(item.value),
+        "base_kernel": item.base_kernel,
+        "base_setup": item.base_setup,
+        "base_value": _number(item.base_value),
+        "layers": [
+            {
+                "setup": layer.setup,
+                "over": layer.over,
+                "adds": [kind.value for kind in layer.adds],
+                "difference": _number(layer.difference),
+                "share": _share(layer.share),
+                "repeats": layer.repeats,
+            }
+            for layer in item.layers
+        ],
+    }
+
+
+def _layer_origin(item: LayerOrigin) -> dict[str, Any]:
+    return {
+        **vars(item),
+        "hooks": [{**vars(line), "share": _share(line.share)} for line in item.hooks],
+        "functions": [dict(vars(line)) for line in item.functions],
+    }
+
+
+def _state(report: Report, item: StateChange) -> dict[str, Any]:
+    return {
+        "kernel": item.kernel,
+        "setup": item.setup,
+        "filesystem": item.filesystem,
+        "user": item.user,
+        **_benchmark(report, item.benchmark),
+        "state": item.state,
+        "boot": item.boot,
+        "readings": item.readings,
+        "counters": {
+            counter.name: {
+                "difference": counter.difference,
+                "per_reading": counter.difference / item.readings,
+            }
+            for counter in item.counters
+        },
+        "gauges": {
+            gauge.name: {"before": gauge.before, "after": gauge.after} for gauge in item.gauges
+        },
+    }
 
 
 def _benchmark(report: Report, item: Benchmark) -> dict[str, Any]:

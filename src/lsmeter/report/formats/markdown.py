@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator
 
 from lsmeter.report import content, numbers, origin, words
+from lsmeter.report.chapters import chapters
 from lsmeter.report.content import Grid, Group, Row
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.listing import Chapter, Kind, Listing
 from lsmeter.report.model import Report
 
 # An underscore inside a word is no emphasis in GitHub's dialect.
@@ -28,6 +30,8 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - wid
     lines += _summary(report, found)
     for grid in found:
         lines += _grid(report, grid)
+    for item in chapters(report):
+        lines += _chapter(item)
     lines += _origin(report)
     lines += _setups(report)
     lines += _problems(report)
@@ -112,12 +116,33 @@ def _origin(report: Report) -> list[str]:
     for item in report.accounts:
         lines += [f"### {escape(origin.label(item))}", "", escape(origin.sentence(item)), ""]
         for listing in (origin.hooks(item), origin.residue(item)):
-            if not listing.rows:
-                continue
-            lines += [_line(list(listing.columns)), _line(["---"] * len(listing.columns))]
-            lines += [_line([escape(cell) for cell in row]) for row in listing.rows]
-            lines += ["", listing.more, ""] if listing.more else [""]
+            lines += _listing(listing) if listing.rows else []
     return lines
+
+
+def _chapter(item: Chapter) -> Iterator[str]:
+    yield from (f"## {escape(item.heading)}", "", escape(item.rule), "")
+    for listing in item.listings:
+        yield from (f"### {escape(listing.title)}", "", *_listing(listing))
+
+
+def _listing(listing: Listing) -> Iterator[str]:
+    for text in listing.lead:
+        yield from (escape(text), "")
+    if listing.sayings:
+        for saying in listing.sayings:
+            yield f"- {escape(saying.sentence)}"
+            if saying.quoted:
+                yield from ("", *("      " + line for line in saying.quoted), "")
+    else:
+        yield _line([escape(column.head) for column in listing.columns])
+        marks = {Kind.NUMBER: "---:"}
+        yield _line([marks.get(column.kind, "---") for column in listing.columns])
+        for row in listing.rows:
+            yield _line([escape(cell) for cell in row])
+    yield ""
+    for text in listing.more:
+        yield from (escape(text), "")
 
 
 def _setups(report: Report) -> list[str]:

@@ -14,9 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from lsmeter.model import Verdict
-from lsmeter.report import content, numbers, origin, words
+from lsmeter.report import content, numbers, origin, plain, words
+from lsmeter.report.chapters import chapters
 from lsmeter.report.content import Grid, Row, Slot
 from lsmeter.report.format import RenderOptions, ReportFormat
+from lsmeter.report.listing import Chapter
 from lsmeter.report.model import Report
 
 _COLOURS = {
@@ -86,6 +88,8 @@ def render(report: Report, options: RenderOptions) -> str:
     _head(console, report, grids)
     for grid in grids:
         _grid(console, report, grid, width)
+    for item in chapters(report, narrow=True):
+        _chapter(console, item, width)
     _summary(console, report, grids)
     _origin(console, report)
     _problems(console, report)
@@ -261,6 +265,17 @@ def _origin(console: Console, report: Report) -> None:
             left = len(listing.rows) - _ORIGIN_LINES
             if left > 0 or listing.more:
                 console.print(Text(f"  ({listing.title.lower()}: more in the page)"))
+
+
+def _chapter(console: Console, item: Chapter, width: int) -> None:
+    console.print()
+    console.print(Text(item.heading, style="bold"))
+    console.print(Text(item.rule))
+    for listing in item.listings:
+        console.print()
+        console.print(Text(listing.title, style="bold"))
+        for line in plain.lines(listing, width):
+            console.print(Text(line), crop=False, no_wrap=True)
 
 
 def _problems(console: Console, report: Report) -> None:

@@ -10,8 +10,8 @@ from lsmeter.hooks.attribution.flame import difference_flame_graph, flame_graph
 from lsmeter.report import origin
 from lsmeter.report.html import svg
 from lsmeter.report.html.page import Figure
+from lsmeter.report.listing import Listing
 from lsmeter.report.model import Report
-from lsmeter.report.origin import Listing
 
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account

@@ -14,15 +14,15 @@ from lsmeter.report import numbers
 from lsmeter.report.content import Grid, Group, Row
 from lsmeter.report.html import palette
 
-_WIDTH = 1110  # pixels of a plot on a wide page
+WIDTH = 1110  # pixels of a plot on a wide page
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-_LABEL = 190  # pixels for the longest label of an axis
+LABEL = 190  # pixels for the longest label of an axis
 _STRONG = 20  # per cent, from where a cell is dark enough for the other ink
 
 Specification = dict[str, Any]
 
 
-def _finish(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Specification:
+def finish(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Specification:
     """Apply the one look of all plots."""
     axis = alt.AxisConfig(
         labelColor=palette.INK,
@@ -33,7 +33,7 @@ def _finish(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Specification
         labelFontSize=12,
         titleFontSize=12,
         titleFontWeight="normal",
-        labelLimit=_LABEL,
+        labelLimit=LABEL,
         labelPadding=6,
     )
     config = alt.Config(
@@ -46,13 +46,13 @@ def _finish(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Specification
             titleColor=palette.INK,
             labelFontSize=13,
             labelFontWeight="bold",
-            labelLimit=_LABEL,
+            labelLimit=LABEL,
         ),
         legend=alt.LegendConfig(
             labelColor=palette.INK,
             titleColor=palette.INK,
             labelFontSize=12,
-            labelLimit=_LABEL,
+            labelLimit=LABEL,
             symbolSize=80,
         ),
     )
@@ -107,14 +107,14 @@ def bars(grid: Grid) -> Specification | None:
     )
     zero = base.mark_rule(color=palette.INK, strokeWidth=1).encode(x=alt.datum(0))
     layers = alt.layer(bar, tick, zero, data=alt.InlineData(values=rows)).properties(
-        width=max(120, (_WIDTH - 110) // panels - 24), height=21 * len(grid.groups)
+        width=max(120, (WIDTH - 110) // panels - 24), height=21 * len(grid.groups)
     )
     chart = layers.facet(
         facet=alt.Facet(field="setup", type="nominal", sort=list(grid.heads), title=None),
         columns=panels,
         spacing=22,
     )
-    return _finish(chart)
+    return finish(chart)
 
 
 def _heat_rows(grid: Grid) -> Iterator[dict[str, object]]:
@@ -177,7 +177,7 @@ def heat_map(grid: Grid) -> Specification | None:
         color=alt.condition("datum.strong", alt.value(palette.STRONG_INK), alt.value(palette.INK)),
     )
     width = min(132, max(64, 820 // len(grid.columns)))
-    return _finish(alt.layer(cells, text).properties(width=alt.Step(width), height=alt.Step(19)))
+    return finish(alt.layer(cells, text).properties(width=alt.Step(width), height=alt.Step(19)))
 
 
 def depth_groups(grid: Grid) -> tuple[Group, ...]:
@@ -255,7 +255,7 @@ def depth_lines(grid: Grid, unit: str) -> Specification | None:
             color=alt.Color(field="setup", type="nominal", scale=colours, legend=legend),
             shape=alt.Shape(field="setup", type="nominal", scale=shapes, legend=legend),
         )
-        .properties(width=_WIDTH // panels - 84, height=220)
+        .properties(width=WIDTH // panels - 84, height=220)
     )
     chart = (
         lines.facet(
@@ -268,4 +268,4 @@ def depth_lines(grid: Grid, unit: str) -> Specification | None:
         .resolve_scale(y="independent")
         .resolve_axis(x="independent")
     )
-    return _finish(chart)
+    return finish(chart)
