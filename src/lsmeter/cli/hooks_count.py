@@ -109,7 +109,6 @@ def _count(
     seed: int,
     jobs: int,
 ) -> tuple[Counted, ...]:
-    from lsmeter.backend import Limits
     from lsmeter.cli.live import LiveTasks
     from lsmeter.run.count import count_cells
 
@@ -128,7 +127,6 @@ def _count(
                 backend,
                 seed=seed,
                 jobs=jobs,
-                limits=Limits(),
                 on_finished=show,
             )
         )

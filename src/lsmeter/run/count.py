@@ -22,6 +22,10 @@ OnFinished = Callable[[Cell, int], None]
 # is what makes the paths known to the kernel, as when costs are measured.
 SAMPLING = Sampling(samples=8, warmup=3)
 
+# Attaching some 300 programs takes a kernel seconds in which it says nothing, and a minute where
+# other work leaves QEMU a tenth of a core.
+LIMITS = Limits(boot_s=900.0, silence_s=240.0)
+
 
 @dataclass(frozen=True)
 class Counted:
@@ -46,7 +50,7 @@ async def count_cells(
     *,
     seed: int,
     jobs: int,
-    limits: Limits,
+    limits: Limits = LIMITS,
     on_finished: OnFinished,
 ) -> tuple[Counted, ...]:
     """Count the hooks of each cell, `jobs` guests at a time; on_finished as for count_hooks."""
@@ -65,7 +69,7 @@ async def count_hooks(
     backend: Backend,
     *,
     seed: int = 1,
-    limits: Limits | None = None,
+    limits: Limits = LIMITS,
     on_finished: OnFinished = lambda _cell, _finished: None,
 ) -> Counted:
     """Run one guest of `cell`, counting; benchmarks must hold those that the cell names.
@@ -83,7 +87,7 @@ async def count_hooks(
         on_finished(cell, finished)
 
     planned = PlannedBoot(cell, 0, seed)
-    capture = await backend.run(planned, limits or Limits(), on_results)
+    capture = await backend.run(planned, limits, on_results)
     boot = conclude(planned, capture)
     problems: list[Problem] = []
     if boot.status is not BootStatus.OK:
