@@ -52,3 +52,12 @@ def test_accesses_are_tried_first_unless_the_setup_says_when() -> None:
     own = (Step("file", ("/secret", "x")), TRY, WORK)
     assert ordered(own, (DENIED,)) == own
     assert ordered((WORK,), ()) == (WORK,)
+
+
+def test_what_a_permissive_policy_allows_has_its_message_too() -> None:
+    proof = Proof("secret", "read", "/secret", denied=False, message="granted=no")
+    setup = replace(SETUP, proofs=(proof,))
+    facts = {"lsm": "capability", "proof.secret": "allowed"}
+    (problem,) = verify(setup, kernel(), facts)
+    assert problem.endswith("in the kernel's log: the policy may not have been asked")
+    assert verify(setup, kernel(), {**facts, "proof.secret.message": "granted=no"}) == ()

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the setups of AppArmor, TOMOYO and Smack ask a guest for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsmeter.errors import UsageError
+from lsmeter.guest.boot_image import make_request
+from lsmeter.model import Setup
+from lsmeter.policy import TRY, WORK, Layer
+from lsmeter.setup import parse_setup
+from lsmeter.setups._tomoyo import NEEDED, further_rules
+from tests.unit.model_builders import cell
+
+ENFORCING = ("apparmor-enforcing", "tomoyo-enforcing", "smack-enforcing")
+REFUSING_NOTHING = (
+    "apparmor-complain",
+    "tomoyo-disabled",
+    "tomoyo-learning",
+    "tomoyo-permissive",
+)
+
+
+def expected(setup: Setup) -> dict[str, str]:
+    return {item.fact: item.value for item in setup.expect}
+
+
+def text(setup: Setup, name: str) -> str:
+    (found,) = [item.text for item in setup.files if item.name == name]
+    return found
+
+
+@pytest.mark.parametrize("name", ENFORCING)
+def test_an_enforcing_setup_proves_a_denial_by_its_message_and_a_grant(name: str) -> None:
+    setup = parse_setup(name)
+    assert setup.layer is Layer.POLICY
+    denied = [proof for proof in setup.proofs if proof.denied]
+    assert {proof.access for proof in denied} == {"read", "create"}
+    assert all(proof.message for proof in denied)
+    assert [proof.path for proof in setup.proofs if not proof.denied] == ["/srv/lsmeter/public"]
+
+
+@pytest.mark.parametrize("name", REFUSING_NOTHING)
+def test_a_setup_that_refuses_nothing_says_so(name: str) -> None:
+    setup = parse_setup(name)
+    assert setup.layer is Layer.PERMISSIVE
+    assert not any(proof.denied for proof in setup.proofs)
+
+
+@pytest.mark.parametrize("name", [*ENFORCING, *REFUSING_NOTHING])
+def test_a_policy_stands_over_the_hooks_of_its_module(name: str) -> None:
+    setup = parse_setup(name)
+    assert setup.over == name.split("-", maxsplit=1)[0]
+    assert parse_setup(setup.over).layer is Layer.HOOKS
+    assert setup.confine
+    assert setup.image == "policy"
+
+
+class TestAppArmor:
+    def test_further_rules_are_another_profile(self) -> None:
+        setup = parse_setup("apparmor-enforcing:rules=1000")
+        assert setup.name == "apparmor-enforcing:rules=1000"
+        assert expected(setup)["worker.context"] == "lsmeter-rules-1000 (enforce)"
+        assert [step.words[1] for step in setup.steps] == [
+            "/etc/lsmeter/apparmor/lsmeter-rules-1000.bin"
+        ]
+
+    def test_stacked_profiles_are_all_loaded_and_entered_at_once(self) -> None:
+        setup = parse_setup("apparmor-enforcing:profiles=3,rules=10,place=near")
+        label = "lsmeter-near-10//&lsmeter-stack-2//&lsmeter-stack-3"
+        assert setup.confine == (("/proc/self/attr/apparmor/current", f"changeprofile {label}"),)
+        assert expected(setup)["worker.context"] == f"{label} (enforce)"
+        assert expected(setup)["apparmor.profiles"] == "3"
+        assert len(setup.steps) == 3
+
+    @pytest.mark.parametrize(
+        ("spec", "said"),
+        [
+            ("apparmor-enforcing:profiles=9", "outside 1 to 8"),
+            ("apparmor-enforcing:rules=7", "unknown rules"),
+            ("apparmor-enforcing:rules=10000,place=near", "no profile of 10000 rules"),
+        ],
+    )
+    def test_what_the_image_has_no_profile_for_is_refused(self, spec: str, said: str) -> None:
+        with pytest.raises(UsageError) as caught:
+            parse_setup(spec)
+        assert said in caught.value.title
+
+
+class TestTomoyo:
+    @given(st.integers(0, 10000))
+    def test_no_two_rules_are_the_same(self, count: int) -> None:
+        assert len(set(further_rules(count))) == count
+
+    @pytest.mark.parametrize("found", ["first", "last"])
+    def test_the_needed_rules_stand_where_they_are_asked_for(self, found: str) -> None:
+        setup = parse_setup(f"tomoyo-enforcing:rules=5,found={found}")
+        lines = text(setup, "tomoyo-domains").splitlines()
+        at = lines.index("use_profile 3") + 1
+        begin = at if found == "first" else at + 5
+        assert tuple(lines[begin : begin + len(NEEDED)]) == NEEDED
+        assert len(lines) == at + 5 + len(NEEDED)
+        assert expected(setup)["tomoyo.rules"] == str(5 + len(NEEDED))
+
+    def test_every_mode_has_its_profile(self) -> None:
+        profile = text(parse_setup("tomoyo-permissive"), "tomoyo-profile")
+        assert profile.startswith("PROFILE_VERSION=20150505\n")
+        for number, mode in enumerate(("disabled", "learning", "permissive", "enforcing")):
+            assert f"{number}-CONFIG={{ mode={mode} " in profile
+
+    def test_learning_can_begin_with_nothing(self) -> None:
+        setup = parse_setup("tomoyo-learning:learned=nothing")
+        assert "\nfile " not in text(setup, "tomoyo-domains")
+        assert "tomoyo.rules" not in expected(setup)
+        assert "later samples cost more" in setup.note
+
+    def test_the_trigger_starts_what_the_kernel_waits_for(self) -> None:
+        setup = parse_setup("tomoyo-enforcing")
+        assert setup.cmdline == ("TOMOYO_trigger=/usr/bin/true", "TOMOYO_loader=/usr/bin/true")
+        assert setup.steps[-1].words == ("/usr/bin/true",)
+
+
+class TestSmack:
+    def test_the_files_are_labelled_once_they_are_there(self) -> None:
+        steps = parse_setup("smack-enforcing").steps
+        labelled = [index for index, step in enumerate(steps) if step.action == "label"]
+        assert min(labelled) > steps.index(WORK)
+        assert {steps[index].words[0] for index in labelled} == {
+            "/srv/lsmeter/secret",
+            "/srv/lsmeter/public",
+            "/work",
+        }
+
+    def test_no_capability_overrides_the_rules(self) -> None:
+        steps = parse_setup("smack-enforcing").steps
+        assert steps[-1].words == ("/sys/fs/smackfs/onlycap", "_")
+
+    @pytest.mark.parametrize(("found", "last"), [("first", "Worker Work"), ("last", "Worker L")])
+    def test_the_rule_loaded_last_is_found_first(self, found: str, last: str) -> None:
+        setup = parse_setup(f"smack-enforcing:rules=3,found={found}")
+        rules = text(setup, "smack-rules").splitlines()
+        assert rules[-1].startswith(last)
+        assert expected(setup)["smack.rules"] == str(len(rules))
+
+
+@pytest.mark.parametrize("name", [*ENFORCING, *REFUSING_NOTHING])
+def test_the_probe_can_be_asked_for_it(name: str) -> None:
+    request = make_request(cell(parse_setup(name)), (), 1000)
+    assert request.steps[0] == TRY
+    assert request.to_bytes()
