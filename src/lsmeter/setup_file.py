@@ -27,6 +27,8 @@ _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]
 _Word = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
 _Text = Annotated[str, Field(min_length=1, max_length=2000)]
 _Path = Annotated[str, Field(pattern=r"^/[ -~]{1,200}$")]
+# TOML has lists only.
+_Pair = Annotated[tuple[_Path, _Text], Field(strict=False)]
 _Lsm = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 
 
@@ -64,7 +66,7 @@ class _SetupTable(_Table):
     files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,60}$")], _Text] = {}
     steps: list[list[_Text]] = Field([], max_length=128)
     before: list[list[_Text]] = Field([], max_length=128)
-    confine: list[tuple[_Path, _Text]] = Field([], max_length=4, strict=False)
+    confine: list[_Pair] = Field([], max_length=4)
     proofs: list[_Proof] = Field([], max_length=32)
     states: list[_State] = Field([], max_length=8)
     reads: dict[_Word, _Path] = {}

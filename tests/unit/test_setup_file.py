@@ -37,6 +37,13 @@ def test_files_come_from_beside_the_setup_file(tmp_path: Path) -> None:
     assert base64.b64decode(setup.files[0].base64) == b"\0\xff\n"
 
 
+def test_what_confines_a_worker_is_pairs_of_a_file_and_a_text(tmp_path: Path) -> None:
+    setup = read_setup(written(tmp_path, SMALL + 'confine = [["/proc/self/x", "profile a"]]\n'))
+    assert setup.confine == (("/proc/self/x", "profile a"),)
+    with pytest.raises(UsageError, match=r"confine\.0"):
+        read_setup(written(tmp_path, SMALL + 'confine = [["/proc/self/x"]]\n'))
+
+
 def test_a_file_can_stand_in_a_stack(tmp_path: Path) -> None:
     path = written(tmp_path, SMALL + 'steps = [["mkdir", "/x"]]\n')
     stack = parse_setup(f"{path}+landlock")
