@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lsmeter.model import Benchmark, BenchmarkStatus, BootStatus, Setup
 from lsmeter.policy import Proof, StateReading, ordered
-from lsmeter.results.boots import StoredBoot
-from lsmeter.results.manifest import Manifest, ManifestCell
 from lsmeter.verify import proof_problems
+
+if TYPE_CHECKING:  # the commands' start needs no tables
+    from lsmeter.results.boots import StoredBoot
+    from lsmeter.results.manifest import Manifest, ManifestCell
 
 USABLE = (BootStatus.OK, BootStatus.PARTIAL)  # boots that give numbers
 
