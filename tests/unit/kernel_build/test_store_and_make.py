@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from lsmeter.errors import BuildError, InfrastructureError, UsageError
 from lsmeter.kernels.build import store
-from lsmeter.kernels.build.make import ErrorLines, Slot, environment, run_make
+from lsmeter.kernels.build.make import ErrorLines, Slot, environment, run_make, write_pahole
 from lsmeter.kernels.sources.built import SOURCE
 from lsmeter.progress import SILENT
 
@@ -165,3 +166,18 @@ def test_the_users_environment_cannot_change_the_kernel(
     env = environment(Slot(tmp_path))
     assert not {"KCFLAGS", "ARCH", "KCONFIG_CONFIG", "MAKEFLAGS", "LOCALVERSION"} & set(env)
     assert env["KBUILD_BUILD_USER"] == "lsmeter"
+
+
+def test_pahole_runs_on_one_thread(tmp_path: Path) -> None:
+    """Its threads number types in an order of chance, and the image would differ each time."""
+    real = tmp_path / "bin" / "pahole"
+    real.parent.mkdir()
+    real.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    real.chmod(0o755)
+    slot = Slot(tmp_path / "slot")
+    slot.home.mkdir()
+    write_pahole(slot)
+    words = [str(slot.pahole), "-J", "-j", "a b", "-j8", "--jobs", "--lang_exclude=rust", "x.o"]
+    env = {"PATH": f"{real.parent}:/usr/bin:/bin"}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["-J", "a b", "--lang_exclude=rust", "x.o"]
