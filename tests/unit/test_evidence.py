@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From run directories with policies to what reports show of them; old and foreign ones too."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lsmeter.errors import InfrastructureError
+from lsmeter.evidence import BOOT_TITLE, MAX_MESSAGE, Gauge
+from lsmeter.experiment import build_experiment
+from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Problem, Samples, Setup
+from lsmeter.plan import Plan, PlannedBoot
+from lsmeter.policy import Layer, Proof, StateReading, run, write
+from lsmeter.report.model import Report
+from lsmeter.report.render import formats, render
+from lsmeter.results.boots import write_boot
+from lsmeter.results.directory import MANIFEST_FILE, create_run
+from lsmeter.results.manifest import Circumstances, ManifestBoot, make_manifest
+from lsmeter.run.report import read_report
+from lsmeter.setup import parse_setup
+from tests.unit.model_builders import benchmark, cell
+
+BENCHMARKS = (benchmark("open", depth=1), benchmark("open", depth=2))
+PERMISSIVE = replace(
+    parse_setup("selinux"),
+    name="logging",
+    over="selinux",
+    layer=Layer.PERMISSIVE,
+    steps=(write("/x", "0"),),
+)
+ENFORCED = replace(
+    parse_setup("selinux"),
+    name="enforced",
+    over="logging",
+    layer=Layer.POLICY,
+    steps=(
+        write("/x", "1"),
+        run("/load", title="policy load"),
+        run("/label", title="relabelling"),
+    ),
+    proofs=(
+        Proof("secret", "read", "/secret", denied=True, message="avc:"),
+        Proof("public", "read", "/public", denied=False),
+    ),
+)
+SETUPS = (parse_setup("capability"), parse_setup("selinux"), PERMISSIVE, ENFORCED)
+VALUES = {"capability": 100, "selinux": 130, "logging": 190, "enforced": 185}
+GOOD = {
+    "proof.secret": "denied",
+    "proof.secret.errno": "EACCES",
+    "proof.secret.before": "allowed",
+    "proof.secret.message": "avc:  denied  { read }",
+    "proof.public": "allowed",
+    "proof.public.errno": "0",
+    # `try` is the first step, then the one that nobody asks for.
+    "step.1": "11",
+    "step.2": "22",
+    "step.3": "3000",
+    "step.4": "4000",
+    "boot.insns": "777",
+}
+AVC = StateReading(
+    "open depth=1",
+    "avc",
+    (("lookups", 1000), ("hits", 900), ("entries", 5)),
+    (("lookups", 1240), ("hits", 1138), ("entries", 7), ("new", 1)),
+)
+
+
+@dataclass
+class Run:
+    """A run directory in the making; facts, states and status are those of `enforced`."""
+
+    path: Path
+    facts: tuple[dict[str, str], ...] = (GOOD, GOOD)
+    states: tuple[StateReading, ...] = (AVC,)
+    status: BootStatus = BootStatus.OK
+    setups: tuple[Setup, ...] = SETUPS
+    samples: dict[str, int] = field(default_factory=lambda: dict(VALUES))
+
+    def write(self) -> Path:
+        words = {"kernels": ["k"], "boots": len(self.facts), "sampling": {"warmup": 4}}
+        experiment = build_experiment({**words, "setups": ["selinux"]}, where="test")
+        cells = tuple(
+            replace(cell(setup, samples=8), benchmarks=tuple(item.id for item in BENCHMARKS))
+            for setup in self.setups
+        )
+        boots = tuple(
+            PlannedBoot(item, index, 7 + index)
+            for index in range(len(self.facts))
+            for item in cells
+        )
+        plan = Plan(experiment, cells, boots, (), BENCHMARKS)
+        told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "exact", (), ())
+        manifest = make_manifest(plan, told, {item.hash: () for item in cells})
+        create_run(self.path, manifest)
+        for planned in boots:
+            folder = ManifestBoot(planned.cell.hash, planned.index, planned.seed).folder
+            write_boot(self.path / "boots" / folder, self._boot(planned), b"")
+        return self.path
+
+    def _boot(self, planned: PlannedBoot) -> Boot:
+        name = planned.cell.setup.name
+        tested = name == "enforced"
+        good = not tested or self.status is BootStatus.OK
+        values = (self.samples[name],) * 8
+        return Boot(
+            cell_hash=planned.cell.hash,
+            index=planned.index,
+            seed=planned.seed,
+            status=self.status if tested else BootStatus.OK,
+            facts=tuple(self.facts[planned.index].items()) if tested else (("boot.insns", "600"),),
+            samples=tuple(
+                Samples(item.id, BenchmarkStatus.OK, values) for item in BENCHMARKS if good
+            ),
+            states=self.states if tested and good else (),
+        )
+
+
+def report(path: Path, **changes: Any) -> Report:
+    return read_report(Run(path / "run", **changes).write())
+
+
+def test_a_run_with_a_policy_is_reported_from_its_directory(tmp_path: Path) -> None:
+    found = report(tmp_path)
+    secret, public = found.proofs
+    assert (secret.setup, secret.happened, secret.error) == ("enforced", "denied", "EACCES")
+    assert (secret.before, secret.held, secret.boots) == ("allowed", 2, 2)
+    assert secret.message == "avc:  denied  { read }"
+    assert (public.denied, public.happened, public.error, public.before) == (
+        False,
+        "allowed",
+        "",
+        "",
+    )
+    layers = {item.setup: item for item in found.layers if item.benchmark.id == "open depth=1"}
+    assert layers["enforced"].chain == ("capability", "selinux", "logging", "enforced")
+    assert [layer.difference for layer in layers["enforced"].layers] == [30, 60, -5]
+    costs = {(item.setup, item.title): item for item in found.one_off}
+    assert costs["enforced", "policy load"].insns == 3000
+    assert costs["enforced", "relabelling"].insns == 4000
+    assert costs["capability", BOOT_TITLE].insns == 600
+    assert {title for _, title in costs} == {"policy load", "relabelling", BOOT_TITLE}
+
+
+def test_states_are_differences_over_all_readings_of_a_boot(tmp_path: Path) -> None:
+    found = report(tmp_path).states
+    assert [item.boot for item in found] == [0, 1]
+    assert found[0].readings == 8 + 4
+    assert [(item.name, item.difference) for item in found[0].counters] == [
+        ("lookups", 240),
+        ("hits", 238),
+    ]
+    assert found[0].gauges == (Gauge("entries", 5, 7), Gauge("new", None, 1))
+
+
+def test_states_of_what_nobody_measured_are_left_out(tmp_path: Path) -> None:
+    strange = replace(AVC, benchmark="open depth=99")
+    assert report(tmp_path, states=(strange,)).states == ()
+
+
+def test_a_boot_in_which_a_proof_did_not_hold_is_what_is_shown(tmp_path: Path) -> None:
+    allowed = GOOD | {"proof.secret": "allowed", "proof.secret.errno": "0"}
+    secret, public = report(tmp_path, facts=(GOOD, allowed)).proofs
+    assert (secret.happened, secret.error, secret.held, secret.boots) == ("allowed", "", 1, 2)
+    assert public.held == 2
+
+
+def test_a_setup_that_proved_nothing_shows_its_proofs_and_no_numbers(tmp_path: Path) -> None:
+    found = report(tmp_path, facts=({},), status=BootStatus.WRONG_SETUP)
+    assert [(item.happened, item.held, item.boots) for item in found.proofs] == [("", 0, 0)] * 2
+    assert "enforced" not in {item.setup for item in found.estimates}
+    assert "enforced" not in {item.setup for item in found.layers}
+    assert found.states == ()
+    for name in ("table", "commit", "markdown", "html"):
+        assert "not tried" in render(found, name)
+
+
+@pytest.mark.parametrize("text", ["", "-5", "1e9", "9" * 40, "\N{SUPERSCRIPT TWO}", "0x10"])
+def test_what_is_no_number_of_instructions_is_left_out(tmp_path: Path, text: str) -> None:
+    found = report(tmp_path, facts=(GOOD | {"step.3": text},))
+    titles = {item.title for item in found.one_off if item.setup == "enforced"}
+    assert titles == {"relabelling", BOOT_TITLE}
+
+
+def test_texts_of_a_guest_are_cut_and_cannot_act(tmp_path: Path) -> None:
+    nasty = "\x1b[2J<script>alert(1)</script>|`" + "x" * 5000
+    found = report(tmp_path, facts=(GOOD | {"proof.secret.message": nasty},))
+    assert len(found.proofs[0].message) == MAX_MESSAGE
+    for item in formats():
+        text = render(found, item.name)
+        assert "\x1b" not in text
+        assert item.name != "html" or "<script" not in text
+
+
+OLD_KEYS = ("image", "files", "steps", "confine", "proofs", "states", "before", "over", "layer")
+
+
+def test_a_run_from_before_there_were_policies_is_read(tmp_path: Path) -> None:
+    setups = (*SETUPS[:2], replace(SETUPS[1], name="selinux+bpf"))
+    samples = {setup.name: 100 for setup in setups}
+    path = Run(tmp_path / "run", setups=setups, samples=samples).write()
+    manifest = path / MANIFEST_FILE
+    document = json.loads(manifest.read_text())
+    del document["run"]["links"]
+    for setup in document["run"]["setups"]:
+        for key in OLD_KEYS:
+            del setup[key]
+    manifest.write_text(json.dumps(document))
+    for boot in path.rglob("boot.json"):
+        told = json.loads(boot.read_text())
+        del told["boot"]["states"]
+        boot.write_text(json.dumps(told))
+    found = read_report(path)
+    assert len(found.estimates) == len(setups) * len(BENCHMARKS)
+    assert (found.proofs, found.layers, found.states, found.one_off) == ((), (), (), ())
+    assert "Proof of enforcement" not in render(found, "table")
+
+
+def test_a_run_of_setups_that_this_lsmeter_has_not_got_keeps_its_layers(tmp_path: Path) -> None:
+    path = Run(tmp_path / "run", setups=(SETUPS[0], ENFORCED)).write()
+    manifest = path / MANIFEST_FILE
+    document = json.loads(manifest.read_text())
+    # As where `logging` is a setup that only the other lsmeter has.
+    document["run"]["links"].append({"setup": "logging", "over": "selinux", "adds": ["permissive"]})
+    document["run"]["links"].append({"setup": "selinux", "over": "capability", "adds": ["hooks"]})
+    manifest.write_text(json.dumps(document))
+    (first, _) = read_report(path).layers
+    assert [(layer.over, layer.adds) for layer in first.layers] == [
+        ("capability", (Layer.HOOKS, Layer.PERMISSIVE, Layer.POLICY))
+    ]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda run: run["links"][0].update(adds=["hoooks"]),
+        lambda run: run["links"][0].update(over=7),
+        lambda run: run["setups"][0].update(layer="top"),
+        lambda run: run["setups"][3]["proofs"][0].update(denied="yes"),
+        lambda run: run["setups"].pop(0),
+        lambda run: run.update(setups="none"),
+        lambda run: run["kernels"].pop(0),
+    ],
+)
+def test_a_spoilt_manifest_is_named_and_no_traceback(tmp_path: Path, spoil: Any) -> None:
+    path = Run(tmp_path / "run").write()
+    manifest = path / MANIFEST_FILE
+    document = json.loads(manifest.read_text())
+    spoil(document["run"])
+    manifest.write_text(json.dumps(document))
+    with pytest.raises(InfrastructureError, match="damaged or not a result of lsmeter"):
+        read_report(path)
+
+
+def test_links_that_close_a_circle_end(tmp_path: Path) -> None:
+    path = Run(tmp_path / "run").write()
+    manifest = path / MANIFEST_FILE
+    document = json.loads(manifest.read_text())
+    for link in document["run"]["links"]:
+        if link["setup"] == "capability":
+            link["over"] = "enforced"
+    manifest.write_text(json.dumps(document))
+    found = {item.setup: item for item in read_report(path).layers}
+    assert found["enforced"].chain[-1] == "enforced"
+
+
+def test_problems_say_that_a_proof_did_not_hold(tmp_path: Path) -> None:
+    found = report(tmp_path, status=BootStatus.WRONG_SETUP)
+    assert [type(item) for item in found.problems] == [Problem, Problem]
+    assert all("wrong-setup" in item.title for item in found.problems)
