@@ -163,6 +163,8 @@ def _after(definition: ImageDefinition, places: Bootstrap, packages: Path) -> li
     hooks = [
         'rm -rf "$1/var/cache/apt/archives/partial" "$1/var/cache/apt/archives/lock"',
         f"sync-out /var/cache/apt/archives {shlex.quote(str(packages))}",
+        # apt makes them anew when it cleans up, after the labels have been looked up.
+        'mkdir "$1/var/cache/apt/archives/partial" && touch "$1/var/cache/apt/archives/lock"',
         # The machine's own must not get into the image.
         'rm -f "$1/etc/resolv.conf" && echo lsmeter > "$1/etc/hostname"',
     ]
@@ -215,7 +217,7 @@ def _run(words: list[str], places: Bootstrap, progress: Progress) -> None:
     timer = threading.Timer(_DEADLINE_S, process.terminate)
     timer.start()
     try:
-        with places.log.open("w", encoding="utf-8") as log:
+        with places.log.open("w", buffering=1, encoding="utf-8") as log:
             if process.stdout is not None:
                 _follow(process.stdout, log, progress)
         code = process.wait()
