@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "steps.h"
 
+#include "thread.h"
 #include "words.h"
 
 #include <dirent.h>
@@ -258,10 +259,19 @@ static const char *act_key(char *const *word)
 	return key < 0 ? fail("adding the key", word[1]) : NULL;
 }
 
+static const char *act_background(char *const *word)
+{
+	const char *failed = thread_to_background(word[0]);
+
+	return failed ? fail(failed, word[0]) : NULL;
+}
+
 static const struct action actions[] = {
-	{"run", 1, MAX_WORDS, act_run}, {"write", 2, 2, act_write}, {"load", 2, 2, act_load},
-	{"file", 2, 2, act_file},	{"mkdir", 1, 1, act_mkdir}, {"mount", 2, 3, act_mount},
-	{"label", 3, 3, act_label},	{"visit", 1, 1, act_visit}, {"key", 3, 3, act_key},
+	{"run", 1, MAX_WORDS, act_run}, {"write", 2, 2, act_write},
+	{"load", 2, 2, act_load},	{"file", 2, 2, act_file},
+	{"mkdir", 1, 1, act_mkdir},	{"mount", 2, 3, act_mount},
+	{"label", 3, 3, act_label},	{"visit", 1, 1, act_visit},
+	{"key", 3, 3, act_key},		{"background", 1, 1, act_background},
 };
 
 const char *step_run(const char *line)

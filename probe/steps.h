@@ -12,6 +12,7 @@
  *	label PATH NAME VALUE		an extended attribute
  *	visit DIRECTORY			stat each of its entries
  *	key TYPE NAME PAYLOAD		add a key to the process's keyring
+ *	background THREAD		the kernel's thread runs only when nothing else can
  */
 #ifndef LSMETER_STEPS_H
 #define LSMETER_STEPS_H
