@@ -7,13 +7,14 @@ import re
 import shutil
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lsmeter.model import Problem
 from lsmeter.report.render import render
-from tests.unit.report import builders
+from tests.unit.report import builders, policy_builders
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
@@ -76,18 +77,43 @@ def browse(browser: str, profile: Path, *arguments: str) -> subprocess.Completed
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
 
 
-@pytest.mark.parametrize("width", [1200, 400])
-def test_nothing_is_wider_than_the_page(
-    browser: str, page: Path, tmp_path: Path, width: int
-) -> None:
+@pytest.fixture(scope="module")
+def policy_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Proofs, layers, states and one-off costs, with texts that no line can hold."""
+    report = policy_builders.report()
+    proof = report.proofs[0]
+    long = replace(proof, name="n" * 60, path="/" + "p" * 300, message="m" * 400)
+    path = tmp_path_factory.mktemp("policy") / "page.html"
+    path.write_text(render(replace(report, proofs=(*report.proofs, long)), "html"), "utf-8")
+    return path
+
+
+def measured(browser: str, page: Path, profile: Path, width: int) -> tuple[str, ...]:
+    """Return the page's width, plots, boxes that scroll, and what is wider than the page."""
     frame = page.parent / f"frame-{width}.html"
     frame.write_text(FRAME.format(width=width, height=900), "utf-8")
-    done = browse(browser, tmp_path, "--dump-dom", frame.as_uri())
+    done = browse(browser, profile, "--dump-dom", frame.as_uri())
     result = re.search(
         r"page (\d+) plots (\d+) boxes (\d+) wide (\S*) end", done.stdout.split('id="result"')[1]
     )
     assert result, done.stdout[-500:]
-    assert result.groups() == (str(width), "6", "10", "")
+    return result.groups()
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+def test_nothing_is_wider_than_the_page(
+    browser: str, page: Path, tmp_path: Path, width: int
+) -> None:
+    assert measured(browser, page, tmp_path, width) == (str(width), "6", "10", "")
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+def test_nothing_of_a_policy_is_wider_than_the_page(
+    browser: str, policy_page: Path, tmp_path: Path, width: int
+) -> None:
+    # Plots: three of the grid, one of the layers. Boxes: plots, proofs of two setups, layers of
+    # two, states, two tables of one-off costs, the grid, kernels, setups.
+    assert measured(browser, policy_page, tmp_path, width) == (str(width), "4", "14", "")
 
 
 def test_the_browser_reports_no_error_and_draws_the_page(

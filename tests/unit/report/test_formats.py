@@ -24,13 +24,14 @@ from lsmeter.report.format import RenderOptions
 from lsmeter.report.formats.csv import HEADER
 from lsmeter.report.model import Report
 from lsmeter.report.render import find_format, formats, render
-from tests.unit.report import builders
+from tests.unit.report import builders, policy_builders
 
 GOLDEN = Path(__file__).parents[2] / "data" / "report"
 SCHEMA = json.loads(
     (Path(lsmeter.report.schema.__file__).parent / "report-1.json").read_text("utf-8")
 )
 NAMES = [item.name for item in formats()]
+GOLDEN_SHAPES = ("main", "one-setup", "side-by-side", "verdicts", "policy")
 TEXTS = [name for name in NAMES if name != "html"]
 HUNG = Problem(
     "boot 2 hung",
@@ -82,6 +83,7 @@ REPORTS = {
     "empty": lambda: builders.report(setups=(), kernels=(), problems=[HUNG]),
     "nothing": lambda: builders.report(setups=(), kernels=()),
     "verdicts": all_verdicts,
+    "policy": policy_builders.report,
     "zero-baseline": zero_baseline,
     "unicode": unicode_names,
     "long-names": lambda: builders.report(
@@ -94,7 +96,7 @@ REPORTS = {
 }
 
 
-@pytest.mark.parametrize("shape", ["main", "one-setup", "side-by-side", "verdicts"])
+@pytest.mark.parametrize("shape", GOLDEN_SHAPES)
 @pytest.mark.parametrize("name", ["table", "markdown", "commit", "csv"])
 def test_output_is_that_of_the_golden_file(name: str, shape: str) -> None:
     wanted = (GOLDEN / f"{shape}.{name}").read_text("utf-8")
@@ -284,7 +286,7 @@ def test_text_of_a_guest_cannot_act_on_a_terminal(name: str) -> None:
 def main() -> None:
     """Write the golden files anew."""
     GOLDEN.mkdir(parents=True, exist_ok=True)
-    for shape in ("main", "one-setup", "side-by-side", "verdicts"):
+    for shape in GOLDEN_SHAPES:
         for name in ("table", "markdown", "commit", "csv"):
             (GOLDEN / f"{shape}.{name}").write_text(render(REPORTS[shape](), name), "utf-8")
 

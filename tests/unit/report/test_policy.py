@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What every format shows of policies: proofs, layers, states, one-off costs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from lsmeter.report import plain
+from lsmeter.report.chapters import chapters, deciding
+from lsmeter.report.listing import Column, Kind, Listing, Saying
+from lsmeter.report.model import Report
+from lsmeter.report.render import render
+from tests.unit.report import policy_builders
+from tests.unit.report.test_html import Page, assert_needs_nothing, attacked
+
+HEADINGS = (
+    "Proof of enforcement",
+    "Hooking and deciding",
+    "State of the modules",
+    "One-off costs",
+)
+SHOWN = ("table", "commit", "markdown", "html")
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return policy_builders.report()
+
+
+@pytest.fixture(scope="module")
+def page(report: Report) -> str:
+    return render(report, "html")
+
+
+def squeezed(text: str) -> str:
+    """Undo what wrapping, escaping and quoting do to words."""
+    for sign in ("&#34;", "&quot;"):
+        text = text.replace(sign, '"')
+    return " ".join(text.replace("\\", "").replace(" | ", " ").split())
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_format_shows_proofs_with_the_kernels_own_line(report: Report, name: str) -> None:
+    text = squeezed(render(report, name))
+    for heading in HEADINGS:
+        assert heading in text
+    assert " ".join(policy_builders.AVC.split()) in text
+    for word in ("/srv/lsmeter/secret", "denied (EACCES)", "allowed", "2 of 2 boots"):
+        assert word in text
+    assert "0 of 2 boots" in text
+    assert "the policy is not enforced" in text
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_format_shows_layers_states_and_costs(report: Report, name: str) -> None:
+    text = squeezed(render(report, name)).replace("\N{NO-BREAK SPACE}", " ")
+    for word in ("+412", "+655", "-7", "+1,203", "lookups", "longest", "251/512"):
+        assert word in text
+    for word in ("policy load", "412,000,000", "relabelling 1,000 files", "Guest boot"):
+        assert word in text
+    if name != "commit":
+        assert "security_inode_permission +2,800 (71.2 %)" in text
+
+
+def test_the_lower_part_of_a_longer_chain_is_not_told_twice(report: Report) -> None:
+    found = deciding.stacks(report)
+    assert [stack.setup for stack in found] == [
+        "selinux-enforcing+audit-rules+ima",
+        "apparmor-enforcing:rules=512",
+    ]
+    heads = ("base", "+ hooks", "+ permissive policy", "+ enforcing", "+ audit", "+ integrity")
+    assert found[0].heads == heads
+
+
+def test_a_benchmark_without_a_number_in_between_has_a_table_of_its_own(report: Report) -> None:
+    lacking = tuple(
+        item
+        for item in report.estimates
+        if (item.setup, item.benchmark.id) != ("selinux-permissive", "open depth=4")
+    )
+    links = policy_builders.LINKS
+    layers = policy_builders.layered_costs(links, lacking, {})
+    found = deciding.stacks(replace(report, layers=layers))
+    odd = next(stack for stack in found if "+ policy" in stack.heads and "+ audit" in stack.heads)
+    assert [item.benchmark.id for item in odd.costs] == ["open depth=4"]
+    assert sum(len(stack.costs) for stack in found) == 2 * len(policy_builders.benchmarks())
+
+
+def test_json_has_what_the_tables_are_made_of(report: Report) -> None:
+    data = json.loads(render(report, "json"))
+    (secret, public, failed) = data["proofs"]
+    assert (secret["happened"], secret["error"], secret["held"]) == ("denied", "EACCES", 2)
+    assert public["denied"] is False
+    assert (failed["setup"], failed["held"]) == ("smack-enforcing", 0)
+    for item in data["layers"]:
+        total = item["base_value"] + sum(layer["difference"] for layer in item["layers"])
+        assert total == item["value"]
+    state = data["states"][0]
+    assert state["counters"]["lookups"] == {"difference": 1440, "per_reading": 12.0}
+    assert state["gauges"]["entries"] == {"before": 505, "after": 507}
+    assert {item["title"] for item in data["one_off"]} >= {"policy load", "guest boot"}
+
+
+def test_the_page_has_sections_and_stacked_bars(page: str) -> None:
+    found = Page(page)
+    order = [a["id"] for tag, a in found.elements if tag == "section" and "id" in a]
+    wanted = ["proofs", "layers", "states", "one-off"]
+    assert order == ["summary", "grid-1", *wanted, "tables", "method", "problems"]
+    links = {a["href"] for tag, a in found.elements if tag == "a"}
+    assert links == {f"#{name}" for name in order}
+    start, end = page.index('<section id="layers">'), page.index('<section id="states">')
+    assert page[start:end].count("<svg") == 1
+    assert "+ permissive policy" in page[start : page.index("</svg>", start)]
+    ids = [a["id"] for _, a in found.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert_needs_nothing(page)
+
+
+def test_texts_of_guests_do_nothing_in_the_page(report: Report) -> None:
+    text = render(attacked(report), "html")
+    assert "alert(1)" in text
+    assert "<script" not in text
+    assert "<img" not in text
+    assert_needs_nothing(text)
+
+
+def test_reports_without_policies_have_no_chapters() -> None:
+    assert chapters(policy_builders.builders.report()) == ()
+
+
+words = st.text(st.sampled_from("abc 模%+-"), min_size=1, max_size=30)
+
+
+@given(
+    st.integers(1, 9).flatmap(
+        lambda size: st.lists(st.tuples(*[words] * size), min_size=1, max_size=4)
+    ),
+    st.integers(72, 120),
+)
+def test_plain_tables_fit_and_lose_no_cell(rows: list[tuple[str, ...]], width: int) -> None:
+    columns = tuple(Column("head", Kind.NUMBER) for _ in rows[0])
+    found = list(plain.lines(Listing("t", columns, tuple(rows)), width))
+    assert max(map(cell_len, found)) <= width
+    text = "\n".join(found)
+    for row in rows:
+        for cell in row[1:]:
+            assert cell.rstrip() in text
+
+
+def test_sayings_stand_for_rows_and_long_lines_are_broken() -> None:
+    saying = Saying("what happened " * 12, ("x" * 300,))
+    listing = Listing("t", (Column("a"),), (("hidden",),), sayings=(saying,))
+    found = list(plain.lines(listing, 72))
+    assert max(map(len, found)) <= 72
+    assert "hidden" not in "".join(found)
+    assert "".join(found).count("x") == 300
