@@ -25,7 +25,7 @@ from lsmeter.policy import (
     run,
     write,
 )
-from lsmeter.setup import Choice, Parameter, Values, name_with
+from lsmeter.setup import Choice, Parameter, Values, default_values, name_with
 
 SELINUXFS = "/sys/fs/selinux"
 XATTR = "security.selinux"
@@ -33,6 +33,11 @@ DENIED = "avc:  denied"  # as the kernel's log has it, with two spaces (security
 SECRET, PUBLIC = "/srv/lsmeter/secret", "/srv/lsmeter/public"
 _AVC_DEFAULT = 512  # AVC_DEF_CACHE_THRESHOLD (security/selinux/avc.c, Linux 2.6.11 to 6.17)
 _LABELS = "/labels"
+# Each label met while the AVC may hold nothing makes the kernel reclaim 16 entries
+# (AVC_CACHE_RECLAIM): 16 labels take out 256, and a benchmark brings in fewer than 30.
+_COLD_LABELS = 16
+# As long as records wait for their thread, none may be lost.
+_BACKLOG = "audit_backlog_limit=65536"
 
 PARAMETERS = (
     Parameter(
@@ -50,6 +55,7 @@ PARAMETERS = (
     Choice("cold", "empty the AVC before each reading", default="off", choices=("off", "on")),
 )
 
+DEFAULTS = Values(*default_values(PARAMETERS))
 STATES = (
     StateFile("avc", f"{SELINUXFS}/avc/cache_stats"),
     StateFile("avc-chains", f"{SELINUXFS}/avc/hash_stats"),
@@ -105,14 +111,24 @@ _MDP = _Policy(
 
 def check(name: str, values: Values) -> None:
     """Raise UsageError for parameters that do not go together."""
+    if values.word("labels") == "unlabelled" and values.word("domain") == "confined":
+        raise UsageError(
+            f"{name}: labels=unlabelled cannot be had with domain=confined: "
+            "the confined domain may use labelled files only"
+        )
     if values.word("policy") != "mdp":
         return
-    for parameter, why in (("domain", "one domain"), ("grants", "no rule that audits grants")):
-        default = next(item.default for item in PARAMETERS if item.name == parameter)
-        if values.word(parameter) != default:
-            raise UsageError(f"{name}: {parameter} cannot be set with policy=mdp: it has {why}")
+    reasons = {
+        "domain=confined": "it has one domain",
+        "grants=on": "it has no rule that audits what is granted",
+        "cold=on": "all processes share its few entries of the AVC",
+    }
+    for setting, why in reasons.items():
+        parameter, _, word = setting.partition("=")
+        if values.word(parameter) == word:
+            raise UsageError(f"{name}: {setting} cannot be had with policy=mdp: {why}")
     if values["pressure"]:
-        raise UsageError(f"{name}: pressure cannot be set with policy=mdp: it has two categories")
+        raise UsageError(f"{name}: pressure cannot be had with policy=mdp: it has two categories")
 
 
 def setup(values: Values, *, enforcing: bool) -> Setup:
@@ -126,11 +142,15 @@ def setup(values: Values, *, enforcing: bool) -> Setup:
         title=_title(policy, values, enforcing=enforcing),
         lsms=("selinux",),
         # Debian's kernels have the parameter only up to 6.1; where it is unknown it is ignored.
-        cmdline=("selinux=1", "enforcing=0"),
+        cmdline=(
+            "selinux=1",
+            "enforcing=0",
+            *([_BACKLOG] if values.word("grants") == "on" else []),
+        ),
         expect=_expectations(policy, values, enforcing=enforcing),
         needs_config=("SECURITY_SELINUX", "SECURITY_SELINUX_DEVELOP", "AUDIT"),
         image=policy.image,
-        files=policy.files + _label_files(values["pressure"]),
+        files=policy.files + _label_files(_labels(values)),
         steps=steps(policy, values, enforcing=enforcing),
         # The minimal policy has one domain, in which every process is already.
         confine=() if policy is _MDP else (("/proc/self/attr/current", context),),
@@ -139,7 +159,7 @@ def setup(values: Values, *, enforcing: bool) -> Setup:
             Proof("read-public", "read", PUBLIC, denied=False),
         ),
         states=STATES,
-        before=before(values, enforcing=enforcing),
+        before=before(values),
         over=name_with("selinux-permissive", values, PARAMETERS) if enforcing else "selinux",
         layer=Layer.POLICY if enforcing else Layer.PERMISSIVE,
         note=_note(policy, values, enforcing=enforcing),
@@ -163,25 +183,33 @@ def steps(policy: _Policy, values: Values, *, enforcing: bool) -> tuple[Step, ..
         made.append(label("/work", XATTR, policy.work))
     if values["avc"] != _AVC_DEFAULT:
         made.append(write(f"{SELINUXFS}/avc/cache_threshold", str(values["avc"])))
-    made += _label_steps(values["pressure"])
+    made += _label_steps(_labels(values))
+    if values.word("grants") == "on":
+        # What it does with the records would else be in some readings, and not in others.
+        chrt = "chrt --idle --pid 0 $(busybox pidof kauditd)"
+        made.append(run("/usr/bin/busybox", "sh", "-c", chrt))
     if enforcing:
         made.append(write(f"{SELINUXFS}/enforce", "1"))
     return tuple(made)
 
 
-def before(values: Values, *, enforcing: bool) -> tuple[Step, ...]:
+def before(values: Values) -> tuple[Step, ...]:
     """Return what is done before each reading.
 
-    The kernel empties the AVC whenever enforcing begins; the policy and its sequence number, by
-    which open files are checked anew, stay as they are.
+    The AVC is emptied by what the kernel does when it is full: it may hold nothing for as long as
+    a few labels are met. Its other ways, a change of mode, a boolean or a policy, wait for grace
+    periods of RCU, and the last two also have every open file checked anew.
     """
-    made: list[Step] = []
+    threshold = f"{SELINUXFS}/avc/cache_threshold"
+    visit = Step("visit", (_LABELS,))
     if values.word("cold") == "on":
-        order = ("0", "1") if enforcing else ("1", "0")
-        made += [write(f"{SELINUXFS}/enforce", value) for value in order]
-    if values["pressure"]:
-        made.append(Step("visit", (_LABELS,)))
-    return tuple(made)
+        return (write(threshold, "0"), visit, write(threshold, str(values["avc"])))
+    return (visit,) if values["pressure"] else ()
+
+
+def _labels(values: Values) -> int:
+    """Return how many labels are met before each reading."""
+    return max(values["pressure"], _COLD_LABELS if values.word("cold") == "on" else 0)
 
 
 def categories(count: int) -> tuple[str, ...]:
@@ -257,6 +285,8 @@ def _note(policy: _Policy, values: Values, *, enforcing: bool) -> str:
         said.append("a domain that may do nearly everything, decided on as any other")
     else:
         said.append("a domain that may use its own files only")
+    if values.word("grants") == "on":
+        said.append("the thread that passes on audit records runs when nothing else does")
     if not enforcing:
         said.append("what would be refused is logged and allowed")
     return "; ".join(said)
