@@ -16,6 +16,7 @@
 #include <sys/mount.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SECURITY "/sys/kernel/security/"
 
@@ -80,29 +81,55 @@ static int listed(const char *list, const char *name)
 	return 0;
 }
 
-/* linux/include/uapi has no header for this page; its fields are those of selinuxfs' status. */
-struct selinux_status {
-	uint32_t version;
-	uint32_t sequence;
-	uint32_t enforcing;
-	uint32_t policyload; /* counts the policies loaded since boot */
-	uint32_t deny_unknown;
-};
+/* How many entries the directory has whose names do not begin with a dot; -1 without a fact. */
+static int entries_fact(const char *key, const char *path)
+{
+	DIR *directory = opendir(path);
+	int count = 0;
+
+	if (!directory)
+		return -1;
+	for (struct dirent *entry; (entry = readdir(directory));)
+		count += entry->d_name[0] != '.';
+	closedir(directory);
+	channel_fact(key, "%d", count);
+	return count;
+}
+
+/* The version of the loaded policy stands behind a magic number and a counted string. */
+static void selinux_policy_version(void)
+{
+	int fd = sys_open("/sys/fs/selinux/policy", O_RDONLY | O_CLOEXEC, 0);
+	uint32_t head[2], version;
+
+	if (fd < 0)
+		return;
+	if (pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	    pread(fd, &version, sizeof(version), (off_t)(sizeof(head) + head[1])) ==
+		    (ssize_t)sizeof(version))
+		channel_fact("selinux.policy_version", "%u", version);
+	sys_close(fd);
+}
 
 static void selinux_facts(void)
 {
-	struct selinux_status status;
-	char text[sizeof(status) + 1];
+	int classes;
 
 	/* A step of the setup may have mounted it. */
 	if (mount("selinuxfs", "/sys/fs/selinux", "selinuxfs", 0, NULL) && errno != EBUSY)
 		return;
 	file_fact("selinux.enforce", "/sys/fs/selinux/enforce");
 	file_fact("selinux.policyvers", "/sys/fs/selinux/policyvers");
-	if (slurp("/sys/fs/selinux/status", text, sizeof(text)) != (long)sizeof(status))
+	file_fact("selinux.avc_threshold", "/sys/fs/selinux/avc/cache_threshold");
+	/* The status page counts policies only from its first reader on; classes come with one. */
+	classes = entries_fact("selinux.classes", "/sys/fs/selinux/class");
+	if (classes < 0)
 		return;
-	memcpy(&status, text, sizeof(status));
-	channel_fact("selinux.policy_loaded", "%d", status.policyload > 0);
+	channel_fact("selinux.policy_loaded", "%d", classes > 0);
+	if (!classes)
+		return;
+	selinux_policy_version();
+	entries_fact("selinux.booleans", "/sys/fs/selinux/booleans");
 }
 
 static void smack_facts(void)

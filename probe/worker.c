@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -315,6 +316,18 @@ static _Noreturn void examine_and_exit(const struct request *request, const char
 	_exit(0);
 }
 
+/* The label of what the benchmarks work on, as SELinux sees it. */
+static void label_fact(const char *work)
+{
+	char label[256];
+	ssize_t n = lgetxattr(work, "security.selinux", label, sizeof(label) - 1);
+
+	if (n <= 0)
+		return;
+	label[n] = '\0';
+	channel_fact("work.label", "%s", label);
+}
+
 void worker_facts(const struct request *request, const char *work)
 {
 	struct self *self = mmap(NULL, sizeof(*self), PROT_READ | PROT_WRITE,
@@ -325,6 +338,7 @@ void worker_facts(const struct request *request, const char *work)
 		examine_and_exit(request, work, self);
 	if (child > 0)
 		waitpid(child, NULL, 0);
+	label_fact(work);
 	if (child < 0 || !self->done) {
 		channel_error("no worker could be examined");
 	} else if (self->failed) {
