@@ -11,7 +11,9 @@ python=${PYTHON:-python3}
 
 run_packages=(gcc libc6-dev make python3-venv qemu-system-x86 e2fsprogs
 	# guest images: mmdebstrap, without root where uidmap is
-	mmdebstrap uidmap debian-archive-keyring)
+	mmdebstrap uidmap debian-archive-keyring
+	# policies that are BPF programs
+	clang libbpf-dev libelf-dev zlib1g-dev pkg-config)
 test_packages=(
 	"${run_packages[@]}" git chromium cpio
 	# kernels from source
