@@ -455,7 +455,9 @@ def test_published_tables_are_whole() -> None:
 def test_barriers_name_functions_and_not_the_ways_of_interest() -> None:
     assert is_barrier("__alloc_pages")
     assert is_barrier("folio_put")
-    assert is_rare("pick_link")
+    for name in ("pick_link", "lookup_slow", "__lookup_slow", "inode_owner_or_capable", "fput"):
+        assert is_rare(name)
+    assert not is_rare("fput_close_sync"), "close itself"
     for name in ("inode_permission", "may_lookup", "link_path_walk", "notify_change", "vfs_read",
                  "do_filp_open", "rw_verify_area", "security_file_open"):  # fmt: skip
         assert not is_barrier(name)

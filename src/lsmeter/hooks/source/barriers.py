@@ -83,6 +83,12 @@ BARRIERS: tuple[tuple[str, str], ...] = (
 
 RARE: tuple[tuple[str, str], ...] = (
     (r"pick_link|nd_jump_link", "a symbolic link is in the path"),
+    (r"(__)?lookup_slow", "a name in the path is not in the cache"),
+    (
+        r"capable_wrt_inode_uidgid|inode_owner_or_capable",
+        "the file's mode or owner says no, and a capability is asked for",
+    ),
+    (r"fput", "the last use of a file that was never opened frees it at once"),
     (r"(__)?dput.*|dentry_kill|shrink_dcache.*", "the last use of a name drops it from the cache"),
     (
         r"__remove_privs|__file_remove_privs",
