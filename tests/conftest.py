@@ -18,6 +18,7 @@ from lsmeter.kernels.resolve import resolve
 from lsmeter.model import Kernel
 
 DEADLINE_S = 300
+IMAGE_BUILD_S = 900
 
 # A busy machine is no failure; targets are measured in bench/.
 hypothesis.settings.register_profile("any-machine", deadline=None)
@@ -78,6 +79,21 @@ def lsmeter(tmp_path: Path) -> Lsmeter:
 def debian_kernel() -> Kernel:
     """Return Debian's 6.1 cloud kernel, fetched once into the cache."""
     return resolve("debian:6.1")
+
+
+@pytest.fixture(scope="session")
+def policy_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the image `policy`: from the cache, else built now, which takes minutes."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lsmeter", "image", "build", "policy"],
+        cwd=tmp_path_factory.mktemp("image"),
+        capture_output=True,
+        text=True,
+        timeout=IMAGE_BUILD_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return Path(done.stdout.strip())
 
 
 @pytest.fixture

@@ -50,11 +50,24 @@ def test_a_setup_that_refuses_nothing_says_so(name: str) -> None:
     assert not any(proof.denied for proof in setup.proofs)
 
 
-@pytest.mark.parametrize("name", [*ENFORCING, *REFUSING_NOTHING])
-def test_a_policy_stands_over_the_hooks_of_its_module(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "over"),
+    [
+        ("apparmor-complain", "apparmor"),
+        ("apparmor-enforcing", "apparmor-complain"),
+        ("apparmor-enforcing:rules=10", "apparmor"),
+        ("apparmor-enforcing:profiles=2", "apparmor"),
+        ("tomoyo-disabled", "tomoyo"),
+        ("tomoyo-learning", "tomoyo"),
+        ("tomoyo-permissive:rules=3", "tomoyo"),
+        ("tomoyo-enforcing:rules=3", "tomoyo-permissive:rules=3"),
+        ("smack-enforcing", "smack"),
+    ],
+)
+def test_what_a_policy_adds_to(name: str, over: str) -> None:
     setup = parse_setup(name)
-    assert setup.over == name.split("-", maxsplit=1)[0]
-    assert parse_setup(setup.over).layer is Layer.HOOKS
+    assert setup.over == over
+    assert parse_setup(over).name == over
     assert setup.confine
     assert setup.image == "policy"
 

@@ -36,10 +36,10 @@ def confined_setup(
     profiles: tuple[str, ...],
     mode: str,
     proofs: tuple[Proof, ...],
-    layer: Layer,
+    over: str,
     note: str,
 ) -> Setup:
-    """Return a setup whose workers are confined by all of `profiles`, in `mode` (enforce)."""
+    """Return a setup whose workers are confined by all of `profiles`; mode: enforce or complain."""
     # The kernel sorts the profiles of a stack by name.
     label = "//&".join(sorted(profiles))
     return Setup(
@@ -64,7 +64,7 @@ def confined_setup(
         ),
         confine=(("/proc/self/attr/apparmor/current", f"changeprofile {label}"),),
         proofs=proofs,
-        over="apparmor",
-        layer=layer,
+        over=over,
+        layer=Layer.POLICY if mode == "enforce" else Layer.PERMISSIVE,
         note=note,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from lsmeter.model import Expectation, Setup
 from lsmeter.policy import Layer, Proof, SetupFile, StateFile, load, run
-from lsmeter.setup import Choice, Parameter, Values
+from lsmeter.setup import Choice, Parameter, Values, name_with
 
 _CONTROL = "/sys/kernel/security/tomoyo"
 _TRIGGER = "/usr/bin/true"
@@ -117,7 +117,7 @@ def policy_setup(
 
     values are those of PARAMETERS; needed are the rules that the suite needs.
     """
-    rules = values["rules"]
+    rules, enforcing = values["rules"], mode == "enforcing"
     expect = [
         Expectation("tomoyo.policy_loaded", "1", "the policy must be in force"),
         Expectation("worker.tomoyo_domain", DOMAIN, "every worker must be in the domain"),
@@ -149,7 +149,7 @@ def policy_setup(
         confine=((f"{_CONTROL}/self_domain", DOMAIN),),
         proofs=proofs,
         states=(StateFile("tomoyo", f"{_CONTROL}/stat"),),
-        over="tomoyo",
-        layer=Layer.POLICY if mode == "enforcing" else Layer.PERMISSIVE,
+        over=name_with("tomoyo-permissive", values, PARAMETERS) if enforcing else "tomoyo",
+        layer=Layer.POLICY if enforcing else Layer.PERMISSIVE,
         note=note,
     )

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """AppArmor with a profile that complains: it decides and logs, and refuses nothing."""
 
-from lsmeter.policy import Layer
 from lsmeter.setup import SetupDefinition
 from lsmeter.setups._apparmor import COMPLAINT_PROOFS, confined_setup
 
@@ -12,7 +11,7 @@ SETUP = SetupDefinition(
         profiles=("lsmeter-complain",),
         mode="complain",
         proofs=COMPLAINT_PROOFS,
-        layer=Layer.PERMISSIVE,
+        over="apparmor",
         note="the profile allows all that the suite does, so that nothing is logged",
     )
 )

@@ -3,7 +3,6 @@
 
 from lsmeter.errors import UsageError
 from lsmeter.model import Setup
-from lsmeter.policy import Layer
 from lsmeter.setup import Choice, Parameter, Values, name_with, with_parameters
 from lsmeter.setups._apparmor import DENIED_PROOFS, confined_setup
 
@@ -24,10 +23,14 @@ _PARAMETERS = (
 )
 
 
+# The image has this one in complain mode, too.
+_SAME = "lsmeter-enforce"
+
+
 def _first(rules: str, place: str) -> str:
     """Return the profile of the image that has so many further rules."""
     if rules == "0":
-        return "lsmeter-enforce"
+        return _SAME
     return f"lsmeter-{'near' if place == 'near' else 'rules'}-{rules}"
 
 
@@ -46,7 +49,7 @@ def _configure(values: Values) -> Setup:
         profiles=(_first(rules, place), *stacked),
         mode="enforce",
         proofs=DENIED_PROOFS,
-        layer=Layer.POLICY,
+        over="apparmor-complain" if _first(rules, place) == _SAME and count == 1 else "apparmor",
         note="the profile allows all that the suite does: what is measured are decisions to allow",
     )
 
