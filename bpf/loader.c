@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -13,8 +14,9 @@
 
 #define PINS "/sys/fs/bpf"
 
-/* The last warning of libbpf, which says more than an errno. */
+/* What the verifier said last of a program, else the last warning of libbpf. */
 static char warning[400];
+static bool from_verifier;
 
 int fail(int error, const char *format, ...)
 {
@@ -30,10 +32,21 @@ int fail(int error, const char *format, ...)
 
 static int note_warning(enum libbpf_print_level level, const char *format, va_list arguments)
 {
-	if (level != LIBBPF_WARN)
+	static char text[1 << 16];
+	const char *last = text;
+	bool verifier;
+
+	if (level != LIBBPF_WARN || from_verifier)
 		return 0;
-	vsnprintf(warning, sizeof(warning), format, arguments);
-	warning[strcspn(warning, "\n")] = '\0';
+	vsnprintf(text, sizeof(text), format, arguments);
+	verifier = strstr(text, "BEGIN PROG LOAD LOG");
+	for (char *line = strtok(text, "\n"); line && verifier; line = strtok(NULL, "\n")) {
+		if (!strncmp(line, "processed ", 10) || strstr(line, "END PROG LOAD LOG"))
+			break;
+		last = line;
+	}
+	snprintf(warning, sizeof(warning), "%.390s", last);
+	from_verifier = verifier;
 	return 0;
 }
 
