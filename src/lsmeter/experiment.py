@@ -38,7 +38,7 @@ class SamplingTable(_Strict):
 class ConditionsTable(_Strict):
     """The `[conditions]` table: what changes counts without being the security setup."""
 
-    mitigations: Literal["off", "auto"] = "off"
+    mitigations: Literal["off", "auto", "forced"] = "off"
     init_on_alloc: bool = Conditions.init_on_alloc
     tick: Literal["nohz", "periodic"] = "nohz"
     slabs: Literal["single", "default"] = "single"

@@ -185,7 +185,7 @@ class Benchmark:
 class Conditions:
     """What changes the counts without being the security setup; recorded with every result."""
 
-    mitigations: str = "off"  # off | auto
+    mitigations: str = "off"  # off | auto | forced
     init_on_alloc: bool = False
     tick: str = "nohz"  # nohz | periodic
     slabs: str = "single"  # single pages | default order of the kernel

@@ -24,6 +24,9 @@ ACCESSES = ("read", "write", "create", "execute", "stat", "copy", "chmod", "rere
 # never in the list of active modules, because it has no hooks of its own.
 INTEGRITY = "integrity"
 
+# Without CONFIG_IMA_WRITE_POLICY the kernel takes one policy in a boot, then this file is gone.
+IMA_POLICY = "/sys/kernel/security/ima/policy"
+
 
 @dataclass(frozen=True)
 class Step:
@@ -136,8 +139,9 @@ def tried(*proofs: Proof) -> Step:
 
 
 def ordered(steps: tuple[Step, ...], proofs: tuple[Proof, ...]) -> tuple[Step, ...]:
-    """Return the steps as a guest takes them: every proof is tried once, the first thing or
-    where a step says so.
+    """Return the steps as a guest takes them.
+
+    Every proof is tried once: where a step names it, at a bare TRY, else before all steps.
     """
     named = {word for step in steps if step.action == "try" for word in step.words}
     rest = tuple(proof.name for proof in proofs if proof.name not in named)

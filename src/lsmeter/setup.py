@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lsmeter.errors import UsageError
 from lsmeter.model import Setup
-from lsmeter.policy import INTEGRITY, Layer
+from lsmeter.policy import IMA_POLICY, INTEGRITY, Layer
 from lsmeter.registry import members, unknown
 from lsmeter.setup_file import is_setup_file, read_setup
 
@@ -195,7 +195,7 @@ def _stack(parts: list[Setup], where: str) -> Setup:
         cmdline=tuple(dict.fromkeys(word for part in parts for word in part.cmdline)),
         expect=tuple(dict.fromkeys(item for part in parts for item in part.expect)),
         guest=tuple(dict.fromkeys(item for part in parts for item in part.guest)),
-        needs_config=tuple(dict.fromkeys(item for part in parts for item in part.needs_config)),
+        needs_config=_stacked_needs(parts),
         note="; ".join(notes),
         image=images.pop() if images else "",
         files=tuple(dict.fromkeys(item for part in parts for item in part.files)),
@@ -208,6 +208,15 @@ def _stack(parts: list[Setup], where: str) -> Setup:
         over="+".join(part.name for part in parts[:-1]),
         layer=last.layer,
     )
+
+
+def _stacked_needs(parts: list[Setup]) -> tuple[str, ...]:
+    """Join the kernel options; a second policy for IMA needs one of its own."""
+    needs = dict.fromkeys(item for part in parts for item in part.needs_config)
+    policies = [step for part in parts for step in part.steps if step.words[:1] == (IMA_POLICY,)]
+    if len(policies) > 1:
+        needs["IMA_WRITE_POLICY"] = None
+    return tuple(needs)
 
 
 def _stacked_lsms(parts: list[Setup]) -> tuple[str, ...]:

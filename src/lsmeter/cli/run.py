@@ -13,7 +13,7 @@ from lsmeter.cli.show import show_plan, show_run
 from lsmeter.errors import ExitCode, UsageError
 
 _CONDITIONS_HELP = (
-    "What changes counts without being the setup: mitigations=off|auto, "
+    "What changes counts without being the setup: mitigations=off|auto|forced, "
     "init_on_alloc=true|false, tick=nohz|periodic, slabs=single|default, icount_shift=N, "
     "memory_mib=N, cpu=MODEL."
 )

@@ -2,8 +2,7 @@
 """What the setups of IMA and EVM share: their policies, and the files that prove them.
 
 The rules cover what the benchmarks work on, whoever works on it: tmpfs by its magic number, ext4
-by the UUID that lsmeter gives it, because the root of a guest may be another ext4. A policy can
-be loaded once on a kernel without IMA_WRITE_POLICY (security/integrity/ima/ima_fs.c, Linux 6.1).
+by the UUID that lsmeter gives it, because the root of a guest may be another ext4.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 
 from lsmeter.model import Expectation, Setup
 from lsmeter.policy import (
+    IMA_POLICY,
     INTEGRITY,
     WORK,
     Layer,
@@ -28,7 +28,6 @@ from lsmeter.policy import (
 from lsmeter.setup import Parameter, Values, name_with
 
 DIRECTORY = "/work/integrity"
-POLICY = "/sys/kernel/security/ima/policy"
 EXT4_UUID = "6c736d65-7465-4000-8000-000000000001"  # as lsmeter.guest.filesystem makes it
 _TMPFS = 0x01021994
 
@@ -47,8 +46,12 @@ RULES = Parameter(
     maximum=1000,
 )
 
-# The kernel's audit logs at most ten lines in five seconds, of which loading a policy uses up all.
-_EVERY_LINE = write("/proc/sys/kernel/printk_ratelimit", "0")
+# The kernel's audit logs at most ten lines in five seconds, of which loading a policy uses up all;
+# and the thread that writes them would take its turn within readings.
+_LOG = (
+    write("/proc/sys/kernel/printk_ratelimit", "0"),
+    Step("background", ("kauditd",)),
+)
 PLACE = (WORK, Step("mkdir", (DIRECTORY,)), Step("own", (DIRECTORY,)))
 
 # The label of a file with this SHA-256, which is nobody's: type (hash with algorithm), algorithm.
@@ -155,8 +158,8 @@ def ima(name: str, title: str, kinds: tuple[Kind, ...], values: Values) -> Setup
         steps=(
             *PLACE,
             *(step for kind in kinds for step in kind.before),
-            _EVERY_LINE,
-            write(POLICY, f"/setup/{file}", title="loading the IMA policy"),
+            *_LOG,
+            write(IMA_POLICY, f"/setup/{file}", title="loading the IMA policy"),
             *(step for kind in kinds for step in kind.after),
         ),
         proofs=tuple(proof for kind in kinds for proof in kind.proofs),
@@ -194,7 +197,7 @@ def evm() -> Setup:
             tried(_UNCERTIFIED),
             Step("key", ("user", "lsmeter-kmk", "k" * 32)),
             Step("key", ("encrypted", "evm-key", "new user:lsmeter-kmk 64")),
-            _EVERY_LINE,
+            *_LOG,
             write("/sys/kernel/security/evm", "1", title="loading EVM's key"),
             *_made("certified", "certified\n"),
         ),
