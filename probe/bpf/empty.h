@@ -9,8 +9,8 @@
 
 /*
  * Attach the programs and prove that the kernel calls them, by opening, reading and writing a file
- * of `directory`. Hooks that this kernel has not got are left out. Return the number of programs,
- * or -errno with a line in bpf_error().
+ * of `directory`. Hooks that this kernel has not got, or has closed to programs, are left out.
+ * Return the number of programs, or -errno with a line in bpf_error().
  */
 int bpf_empty_load(const char *directory);
 
