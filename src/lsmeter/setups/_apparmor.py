@@ -8,7 +8,7 @@ each of them.
 """
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import Layer, Proof, load
+from lsmeter.policy import Layer, Proof, Step, load, write
 
 _CONTROL = "/sys/kernel/security/apparmor"
 _SECRET, _PUBLIC = "/srv/lsmeter/secret", "/srv/lsmeter/public"
@@ -27,6 +27,22 @@ COMPLAINT_PROOFS = (
     ),
     Proof("write-public", "write", _PUBLIC, denied=False),
 )
+
+
+# Every profile of a stack logs a denial; after ten lines the kernel would drop the others.
+_ALL_MESSAGES = write("/proc/sys/kernel/printk_ratelimit_burst", "1000")
+
+
+def _steps(profiles: tuple[str, ...]) -> tuple[Step, ...]:
+    loading = tuple(
+        load(
+            f"{_CONTROL}/.load",
+            f"/etc/lsmeter/apparmor/{profile}.bin",
+            title=f"loading the profile {profile}",
+        )
+        for profile in profiles
+    )
+    return (*loading, _ALL_MESSAGES) if len(profiles) > 1 else loading
 
 
 def confined_setup(
@@ -54,14 +70,7 @@ def confined_setup(
         ),
         needs_config=("SECURITY_APPARMOR",),
         image="policy",
-        steps=tuple(
-            load(
-                f"{_CONTROL}/.load",
-                f"/etc/lsmeter/apparmor/{profile}.bin",
-                title=f"loading the profile {profile}",
-            )
-            for profile in profiles
-        ),
+        steps=_steps(profiles),
         confine=(("/proc/self/attr/apparmor/current", f"changeprofile {label}"),),
         proofs=proofs,
         over=over,
