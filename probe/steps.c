@@ -143,6 +143,23 @@ static const char *act_visit(char *const *word)
 	return failed;
 }
 
+/* A process that is there already may not have the right to go there again. */
+static const char *act_enter(char *const *word)
+{
+	char now[256];
+	int fd = open(word[0], O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, now, sizeof(now) - 1);
+	const char *failed = n < 0 ? fail("reading", word[0]) : NULL;
+
+	if (fd >= 0)
+		close(fd);
+	if (failed)
+		return failed;
+	now[n] = '\0';
+	now[strcspn(now, "\n")] = '\0';
+	return strcmp(now, word[1]) ? act_write(word) : NULL;
+}
+
 static _Noreturn void become_program(char *const *word, int output)
 {
 	static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
@@ -270,7 +287,7 @@ static const struct action actions[] = {
 	{"run", 1, MAX_WORDS, act_run}, {"write", 2, 2, act_write},
 	{"load", 2, 2, act_load},	{"file", 2, 2, act_file},
 	{"mkdir", 1, 1, act_mkdir},	{"mount", 2, 3, act_mount},
-	{"label", 3, 3, act_label},	{"visit", 1, 1, act_visit},
+	{"label", 3, 3, act_label},	{"visit", 1, 1, act_visit}, {"enter", 2, 2, act_enter},
 	{"key", 3, 3, act_key},		{"background", 1, 1, act_background},
 };
 

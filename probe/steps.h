@@ -11,6 +11,7 @@
  *	mount TYPE PATH [OPTIONS]
  *	label PATH NAME VALUE		an extended attribute
  *	visit DIRECTORY			stat each of its entries
+ *	enter PATH TEXT			write, unless that is what the file says
  *	key TYPE NAME PAYLOAD		add a key to the process's keyring
  *	background THREAD		the kernel's thread runs only when nothing else can
  */

@@ -15,7 +15,19 @@ from pathlib import Path
 # `try` makes the accesses of the proofs while no policy is in force, `own` gives a file to the
 # user that measures.
 ACTIONS = (
-    *("run", "write", "load", "file", "mkdir", "mount", "label", "visit", "key", "background"),
+    *(
+        "run",
+        "write",
+        "load",
+        "file",
+        "mkdir",
+        "mount",
+        "label",
+        "visit",
+        "enter",
+        "key",
+        "background",
+    ),
     *("work", "try", "own"),
 )
 ACCESSES = ("read", "write", "create", "execute", "stat", "copy", "chmod", "reread")

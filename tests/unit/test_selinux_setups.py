@@ -89,7 +89,7 @@ def test_files_without_labels_are_not_expected_to_have_one() -> None:
     assert expected(labelled)["work.label"].split(":")[2] == "lsmeter_work_t"
     unlabelled = parse_setup("selinux-enforcing:labels=unlabelled")
     assert "work.label" not in expected(unlabelled)
-    assert not [step for step in unlabelled.steps if step.action == "label"]
+    assert "label" not in {step.action for step in unlabelled.steps}
 
 
 @pytest.mark.parametrize("size", [16, 512, 8192])
@@ -107,7 +107,8 @@ def test_pressure_meets_as_many_labels_as_asked_for() -> None:
     (labels,) = setup.files
     named = [line for line in labels.text.splitlines() if line.startswith("security.selinux=")]
     assert len(named) == len(set(named)) == 1500
-    (visit,) = setup.before
+    enter, visit = setup.before
+    assert enter.words[1] == expected(setup)["worker.context"]
     assert visit.words == ("/labels",)
 
 
@@ -130,6 +131,7 @@ def test_categories_are_different_and_in_order(count: int) -> None:
         ("policy=mdp,cold=on", "share"),
         ("policy=mdp,pressure=1", "two categories"),
         ("domain=confined,labels=unlabelled", "labelled files only"),
+        ("cold=on,pressure=9", "emptied anyway"),
         ("avc=15", "16 to 8192"),
         ("policy=mls", "policy"),
     ],
@@ -150,7 +152,11 @@ def test_relabelling_is_told_apart_from_starting_the_program() -> None:
     "name",
     [
         *("selinux-permissive", "selinux-enforcing", "selinux-relabel"),
-        *("selinux-enforcing:pressure=4096,cold=on", "selinux-permissive:policy=mdp"),
+        *(
+            "selinux-enforcing:pressure=4096",
+            "selinux-enforcing:cold=on",
+            "selinux-permissive:policy=mdp",
+        ),
         "selinux-enforcing+landlock+yama+bpf",
     ],
 )
