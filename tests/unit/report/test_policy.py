@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from lsmeter.layers import Link, layered_costs
+from lsmeter.policy import Layer
 from lsmeter.report import plain
 from lsmeter.report.chapters import chapters, deciding
 from lsmeter.report.listing import Column, Kind, Listing, Saying
@@ -64,8 +66,7 @@ def test_every_format_shows_layers_states_and_costs(report: Report, name: str) -
         assert word in text
     for word in ("policy load", "412,000,000", "relabelling 1,000 files", "Guest boot"):
         assert word in text
-    if name != "commit":
-        assert "security_inode_permission +2,800 (71.2 %)" in text
+    assert "security_inode_permission +2,800 (71.2 %)" in text
 
 
 def test_the_lower_part_of_a_longer_chain_is_not_told_twice(report: Report) -> None:
@@ -85,11 +86,56 @@ def test_a_benchmark_without_a_number_in_between_has_a_table_of_its_own(report: 
         if (item.setup, item.benchmark.id) != ("selinux-permissive", "open depth=4")
     )
     links = policy_builders.LINKS
-    layers = policy_builders.layered_costs(links, lacking, {})
+    layers = layered_costs(links, lacking, {})
     found = deciding.stacks(replace(report, layers=layers))
     odd = next(stack for stack in found if "+ policy" in stack.heads and "+ audit" in stack.heads)
     assert [item.benchmark.id for item in odd.costs] == ["open depth=4"]
     assert sum(len(stack.costs) for stack in found) == 2 * len(policy_builders.benchmarks())
+
+
+def test_one_layer_over_the_baseline_is_told_by_the_overheads(report: Report) -> None:
+    links = (*policy_builders.LINKS[:2], Link("apparmor", "capability", (Layer.INTEGRITY,)))
+    single = replace(report, layers=layered_costs(links, report.estimates, {}))
+    assert len(deciding.chapter(single).listings[0].rows) == len(policy_builders.benchmarks())
+    (brief,) = deciding.chapter(single, narrow=True).listings
+    assert brief.rows == ()
+    assert "apparmor (+ integrity)" in brief.sayings[0].sentence
+
+
+def test_layers_that_add_the_same_are_told_apart() -> None:
+    links = (
+        Link("capability", "", ()),
+        Link("apparmor", "capability", (Layer.INTEGRITY,)),
+        Link("apparmor+evm", "apparmor", (Layer.INTEGRITY,)),
+    )
+    item = policy_builders.benchmarks()[2]
+    estimates = [
+        policy_builders.builders.estimate(item, link.setup, 100 + at)
+        for at, link in enumerate(links)
+    ]
+    (stack,) = deciding.stacks(
+        replace(policy_builders.report(), layers=layered_costs(links, estimates, {}))
+    )
+    assert stack.heads == ("base", "+ integrity: apparmor", "+ integrity: evm")
+
+
+def test_all_panels_show_the_same_variant_of_an_operation(report: Report) -> None:
+    found = deciding.stacks(report)
+    # The layers add the same at every depth here: the first of equals is taken.
+    assert deciding.dearest(found) == (
+        "empty",
+        "getppid",
+        "stat depth=1",
+        "open depth=1",
+        "rename depth=1",
+        "read size=4096",
+    )
+    dear = found[0].costs[3]
+    assert dear.benchmark.id == "stat depth=4"
+    grown = replace(dear, value=dear.value + 10_000)
+    first = replace(found[0], costs=(*found[0].costs[:3], grown, *found[0].costs[4:]))
+    assert "stat depth=4" in deciding.dearest((first, found[1]))
+    assert "stat depth=1" not in deciding.dearest((found[1], first))
 
 
 def test_json_has_what_the_tables_are_made_of(report: Report) -> None:

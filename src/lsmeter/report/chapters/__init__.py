@@ -12,12 +12,12 @@ def chapters(report: Report, *, short: bool = False, narrow: bool = False) -> tu
     """Return the chapters that a report has anything for.
 
     short ones have a row for each operation instead of one for each benchmark; narrow ones save
-    columns.
+    columns, and lines where other formats have them all.
     """
     found = (
         proofs.chapter(report),
         deciding.chapter(report, short=short, narrow=narrow),
-        states.chapter(report, short=short),
+        states.chapter(report, short=short or narrow),
         one_off.chapter(report),
     )
     return tuple(item for item in found if item.listings)

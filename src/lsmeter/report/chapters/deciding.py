@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lsmeter.layers import LayeredCost
 from lsmeter.policy import Layer
 from lsmeter.report import numbers
-from lsmeter.report.listing import Chapter, Column, Listing, names
+from lsmeter.report.listing import Chapter, Column, Listing, Saying, names
 from lsmeter.report.model import Report
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 HEADING = "Hooking and deciding"
 BASE = "base"
+_MANY = 120  # rows, of which a terminal shows the largest of each operation
 _WORDS = {
     Layer.HOOKS: "hooks",
     Layer.PERMISSIVE: "permissive policy",
@@ -88,13 +89,17 @@ def _place(item: LayeredCost) -> tuple[str, ...]:
 
 
 def _heads(item: LayeredCost) -> tuple[str, ...]:
-    heads = [BASE]
+    """Name the layers; those that add the same are told apart by the module that is added."""
+    heads: list[str] = []
     below: tuple[Layer, ...] = ()
     for layer in item.layers:
-        head = f"+ {layer_words(layer.adds, below)}"
-        heads.append(f"{head} of {layer.setup}" if head in heads else head)
+        heads.append(f"+ {layer_words(layer.adds, below)}")
         below = layer.adds
-    return tuple(heads)
+    named = (
+        f"{head}: {layer.setup.rpartition('+')[2]}" if heads.count(head) > 1 else head
+        for head, layer in zip(heads, item.layers, strict=True)
+    )
+    return (BASE, *named)
 
 
 def layer_words(adds: tuple[Layer, ...], below: tuple[Layer, ...] = ()) -> str:
@@ -117,22 +122,43 @@ def chapter(report: Report, *, short: bool = False, narrow: bool = False) -> Cha
         "and in per cent of the base; the layers sum to the cost of the tested setup. A layer "
         "below zero makes the operation cheaper."
     )
-    listings = (_listing(report, item, short=short, narrow=narrow) for item in found)
+    told = [item for item in found if narrow and _is_told(report, item)]
+    rest = [item for item in found if item not in told]
+    few = short or (narrow and sum(len(item.costs) for item in rest) > _MANY)
+    listings = [_listing(report, item, short=few, narrow=narrow) for item in rest]
+    if told:
+        listings.append(_briefly(told))
     return Chapter("layers", HEADING, rule, tuple(listings))
 
 
+def _is_told(report: Report, stack: Stack) -> bool:
+    """Say whether a stack is one layer over the baseline, which the overheads show already."""
+    base = (stack.costs[0].base_setup, stack.costs[0].base_kernel)
+    return len(stack.heads) == 2 and base == (report.baseline_setup, stack.kernel)
+
+
+def _briefly(found: Iterable[Stack]) -> Listing:
+    names = dict.fromkeys(f"{item.setup} ({item.heads[1]})" for item in found)
+    text = f"The overhead in the tables above is the cost of one layer: {', '.join(names)}."
+    return Listing("Setups of one layer", (), (), sayings=(Saying(text),))
+
+
 def _listing(report: Report, stack: Stack, *, short: bool, narrow: bool) -> Listing:
-    costs = dearest(stack) if short else stack.costs
+    shown = dearest((stack,)) if short else ()
+    costs = [item for item in stack.costs if not short or item.benchmark.id in shown]
     odd = any(not layer.repeats for item in costs for layer in item.layers)
     lead = [_legend(stack)]
     if short:
-        lead.append("For each operation the variant with the largest cost above the base.")
+        lead.append(
+            "For each operation the variant with the largest cost above the base; markdown and "
+            "HTML have all."
+        )
     return Listing(
         stack.title,
         (*names("benchmark"), *map(Column, stack.heads), Column("in all")),
         tuple(_row(item, narrow=narrow, mark=" " * (narrow and odd)) for item in costs),
         lead=tuple(lead),
-        more=() if short else tuple(_origins(report, stack)),
+        more=tuple(_origins(report, stack)),
     )
 
 
@@ -141,9 +167,9 @@ def _legend(stack: Stack) -> str:
     base = first.base_setup
     if first.base_kernel != first.kernel:
         base += f" on {first.base_kernel}"
-    parts = [f"{BASE}: {base}"]
+    parts = [f"{BASE} = {base}"]
     parts += [
-        f"{head}: {layer.setup} over {layer.over}"
+        f"{head} = {layer.setup} over {layer.over}"
         for head, layer in zip(stack.heads[1:], first.layers, strict=True)
     ]
     return "; ".join(parts) + "."
@@ -153,11 +179,12 @@ def _by_operation(costs: Iterable[LayeredCost]) -> Iterable[list[LayeredCost]]:
     return numbers.by_operation(costs, lambda item: item.benchmark).values()
 
 
-def dearest(stack: Stack) -> tuple[LayeredCost, ...]:
-    """Return, for each operation, the variant to which the layers add most."""
+def dearest(found: Iterable[Stack]) -> tuple[str, ...]:
+    """Return, for each operation, the variant to which the layers of any stack add most."""
+    costs = [item for stack in found for item in stack.costs]
     return tuple(
-        max(group, key=lambda item: abs(item.value - item.base_value))
-        for group in _by_operation(stack.costs)
+        max(group, key=lambda item: abs(item.value - item.base_value)).benchmark.id
+        for group in _by_operation(costs)
     )
 
 

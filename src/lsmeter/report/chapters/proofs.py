@@ -73,13 +73,14 @@ def _happened(item: ProofOutcome) -> str:
 
 def _held(item: ProofOutcome) -> str:
     if not item.boots:
-        return "no boot reported"
-    return f"{item.held} of {item.boots} boots"
+        return numbers.MISSING
+    return f"{item.held} of {item.boots} {'boot' if item.boots == 1 else 'boots'}"
 
 
 def _sentence(item: ProofOutcome) -> str:
-    before = f"; {item.before} before there was a policy" if item.before else ""
+    before = f"; {item.before} before there was a policy" if item.denied and item.before else ""
+    held = f"Held in {_held(item)}." if item.boots else "No boot reported anything."
     return (
         f"{item.name}: {item.access} {item.path} had to be {_asked(item)}, and was "
-        f"{_happened(item)}{before}. Held in {_held(item)}."
+        f"{_happened(item)}{before}. {held}"
     )

@@ -17,6 +17,7 @@ _RULE = (
     "reading of the benchmark, with what prepares and undoes it; over all boots. Others: before "
     "\N{RIGHTWARDS ARROW} after, in the boot where it was largest."
 )
+_SHORT = "Means over the variants of each operation; markdown and HTML have all."
 _OF = "_of"  # `buckets_used_of` is what `buckets_used` is a part of
 
 
@@ -77,7 +78,7 @@ def _listing(place: str, around: dict[Benchmark, _Around], *, short: bool) -> Li
             )
             for name, item in rows.items()
         ),
-        lead=("Means over the variants of each operation.",) if short else (),
+        lead=(_SHORT,) if short else (),
     )
 
 

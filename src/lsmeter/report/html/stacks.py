@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -57,8 +58,10 @@ def figures(report: Report) -> tuple[Figure, ...]:
     return tuple(found)
 
 
-def _rows(panel: str, stack: Stack) -> Iterator[dict[str, object]]:
-    for item in dearest(stack):
+def _rows(panel: str, stack: Stack, benchmarks: tuple[str, ...]) -> Iterator[dict[str, object]]:
+    for item in stack.costs:
+        if item.benchmark.id not in benchmarks:
+            continue
         parts = (item.base_value, *(layer.difference for layer in item.layers))
         for place, (head, value) in enumerate(zip(stack.heads, parts, strict=True)):
             if math.isfinite(value):
@@ -74,11 +77,15 @@ def _rows(panel: str, stack: Stack) -> Iterator[dict[str, object]]:
 
 def _bars(group: list[Stack], unit: str) -> Specification | None:
     panels = _panel_names(group)
-    rows = [row for panel, stack in zip(panels, group, strict=True) for row in _rows(panel, stack)]
+    benchmarks = dearest(group)
+    rows = [
+        row
+        for panel, stack in zip(panels, group, strict=True)
+        for row in _rows(panel, stack, benchmarks)
+    ]
     if not rows:
         return None
     heads = list(dict.fromkeys(head for stack in group for head in stack.heads))
-    benchmarks = list(dict.fromkeys(str(row["benchmark"]) for row in rows))
     in_row = min(len(group), _PANELS)
     width = max(200, (WIDTH - 150) // in_row - 24)
     # The browser's letters may be wider than those that the plot is laid out with.
@@ -87,7 +94,7 @@ def _bars(group: list[Stack], unit: str) -> Specification | None:
         y=alt.Y(
             field="benchmark",
             type="nominal",
-            sort=benchmarks,
+            sort=list(benchmarks),
             axis=alt.Axis(title=None, minExtent=room),
         )
     )
@@ -137,6 +144,11 @@ def _panel_names(group: list[Stack]) -> list[str]:
 
 
 def _scale(heads: list[str]) -> alt.Scale:
-    others = [head for head in heads if head not in _COLOURS]
-    colours = _COLOURS | {head: _REST[at % len(_REST)] for at, head in enumerate(others)}
-    return alt.Scale(domain=heads, range=[colours[head] for head in heads])
+    colours: dict[str, str] = {}
+    rest = itertools.cycle(_REST)
+    for head in heads:
+        usual = _COLOURS.get(head.partition(":")[0])
+        # Two integrity modules in one stack must not look alike.
+        alike = ":" in head and usual in colours.values()
+        colours[head] = next(rest) if usual is None or alike else usual
+    return alt.Scale(domain=heads, range=list(colours.values()))
