@@ -26,9 +26,9 @@ def kernel() -> str:
 def run(lsmeter: Lsmeter, kernel: str, *setups: str, more: tuple[str, ...] = ()) -> dict[str, Any]:
     named = tuple(word for setup in setups for word in ("--setup", setup))
     how = ("--kernel", kernel, "--samples", "15", "--boots", "1", "--baseline", setups[0])
-    done = lsmeter("run", *named, *OPTIONS, *how, *more, "--format", "json", "--out", "run")
+    done = lsmeter("run", *named, *OPTIONS, *how, *more, "--out", "run")
     assert done.code == 0, done.err + done.out
-    report: dict[str, Any] = json.loads(done.out)
+    report: dict[str, Any] = json.loads(lsmeter("report", "run", "--format", "json").out)
     return report
 
 

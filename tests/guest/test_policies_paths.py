@@ -22,10 +22,10 @@ OPTIONS = tuple(word for name in BENCHMARKS for word in ("--benchmark", name))
 
 def measured(lsmeter: Lsmeter, *setups: str, more: tuple[str, ...] = ()) -> dict[str, Any]:
     named = tuple(word for setup in setups for word in ("--setup", setup))
-    how = ("--samples", "15", "--boots", "1", "--format", "json", "--out", "run")
+    how = ("--samples", "15", "--boots", "1", "--out", "run")
     done = lsmeter("run", *named, *OPTIONS, *how, *more)
     assert done.code == 0, done.err + done.out
-    report: dict[str, Any] = json.loads(done.out)
+    report: dict[str, Any] = json.loads(lsmeter("report", "run", "--format", "json").out)
     return report
 
 
