@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Audit, IMA and EVM in real guests: enforced, in order of cost, and clear where they cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Lsmeter
+
+pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
+
+ONLY = tuple(
+    word
+    for name in ("stat depth=1", "open depth=1", "creat depth=1", "chmod depth=1")
+    for word in ("--benchmark", name)
+)
+HOW = ("--samples", "20", "--boots", "1", "--out", "run")
+
+
+def ask(lsmeter: Lsmeter, *words: str, code: int = 0) -> dict[str, Any]:
+    done = lsmeter("run", *words, *ONLY, *HOW)
+    assert done.code == code, done.err + done.out
+    report: dict[str, Any] = json.loads(lsmeter("report", "run", "--format", "json").out)
+    return report
+
+
+def costs(report: dict[str, Any], setup: str) -> dict[str, float]:
+    return {item["id"]: item["value"] for item in report["estimates"] if item["setup"] == setup}
+
+
+def facts(report: dict[str, Any], setup: str) -> dict[str, str]:
+    (found,) = [item for item in report["setups"] if item["setup"] == setup]
+    assert found["verified"]
+    return dict(found["facts"])
+
+
+def told(report: dict[str, Any]) -> str:
+    return " ".join(f"{item['title']} {item['detail']}" for item in report["problems"])
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "user"), [("tmpfs", "root"), ("tmpfs", "user"), ("ext4", "user")]
+)
+def test_each_is_proved_and_costs_where_it_works(
+    lsmeter: Lsmeter, filesystem: str, user: str
+) -> None:
+    names = ("capability", "ima-measure", "ima-appraise", "ima-audit", "evm", "ima+evm")
+    setups = tuple(word for name in names for word in ("--setup", name))
+    report = ask(lsmeter, *setups, "--filesystem", filesystem, "--user", user)
+    cost = {name: costs(report, name) for name in names}
+    assert len({cost[name]["stat depth=1"] for name in names}) == 1
+    for name in ("ima-measure", "ima-appraise", "ima-audit", "ima+evm"):
+        assert cost[name]["open depth=1"] > cost["capability"]["open depth=1"]
+    assert cost["evm"]["open depth=1"] == cost["capability"]["open depth=1"]
+    assert cost["evm"]["chmod depth=1"] > 2 * cost["capability"]["chmod depth=1"]
+    assert cost["ima+evm"]["chmod depth=1"] > cost["evm"]["chmod depth=1"]
+    found = facts(report, "ima-appraise")
+    assert "cause=invalid-hash" in found["proof.ima-wrong-hash.message"]
+    assert found["proof.ima-wrong-hash.before"] == "allowed"
+    found = facts(report, "ima+evm")
+    assert found["evm"] == "1"
+    assert "op=appraise_metadata" in found["proof.evm-uncertified.message"]
+    assert 'file="/work/integrity/audited"' in found["proof.ima-audit-record.message"]
+    assert found["ima.file.measured"].startswith("sha256:")
+
+
+def test_audit_costs_every_system_call(lsmeter: Lsmeter) -> None:
+    report = ask(lsmeter, *("--setup", "capability", "--setup", "audit", "--setup", "audit-off"))
+    plain, on = costs(report, "capability"), costs(report, "audit")
+    assert all(on[name] > plain[name] for name in plain)
+    assert costs(report, "audit-off") == plain
+    assert facts(report, "audit")["audit.rules"] == "0"
+
+
+def test_two_policies_need_a_kernel_that_takes_two(lsmeter: Lsmeter) -> None:
+    report = ask(lsmeter, "--setup", "ima-measure+ima-appraise", "--setup", "capability", code=1)
+    assert "the kernel was built without CONFIG_IMA_WRITE_POLICY" in told(report)
+    assert costs(report, "ima-measure+ima-appraise") == {}
+
+
+MINE = """
+name = "mine"
+title = "a policy for IMA of the user's own"
+lsms = ["capability", "integrity"]
+steps = [["work"], {steps}]
+[files]
+"mine.policy" = "mine.policy"
+[[proofs]]
+name = "new-file"
+access = "reread"
+path = "/work/new"
+denied = false
+"""
+LOAD = '["write", "/sys/kernel/security/ima/policy", "/setup/mine.policy"]'
+RAMFS = '["mount", "ramfs", "/work"]'
+
+
+@pytest.mark.parametrize(
+    ("policy", "steps", "said"),
+    [
+        pytest.param(
+            "appraise func=FILE_CHEKC\n",
+            LOAD,
+            "step 3 (write /sys/kernel/security/ima/policy /setup/mine.policy): writing "
+            "/sys/kernel/security/ima/policy: Invalid argument",
+            id="a policy with a mistake",
+        ),
+        pytest.param(
+            "appraise func=FILE_CHECK fsmagic=0x858458f6\n",
+            f'{RAMFS}, ["file", "/work/x", "x"], ["label", "/work/x", "security.ima", "x"]',
+            "labelling /work/x: Operation not supported",
+            id="a file system without labels",
+        ),
+        pytest.param(
+            "appraise func=FILE_CHECK fsmagic=0x858458f6\n",
+            f"{RAMFS}, {LOAD}",
+            "new-file did not hold: reread /work/new has to be allowed, and was denied",
+            id="labels that are lost",
+        ),
+    ],
+)
+def test_what_cannot_be_enforced_gives_no_numbers(
+    lsmeter: Lsmeter, tmp_path: Path, policy: str, steps: str, said: str
+) -> None:
+    (tmp_path / "mine.policy").write_text(policy)
+    (tmp_path / "mine.toml").write_text(MINE.format(steps=steps))
+    words = ("--setup", "./mine.toml", "--setup", "capability", "--baseline", "capability")
+    report = ask(lsmeter, *words, code=1)
+    assert said in told(report)
+    assert costs(report, "mine") == {}
+
+
+def test_rules_of_a_baseline_leave_records(lsmeter: Lsmeter, policy_image: Path) -> None:
+    names = ("audit", "audit-rules:session=service", "audit-rules")
+    setups = tuple(word for name in names for word in ("--setup", name))
+    report = ask(lsmeter, *setups, "--image", str(policy_image))
+    assert facts(report, "audit-rules")["audit.rules"] == "34"
+    assert "auid=1000" in facts(report, "audit-rules")["proof.audit-record.message"]
+    none, service, login = (costs(report, name)["chmod depth=1"] for name in names)
+    assert none < service < login
