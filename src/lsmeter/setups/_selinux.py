@@ -30,7 +30,9 @@ from lsmeter.setup import Choice, Parameter, Values, default_values, name_with
 SELINUXFS = "/sys/fs/selinux"
 XATTR = "security.selinux"
 DENIED = "avc:  denied"  # as the kernel's log has it, with two spaces (security/selinux/avc.c)
-SECRET, PUBLIC = "/srv/lsmeter/secret", "/srv/lsmeter/public"
+SECRET = "/srv/lsmeter/secret"
+# Where a Landlock beside SELinux lets workers read.
+PUBLIC = "/work/public"
 _AVC_DEFAULT = 512  # AVC_DEF_CACHE_THRESHOLD (security/selinux/avc.c, Linux 2.6.11 to 6.17)
 _LABELS = "/labels"
 # Each label met while the AVC may hold nothing makes the kernel reclaim 16 entries
@@ -107,7 +109,6 @@ _MDP = _Policy(
         Step("mkdir", ("/srv/lsmeter",)),
         Step("mount", ("tmpfs", "/srv/lsmeter")),
         Step("file", (SECRET, "secret")),
-        Step("file", (PUBLIC, "public")),
     ),
     label=(label(SECRET, XATTR, "user_u:object_r:lsmeter_secret_t:s0"),),
     work="user_u:object_r:base_t:s0",
@@ -190,6 +191,7 @@ def steps(policy: _Policy, values: Values, *, enforcing: bool) -> tuple[Step, ..
     ]
     if values.word("labels") == "labelled":
         made.append(label("/work", XATTR, policy.work))
+    made.append(Step("file", (PUBLIC, "public")))
     if values["avc"] != _AVC_DEFAULT:
         made.append(write(f"{SELINUXFS}/avc/cache_threshold", str(values["avc"])))
     made += _label_steps(_labels(values))
