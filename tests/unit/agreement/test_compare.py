@@ -143,6 +143,9 @@ def test_symbolic_links_loops_and_what_is_freed_later() -> None:
     bound = {INODE: Bound(1, 6)}
     assert reasons(judged("stat link=soft", source=bound, counted={INODE: 2})) == {"symbolic link"}
     assert judged("stat link=hard", source=bound, counted={INODE: 2}).total is Outcome.OPEN
+    unmade = {"security_file_free": Bound(0, 2, repeats=True)}
+    failed = judged("open target=missing", source=unmade, counted={"security_file_free": 1})
+    assert reasons(failed) == {"failed call"}
     loop = {FILE: Bound(1, 1, repeats=True)}
     assert reasons(judged("read size=1", source=loop, counted={FILE: 4})) == {"loop"}
     freed = {"security_file_free": 1}

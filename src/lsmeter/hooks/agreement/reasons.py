@@ -141,6 +141,11 @@ REASONS: tuple[Reason, ...] = (
         lambda case: "link=soft" in case.params and case.in_retries,
     ),
     Reason(
+        "failed call",
+        "the call fails, and frees what it had made; the source counts that among its retries",
+        lambda case: "target=missing" in case.params and case.in_retries,
+    ),
+    Reason(
         "loop",
         "the source has the hook in a loop and does not tell how often that runs",
         lambda case: (
