@@ -111,7 +111,7 @@ RAMFS = '["mount", "ramfs", "/work"]'
         ),
         pytest.param(
             "appraise func=FILE_CHECK fsmagic=0x858458f6\n",
-            f'{RAMFS}, ["file", "/work/x", "x"], ["label", "/work/x", "security.ima", "x"]',
+            f'{RAMFS}, ["file", "/work/x", "x"], ["label", "/work/x", "security.mine", "x"]',
             "labelling /work/x: Operation not supported",
             id="a file system without labels",
         ),
