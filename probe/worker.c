@@ -288,8 +288,9 @@ static uint64_t effective_capabilities(void)
 }
 
 /* What the first module that answers calls this process; nothing if none does. */
-static void read_context(int fd, char *context, size_t size)
+static void read_context(char *context, size_t size)
 {
+	int fd = sys_open("/proc/self/attr/current", O_RDONLY | O_CLOEXEC, 0);
 	ssize_t n = fd < 0 ? -1 : read(fd, context, size - 1);
 
 	context[n < 0 ? 0 : n] = '\0';
@@ -301,14 +302,21 @@ static void read_context(int fd, char *context, size_t size)
 static _Noreturn void examine_and_exit(const struct request *request, const char *work,
 				       struct self *self)
 {
-	/* Landlock may be what the process becomes, and may put this file out of its reach. */
-	int context = sys_open("/proc/self/attr/current", O_RDONLY | O_CLOEXEC, 0), fd;
+	static struct request first, then;
+	int fd;
 
-	self->failed = become(request, work);
+	/* In two parts: Landlock puts the file with the context out of reach. */
+	first = *request;
+	first.landlock.layers = 0;
+	then = (struct request){.landlock = request->landlock};
+	self->failed = become(&first, work);
+	if (!self->failed) {
+		read_context(self->context, sizeof(self->context));
+		self->failed = become(&then, work);
+	}
 	self->error = errno;
 	self->user = geteuid();
 	self->capabilities = effective_capabilities();
-	read_context(context, self->context, sizeof(self->context));
 	tomoyo_domain(self->tomoyo_domain, sizeof(self->tomoyo_domain));
 	fd = sys_open("/proc/version", O_RDONLY, 0);
 	self->denied_outside = fd == -EACCES;
