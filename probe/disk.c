@@ -4,6 +4,7 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -86,13 +87,25 @@ static const char *fill_device(void)
 	return failed;
 }
 
+const char *disk_fill(const char *filesystem)
+{
+	static bool done;
+	const char *failed;
+
+	if (done || !strcmp(filesystem, "tmpfs"))
+		return NULL;
+	failed = fill_device();
+	done = !failed;
+	return failed;
+}
+
 const char *disk_mount(const char *filesystem, const char *where)
 {
 	const char *failed = NULL;
 
 	if (!strcmp(filesystem, "tmpfs"))
 		return mount("tmpfs", where, "tmpfs", 0, "mode=755") ? "mounting tmpfs" : NULL;
-	failed = fill_device();
+	failed = disk_fill(filesystem);
 	if (!failed && mount(DEVICE, where, filesystem, 0, NULL))
 		failed = "mounting the RAM disk";
 	return failed;

@@ -6,9 +6,13 @@
 #define LSMETER_DISK_H
 
 /*
- * Mount a file system of this type at `where`: tmpfs, or what the image /fs.img holds, put on
- * a RAM disk. On failure returns what failed, with errno; NULL otherwise.
+ * Put what the image /fs.img holds on a RAM disk, unless that is done or `filesystem` needs none.
+ * The image lies in the initramfs: out of reach once the guest has another root.
+ * On failure returns what failed, with errno; NULL otherwise.
  */
+const char *disk_fill(const char *filesystem);
+
+/* Mount a file system of this type at `where`: tmpfs, or the RAM disk. Returns as disk_fill. */
 const char *disk_mount(const char *filesystem, const char *where);
 
 #endif

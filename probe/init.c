@@ -220,7 +220,9 @@ _Noreturn void init_main(void)
 		}
 	}
 	channel_fact("boot.insns", "%" PRIu64, now_ns() >> request.icount_shift);
-	failed = request.root ? root_enter(request.root) : NULL;
+	failed = request.root ? disk_fill(request.filesystem) : NULL;
+	if (!failed && request.root)
+		failed = root_enter(request.root);
 	if (failed) {
 		snprintf(error, sizeof(error), "%s: %s", failed, strerror(errno));
 		give_up(error);
