@@ -46,8 +46,8 @@ def test_what_confines_a_worker_is_pairs_of_a_file_and_a_text(tmp_path: Path) ->
 
 def test_a_file_can_stand_in_a_stack(tmp_path: Path) -> None:
     path = written(tmp_path, SMALL + 'steps = [["mkdir", "/x"]]\n')
-    stack = parse_setup(f"{path}+landlock")
-    assert stack.lsms == ("mine", "landlock")
+    stack = parse_setup(f"{path}+yama")
+    assert stack.lsms == ("mine", "yama")
     assert stack.steps == (Step("mkdir", ("/x",)),)
     assert stack.over == "mine"
 
