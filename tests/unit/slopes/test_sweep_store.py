@@ -54,9 +54,9 @@ def _data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LSMETER_DATA", str(tmp_path))
 
 
-def swept_cell(**changes: str) -> Cell:
+def swept_cell(image_sha256: str = "cd" * 32) -> Cell:
     has: Kernel = replace(
-        kernel(SECURITY_TUNABLE="y"), release="6.1.192", **{"image_sha256": "cd" * 32, **changes}
+        kernel(SECURITY_TUNABLE="y"), release="6.1.192", image_sha256=image_sha256
     )
     _, items = recorded_session()
     template = replace(cell(parse_setup("capability")), benchmarks=tuple(item.id for item in items))
