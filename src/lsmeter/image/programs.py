@@ -88,7 +88,7 @@ def versions() -> dict[str, str]:
     found = {}
     for program, option in (("mmdebstrap", "--version"), ("mke2fs", "-V"), ("debugfs", "-V")):
         done = _run([program, option])
-        match = re.search(r"\d[\w.]*", done.stdout + done.stderr)
+        match = re.search(r"\d+\.\d[\w.]*", done.stdout + done.stderr)
         found[program] = match[0] if match else "unknown"
     return found
 
