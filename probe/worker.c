@@ -305,19 +305,19 @@ static _Noreturn void examine_and_exit(const struct request *request, const char
 	static struct request first, then;
 	int fd;
 
-	/* In two parts: Landlock puts the file with the context out of reach. */
+	/* In two parts: Landlock puts the files with context and domain out of reach. */
 	first = *request;
 	first.landlock.layers = 0;
 	then = (struct request){.landlock = request->landlock};
 	self->failed = become(&first, work);
 	if (!self->failed) {
 		read_context(self->context, sizeof(self->context));
+		tomoyo_domain(self->tomoyo_domain, sizeof(self->tomoyo_domain));
 		self->failed = become(&then, work);
 	}
 	self->error = errno;
 	self->user = geteuid();
 	self->capabilities = effective_capabilities();
-	tomoyo_domain(self->tomoyo_domain, sizeof(self->tomoyo_domain));
 	fd = sys_open("/proc/version", O_RDONLY, 0);
 	self->denied_outside = fd == -EACCES;
 	self->done = true;

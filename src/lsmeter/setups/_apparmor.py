@@ -8,22 +8,24 @@ each of them.
 """
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import Layer, Proof, Step, load, write
+from lsmeter.policy import WORK, Layer, Proof, Step, load, write
 
 _CONTROL = "/sys/kernel/security/apparmor"
-_SECRET, _PUBLIC = "/srv/lsmeter/secret", "/srv/lsmeter/public"
+_REFUSED = "/srv/lsmeter/secret"
+# Where a Landlock beside AppArmor lets workers write.
+_PUBLIC = "/work/public"
 _NEW = "/srv/lsmeter/new"
 
 DENIED_PROOFS = (
     Proof(
-        "read-secret", "read", _SECRET, denied=True, message='apparmor="DENIED" operation="open"'
+        "read-secret", "read", _REFUSED, denied=True, message='apparmor="DENIED" operation="open"'
     ),
     Proof("create-new", "create", _NEW, denied=True, message='apparmor="DENIED" operation="mknod"'),
     Proof("write-public", "write", _PUBLIC, denied=False),
 )
 COMPLAINT_PROOFS = (
     Proof(
-        "read-secret", "read", _SECRET, denied=False, message='apparmor="ALLOWED" operation="open"'
+        "read-secret", "read", _REFUSED, denied=False, message='apparmor="ALLOWED" operation="open"'
     ),
     Proof("write-public", "write", _PUBLIC, denied=False),
 )
@@ -42,7 +44,8 @@ def _steps(profiles: tuple[str, ...]) -> tuple[Step, ...]:
         )
         for profile in profiles
     )
-    return (*loading, _ALL_MESSAGES) if len(profiles) > 1 else loading
+    steps = (WORK, Step("file", (_PUBLIC, "public")), *loading)
+    return (*steps, _ALL_MESSAGES) if len(profiles) > 1 else steps
 
 
 def confined_setup(

@@ -9,12 +9,15 @@ kernel then starts the program that it names as loader, which here has nothing l
 from __future__ import annotations
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import Layer, Proof, SetupFile, StateFile, load, run
+from lsmeter.policy import WORK, Layer, Proof, SetupFile, StateFile, Step, load, run
 from lsmeter.setup import Choice, Parameter, Values, name_with
 
 _CONTROL = "/sys/kernel/security/tomoyo"
 _TRIGGER = "/usr/bin/true"
 DOMAIN = "<kernel> /lsmeter"
+REFUSED = "/srv/lsmeter/secret"
+# Where a Landlock beside TOMOYO lets workers write.
+_PUBLIC = "/work/public"
 
 PROFILES = {"disabled": 0, "learning": 1, "permissive": 2, "enforcing": 3}
 
@@ -36,7 +39,7 @@ NEEDED = (
     r"file create/chmod /work/\{\*\}/\* 0-07777",
     r"file mkdir /work/\{\*\}/ 0-07777",
     r"file link/rename /work/\{\*\}/\* /work/\{\*\}/\*",
-    "file read/write/getattr /srv/lsmeter/public",
+    r"file read/write/getattr /work/\*",
     r"file read proc:/\{\*\}/\*",
     "file read securityfs:/tomoyo/self_domain",
     r"file read/write /dev/\*",
@@ -46,14 +49,14 @@ DENIED_PROOFS = (
     Proof(
         "read-secret",
         "read",
-        "/srv/lsmeter/secret",
+        REFUSED,
         denied=True,
         message="mode=enforcing granted=no",
     ),
     Proof(
         "create-new", "create", "/srv/lsmeter/new", denied=True, message="mode=enforcing granted=no"
     ),
-    Proof("write-public", "write", "/srv/lsmeter/public", denied=False),
+    Proof("write-public", "write", _PUBLIC, denied=False),
 )
 
 
@@ -61,8 +64,8 @@ def allowed_proofs(mode: str) -> tuple[Proof, ...]:
     """Return the proofs of a mode that refuses nothing, and logs what it would refuse."""
     message = f"mode={mode} granted=no"
     return (
-        Proof("read-secret", "read", "/srv/lsmeter/secret", denied=False, message=message),
-        Proof("write-public", "write", "/srv/lsmeter/public", denied=False),
+        Proof("read-secret", "read", REFUSED, denied=False, message=message),
+        Proof("write-public", "write", _PUBLIC, denied=False),
     )
 
 
@@ -142,6 +145,8 @@ def policy_setup(
             ),
         ),
         steps=(
+            WORK,
+            Step("file", (_PUBLIC, "public")),
             load(f"{_CONTROL}/profile", "/setup/tomoyo-profile"),
             load(f"{_CONTROL}/domain_policy", "/setup/tomoyo-domains", title="loading the policy"),
             run(_TRIGGER, title="bringing the policy into force"),

@@ -8,7 +8,7 @@ labels but the ones in it, so that a worker is decided upon although it is root'
 from __future__ import annotations
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import WORK, Layer, Proof, SetupFile, Step, label, load, write
+from lsmeter.policy import TRY, WORK, Layer, Proof, SetupFile, Step, label, load, write
 from lsmeter.setup import Choice, Parameter, Values, name_with, with_parameters
 
 _PARAMETERS = (
@@ -22,24 +22,25 @@ _PARAMETERS = (
 )
 _SMACKFS = "/sys/fs/smackfs"
 _LABEL = "security.SMACK64"
-_SECRET, _PUBLIC = "/srv/lsmeter/secret", "/srv/lsmeter/public"
+_REFUSED = "/srv/lsmeter/secret"
+# Where a Landlock beside Smack lets workers write; it has the label of its directory.
+_PUBLIC, _CLOSED = "/work/public", "/work/closed"
 # `_` is the label of the guest's first program, which makes the benchmarks' directories.
 _NEEDED = (
     "_ Work rwxatl",
     "_ Worker rwx",
-    "Worker Public rwxatl",
     "Worker Work rwxatl",
 )
 _LABELS = (
-    label(_SECRET, _LABEL, "Secret"),
-    label(_PUBLIC, _LABEL, "Public"),
+    label(_REFUSED, _LABEL, "Secret"),
+    label(_CLOSED, _LABEL, "Secret"),
     label("/work", _LABEL, "Work"),
     # What is made in it has its label, whoever makes it.
     label("/work", "security.SMACK64TRANSMUTE", "TRUE"),
 )
 _PROOFS = (
-    Proof("read-secret", "read", _SECRET, denied=True, message="action=denied"),
-    Proof("create-new", "create", "/srv/lsmeter/new", denied=True, message="action=denied"),
+    Proof("read-secret", "read", _REFUSED, denied=True, message="action=denied"),
+    Proof("create-new", "create", f"{_CLOSED}/new", denied=True, message="action=denied"),
     Proof("write-public", "write", _PUBLIC, denied=False),
 )
 
@@ -54,8 +55,11 @@ def _rules(count: int, found: str) -> str:
 def _steps() -> tuple[Step, ...]:
     return (
         WORK,
+        Step("mkdir", (_CLOSED,)),
+        TRY,
         *_LABELS,
         load(f"{_SMACKFS}/load2", "/setup/smack-rules", title="loading the rules"),
+        Step("file", (_PUBLIC, "public")),
         write(f"{_SMACKFS}/onlycap", "_"),
     )
 

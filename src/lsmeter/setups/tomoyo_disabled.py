@@ -4,7 +4,7 @@
 from lsmeter.model import Setup
 from lsmeter.policy import Proof
 from lsmeter.setup import Values, name_with, with_parameters
-from lsmeter.setups._tomoyo import PARAMETERS, policy_setup
+from lsmeter.setups._tomoyo import PARAMETERS, REFUSED, policy_setup
 
 
 def _configure(values: Values) -> Setup:
@@ -13,7 +13,7 @@ def _configure(values: Values) -> Setup:
         title=f"TOMOYO with a policy in force, disabled, further rules: {values['rules']}",
         mode="disabled",
         values=values,
-        proofs=(Proof("read-secret", "read", "/srv/lsmeter/secret", denied=False),),
+        proofs=(Proof("read-secret", "read", REFUSED, denied=False),),
         note="no rule is looked at: only the mode of the worker's domain",
     )
 
