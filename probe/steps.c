@@ -284,11 +284,17 @@ static const char *act_background(char *const *word)
 }
 
 static const struct action actions[] = {
-	{"run", 1, MAX_WORDS, act_run}, {"write", 2, 2, act_write},
-	{"load", 2, 2, act_load},	{"file", 2, 2, act_file},
-	{"mkdir", 1, 1, act_mkdir},	{"mount", 2, 3, act_mount},
-	{"label", 3, 3, act_label},	{"visit", 1, 1, act_visit}, {"enter", 2, 2, act_enter},
-	{"key", 3, 3, act_key},		{"background", 1, 1, act_background},
+	{"run", 1, MAX_WORDS, act_run},
+	{"write", 2, 2, act_write},
+	{"load", 2, 2, act_load},
+	{"file", 2, 2, act_file},
+	{"mkdir", 1, 1, act_mkdir},
+	{"mount", 2, 3, act_mount},
+	{"label", 3, 3, act_label},
+	{"visit", 1, 1, act_visit},
+	{"enter", 2, 2, act_enter},
+	{"key", 3, 3, act_key},
+	{"background", 1, 1, act_background},
 };
 
 const char *step_run(const char *line)
