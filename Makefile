@@ -25,13 +25,13 @@ check: .venv/.test-ready ## Lint, format and type checks: what CI and pre-commit
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	git ls-files -z 'probe/*.[ch]' 'plugin/*.[ch]' 'plugin/*/*.[ch]' | xargs -0 $(BIN)/clang-format --dry-run -Werror
+	git ls-files -z 'probe/*.[ch]' 'bpf/*.[ch]' 'plugin/*.[ch]' 'plugin/*/*.[ch]' | xargs -0 $(BIN)/clang-format --dry-run -Werror
 	git ls-files -z '*.sh' .ci/run | xargs -0 $(BIN)/shellcheck
 
 format: .venv/.test-ready ## Format the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	git ls-files -z 'probe/*.[ch]' 'plugin/*.[ch]' 'plugin/*/*.[ch]' | xargs -0 $(BIN)/clang-format -i
+	git ls-files -z 'probe/*.[ch]' 'bpf/*.[ch]' 'plugin/*.[ch]' 'plugin/*/*.[ch]' | xargs -0 $(BIN)/clang-format -i
 
 benchmark: .venv/.run-ready ## Measure lsmeter itself against its targets
 	$(BIN)/python bench/targets.py
@@ -46,8 +46,8 @@ clean: ## Remove what was built here; the cache and the results stay
 	rm -rf .venv build dist src/lsmeter/_bin
 	$(MAKE) -C probe clean
 
-.venv/.run-ready: scripts/setup.sh requirements.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch])
+.venv/.run-ready: scripts/setup.sh requirements.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch] bpf/*)
 	PYTHON=$(PYTHON) scripts/setup.sh run
 
-.venv/.test-ready: scripts/setup.sh requirements-dev.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch])
+.venv/.test-ready: scripts/setup.sh requirements-dev.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch] bpf/*)
 	PYTHON=$(PYTHON) scripts/setup.sh test
