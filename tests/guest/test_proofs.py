@@ -68,7 +68,7 @@ def test_a_denial_that_does_not_happen_gives_no_numbers(lsmeter: Lsmeter, tmp_pa
     [
         ('["write", "/nowhere/x", "1"]', "opening /nowhere/x: No such file or directory"),
         ('["run", "/no/program"]', "/no/program left with status 127: No such file or directory"),
-        ('["mount", "nofs", "/x"]', "mounting /x: No such device"),
+        ('["mount", "nofs", "/mine"]', "mounting /mine: No such device"),
         ('["label", "/mine", "user.a", "b"]', "labelling /mine"),
     ],
 )

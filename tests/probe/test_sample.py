@@ -6,16 +6,20 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from lsmeter.guest.probe import Probe, catalogue
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.model import BenchmarkStatus
 
 
-def sample(probe: Probe, folder: Path, *ids: str, samples: int = 3, **more: object) -> Session:
+def sample(
+    probe: Probe, folder: Path, *ids: str, suite: str = "file", samples: int = 3, **more: object
+) -> Session:
     request = folder / "request"
     options: dict[str, object] = {"samples": samples, "warmup": 1, "icount_shift": 0, **more}
-    request.write_bytes(Request("file", ids, **options).to_bytes())  # type: ignore[arg-type]
+    request.write_bytes(Request(suite, ids, **options).to_bytes())  # type: ignore[arg-type]
     work = folder / "work"
     work.mkdir(exist_ok=True)
     done = subprocess.run(
@@ -28,9 +32,11 @@ def sample(probe: Probe, folder: Path, *ids: str, samples: int = 3, **more: obje
     return parse_session(done.stdout, ids)
 
 
-def test_every_benchmark_succeeds(probe: Probe, tmp_path: Path) -> None:
-    ids = tuple(b.id for b in catalogue(probe) if ("dirs", 9437) not in b.params)
-    session = sample(probe, tmp_path, *ids)
+@pytest.mark.parametrize("suite", ["file", "unixbench"])
+def test_every_benchmark_succeeds(probe: Probe, tmp_path: Path, suite: str) -> None:
+    offered = [b for b in catalogue(probe) if b.suite == suite]
+    ids = tuple(b.id for b in offered if ("dirs", 9437) not in b.params)
+    session = sample(probe, tmp_path, *ids, suite=suite)
     assert session.complete
     assert not session.garbage
     assert [(s.benchmark, s.status, s.detail) for s in session.samples] == [

@@ -23,6 +23,7 @@ def _configure(values: Values) -> Setup:
         steps=(
             WORK,
             *(Step("mkdir", (path,)) for path in (_UNLISTED, "/work/listed")),
+            *(Step("own", (path,)) for path in (_UNLISTED, "/work/listed")),
             *(Step("file", (f"{path}/file", "x")) for path in (_UNLISTED, "/work/listed")),
             TRY,
             run(
