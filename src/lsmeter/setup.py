@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lsmeter.errors import UsageError
 from lsmeter.model import Setup
-from lsmeter.policy import IMA_POLICY, INTEGRITY, Layer
+from lsmeter.policy import IMA_POLICY, INTEGRITY, Layer, Step
 from lsmeter.registry import members, unknown
 from lsmeter.setup_file import is_setup_file, read_setup
 
@@ -199,7 +199,7 @@ def _stack(parts: list[Setup], where: str) -> Setup:
         note="; ".join(notes),
         image=images.pop() if images else "",
         files=tuple(dict.fromkeys(item for part in parts for item in part.files)),
-        steps=tuple(dict.fromkeys(item for part in parts for item in part.steps)),
+        steps=_stacked_steps(parts),
         confine=tuple(dict.fromkeys(item for part in parts for item in part.confine)),
         proofs=tuple(dict.fromkeys(item for part in parts for item in part.proofs)),
         states=tuple(dict.fromkeys(item for part in parts for item in part.states)),
@@ -208,6 +208,25 @@ def _stack(parts: list[Setup], where: str) -> Setup:
         over="+".join(part.name for part in parts[:-1]),
         layer=last.layer,
     )
+
+
+def _stacked_steps(parts: list[Setup]) -> tuple[Step, ...]:
+    """Join the steps; with integrity, files to work with are made when it is in force.
+
+    IMA refuses a file that was made before it could keep the file's hash. A file that a later
+    step names, to label it say, stays where it is.
+    """
+    joined = tuple(dict.fromkeys(item for part in parts for item in part.steps))
+    if not any(part.layer is Layer.INTEGRITY for part in parts):
+        return joined
+    others = [part for part in parts if part.layer is not Layer.INTEGRITY]
+    late = {step for part in others for step in part.steps if _makes_work_file(step, joined)}
+    return tuple(sorted(joined, key=lambda step: step in late))
+
+
+def _makes_work_file(step: Step, steps: tuple[Step, ...]) -> bool:
+    named = [other for other in steps if step.words[:1] and step.words[0] in other.words]
+    return step.action == "file" and step.words[0].startswith("/work/") and named == [step]
 
 
 def _stacked_needs(parts: list[Setup]) -> tuple[str, ...]:

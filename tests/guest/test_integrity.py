@@ -142,3 +142,13 @@ def test_rules_of_a_baseline_leave_records(lsmeter: Lsmeter, policy_image: Path)
     assert "auid=1000" in facts(report, "audit-rules")["proof.audit-record.message"]
     none, service, login = (costs(report, name)["chmod depth=1"] for name in names)
     assert none < service < login
+
+
+@pytest.mark.parametrize("setup", ["selinux-enforcing+ima+evm", "apparmor-enforcing+ima-appraise"])
+def test_integrity_stands_on_an_enforced_policy(
+    lsmeter: Lsmeter, policy_image: Path, setup: str
+) -> None:
+    words = ("--setup", setup, "--baseline", setup, "--image", str(policy_image))
+    said = facts(ask(lsmeter, *words), setup)
+    assert said["proof.read-secret"] == "denied"
+    assert said["proof.ima-wrong-hash"] == "denied"

@@ -14,10 +14,21 @@ from lsmeter.guest.request import Request
 from lsmeter.guest.state import parse_numbers
 from lsmeter.model import Conditions, Setup
 from lsmeter.plan import missing_options
-from lsmeter.policy import ACCESSES, ACTIONS, INTEGRITY, TRY, Layer, Proof, Step, ordered, tried
+from lsmeter.policy import (
+    ACCESSES,
+    ACTIONS,
+    IMA_POLICY,
+    INTEGRITY,
+    TRY,
+    Layer,
+    Proof,
+    Step,
+    ordered,
+    tried,
+)
 from lsmeter.qemu.command import kernel_cmdline
 from lsmeter.setup import parse_setup
-from lsmeter.setups._integrity import EXT4_UUID, digest
+from lsmeter.setups._integrity import DIRECTORY, EXT4_UUID, digest
 from lsmeter.verify import verify
 from tests.unit.model_builders import kernel
 
@@ -211,3 +222,12 @@ def test_mitigations_are_words_of_the_kernel(value: str, words: list[str]) -> No
     conditions = Experiment.model_validate(data).conditions_model()
     line = kernel_cmdline(parse_setup("capability"), conditions).split()
     assert [word for word in line if word in words] == words
+
+
+def test_files_to_work_with_are_made_when_integrity_can_keep_their_hash() -> None:
+    steps = parse_setup("selinux-enforcing+ima-appraise").steps
+    public = steps.index(Step("file", ("/work/public", "public")))
+    policy = next(i for i, step in enumerate(steps) if step.words[:1] == (IMA_POLICY,))
+    wrong = next(i for i, step in enumerate(steps) if step.words[:1] == (f"{DIRECTORY}/wrong",))
+    assert wrong < policy < public
+    assert parse_setup("selinux-enforcing+yama").steps == parse_setup("selinux-enforcing").steps
