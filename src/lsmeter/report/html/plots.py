@@ -137,31 +137,46 @@ def _tenths(fraction: float) -> str:
     return numbers.percent(fraction).removesuffix(" %")
 
 
+def _heat_heads(grid: Grid, width: int) -> alt.Axis:
+    """Put the setups' names above their columns, aslant where they are longer than that."""
+    longest = max(map(len, grid.heads))
+    aslant = 7 * longest > width
+    return alt.Axis(
+        orient="top",
+        title=None,
+        labelAngle=-35 if aslant else 0,
+        labelAlign="left" if aslant else "center",
+        domain=False,
+        ticks=False,
+        labelLimit=260 if aslant else width,
+        minExtent=min(160, 5 * longest) if aslant else 0,
+        labelFontWeight="bold",
+    )
+
+
 def heat_map(grid: Grid) -> Specification | None:
     """Draw every overhead as a coloured cell with its number in per cent."""
     rows = list(_heat_rows(grid))
     if not any(row["overhead"] is not None for row in rows):
         return None
+    width = min(132, max(64, 820 // len(grid.columns)))
+    names = [row.benchmark.id for row in grid.rows]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X(
-            field="setup",
-            type="nominal",
-            sort=list(grid.heads),
-            axis=alt.Axis(
-                orient="top",
-                title=None,
-                labelAngle=0,
-                domain=False,
-                ticks=False,
-                labelLimit=128,
-                labelFontWeight="bold",
-            ),
+            field="setup", type="nominal", sort=list(grid.heads), axis=_heat_heads(grid, width)
         ),
         y=alt.Y(
             field="benchmark",
             type="nominal",
-            sort=[row.benchmark.id for row in grid.rows],
-            axis=alt.Axis(title=None, domain=False, ticks=False, labelLimit=260),
+            sort=names,
+            axis=alt.Axis(
+                title=None,
+                domain=False,
+                ticks=False,
+                labelLimit=260,
+                # A browser's letters may be wider than those that the drawing was laid out with.
+                minExtent=min(260, 7 * max(map(len, names))),
+            ),
         ),
     )
     scale = alt.Scale(type="threshold", domain=list(palette.HEAT_BOUNDS), range=list(palette.HEAT))
@@ -176,7 +191,6 @@ def heat_map(grid: Grid) -> Specification | None:
         text=alt.Text(field="text", type="nominal"),
         color=alt.condition("datum.strong", alt.value(palette.STRONG_INK), alt.value(palette.INK)),
     )
-    width = min(132, max(64, 820 // len(grid.columns)))
     return finish(alt.layer(cells, text).properties(width=alt.Step(width), height=alt.Step(19)))
 
 

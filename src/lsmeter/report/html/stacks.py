@@ -21,6 +21,7 @@ _LETTER = 8  # pixels, of a label
 # The same layer has the same colour in every report; what is not here gets one of the rest.
 _COLOURS = {
     BASE: palette.SERIES[0],
+    "+ capability": palette.SERIES[7],
     "+ hooks": palette.SERIES[2],
     "+ permissive policy": palette.SERIES[5],
     "+ policy": palette.SERIES[1],
@@ -58,6 +59,14 @@ def figures(report: Report) -> tuple[Figure, ...]:
     return tuple(found)
 
 
+def _layer(head: str) -> str:
+    """Name a layer for all panels: the hooks of each module are drawn alike."""
+    name, _, setup = head.partition(": ")
+    if name != "+ hooks" or not setup:
+        return head
+    return "+ capability" if setup == "capability" else name
+
+
 def _rows(panel: str, stack: Stack, benchmarks: tuple[str, ...]) -> Iterator[dict[str, object]]:
     for item in stack.costs:
         if item.benchmark.id not in benchmarks:
@@ -68,7 +77,7 @@ def _rows(panel: str, stack: Stack, benchmarks: tuple[str, ...]) -> Iterator[dic
                 yield {
                     "setup": panel,
                     "benchmark": item.benchmark.id,
-                    "layer": head,
+                    "layer": _layer(head),
                     "order": place,
                     "cost": value,
                     "whole": item.value,
@@ -85,7 +94,7 @@ def _bars(group: list[Stack], unit: str) -> Specification | None:
     ]
     if not rows:
         return None
-    heads = list(dict.fromkeys(head for stack in group for head in stack.heads))
+    heads = list(dict.fromkeys(_layer(head) for stack in group for head in stack.heads))
     in_row = min(len(group), _PANELS)
     width = max(200, (WIDTH - 150) // in_row - 24)
     # The browser's letters may be wider than those that the plot is laid out with.
