@@ -22,7 +22,7 @@ from lsmeter.registry import nearest, unknown
 
 SUFFIX = ".toml"
 # Raised when the builder itself makes other images from the same definition.
-BUILDER = 1
+BUILDER = 2
 _MAX_FILE_BYTES = 1 << 20
 _MAX_PART_BYTES = 64 << 20
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import stat
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -77,8 +78,9 @@ def test_the_same_archive_gives_the_same_bytes(tmp_path: Path) -> None:
     homes = [tmp_path / name for name in ("one", "two")]
     for home in homes:
         home.mkdir()
-    first, second = (build(home)[0].read_bytes() for home in homes)
-    assert first == second
+    first = build(homes[0])[0].read_bytes()
+    time.sleep(1.1)  # a time that found its way in would be another one
+    assert build(homes[1])[0].read_bytes() == first
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/../x"])
