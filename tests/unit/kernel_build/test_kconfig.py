@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.errors import BuildError
-from lsmeter.kernels.build.builder import check_config
+from lsmeter.kernels.build.configure import check_config
 from lsmeter.kernels.build.expression import Value, conjuncts, evaluate, symbols
 from lsmeter.kernels.build.fragment import Assignment
 from lsmeter.kernels.build.kconfig import read_kconfig, reason

@@ -10,16 +10,16 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lsmeter.errors import BuildError, InfrastructureError
 from lsmeter.kernels.build import (
     artifacts,
+    configure,
     farm,
     fragment,
-    kconfig,
     shipped,
     store,
     with_lsm,
@@ -156,13 +156,16 @@ def _build(recipe: Recipe, name: str, progress: Progress, jobs: int) -> None:
     try:
         write_atomic(slot.log, b"")
         _lay_out(recipe, slot)
-        config = _configure(recipe, slot, progress, jobs, task)
-        with_lsm.check_count(_reader(slot.tree), config)
+        config = configure.configure(
+            recipe.assignments, slot, jobs=jobs, task=task, progress=progress
+        )
+        with_lsm.check_count(configure.tree_reader(slot.tree), config)
         fresh = not (slot.objects / "vmlinux").exists()
         expected = sum(part.objects for part in recipe.fragments) if fresh else 0
         steps = run_make(
             slot, ["vmlinux"], jobs=jobs, task=task, expected=expected or None, progress=progress
         )
+        configure.remember(recipe.assignments, slot)
         _refuse_moved(recipe.source)
         boot_image = _strip(slot)
     except BuildError as error:
@@ -200,70 +203,12 @@ def _refuse_moved(source: SourceTree) -> None:
 
 def _lay_out(recipe: Recipe, slot: Slot) -> None:
     source = recipe.source
-    own = with_lsm.overlay(recipe.lsms, _reader(source.path))
+    own = with_lsm.overlay(recipe.lsms, configure.tree_reader(source.path))
     if source.files is None:
         entries = farm.plan_links(source.path, own)
     else:
         entries = farm.plan_files(source.path, source.files, own)
     farm.sync(slot.tree, entries)
-
-
-def _reader(tree: Path) -> kconfig.Reader:
-    def read(path: str) -> str | None:
-        try:
-            return (tree / path).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return None
-
-    return read
-
-
-def _configure(
-    recipe: Recipe, slot: Slot, progress: Progress, jobs: int, task: str
-) -> Mapping[str, str]:
-    """Let kconfig make the configuration, and check that nothing asked for was dropped."""
-    wanted = slot.home / "wanted.config"
-    write_atomic(wanted, fragment.config_text(recipe.assignments).encode())
-    run_make(
-        slot,
-        ["allnoconfig"],
-        jobs=jobs,
-        task=task,
-        expected=None,
-        progress=progress,
-        extra={"KCONFIG_ALLCONFIG": str(wanted)},
-    )
-    config = fragment.parse_config((slot.objects / ".config").read_text(encoding="utf-8"))
-    check_config(recipe.assignments, config, _reader(slot.tree))
-    return config
-
-
-def check_config(
-    assignments: Sequence[fragment.Assignment], config: Mapping[str, str], read: kconfig.Reader
-) -> None:
-    """Raise BuildError that names each option that kconfig dropped, who wanted it, and why.
-
-    read gives files of the kernel's tree. An optional one that this kernel does not know is none.
-    """
-    lost = fragment.dropped(assignments, config)
-    if not lost:
-        return
-    tree = kconfig.read_kconfig(read)
-    lines = [
-        f"{item.text} ({item.fragment}, line {item.line}): "
-        f"{kconfig.reason(tree, config, item.option, item.value)}"
-        for item in lost
-        if not (item.optional and not kconfig.known(tree, item.option))
-    ]
-    if not lines:
-        return
-    more = f", and {len(lines) - 1} more" if len(lines) > 1 else ""
-    raise BuildError(
-        f"this kernel cannot be configured as asked: {lines[0]}{more}",
-        hint="add what it depends on in a fragment of your own (--config FILE.config), "
-        "or use a kernel that has it",
-        log_tail=tuple(lines[1:]),
-    )
 
 
 def _strip(slot: Slot) -> Path:
