@@ -88,11 +88,7 @@ def _share(value: float | None) -> float | None:
 
 def _layered(report: Report, item: LayeredCost) -> dict[str, Any]:
     return {
-        "kernel": item.kernel,
-        "setup": item.setup,
-        "filesystem": item.filesystem,
-        "user": item.user,
-        **_benchmark(report, item.benchmark),
+        **_place(report, item),
         "value": _number(item.value),
         "base_kernel": item.base_kernel,
         "base_setup": item.base_setup,
@@ -121,11 +117,7 @@ def _layer_origin(item: LayerOrigin) -> dict[str, Any]:
 
 def _state(report: Report, item: StateChange) -> dict[str, Any]:
     return {
-        "kernel": item.kernel,
-        "setup": item.setup,
-        "filesystem": item.filesystem,
-        "user": item.user,
-        **_benchmark(report, item.benchmark),
+        **_place(report, item),
         "state": item.state,
         "boot": item.boot,
         "readings": item.readings,
@@ -139,6 +131,16 @@ def _state(report: Report, item: StateChange) -> dict[str, Any]:
         "gauges": {
             gauge.name: {"before": gauge.before, "after": gauge.after} for gauge in item.gauges
         },
+    }
+
+
+def _place(report: Report, item: LayeredCost | StateChange | Estimate) -> dict[str, Any]:
+    return {
+        "kernel": item.kernel,
+        "setup": item.setup,
+        "filesystem": item.filesystem,
+        "user": item.user,
+        **_benchmark(report, item.benchmark),
     }
 
 
@@ -179,11 +181,7 @@ def _comparison(report: Report, item: Comparison) -> dict[str, Any]:
 
 def _estimate(report: Report, item: Estimate) -> dict[str, Any]:
     return {
-        "kernel": item.kernel,
-        "setup": item.setup,
-        "filesystem": item.filesystem,
-        "user": item.user,
-        **_benchmark(report, item.benchmark),
+        **_place(report, item),
         "value": _number(item.value),
         "minimum": _number(item.minimum),
         "maximum": _number(item.maximum),
