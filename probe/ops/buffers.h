@@ -57,6 +57,27 @@ static inline struct call transfer(long nr, int fd, long size)
 	return (struct call){.nr = nr, .arg = {fd, (long)buffer, size}, .want = size};
 }
 
+/* Both the reading and the writing are in the measured region. */
+static inline int copy_setup(struct bench *bench)
+{
+	bench->fd[0] = data_file("from", O_RDONLY);
+	if (bench->fd[0] < 0)
+		return bench->fd[0];
+	bench->fd[1] = data_file("to", O_WRONLY);
+	return bench->fd[1] < 0 ? bench->fd[1] : 0;
+}
+
+static inline int copy_arm(struct bench *bench)
+{
+	long size = bench->variant->value;
+	int error = wrap(bench->fd[0], size);
+
+	bench->call[0] = transfer(SYS_read, bench->fd[0], size);
+	bench->call[1] = transfer(SYS_write, bench->fd[1], size);
+	bench->calls = 2;
+	return error ? error : wrap(bench->fd[1], size);
+}
+
 static inline int close_files(struct bench *bench)
 {
 	for (unsigned int i = 0; i < ARRAY_SIZE(bench->fd); i++) {
