@@ -12,11 +12,18 @@
 /* Percent-encoded, this much fits into a line of the channel. */
 #define STATE_BYTES 1200
 
-static const char *read_state(const char *path, char *text)
+/* Split `line`, a name and a path, and read the file. Returns NULL, or what went wrong. */
+static const char *read_named(const char *line, struct words *words, char *text)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const char *failed = words_split(line, words);
 	ssize_t n;
+	int fd;
 
+	if (failed)
+		return failed;
+	if (words->count != 2)
+		return "it must be a name and a path";
+	fd = open(words->word[1], O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return strerror(errno);
 	n = read(fd, text, STATE_BYTES - 1);
@@ -33,12 +40,8 @@ void state_facts(const struct request *request)
 	char text[STATE_BYTES];
 
 	for (size_t i = 0; i < request->n_reads; i++) {
-		const char *failed = words_split(request->read[i], &words);
+		const char *failed = read_named(request->read[i], &words, text);
 
-		if (!failed && words.count != 2)
-			failed = "it must be a name and a path";
-		if (!failed)
-			failed = read_state(words.word[1], text);
 		if (failed) {
 			channel_error("fact '%.60s': %s", request->read[i], failed);
 			continue;
@@ -54,12 +57,8 @@ void state_send(const struct request *request, unsigned int index, const char *m
 	char text[STATE_BYTES];
 
 	for (size_t i = 0; i < request->n_states; i++) {
-		const char *failed = words_split(request->state[i], &words);
+		const char *failed = read_named(request->state[i], &words, text);
 
-		if (!failed && words.count != 2)
-			failed = "it must be a name and a path";
-		if (!failed)
-			failed = read_state(words.word[1], text);
 		if (failed)
 			channel_error("state '%.60s': %s", request->state[i], failed);
 		else
