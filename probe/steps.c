@@ -195,19 +195,15 @@ static bool listen_until_end(pid_t child, int fd, char *said, int *status)
 
 	while (now_ms() < end_ms) {
 		struct pollfd ready = {.fd = fd, .events = POLLIN};
-		char piece[SAID_BYTES];
+		char piece[SAID_BYTES - 1];
 		ssize_t n = 0;
 
 		if (poll(&ready, 1, ended ? 0 : 20) > 0)
 			n = read(fd, piece, sizeof(piece));
 		if (n > 0) {
-			size_t room = SAID_BYTES - 1, keep;
+			size_t room = sizeof(piece) - (size_t)n;
+			size_t keep = size < room ? size : room;
 
-			keep = size + (size_t)n > room
-				       ? room - ((size_t)n > room ? room : (size_t)n)
-				       : size;
-			if ((size_t)n > room)
-				n = (ssize_t)room;
 			memmove(said, said + size - keep, keep);
 			memcpy(said + keep, piece, (size_t)n);
 			size = keep + (size_t)n;
