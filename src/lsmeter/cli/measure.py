@@ -66,10 +66,8 @@ def _images(needed: Sequence[str], own: str | None, tasks: LiveTasks) -> dict[st
     if not needed:
         return {}
     from lsmeter.image.build import resolve_image
-    from lsmeter.policy import Image
 
-    built = {name: resolve_image(own or name, tasks) for name in needed}
-    return {name: Image(item.name, item.file, item.content_sha256) for name, item in built.items()}
+    return {name: resolve_image(own or name, tasks) for name in needed}
 
 
 def default_out(stem: str) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import subprocess
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from lsmeter.errors import BuildError, InfrastructureError, UsageError
@@ -31,6 +30,7 @@ from lsmeter.image.store import (
 )
 from lsmeter.image.tree import Node, unpack
 from lsmeter.kernels.digest import sha256_of
+from lsmeter.policy import Image
 from lsmeter.progress import Progress
 from lsmeter.registry import unknown
 from lsmeter.storage import cannot_write, locked, new_entry, write_atomic
@@ -175,23 +175,7 @@ def installed(tree: Path) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found))
 
 
-@dataclass(frozen=True)
-class GuestImage:
-    """A file system that guests start from: never written, only the base of their overlays.
-
-    content_sha256 is the hash of the whole file system, for the identity of what is measured.
-    """
-
-    name: str
-    file: Path
-    content_sha256: str
-
-    def require(self, *paths: str) -> None:
-        """Raise UsageError if the image lacks one of these absolute paths (tools, policies)."""
-        check.require_tools(self.file, self.name, paths)
-
-
-def resolve_image(word: str, progress: Progress) -> GuestImage:
+def resolve_image(word: str, progress: Progress) -> Image:
     """Return the image that `word` names; build it, showing progress, if it is not there.
 
     word: the name of an image of lsmeter's or of one that was added, a definition of the
@@ -203,20 +187,15 @@ def resolve_image(word: str, progress: Progress) -> GuestImage:
             return _file(Path(word).expanduser())
         own = find_own(word)
         if own is not None:
-            return GuestImage(own.name, own.file, own.content_sha256)
+            return Image(own.name, own.file, own.content_sha256)
         if word not in definition_names():
             names = {*definition_names(), *(image.name for image in list_images())}
             raise unknown("image", word, names)
     image = build_image(word, progress)
-    return GuestImage(image.name, image.file, image.content_sha256)
+    return Image(image.name, image.file, image.content_sha256)
 
 
-def image_path(word: str, progress: Progress) -> Path:
-    """Return the file of the image that `word` names, as resolve_image does."""
-    return resolve_image(word, progress).file
-
-
-def _file(path: Path) -> GuestImage:
+def _file(path: Path) -> Image:
     if not path.is_file():
         raise UsageError(
             f"image {path}: no such file",
@@ -224,4 +203,4 @@ def _file(path: Path) -> GuestImage:
             + ", ".join(definition_names()),
         )
     check.check_filesystem(path)
-    return GuestImage(path.name, path.absolute(), sha256_of(path))
+    return Image(path.name, path.absolute(), sha256_of(path))

@@ -42,7 +42,7 @@ def test_a_directory_becomes_an_image(tree: Path) -> None:
     assert store.list_images() == (image,)
     assert stat.S_IMODE(image.file.stat().st_mode) == 0o444
     found = build.resolve_image("mine", Silent())
-    assert (found.file, found.content_sha256) == (image.file, image.identity)
+    assert (found.file, found.sha256) == (image.file, image.identity)
     assert check.missing_paths(image.file, ["/sbin/load_policy", "/x y"]) == ("/x y",)
 
 
@@ -62,7 +62,7 @@ def test_a_path_is_used_where_it_is(tree: Path, tmp_path: Path) -> None:
     found = build.resolve_image(str(tmp_path / "root.ext4"), Silent())
     assert found.file == tmp_path / "root.ext4"
     with pytest.raises(UsageError, match=r"image root\.ext4 has no /sbin/x") as caught:
-        found.require("/sbin/load_policy", "/sbin/x")
+        check.require_tools(found.file, found.name, ["/sbin/load_policy", "/sbin/x"])
     assert "install what is missing" in caught.value.hint
 
 
