@@ -7,7 +7,6 @@ plan. Every error names the file, the key, what was expected and the nearest val
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,8 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from lsmeter.errors import UsageError
 from lsmeter.model import Conditions, Instrument, Sampling
 from lsmeter.registry import nearest
-
-MAX_FILE_BYTES = 1 << 20
+from lsmeter.toml_file import read_toml
 
 Name = Annotated[str, Field(min_length=1, max_length=400)]
 Names = Annotated[list[Name], Field(min_length=1, max_length=200)]
@@ -95,20 +93,12 @@ class Experiment(_Strict):
 
 def read_experiment(path: Path) -> dict[str, Any]:
     """Read a TOML file into plain data; raise UsageError that names the file and the place."""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise UsageError(f"{path}: larger than {MAX_FILE_BYTES} bytes: not an experiment file")
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(
-            f"{path}: no such experiment file",
-            hint="examples are in experiments/; without a file the main experiment is run",
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot read it: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not valid TOML: {error}") from error
-    return data
+    return read_toml(
+        path,
+        "an experiment file",
+        hint="examples are in experiments/; without a file the main experiment is run",
+        missing="no such experiment file",
+    )
 
 
 def build_experiment(data: dict[str, Any], *, where: str) -> Experiment:

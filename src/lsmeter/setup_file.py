@@ -8,9 +8,8 @@ run on this machine. docs/own-setups.md lists the keys.
 from __future__ import annotations
 
 import base64
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,9 +17,9 @@ from lsmeter.errors import UsageError
 from lsmeter.model import Expectation, Setup
 from lsmeter.policy import ACCESSES, ACTIONS, Layer, Proof, SetupFile, StateFile, Step
 from lsmeter.registry import nearest
+from lsmeter.toml_file import read_toml
 
 SUFFIX = ".toml"
-MAX_FILE_BYTES = 1 << 20
 MAX_PART_BYTES = 16 << 20  # of one file that goes into the guest
 
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]
@@ -81,7 +80,13 @@ def read_setup(path: Path, *, where: str = "--setup") -> Setup:
     Raises UsageError, naming the file and the key, for a file that cannot be read or does not
     say what a setup has to.
     """
-    data = _toml(path, where)
+    data = read_toml(
+        path,
+        "a setup file",
+        hint="docs/own-setups.md shows one",
+        where=where,
+        missing="no such setup file",
+    )
     try:
         table = _SetupTable.model_validate(data)
     except ValidationError as error:
@@ -110,21 +115,6 @@ def read_setup(path: Path, *, where: str = "--setup") -> Setup:
 def is_setup_file(word: str) -> bool:
     """Say whether a component of a setup's name is meant as a file."""
     return word.endswith(SUFFIX)
-
-
-def _toml(path: Path, where: str) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise UsageError(f"{path}: larger than {MAX_FILE_BYTES} bytes: not a setup file")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(
-            f"{where}: {path}: no such setup file", hint="docs/own-setups.md shows one"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{where}: {path}: cannot read it: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not valid TOML: {error}") from error
 
 
 def _step(path: Path, key: str, words: list[str]) -> Step:

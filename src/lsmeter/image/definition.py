@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,11 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lsmeter.errors import UsageError
 from lsmeter.registry import nearest, unknown
+from lsmeter.toml_file import read_toml
 
 SUFFIX = ".toml"
 # Raised when the builder itself makes other images from the same definition.
 BUILDER = 2
-_MAX_FILE_BYTES = 1 << 20
 _MAX_PART_BYTES = 64 << 20
 
 _Package = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]{1,99}$")]
@@ -98,27 +97,20 @@ def load_definition(word: str) -> ImageDefinition:
 
 def read_definition(path: Path) -> ImageDefinition:
     """Read a definition and the files that belong to it."""
-    try:
-        if path.stat().st_size > _MAX_FILE_BYTES:
-            raise UsageError(f"{path}: larger than {_MAX_FILE_BYTES} bytes: no image definition")
-        table = parse_table(path.read_text(encoding="utf-8"), where=str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise UsageError(
-            f"{path}: cannot read it: {reason}",
-            hint=f"images that come with lsmeter: {', '.join(definition_names())}",
-        ) from error
+    hint = (
+        "docs/images.md lists every key; "
+        f"images that come with lsmeter: {', '.join(definition_names())}"
+    )
+    table = check_table(read_toml(path, "an image definition", hint=hint), where=str(path))
     name = path.name.removesuffix(SUFFIX)
     files = read_files(path.parent / table["files"]) if table["files"] else ()
     return ImageDefinition(**{**table, "name": _checked_name(name, path), "files": files})
 
 
-def parse_table(text: str, *, where: str) -> dict[str, Any]:
-    """Check the text of a definition; return its keys, with their defaults."""
+def check_table(data: dict[str, Any], *, where: str) -> dict[str, Any]:
+    """Check what a definition says; return its keys, with their defaults."""
     try:
-        table = _Table.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{where}: not valid TOML: {error}") from error
+        table = _Table.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
