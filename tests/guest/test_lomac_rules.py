@@ -3,53 +3,28 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from lsmeter.guest.initramfs import archive, base, file
+from lsmeter.guest.initramfs import archive, file
 from lsmeter.guest.programs import find_program
-from lsmeter.model import Conditions, Kernel, Setup
-from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
+from lsmeter.model import Kernel
+from tests.guest_programs import compiled, tried
 
 pytestmark = pytest.mark.guest
 
 SOURCE = Path(__file__).with_name("lomac_rules.c")
-SETUP = Setup(name="lomac", title="rules", lsms=("bpf",))
-Rule = tuple[str, str]
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    target = tmp_path_factory.mktemp("rules") / "init"
-    flags = ("-O1", "-static", "-pthread", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
-    subprocess.run(["cc", *flags, str(SOURCE), "-o", str(target)], check=True)
-    return target.read_bytes()
+    return compiled(SOURCE, tmp_path_factory.mktemp("rules"))
 
 
-def rules(kernel: Kernel, program: bytes, place: Path, word: str) -> dict[str, Rule]:
-    """Boot a guest that tries every rule; return what each had to give, and gave."""
-    loader = find_program("lsmeter-bpf").path.read_bytes()
-    (place / "initrd").write_bytes(base(program) + archive((file("lsmeter-bpf", loader, 0o755),)))
-    start = GuestStart(
-        boot_protocol=kernel.boot_protocol,
-        image=str(kernel.image),
-        cmdline=f"{kernel_cmdline(SETUP, Conditions())} {word}",
-        conditions=Conditions(),
-        seed=1,
-    )
-    channels = Channels(
-        console=str(place / "console"),
-        results=str(place / "results"),
-        initrd=str(place / "initrd"),
-    )
-    subprocess.run(exact_arguments(start, channels), check=True, timeout=120)
-    lines = [line.split() for line in (place / "results").read_text().splitlines()]
-    assert lines, (place / "console").read_text()[-2000:]
-    assert lines.pop() == ["end", "0", "0"]
-    assert len({line[0] for line in lines}) == len(lines)
-    return {name: (wanted, got) for name, wanted, got in lines}
+def rules(kernel: Kernel, program: bytes, place: Path, word: str) -> dict[str, tuple[str, str]]:
+    loader = archive((file("lsmeter-bpf", find_program("lsmeter-bpf").path.read_bytes(), 0o755),))
+    return tried(kernel, program, place, "bpf", more_files=loader, more_words=word)
 
 
 def test_rules_hold(debian_kernel: Kernel, program: bytes, tmp_path: Path) -> None:

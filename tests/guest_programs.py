@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boots guests whose first program is a test's own: it tries things, and says what each gave."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from lsmeter.guest.initramfs import base
+from lsmeter.model import Conditions, Kernel, Setup
+from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
+
+FLAGS = ("-O1", "-static", "-pthread", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
+DEADLINE_S = 120
+
+
+def compiled(source: Path, folder: Path) -> bytes:
+    target = folder / "init"
+    subprocess.run(["cc", *FLAGS, str(source), "-o", str(target)], check=True)
+    return target.read_bytes()
+
+
+def tried(
+    kernel: Kernel,
+    program: bytes,
+    place: Path,
+    *lsms: str,
+    more_files: bytes = b"",
+    more_words: str = "",
+) -> dict[str, tuple[str, str]]:
+    """Boot a guest with these modules; return by name what each try had to give, and gave.
+
+    The program says NAME WANTED GOT for each, every name once, and `end 0 0` at last.
+
+    more_files: an archive of what the guest has beside the program.
+    more_words: what the kernel's command line ends with.
+    """
+    (place / "initrd").write_bytes(base(program) + more_files)
+    setup = Setup(name="tried", title="tried", lsms=lsms)
+    start = GuestStart(
+        boot_protocol=kernel.boot_protocol,
+        image=str(kernel.image),
+        cmdline=f"{kernel_cmdline(setup, Conditions())} {more_words}",
+        conditions=Conditions(),
+        seed=1,
+    )
+    channels = Channels(
+        console=str(place / "console"),
+        results=str(place / "results"),
+        initrd=str(place / "initrd"),
+    )
+    subprocess.run(exact_arguments(start, channels), check=True, timeout=DEADLINE_S)
+    lines = [line.split() for line in (place / "results").read_text().splitlines()]
+    assert lines, (place / "console").read_text()[-2000:]
+    assert lines.pop() == ["end", "0", "0"]
+    assert len({line[0] for line in lines}) == len(lines)
+    return {name: (wanted, got) for name, wanted, got in lines}
