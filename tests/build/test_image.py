@@ -8,7 +8,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,7 +25,6 @@ UNCONFINED = "unconfined_u:unconfined_r:unconfined_t:s0"
 KERNEL = "system_u:system_r:kernel_t:s0"
 WORK = "system_u:object_r:lsmeter_work_t:s0"
 REFUSED = "system_u:object_r:lsmeter_secret_t:s0"
-DEADLINE_S = 900
 TINY = """\
 title = "the smallest"
 packages = ["attr"]
@@ -37,34 +35,19 @@ size_mib = 512
 """
 
 
-@pytest.fixture(scope="session")
-def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the image `policy`: from the cache, else built here (minutes)."""
-    done = subprocess.run(
-        [sys.executable, "-m", "lsmeter", "image", "build", "policy"],
-        cwd=tmp_path_factory.mktemp("image"),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return Path(done.stdout.strip())
-
-
 def out_of(image: Path, path: str, to: Path) -> Path:
     programs.run(["debugfs", "-R", f"dump {ext4.quoted(path)} {to}", str(image)])
     return to
 
 
-def test_the_file_system_is_whole_and_read_only(policy: Path) -> None:
-    assert stat.S_IMODE(policy.stat().st_mode) == 0o444
-    programs.run(["e2fsck", "-fn", str(policy)])
+def test_the_file_system_is_whole_and_read_only(policy_image: Path) -> None:
+    assert stat.S_IMODE(policy_image.stat().st_mode) == 0o444
+    programs.run(["e2fsck", "-fn", str(policy_image)])
 
 
-def test_every_file_has_the_label_that_was_looked_up(policy: Path) -> None:
+def test_every_file_has_the_label_that_was_looked_up(policy_image: Path) -> None:
     wanted = {}
-    for line in policy.with_name("contexts").read_text().splitlines():
+    for line in policy_image.with_name("contexts").read_text().splitlines():
         context, path = line.split("\t", 1)
         wanted[path] = context
     assert wanted["/srv/lsmeter/secret"] == REFUSED
@@ -72,7 +55,7 @@ def test_every_file_has_the_label_that_was_looked_up(policy: Path) -> None:
     assert wanted["/etc/shadow"] == "system_u:object_r:shadow_t:s0"
     assert len(wanted) > 3000
     asked = "".join(f"ea_get -V {ext4.quoted(path)} security.selinux\n" for path in wanted)
-    found = ext4.debugfs(policy, asked).replace("\0", "").split("\n")
+    found = ext4.debugfs(policy_image, asked).replace("\0", "").split("\n")
     assert found == list(wanted.values())
 
 
@@ -104,10 +87,10 @@ def access(policydb: Path, source: str, target: str, kind: str, home: Path) -> s
 
 @pytest.mark.parametrize("name", ["default", "auditallow"])
 def test_the_policies_allow_what_is_measured_and_deny_what_is_tried(
-    policy: Path, name: str, tmp_path: Path
+    policy_image: Path, name: str, tmp_path: Path
 ) -> None:
-    policydb = out_of(policy, f"/etc/lsmeter/selinux/{name}.policy", tmp_path / "policy")
-    out_of(policy, "/usr/bin/checkpolicy", tmp_path / "checkpolicy").chmod(0o755)
+    policydb = out_of(policy_image, f"/etc/lsmeter/selinux/{name}.policy", tmp_path / "policy")
+    out_of(policy_image, "/usr/bin/checkpolicy", tmp_path / "checkpolicy").chmod(0o755)
     wanted = {"read", "write", "create", "unlink", "rename", "setattr", "getattr", "open"}
     for subject in (CONFINED, UNCONFINED):
         assert wanted <= access(policydb, subject, WORK, "file", tmp_path)
@@ -118,12 +101,12 @@ def test_the_policies_allow_what_is_measured_and_deny_what_is_tried(
     assert "read" not in access(policydb, CONFINED, shadow, "file", tmp_path)
 
 
-def test_a_second_build_is_none(policy: Path, lsmeter: Lsmeter) -> None:
-    before = policy.stat().st_mtime_ns
+def test_a_second_build_is_none(policy_image: Path, lsmeter: Lsmeter) -> None:
+    before = policy_image.stat().st_mtime_ns
     done = lsmeter("image", "build", "policy")
-    assert done.out.strip() == str(policy)
-    assert policy.stat().st_mtime_ns == before
-    assert lsmeter("image", "path").out.strip() == str(policy)
+    assert done.out.strip() == str(policy_image)
+    assert policy_image.stat().st_mtime_ns == before
+    assert lsmeter("image", "path").out.strip() == str(policy_image)
 
 
 @pytest.fixture
