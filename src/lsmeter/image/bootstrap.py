@@ -13,7 +13,10 @@ import shlex
 import signal
 import subprocess
 import tarfile
+import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +29,7 @@ from lsmeter.image.ext4 import TIME_S
 from lsmeter.kernels import apt_sources
 from lsmeter.kernels.apt_state import machine_sources
 from lsmeter.progress import Progress
-from lsmeter.storage import cache_dir, make_dir, write_atomic
+from lsmeter.storage import cache_dir, cannot_write, make_dir, write_atomic
 
 TASK = "root file system"
 _DOCUMENTATION = (
@@ -38,9 +41,23 @@ _DOCUMENTATION = (
 _DEADLINE_S = 3600.0
 _STOP_WAIT_S = 30.0
 _TAIL_LINES = 12
-# mmdebstrap removes its tree when all of it is asked to end: also when lsmeter itself is killed,
-# which the shell notices (its parent is gone) and passes on to the group.
-_UNDERTAKER = 'trap "trap : TERM; kill -TERM 0; wait; exit 143" TERM; "$@" & wait $!'
+# All of mmdebstrap is asked to end: also when lsmeter itself is killed, which the shell notices
+# (its parent is gone) and passes on to the group. What is left then of the directory $0, if that
+# is not "", is removed.
+_UNDERTAKER = """\
+end() {
+    trap "" TERM
+    kill -TERM 0
+    wait
+    [ -z "$0" ] || rm -rf --one-file-system -- "$0"
+    exit 143
+}
+trap end TERM
+"$@" & wait $!
+"""
+# mmdebstrap 1.3.5 does not unmount what it has mounted as root when it is ended while a hook
+# runs. The mounts of a namespace of its own are gone with its last process.
+_APART = ("unshare", "--mount", "--")
 # What mmdebstrap says it is at, with how far that is; the times are of a 2-core machine.
 _STAGES = {
     "running apt-get update": ("package lists", 2),
@@ -191,13 +208,50 @@ def bootstrap(definition: ImageDefinition, places: Bootstrap, progress: Progress
     sources = sources_for(definition.suite, machine_sources())
     if sources:
         write_atomic(places.sources, sources.encode())
-    words = command(definition, places, packages, root=os.geteuid() == 0, sources=bool(sources))
-    _run(words, places, progress)
+    root = os.geteuid() == 0
+    words = command(definition, places, packages, root=root, sources=bool(sources))
+    if root and programs.can_mount_apart():
+        with _scratch(definition.name) as scratch:
+            _run([*_APART, *words], places, progress, scratch)
+    else:
+        # A user namespace has its own mounts, and may not enter the cache; without the right
+        # to mount, nothing is mounted.
+        _run(words, places, progress, None)
 
 
-def _run(words: list[str], places: Bootstrap, progress: Progress) -> None:
-    tied = ["setpriv", "--pdeathsig", "TERM", "--", "sh", "-c", _UNDERTAKER, "sh", *words]
+@contextmanager
+def _scratch(name: str) -> Iterator[Path]:
+    """Give a directory for what mmdebstrap makes; remove it, and what a killed build has left.
+
+    It is in TMPDIR where that is set, else in the cache. Hold the image's lock around it.
+    """
+    ours = cache_dir() / "images" / ".scratch"
+    prefix = f"mmdebstrap.{name}-"
+    for left in ours.glob(f"{prefix}{'?' * 8}"):  # as mkdtemp names them
+        _remove(left)
+    base = Path(os.environ.get("TMPDIR") or make_dir(ours))
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=base.absolute()))
+    except OSError as error:
+        raise cannot_write(base, error) from error
+    try:
+        scratch.chmod(0o755)  # apt fetches as a user of its own
+        yield scratch
+    finally:
+        _remove(scratch)
+
+
+def _remove(scratch: Path) -> None:
+    words = ["rm", "-rf", "--one-file-system", "--", str(scratch)]
+    subprocess.run(words, check=False, stderr=subprocess.DEVNULL, timeout=300)
+
+
+def _run(words: list[str], places: Bootstrap, progress: Progress, scratch: Path | None) -> None:
+    shell = ["sh", "-c", _UNDERTAKER, str(scratch or "")]
+    tied = ["setpriv", "--pdeathsig", "TERM", "--", *shell, *words]
     extra = {"SOURCE_DATE_EPOCH": str(TIME_S), "DEBIAN_FRONTEND": "noninteractive"}
+    if scratch is not None:
+        extra["TMPDIR"] = str(scratch)
     try:
         process = subprocess.Popen(
             tied,

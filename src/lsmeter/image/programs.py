@@ -69,6 +69,17 @@ def need_to_build() -> None:
         )
 
 
+def can_mount_apart() -> bool:
+    """Say whether programs can be given mounts of their own, which this machine does not see."""
+    try:
+        done = subprocess.run(
+            ["unshare", "--mount", "true"], capture_output=True, check=False, timeout=60
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
 def _has_range(path: Path, user: str) -> bool:
     import pwd  # noqa: PLC0415
 
