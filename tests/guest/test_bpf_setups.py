@@ -3,50 +3,20 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
 from tests.conftest import Lsmeter
+from tests.runs import each, facts, measured, values
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
 
-ONLY = tuple(
-    word
-    for name in ("getppid", "stat depth=1", "open depth=*", "read size=1", "write size=1", "creat")
-    for word in ("--benchmark", name)
-)
-
-
-def measured(lsmeter: Lsmeter, *setups: str, more: tuple[str, ...] = ()) -> dict[str, Any]:
-    named = tuple(word for setup in setups for word in ("--setup", setup))
-    how = ("--samples", "15", "--boots", "1", "--out", "run")
-    done = lsmeter("run", *named, *ONLY, *how, *more)
-    assert done.code == 0, done.err + done.out
-    report: dict[str, Any] = json.loads(lsmeter("report", "run", "--format", "json").out)
-    return report
-
-
-def values(report: dict[str, Any], setup: str) -> dict[str, float]:
-    return {
-        " ".join((item["benchmark"], *(f"{k}={v}" for k, v in item["params"].items()))): item[
-            "value"
-        ]
-        for item in report["estimates"]
-        if item["setup"] == setup
-    }
-
-
-def facts(report: dict[str, Any], setup: str) -> dict[str, str]:
-    (found,) = [item for item in report["setups"] if item["setup"] == setup]
-    assert found["verified"]
-    return dict(found["facts"])
+BENCHMARKS = ("getppid", "stat depth=1", "open depth=*", "read size=1", "write size=1", "creat")
+HOW = (*each("--benchmark", BENCHMARKS), "--samples", "15")
 
 
 def test_denials_are_proved_and_costs_are_in_order(lsmeter: Lsmeter) -> None:
     names = ("capability", "bpf", "bpf-empty", "bpf-allow", "lomac", "lomac:level=low")
-    report = measured(lsmeter, *names)
+    report = measured(lsmeter, *each("--setup", names), *HOW)
     cost = {name: values(report, name) for name in names}
     assert len({cost[name]["getppid"] for name in names}) == 1
     for benchmark in ("open depth=1", "creat depth=1"):
@@ -65,7 +35,7 @@ def test_denials_are_proved_and_costs_are_in_order(lsmeter: Lsmeter) -> None:
 
 def test_landlock_costs_by_the_depth_of_its_rule(lsmeter: Lsmeter) -> None:
     names = ("capability", "landlock", "landlock:depth=1", "landlock:depth=2")
-    report = measured(lsmeter, *names)
+    report = measured(lsmeter, *each("--setup", names), *HOW)
     full = ("capability", "landlock", *(f"landlock:layers=1,rules=1,depth={n}" for n in (1, 2)))
     cost = [values(report, name)["open depth=1"] for name in full]
     assert cost == sorted(cost)
@@ -77,7 +47,6 @@ def test_landlock_costs_by_the_depth_of_its_rule(lsmeter: Lsmeter) -> None:
 @pytest.mark.parametrize("setup", ["lomac", "lomac:level=low", "bpf-allow", "landlock:depth=3"])
 def test_other_circumstances(lsmeter: Lsmeter, setup: str) -> None:
     """Runs an ordinary user on a file system of its own, with caches dropped by a helper."""
-    how = ("--filesystem", "ext4", "--user", "user", "--cold", "--samples", "3", "--boots", "1")
+    how = ("--filesystem", "ext4", "--user", "user", "--cold", "--samples", "3")
     named = ("--setup", setup, "--baseline", setup, "--benchmark", "open depth=8")
-    done = lsmeter("run", *named, *how, "--out", "run")
-    assert done.code == 0, done.err + done.out
+    measured(lsmeter, *named, *how)

@@ -3,43 +3,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.conftest import Lsmeter
+from tests.runs import each, facts, measured, told, values
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
 
-ONLY = tuple(
-    word
-    for name in ("stat depth=1", "open depth=1", "creat depth=1", "chmod depth=1")
-    for word in ("--benchmark", name)
-)
-HOW = ("--samples", "20", "--boots", "1", "--out", "run")
-
-
-def ask(lsmeter: Lsmeter, *words: str, code: int = 0) -> dict[str, Any]:
-    done = lsmeter("run", *words, *ONLY, *HOW)
-    assert done.code == code, done.err + done.out
-    report: dict[str, Any] = json.loads(lsmeter("report", "run", "--format", "json").out)
-    return report
-
-
-def costs(report: dict[str, Any], setup: str) -> dict[str, float]:
-    return {item["id"]: item["value"] for item in report["estimates"] if item["setup"] == setup}
-
-
-def facts(report: dict[str, Any], setup: str) -> dict[str, str]:
-    (found,) = [item for item in report["setups"] if item["setup"] == setup]
-    assert found["verified"]
-    return dict(found["facts"])
-
-
-def told(report: dict[str, Any]) -> str:
-    return " ".join(f"{item['title']} {item['detail']}" for item in report["problems"])
+BENCHMARKS = ("stat depth=1", "open depth=1", "creat depth=1", "chmod depth=1")
+HOW = (*each("--benchmark", BENCHMARKS), "--samples", "20")
 
 
 @pytest.mark.parametrize(
@@ -49,9 +23,10 @@ def test_each_is_proved_and_costs_where_it_works(
     lsmeter: Lsmeter, filesystem: str, user: str
 ) -> None:
     names = ("capability", "ima-measure", "ima-appraise", "ima-audit", "evm", "ima+evm")
-    setups = tuple(word for name in names for word in ("--setup", name))
-    report = ask(lsmeter, *setups, "--filesystem", filesystem, "--user", user)
-    cost = {name: costs(report, name) for name in names}
+    report = measured(
+        lsmeter, *each("--setup", names), *HOW, "--filesystem", filesystem, "--user", user
+    )
+    cost = {name: values(report, name) for name in names}
     assert len({cost[name]["stat depth=1"] for name in names}) == 1
     for name in ("ima-measure", "ima-appraise", "ima-audit", "ima+evm"):
         assert cost[name]["open depth=1"] > cost["capability"]["open depth=1"]
@@ -69,17 +44,19 @@ def test_each_is_proved_and_costs_where_it_works(
 
 
 def test_audit_costs_every_system_call(lsmeter: Lsmeter) -> None:
-    report = ask(lsmeter, *("--setup", "capability", "--setup", "audit", "--setup", "audit-off"))
-    plain, on = costs(report, "capability"), costs(report, "audit")
+    report = measured(lsmeter, *each("--setup", ("capability", "audit", "audit-off")), *HOW)
+    plain, on = values(report, "capability"), values(report, "audit")
     assert all(on[name] > plain[name] for name in plain)
-    assert costs(report, "audit-off") == plain
+    assert values(report, "audit-off") == plain
     assert facts(report, "audit")["audit.rules"] == "0"
 
 
 def test_two_policies_need_a_kernel_that_takes_two(lsmeter: Lsmeter) -> None:
-    report = ask(lsmeter, "--setup", "ima-measure+ima-appraise", "--setup", "capability", code=1)
+    report = measured(
+        lsmeter, *each("--setup", ("ima-measure+ima-appraise", "capability")), *HOW, code=1
+    )
     assert "the kernel was built without CONFIG_IMA_WRITE_POLICY" in told(report)
-    assert costs(report, "ima-measure+ima-appraise") == {}
+    assert values(report, "ima-measure+ima-appraise") == {}
 
 
 MINE = """
@@ -129,18 +106,17 @@ def test_what_cannot_be_enforced_gives_no_numbers(
     (tmp_path / "mine.policy").write_text(policy)
     (tmp_path / "mine.toml").write_text(MINE.format(steps=steps))
     words = ("--setup", "./mine.toml", "--setup", "capability", "--baseline", "capability")
-    report = ask(lsmeter, *words, code=1)
+    report = measured(lsmeter, *words, *HOW, code=1)
     assert said in told(report)
-    assert costs(report, "mine") == {}
+    assert values(report, "mine") == {}
 
 
 def test_rules_of_a_baseline_leave_records(lsmeter: Lsmeter, policy_image: Path) -> None:
     names = ("audit", "audit-rules:session=service", "audit-rules")
-    setups = tuple(word for name in names for word in ("--setup", name))
-    report = ask(lsmeter, *setups, "--image", str(policy_image))
+    report = measured(lsmeter, *each("--setup", names), *HOW, "--image", str(policy_image))
     assert facts(report, "audit-rules")["audit.rules"] == "34"
     assert "auid=1000" in facts(report, "audit-rules")["proof.audit-record.message"]
-    none, service, login = (costs(report, name)["chmod depth=1"] for name in names)
+    none, service, login = (values(report, name)["chmod depth=1"] for name in names)
     assert none < service < login
 
 
@@ -149,6 +125,6 @@ def test_integrity_stands_on_an_enforced_policy(
     lsmeter: Lsmeter, policy_image: Path, setup: str
 ) -> None:
     words = ("--setup", setup, "--baseline", setup, "--image", str(policy_image))
-    said = facts(ask(lsmeter, *words), setup)
+    said = facts(measured(lsmeter, *words, *HOW), setup)
     assert said["proof.read-secret"] == "denied"
     assert said["proof.ima-wrong-hash"] == "denied"

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.conftest import Lsmeter
+from tests.runs import each, facts, measured, values
 
 pytestmark = [
     pytest.mark.guest,
@@ -17,32 +16,7 @@ pytestmark = [
 ]
 
 BENCHMARKS = ("getppid", "stat depth=1", "stat depth=4", "creat depth=1", "write size=1")
-OPTIONS = tuple(word for name in BENCHMARKS for word in ("--benchmark", name))
-
-
-def measured(lsmeter: Lsmeter, *setups: str, more: tuple[str, ...] = ()) -> dict[str, Any]:
-    named = tuple(word for setup in setups for word in ("--setup", setup))
-    how = ("--samples", "15", "--boots", "1", "--out", "run")
-    done = lsmeter("run", *named, *OPTIONS, *how, *more)
-    assert done.code == 0, done.err + done.out
-    report: dict[str, Any] = json.loads(lsmeter("report", "run", "--format", "json").out)
-    return report
-
-
-def values(report: dict[str, Any], setup: str) -> dict[str, float]:
-    return {
-        " ".join((item["benchmark"], *(f"{k}={v}" for k, v in item["params"].items()))): item[
-            "value"
-        ]
-        for item in report["estimates"]
-        if item["setup"] == setup
-    }
-
-
-def facts(report: dict[str, Any], setup: str) -> dict[str, str]:
-    (found,) = [item for item in report["setups"] if item["setup"] == setup]
-    assert found["verified"]
-    return dict(found["facts"])
+HOW = (*each("--benchmark", BENCHMARKS), "--samples", "15")
 
 
 def test_apparmor_decides_and_says_so(lsmeter: Lsmeter) -> None:
@@ -54,7 +28,7 @@ def test_apparmor_decides_and_says_so(lsmeter: Lsmeter) -> None:
         "apparmor-enforcing:profiles=3",
         "apparmor-enforcing:profiles=8",
     )
-    report = measured(lsmeter, *names)
+    report = measured(lsmeter, *each("--setup", names), *HOW)
     cost = {name: values(report, name) for name in names}
     assert len({cost[name]["getppid"] for name in names}) == 1
     assert cost["apparmor"]["stat depth=1"] < cost["apparmor-complain"]["stat depth=1"]
@@ -80,7 +54,7 @@ def test_tomoyo_decides_and_walks_through_its_rules(lsmeter: Lsmeter) -> None:
         "tomoyo-enforcing:rules=200",
         "tomoyo-enforcing:rules=200,found=first",
     )
-    report = measured(lsmeter, *names)
+    report = measured(lsmeter, *each("--setup", names), *HOW)
     cost = {name: values(report, name) for name in names}
     assert len({cost[name]["getppid"] for name in names}) == 1
     stat = {name: cost[name]["stat depth=1"] for name in names}
@@ -97,8 +71,9 @@ def test_tomoyo_decides_and_walks_through_its_rules(lsmeter: Lsmeter) -> None:
 
 @pytest.mark.parametrize("setup", ["apparmor-enforcing", "tomoyo-enforcing"])
 def test_an_ordinary_user_with_cold_caches_on_ext4(lsmeter: Lsmeter, setup: str) -> None:
-    more = ("--filesystem", "ext4", "--user", "user", "--cold", "--baseline", setup)
-    assert values(measured(lsmeter, setup, more=more), setup)["stat depth=4"] > 0
+    words = ("--setup", setup, "--baseline", setup, "--filesystem", "ext4", "--user", "user")
+    report = measured(lsmeter, *words, "--cold", *HOW)
+    assert values(report, setup)["stat depth=4"] > 0
 
 
 BROKEN = """
@@ -126,11 +101,8 @@ def broken(lsmeter: Lsmeter, folder: Path, part: str, lsm: str, step: str, more:
     """Run a setup with a broken policy; return what its only problem says."""
     (folder / "part").write_text(part)
     (folder / "broken.toml").write_text(BROKEN.format(lsm=lsm, step=step, more=more))
-    how = ("--benchmark", "getppid", "--boots", "1", "--out", "run")
-    words = ("run", "--setup", "./broken.toml", "--baseline", "./broken.toml", *how)
-    done = lsmeter(*words)
-    assert done.code == 1, done.out + done.err
-    report = json.loads(lsmeter("report", "run", "--format", "json").out)
+    words = ("--setup", "./broken.toml", "--baseline", "./broken.toml", "--benchmark", "getppid")
+    report = measured(lsmeter, *words, code=1)
     assert report["estimates"] == []
     # What failed is kept nowhere: the same command boots again.
     assert not list((folder / "data").rglob("samples*"))
