@@ -63,9 +63,6 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         # Names in the formats of trace events, and records of functions that were replaced: half
         # of the start of a kernel with every module, and only for who reads traces.
         "initcall_blacklist=trace_eval_init,ftrace_check_for_weak_functions",
-        # The local APIC's timer is calibrated for 100 ms of guest time in a loop of pauses, each of
-        # which leaves the translated code: a quarter of a guest's time from start to power-off.
-        "nolapic_timer",
         # With one processor each lock prefix would be patched away, each with two switches of
         # the address space: an eighth. A prefix is no instruction.
         "noreplace-smp",
