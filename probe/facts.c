@@ -161,7 +161,7 @@ static void lockdown_fact(void)
  */
 static void measured_facts(void)
 {
-	static const char sign[] = " /work/integrity/";
+	static const char sign[] = " /data/integrity/";
 	FILE *list = fopen(SECURITY "ima/ascii_runtime_measurements", "re");
 	char line[1024], key[64], *path, *digest;
 

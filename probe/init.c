@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define RESULT_PORT "/dev/ttyS1"
-#define WORK	    "/work"
+#define WORK	    "/data"
 
 struct mount_point {
 	const char *type;

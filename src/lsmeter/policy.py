@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-# Besides the actions of probe/steps.h: `work` mounts the file system of the benchmarks at /work,
-# `try` makes the accesses of the proofs while no policy is in force, `own` gives a file to the
-# user that measures.
+# Besides the actions of probe/steps.h: `work` mounts the file system of the benchmarks at
+# WORK_DIRECTORY, `try` makes the accesses of the proofs while no policy is in force, `own` gives a
+# file to the user that measures.
 ACTIONS = (
     *(
         "run",
@@ -31,6 +31,14 @@ ACTIONS = (
     *("work", "try", "own"),
 )
 ACCESSES = ("read", "write", "create", "execute", "stat", "copy", "chmod", "reread")
+
+# Where the guest mounts the file system of the benchmarks (probe/init.c).
+WORK_DIRECTORY = "/data"
+
+# What the proofs of policies try: a file that comes with the image and no policy lets a worker
+# read, and one that each lets it use, also behind a Landlock, which grants the work directory.
+SECRET = "/srv/lsmeter/secret"  # noqa: S105  (a path in the guest)
+PUBLIC = f"{WORK_DIRECTORY}/public"
 
 # What has to be in lsm= for IMA and EVM to work at all before Linux 6.4 (LSM_ORDER_LAST), and is
 # never in the list of active modules, because it has no hooks of its own.
@@ -142,6 +150,7 @@ def label(path: str, name: str, value: str) -> Step:
 
 
 WORK = Step("work")
+MAKE_PUBLIC = Step("file", (PUBLIC, "public"))
 TRY = Step("try")
 
 

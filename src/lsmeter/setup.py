@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lsmeter.errors import UsageError
 from lsmeter.model import Setup
-from lsmeter.policy import IMA_POLICY, INTEGRITY, Layer, Step
+from lsmeter.policy import IMA_POLICY, INTEGRITY, WORK_DIRECTORY, Layer, Step
 from lsmeter.registry import members, unknown
 from lsmeter.setup_file import is_setup_file, read_setup
 
@@ -226,7 +226,9 @@ def _stacked_steps(parts: list[Setup]) -> tuple[Step, ...]:
 
 def _makes_work_file(step: Step, steps: tuple[Step, ...]) -> bool:
     named = [other for other in steps if step.words[:1] and step.words[0] in other.words]
-    return step.action == "file" and step.words[0].startswith("/work/") and named == [step]
+    return (
+        step.action == "file" and step.words[0].startswith(f"{WORK_DIRECTORY}/") and named == [step]
+    )
 
 
 def _stacked_needs(parts: list[Setup]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define LABEL	"security.test"
-#define PROGRAM "/work/program"
+#define PROGRAM "/data/program"
 #define POLICY	"/sys/kernel/security/tunable/"
 
 static FILE *port;
@@ -91,18 +91,18 @@ static long count_of(const char *name)
 
 static void try_setting(void)
 {
-	make("/work/file");
-	say("new-file", "ignored", label_of("/work/file"));
-	say("set-trusted", "0", set("/work/file", "trusted"));
-	say("get-trusted", "trusted", label_of("/work/file"));
-	say("set-untrusted", "0", set("/work/file", "untrusted"));
-	say("get-untrusted", "untrusted", label_of("/work/file"));
-	say("set-unknown", "EINVAL", set("/work/file", "trusty"));
-	say("set-longer", "EINVAL", set("/work/file", "trusted-"));
-	say("set-nothing", "EINVAL", set("/work/file", ""));
-	say("still-untrusted", "untrusted", label_of("/work/file"));
-	say("remove", "EACCES", reason(removexattr("/work/file", LABEL)));
-	say("not-removed", "untrusted", label_of("/work/file"));
+	make("/data/file");
+	say("new-file", "ignored", label_of("/data/file"));
+	say("set-trusted", "0", set("/data/file", "trusted"));
+	say("get-trusted", "trusted", label_of("/data/file"));
+	say("set-untrusted", "0", set("/data/file", "untrusted"));
+	say("get-untrusted", "untrusted", label_of("/data/file"));
+	say("set-unknown", "EINVAL", set("/data/file", "trusty"));
+	say("set-longer", "EINVAL", set("/data/file", "trusted-"));
+	say("set-nothing", "EINVAL", set("/data/file", ""));
+	say("still-untrusted", "untrusted", label_of("/data/file"));
+	say("remove", "EACCES", reason(removexattr("/data/file", LABEL)));
+	say("not-removed", "untrusted", label_of("/data/file"));
 	say("no-attributes", "ignored", label_of("/proc/version"));
 }
 
@@ -112,7 +112,7 @@ static void try_making(const char *label, const char *way)
 	char name[48], path[64];
 
 	snprintf(name, sizeof(name), "%s-by-%s", way, label);
-	snprintf(path, sizeof(path), "/work/%s", name);
+	snprintf(path, sizeof(path), "/data/%s", name);
 	run(way, path);
 	say(name, label, label_of(path));
 }
@@ -127,8 +127,8 @@ static void try_inheriting(void)
 		try_making(labels[i], "fork-create");
 		try_making(labels[i], "mkdir");
 	}
-	make("/work/by-init");
-	say("init-keeps-its-label", "ignored", label_of("/work/by-init"));
+	make("/data/by-init");
+	say("init-keeps-its-label", "ignored", label_of("/data/by-init"));
 }
 
 static void try_unprivileged(void)
@@ -139,8 +139,8 @@ static void try_unprivileged(void)
 	if (!child) {
 		if (setuid(1000))
 			_exit(1);
-		say("user-reads", "untrusted", label_of("/work/file"));
-		say("user-sets", "EPERM", set("/work/file", "trusted"));
+		say("user-reads", "untrusted", label_of("/data/file"));
+		say("user-sets", "EPERM", set("/data/file", "trusted"));
 		fflush(port);
 		_exit(0);
 	}
@@ -152,10 +152,10 @@ static void try_policy(void)
 {
 	long before = count_of("inode_create_calls");
 
-	make("/work/counted");
+	make("/data/counted");
 	say("creation-is-counted", "1", count_of("inode_create_calls") == before + 1 ? "1" : "0");
 	before = count_of("inode_setxattr_calls");
-	set("/work/counted", "trusted");
+	set("/data/counted", "trusted");
 	say("setting-is-counted", "1", count_of("inode_setxattr_calls") == before + 1 ? "1" : "0");
 	write_text(POLICY "inode_delay_ns", "10000001", "delay-beyond-limit", "ERANGE");
 	write_text(POLICY "file_delay_ns", "10000001", "delay-beyond-limit-file", "ERANGE");
@@ -201,14 +201,14 @@ int main(int argc, char **argv)
 {
 	if (argc == 3)
 		return in_program(argv[1], argv[2]);
-	mkdir("/work", 0755);
+	mkdir("/data", 0755);
 	mkdir("/proc", 0755);
 	mkdir("/sys", 0755);
 	mount("none", "/dev", "devtmpfs", 0, "");
 	mount("none", "/proc", "proc", 0, "");
 	mount("none", "/sys", "sysfs", 0, "");
 	mount("none", "/sys/kernel/security", "securityfs", 0, "");
-	mount("none", "/work", "tmpfs", 0, "mode=0755");
+	mount("none", "/data", "tmpfs", 0, "mode=0755");
 	port = open_port();
 	setvbuf(port, NULL, _IOLBF, 0);
 	copy_program();

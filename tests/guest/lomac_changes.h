@@ -118,5 +118,5 @@ static int low_swaps(void)
 static int low_moves_low_aside(void)
 {
 	fall();
-	return result(rename(LOW, "/work/aside"));
+	return result(rename(LOW, "/data/aside"));
 }

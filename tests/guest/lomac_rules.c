@@ -21,8 +21,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define HIGH "/work/high"
-#define LOW  "/work/low"
+#define HIGH "/data/high"
+#define LOW  "/data/low"
 
 static int result(long value)
 {
@@ -388,8 +388,8 @@ static void copy(const char *from, const char *to)
 
 static int load(void)
 {
-	static char *const words[] = {"/lsmeter-bpf",	     "lomac", "/=high", "/work/low=low",
-				      "/work/low/kept=high", NULL};
+	static char *const words[] = {"/lsmeter-bpf",	     "lomac", "/=high", "/data/low=low",
+				      "/data/low/kept=high", NULL};
 	char *const environment[] = {NULL};
 	int status;
 	pid_t child = fork();
@@ -418,11 +418,11 @@ static void make_files(void)
 	mount("none", "/dev", "devtmpfs", 0, "");
 	mkdir("/proc", 0755);
 	mkdir("/sys", 0755);
-	mkdir("/work", 0755);
+	mkdir("/data", 0755);
 	mkdir("/late", 0755);
 	mount("none", "/proc", "proc", 0, "");
 	mount("none", "/sys", "sysfs", 0, "");
-	mount("none", "/work", "tmpfs", 0, "");
+	mount("none", "/data", "tmpfs", 0, "");
 	prepare(HIGH);
 	prepare(LOW);
 	mkdir(LOW "/deep", 0755);
@@ -441,14 +441,14 @@ static void try_all(FILE *port, bool loaded)
 		prepare(HIGH);
 		prepare(LOW);
 		say(port, loaded, rules[i].name, rules[i].wanted, in_child(rules[i].rule));
-		rename("/work/aside", LOW);
+		rename("/data/aside", LOW);
 	}
 	for (size_t i = 0; i < 3 * sizeof(changes) / sizeof(*changes); i++) {
 		now_change = changes[i / 3];
 		now_top = i % 3 == 1 ? LOW : HIGH;
 		prepare(now_top);
 		snprintf(name, sizeof(name), "%s-%s-%s", i % 3 == 2 ? "high" : "low", now_change,
-			 now_top + sizeof("/work"));
+			 now_top + sizeof("/data"));
 		say(port, loaded, name, i % 3 == 0 ? EACCES : 0,
 		    in_child(i % 3 == 2 ? high_changes : low_changes));
 	}

@@ -39,7 +39,7 @@ def test_each_is_proved_and_costs_where_it_works(
     found = facts(report, "ima+evm")
     assert found["evm"] == "1"
     assert "op=appraise_metadata" in found["proof.evm-uncertified.message"]
-    assert 'file="/work/integrity/audited"' in found["proof.ima-audit-record.message"]
+    assert 'file="/data/integrity/audited"' in found["proof.ima-audit-record.message"]
     assert found["ima.file.measured"].startswith("sha256:")
 
 
@@ -69,11 +69,11 @@ steps = [["work"], {steps}]
 [[proofs]]
 name = "new-file"
 access = "reread"
-path = "/work/new"
+path = "/data/new"
 denied = false
 """
 LOAD = '["write", "/sys/kernel/security/ima/policy", "/setup/mine.policy"]'
-RAMFS = '["mount", "ramfs", "/work"]'
+RAMFS = '["mount", "ramfs", "/data"]'
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ RAMFS = '["mount", "ramfs", "/work"]'
         ),
         pytest.param(
             "appraise func=FILE_CHECK fsmagic=0x858458f6\n",
-            f'{RAMFS}, ["file", "/work/x", "x"], ["label", "/work/x", "security.mine", "x"]',
-            "labelling /work/x: Operation not supported",
+            f'{RAMFS}, ["file", "/data/x", "x"], ["label", "/data/x", "security.mine", "x"]',
+            "labelling /data/x: Operation not supported",
             id="a file system without labels",
         ),
         pytest.param(
             "appraise func=FILE_CHECK fsmagic=0x858458f6\n",
             f"{RAMFS}, {LOAD}",
-            "new-file did not hold: reread /work/new has to be allowed, and was denied",
+            "new-file did not hold: reread /data/new has to be allowed, and was denied",
             id="labels that are lost",
         ),
     ],

@@ -113,7 +113,7 @@ def broken(lsmeter: Lsmeter, folder: Path, part: str, lsm: str, step: str, more:
 def test_a_profile_with_a_syntax_error_is_told_with_its_line(
     lsmeter: Lsmeter, tmp_path: Path
 ) -> None:
-    profile = "profile wrong {\n  /work/** rw,\n  /srv/** nonsense,\n}\n"
+    profile = "profile wrong {\n  /data/** rw,\n  /srv/** nonsense,\n}\n"
     said = broken(lsmeter, tmp_path, profile, "apparmor", PARSER)
     assert "apparmor_parser left with status 1: AppArmor parser error" in said
     assert "at line 3" in said

@@ -226,7 +226,7 @@ def test_mitigations_are_words_of_the_kernel(value: str, words: list[str]) -> No
 
 def test_files_to_work_with_are_made_when_integrity_can_keep_their_hash() -> None:
     steps = parse_setup("selinux-enforcing+ima-appraise").steps
-    public = steps.index(Step("file", ("/work/public", "public")))
+    public = steps.index(Step("file", ("/data/public", "public")))
     policy = next(i for i, step in enumerate(steps) if step.words[:1] == (IMA_POLICY,))
     wrong = next(i for i, step in enumerate(steps) if step.words[:1] == (f"{DIRECTORY}/wrong",))
     assert wrong < policy < public

@@ -40,7 +40,7 @@ def test_an_enforcing_setup_proves_a_denial_by_its_message_and_a_grant(name: str
     denied = [proof for proof in setup.proofs if proof.denied]
     assert {proof.access for proof in denied} == {"read", "create"}
     assert all(proof.message for proof in denied)
-    assert [proof.path for proof in setup.proofs if not proof.denied] == ["/work/public"]
+    assert [proof.path for proof in setup.proofs if not proof.denied] == ["/data/public"]
 
 
 @pytest.mark.parametrize("name", REFUSING_NOTHING)
@@ -141,8 +141,8 @@ class TestSmack:
         assert min(labelled) > steps.index(WORK)
         assert {steps[index].words[0] for index in labelled} == {
             "/srv/lsmeter/secret",
-            "/work/closed",
-            "/work",
+            "/data/closed",
+            "/data",
         }
 
     def test_no_capability_overrides_the_rules(self) -> None:

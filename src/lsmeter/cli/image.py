@@ -92,8 +92,8 @@ def add(
 ) -> None:
     """Copy an image of your own into the cache, and print its path.
 
-    Labels are kept as they are. Which tools and policies it needs, each setup says; what is
-    missing is named before a guest is started. To use a file without a copy of it, name its
+    Labels are kept as they are. Where it lacks a tool or a policy that a setup needs, the boot
+    ends with its name and gives no numbers. To use a file without a copy of it, name its
     path where an image is asked for (`./root.ext4`).
     """
     from lsmeter.image.own import add_image

@@ -8,26 +8,21 @@ each of them.
 """
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import WORK, Layer, Proof, Step, load, write
+from lsmeter.policy import MAKE_PUBLIC, PUBLIC, SECRET, WORK, Layer, Proof, Step, load, write
 
 _CONTROL = "/sys/kernel/security/apparmor"
-_REFUSED = "/srv/lsmeter/secret"
-# Where a Landlock beside AppArmor lets workers write.
-_PUBLIC = "/work/public"
 _NEW = "/srv/lsmeter/new"
 
 DENIED_PROOFS = (
-    Proof(
-        "read-secret", "read", _REFUSED, denied=True, message='apparmor="DENIED" operation="open"'
-    ),
+    Proof("read-secret", "read", SECRET, denied=True, message='apparmor="DENIED" operation="open"'),
     Proof("create-new", "create", _NEW, denied=True, message='apparmor="DENIED" operation="mknod"'),
-    Proof("write-public", "write", _PUBLIC, denied=False),
+    Proof("write-public", "write", PUBLIC, denied=False),
 )
 COMPLAINT_PROOFS = (
     Proof(
-        "read-secret", "read", _REFUSED, denied=False, message='apparmor="ALLOWED" operation="open"'
+        "read-secret", "read", SECRET, denied=False, message='apparmor="ALLOWED" operation="open"'
     ),
-    Proof("write-public", "write", _PUBLIC, denied=False),
+    Proof("write-public", "write", PUBLIC, denied=False),
 )
 
 
@@ -44,7 +39,7 @@ def _steps(profiles: tuple[str, ...]) -> tuple[Step, ...]:
         )
         for profile in profiles
     )
-    steps = (WORK, Step("file", (_PUBLIC, "public")), *loading)
+    steps = (WORK, MAKE_PUBLIC, *loading)
     return (*steps, _ALL_MESSAGES) if len(profiles) > 1 else steps
 
 

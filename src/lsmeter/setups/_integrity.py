@@ -15,6 +15,7 @@ from lsmeter.policy import (
     IMA_POLICY,
     INTEGRITY,
     WORK,
+    WORK_DIRECTORY,
     Layer,
     Proof,
     SetupFile,
@@ -27,7 +28,7 @@ from lsmeter.policy import (
 )
 from lsmeter.setup import Parameter, Values, name_with
 
-DIRECTORY = "/work/integrity"
+DIRECTORY = f"{WORK_DIRECTORY}/integrity"
 EXT4_UUID = "6c736d65-7465-4000-8000-000000000001"  # as lsmeter.guest.filesystem makes it
 _TMPFS = 0x01021994
 

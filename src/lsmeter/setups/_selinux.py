@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from lsmeter.errors import UsageError
 from lsmeter.model import Expectation, Setup
 from lsmeter.policy import (
+    MAKE_PUBLIC,
+    PUBLIC,
+    SECRET,
     TRY,
     WORK,
+    WORK_DIRECTORY,
     Layer,
     Proof,
     SetupFile,
@@ -30,9 +34,6 @@ from lsmeter.setup import Choice, Parameter, Values, default_values, name_with
 SELINUXFS = "/sys/fs/selinux"
 XATTR = "security.selinux"
 DENIED = "avc:  denied"  # as the kernel's log has it, with two spaces (security/selinux/avc.c)
-SECRET = "/srv/lsmeter/secret"  # noqa: S105  (a path in the guest)
-# Where a Landlock beside SELinux lets workers read.
-PUBLIC = "/work/public"
 _AVC_DEFAULT = 512  # AVC_DEF_CACHE_THRESHOLD (security/selinux/avc.c, Linux 2.6.11 to 6.17)
 _LABELS = "/labels"
 # Each label met while the AVC may hold nothing makes the kernel reclaim 16 entries
@@ -190,8 +191,8 @@ def steps(policy: _Policy, values: Values, *, enforcing: bool) -> tuple[Step, ..
         WORK,
     ]
     if values.word("labels") == "labelled":
-        made.append(label("/work", XATTR, policy.work))
-    made.append(Step("file", (PUBLIC, "public")))
+        made.append(label(WORK_DIRECTORY, XATTR, policy.work))
+    made.append(MAKE_PUBLIC)
     if values["avc"] != _AVC_DEFAULT:
         made.append(write(f"{SELINUXFS}/avc/cache_threshold", str(values["avc"])))
     made += _label_steps(_labels(values))

@@ -9,15 +9,23 @@ kernel then starts the program that it names as loader, which here has nothing l
 from __future__ import annotations
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import WORK, Layer, Proof, SetupFile, StateFile, Step, load, run
+from lsmeter.policy import (
+    MAKE_PUBLIC,
+    PUBLIC,
+    SECRET,
+    WORK,
+    Layer,
+    Proof,
+    SetupFile,
+    StateFile,
+    load,
+    run,
+)
 from lsmeter.setup import Choice, Parameter, Values, name_with
 
 _CONTROL = "/sys/kernel/security/tomoyo"
 _TRIGGER = "/usr/bin/true"
 DOMAIN = "<kernel> /lsmeter"
-REFUSED = "/srv/lsmeter/secret"
-# Where a Landlock beside TOMOYO lets workers write.
-_PUBLIC = "/work/public"
 
 PROFILES = {"disabled": 0, "learning": 1, "permissive": 2, "enforcing": 3}
 
@@ -34,12 +42,12 @@ PARAMETERS = (
 # All that the file suite does, and what a worker looks at to report on itself. TOMOYO names
 # directories with a slash at their end, and files of systems that cannot rename by system.
 NEEDED = (
-    r"file read/write/append/unlink/getattr/truncate/symlink /work/\{\*\}/\*",
-    r"file read/getattr/rmdir /work/\{\*\}/",
-    r"file create/chmod /work/\{\*\}/\* 0-07777",
-    r"file mkdir /work/\{\*\}/ 0-07777",
-    r"file link/rename /work/\{\*\}/\* /work/\{\*\}/\*",
-    r"file read/write/getattr /work/\*",
+    r"file read/write/append/unlink/getattr/truncate/symlink /data/\{\*\}/\*",
+    r"file read/getattr/rmdir /data/\{\*\}/",
+    r"file create/chmod /data/\{\*\}/\* 0-07777",
+    r"file mkdir /data/\{\*\}/ 0-07777",
+    r"file link/rename /data/\{\*\}/\* /data/\{\*\}/\*",
+    r"file read/write/getattr /data/\*",
     r"file read proc:/\{\*\}/\*",
     "file read securityfs:/tomoyo/self_domain",
     r"file read/write /dev/\*",
@@ -49,14 +57,14 @@ DENIED_PROOFS = (
     Proof(
         "read-secret",
         "read",
-        REFUSED,
+        SECRET,
         denied=True,
         message="mode=enforcing granted=no",
     ),
     Proof(
         "create-new", "create", "/srv/lsmeter/new", denied=True, message="mode=enforcing granted=no"
     ),
-    Proof("write-public", "write", _PUBLIC, denied=False),
+    Proof("write-public", "write", PUBLIC, denied=False),
 )
 
 
@@ -64,8 +72,8 @@ def allowed_proofs(mode: str) -> tuple[Proof, ...]:
     """Return the proofs of a mode that refuses nothing, and logs what it would refuse."""
     message = f"mode={mode} granted=no"
     return (
-        Proof("read-secret", "read", REFUSED, denied=False, message=message),
-        Proof("write-public", "write", _PUBLIC, denied=False),
+        Proof("read-secret", "read", SECRET, denied=False, message=message),
+        Proof("write-public", "write", PUBLIC, denied=False),
     )
 
 
@@ -146,7 +154,7 @@ def policy_setup(
         ),
         steps=(
             WORK,
-            Step("file", (_PUBLIC, "public")),
+            MAKE_PUBLIC,
             load(f"{_CONTROL}/profile", "/setup/tomoyo-profile"),
             load(f"{_CONTROL}/domain_policy", "/setup/tomoyo-domains", title="loading the policy"),
             run(_TRIGGER, title="bringing the policy into force"),

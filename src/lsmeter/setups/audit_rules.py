@@ -7,7 +7,7 @@ the rules and for making records.
 """
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import WORK, Layer, Proof, Step, run, write
+from lsmeter.policy import WORK, WORK_DIRECTORY, Layer, Proof, Step, run, write
 from lsmeter.setup import Choice, Values, name_with, with_parameters
 
 _PARAMETERS = (
@@ -23,7 +23,7 @@ _NUMBER = {"stig": 34, "ospp": 93}  # in auditd 3.0.9
 # A record on a chmod, which is made only when a rule matches; both have a rule on it.
 _CHMOD_RECORD = "arch=c000003e syscall=90 success=yes"
 
-_DIRECTORY = "/work/audit"
+_DIRECTORY = f"{WORK_DIRECTORY}/audit"
 _WATCHED = ("/etc/NetworkManager", "/etc/sudoers.d")  # rules on what is not there are refused
 _FILE = f"{_DIRECTORY}/changed"
 

@@ -2,13 +2,13 @@
 """An allow-list of directories in a BPF map, asked at each directory of a path and each opening."""
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import TRY, WORK, Layer, Proof, SetupFile, Step, run
+from lsmeter.policy import TRY, WORK, WORK_DIRECTORY, Layer, Proof, SetupFile, Step, run
 from lsmeter.setup import Parameter, Values, name_with, with_parameters
 
 _PARAMETERS = (
     Parameter("entries", "entries of the list", default=1000, minimum=2, maximum=100_000),
 )
-_UNLISTED = "/work/unlisted"
+_LISTED, _UNLISTED = f"{WORK_DIRECTORY}/listed", f"{WORK_DIRECTORY}/unlisted"
 
 
 def _configure(values: Values) -> Setup:
@@ -22,12 +22,12 @@ def _configure(values: Values) -> Setup:
         files=(SetupFile("lsmeter-bpf", program="lsmeter-bpf"),),
         steps=(
             WORK,
-            *(Step("mkdir", (path,)) for path in (_UNLISTED, "/work/listed")),
-            *(Step("own", (path,)) for path in (_UNLISTED, "/work/listed")),
-            *(Step("file", (f"{path}/file", "x")) for path in (_UNLISTED, "/work/listed")),
+            *(Step("mkdir", (path,)) for path in (_UNLISTED, _LISTED)),
+            *(Step("own", (path,)) for path in (_UNLISTED, _LISTED)),
+            *(Step("file", (f"{path}/file", "x")) for path in (_UNLISTED, _LISTED)),
             TRY,
             run(
-                *("/setup/lsmeter-bpf", "allow", str(entries), "/work", "/work/listed"),
+                *("/setup/lsmeter-bpf", "allow", str(entries), WORK_DIRECTORY, _LISTED),
                 title="loading the programs and their list",
             ),
         ),
@@ -35,8 +35,8 @@ def _configure(values: Values) -> Setup:
             Proof("unlisted", "read", f"{_UNLISTED}/file", denied=True),
             Proof("unlisted-stat", "stat", f"{_UNLISTED}/file", denied=True),
             Proof("unlisted-create", "create", f"{_UNLISTED}/new", denied=True),
-            Proof("listed", "read", "/work/listed/file", denied=False),
-            Proof("listed-create", "create", "/work/listed/new", denied=False),
+            Proof("listed", "read", f"{_LISTED}/file", denied=False),
+            Proof("listed-create", "create", f"{_LISTED}/new", denied=False),
         ),
         over="bpf",
         layer=Layer.POLICY,

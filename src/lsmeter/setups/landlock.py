@@ -2,11 +2,11 @@
 """Landlock: the probe restricts itself with rules that allow all that it does."""
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import TRY, WORK, Layer, Proof, Step
+from lsmeter.policy import TRY, WORK, WORK_DIRECTORY, Layer, Proof, Step
 from lsmeter.setup import Parameter, SetupDefinition, Values, canonical_name
 
 _NOTE = "the probe restricts itself by rules that allow all it does: hooks and rule look-up"
-_INSIDE = "/work/inside"
+_INSIDE = f"{WORK_DIRECTORY}/inside"
 
 _PROOFS = (
     Proof("read-outside", "read", "/proc/version", denied=True),

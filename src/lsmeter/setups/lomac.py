@@ -5,7 +5,7 @@ The rules are in bpf/lomac.bpf.c; docs/lomac.md has them in words, with what was
 """
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import TRY, WORK, Layer, Proof, SetupFile, Step, run
+from lsmeter.policy import TRY, WORK, WORK_DIRECTORY, Layer, Proof, SetupFile, Step, run
 from lsmeter.setup import Choice, Values, name_with, with_parameters
 
 _PARAMETERS = (
@@ -24,7 +24,7 @@ _FIXTURE = (
 _LEVELS = {
     "high": ("/=high", "/lomac/low=low"),
     # /proc holds the file through which a worker has caches dropped.
-    "low": ("/=high", "/lomac/low=low", "/work=low", "/proc=low"),
+    "low": ("/=high", "/lomac/low=low", f"{WORK_DIRECTORY}=low", "/proc=low"),
 }
 
 

@@ -8,7 +8,21 @@ labels but the ones in it, so that a worker is decided upon although it is root'
 from __future__ import annotations
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.policy import TRY, WORK, Layer, Proof, SetupFile, Step, label, load, write
+from lsmeter.policy import (
+    MAKE_PUBLIC,
+    PUBLIC,
+    SECRET,
+    TRY,
+    WORK,
+    WORK_DIRECTORY,
+    Layer,
+    Proof,
+    SetupFile,
+    Step,
+    label,
+    load,
+    write,
+)
 from lsmeter.setup import Choice, Parameter, Values, name_with, with_parameters
 
 _PARAMETERS = (
@@ -22,9 +36,7 @@ _PARAMETERS = (
 )
 _SMACKFS = "/sys/fs/smackfs"
 _LABEL = "security.SMACK64"
-_REFUSED = "/srv/lsmeter/secret"
-# Where a Landlock beside Smack lets workers write; it has the label of its directory.
-_PUBLIC, _CLOSED = "/work/public", "/work/closed"
+_CLOSED = f"{WORK_DIRECTORY}/closed"
 # `_` is the label of the guest's first program, which makes the benchmarks' directories.
 _NEEDED = (
     "_ Work rwxatl",
@@ -32,16 +44,16 @@ _NEEDED = (
     "Worker Work rwxatl",
 )
 _LABELS = (
-    label(_REFUSED, _LABEL, "Secret"),
+    label(SECRET, _LABEL, "Secret"),
     label(_CLOSED, _LABEL, "Secret"),
-    label("/work", _LABEL, "Work"),
+    label(WORK_DIRECTORY, _LABEL, "Work"),
     # What is made in it has its label, whoever makes it.
-    label("/work", "security.SMACK64TRANSMUTE", "TRUE"),
+    label(WORK_DIRECTORY, "security.SMACK64TRANSMUTE", "TRUE"),
 )
 _PROOFS = (
-    Proof("read-secret", "read", _REFUSED, denied=True, message="action=denied"),
+    Proof("read-secret", "read", SECRET, denied=True, message="action=denied"),
     Proof("create-new", "create", f"{_CLOSED}/new", denied=True, message="action=denied"),
-    Proof("write-public", "write", _PUBLIC, denied=False),
+    Proof("write-public", "write", PUBLIC, denied=False),
 )
 
 
@@ -59,7 +71,7 @@ def _steps() -> tuple[Step, ...]:
         TRY,
         *_LABELS,
         load(f"{_SMACKFS}/load2", "/setup/smack-rules", title="loading the rules"),
-        Step("file", (_PUBLIC, "public")),
+        MAKE_PUBLIC,
         write(f"{_SMACKFS}/onlycap", "_"),
     )
 

@@ -2,9 +2,9 @@
 """TOMOYO with a policy in force whose profile is switched off: the domain is asked for its mode."""
 
 from lsmeter.model import Setup
-from lsmeter.policy import Proof
+from lsmeter.policy import SECRET, Proof
 from lsmeter.setup import Values, name_with, with_parameters
-from lsmeter.setups._tomoyo import PARAMETERS, REFUSED, policy_setup
+from lsmeter.setups._tomoyo import PARAMETERS, policy_setup
 
 
 def _configure(values: Values) -> Setup:
@@ -13,7 +13,7 @@ def _configure(values: Values) -> Setup:
         title=f"TOMOYO with a policy in force, disabled, further rules: {values['rules']}",
         mode="disabled",
         values=values,
-        proofs=(Proof("read-secret", "read", REFUSED, denied=False),),
+        proofs=(Proof("read-secret", "read", SECRET, denied=False),),
         note="no rule is looked at: only the mode of the worker's domain",
     )
 
