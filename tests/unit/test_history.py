@@ -82,3 +82,26 @@ def test_a_heading_is_as_wide_as_the_terminal_not_as_its_table(
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert len(first) > 60
     assert "instrument" in second or "instrument" in first
+
+
+def test_long_names_of_kernels_leave_operations_and_numbers_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(SCREEN.out, "width", 80)
+    one = report()
+    long = {kernel.name: f"built:{kernel.name}-lsm-all-tunable-and-more" for kernel in one.kernels}
+    made = make_history(
+        replace(
+            one,
+            kernels=tuple(replace(kernel, name=long[kernel.name]) for kernel in one.kernels),
+            comparisons=tuple(replace(item, kernel=long[item.kernel]) for item in one.comparisons),
+        )
+    )
+    show(made, "table", None)
+    printed = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in printed.splitlines())
+    for operation, cells in rows_of(made, made.setups[0]):
+        assert any(
+            operation in line and all(cell in line for cell in cells)
+            for line in printed.splitlines()
+        )

@@ -159,11 +159,14 @@ def _table(made: History, *, colour: bool) -> str:
     for setup in made.setups:
         # Not the table's own title, which would be broken at the width of the table.
         console.print(escape(_heading(made, setup)), style="table.title")
+        rows = rows_of(made, setup)
         table = Table(box=None)
-        table.add_column("")
-        for kernel in made.kernels:
-            table.add_column(escape(kernel), justify="right", no_wrap=True)
-        for name, cells in rows_of(made, setup):
+        table.add_column("", no_wrap=True, min_width=max(len(name) for name, _ in rows))
+        for index, kernel in enumerate(made.kernels):
+            # A long name of a kernel is broken; what it stands above is not.
+            width = max(len(cells[index]) for _, cells in rows)
+            table.add_column(escape(kernel), justify="right", overflow="fold", min_width=width)
+        for name, cells in rows:
             table.add_row(name, *cells)
         console.print(table)
         console.print()
