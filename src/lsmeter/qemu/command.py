@@ -64,7 +64,7 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         # of the start of a kernel with every module, and only for who reads traces.
         "initcall_blacklist=trace_eval_init,ftrace_check_for_weak_functions",
         # With one processor each lock prefix would be patched away, each with two switches of
-        # the address space: an eighth. A prefix is no instruction.
+        # the address space: a sixth of a guest. A prefix is no instruction.
         "noreplace-smp",
         # Addresses and random numbers change how often hash chains are walked.
         "nokaslr",
