@@ -165,8 +165,8 @@ def _build(recipe: Recipe, name: str, progress: Progress, jobs: int) -> None:
         steps = run_make(
             slot, ["vmlinux"], jobs=jobs, task=task, expected=expected or None, progress=progress
         )
-        configure.remember(recipe.assignments, slot)
         _refuse_moved(recipe.source)
+        configure.remember(recipe.assignments, slot)
         boot_image = _strip(slot)
     except BuildError as error:
         error.log_path = error.log_path or slot.log

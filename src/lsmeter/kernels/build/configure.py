@@ -34,6 +34,7 @@ def configure(
     wanted = slot.home / "wanted.config"
     text = fragment.config_text(assignments).encode()
     if not _is_current(slot, text):
+        _stamp(slot).unlink(missing_ok=True)
         write_atomic(wanted, text)
         run_make(
             slot,
@@ -50,7 +51,14 @@ def configure(
 
 
 def remember(assignments: Sequence[fragment.Assignment], slot: Slot) -> None:
-    """Note what the slot's configuration was made of; to be called once it has been built."""
+    """Note what the slot's configuration was made of.
+
+    To be called once it has been built, from a source that did not change meanwhile: the files
+    are read now, and a newer Kconfig would pass for the one that .config was made of. A note that
+    is there still holds.
+    """
+    if _stamp(slot).exists():
+        return
     text = fragment.config_text(assignments).encode()
     write_atomic(_stamp(slot), _digest(slot, text).encode())
 
