@@ -225,10 +225,9 @@ def _stacked_steps(parts: list[Setup]) -> tuple[Step, ...]:
 
 
 def _makes_work_file(step: Step, steps: tuple[Step, ...]) -> bool:
-    named = [other for other in steps if step.words[:1] and step.words[0] in other.words]
-    return (
-        step.action == "file" and step.words[0].startswith(f"{WORK_DIRECTORY}/") and named == [step]
-    )
+    if step.action != "file" or not step.words[0].startswith(f"{WORK_DIRECTORY}/"):
+        return False
+    return not any(step.words[0] in other.words for other in steps if other != step)
 
 
 def _stacked_needs(parts: list[Setup]) -> tuple[str, ...]:
