@@ -23,13 +23,14 @@
 /**
  * struct inject_slot - Something put off
  * @head: for RCU and for task work
- * @work: for the work queue
+ * @work: for the work queue, after a tick: at once, it would often run before
+ *        the system call that queued it is over
  * @busy: whether it waits
  */
 struct inject_slot {
 	union {
 		struct callback_head head;
-		struct work_struct work;
+		struct delayed_work work;
 	};
 	atomic_t busy;
 };
@@ -130,8 +131,10 @@ void inject_add_task_work(void)
 
 static void inject_worker(struct work_struct *work)
 {
+	struct delayed_work *own = to_delayed_work(work);
+
 	inject_cost_of(INJECT_WORK);
-	atomic_set(&container_of(work, struct inject_slot, work)->busy, 0);
+	atomic_set(&container_of(own, struct inject_slot, work)->busy, 0);
 }
 
 /**
@@ -143,6 +146,6 @@ void inject_queue_work(void)
 
 	if (!slot)
 		return;
-	INIT_WORK(&slot->work, inject_worker);
-	schedule_work(&slot->work);
+	INIT_DELAYED_WORK(&slot->work, inject_worker);
+	schedule_delayed_work(&slot->work, 1);
 }

@@ -28,7 +28,7 @@
  * @INJECT_RCU: an RCU callback for each release of an open file
  * @INJECT_TASK: task work for each INJECT_SETATTR, run on the way out of the
  *               system call
- * @INJECT_WORK: an item of a work queue for each INJECT_MKDIR
+ * @INJECT_WORK: an item of a work queue for each INJECT_MKDIR, a tick later
  * @INJECT_OUTSIDE: the inode operation behind stat() of a regular file, which
  *                  is below no hook
  * @INJECT_PLACES: their number

@@ -26,8 +26,10 @@ _MAX_WORD = 20
 _MAX_DIGITS = 18
 
 # Numbers that only grow: what counts is how far, around a benchmark. Those of SELinux's
-# avc/cache_stats (security/selinux/avc.c); all others are gauges.
+# avc/cache_stats (security/selinux/avc.c), and by their ending those of kernel/inject-lsm; all
+# others are gauges.
 COUNTERS = frozenset({"lookups", "hits", "misses", "allocations", "reclaims", "frees"})
+_COUNTER_ENDINGS = ("_calls", "_times", "_insns")
 
 BOOT_FACT = "boot.insns"
 BOOT_TITLE = "guest boot"
@@ -221,14 +223,18 @@ def _moved(reading: StateReading) -> tuple[tuple[Counter, ...], tuple[Gauge, ...
     counters = tuple(
         Counter(name, after - before[name])
         for name, after in reading.after
-        if name in COUNTERS and name in before
+        if _only_grows(name) and name in before
     )
     gauges = tuple(
         Gauge(name, before.get(name), after)
         for name, after in reading.after
-        if name not in COUNTERS
+        if not _only_grows(name)
     )
     return counters, gauges
+
+
+def _only_grows(name: str) -> bool:
+    return name in COUNTERS or name.endswith(_COUNTER_ENDINGS)
 
 
 def one_off_costs(

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the selftest injects, and what is true of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from lsmeter.guest.probe import catalogue, find_probe
+from lsmeter.model import Verdict
+from lsmeter.selftest.costs import Context, Place
+from lsmeter.selftest.scenarios import (
+    BENCHMARKS,
+    SCENARIOS,
+    SETUPS,
+    Part,
+    Scenario,
+    counted_insns,
+    lost,
+    measured_insns,
+)
+from lsmeter.setup import parse_setup
+
+BY_NAME = {item.name: item for item in SCENARIOS}
+every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda item: item.name)
+
+
+def test_names_are_unique() -> None:
+    assert len(BY_NAME) == len(SCENARIOS)
+
+
+def test_every_kind_of_cost_is_there() -> None:
+    costs = [cost for item in SCENARIOS for cost in item.after.costs]
+    assert {10, 40, 55, 60, 90} <= {cost.share for cost in costs}
+    assert {10, 40, 55, 60, 90} <= {cost.random for cost in costs}
+    assert {8, 64, 1000} <= {cost.every for cost in costs}
+    assert any(not (cost.share or cost.random or cost.every) for cost in costs)
+    assert any(len(cost.insns) == 10 for cost in costs)
+    assert {cost.place for cost in costs} == set(Place)
+    assert any(item.after.blob_bytes for item in SCENARIOS)
+    assert {site.context for item in SCENARIOS for site in item.sites} == set(Context)
+
+
+@every_scenario
+def test_its_setups_inject_what_it_says(scenario: Scenario) -> None:
+    for name, injection in (
+        (scenario.baseline, scenario.before),
+        (scenario.tested, scenario.after),
+    ):
+        setup = parse_setup(name)
+        assert setup.name == name
+        assert setup.expect[0].value == injection.text
+        assert name in SETUPS
+
+
+@every_scenario
+def test_its_benchmark_exists(scenario: Scenario) -> None:
+    assert scenario.benchmark in {item.id for item in catalogue(find_probe())}
+    assert scenario.benchmark in BENCHMARKS
+
+
+@every_scenario
+def test_a_cost_is_named_and_none_is_called_equivalent(scenario: Scenario) -> None:
+    if scenario.name.startswith("control-"):
+        assert scenario.verdicts == (Verdict.EQUIVALENT,)
+        assert not scenario.sites
+        assert scenario.expected_insns(Part.WHOLE) == 0
+        return
+    assert Verdict.EQUIVALENT not in scenario.verdicts
+    assert scenario.sites
+
+
+@every_scenario
+def test_the_sign_of_the_truth_is_that_of_the_verdict(scenario: Scenario) -> None:
+    truth = scenario.expected_insns(Part.WHOLE)
+    if scenario.verdicts == (Verdict.SLOWER,):
+        assert truth > 0
+    elif scenario.verdicts == (Verdict.FASTER,):
+        assert truth < 0
+    else:
+        assert truth == 0
+
+
+@every_scenario
+def test_sides_differ_in_costs_alone(scenario: Scenario) -> None:
+    """A place that puts work off costs something by itself: both sides have it, or none."""
+    deferred = {Place.RCU, Place.TASK, Place.WORK, Place.OUTSIDE}
+    before = {cost.place for cost in scenario.before.costs} & deferred
+    after = {cost.place for cost in scenario.after.costs} & deferred
+    assert before == after
+
+
+@every_scenario
+def test_peaks_have_the_mean_of_what_is_expected(scenario: Scenario) -> None:
+    before, after = scenario.peaks()
+    assert sum(before.values()) == sum(after.values()) == 1
+    means = [sum(insns * part for insns, part in side.items()) for side in (before, after)]
+    if not scenario.is_least:
+        assert means[1] - means[0] == scenario.expected_insns(Part.IN_LINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "in_line", "whole"),
+    [
+        ("row-stat", 200, 200),
+        ("row-open", 275, 6275),
+        ("row-rename", 2250, 4500),  # the undo is a rename, too
+        ("row-chmod", 500, 500),
+        ("row-rmdir", 300, 300),
+        ("row-ten", 470, 470),
+        ("rcu", 0, 5000),
+        ("worker", 0, 2000),
+        ("outside", 500, 500),
+        ("free-unlink", 700, 1700),
+        ("every-1000", 200, 200),
+        ("removed-10", -50, -50),
+        ("removed-free", 0, -1000),
+        ("cancel-turns", 0, 0),
+        ("blob-creat", 125, 125),
+    ],
+)
+def test_the_truth_is_known(name: str, in_line: int, whole: int) -> None:
+    scenario = BY_NAME[name]
+    assert scenario.expected_insns(Part.IN_LINE) == in_line
+    assert scenario.expected_insns(Part.WHOLE) == whole
+    assert scenario.is_least == name.startswith("blob")
+
+
+def test_costs_that_cancel_have_other_peaks() -> None:
+    before, after = BY_NAME["cancel-turns"].peaks()
+    assert before == {500: 1}
+    assert after == {0: Fraction(1, 2), 1000: Fraction(1, 2)}
+
+
+def test_peaks_of_two_places_are_joined() -> None:
+    _, after = BY_NAME["row-open"].peaks(Part.WHOLE)
+    assert after == {6000: Fraction(9, 20), 6500: Fraction(11, 20)}
+    _, twice = BY_NAME["share-60"].peaks(Part.WHOLE)
+    assert twice == {0: Fraction(4, 25), 500: Fraction(12, 25), 1000: Fraction(9, 25)}
+
+
+FIRST = (("open_calls", 100), ("open_times", 50), ("open_insns", 25_000), ("lost", 0))
+THEN = (
+    *(("open_calls", 1100), ("open_times", 600), ("open_insns", 300_000)),
+    *(("file_free_calls", 1000), ("file_free_times", 1000), ("file_free_insns", 1_000_000)),
+    ("lost", 0),
+)
+
+
+def test_the_truth_is_what_the_module_counted_for_each_operation() -> None:
+    assert measured_insns(FIRST, THEN, 1000) == 275 + 1000
+    with pytest.raises(ValueError, match="0 operations"):
+        measured_insns(FIRST, THEN, 0)
+
+
+def test_where_more_was_done_than_the_operations_the_rate_of_each_place_counts() -> None:
+    assert counted_insns(FIRST, THEN, "open", Part.IN_LINE) == 275
+    assert counted_insns(FIRST, THEN, "open", Part.WHOLE) == 1275
+    assert counted_insns(FIRST, THEN, "stat", Part.WHOLE) == 0  # nothing of it was named
+    assert counted_insns(THEN, THEN, "open", Part.WHOLE) is None  # and never met
+
+
+def test_costs_that_were_lost_are_told() -> None:
+    assert lost(THEN) == 0
+    assert lost((("lost", 3),)) == 3
+    assert lost(()) == 0
