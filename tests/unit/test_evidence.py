@@ -159,6 +159,21 @@ def test_states_are_differences_over_all_readings_of_a_boot(tmp_path: Path) -> N
     assert found[0].gauges == (Gauge("entries", 5, 7), Gauge("new", None, 1))
 
 
+def test_numbers_that_only_grow_are_known_by_their_ending(tmp_path: Path) -> None:
+    injected = replace(
+        AVC,
+        state="inject",
+        before=(("open_calls", 10), ("open_insns", 500), ("lost", 0)),
+        after=(("open_calls", 130), ("open_insns", 33500), ("lost", 0)),
+    )
+    found = report(tmp_path, states=(injected,)).states[0]
+    assert {item.name: item.difference for item in found.counters} == {
+        "open_calls": 120,
+        "open_insns": 33000,
+    }
+    assert found.gauges == (Gauge("lost", 0, 0),)
+
+
 def test_states_of_what_nobody_measured_are_left_out(tmp_path: Path) -> None:
     strange = replace(AVC, benchmark="open depth=99")
     assert report(tmp_path, states=(strange,)).states == ()
