@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
+from lsmeter.limits import Limits
 from lsmeter.model import Cell, Instrument
 from lsmeter.plan import PlannedBoot
 from lsmeter.registry import members, unknown
@@ -22,21 +23,10 @@ class Ending(StrEnum):
     """How the run of a guest came to its end, seen from outside."""
 
     EXITED = "exited"  # QEMU ended by itself; exit_code tells how
-    DEADLINE = "deadline"  # killed: the whole boot took too long
+    DEADLINE = "deadline"  # killed: it took too long for what it had done
     SILENT = "silent"  # killed: nothing was reported for too long
     FLOODED = "flooded"  # killed: it printed more than any honest guest does
     STOPPED = "stopped"  # killed: the user stopped the run
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a guest may take before it is killed. Wall-clock seconds of the host, bytes."""
-
-    boot_s: float = 180.0
-    silence_s: float = 60.0
-    results_bytes: int = 64 << 20
-    console_bytes: int = 4 << 20
-    benchmark_ms: int = 10_000  # guest time
 
 
 @dataclass(frozen=True)
@@ -51,8 +41,17 @@ class Capture:
     stderr: str = ""  # what QEMU itself complained of
     attribution: bytes = b""  # what the plugin of an attributed run wrote
 
+    @property
+    def complete_lines(self) -> bytes:
+        """The results, without the line in the middle of which the guest was killed, if it was."""
+        if self.ending is Ending.EXITED and (self.exit_code or 0) >= 0:
+            return self.results
+        return self.results[: self.results.rfind(b"\n") + 1]
 
-OnResults = Callable[[bytes], None]
+
+# Takes bytes of the result channel as they come; returns how many benchmarks the guest has
+# finished by now, None if nobody counts them.
+OnResults = Callable[[bytes], int | None]
 
 
 class Backend(ABC):
@@ -78,6 +77,7 @@ class Backend(ABC):
     async def run(self, boot: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one guest to its end; on_results sees bytes of the result channel as they come.
 
+        What on_results returns is how far the guest is, which gives it more time (Limits).
         Must kill the guest when cancelled, and never raise for what the guest does.
         """
 

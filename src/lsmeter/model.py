@@ -233,6 +233,11 @@ class Cell:
     image: Image | None = None
 
     @property
+    def units(self) -> int:
+        """How many results its guest is to give: each benchmark, at each delay of a sweep."""
+        return len(self.benchmarks) * (len(self.sweep.delays_ns) if self.sweep else 1)
+
+    @property
     def hash(self) -> str:
         """Name all that can change the result, in 16 hex digits."""
         parts: dict[str, object] = {

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from lsmeter.backend import Backend, Capture, Limits, OnResults
+from lsmeter.backend import Backend, Capture, OnResults
 from lsmeter.backends.exact import BACKEND as EXACT
 from lsmeter.backends.exact import guest_arguments
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.hooks.attribution.kallsyms import kernel_symbols
 from lsmeter.hooks.attribution.parse import MAX_BYTES
 from lsmeter.hooks.attribution.plugin import build_plugin, plugin_argument, write_symbols
+from lsmeter.limits import Limits
 from lsmeter.model import Cell, Instrument
 from lsmeter.plan import PlannedBoot
 from lsmeter.qemu.command import Channels
@@ -46,7 +47,7 @@ class AttributedBackend(Backend):
 
     async def run(self, boot: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one guest with an initramfs of its own, and read what its plugin wrote."""
-        symbols = write_symbols(await kernel_symbols(boot.cell.kernel))
+        symbols = write_symbols(await kernel_symbols(boot.cell.kernel, limits))
         plugin = build_plugin(qemu_version())
         with tempfile.TemporaryDirectory(prefix="lsmeter-attribution-") as folder:
             output = Path(folder) / "out"
@@ -56,6 +57,7 @@ class AttributedBackend(Backend):
                 initramfs_for(boot.cell, limits.benchmark_ms),
                 limits,
                 on_results,
+                units=boot.cell.units,
             )
             # QEMU may have been refused before it wrote anything; the capture says why.
             if not output.is_file():

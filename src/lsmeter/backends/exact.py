@@ -6,9 +6,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from lsmeter.backend import Backend, Capture, Limits, OnResults
+from lsmeter.backend import Backend, Capture, OnResults
 from lsmeter.guest.boot_image import FILESYSTEMS, initramfs_for
 from lsmeter.guest.probe import find_probe
+from lsmeter.limits import Limits
 from lsmeter.model import BootProtocol, Cell, Conditions, Instrument, Setup
 from lsmeter.plan import PlannedBoot
 from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
@@ -45,6 +46,7 @@ class ExactBackend(Backend):
             initramfs_for(boot.cell, limits.benchmark_ms),
             limits,
             on_results,
+            units=boot.cell.units,
         )
 
 

@@ -13,8 +13,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from lsmeter.backend import Backend, Capture, Ending, Limits, OnResults
+from lsmeter.backend import Backend, Capture, Ending, OnResults
 from lsmeter.errors import UsageError
+from lsmeter.limits import Limits
 from lsmeter.model import Cell, Instrument
 from lsmeter.plan import PlannedBoot
 

@@ -6,15 +6,16 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.measure import carry_out, default_out, plan_for
+from lsmeter.cli.measure import BootDeadlineOption, carry_out, default_out, plan_for
 from lsmeter.cli.report import OutputOption
 from lsmeter.cli.show import print_text, show_plan
 from lsmeter.errors import ExitCode, UsageError
+from lsmeter.limits import BOOT_S, Limits
 
 if TYPE_CHECKING:
     from lsmeter.history import History
@@ -53,6 +54,7 @@ def history(
     ] = None,
     boots: Annotated[int, typer.Option(metavar="N", help="Boots of each cell.")] = 2,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Run directory to write.")] = None,
+    boot_deadline: BootDeadlineOption = BOOT_S,
     form: Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")] = "table",
     output: OutputOption = None,
     plot: Annotated[
@@ -77,7 +79,13 @@ def history(
     code = ExitCode.OK
     if run is None:
         run = out or default_out("history")
-        code = _measure(run, kernel or _KERNELS, setup or _SETUPS, benchmark or ["*"], boots)
+        asked = {
+            "kernels": list(kernel or _KERNELS),
+            "setups": list(setup or _SETUPS),
+            "benchmarks": benchmark or ["*"],
+            "boots": boots,
+        }
+        code = _measure(run, asked, Limits(boot_s=boot_deadline))
     made = make_history(make_report(read_run(run)))
     show(made, form, output)
     if plot is not None:
@@ -85,28 +93,16 @@ def history(
     return int(code)
 
 
-def _measure(
-    run: Path,
-    kernels: list[str] | tuple[str, ...],
-    setups: list[str] | tuple[str, ...],
-    benchmarks: list[str],
-    boots: int,
-) -> ExitCode:
-    from lsmeter.backend import Limits, find_backend
+def _measure(run: Path, words: dict[str, Any], limits: Limits) -> ExitCode:
+    from lsmeter.backend import find_backend
     from lsmeter.experiment import build_experiment
 
-    data = {
-        "title": "Overhead of security modules over kernel versions",
-        "kernels": list(kernels),
-        "setups": list(setups),
-        "benchmarks": benchmarks,
-        "boots": boots,
-    }
-    asked = build_experiment(data, where="command line")
+    title = "Overhead of security modules over kernel versions"
+    asked = build_experiment({"title": title, **words}, where="command line")
     backend = find_backend(asked.instrument)
     plan = plan_for(asked, backend)
     show_plan(plan, backend, commands=False)
-    code = carry_out(plan, backend, run, (None, False, Limits()))
+    code = carry_out(plan, backend, run, (None, False, limits))
     SCREEN.say(f"results {run}")
     return code
 

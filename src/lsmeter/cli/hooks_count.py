@@ -7,6 +7,7 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,15 +16,16 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.measure import kernels_and_benchmarks
+from lsmeter.cli.measure import BootDeadlineOption, kernels_and_benchmarks
 from lsmeter.cli.report import OutputOption
 from lsmeter.errors import ExitCode
+from lsmeter.limits import BOOT_S
 
 if TYPE_CHECKING:
     from lsmeter.backend import Backend
     from lsmeter.hooks.count.model import CountReport
     from lsmeter.model import Benchmark, Cell, Problem
-    from lsmeter.run.count import Counted
+    from lsmeter.run.count import Counted, Settings
 
 _SUITE = "file"
 
@@ -51,6 +53,7 @@ def count(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Guests at a time; default: the cores.")
     ] = None,
+    boot_deadline: BootDeadlineOption = BOOT_S,
     form: Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")] = "table",
     output: OutputOption = None,
 ) -> int:
@@ -69,7 +72,7 @@ def count(
     from lsmeter.host import cores
     from lsmeter.model import Cell, Conditions, Instrument
     from lsmeter.registry import unknown
-    from lsmeter.run.count import SAMPLING
+    from lsmeter.run.count import LIMITS, SAMPLING, Settings
     from lsmeter.setup import parse_setup
 
     if form not in FORMATS:
@@ -96,7 +99,8 @@ def count(
         identity=tuple(sorted(backend.identity().items())),
     )
     cells, problems = plan_cells(kernels, tuple(setups.values()), template)
-    counted = _count(cells, benchmarks, backend, seed, jobs or cores())
+    settings = Settings(jobs or cores(), replace(LIMITS, boot_s=boot_deadline))
+    counted = _count(cells, benchmarks, backend, seed, settings)
     report = _report(counted, problems, template)
     _show(report, form, output)
     return int(ExitCode.INCOMPLETE if report.problems else ExitCode.OK)
@@ -107,7 +111,7 @@ def _count(
     benchmarks: Sequence[Benchmark],
     backend: Backend,
     seed: int,
-    jobs: int,
+    settings: Settings,
 ) -> tuple[Counted, ...]:
     from lsmeter.cli.live import LiveTasks
     from lsmeter.run.count import count_cells
@@ -126,7 +130,7 @@ def _count(
                 benchmarks,
                 backend,
                 seed=seed,
-                jobs=jobs,
+                settings=settings,
                 on_finished=show,
             )
         )

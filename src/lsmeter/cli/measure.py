@@ -10,22 +10,36 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lsmeter import __version__
 from lsmeter.cli.console import SCREEN
 from lsmeter.errors import ExitCode
 from lsmeter.host import cores, host_facts
+from lsmeter.limits import Limits
 from lsmeter.model import Boot, BootStatus
 
 if TYPE_CHECKING:
-    from lsmeter.backend import Backend, Limits
+    from lsmeter.backend import Backend
     from lsmeter.cli.live import LiveRun, LiveTasks
     from lsmeter.experiment import Experiment
     from lsmeter.model import Benchmark, Kernel
     from lsmeter.plan import Plan, PlannedBoot
     from lsmeter.policy import Image
     from lsmeter.run.execute import Settings
+
+# For every command that boots guests, with BOOT_S as its default.
+BootDeadlineOption = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        min=1,
+        help="What a guest may take that finishes no benchmark. One that goes on finishing them "
+        "may take an hour, or 20 times this.",
+    ),
+]
 
 
 def kernels_and_benchmarks(
@@ -56,12 +70,12 @@ def plan_for(asked: Experiment, backend: Backend) -> Plan:
     programs = {name: find_program(name).sha256 for name in programs_needed(asked)}
     with LiveTasks(SCREEN.err) as tasks:
         kernels = [resolve(name, progress=tasks) for name in dict.fromkeys(asked.kernels)]
-        images = _images(images_needed(asked), asked.image, tasks)
+        images = images_for(images_needed(asked), asked.image, tasks)
     filesystems = backend.filesystems()
     return make_plan(asked, kernels, benchmarks, identity, filesystems, images, programs)
 
 
-def _images(needed: Sequence[str], own: str | None, tasks: LiveTasks) -> dict[str, Image]:
+def images_for(needed: Sequence[str], own: str | None, tasks: LiveTasks) -> dict[str, Image]:
     """Make ready the images that the setups need; the user's own, if named, serves for all."""
     if not needed:
         return {}

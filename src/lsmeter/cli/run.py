@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from lsmeter.cli.measure import carry_out, default_out, plan_for
+from lsmeter.cli.measure import BootDeadlineOption, carry_out, default_out, plan_for
 from lsmeter.cli.show import show_plan, show_run
 from lsmeter.errors import ExitCode, UsageError
+from lsmeter.limits import BOOT_S, Limits
 
 _CONDITIONS_HELP = (
     "What changes counts without being the setup: mitigations=off|auto|forced, "
@@ -92,9 +93,7 @@ def run(
         int | None, typer.Option(metavar="N", min=1, help="Guests at a time; default: the cores.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Run directory to write.")] = None,
-    boot_deadline: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1, help="Seconds that one boot may take.")
-    ] = 180.0,
+    boot_deadline: BootDeadlineOption = BOOT_S,
     attribute: Annotated[
         bool, typer.Option("--attribute", help="Also find which hook and function it comes from.")
     ] = False,
@@ -112,7 +111,7 @@ def run(
         lsmeter run --setup 'landlock:layers=4,rules=16' --benchmark open --filesystem ext4
         lsmeter run experiments/main.toml --boots 3
     """
-    from lsmeter.backend import Limits, find_backend
+    from lsmeter.backend import find_backend
     from lsmeter.experiment import build_experiment, merge, read_experiment
 
     words: dict[str, Any] = {

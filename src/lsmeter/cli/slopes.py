@@ -15,9 +15,10 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.measure import kernels_and_benchmarks
+from lsmeter.cli.measure import BootDeadlineOption, kernels_and_benchmarks
 from lsmeter.cli.report import OutputOption
 from lsmeter.errors import ExitCode, UsageError
+from lsmeter.limits import BOOT_S, Limits
 from lsmeter.slopes.delays import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def slopes(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Measure again what is already known.")
     ] = False,
+    boot_deadline: BootDeadlineOption = BOOT_S,
     form: Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")] = "table",
     output: OutputOption = None,
     plot: Annotated[
@@ -112,7 +114,8 @@ def slopes(
         identity=tuple(sorted(backend.identity().items())),
     )
     cells, problems = plan_cells(kernels, setup or (), delays_ns, template)
-    swept = _measure(cells, benchmarks, backend, seed, Settings(jobs or cores(), fresh))
+    settings = Settings(jobs or cores(), fresh, Limits(boot_s=boot_deadline))
+    swept = _measure(cells, benchmarks, backend, seed, settings)
     report = _report(swept, problems, delays_ns, template)
     _show(report, form, output, plot)
     return int(ExitCode.INCOMPLETE if report.problems else ExitCode.OK)

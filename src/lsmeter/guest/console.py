@@ -23,6 +23,13 @@ _OOPS = re.compile(
     r"stack segment: .*|double fault: .*|divide error: .*|kernel BUG at .*)"
 )
 _STAMP = re.compile(r"^\[ *\d+\.\d+\](?:\[[^\]]{1,12}\])? ")
+# How a boot can be lost after benchmarks whose numbers are good.
+_LOST = frozenset(
+    {
+        *(BootStatus.PANIC, BootStatus.OOPS, BootStatus.HANG, BootStatus.EARLY_EXIT),
+        BootStatus.INFRASTRUCTURE,
+    }
+)
 _LOOKS_LIKE_LINUX = re.compile(r"^\[ *\d+\.\d+\]", re.MULTILINE)
 
 
@@ -41,14 +48,13 @@ def diagnose(
     """Tell the ways apart in which a boot can end.
 
     A damaged kernel counts before all else, then damaged results, then how QEMU ended. What
-    ended badly after some benchmark had finished is PARTIAL, unless it is garbage: then
-    nothing of the boot can be trusted.
+    ended badly, or was ended, after some benchmark had finished is PARTIAL, unless it is garbage:
+    then nothing of the boot can be trusted.
     """
     lines = clean_lines(console)
     status, detail = _status(lines, session, ending, exit_code, stderr)
     kept = any(samples.status is BenchmarkStatus.OK for samples in session.samples)
-    lost = {BootStatus.PANIC, BootStatus.OOPS, BootStatus.HANG, BootStatus.EARLY_EXIT}
-    if kept and status in lost:
+    if kept and status in _LOST:
         status, detail = BootStatus.PARTIAL, f"{status.value}: {detail}"
     return Diagnosis(status, detail, tail(lines) if status is not BootStatus.OK else ())
 
@@ -151,6 +157,8 @@ def _early(lines: tuple[str, ...], session: Session) -> str:
 
 
 def _unreported(session: Session) -> str:
+    if session.running:
+        return f"'{session.running}'"
     for samples in session.samples:
         if samples.status is BenchmarkStatus.CRASHED and samples.detail.startswith("the guest"):
             return f"'{samples.benchmark}'"

@@ -44,7 +44,8 @@ class Session:
     sweeps goes with samples: the value of the sweep that each belongs to, "" outside one.
     benchmarks that were asked for and never reported are in samples too, as crashed.
     counts are those of benchmarks that ended well, where counting was asked for.
-    errors and garbage are one line each. complete says that the guest said goodbye.
+    errors and garbage are one line each. complete says that the guest said goodbye; running is
+    the benchmark that had begun and not ended when the last words came.
     """
 
     facts: tuple[tuple[str, str], ...]
@@ -56,6 +57,7 @@ class Session:
     complete: bool
     counts: tuple[HookReadings, ...] = ()
     states: tuple[StateReading, ...] = ()
+    running: str = ""
 
 
 def parse_session(results: bytes, asked: tuple[str, ...]) -> Session:
@@ -174,6 +176,7 @@ class _Folding:
             complete=self.bye is not None and self.bye == self.begun and self.current is None,
             counts=tuple(self.counts),
             states=tuple(self.states),
+            running=self.current.benchmark if self.current else "",
         )
 
 

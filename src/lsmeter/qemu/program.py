@@ -14,9 +14,11 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from lsmeter.backend import Capture, Ending, Limits, OnResults
+from lsmeter.backend import Capture, Ending, OnResults
 from lsmeter.errors import InfrastructureError
+from lsmeter.limits import Limits
 from lsmeter.qemu.command import PROGRAM, Channels
+from lsmeter.qemu.patience import LOOK_S, Patience
 
 _CHUNK_BYTES = 1 << 16
 _STDERR_BYTES = 16 << 10
@@ -44,18 +46,16 @@ def qemu_version() -> str:
 
 
 class _Stream:
-    """Collects one channel up to a limit, and remembers when it last said something."""
+    """Collects one channel up to a limit."""
 
     def __init__(self, limit_bytes: int, on_data: Callable[[bytes], None] | None = None) -> None:
         self.data = bytearray()
         self.flooded = asyncio.Event()
-        self.last = time.monotonic()
         self._limit_bytes = limit_bytes
         self._on_data = on_data
 
     async def read(self, reader: asyncio.StreamReader) -> None:
         while chunk := await reader.read(_CHUNK_BYTES):
-            self.last = time.monotonic()
             room = self._limit_bytes - len(self.data)
             self.data += chunk[:room]
             if len(chunk) > room:
@@ -70,9 +70,11 @@ async def run_qemu(
     initrd: bytes,
     limits: Limits,
     on_results: OnResults,
+    units: int = 0,
 ) -> Capture:
     """Run one QEMU to its end or to a limit, and return all that came out of it.
 
+    units are the benchmarks that the guest is to finish; the limit depends on how many it has.
     arguments is called with the channels and gives the command; initrd is handed over in
     memory, so that nothing is left on disk whatever happens. The process is killed when the
     caller is cancelled, and by the kernel when this process dies.
@@ -102,8 +104,9 @@ async def run_qemu(
     finally:
         for fd in (console_write, results_write, initrd_fd):
             os.close(fd)
-    console = _Stream(limits.console_bytes)
-    results = _Stream(limits.results_bytes, on_results)
+    patience = Patience(limits, units, started)
+    console = _Stream(limits.console_bytes, lambda _: patience.heard())
+    results = _Stream(limits.results_bytes, lambda data: patience.heard(on_results(data)))
     stderr = _Stream(_STDERR_BYTES)
     assert process.stderr is not None  # noqa: S101  (asked for above)
     readers = [
@@ -112,7 +115,7 @@ async def run_qemu(
         asyncio.create_task(stderr.read(process.stderr)),
     ]
     try:
-        ending = await _wait(process, (console, results), limits)
+        ending = await _wait(process, (console, results), patience)
     finally:
         _kill(process)
         await process.wait()
@@ -140,29 +143,22 @@ async def _reader(fd: int) -> asyncio.StreamReader:
 
 
 async def _wait(
-    process: asyncio.subprocess.Process, streams: tuple[_Stream, ...], limits: Limits
+    process: asyncio.subprocess.Process, streams: tuple[_Stream, ...], patience: Patience
 ) -> Ending:
     """Wait until QEMU ends or one of the limits is reached."""
-    end = time.monotonic() + limits.boot_s
     exited = asyncio.create_task(process.wait())
     floods = [asyncio.create_task(stream.flooded.wait()) for stream in streams]
     try:
         while True:
-            now = time.monotonic()
-            quiet_until = max(stream.last for stream in streams) + limits.silence_s
-            if now >= end:
-                return Ending.DEADLINE
-            if now >= quiet_until:
-                return Ending.SILENT
             done, _ = await asyncio.wait(
-                (exited, *floods),
-                timeout=min(end, quiet_until) - now,
-                return_when=asyncio.FIRST_COMPLETED,
+                (exited, *floods), timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED
             )
             if exited in done:
                 return Ending.EXITED
             if done:
                 return Ending.FLOODED
+            if ending := patience.look(time.monotonic()):
+                return ending
     finally:
         for task in (exited, *floods):
             task.cancel()

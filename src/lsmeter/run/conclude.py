@@ -21,7 +21,7 @@ _GIVE_NUMBERS = (BootStatus.OK, BootStatus.PARTIAL)
 def conclude(planned: PlannedBoot, capture: Capture) -> Boot:
     """Parse, diagnose and verify one boot."""
     cell = planned.cell
-    session = parse_session(capture.results, cell.benchmarks)
+    session = parse_session(capture.complete_lines, cell.benchmarks)
     found = diagnose(capture.console, session, capture.ending, capture.exit_code, capture.stderr)
     boot = Boot(
         cell_hash=cell.hash,

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from lsmeter.backend import Backend, Limits
+from lsmeter.backend import Backend
 from lsmeter.guest.protocol import End, Parser
 from lsmeter.guest.session import parse_session
 from lsmeter.hooks.count.model import HookCount
 from lsmeter.hooks.count.readings import hook_counts, watched
+from lsmeter.limits import Limits
 from lsmeter.model import Benchmark, BootStatus, Cell, Problem, Sampling
 from lsmeter.plan import PlannedBoot
 from lsmeter.run.conclude import conclude
@@ -24,7 +25,15 @@ SAMPLING = Sampling(samples=8, warmup=3)
 
 # Attaching some 300 programs takes a kernel seconds in which it says nothing, and a minute where
 # other work leaves QEMU a tenth of a core.
-LIMITS = Limits(boot_s=900.0, silence_s=240.0)
+LIMITS = Limits(silence_s=240.0)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Guests at a time, and what each may take."""
+
+    jobs: int
+    limits: Limits = LIMITS
 
 
 @dataclass(frozen=True)
@@ -49,18 +58,22 @@ async def count_cells(
     backend: Backend,
     *,
     seed: int,
-    jobs: int,
-    limits: Limits = LIMITS,
+    settings: Settings,
     on_finished: OnFinished,
 ) -> tuple[Counted, ...]:
-    """Count the hooks of each cell, `jobs` guests at a time; on_finished as for count_hooks."""
+    """Count the hooks of each cell, some guests at a time; on_finished as for count_hooks."""
 
     async def one(cell: Cell) -> Counted:
         return await count_hooks(
-            cell, benchmarks, backend, seed=seed, limits=limits, on_finished=on_finished
+            cell,
+            benchmarks,
+            backend,
+            seed=seed,
+            limits=settings.limits,
+            on_finished=on_finished,
         )
 
-    return await each_cell(cells, jobs, one)
+    return await each_cell(cells, settings.jobs, one)
 
 
 async def count_hooks(
@@ -81,10 +94,11 @@ async def count_hooks(
     parser = Parser()
     finished = 0
 
-    def on_results(data: bytes) -> None:
+    def on_results(data: bytes) -> int:
         nonlocal finished
         finished += sum(isinstance(event, End) for event in parser.feed(data))
         on_finished(cell, finished)
+        return finished
 
     planned = PlannedBoot(cell, 0, seed)
     capture = await backend.run(planned, limits, on_results)
@@ -94,7 +108,7 @@ async def count_hooks(
         problems.append(Problem(f"{boot.status}: {boot.detail}", log_tail=boot.console_tail))
     if boot.status not in (BootStatus.OK, BootStatus.PARTIAL):
         return Counted(cell, (), _named(cell, problems), boot.wall_s)
-    session = parse_session(capture.results, cell.benchmarks)
+    session = parse_session(capture.complete_lines, cell.benchmarks)
     kernel, setup = cell.kernel.name, cell.setup.name
     counts, unclear = hook_counts(session, benchmarks, kernel=kernel, setup=setup)
     done = {item.benchmark for item in session.samples if item.values}

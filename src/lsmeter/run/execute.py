@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from lsmeter.backend import Backend, Capture, Limits
+from lsmeter.backend import Backend, Capture
 from lsmeter.errors import LsmeterError
 from lsmeter.guest.protocol import End, Parser
+from lsmeter.limits import Limits
 from lsmeter.model import Boot, BootStatus
 from lsmeter.plan import Plan, PlannedBoot
 from lsmeter.results.boots import write_boot
@@ -111,11 +112,12 @@ class _Work:
         parser = Parser()
         finished = 0
 
-        def on_results(data: bytes) -> None:
+        def on_results(data: bytes) -> int:
             nonlocal finished
             ends = sum(isinstance(event, End) for event in parser.feed(data))
             if ends:
                 finished += ends
                 self.observer.advanced(planned, finished)
+            return finished
 
         return await self.backend.run(planned, self.settings.limits, on_results)

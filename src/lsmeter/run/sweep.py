@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from lsmeter.backend import Backend, Capture, Limits
+from lsmeter.backend import Backend, Capture
 from lsmeter.guest.protocol import End, Parser
 from lsmeter.guest.session import parse_session
+from lsmeter.limits import Limits
 from lsmeter.model import Benchmark, BootStatus, Cell, Problem
 from lsmeter.plan import PlannedBoot
 from lsmeter.run.conclude import conclude
@@ -76,10 +77,11 @@ async def _capture(
     parser = Parser()
     finished = 0
 
-    def on_results(data: bytes) -> None:
+    def on_results(data: bytes) -> int:
         nonlocal finished
         finished += sum(isinstance(event, End) for event in parser.feed(data))
         on_finished(planned.cell, finished)
+        return finished
 
     return await backend.run(planned, limits, on_results)
 
@@ -99,7 +101,7 @@ def _fitted(
         problems.append(Problem(f"{boot.status}: {boot.detail}", log_tail=boot.console_tail))
     if boot.status not in (BootStatus.OK, BootStatus.PARTIAL):
         return _swept(cell, (), problems, boot.wall_s, reused=reused)
-    found, unclear = readings(parse_session(capture.results, cell.benchmarks))
+    found, unclear = readings(parse_session(capture.complete_lines, cell.benchmarks))
     lines, missing = sweeps(
         found,
         [item for item in benchmarks if item.id in cell.benchmarks],

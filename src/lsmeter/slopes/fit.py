@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lsmeter.model import Benchmark, BenchmarkStatus, Problem, Samples
+from lsmeter.slopes.delays import LEAST
 from lsmeter.slopes.model import DepthFit, Point, Slope, Sweep
 from lsmeter.statistics.regression import regress, whole
 
@@ -31,26 +32,31 @@ def sweeps(
 ) -> tuple[tuple[Sweep, ...], tuple[Problem, ...]]:
     """Put the readings of one guest together, by benchmark and in ascending delays.
 
-    A benchmark that has not given samples at every delay gives a Problem and no sweep: a line
-    through what is left of it could be another line.
+    A sweep has the delays at which its benchmark gave samples, and there is none of a benchmark
+    that did so at fewer than LEAST. Delays that are missing give a Problem, which says how many
+    there are.
     """
     by_id: dict[str, list[Reading]] = {benchmark.id: [] for benchmark in benchmarks}
     for reading in readings:
         by_id[reading.samples.benchmark].append(reading)
-    complete: list[Sweep] = []
+    found: list[Sweep] = []
     problems: list[Problem] = []
+    unreached: dict[int, list[Benchmark]] = {}
     for benchmark in benchmarks:
-        found = sorted(by_id[benchmark.id], key=lambda reading: reading.delay_ns)
-        problem = _incomplete(benchmark, found, len(delays_ns))
-        if problem is not None:
-            problems.append(problem)
-        else:
+        told = sorted(by_id[benchmark.id], key=lambda reading: reading.delay_ns)
+        good = [item for item in told if item.samples.status is BenchmarkStatus.OK]
+        if len(good) < len(told):
+            problems.append(_failed(benchmark, told, len(good), len(delays_ns)))
+        elif len(good) < len(delays_ns):
+            unreached.setdefault(len(good), []).append(benchmark)
+        if len(good) >= LEAST:
             points = tuple(
                 Point(item.delay_ns, item.policy_ns, _mode(item.samples.values) * ns_per_insn)
-                for item in found
+                for item in good
             )
-            complete.append(Sweep(benchmark, points))
-    return tuple(complete), tuple(problems)
+            found.append(Sweep(benchmark, points))
+    problems += [_unreached(reached, unreached[reached], len(delays_ns)) for reached in unreached]
+    return tuple(found), tuple(problems)
 
 
 def fit_slopes(found: Iterable[Sweep], *, kernel: str, setup: str) -> tuple[Slope, ...]:
@@ -93,22 +99,33 @@ def _depth_fit(key: tuple[str, str, str], row: Mapping[int, Slope]) -> DepthFit:
     )
 
 
-def _incomplete(benchmark: Benchmark, found: Sequence[Reading], delays: int) -> Problem | None:
-    bad = [item for item in found if item.samples.status is not BenchmarkStatus.OK]
-    if bad:
-        first = bad[0]
-        return Problem(
-            title=f"{benchmark.id}: no slope: {first.samples.status} at a delay of "
-            f"{first.delay_ns} ns",
-            benchmark=benchmark.id,
-            detail=first.samples.detail,
-        )
-    if len(found) != delays:
-        return Problem(
-            title=f"{benchmark.id}: no slope: measured at {len(found)} of {delays} delays",
-            benchmark=benchmark.id,
-        )
-    return None
+def _failed(benchmark: Benchmark, told: Sequence[Reading], good: int, delays: int) -> Problem:
+    """Name the first delay at which a benchmark gave no samples, and how many did."""
+    first = next(item for item in told if item.samples.status is not BenchmarkStatus.OK)
+    return Problem(
+        title=f"{benchmark.id}: {_extent(good, delays)}: {first.samples.status} at a delay of "
+        f"{first.delay_ns} ns",
+        benchmark=benchmark.id,
+        detail=first.samples.detail,
+    )
+
+
+def _unreached(reached: int, benchmarks: Sequence[Benchmark], delays: int) -> Problem:
+    """Name the benchmarks to whose further delays a guest did not come, in one line for all."""
+    single = len(benchmarks) == 1
+    which = benchmarks[0].id if single else f"{len(benchmarks)} benchmarks"
+    return Problem(
+        title=f"{which}: {_extent(reached, delays)}: the guest did not come to the others",
+        benchmark=benchmarks[0].id if single else "",
+        detail="" if single else ", ".join(benchmark.id for benchmark in benchmarks),
+    )
+
+
+def _extent(reached: int, delays: int) -> str:
+    """Say over how many delays a slope is, or that it is none."""
+    if reached < LEAST:
+        return f"no slope: measured at {reached} of {delays} delays"
+    return f"slope over {reached} of {delays} delays"
 
 
 def _mode(values: Sequence[int]) -> int:

@@ -35,20 +35,41 @@ class TestSweeps:
         found = exact(item, 3, 1000)
         assert sweeps(found, (item,), DELAYS_NS, 16) == sweeps(found[::-1], (item,), DELAYS_NS, 16)
 
-    def test_a_failure_at_one_delay_leaves_no_slope(self) -> None:
+    def test_a_failure_at_one_delay_leaves_the_others_and_is_told(self) -> None:
         item = benchmark("stat", depth=1)
         found = exact(item, 3, 1000)
         found[4] = reading(item, DELAYS_NS[4], status=BenchmarkStatus.FAILED, detail="EACCES: stat")
-        lines, (problem,) = sweeps(found, (item,), DELAYS_NS, NS_PER_INSN)
-        assert lines == ()
-        assert problem.title == "stat depth=1: no slope: failed at a delay of 40000 ns"
+        (sweep,), (problem,) = sweeps(found, (item,), DELAYS_NS, NS_PER_INSN)
+        assert [point.delay_ns for point in sweep.points] == [*DELAYS_NS[:4], *DELAYS_NS[5:]]
+        assert problem.title == (
+            "stat depth=1: slope over 11 of 12 delays: failed at a delay of 40000 ns"
+        )
         assert problem.detail == "EACCES: stat"
+        (slope,) = fit_slopes((sweep,), kernel="k", setup="tunable")
+        assert slope.authorisations.value == 3
 
-    def test_a_delay_that_is_missing_leaves_no_slope(self) -> None:
+    def test_delays_to_which_a_guest_did_not_come_are_told_once_for_all_benchmarks(self) -> None:
+        items = [benchmark("stat", depth=depth) for depth in (1, 2, 3)]
+        found = [entry for item in items[:2] for entry in exact(item, 3, 1000)[:6]]
+        found += exact(items[2], 3, 1000)[:5]
+        lines, problems = sweeps(found, items, DELAYS_NS, NS_PER_INSN)
+        assert [len(line.points) for line in lines] == [6, 6, 5]
+        assert [problem.title for problem in problems] == [
+            "2 benchmarks: slope over 6 of 12 delays: the guest did not come to the others",
+            "stat depth=3: slope over 5 of 12 delays: the guest did not come to the others",
+        ]
+        assert problems[0].detail == "stat depth=1, stat depth=2"
+        assert problems[1].benchmark == "stat depth=3"
+        slopes = fit_slopes(lines, kernel="k", setup="tunable")
+        assert [slope.authorisations.value for slope in slopes] == [3, 3, 3]
+
+    @pytest.mark.parametrize(("reached", "lines"), [(2, 0), (3, 1)])
+    def test_a_line_needs_three_delays(self, reached: int, lines: int) -> None:
         item = benchmark("stat", depth=1)
-        lines, (problem,) = sweeps(exact(item, 3, 1000)[:-1], (item,), DELAYS_NS, NS_PER_INSN)
-        assert lines == ()
-        assert "measured at 11 of 12 delays" in problem.title
+        found, (problem,) = sweeps(exact(item, 3, 1000)[:reached], (item,), DELAYS_NS, NS_PER_INSN)
+        assert len(found) == lines
+        what = "slope over 3" if lines else "no slope: measured at 2"
+        assert problem.title.startswith(f"stat depth=1: {what} of 12 delays")
 
     def test_no_readings_at_all_are_a_problem_too(self) -> None:
         lines, problems = sweeps((), (benchmark("stat"),), DELAYS_NS, NS_PER_INSN)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.backend import Backend, Capture, Ending, Limits, OnResults
+from lsmeter.backend import Backend, Capture, Ending, OnResults
+from lsmeter.limits import Limits
 from lsmeter.model import Cell, Instrument, Kernel
 from lsmeter.plan import PlannedBoot
 from lsmeter.run.sweep import Settings, Swept, sweep_cells
@@ -28,9 +29,12 @@ class Recording(Backend):
     title = "a test"
     instrument = Instrument.EXACT
 
-    def __init__(self, results: bytes) -> None:
+    def __init__(self, results: bytes, ending: Ending = Ending.EXITED, exit_code: int = 0) -> None:
         self.results = results
+        self.ending = ending
+        self.exit_code = exit_code if ending is Ending.EXITED else None
         self.guests = 0
+        self.told: list[int | None] = []
 
     def identity(self) -> Mapping[str, str]:
         return {}
@@ -45,8 +49,8 @@ class Recording(Backend):
         assert boot.cell.sweep is not None
         assert len(self.results) < limits.results_bytes
         self.guests += 1
-        on_results(self.results)
-        return Capture(self.results, b"", Ending.EXITED, 0, 12.5)
+        self.told.append(on_results(self.results))
+        return Capture(self.results, b"", self.ending, self.exit_code, 12.5)
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +102,49 @@ def test_another_seed_another_kernel_and_fresh_are_measured() -> None:
     assert not sweep(backend, swept_cell(image_sha256="ef" * 32)).reused
     assert not sweep(backend, swept_cell(), fresh=True).reused
     assert backend.guests == 4
+
+
+def test_a_backend_is_told_how_far_its_guest_is() -> None:
+    backend = Recording(RECORDED.read_bytes())
+    one = swept_cell()
+    sweep(backend, one)
+    assert backend.told == [one.units] == [19 * len(DELAYS_NS)]
+
+
+@pytest.mark.parametrize("ending", [Ending.DEADLINE, Ending.SILENT])
+def test_a_guest_that_is_stopped_in_the_middle_of_a_line_loses_no_whole_delay(
+    ending: Ending,
+) -> None:
+    """Stopped within the seventh of twelve delays: six are complete, and some benchmarks more."""
+    said = RECORDED.read_bytes()
+    backend = Recording(said[: said.index(b"fact policy.60000") + 900], ending)
+    assert not backend.results.endswith(b"\n")
+    swept = sweep(backend, swept_cell())
+    assert len(swept.slopes) == 19
+    assert {len(slope.sweep.points) for slope in swept.slopes} == {6, 7}
+    whole = {slope.benchmark.id: slope.authorisations.value for slope in recorded_slopes()}
+    assert {slope.benchmark.id: slope.authorisations.value for slope in swept.slopes} == whole
+    titles = [problem.title for problem in swept.problems]
+    assert titles[0].startswith("partial: hang: ")
+    assert titles[0].endswith("; it was at 'open depth=5'")
+    assert any("slope over 6 of 12 delays" in title for title in titles)
+    assert any("slope over 7 of 12 delays" in title for title in titles)
+    assert not sweep(backend, swept_cell()).reused
+
+
+def test_a_machine_that_is_killed_in_the_middle_loses_no_whole_delay_either() -> None:
+    said = RECORDED.read_bytes()
+    backend = Recording(said[: said.index(b"fact policy.60000") + 900], exit_code=-9)
+    swept = sweep(backend, swept_cell())
+    assert len(swept.slopes) == 19
+    assert swept.problems[0].title == "partial: infrastructure: QEMU ended with status -9"
+
+
+def test_a_guest_that_breaks_off_in_a_line_by_itself_is_not_believed() -> None:
+    said = RECORDED.read_bytes()
+    swept = sweep(Recording(said[: len(said) // 2]), swept_cell())
+    assert swept.slopes == ()
+    assert swept.problems[0].title.startswith("garbage: ")
 
 
 def test_a_guest_that_failed_is_not_kept() -> None:

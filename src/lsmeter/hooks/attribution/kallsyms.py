@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import stat
+from dataclasses import replace
 from pathlib import Path
 
-from lsmeter.backend import Limits
 from lsmeter.errors import BootError, InfrastructureError
 from lsmeter.guest.initramfs import CONSOLE, Entry, archive, directory, file
 from lsmeter.hooks.attribution.plugin import build_kallsyms_init
 from lsmeter.hooks.attribution.symbols import MAX_TEXT_BYTES, SymbolTable, parse_symbols
+from lsmeter.limits import Limits
 from lsmeter.model import Conditions, Kernel, Setup
 from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
 from lsmeter.qemu.program import run_qemu
 from lsmeter.storage import cache_dir, write_atomic
 
-_LIMITS = Limits(boot_s=300.0, silence_s=120.0, results_bytes=MAX_TEXT_BYTES)
+_SILENCE_S = 120.0  # from its start to the first symbol the guest says nothing
 _END = b"eof\n"
 _SERIAL = "isa-serial,chardev=results,iobase=0x2f8,irq=3"
 _DEBUG_PORT = "isa-debugcon,chardev=results,iobase=0xe9"
@@ -31,8 +32,10 @@ _SETUP = Setup(name="capability", title="", lsms=("capability",))
 _locks: dict[str, asyncio.Lock] = {}
 
 
-async def kernel_symbols(kernel: Kernel) -> SymbolTable:
+async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
     """Return the symbols of `kernel` as its guests have them (nokaslr).
+
+    limits are those of the guest that is asked, where one has to be.
 
     BootError when a guest of it does not list them; InfrastructureError when the list is no
     symbol table.
@@ -42,7 +45,7 @@ async def kernel_symbols(kernel: Kernel) -> SymbolTable:
     path = cache_dir() / "symbols" / f"kallsyms-{kernel.image_sha256[:16]}.txt"
     async with _locks.setdefault(kernel.image_sha256, asyncio.Lock()):
         if not path.is_file():
-            write_atomic(path, await _ask_guest(kernel))
+            write_atomic(path, await _ask_guest(kernel, limits))
     return parse_symbols(_read(path), where=str(path))
 
 
@@ -55,7 +58,8 @@ def _read(path: Path) -> str:
         raise InfrastructureError(f"cannot read {path}: {error.strerror}") from error
 
 
-async def _ask_guest(kernel: Kernel) -> bytes:
+async def _ask_guest(kernel: Kernel, limits: Limits) -> bytes:
+    limits = replace(limits, silence_s=_SILENCE_S, results_bytes=MAX_TEXT_BYTES)
     initrd = archive(
         (
             directory("dev"),
@@ -77,7 +81,7 @@ async def _ask_guest(kernel: Kernel) -> bytes:
         words = exact_arguments(guest, channels)
         return tuple(_DEBUG_PORT if word == _SERIAL else word for word in words)
 
-    capture = await run_qemu(arguments, initrd, _LIMITS, lambda _: None)
+    capture = await run_qemu(arguments, initrd, limits, lambda _: None)
     if not capture.results.endswith(_END):
         console = capture.console.decode(errors="replace").splitlines()
         raise BootError(
