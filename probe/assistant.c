@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "assistant.h"
 
+#include "counter.h"
 #include "steps.h"
 #include "sys.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <unistd.h>
 
 static int request_fd = -1, answer_fd = -1;
@@ -63,9 +65,11 @@ static int prepare(const struct request *request)
 int assistant_start(const struct request *asked)
 {
 	int request[2], answer[2];
-	pid_t pid;
+	pid_t pid, counter = asked->n_counters ? counter_start() : 0;
 	char what;
 
+	if (counter < 0)
+		return counter;
 	if (pipe(request) || pipe(answer))
 		return -errno;
 	pid = fork();
@@ -86,5 +90,7 @@ int assistant_start(const struct request *asked)
 		if (write(answer[1], &error, sizeof(error)) != sizeof(error))
 			break;
 	}
+	if (counter)
+		kill(counter, SIGKILL);
 	_exit(0);
 }

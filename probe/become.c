@@ -44,7 +44,8 @@ const char *become(const struct request *request, const char *work)
 	const char *failed;
 	int error;
 
-	if ((request->cold || request->n_before) && (error = assistant_start(request))) {
+	if ((request->cold || request->n_before || request->n_counters) &&
+	    (error = assistant_start(request))) {
 		errno = -error;
 		return "starting the process that keeps its privileges";
 	}

@@ -6,6 +6,7 @@
 #include "bpf/empty.h"
 #include "bpf/syscall.h"
 #include "channel.h"
+#include "counter.h"
 #include "disk.h"
 #include "facts.h"
 #include "landlock.h"
@@ -119,15 +120,30 @@ static void open_empty(void)
 	channel_fact("bpf.empty.hooks", "%s", bpf_empty_hooks());
 }
 
+/* Open what a module counts itself. */
+static void open_counters(void)
+{
+	const char *failed = counter_open(&request);
+
+	if (failed)
+		give_up(failed);
+	for (unsigned int i = 0; i < counter_size(); i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "counter.%u", i + 1);
+		channel_fact(key, "%s", counter_name(i));
+	}
+}
+
 /* Put counters on the kernel's hooks, and prove that they count. */
 static void open_count(void)
 {
 	if (chdir(WORK))
 		give_up("entering the directory of the benchmarks failed");
-	if (hook_count_open() || hook_count_prove())
+	if (bpf_count_open() || bpf_count_prove())
 		give_up(bpf_error());
-	channel_fact("count.hooks", "%u", hook_count_size());
-	channel_fact("count.refused", "%s", hook_count_refused());
+	channel_fact("count.hooks", "%u", bpf_count_size());
+	channel_fact("count.refused", "%s", bpf_count_refused());
 }
 
 /* Mount what the benchmarks work on, unless that is done. */
@@ -236,7 +252,9 @@ _Noreturn void init_main(void)
 	open_policy(&request);
 	if (request.bpf_empty)
 		open_empty();
-	if (request.count)
+	if (request.n_counters)
+		open_counters();
+	else if (request.count)
 		open_count();
 	worker_facts(&request, work);
 	proofs_run(&request, work);

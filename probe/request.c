@@ -51,6 +51,7 @@ static const struct key keys[] = {
 	{"before", LIST, AT(before), AT(n_before), MAX_STEPS, false},
 	{"read", LIST, AT(read), AT(n_reads), MAX_STEPS, false},
 	{"count", FLAG, AT(count), 0, 1, false},
+	{"counter", LIST, AT(counter), AT(n_counters), MAX_STATES, false},
 	{"sweep.control", CONTROL, AT(sweep_control), 0, 0, false},
 	{"sweep.value", LIST, AT(sweep_value), AT(n_sweep_values), MAX_SWEEP, false},
 };
@@ -185,8 +186,10 @@ static bool all_are_words(const struct request *request)
 	static const struct {
 		size_t lines, count;
 	} lists[] = {
-		{AT(step), AT(n_steps)},      {AT(before), AT(n_before)}, {AT(proof), AT(n_proofs)},
-		{AT(confine), AT(n_confine)}, {AT(state), AT(n_states)},  {AT(read), AT(n_reads)},
+		{AT(step), AT(n_steps)},       {AT(before), AT(n_before)},
+		{AT(proof), AT(n_proofs)},     {AT(confine), AT(n_confine)},
+		{AT(state), AT(n_states)},     {AT(read), AT(n_reads)},
+		{AT(counter), AT(n_counters)},
 	};
 	static struct words words;
 
@@ -232,6 +235,8 @@ static bool check_whole(const struct request *request, unsigned int seen, char *
 		snprintf(error, size, "request: landlock.layers needs landlock.rules of 1 or more");
 	else if (request->count && request->samples > MAX_COUNTINGS)
 		snprintf(error, size, "request: samples must be at most 1000 with count");
+	else if (request->n_counters && !request->count)
+		snprintf(error, size, "request: counter needs count");
 	else if (!request->sweep_control != !request->n_sweep_values)
 		snprintf(error, size, "request: sweep.control and sweep.value need each other");
 	else if (!all_are_words(request))

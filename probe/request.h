@@ -54,7 +54,9 @@ struct request {
 	size_t n_before;
 	const char *read[MAX_STEPS]; /* NAME PATH: further facts */
 	size_t n_reads;
-	bool count;		   /* also count the hooks that each reading runs */
+	bool count; /* also count, in each reading, the hooks that it runs; or what `counter` has */
+	const char *counter[MAX_STATES]; /* NAME PATH: numbers of a module, see counter.h */
+	size_t n_counters;
 	const char *sweep_control; /* tunable or tunable-bpf; NULL: no sweep */
 	const char *sweep_value[MAX_SWEEP];
 	size_t n_sweep_values;

@@ -153,7 +153,7 @@ static int attach_all(int map_fd)
 		strerror(first_refusal));
 }
 
-int hook_count_open(void)
+int bpf_count_open(void)
 {
 	int map_fd, result = btf_each_kernel_function(note_function, NULL);
 
@@ -199,23 +199,23 @@ static int expect(const char *what, unsigned int index, uint64_t least, uint64_t
 			(unsigned long long)most);
 }
 
-int hook_count_prove(void)
+int bpf_count_prove(void)
 {
 	int permission = find("inode_permission"), getattr = find("inode_getattr"), result = 0;
 	struct stat status;
 
 	if (permission < 0 || getattr < 0)
 		return -ENOENT;
-	hook_count_begin();
+	bpf_count_begin();
 	syscall(SYS_getppid);
-	hook_count_end();
+	bpf_count_end();
 	for (unsigned int i = 0; i < n_counted && !result; i++)
 		result = expect("getppid", i, 0, 0);
 	if (result)
 		return result;
-	hook_count_begin();
+	bpf_count_begin();
 	result = stat(".", &status) ? errno : 0;
-	hook_count_end();
+	bpf_count_end();
 	if (result)
 		return bpf_fail(result, "stat of the working directory: %s", strerror(result));
 	/* After the end nothing is counted. */
@@ -227,22 +227,22 @@ int hook_count_prove(void)
 	return expect("stat", (unsigned int)permission, 1, 2);
 }
 
-unsigned int hook_count_size(void)
+unsigned int bpf_count_size(void)
 {
 	return n_counted;
 }
 
-const char *hook_count_name(unsigned int index)
+const char *bpf_count_name(unsigned int index)
 {
 	return counted[index].name;
 }
 
-const char *hook_count_refused(void)
+const char *bpf_count_refused(void)
 {
 	return refused_names;
 }
 
-void hook_count_begin(void)
+void bpf_count_begin(void)
 {
 	if (!shared)
 		return;
@@ -252,13 +252,13 @@ void hook_count_begin(void)
 	shared->process = (uint64_t)getpid();
 }
 
-void hook_count_end(void)
+void bpf_count_end(void)
 {
 	if (shared)
 		shared->process = NOBODY;
 }
 
-uint64_t hook_count_calls(unsigned int index)
+uint64_t bpf_count_calls(unsigned int index)
 {
 	return shared->calls[index];
 }

@@ -10,6 +10,8 @@
 #ifndef LSMETER_BPF_COUNT_H
 #define LSMETER_BPF_COUNT_H
 
+#include "../count.h" /* for those who take readings */
+
 #include <stdint.h>
 
 /* Kernels have 200 to 300 of these functions; more than this is an error. */
@@ -17,26 +19,26 @@
 #define COUNTED_NAME_SIZE 64
 
 /* Put a counting program on every function security_*. 0, or -errno with a line in bpf_error(). */
-int hook_count_open(void);
+int bpf_count_open(void);
 
 /* Cause calls whose hooks are known, and compare; 0, or -errno with a line in bpf_error(). */
-int hook_count_prove(void);
+int bpf_count_prove(void);
 
 /* How many functions are counted, and the name of each, without security_. */
-unsigned int hook_count_size(void);
-const char *hook_count_name(unsigned int index);
+unsigned int bpf_count_size(void);
+const char *bpf_count_name(unsigned int index);
 
 /* Names, separated by commas, of the functions that take no program; "" when there are none. */
-const char *hook_count_refused(void);
+const char *bpf_count_refused(void);
 
 /* Set all counts to 0, and count what this process calls from now on; does nothing if not open. */
-void hook_count_begin(void);
+void bpf_count_begin(void);
 
 /* Count no longer. */
-void hook_count_end(void);
+void bpf_count_end(void);
 
 /* The calls of one function in the stretch that has ended. */
-uint64_t hook_count_calls(unsigned int index);
+uint64_t bpf_count_calls(unsigned int index);
 
 /* The line that says what went wrong last. */
 const char *bpf_error(void);

@@ -138,9 +138,10 @@ class Setup:
     guest holds what the probe is to do to itself before it measures (`landlock.layers`: `2`).
     image names the root file system that the guest needs, "" for none; steps bring the policy
     into force, confine is what a worker writes to enter its domain, proofs show that the policy
-    is enforced, and before holds steps before each single reading. over and layer say what its
-    cost consists of: selinux-enforcing is the policy over selinux, which is the hooks over
-    capability.
+    is enforced, and before holds steps before each single reading. counters are files in which a
+    module counts what it does, such as look-ups in a cache; they can be read around a single
+    operation. over and layer say what its cost consists of: selinux-enforcing is the policy over
+    selinux, which is the hooks over capability.
     """
 
     name: str  # canonical: selinux+bpf, landlock:layers=2,rules=8
@@ -156,6 +157,7 @@ class Setup:
     confine: tuple[tuple[str, str], ...] = ()  # path, text
     proofs: tuple[Proof, ...] = ()
     states: tuple[StateFile, ...] = ()
+    counters: tuple[StateFile, ...] = ()
     before: tuple[Step, ...] = ()
     reads: tuple[tuple[str, str], ...] = ()  # further facts: name, and the guest's file
     over: str = "capability"  # the setup to which this one adds something; "" for none
@@ -230,6 +232,7 @@ class Cell:
     identity: tuple[tuple[str, str], ...] = ()  # further facts that can change the result
     sweep: DelaySweep | None = None
     count_hooks: bool = False  # programs in the guest count hooks: readings are of no use then
+    read_counters: bool = False  # around each reading, which is of no use then either
     image: Image | None = None
 
     @property
@@ -264,6 +267,8 @@ class Cell:
             parts["sweep"] = vars(self.sweep)
         if self.count_hooks:
             parts["count_hooks"] = True
+        if self.read_counters:
+            parts["counters"] = [vars(counter) for counter in self.setup.counters]
         if self.image is not None:
             parts["image"] = self.image.sha256
         policy = _policy_parts(self.setup)

@@ -93,7 +93,11 @@ class SetupFile:
 
 @dataclass(frozen=True)
 class StateFile:
-    """A file in the guest that is read before and after each benchmark, as numbers by name."""
+    """A file in the guest that holds numbers by name.
+
+    A setup's states are read before and after each benchmark, its counters also right before and
+    after a single operation.
+    """
 
     name: str  # avc
     path: str

@@ -203,6 +203,7 @@ def _stack(parts: list[Setup], where: str) -> Setup:
         confine=tuple(dict.fromkeys(item for part in parts for item in part.confine)),
         proofs=tuple(dict.fromkeys(item for part in parts for item in part.proofs)),
         states=tuple(dict.fromkeys(item for part in parts for item in part.states)),
+        counters=tuple(dict.fromkeys(item for part in parts for item in part.counters)),
         before=tuple(dict.fromkeys(item for part in parts for item in part.before)),
         reads=tuple(dict.fromkeys(item for part in parts for item in part.reads)),
         over="+".join(part.name for part in parts[:-1]),

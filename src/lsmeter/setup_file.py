@@ -68,6 +68,7 @@ class _SetupTable(_Table):
     confine: list[_Pair] = Field([], max_length=4)
     proofs: list[_Proof] = Field([], max_length=32)
     states: list[_State] = Field([], max_length=8)
+    counters: list[_State] = Field([], max_length=8)
     reads: dict[_Word, _Path] = {}
     expect: list[_Expect] = Field([], max_length=64)
     over: str = Field("capability", max_length=200)
@@ -106,6 +107,7 @@ def read_setup(path: Path, *, where: str = "--setup") -> Setup:
         confine=tuple(table.confine),
         proofs=tuple(Proof(**item.model_dump()) for item in table.proofs),
         states=tuple(StateFile(item.name, item.path) for item in table.states),
+        counters=tuple(StateFile(item.name, item.path) for item in table.counters),
         reads=tuple(table.reads.items()),
         over=table.over,
         layer=Layer(table.layer),

@@ -78,6 +78,8 @@ def test_what_the_host_writes_is_sound(probe: Probe, tmp_path: Path) -> None:
         (b"version=1\n", b"version=1\nbpf.tunable=2\n", " line 2: bpf.tunable cannot be '2'"),
         (b"version=1\n", b"version=1\ncount=2\n", " line 2: count cannot be '2'"),
         (b"samples=10\n", b"samples=1001\ncount=1\n", ": samples must be at most 1000 with"),
+        (b"samples=10\n", b"samples=10\ncounter=avc /x\n", ": counter needs count"),
+        (b"samples=10\n", b"samples=10\ncounter=%zz\ncount=1\n", ": a line of the policy is not"),
         (b"suite=file\n", b"suite=file\nstep=run  /x\n", ": a line of the policy is not words"),
         (b"suite=file\n", b"suite=file\nstep=run %zz\n", ": a line of the policy is not words"),
         (b"suite=file\n", b"suite=file\nproof=a read %00\n", ": a line of the policy is not"),

@@ -10,7 +10,7 @@ import pytest
 
 from lsmeter.errors import UsageError
 from lsmeter.kernels.build.shipped import shipped_lsm
-from lsmeter.policy import Layer, Proof, Step
+from lsmeter.policy import Layer, Proof, StateFile, Step
 from lsmeter.setup import parse_setup
 from lsmeter.setup_file import read_setup
 
@@ -42,6 +42,12 @@ def test_what_confines_a_worker_is_pairs_of_a_file_and_a_text(tmp_path: Path) ->
     assert setup.confine == (("/proc/self/x", "profile a"),)
     with pytest.raises(UsageError, match=r"confine\.0"):
         read_setup(written(tmp_path, SMALL + 'confine = [["/proc/self/x"]]\n'))
+
+
+def test_what_a_module_counts_itself(tmp_path: Path) -> None:
+    text = '[[counters]]\nname = "rules"\npath = "/sys/kernel/security/mine/stats"\n'
+    setup = read_setup(written(tmp_path, SMALL + text))
+    assert setup.counters == (StateFile("rules", "/sys/kernel/security/mine/stats"),)
 
 
 def test_a_file_can_stand_in_a_stack(tmp_path: Path) -> None:

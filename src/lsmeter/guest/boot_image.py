@@ -93,6 +93,7 @@ def wanted_modules(
 
 def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: int) -> Request:
     """Return what the probe is asked to do; pure."""
+    count = cell.count_hooks or cell.read_counters
     return Request(
         suite=cell.suite,
         benchmarks=cell.benchmarks,
@@ -100,7 +101,7 @@ def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: in
         warmup=cell.sampling.warmup,
         cold=cell.sampling.cold,
         # What earlier readings left to be freed in the background runs hooks as well.
-        quiet=cell.count_hooks,
+        quiet=count,
         icount_shift=cell.conditions.icount_shift,
         filesystem=cell.filesystem,
         user=cell.user,
@@ -111,12 +112,13 @@ def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: in
         guest=cell.setup.guest,
         sweep_control=cell.sweep.control if cell.sweep else "",
         sweep_values_ns=cell.sweep.delays_ns if cell.sweep else (),
-        count=cell.count_hooks,
+        count=count,
         root=cell.image.filesystem if cell.image else "",
         steps=ordered(cell.setup.steps, cell.setup.proofs),
         confine=cell.setup.confine,
         proofs=cell.setup.proofs,
         states=cell.setup.states,
+        counters=cell.setup.counters if cell.read_counters else (),
         before=cell.setup.before,
         reads=cell.setup.reads,
     )

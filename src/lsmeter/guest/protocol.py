@@ -21,6 +21,7 @@ TOTAL_BYTES = 64 << 20
 MAX_VALUES = 1_000_000  # readings of one benchmark
 MAX_TOTAL_VALUES = 16_000_000  # readings of one boot
 MAX_HOOKS = 512  # of one benchmark
+UNREAD = 2**32 - 1  # in counts: a counter was not read, or went back (probe/counter.h)
 MAX_EVENTS = 1_000_000
 MAX_GARBAGE = 100  # after so many it is told once more, and then no longer
 _MAX_INT = 2**63 - 1

@@ -57,12 +57,13 @@ class Request:
     guest: tuple[tuple[str, str], ...] = ()
     sweep_control: str = ""
     sweep_values_ns: tuple[int, ...] = ()
-    count: bool = False  # also count the hooks that each reading runs
+    count: bool = False  # also count, in each reading, the hooks that it runs
     root: str = ""  # file system of the image that is the guest's root; "" for no image
     steps: tuple[Step, ...] = ()
     confine: tuple[tuple[str, str], ...] = ()
     proofs: tuple[Proof, ...] = ()
     states: tuple[StateFile, ...] = ()
+    counters: tuple[StateFile, ...] = ()  # with count: in place of the hooks
     before: tuple[Step, ...] = ()
     reads: tuple[tuple[str, str], ...] = ()  # facts: name and file
 
@@ -117,10 +118,16 @@ class Request:
             "confine": [_words(*item) for item in self.confine],
             "proof": [_proof(proof) for proof in self.proofs],
             "state": [_words(state.name, state.path) for state in self.states],
+            "counter": [_words(counter.name, counter.path) for counter in self.counters],
             "before": [_words(step.action, *step.words) for step in self.before],
             "read": [_words(*item) for item in self.reads],
         }
-        limits = {"proof": MAX_PROOFS, "state": MAX_STATES, "confine": MAX_CONFINE}
+        limits = {
+            "proof": MAX_PROOFS,
+            "state": MAX_STATES,
+            "counter": MAX_STATES,
+            "confine": MAX_CONFINE,
+        }
         for key, values in lines.items():
             _number(f"the number of {key} lines", len(values), 0, limits.get(key, MAX_STEPS))
         root = [("root", _one_of("file system", self.root, FILESYSTEMS))] if self.root else []

@@ -65,8 +65,9 @@ PARAMETERS = (
 )
 
 DEFAULTS = Values(*default_values(PARAMETERS))
+AVC = StateFile("avc", f"{SELINUXFS}/avc/cache_stats")
 STATES = (
-    StateFile("avc", f"{SELINUXFS}/avc/cache_stats"),
+    AVC,
     StateFile("avc-chains", f"{SELINUXFS}/avc/hash_stats"),
     StateFile("sids", f"{SELINUXFS}/ss/sidtab_hash_stats"),
 )
@@ -169,6 +170,7 @@ def setup(values: Values, *, enforcing: bool) -> Setup:
             Proof("read-public", "read", PUBLIC, denied=False),
         ),
         states=STATES,
+        counters=(AVC,),
         before=before(values, context),
         over=name_with("selinux-permissive", values, PARAMETERS) if enforcing else "selinux",
         layer=Layer.POLICY if enforcing else Layer.PERMISSIVE,

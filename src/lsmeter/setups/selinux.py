@@ -6,6 +6,7 @@ is none: that everything is allowed (security/selinux/ss/services.c, security_co
 """
 
 from lsmeter.model import Expectation, Setup
+from lsmeter.policy import StateFile
 from lsmeter.setup import HOOKS_ONLY, SetupDefinition
 
 SETUP = SetupDefinition(
@@ -20,6 +21,7 @@ SETUP = SetupDefinition(
             Expectation("selinux.policy_loaded", "0", "this setup measures hooks only"),
         ),
         needs_config=("SECURITY_SELINUX",),
+        counters=(StateFile("avc", "/sys/fs/selinux/avc/cache_stats"),),
         note=f"{HOOKS_ONLY}; hooks ask the access vector cache all the same",
     )
 )

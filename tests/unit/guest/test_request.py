@@ -31,6 +31,9 @@ def test_text() -> None:
 
 def test_counting() -> None:
     assert "count=1" in replace(PLAIN, count=True).to_bytes().decode().splitlines()
+    avc = StateFile("avc", "/sys/fs/selinux/avc/cache_stats")
+    lines = replace(PLAIN, count=True, counters=(avc,)).to_bytes().decode().splitlines()
+    assert "counter=avc /sys/fs/selinux/avc/cache_stats" in lines
 
 
 def test_a_policy_is_written_as_words_the_probe_can_take_apart() -> None:
