@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "agreement.md"
-_HEAD = "| kernel | setup | authorisations | all hooks | open |\n| --- | --- | --- | --- | --: |\n"
+_HEAD = "| kernel | setup | policy hooks | all hooks | open |\n| --- | --- | --- | --- | --: |\n"
 _PLACE = re.compile(r"(?<=<!-- table agreement -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 _ORDER = ("agree", "explained", "open", "not measured")
 

@@ -19,6 +19,8 @@ from tests.conftest import Lsmeter
         (("--kernel", "./none"), "./none"),
         (("--benchmark", "opne"), "unknown benchmark 'opne'; did you mean open?"),
         (("--samples", "0"), "--samples"),
+        (("--lookups", "apparmor"), "--lookups: apparmor has no counters of what it looks up"),
+        (("--lookups", "selinx"), "--lookups: unknown setup 'selinx'; did you mean selinux?"),
     ],
 )
 def test_wrong_words_exit_with_2(lsmeter: Lsmeter, words: tuple[str, ...], part: str) -> None:

@@ -34,12 +34,26 @@ def test_bpf_programs_give_whole_slopes(lsmeter: Lsmeter) -> None:
         **{f"stat depth={depth}": depth for depth in range(1, 9)},
         **{f"open depth={depth}": depth + 1 for depth in range(1, 9)},
     }.items():
-        assert found[name]["authorisations"] == expected
+        assert found[name]["hook_calls"] == found[name]["authorisations"] == expected
         assert abs(found[name]["slope"] - expected) < 0.01
         assert found[name]["r2"] is None or found[name]["r2"] >= 0.99999
+    looked = {
+        " ".join((item["benchmark"], *(f"{k}={v}" for k, v in item["params"].items()))): item
+        for item in data["lookups"]
+        if item["counter"] == "avc.lookups"
+    }
+    assert {item["setup"] for item in looked.values()} == {"selinux"}
+    assert all(item["steady"] for item in looked.values())
+    for name, expected in {
+        "getppid": 0,
+        "read size=1": 0,  # a hook is called, and looks nothing up
+        **{f"stat depth={depth}": depth + 1 for depth in range(1, 9)},
+        **{f"open depth={depth}": depth + 2 for depth in range(1, 9)},
+    }.items():
+        assert looked[name]["per_operation"] == expected
     depths = {item["benchmark"]: item for item in data["depths"]}
     assert depths["stat"]["authorisations_per_component"] == pytest.approx(1, abs=0.001)
-    # What a decision took was measured, and is never shorter than asked.
+    # What a call waited was measured, and is never shorter than asked.
     for point in found["getppid"]["points"]:
         assert point["delay_ns"] <= point["policy_ns"] < point["delay_ns"] + 5000
 

@@ -26,7 +26,7 @@ _MIN_WIDTH = 180  # of tables that go to a file or a pipe
 _LEFT = frozenset(
     {
         *("benchmark", "benchmarks", "hooks", "views", "outcome", "reason"),
-        *("authorisations", "all hooks"),
+        *("policy hooks", "all hooks"),
     }
 )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`lsmeter slopes`: how many policy decisions each operation asks for, and what a path costs."""
+"""`lsmeter slopes`: how often each operation calls hooks that consult the policy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +16,7 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.measure import BootDeadlineOption, kernels_and_benchmarks
+from lsmeter.cli.measure import BootDeadlineOption, images_for, kernels_and_benchmarks
 from lsmeter.cli.report import OutputOption
 from lsmeter.errors import ExitCode, UsageError
 from lsmeter.limits import BOOT_S, Limits
@@ -23,7 +24,7 @@ from lsmeter.slopes.delays import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
     from lsmeter.backend import Backend
-    from lsmeter.model import Benchmark, Cell, Problem
+    from lsmeter.model import Benchmark, Cell, Problem, Setup
     from lsmeter.run.sweep import Settings, Swept
     from lsmeter.slopes.model import SlopesReport
 
@@ -49,8 +50,19 @@ def slopes(
         ),
     ] = None,
     delays: Annotated[
-        str, typer.Option(help="What a decision takes, in ns: FIRST:LAST:STEP, or 0,5000,9000.")
+        str,
+        typer.Option(
+            help="What a call that consults the policy waits, in ns: FIRST:LAST:STEP or 0,500,900."
+        ),
     ] = DEFAULT,
+    lookups: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SETUP",
+            help="Show what a module looks up, too, by its own count. Repeat for more; none: "
+            "nothing. Default: selinux, where the kernel has it.",
+        ),
+    ] = None,
     benchmark: Annotated[
         list[str] | None, typer.Option(help="Only these: an operation or a pattern: 'open*'.")
     ] = None,
@@ -71,11 +83,13 @@ def slopes(
         Path | None, typer.Option(help="Write the plot to this file, too: .svg or .png.")
     ] = None,
 ) -> int:
-    """Sweep the latency of policy decisions and fit the latency of each operation to it.
+    """Count the calls of hooks that consult the policy, by making them wait.
 
-    The slope of a line is the number of decisions (authorisations) that the operation asks
-    for; the slopes over the depth of the path say what one of its components costs. A sweep
-    that has ended is kept, and not measured again.
+    The latency of each operation is fitted to what such a call waits: the slope is how many
+    of them the operation makes, and the slopes over the depth of the path say what one of its
+    components costs. A module may look up more or less than once in a call; beside the slopes
+    stand the look-ups in SELinux's cache, as the kernel counts them. What has ended is kept,
+    and not measured again.
 
         lsmeter slopes
         lsmeter slopes --kernel debian:6.12 --benchmark open --benchmark stat
@@ -88,8 +102,9 @@ def slopes(
     from lsmeter.run.sweep import Settings
     from lsmeter.setup import parse_setup
     from lsmeter.slopes.formats import FORMATS
-    from lsmeter.slopes.plan import SETUPS, plan_cells
+    from lsmeter.slopes.plan import SETUPS, lookup_setups, plan_cells
 
+    looked = lookup_setups(lookups) if lookups else None
     delays_ns = parse_delays(delays)
     if form not in FORMATS:
         raise unknown("format", form, FORMATS, where="--format")
@@ -114,11 +129,29 @@ def slopes(
         identity=tuple(sorted(backend.identity().items())),
     )
     cells, problems = plan_cells(kernels, setup or (), delays_ns, template)
+    beside, lacking, notes = _plan_lookups(cells, looked, template)
     settings = Settings(jobs or cores(), fresh, Limits(boot_s=boot_deadline))
-    swept = _measure(cells, benchmarks, backend, seed, settings)
-    report = _report(swept, problems, delays_ns, template)
+    swept = _measure((*cells, *beside), benchmarks, backend, seed, settings)
+    report = _report(swept, (*problems, *lacking), delays_ns, template)
+    report = replace(report, notes=(*report.notes, *notes))
     _show(report, form, output, plot)
     return int(ExitCode.INCOMPLETE if report.problems else ExitCode.OK)
+
+
+def _plan_lookups(
+    swept: Sequence[Cell], asked: Sequence[Setup] | None, template: Cell
+) -> tuple[tuple[Cell, ...], tuple[Problem, ...], tuple[str, ...]]:
+    """Lay out the guests whose counters are read: cells, problems, notes."""
+    from lsmeter.cli.live import LiveTasks
+    from lsmeter.slopes.plan import plan_lookups, plan_usual_lookups
+
+    kernels = tuple(dict.fromkeys(cell.kernel for cell in swept))
+    if asked is None:
+        cells, notes = plan_usual_lookups(kernels, template)
+        return cells, (), notes
+    with LiveTasks(SCREEN.err) as tasks:
+        images = images_for(sorted({s.image for s in asked if s.image}), None, tasks)
+    return *plan_lookups(kernels, asked, template, images), ()
 
 
 def _measure(
@@ -134,11 +167,9 @@ def _measure(
     with LiveTasks(SCREEN.err) as tasks:
 
         def show(cell: Cell, finished: int) -> None:
-            rounds = len(cell.sweep.delays_ns) if cell.sweep else 1
-            total = len(cell.benchmarks) * rounds
-            name = f"{cell.setup.name} on {cell.kernel.name}"
-            tasks.update(name, finished, total, unit="benchmarks")
-            if finished == total:
+            name = _name(cell)
+            tasks.update(name, finished, cell.units, unit="benchmarks")
+            if finished == cell.units:
                 tasks.finish(name)
 
         return asyncio.run(
@@ -153,6 +184,12 @@ def _measure(
         )
 
 
+def _name(cell: Cell) -> str:
+    """Name a guest: more than one may be of the same kernel and setup."""
+    what = ", look-ups" if cell.read_counters else ""
+    return f"{cell.setup.name} on {cell.kernel.name}{what}"
+
+
 def _report(
     swept: Sequence[Swept], problems: Sequence[Problem], delays_ns: tuple[int, ...], template: Cell
 ) -> SlopesReport:
@@ -164,7 +201,7 @@ def _report(
     found = tuple(slope for item in swept for slope in item.slopes)
     return SlopesReport(
         heading=Heading(
-            title="Authorisations of each operation: latency over the latency of a policy decision",
+            title="Calls of hooks that consult the policy, in each operation",
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             lsmeter_version=__version__,
             command=shlex.join(["lsmeter", *sys.argv[1:]]),
@@ -178,10 +215,11 @@ def _report(
         published=table6(),
         problems=(*problems, *(problem for item in swept for problem in item.problems)),
         notes=tuple(
-            f"{item.cell.setup.name} on {item.cell.kernel.name}: one guest, {item.wall_s:.1f} s"
+            f"{_name(item.cell)}: one guest, {item.wall_s:.1f} s"
             + (" (measured earlier)" if item.reused else "")
             for item in swept
         ),
+        lookups=tuple(found for item in swept for found in item.lookups),
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The module whose decisions take a chosen time (kernel/tunable), here with the least delay."""
+"""The module whose checks take a chosen time (kernel/tunable), here with the least delay."""
 
 from lsmeter.model import Expectation, Setup
 from lsmeter.setup import SetupDefinition
@@ -14,6 +14,7 @@ SETUP = SetupDefinition(
             Expectation("tunable.file_delay_ns", "0", "other delays are other setups"),
         ),
         needs_config=("SECURITY_TUNABLE",),
-        note="every decision takes one reading of the clock; `lsmeter slopes` sets other delays",
+        note="every call that consults the policy takes one reading of the clock; "
+        "`lsmeter slopes` sets other delays",
     )
 )

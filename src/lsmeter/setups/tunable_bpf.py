@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""BPF programs whose decisions take a chosen time, for kernels that cannot be rebuilt."""
+"""BPF programs whose checks take a chosen time, for kernels that cannot be rebuilt."""
 
 from lsmeter.model import Expectation, Setup
 from lsmeter.setup import SetupDefinition
@@ -18,6 +18,7 @@ SETUP = SetupDefinition(
         ),
         guest=(("bpf.tunable", "1"),),
         needs_config=("BPF_LSM", "DEBUG_INFO_BTF"),
-        note="every decision takes one reading of the clock; `lsmeter slopes` sets other delays",
+        note="every call that consults the policy takes one reading of the clock; "
+        "`lsmeter slopes` sets other delays",
     )
 )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the latency of one policy decision reaches that of an operation, and how many there are."""
+"""How often an operation calls hooks that consult the policy, and what a module then looks up."""

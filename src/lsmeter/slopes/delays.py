@@ -42,7 +42,7 @@ def parse_delays(text: str, *, where: str = "--delays") -> tuple[int, ...]:
         )
     if max(delays) > LIMIT_NS:
         raise UsageError(
-            f"{where}: {max(delays)} ns is more than the {LIMIT_NS} ns that a decision may take",
+            f"{where}: {max(delays)} ns is more than the {LIMIT_NS} ns that a hook may wait",
             hint=_HINT,
         )
     return tuple(sorted(delays))

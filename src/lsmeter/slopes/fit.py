@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From the readings of a sweep to slopes, authorisations and the cost of a path; pure."""
+"""From the readings of a sweep to slopes, calls of hooks and the cost of a path; pure."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def fit_depths(slopes: Iterable[Slope]) -> tuple[DepthFit, ...]:
 def _depth_fit(key: tuple[str, str, str], row: Mapping[int, Slope]) -> DepthFit:
     depths = tuple(sorted(row))
     lines = [row[depth].regression for depth in depths]
-    authorisations = regress([line.slope.value for line in lines], {"depth": depths})
+    hook_calls = regress([line.slope.value for line in lines], {"depth": depths})
     return DepthFit(
         *key,
         depths=depths,
-        authorisations=authorisations,
+        hook_calls=hook_calls,
         latency=regress([line.intercept.value for line in lines], {"depth": depths}),
-        per_component=whole(authorisations.slope),
-        fixed=whole(authorisations.intercept),
+        per_component=whole(hook_calls.slope),
+        fixed=whole(hook_calls.intercept),
     )
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from lsmeter.report.format import RenderOptions
 from lsmeter.report.heading import markdown_row, text_console
 from lsmeter.report.heading import markdown_text as _md
-from lsmeter.slopes.model import DepthFit, Slope, SlopesReport
+from lsmeter.slopes.model import DepthFit, LookUp, Slope, SlopesReport
 from lsmeter.slopes.rows import SLOPE_UNIT, Block, blocks, doubts
 
 JSON_NAME = "lsmeter-slopes"
@@ -100,6 +100,7 @@ def document(report: SlopesReport) -> dict[str, Any]:
         "delays_ns": list(report.delays_ns),
         "conditions": dict(report.conditions),
         "slopes": [_slope(report, slope) for slope in report.slopes],
+        "lookups": [_lookup(item) for item in report.lookups],
         "depths": [_depth(fit) for fit in report.depths],
         "problems": [{"title": p.title, "detail": p.detail} for p in report.problems],
         "notes": list(report.notes),
@@ -123,9 +124,13 @@ def _slope(report: SlopesReport, slope: Slope) -> dict[str, Any]:
         "max_residual": slope.regression.max_residual,
         "max_residual_delay_ns": slope.sweep.points[slope.regression.max_residual_at].delay_ns,
         "intercept": slope.regression.intercept.value,
-        "authorisations": slope.authorisations.value,
-        "authorisations_reason": slope.authorisations.reason,
+        "hook_calls": slope.hook_calls.value,
+        "hook_calls_reason": slope.hook_calls.reason,
+        # The name that hook_calls had.
+        "authorisations": slope.hook_calls.value,
+        "authorisations_reason": slope.hook_calls.reason,
         "published": None if published is None else published.slope,
+        "delays": len(slope.sweep.points),
         "points": [
             {name: _finite(value) for name, value in vars(point).items()}
             for point in slope.sweep.points
@@ -133,15 +138,31 @@ def _slope(report: SlopesReport, slope: Slope) -> dict[str, Any]:
     }
 
 
+def _lookup(item: LookUp) -> dict[str, Any]:
+    return {
+        "benchmark": item.benchmark.operation,
+        "params": dict(item.benchmark.params),
+        "kernel": item.kernel,
+        "setup": item.setup,
+        "counter": item.counter,
+        "per_operation": item.value,
+        "steady": item.steady,
+    }
+
+
 def _depth(fit: DepthFit) -> dict[str, Any]:
+    calls = {
+        "per_component": fit.hook_calls.slope.value,
+        "fixed": fit.hook_calls.intercept.value,
+        "r2": fit.hook_calls.r2,
+    }
     return {
         "benchmark": fit.operation,
         "kernel": fit.kernel,
         "setup": fit.setup,
         "depths": list(fit.depths),
-        "authorisations_per_component": fit.authorisations.slope.value,
-        "authorisations_fixed": fit.authorisations.intercept.value,
-        "authorisations_r2": fit.authorisations.r2,
+        **{f"hook_calls_{name}": value for name, value in calls.items()},
+        **{f"authorisations_{name}": value for name, value in calls.items()},
         "latency_per_component_ns": fit.latency.slope.value,
         "latency_fixed_ns": fit.latency.intercept.value,
         "latency_r2": fit.latency.r2,

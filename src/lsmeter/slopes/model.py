@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The nouns of a sweep of policy latencies as frozen types: no I/O here.
 
-The policy latency is the time that one decision of the security module takes. The slope of an
-operation's latency over it is the number of decisions (authorisations) that the operation asks
-for.
+The policy latency is the time that one call of a hook waits that consults the security module's
+policy. The slope of an operation's latency over it is the number of such calls in the operation.
+What a module looks up in one call is up to the module: none, one or several rules or entries of
+its cache.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from lsmeter.statistics.regression import Regression, Whole
 class Point:
     """One operation at one delay.
 
-    delay_ns was asked of the module; policy_ns is what one decision then took, which is longer
-    by less than the time between two readings of the clock. latency_ns is the most frequent
-    reading of the operation.
+    delay_ns was asked of the module; policy_ns is what one call then waited, which is longer by
+    less than the time between two readings of the clock. latency_ns is the most frequent reading
+    of the operation.
     """
 
     delay_ns: int
@@ -31,7 +32,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One operation at every delay, in ascending order."""
+    """One operation at the delays at which it was measured, in ascending order."""
 
     benchmark: Benchmark
     points: tuple[Point, ...]
@@ -42,14 +43,15 @@ class Slope:
     """The line through a sweep of one benchmark on one kernel under one setup.
 
     The regression is of latency_ns on policy_ns, so that its intercept is the latency (ns) of
-    the operation if decisions took no time.
+    the operation if calls waited for nothing. hook_calls is its slope as a whole number: calls of
+    hooks that consult the policy.
     """
 
     kernel: str
     setup: str
     sweep: Sweep
     regression: Regression
-    authorisations: Whole
+    hook_calls: Whole
 
     @property
     def benchmark(self) -> Benchmark:
@@ -61,19 +63,34 @@ class Slope:
 class DepthFit:
     """What one more component of the path costs an operation, and what it costs without any.
 
-    authorisations is the regression of slopes on the depth of the path, latency that of the
-    intercepts (ns): each has the share of one component as its slope, and the fixed part as its
-    intercept.
+    hook_calls is the regression of slopes on the depth of the path, latency that of the intercepts
+    (ns): each has the share of one component as its slope, and the fixed part as its intercept.
     """
 
     kernel: str
     setup: str
     operation: str
     depths: tuple[int, ...]
-    authorisations: Regression
+    hook_calls: Regression
     latency: Regression
-    per_component: Whole  # authorisations of one component
-    fixed: Whole  # authorisations beside those of the path
+    per_component: Whole  # calls for one component
+    fixed: Whole  # calls beside those for the path
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """How far one of a module's own counters went in one operation.
+
+    counter is the file's name and the number's: avc.lookups. value is that of most readings;
+    steady says that it was that of every one.
+    """
+
+    kernel: str
+    setup: str
+    benchmark: Benchmark
+    counter: str
+    value: int
+    steady: bool
 
 
 @dataclass(frozen=True)
@@ -98,6 +115,7 @@ class SlopesReport:
     published: tuple[Published, ...]
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()
+    lookups: tuple[LookUp, ...] = ()
 
     def published_for(self, slope: Slope) -> Published | None:
         """Return what the study has for the same operation and path, if it has it."""

@@ -15,7 +15,7 @@ _MAX_DIFFERENCE = 0.02
 
 
 def readings(session: Session) -> tuple[tuple[Reading, ...], tuple[Problem, ...]]:
-    """Join every benchmark of a sweep with what a decision took while it ran.
+    """Join every benchmark of a sweep with what a hook's call waited while it ran.
 
     The guest measures that at each delay, as the facts `policy.<delay>`: nanoseconds of an
     inode check and of a file check. Readings without it give a Problem, and so do waits of the

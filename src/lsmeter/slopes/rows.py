@@ -10,13 +10,14 @@ from lsmeter.report import numbers
 from lsmeter.slopes.model import DepthFit, Slope, SlopesReport
 from lsmeter.statistics.regression import Whole
 
-SLOPE_UNIT = "nanoseconds of the operation per nanosecond of a policy decision, exact instrument"
+SLOPE_UNIT = "nanoseconds of the operation per nanosecond of policy latency, exact instrument"
 
 _LEGEND = (
-    f"auth.: authorisations of one operation; {numbers.MISSING}: none; ?: no whole number. "
-    "study: the slope on Linux 5.3 that the ASIA CCS'21 study has. "
+    "calls: of hooks that consult the policy (inode_permission, file_permission) in one "
+    f"operation; ?: no whole number. study: the slope on Linux 5.3 that the ASIA CCS'21 study "
+    f"has; {numbers.MISSING}: none. "
     f"slope: {SLOPE_UNIT}; error: its standard error; 95 %: half its confidence interval. "
-    "residual: the largest, ns. intercept: ns of the operation, if decisions took no time."
+    "residual: the largest, ns. intercept: ns of the operation, if calls waited for nothing."
 )
 
 
@@ -53,9 +54,9 @@ def blocks(report: SlopesReport) -> tuple[Block, ...]:
 def doubts(report: SlopesReport) -> tuple[str, ...]:
     """Say of each slope that is no whole number why it is not taken for one."""
     return tuple(
-        f"{slope.benchmark.id} ({slope.setup} on {slope.kernel}): {slope.authorisations.reason}"
+        f"{slope.benchmark.id} ({slope.setup} on {slope.kernel}): {slope.hook_calls.reason}"
         for slope in report.slopes
-        if slope.authorisations.value is None
+        if slope.hook_calls.value is None
     )
 
 
@@ -67,7 +68,8 @@ def _slopes_block(report: SlopesReport, title: str, slopes: list[Slope]) -> Bloc
     columns: list[tuple[Column, Callable[[Slope], str]]] = [
         (Column("operation", number=False), lambda s: s.benchmark.operation),
         (Column("variant", number=False), lambda s: numbers.variant(s.benchmark)),
-        (Column("auth."), lambda s: _whole(s.authorisations)),
+        (Column("calls"), lambda s: _whole(s.hook_calls)),
+        *_lookup_columns(report, slopes),
         (Column("study"), lambda s: _published(report, s)),
         (Column("slope"), lambda s: f"{s.regression.slope.value:.4f}"),
         (Column("error"), lambda s: _small(s.regression.slope.stderr)),
@@ -80,16 +82,54 @@ def _slopes_block(report: SlopesReport, title: str, slopes: list[Slope]) -> Bloc
         title=title,
         columns=tuple(column for column, _ in columns),
         rows=tuple(tuple(write(slope) for _, write in columns) for slope in slopes),
-        legend=_LEGEND,
+        legend=_LEGEND + _lookup_legend(report, slopes),
     )
+
+
+def _lookup_columns(
+    report: SlopesReport, slopes: list[Slope]
+) -> list[tuple[Column, Callable[[Slope], str]]]:
+    """Return a column for each file of counters that was read: its first number."""
+    found = {(item.setup, item.counter, item.benchmark.id): item for item in report.lookups}
+
+    def column(setup: str, counter: str) -> tuple[Column, Callable[[Slope], str]]:
+        def write(slope: Slope) -> str:
+            item = found.get((setup, counter, slope.benchmark.id))
+            return numbers.MISSING if item is None else f"{item.value}{'' if item.steady else '~'}"
+
+        return Column(_file(counter)), write
+
+    return [column(*key) for key in _shown_counters(report, slopes)]
+
+
+def _lookup_legend(report: SlopesReport, slopes: list[Slope]) -> str:
+    return "".join(
+        f" {_file(counter)}: {counter} of {setup} in one operation, by its own count; "
+        f"{numbers.MISSING}: not read."
+        for setup, counter in _shown_counters(report, slopes)
+    )
+
+
+def _shown_counters(report: SlopesReport, slopes: list[Slope]) -> list[tuple[str, str]]:
+    """Return setup and name of the first counter of each file that was read on these kernels."""
+    kernels = {slope.kernel for slope in slopes}
+    first: dict[tuple[str, str], str] = {}
+    for item in report.lookups:
+        if item.kernel in kernels:
+            first.setdefault((item.setup, _file(item.counter)), item.counter)
+    return [(setup, counter) for (setup, _), counter in first.items()]
+
+
+def _file(counter: str) -> str:
+    return counter.partition(".")[0]
 
 
 def _depths_block(title: str, depths: list[DepthFit]) -> Block:
     columns: list[tuple[Column, Callable[[DepthFit], str]]] = [
         (Column("operation", number=False), lambda d: d.operation),
         (Column("depths", number=False), lambda d: _depths(d.depths)),
-        (Column("auth./part"), lambda d: _share(d.per_component, d, slope=True)),
-        (Column("auth. fixed"), lambda d: _share(d.fixed, d, slope=False)),
+        (Column("calls/part"), lambda d: _share(d.per_component, d, slope=True)),
+        (Column("calls fixed"), lambda d: _share(d.fixed, d, slope=False)),
         (Column("ns/part"), lambda d: f"{d.latency.slope.value:,.0f}"),
         (Column("ns fixed"), lambda d: f"{d.latency.intercept.value:,.0f}"),
         (Column("r² of ns"), lambda d: _r2(d.latency.r2)),
@@ -98,7 +138,7 @@ def _depths_block(title: str, depths: list[DepthFit]) -> Block:
         title=title,
         columns=tuple(column for column, _ in columns),
         rows=tuple(tuple(write(fit) for _, write in columns) for fit in depths),
-        legend="part: one more component of the path. ns: if decisions took no time.",
+        legend="part: one more component of the path. ns: if calls waited for nothing.",
     )
 
 
@@ -133,7 +173,7 @@ def _whole(whole: Whole) -> str:
 def _share(whole: Whole, fit: DepthFit, *, slope: bool) -> str:
     if whole.value is not None:
         return str(whole.value)
-    term = fit.authorisations.slope if slope else fit.authorisations.intercept
+    term = fit.hook_calls.slope if slope else fit.hook_calls.intercept
     return f"{term.value:.2f}"
 
 

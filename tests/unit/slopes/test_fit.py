@@ -46,7 +46,7 @@ class TestSweeps:
         )
         assert problem.detail == "EACCES: stat"
         (slope,) = fit_slopes((sweep,), kernel="k", setup="tunable")
-        assert slope.authorisations.value == 3
+        assert slope.hook_calls.value == 3
 
     def test_delays_to_which_a_guest_did_not_come_are_told_once_for_all_benchmarks(self) -> None:
         items = [benchmark("stat", depth=depth) for depth in (1, 2, 3)]
@@ -61,7 +61,7 @@ class TestSweeps:
         assert problems[0].detail == "stat depth=1, stat depth=2"
         assert problems[1].benchmark == "stat depth=3"
         slopes = fit_slopes(lines, kernel="k", setup="tunable")
-        assert [slope.authorisations.value for slope in slopes] == [3, 3, 3]
+        assert [slope.hook_calls.value for slope in slopes] == [3, 3, 3]
 
     @pytest.mark.parametrize(("reached", "lines"), [(2, 0), (3, 1)])
     def test_a_line_needs_three_delays(self, reached: int, lines: int) -> None:
@@ -87,7 +87,7 @@ class TestFits:
         ]
         lines, _ = sweeps(found, items, DELAYS_NS, NS_PER_INSN)
         slopes = fit_slopes(lines, kernel="k", setup="tunable")
-        assert [slope.authorisations.value for slope in slopes] == [2, 3, 5, 9]
+        assert [slope.hook_calls.value for slope in slopes] == [2, 3, 5, 9]
         (fit,) = fit_depths(slopes)
         assert (fit.per_component.value, fit.fixed.value) == (1, 1)
         # A wait of 768 ns is part of every point: the line is over what decisions really took.
@@ -105,9 +105,9 @@ class TestRecordedGuest:
     def test_slopes_are_whole_and_explain_everything(self) -> None:
         slopes = {slope.benchmark.id: slope for slope in recorded_slopes()}
         for slope in slopes.values():
-            assert slope.authorisations.value is not None, slope.authorisations.reason
+            assert slope.hook_calls.value is not None, slope.hook_calls.reason
             assert slope.regression.r2 is None or slope.regression.r2 >= 0.99999
-        found = {name: slope.authorisations.value for name, slope in slopes.items()}
+        found = {name: slope.hook_calls.value for name, slope in slopes.items()}
         assert found["getppid"] == 0
         assert found["read size=1"] == 1
         assert found["rename depth=2"] == 6
@@ -119,7 +119,7 @@ class TestRecordedGuest:
         compared = [row for row in table6() if row.benchmark in slopes]
         assert len(compared) == 9
         for row in compared:
-            assert round(row.slope) == slopes[row.benchmark].authorisations.value
+            assert round(row.slope) == slopes[row.benchmark].hook_calls.value
 
     def test_each_component_of_a_path_asks_once(self) -> None:
         fits = {fit.operation: fit for fit in fit_depths(recorded_slopes())}

@@ -122,8 +122,8 @@ def test_a_guest_that_is_stopped_in_the_middle_of_a_line_loses_no_whole_delay(
     swept = sweep(backend, swept_cell())
     assert len(swept.slopes) == 19
     assert {len(slope.sweep.points) for slope in swept.slopes} == {6, 7}
-    whole = {slope.benchmark.id: slope.authorisations.value for slope in recorded_slopes()}
-    assert {slope.benchmark.id: slope.authorisations.value for slope in swept.slopes} == whole
+    whole = {slope.benchmark.id: slope.hook_calls.value for slope in recorded_slopes()}
+    assert {slope.benchmark.id: slope.hook_calls.value for slope in swept.slopes} == whole
     titles = [problem.title for problem in swept.problems]
     assert titles[0].startswith("partial: hang: ")
     assert titles[0].endswith("; it was at 'open depth=5'")

@@ -94,6 +94,6 @@ def _finding(
         *numbers,
         bound=None if item.source is None else item.source.get(hook, Bound(0, 0)),
         steady=all(runs.steady for name, runs in counted if name in concerned),
-        whole_slope=item.slope is None or item.slope.authorisations is not None,
+        whole_slope=item.slope is None or item.slope.calls is not None,
     )
     return Finding(hook, *numbers, reasons=reasons_for(case))

@@ -58,20 +58,20 @@ class CountedRuns:
 
 @dataclass(frozen=True)
 class SlopeReading:
-    """Authorisations of one operation by its slope.
+    """Runs of CHECKS in one operation by its slope.
 
-    authorisations is None when the slope is no whole number, and reason says why not.
+    calls is None when the slope is no whole number, and reason says why not.
     """
 
     setup: str
     slope: float
-    authorisations: int | None
+    calls: int | None
     reason: str = ""
 
     @property
     def value(self) -> float:
         """The whole number where there is one, else the slope as it is."""
-        return self.slope if self.authorisations is None else self.authorisations
+        return self.slope if self.calls is None else self.calls
 
 
 @dataclass(frozen=True)

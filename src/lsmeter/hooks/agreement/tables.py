@@ -50,7 +50,7 @@ def summary(item: PlaceAgreement) -> str:
     whole = len(item.benchmarks)
     parts = []
     for name, outcomes in (
-        ("authorisations", [one.checks for one in item.benchmarks]),
+        ("policy hooks", [one.checks for one in item.benchmarks]),
         ("all hooks", [one.total for one in item.benchmarks]),
     ):
         words = ", ".join(
@@ -68,13 +68,13 @@ def _benchmarks(item: PlaceAgreement) -> Table:
         f"Runs of hooks in one operation: {_where(item)}",
         (
             *("benchmark", "least", *(view.value for view in _TOTAL_VIEWS), "all hooks"),
-            *(f"auth., {view.value}" for view in _CHECK_VIEWS),
-            "authorisations",
+            *(f"policy, {view.value}" for view in _CHECK_VIEWS),
+            "policy hooks",
         ),
         tuple(_row(one) for one in item.benchmarks),
-        note="Source: at most, for the benchmark's path. Auth.: authorisations, runs of "
-        f"{' + '.join(CHECKS)}, all that slopes see. least: the study's Min Hook. {MISSING}: not "
-        f"measured. {summary(item)}.",
+        note="Source: at most, for the benchmark's path. Policy: runs of the hooks that consult "
+        f"the policy, {' + '.join(CHECKS)}, all that slopes see. least: the study's Min Hook. "
+        f"{MISSING}: not measured. {summary(item)}.",
     )
 
 
