@@ -4,7 +4,8 @@
  *
  * A marker is an 8-byte NOP, 0f 1f 84 00 and a 32-bit immediate 0x4c5xiiii, executed in user space:
  * x = 0 prepare, 1 begin, 2 end of region iiii, 3 shift the lowest four bits of iiii into the
- * number of the region that is begun and ended as region 0. Until the first marker nothing else is
+ * number of the region that is begun and ended as region 0; before the first of these, region 0 is
+ * nobody's and passed over. Until the first marker nothing else is
  * instrumented, so that booting stays fast.
  *
  * Arguments: syms=FILE (see symbols.h), out=FILE, stack=BYTES of a kernel stack (16384).
@@ -19,70 +20,104 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT_VERSION 1
+#define FORMAT_VERSION 2
 #define NO_REGION      UINT32_MAX
 #define UNKNOWN_CODE   "[no symbol]"
+/* Regions of which the samples are summed: no two of them are alike, and all of them count. */
+#define SUMMED_FIRST 0x4000
+#define SUMMED_LAST  0x7fff
 
 enum marker { MARK_PREPARE, MARK_BEGIN, MARK_END, MARK_NIBBLE };
 
 static struct {
 	bool active;	    /* everything is instrumented, not only the markers */
-	uint32_t announced; /* by nibbles; what region 0 means */
+	uint32_t announced; /* by nibbles; what region 0 means, NO_REGION before the first */
 	uint32_t region;
 	uint32_t last_region;
-	uint64_t stray; /* end markers without their beginning */
+	uint32_t summing; /* the region whose samples are in the tree */
+	uint64_t stray;	  /* end markers without their beginning */
+	uint64_t links;	  /* calls and returns up to the last one that was seen */
 	struct symbols symbols;
 	struct regions regions;
 	struct shadow shadow;
 	FILE *out;
-} plugin = {.region = NO_REGION, .last_region = NO_REGION};
+} plugin = {.announced = NO_REGION,
+	    .region = NO_REGION,
+	    .last_region = NO_REGION,
+	    .summing = NO_REGION};
 
 static bool measuring(void)
 {
 	return plugin.region != NO_REGION;
 }
 
-static void on_call(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t slot, void *data)
+static uint64_t now(void)
 {
-	(void)vcpu, (void)data;
-	/* A call through memory also reads its target. */
-	if (measuring() && qemu_plugin_mem_is_store(info))
-		shadow_call(&plugin.shadow, slot, counter_now());
+	return counter_now(COUNT_ALL);
 }
 
-static void on_return(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t slot, void *data)
+/*
+ * Whether a call or return was executed since the last that was seen. Up to QEMU 7.2 a callback
+ * stays in force after its instruction, and is called for what interrupts and others access then.
+ */
+static bool is_new_link(void)
 {
-	(void)vcpu, (void)data;
-	if (measuring() && !qemu_plugin_mem_is_store(info))
-		shadow_return(&plugin.shadow, slot, counter_now());
+	uint64_t links = counter_now(COUNT_LINKS);
+	bool is_new = links != plugin.links;
+
+	plugin.links = links;
+	return is_new;
+}
+
+/* function: the one that the call or return is part of. */
+static void on_call(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t slot, void *function)
+{
+	(void)vcpu;
+	/* A call through memory also reads its target. */
+	if (measuring() && qemu_plugin_mem_is_store(info) && is_new_link())
+		shadow_call(&plugin.shadow, function, slot, now());
+}
+
+static void on_return(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t slot, void *function)
+{
+	(void)vcpu;
+	if (measuring() && !qemu_plugin_mem_is_store(info) && is_new_link())
+		shadow_return(&plugin.shadow, function, slot, now());
 }
 
 static void on_entry(unsigned int vcpu, void *symbol)
 {
 	(void)vcpu;
 	if (measuring())
-		shadow_entry(&plugin.shadow, symbol, counter_now());
+		shadow_entry(&plugin.shadow, symbol, now());
 }
 
 static void on_unknown(unsigned int vcpu, void *data)
 {
 	(void)vcpu, (void)data;
 	if (measuring())
-		shadow_unknown(&plugin.shadow, UNKNOWN_CODE, counter_now());
+		shadow_unknown(&plugin.shadow, UNKNOWN_CODE, now());
 }
 
 static void on_iret(unsigned int vcpu, void *data)
 {
 	(void)vcpu, (void)data;
 	if (measuring())
-		shadow_iret(&plugin.shadow, counter_now());
+		shadow_iret(&plugin.shadow, now());
 }
 
-static void on_user(unsigned int vcpu, void *data)
+static void on_sysret(unsigned int vcpu, void *data)
 {
 	(void)vcpu, (void)data;
 	if (measuring())
-		shadow_user(&plugin.shadow, counter_now());
+		shadow_sysret(&plugin.shadow, now());
+}
+
+static void on_user(unsigned int vcpu, void *block)
+{
+	(void)vcpu;
+	if (measuring())
+		shadow_user(&plugin.shadow, block, now());
 }
 
 static void activate(void)
@@ -110,12 +145,27 @@ static void begin(uint32_t id)
 {
 	struct region *open = measuring() ? regions_get(&plugin.regions, plugin.region) : NULL;
 
-	if (open)
+	if (open) {
 		open->aborted++;
+		plugin.summing = NO_REGION;
+	}
 	write_finished(id);
 	plugin.last_region = id;
 	plugin.region = id;
-	shadow_begin(&plugin.shadow, counter_now());
+	plugin.links = counter_now(COUNT_LINKS);
+	if (plugin.summing != id)
+		plugin.summing = NO_REGION;
+	shadow_begin(&plugin.shadow, now(), plugin.summing == id);
+}
+
+static void add(struct region *region)
+{
+	if (region->id < SUMMED_FIRST || region->id > SUMMED_LAST) {
+		region_add(region, &plugin.shadow.tree);
+		return;
+	}
+	region_sum(region, &plugin.shadow.tree, plugin.summing != region->id);
+	plugin.summing = region->id;
 }
 
 static void end(uint32_t id)
@@ -126,15 +176,17 @@ static void end(uint32_t id)
 		plugin.stray++;
 		return;
 	}
-	shadow_end(&plugin.shadow, counter_now());
+	shadow_end(&plugin.shadow, now());
 	plugin.region = NO_REGION;
 	region = regions_get(&plugin.regions, id);
 	if (!region)
 		plugin.regions.refused++;
-	else if (plugin.shadow.damaged)
-		region->damaged++;
+	else if (!plugin.shadow.damaged)
+		add(region);
 	else
-		region_add(region, &plugin.shadow.tree);
+		region->damaged++;
+	if (plugin.shadow.damaged)
+		plugin.summing = NO_REGION;
 }
 
 static void on_marker(unsigned int vcpu, void *data)
@@ -153,6 +205,8 @@ static void on_marker(unsigned int vcpu, void *data)
 			activate();
 		return;
 	}
+	if (id == NO_REGION)
+		return;
 	if (kind == MARK_BEGIN)
 		begin(id);
 	else if (kind == MARK_END)
@@ -175,6 +229,14 @@ static bool is_prefix(uint8_t byte)
 	       (byte & 0xf0) == 0x40;
 }
 
+static void instrument_link(struct qemu_plugin_insn *insn, mem_cb callback)
+{
+	void *function = (void *)symbols_around(&plugin.symbols, qemu_plugin_insn_vaddr(insn));
+
+	counter_count(insn, COUNT_LINKS);
+	qemu_plugin_register_vcpu_mem_cb(insn, callback, CB_NO_REGS, MEM_READ_AND_WRITE, function);
+}
+
 static void instrument_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
 			      bool first)
 {
@@ -190,13 +252,29 @@ static void instrument_kernel(struct qemu_plugin_insn *insn, const uint8_t *byte
 		opcode++;
 	if (*opcode == 0xcf)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_iret, CB_NO_REGS, NULL);
+	else if (*opcode == 0x0f && opcode + 1 < end && opcode[1] == 0x07)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_sysret, CB_NO_REGS, NULL);
 	else if (*opcode == 0xe8 ||
 		 (*opcode == 0xff && opcode + 1 < end && (opcode[1] >> 3 & 7) == 2))
-		qemu_plugin_register_vcpu_mem_cb(insn, on_call, CB_NO_REGS, MEM_READ_AND_WRITE,
-						 NULL);
+		instrument_link(insn, on_call);
 	else if (*opcode == 0xc3 || *opcode == 0xc2)
-		qemu_plugin_register_vcpu_mem_cb(insn, on_return, CB_NO_REGS, MEM_READ_AND_WRITE,
-						 NULL);
+		instrument_link(insn, on_return);
+}
+
+/* Blocks are kept for ever: what was translated may run at any time. */
+static void instrument_user(struct qemu_plugin_tb *tb, size_t count)
+{
+	static const struct block unknown;
+	struct block *block = malloc(sizeof(*block));
+
+	if (block)
+		*block = (struct block){
+			.first = qemu_plugin_tb_vaddr(tb),
+			.last = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, count - 1)),
+			.insns = count,
+		};
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_user, CB_NO_REGS,
+					     block ? block : (void *)&unknown);
 }
 
 static void on_translate(struct qemu_plugin_tb *tb)
@@ -205,7 +283,7 @@ static void on_translate(struct qemu_plugin_tb *tb)
 	bool kernel = qemu_plugin_tb_vaddr(tb) >= plugin.symbols.text_start;
 
 	if (plugin.active && !kernel)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_user, CB_NO_REGS, NULL);
+		instrument_user(tb, count);
 	for (size_t i = 0; i < count; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint8_t bytes[MAX_INSN_BYTES] = {0};
@@ -220,7 +298,7 @@ static void on_translate(struct qemu_plugin_tb *tb)
 			continue;
 		if (kernel)
 			instrument_kernel(insn, bytes, size, i == 0);
-		counter_count(insn);
+		counter_count(insn, COUNT_ALL);
 	}
 }
 

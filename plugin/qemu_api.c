@@ -89,42 +89,42 @@ void watch_start(qemu_plugin_id_t id, void (*translate)(struct qemu_plugin_tb *t
 
 #if LSMETER_PLUGIN_API == 1
 
-static uint64_t counter;
+static uint64_t counters[COUNTERS];
 
 void counter_init(void)
 {
-	counter = 0;
 }
 
-void counter_count(struct qemu_plugin_insn *insn)
+void counter_count(struct qemu_plugin_insn *insn, enum counter which)
 {
-	qemu_plugin_register_vcpu_insn_exec_inline(insn, INLINE_ADD_U64, &counter, 1);
+	qemu_plugin_register_vcpu_insn_exec_inline(insn, INLINE_ADD_U64, &counters[which], 1);
 }
 
-uint64_t counter_now(void)
+uint64_t counter_now(enum counter which)
 {
-	return counter;
+	return counters[which];
 }
 
 #else
 
-static qemu_plugin_u64 counter;
+static struct qemu_plugin_scoreboard *scores;
 
 void counter_init(void)
 {
-	counter.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
-	counter.offset = 0;
+	scores = qemu_plugin_scoreboard_new(COUNTERS * sizeof(uint64_t));
 }
 
-void counter_count(struct qemu_plugin_insn *insn)
+void counter_count(struct qemu_plugin_insn *insn, enum counter which)
 {
-	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, INLINE_ADD_U64, counter, 1);
+	qemu_plugin_u64 entry = {.score = scores, .offset = which * sizeof(uint64_t)};
+
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, INLINE_ADD_U64, entry, 1);
 }
 
 /* Looked up each time: QEMU may move the scoreboard when a virtual CPU is added. */
-uint64_t counter_now(void)
+uint64_t counter_now(enum counter which)
 {
-	return *(const uint64_t *)qemu_plugin_scoreboard_find(counter.score, 0);
+	return ((const uint64_t *)qemu_plugin_scoreboard_find(scores, 0))[which];
 }
 
 #endif

@@ -110,10 +110,12 @@ void watch_start(qemu_plugin_id_t id, void (*translate)(struct qemu_plugin_tb *t
 /* The same anew: every block that is translated already is translated again. */
 void watch_restart(void);
 
-/* The running count of guest instructions; implemented in qemu_api.c. */
+/* Running counts of guest instructions: of all, and of calls and returns. */
+enum counter { COUNT_ALL, COUNT_LINKS, COUNTERS };
+
 void counter_init(void);
-void counter_count(struct qemu_plugin_insn *insn);
-uint64_t counter_now(void);
+void counter_count(struct qemu_plugin_insn *insn, enum counter which);
+uint64_t counter_now(enum counter which);
 
 /* Copy the bytes of an instruction; returns how many it has. */
 size_t insn_bytes(struct qemu_plugin_insn *insn, uint8_t bytes[MAX_INSN_BYTES]);

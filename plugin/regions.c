@@ -86,25 +86,45 @@ static bool keep(struct kept_tree *kept, uint32_t index, const struct calltree *
 	return true;
 }
 
-void region_add(struct region *region, const struct calltree *tree)
+/* Count a sample; the index of its total, MAX_TOTALS when there is no room. */
+static uint32_t count_sample(struct region *region, int64_t insns)
 {
-	uint32_t index = total_index(region, calltree_total(tree));
-	struct kept_tree *place;
+	uint32_t index = total_index(region, insns);
 
 	region->samples++;
-	if (index == MAX_TOTALS) {
+	if (index == MAX_TOTALS)
 		region->other++;
-		return;
-	}
-	region->totals[index].samples++;
-	place = place_for(region, index);
+	else
+		region->totals[index].samples++;
+	return index;
+}
+
+void region_add(struct region *region, const struct calltree *tree)
+{
+	uint32_t index = count_sample(region, calltree_total(tree));
+	struct kept_tree *place = index < MAX_TOTALS ? place_for(region, index) : NULL;
+
 	if (place && !keep(place, index, tree))
 		region->damaged++;
 }
 
-static void write_tree(const struct kept_tree *tree, int64_t insns, FILE *out)
+void region_sum(struct region *region, const struct calltree *tree, bool first)
 {
-	fprintf(out, "tree %" PRId64 "\n", insns);
+	int64_t insns = calltree_total(tree);
+	struct sum *sum = &region->sum;
+
+	count_sample(region, first ? insns : insns - sum->insns);
+	sum->samples = first ? 1 : sum->samples + 1;
+	sum->insns = insns;
+	if (keep(&sum->tree, 0, tree))
+		return;
+	region->damaged++;
+	free(sum->tree.nodes);
+	sum->tree.nodes = NULL;
+}
+
+static void write_nodes(const struct kept_tree *tree, FILE *out)
+{
 	for (uint32_t i = 1; i < tree->count; i++) {
 		const struct kept_node *node = &tree->nodes[i];
 
@@ -123,8 +143,15 @@ void region_write(struct region *region, FILE *out)
 	for (int i = 0; i < KEPT_TREES; i++) {
 		const struct kept_tree *tree = &region->trees[i];
 
-		if (tree->nodes)
-			write_tree(tree, region->totals[tree->total_index].insns, out);
+		if (!tree->nodes)
+			continue;
+		fprintf(out, "tree %" PRId64 "\n", region->totals[tree->total_index].insns);
+		write_nodes(tree, out);
+	}
+	if (region->sum.tree.nodes) {
+		fprintf(out, "sum %" PRId64 " %" PRIu64 "\n", region->sum.insns,
+			region->sum.samples);
+		write_nodes(&region->sum.tree, out);
 	}
 	fprintf(out, "end %" PRIu32 "\n", region->id);
 	fflush(out);

@@ -35,6 +35,13 @@ struct total {
 	uint64_t samples;
 };
 
+/* The samples of one region as a single tree. */
+struct sum {
+	struct kept_tree tree;
+	int64_t insns;
+	uint64_t samples;
+};
+
 struct region {
 	uint32_t id;
 	uint64_t samples; /* whole ones; the sum over totals, and other */
@@ -45,6 +52,7 @@ struct region {
 	uint32_t totals_count;
 	struct total *totals;
 	struct kept_tree trees[KEPT_TREES];
+	struct sum sum; /* of a summed region, in place of trees */
 };
 
 struct regions {
@@ -58,6 +66,9 @@ struct region *regions_get(struct regions *regions, uint32_t id);
 
 /* Add a whole sample. */
 void region_add(struct region *region, const struct calltree *tree);
+
+/* Add a sample to the sum: tree has it on top of the samples before it, or, if first, alone. */
+void region_sum(struct region *region, const struct calltree *tree, bool first);
 
 /* Write the region: all totals with their counts, and the trees of the most frequent ones. */
 void region_write(struct region *region, FILE *out);

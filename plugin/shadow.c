@@ -33,26 +33,53 @@ static uint32_t current_node(struct shadow *shadow)
 	return frame ? frame->node : NODE_RESUMED;
 }
 
-static void charge(struct shadow *shadow, uint64_t now)
+static void charge_node(struct shadow *shadow, uint32_t node, uint64_t now)
 {
 	now -= shadow->again;
-	shadow->tree.nodes[current_node(shadow)].self_insns += (int64_t)(now - shadow->last);
+	shadow->tree.nodes[node].self_insns += (int64_t)(now - shadow->last);
 	shadow->last = now;
 }
 
-void shadow_begin(struct shadow *shadow, uint64_t now)
+static void charge(struct shadow *shadow, uint64_t now)
 {
-	calltree_reset(&shadow->tree);
-	for (int i = 0; i < MAX_TASKS; i++) {
-		shadow->tasks[i].depth = 0;
-		shadow->tasks[i].home = 0;
-	}
+	charge_node(shadow, current_node(shadow), now);
+}
+
+/* The node of a function whose callers are unknown. */
+static uint32_t resumed_node(struct shadow *shadow, const struct symbol *function)
+{
+	return function ? calltree_child(&shadow->tree, NODE_RESUMED, function->name)
+			: NODE_RESUMED;
+}
+
+/* The same where it is known in which function the last of the instructions lies. */
+static void charge_in(struct shadow *shadow, const struct symbol *function, uint64_t now)
+{
+	if (!shadow->in_user && !running(shadow)->depth)
+		charge_node(shadow, resumed_node(shadow, function), now);
+	else
+		charge(shadow, now);
+}
+
+static void forget(struct task *task)
+{
+	*task = (struct task){.frames = task->frames};
+}
+
+void shadow_begin(struct shadow *shadow, uint64_t now, bool adding)
+{
+	if (!adding)
+		calltree_reset(&shadow->tree);
+	for (int i = 0; i < MAX_TASKS; i++)
+		forget(&shadow->tasks[i]);
 	shadow->current = 0;
-	shadow->next = 0;
+	shadow->switches = 0;
 	shadow->in_user = true;
 	shadow->switching = false;
 	shadow->damaged = false;
 	shadow->again = 0;
+	shadow->user_since = 0;
+	shadow->block = NULL;
 	shadow->last = now;
 }
 
@@ -74,30 +101,40 @@ static void push(struct shadow *shadow, struct frame frame)
 	task->frames[task->depth++] = frame;
 }
 
+/* The entry of the task with this stack; if it was not seen yet, the one to take for it. */
+static uint32_t find_task(const struct shadow *shadow, uint64_t home)
+{
+	uint32_t oldest = 0;
+
+	for (uint32_t i = 0; i < MAX_TASKS; i++) {
+		if (shadow->tasks[i].home == home)
+			return i;
+		if (shadow->tasks[i].ran < shadow->tasks[oldest].ran)
+			oldest = i;
+	}
+	return oldest;
+}
+
 /* Make the task that owns the stack of this slot the running one. */
 static void switch_task(struct shadow *shadow, uint64_t slot)
 {
 	uint64_t home = slot & shadow->stack_mask;
-	uint32_t i;
 
 	shadow->switching = false;
-	for (i = 0; i < MAX_TASKS; i++)
-		if (shadow->tasks[i].home == home)
-			break;
-	if (i == MAX_TASKS) {
-		/* Not seen yet: take an unused entry, or the one after the last that was taken. */
-		for (i = 0; i < MAX_TASKS && shadow->tasks[i].home; i++)
-			;
-		if (i == MAX_TASKS) {
-			shadow->next = (shadow->next + 1) % MAX_TASKS;
-			if (shadow->next == shadow->current)
-				shadow->next = (shadow->next + 1) % MAX_TASKS;
-			i = shadow->next;
-		}
-		shadow->tasks[i].home = home;
-		shadow->tasks[i].depth = 0;
-	}
-	shadow->current = i;
+	running(shadow)->ran = ++shadow->switches;
+	/* A task ends on its own stack, which another one may get. */
+	if (running(shadow)->dead)
+		forget(running(shadow));
+	shadow->current = find_task(shadow, home);
+	if (running(shadow)->home == home)
+		return;
+	running(shadow)->home = home;
+	running(shadow)->depth = 0;
+}
+
+static bool same_stack(const struct shadow *shadow, uint64_t slot, uint64_t other)
+{
+	return (slot & shadow->stack_mask) == (other & shadow->stack_mask);
 }
 
 /*
@@ -107,15 +144,14 @@ static void switch_task(struct shadow *shadow, uint64_t slot)
 static void unwind(struct shadow *shadow, uint64_t slot)
 {
 	struct task *task = running(shadow);
-	uint64_t base = slot & shadow->stack_mask;
 	uint32_t depth = task->depth;
 
-	while (depth && (task->frames[depth - 1].slot & shadow->stack_mask) != base)
+	while (depth && !same_stack(shadow, task->frames[depth - 1].slot, slot))
 		depth--;
 	if (!depth)
 		return;
-	while (depth && (task->frames[depth - 1].slot & shadow->stack_mask) == base &&
-	       task->frames[depth - 1].slot <= slot)
+	while (depth && task->frames[depth - 1].slot <= slot &&
+	       same_stack(shadow, task->frames[depth - 1].slot, slot))
 		depth--;
 	task->depth = depth;
 }
@@ -129,25 +165,52 @@ static void place_top(struct shadow *shadow, uint64_t slot)
 		frame->slot = slot + 1;
 }
 
-void shadow_call(struct shadow *shadow, uint64_t slot, uint64_t now)
+void shadow_call(struct shadow *shadow, const struct symbol *function, uint64_t slot, uint64_t now)
 {
-	charge(shadow, now);
+	charge_in(shadow, function, now);
 	if (shadow->in_user)
 		return;
 	if (shadow->switching)
 		switch_task(shadow, slot);
 	place_top(shadow, slot);
 	unwind(shadow, slot);
+	if (!running(shadow)->depth && function)
+		push(shadow, (struct frame){
+				     .slot = slot + 1,
+				     .node = resumed_node(shadow, function),
+				     .entered = true,
+				     .guessed = true,
+			     });
 	push(shadow, (struct frame){.slot = slot, .node = current_node(shadow)});
 }
 
-void shadow_return(struct shadow *shadow, uint64_t slot, uint64_t now)
+/*
+ * Whether a return ends the function of the top frame although the slot that it reads does not
+ * tell: nothing was called in it yet, or it moved its return address, also to another stack.
+ */
+static bool returns_without_slot(struct shadow *shadow, const struct symbol *function,
+				 uint64_t slot)
 {
-	charge(shadow, now);
+	const struct frame *frame = top(running(shadow));
+
+	if (!frame || !frame->entered || frame->trap)
+		return false;
+	if (!frame->slot)
+		return frame->guessed;
+	return function && shadow->tree.nodes[frame->node].name == function->name &&
+	       (slot < frame->slot || !same_stack(shadow, slot, frame->slot));
+}
+
+void shadow_return(struct shadow *shadow, const struct symbol *function, uint64_t slot,
+		   uint64_t now)
+{
+	charge_in(shadow, function, now);
 	if (shadow->in_user)
 		return;
 	if (shadow->switching)
 		switch_task(shadow, slot);
+	if (returns_without_slot(shadow, function, slot))
+		running(shadow)->depth--;
 	place_top(shadow, slot);
 	unwind(shadow, slot);
 }
@@ -162,7 +225,11 @@ static void enter(struct shadow *shadow, struct frame *frame, const char *name)
 /* A system call, exception or interrupt: nothing was pushed that a callback sees. */
 static void enter_kernel(struct shadow *shadow, const struct symbol *symbol)
 {
-	struct frame frame = {.node = NODE_ROOT, .trap = symbol->kind != SYM_SYSCALL};
+	struct frame frame = {
+		.node = NODE_ROOT,
+		.trap = symbol->kind != SYM_SYSCALL,
+		.user = shadow->in_user,
+	};
 	const struct frame *before = top(running(shadow));
 
 	/* The stub of a vector jumps to the code that all share: one interrupt, not two. */
@@ -200,14 +267,51 @@ static void enter_by_jump(struct shadow *shadow, const struct symbol *symbol)
 	push(shadow, next);
 }
 
+/* A function entered where nothing is known of its callers, or a new task's first one. */
+static void enter_first(struct shadow *shadow, const struct symbol *symbol, uint32_t parent)
+{
+	struct frame first = {.node = parent, .user = parent == NODE_ROOT, .guessed = true};
+
+	running(shadow)->depth = 0;
+	shadow->in_user = false;
+	enter(shadow, &first, symbol->name);
+	push(shadow, first);
+}
+
+static void leave_task(struct shadow *shadow)
+{
+	const struct frame *frame = top(running(shadow));
+
+	shadow->switching = true;
+	if (frame && frame->slot)
+		running(shadow)->home = frame->slot & shadow->stack_mask;
+}
+
+/* The last instruction did not take place and will be repeated, unless the next one's fetch
+ * faulted. */
+static void fault(struct shadow *shadow, uint64_t now)
+{
+	const struct block *block = shadow->block;
+
+	if (shadow->in_user && now == shadow->user_since) {
+		charge(shadow, now);
+		return;
+	}
+	charge(shadow, now - 1);
+	shadow->again++;
+	/* At the end of a block only what runs afterwards tells which of the two it was. */
+	if (shadow->in_user && block && now - shadow->block_since == block->insns)
+		running(shadow)->retry = block->last;
+}
+
 void shadow_entry(struct shadow *shadow, const struct symbol *symbol, uint64_t now)
 {
 	struct frame *frame = top(running(shadow));
+	bool called = frame && !frame->entered;
 
 	switch (symbol->kind) {
 	case SYM_FAULT:
-		charge(shadow, now - 1);
-		shadow->again++;
+		fault(shadow, now);
 		enter_kernel(shadow, symbol);
 		return;
 	case SYM_SYSCALL:
@@ -220,27 +324,19 @@ void shadow_entry(struct shadow *shadow, const struct symbol *symbol, uint64_t n
 		break;
 	}
 	charge(shadow, now);
-	if (symbol->kind == SYM_SWITCH) {
-		shadow->switching = true;
-		if (frame && frame->slot)
-			running(shadow)->home = frame->slot & shadow->stack_mask;
-	}
-	if (shadow->in_user || !frame) {
-		/* From user space by a way in that has no symbol of its own, or callers unknown. */
-		struct frame first = {.slot = UINT64_MAX, .node = NODE_RESUMED};
-
-		if (shadow->in_user) {
-			first.node = NODE_ROOT;
-			running(shadow)->depth = 0;
-			shadow->in_user = false;
-		}
-		enter(shadow, &first, symbol->name);
-		push(shadow, first);
-	} else if (frame->entered) {
-		enter_by_jump(shadow, symbol);
-	} else {
+	if (symbol->kind == SYM_SWITCH)
+		leave_task(shadow);
+	if (symbol->kind == SYM_DEAD)
+		running(shadow)->dead = true;
+	if (shadow->in_user || (symbol->kind == SYM_START && !called))
+		/* From user space by a way in that has no symbol of its own, or a new task. */
+		enter_first(shadow, symbol, NODE_ROOT);
+	else if (!frame)
+		enter_first(shadow, symbol, NODE_RESUMED);
+	else if (called)
 		enter(shadow, frame, symbol->name);
-	}
+	else
+		enter_by_jump(shadow, symbol);
 }
 
 void shadow_unknown(struct shadow *shadow, const char *name, uint64_t now)
@@ -253,24 +349,51 @@ void shadow_unknown(struct shadow *shadow, const char *name, uint64_t now)
 	enter(shadow, frame, name);
 }
 
+/* What is about to run is the last instruction in the kernel. */
+static void return_to_user(struct shadow *shadow, uint64_t now)
+{
+	running(shadow)->depth = 0;
+	shadow->in_user = true;
+	shadow->user_since = now + 1;
+}
+
 void shadow_iret(struct shadow *shadow, uint64_t now)
 {
 	struct task *task = running(shadow);
+	uint32_t depth = task->depth;
 
 	charge(shadow, now + 1); /* the iretq itself is still the handler's */
-	for (uint32_t i = task->depth; i-- > 0;) {
-		if (task->frames[i].trap) {
-			task->depth = i;
-			return;
-		}
+	while (depth && !task->frames[depth - 1].trap)
+		depth--;
+	if (depth) {
+		task->depth = depth - 1;
+		if (task->frames[depth - 1].user)
+			return_to_user(shadow, now);
+	} else if (task->depth && task->frames[0].user && top(task)->slot == task->frames[0].slot) {
+		return_to_user(shadow, now); /* from a system call, or a new task's first time */
+	} else if (task->depth && task->frames[0].guessed) {
+		task->depth = 0; /* the end of what was entered before the sample began */
 	}
 }
 
-void shadow_user(struct shadow *shadow, uint64_t now)
+void shadow_sysret(struct shadow *shadow, uint64_t now)
 {
-	if (shadow->in_user)
-		return;
-	charge(shadow, now);
-	running(shadow)->depth = 0;
-	shadow->in_user = true;
+	charge(shadow, now + 1);
+	return_to_user(shadow, now);
+}
+
+void shadow_user(struct shadow *shadow, const struct block *block, uint64_t now)
+{
+	struct task *task = running(shadow);
+
+	if (!shadow->in_user) {
+		charge(shadow, now);
+		task->depth = 0;
+		shadow->in_user = true;
+	}
+	if (task->retry && task->retry != block->first)
+		shadow->again--;
+	task->retry = 0;
+	shadow->block = block;
+	shadow->block_since = now;
 }

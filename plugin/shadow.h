@@ -7,6 +7,10 @@
  * below the slot that it reads, so tail calls, frames left by longjmp-like code and thunks that
  * adjust the stack pointer need no special case. Frames on other stacks (interrupt stacks) are
  * told apart by their base; every task has a list of frames of its own.
+ *
+ * A task that was inside the kernel before the sample began has frames that were never seen. Its
+ * next call or return tells which function it is in now: that one gets a frame below [resumed],
+ * until it returns to a caller that is just as little known.
  */
 #ifndef LSMETER_SHADOW_H
 #define LSMETER_SHADOW_H
@@ -15,18 +19,30 @@
 #include "symbols.h"
 
 #define MAX_FRAMES 4096 /* of one task: a 16 KiB stack holds 2048 return slots */
-#define MAX_TASKS  64
+#define MAX_TASKS  256
 
 struct frame {
 	uint64_t slot; /* address of the return slot; 0 while unknown (system call, exception) */
 	uint32_t node; /* the function's, or its caller's as long as it is not entered */
 	bool entered;
-	bool trap; /* ended by iretq */
+	bool trap;    /* ended by iretq */
+	bool user;    /* what ends it goes on in user space */
+	bool guessed; /* its slot is not known, but lies above all that it uses: slot - 1 so far */
+};
+
+/* User code that is translated as one, and runs to its end unless an instruction faults. */
+struct block {
+	uint64_t first; /* addresses of instructions */
+	uint64_t last;
+	uint64_t insns;
 };
 
 struct task {
 	uint64_t home; /* base of its kernel stack, 0 while unknown */
+	uint64_t ran;  /* when it became the running task; counts switches */
 	uint32_t depth;
+	bool dead;	/* runs for the last time */
+	uint64_t retry; /* instruction that a fault may have to repeat, 0 for none */
 	struct frame *frames;
 };
 
@@ -34,29 +50,39 @@ struct shadow {
 	struct calltree tree;
 	struct task tasks[MAX_TASKS];
 	uint32_t current; /* index of the running task */
-	uint32_t next;	  /* task to give up when all are in use */
+	uint64_t switches;
 	uint64_t stack_mask;
 	bool in_user;
-	bool switching; /* the next call or return may be on the stack of another task */
-	bool damaged;	/* a limit was hit: this sample's tree is not whole */
-	uint64_t last;	/* count of instructions that are charged already */
-	uint64_t again; /* instructions counted twice, because a fault repeated them */
+	bool switching;		   /* the next call or return may be on the stack of another task */
+	bool damaged;		   /* a limit was hit: this sample's tree is not whole */
+	uint64_t last;		   /* count of instructions that are charged already */
+	uint64_t again;		   /* instructions counted twice, because a fault repeated them */
+	uint64_t user_since;	   /* count at the latest return to user space */
+	const struct block *block; /* of user code that ran last, NULL for none */
+	uint64_t block_since;
 };
 
 /* Returns false when there is no memory. stack_bytes: size and alignment of kernel stacks. */
 bool shadow_init(struct shadow *shadow, uint64_t stack_bytes);
 
-/* Begin a sample, in user space, at this count of instructions. */
-void shadow_begin(struct shadow *shadow, uint64_t now);
+/*
+ * Begin a sample, in user space, at this count of instructions. adding: its tree goes on top of
+ * what the tree has.
+ */
+void shadow_begin(struct shadow *shadow, uint64_t now, bool adding);
 
 /* End it: everything up to now is charged. */
 void shadow_end(struct shadow *shadow, uint64_t now);
 
-/* A call wrote its return address to slot; now counts the call itself. */
-void shadow_call(struct shadow *shadow, uint64_t slot, uint64_t now);
+/*
+ * A call wrote its return address to slot; now counts the call itself. function is the one that
+ * it is part of, NULL for none.
+ */
+void shadow_call(struct shadow *shadow, const struct symbol *function, uint64_t slot, uint64_t now);
 
-/* A return read its address from slot; now counts the return itself. */
-void shadow_return(struct shadow *shadow, uint64_t slot, uint64_t now);
+/* A return in a function read its address from slot; now counts the return itself. */
+void shadow_return(struct shadow *shadow, const struct symbol *function, uint64_t slot,
+		   uint64_t now);
 
 /* The first instruction of a function is about to run. */
 void shadow_entry(struct shadow *shadow, const struct symbol *symbol, uint64_t now);
@@ -67,7 +93,10 @@ void shadow_unknown(struct shadow *shadow, const char *name, uint64_t now);
 /* An iretq is about to run. */
 void shadow_iret(struct shadow *shadow, uint64_t now);
 
-/* User space is about to run. */
-void shadow_user(struct shadow *shadow, uint64_t now);
+/* A sysret is about to run. */
+void shadow_sysret(struct shadow *shadow, uint64_t now);
+
+/* User space is about to run this block, which has to stay where it is. */
+void shadow_user(struct shadow *shadow, const struct block *block, uint64_t now);
 
 #endif

@@ -14,7 +14,7 @@
 
 static bool is_kind(char kind)
 {
-	return kind && strchr("fsxtiw", kind);
+	return kind && strchr("fsxtiwpdn", kind);
 }
 
 static bool read_header(struct symbols *symbols, FILE *file)
@@ -72,19 +72,33 @@ int symbols_read(struct symbols *symbols, const char *path, char *error, size_t 
 	return 0;
 }
 
-const struct symbol *symbols_at(const struct symbols *symbols, uint64_t addr)
+/* The last symbol that starts at addr or below, or NULL. */
+static const struct symbol *last_up_to(const struct symbols *symbols, uint64_t addr)
 {
 	size_t low = 0, high = symbols->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (symbols->list[middle].addr == addr)
-			return &symbols->list[middle];
-		if (symbols->list[middle].addr < addr)
+		if (symbols->list[middle].addr <= addr)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return NULL;
+	return low ? &symbols->list[low - 1] : NULL;
+}
+
+const struct symbol *symbols_at(const struct symbols *symbols, uint64_t addr)
+{
+	const struct symbol *symbol = last_up_to(symbols, addr);
+
+	return symbol && symbol->addr == addr && symbol->kind != SYM_NONE ? symbol : NULL;
+}
+
+const struct symbol *symbols_around(const struct symbols *symbols, uint64_t addr)
+{
+	const struct symbol *symbol = last_up_to(symbols, addr);
+
+	/* What lies beyond was generated at run time, whatever symbol comes before it. */
+	return symbol && symbol->kind != SYM_NONE && addr < symbols->text_end ? symbol : NULL;
 }

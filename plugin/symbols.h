@@ -13,6 +13,9 @@ enum symbol_kind {
 	SYM_TRAP = 't',	     /* exception after its instruction */
 	SYM_INTERRUPT = 'i', /* asynchronous: no part of the operation that it falls into */
 	SYM_SWITCH = 'w',    /* switches to the stack of another task */
+	SYM_START = 'p',     /* where a task that was just made begins */
+	SYM_DEAD = 'd',	     /* what a task runs last: it is switched away from for ever */
+	SYM_NONE = 'n',	     /* no function: a thunk, a cold part, a label in entry code */
 };
 
 struct symbol {
@@ -35,7 +38,10 @@ struct symbols {
  */
 int symbols_read(struct symbols *symbols, const char *path, char *error, size_t error_bytes);
 
-/* The symbol that starts exactly at addr, or NULL. */
+/* The function that starts exactly at addr, or NULL. */
 const struct symbol *symbols_at(const struct symbols *symbols, uint64_t addr);
+
+/* The function that the code at addr lies in, or NULL. */
+const struct symbol *symbols_around(const struct symbols *symbols, uint64_t addr);
 
 #endif

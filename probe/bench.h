@@ -21,13 +21,14 @@ enum expect {
 	EXPECT_PID,   /* the call returns a process number, which may be 0 */
 };
 
-/* One measured system call. `result` is filled in by the measured region. */
+/* One system call. `result` is filled in when it is made. */
 struct call {
 	long nr;
 	long arg[4];
 	long result;
 	enum expect expect;
 	long want;
+	unsigned int fd_from; /* 1 + the place in the cycle of the call that made arg[0]; 0: none */
 };
 
 /* One benchmark of an operation. path and value mean what the operation's file says. */
@@ -41,34 +42,50 @@ struct variant {
 };
 
 #define MAX_CALLS 2
+#define MAX_CYCLE 6
 
-/* The running state of one benchmark, private to its worker. */
+/*
+ * The running state of one benchmark, private to its worker. The cycle is one operation with all
+ * that prepares and undoes it: call[0] up to call[length - 1], of which `calls` from `first` on are
+ * the measured region of a reading.
+ */
 struct bench {
 	const struct op *op;
 	const struct variant *variant;
-	struct call call[MAX_CALLS];
-	unsigned int calls;  /* how many of call[] are in the region: 0, 1 or 2 */
-	unsigned int serial; /* number of the reading, warm-up included; for fresh names */
+	struct call call[MAX_CYCLE];
+	unsigned int first;
+	unsigned int calls; /* 0, 1 or 2 */
+	unsigned int length;
+	unsigned int serial; /* number of the cycle, from 0; for fresh names */
 	int fd[2];
 	char path[2][64];
 };
 
 /*
- * An operation. setup makes what all readings share, in the empty current directory. arm runs
- * before each reading and fills call[]; disarm runs after it and restores the state; teardown
- * closes what setup opened. All are outside the measured region and return 0 or -errno.
+ * An operation. setup makes what all cycles share, in the empty current directory. arm fills the
+ * cycle without any system call; teardown closes what setup opened. `make`, where two calls before
+ * the measured ones are not enough to prepare them, makes system calls of its own before each
+ * cycle; they are part of it, and `cycle` then names all. All return 0 or -errno.
  */
 struct op {
 	const char *suite;
 	const char *name;
 	bool control; /* no security module may change it */
+	const char *cycle;
 	const struct variant *variants;
 	size_t n_variants;
 	int (*setup)(struct bench *bench);
 	int (*arm)(struct bench *bench);
-	int (*disarm)(struct bench *bench);
+	int (*make)(struct bench *bench);
 	int (*teardown)(struct bench *bench);
 };
+
+/* Make call[0] alone, or call[0] and call[1], the cycle and the region. */
+#define ONE_CALL(bench)	 ((bench)->calls = (bench)->length = 1)
+#define TWO_CALLS(bench) ((bench)->calls = (bench)->length = 2)
+
+/* close() of the descriptor that the call at this place of the cycle returns. */
+#define CLOSE_OF(place) ((struct call){.nr = SYS_close, .fd_from = (place) + 1})
 
 #define REGISTER_OP(op) \
 	static const struct op *const op##_entry __attribute__((used, section("lsmeter_ops"))) = \

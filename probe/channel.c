@@ -209,6 +209,45 @@ void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, 
 	}
 }
 
+void channel_ticked(unsigned int index, const uint32_t *at, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count) {
+		start("ticked");
+		put_format(" %u ", index);
+		for (size_t first = i; i < count && room() > 48; i++)
+			put_run(at[i], 1, i == first);
+		finish();
+	}
+}
+
+void channel_round(unsigned int index, const struct whole_round *round, unsigned long shift)
+{
+	const uint64_t figures[] = {round->loop, round->bulk, round->settle, round->taken};
+
+	start("round");
+	put_format(" %u %u", index, round->ops);
+	for (int i = 0; i < 4; i++)
+		put_format(" %" PRIu64, figures[i] >> shift);
+	finish();
+}
+
+void channel_whole(unsigned int index, const char *status, int error, const char *detail)
+{
+	start("whole");
+	put_format(" %u status=%s errno=%d detail=", index, status, error);
+	put_text(detail);
+	finish();
+}
+
+void channel_idle(uint64_t elapsed, uint64_t taken, unsigned int ticks)
+{
+	start("idle");
+	put_format(" %" PRIu64 " %" PRIu64 " %u", elapsed, taken, ticks);
+	finish();
+}
+
 void channel_state(unsigned int index, const char *name, const char *moment, const char *text)
 {
 	start("state");

@@ -11,6 +11,8 @@
 #ifndef LSMETER_CHANNEL_H
 #define LSMETER_CHANNEL_H
 
+#include "whole.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +36,14 @@ void channel_samples(unsigned int index, const uint64_t *value, size_t count);
 /* How often `hook` was run in each of `count` readings; its numbers stand `step` apart. */
 void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, size_t count,
 		    size_t step);
+/* Which of the readings hold a timer tick, by their places. */
+void channel_ticked(unsigned int index, const uint32_t *at, size_t count);
+/* One round of cycles; its figures are shifted right to instructions. */
+void channel_round(unsigned int index, const struct whole_round *round, unsigned long shift);
+/* How the whole cost ended: ok, failed, timeout, crashed. */
+void channel_whole(unsigned int index, const char *status, int error, const char *detail);
+/* Instructions in which the guest did nothing, what was not that, and the ticks in it. */
+void channel_idle(uint64_t elapsed, uint64_t taken, unsigned int ticks);
 /* What a module said of itself at a moment (before, after) of the benchmark. */
 void channel_state(unsigned int index, const char *name, const char *moment, const char *text);
 void channel_end(unsigned int index, const char *status, size_t count, unsigned int failures,

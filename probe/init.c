@@ -47,6 +47,31 @@ static const struct mount_point mount_points[] = {
 
 static struct request request;
 
+/*
+ * Housekeeping that a kernel does every second or so, whoever asks: it falls into one measurement
+ * and not into the next. No system call takes another way without it.
+ */
+static void stop_housekeeping(void)
+{
+	static const struct {
+		const char *file, *value;
+	} settings[] = {
+		{"/proc/sys/vm/stat_interval", "86400"},
+		{"/proc/sys/vm/compaction_proactiveness", "0"},
+	};
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		int fd = open(settings[i].file, O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			continue; /* a kernel without it */
+		if (write(fd, settings[i].value, strlen(settings[i].value)) < 0)
+			fprintf(stderr, "lsmeter-probe: cannot write %s: %s\n", settings[i].file,
+				strerror(errno));
+		close(fd);
+	}
+}
+
 static _Noreturn void power_off(void)
 {
 	/* A machine without ACPI has no off switch; QEMU runs with -no-reboot. */
@@ -219,6 +244,7 @@ _Noreturn void init_main(void)
 	int port;
 
 	mount_all();
+	stop_housekeeping();
 	port = open(RESULT_PORT, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (port < 0) {
 		fprintf(stderr, "lsmeter-probe: cannot open %s: %s\n", RESULT_PORT,

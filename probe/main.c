@@ -41,6 +41,8 @@ static int sample_here(const char *directory, const char *file)
 	if (request.root || request.n_steps || request.n_confine || request.n_proofs ||
 	    request.n_states || request.n_before)
 		return fail("sample: a policy, its proofs and its state are for a guest");
+	if (request.whole_ppm)
+		return fail("sample: the whole cost is for a guest");
 	if (access(directory, W_OK | X_OK))
 		return fail("sample: cannot write the directory");
 	channel_open(STDOUT_FILENO);

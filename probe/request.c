@@ -38,6 +38,8 @@ static const struct key keys[] = {
 	{"warmup", NUMBER, AT(warmup), 0, MAX_SAMPLES, true},
 	{"icount_shift", NUMBER, AT(icount_shift), 0, 10, true},
 	{"benchmark_deadline_ms", NUMBER, AT(benchmark_deadline_ms), 0, 3600000, true},
+	{"whole_ppm", NUMBER, AT(whole_ppm), 0, 1000000, false},
+	{"vary", NUMBER, AT(vary), 0, 0xffffffff, false},
 	{"landlock.layers", NUMBER, AT(landlock.layers), 0, 16, false},
 	{"landlock.rules", NUMBER, AT(landlock.rules), 0, 1024, false},
 	{"landlock.depth", NUMBER, AT(landlock.depth), 0, LANDLOCK_DEPTH, false},
@@ -129,12 +131,12 @@ static const struct key *find_key(const char *name)
 	return NULL;
 }
 
-static bool parse_line(char *text, struct request *request, unsigned int *seen, char *why,
+static bool parse_line(char *text, struct request *request, uint64_t *seen, char *why,
 		       size_t why_size)
 {
 	char *equals = strchr(text, '=');
 	const struct key *key;
-	unsigned int bit;
+	uint64_t bit;
 
 	for (const char *c = text; *c; c++) {
 		if (*c < ' ' || *c > '~') {
@@ -152,7 +154,7 @@ static bool parse_line(char *text, struct request *request, unsigned int *seen, 
 		snprintf(why, why_size, "unknown key '%.40s'", text);
 		return false;
 	}
-	bit = 1u << (key - keys);
+	bit = (uint64_t)1 << (key - keys);
 	if (!*seen && key != keys) {
 		snprintf(why, why_size, "version must come first");
 		return false;
@@ -207,12 +209,12 @@ static bool all_are_words(const struct request *request)
 }
 
 /* What no single line can get wrong. */
-static bool check_whole(const struct request *request, unsigned int seen, char *error, size_t size)
+static bool check_together(const struct request *request, uint64_t seen, char *error, size_t size)
 {
 	struct bench bench;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (keys[i].required && !(seen & 1u << i)) {
+		if (keys[i].required && !(seen & (uint64_t)1 << i)) {
 			snprintf(error, size, "request: %s is missing", keys[i].name);
 			return false;
 		}
@@ -233,6 +235,10 @@ static bool check_whole(const struct request *request, unsigned int seen, char *
 		snprintf(error, size, "request: benchmark_deadline_ms must be at least 1");
 	else if (request->landlock.layers && !request->landlock.rules)
 		snprintf(error, size, "request: landlock.layers needs landlock.rules of 1 or more");
+	else if (request->whole_ppm &&
+		 (request->cold || request->count || request->sweep_control || request->n_before))
+		snprintf(error, size,
+			 "request: whole_ppm goes with neither cold, count, sweep nor before");
 	else if (request->count && request->samples > MAX_COUNTINGS)
 		snprintf(error, size, "request: samples must be at most 1000 with count");
 	else if (request->n_counters && !request->count)
@@ -250,7 +256,8 @@ static bool check_whole(const struct request *request, unsigned int seen, char *
 
 bool request_parse(char *text, size_t size, struct request *request, char *error, size_t error_size)
 {
-	unsigned int seen = 0, line = 0;
+	unsigned int line = 0;
+	uint64_t seen = 0;
 	char why[128];
 	char *end;
 
@@ -270,7 +277,7 @@ bool request_parse(char *text, size_t size, struct request *request, char *error
 		snprintf(error, error_size, "request line %u: %s", line, why);
 		return false;
 	}
-	return check_whole(request, seen, error, error_size);
+	return check_together(request, seen, error, error_size);
 }
 
 bool request_read(const char *path, struct request *request, char *error, size_t error_size)

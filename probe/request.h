@@ -38,6 +38,9 @@ struct request {
 	unsigned long warmup;
 	unsigned long icount_shift;
 	unsigned long benchmark_deadline_ms;
+	unsigned long
+		whole_ppm;  /* precision of the whole cost, in millionths of it; 0: not asked */
+	unsigned long vary; /* seed of what may differ between boots; 0: nothing does */
 	struct landlock_shape landlock;
 	bool bpf_tunable;	     /* attach the waiting BPF programs, with delay 0 */
 	bool bpf_empty;		     /* attach BPF programs that do nothing */

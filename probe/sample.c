@@ -2,7 +2,8 @@
 #include "sample.h"
 
 #include "bpf/count.h"
-#include "clock.h"
+#include "region.h"
+#include "spin.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -12,123 +13,33 @@
 #include <time.h>
 #include <unistd.h>
 
-/*
- * The measured regions: one each for no, one and two system calls, the same code for every
- * benchmark. All is assembler, so that no compiler option changes a reading. What the region
- * costs by itself (loading registers, the second rdtsc) is in every reading and is what the
- * benchmark `empty` shows.
- */
-static __attribute__((noinline)) uint64_t region_none(void)
+/* Count a call that did not do what it had to; true if it did. */
+static bool check(const struct bench *bench, unsigned int place, struct outcome *outcome)
 {
-	uint64_t first, second;
+	const struct call *call = &bench->call[place];
 
-	asm volatile(MARK_BEGIN READ_TSC "mov %%rax, %[first]\n\t" READ_TSC MARK_END
-		     : [first] "=&r"(first), "=&a"(second)
-		     :
-		     : "rdx", "cc", "memory");
-	return second - first;
-}
-
-#define CALL(operand) \
-	"mov 0(" operand "), %%rax\n\t" \
-	"mov 8(" operand "), %%rdi\n\t" \
-	"mov 16(" operand "), %%rsi\n\t" \
-	"mov 24(" operand "), %%rdx\n\t" \
-	"mov 32(" operand "), %%r10\n\t" \
-	"syscall\n\t" \
-	"mov %%rax, 40(" operand ")\n\t"
-
-#define CALL_CLOBBERS "rdx", "rcx", "rdi", "rsi", "r10", "r11", "cc", "memory"
-
-_Static_assert(offsetof(struct call, nr) == 0 && offsetof(struct call, arg) == 8 &&
-		       offsetof(struct call, result) == 40,
-	       "the offsets that CALL uses");
-
-static __attribute__((noinline)) uint64_t region_one(struct call *call)
-{
-	uint64_t first, second;
-
-	asm volatile(MARK_BEGIN READ_TSC "mov %%rax, %[first]\n\t" CALL("%[call]") READ_TSC MARK_END
-		     : [first] "=&r"(first), "=&a"(second)
-		     : [call] "r"(call)
-		     : CALL_CLOBBERS);
-	return second - first;
-}
-
-static __attribute__((noinline)) uint64_t region_two(struct call *call)
-{
-	uint64_t first, second;
-
-	asm volatile(MARK_BEGIN READ_TSC "mov %%rax, %[first]\n\t" CALL("%[call]") CALL("%[next]")
-			     READ_TSC MARK_END
-		     : [first] "=&r"(first), "=&a"(second)
-		     : [call] "r"(call), [next] "r"(call + 1)
-		     : CALL_CLOBBERS);
-	return second - first;
-}
-
-static uint64_t measure(struct bench *bench)
-{
-	switch (bench->calls) {
-	case 0:
-		return region_none();
-	case 1:
-		return region_one(bench->call);
-	default:
-		return region_two(bench->call);
+	if (call_right(call))
+		return true;
+	if (!outcome->failures++) {
+		outcome->error = call->result < 0 ? (int)-call->result : 0;
+		snprintf(outcome->detail, sizeof(outcome->detail),
+			 "system call %ld returned %ld in reading %u", call->nr, call->result,
+			 bench->serial);
 	}
+	return false;
 }
 
-#define NIBBLE(n) \
-	case n: \
-		asm volatile(MARK_NIBBLE : : "i"(n)); \
-		break
-
-static void announce_nibble(unsigned int nibble)
+/* Make the calls of the cycle from one place up to another; false when one went wrong. */
+static bool make_calls(struct bench *bench, unsigned int from, unsigned int to,
+		       struct outcome *outcome)
 {
-	switch (nibble) {
-		NIBBLE(0);
-		NIBBLE(1);
-		NIBBLE(2);
-		NIBBLE(3);
-		NIBBLE(4);
-		NIBBLE(5);
-		NIBBLE(6);
-		NIBBLE(7);
-		NIBBLE(8);
-		NIBBLE(9);
-		NIBBLE(10);
-		NIBBLE(11);
-		NIBBLE(12);
-		NIBBLE(13);
-		NIBBLE(14);
-		NIBBLE(15);
+	for (unsigned int i = from; i < to; i++) {
+		call_bind(bench, i);
+		call_make(&bench->call[i]);
+		if (!check(bench, i, outcome))
+			return false;
 	}
-}
-
-void sample_announce(unsigned int index)
-{
-	for (int shift = 12; shift >= 0; shift -= 4)
-		announce_nibble(index >> shift & 15);
-}
-
-/* Count the calls that did not do what they had to. */
-static void check(struct bench *bench, struct outcome *outcome)
-{
-	for (unsigned int i = 0; i < bench->calls; i++) {
-		const struct call *call = &bench->call[i];
-		bool right = call->expect == EXPECT_VALUE ? call->result == call->want
-							  : call->result >= 0;
-
-		if (right)
-			continue;
-		if (!outcome->failures++) {
-			outcome->error = call->result < 0 ? (int)-call->result : 0;
-			snprintf(outcome->detail, sizeof(outcome->detail),
-				 "system call %ld returned %ld in reading %u", call->nr,
-				 call->result, bench->serial);
-		}
-	}
+	return true;
 }
 
 static bool fault(struct outcome *outcome, const char *where, long error)
@@ -163,28 +74,44 @@ static void sleep_long(void)
 }
 
 /*
+ * Ticks by the counter, which under emulation counts nanoseconds: their phase is what a spin saw.
+ * Elsewhere they are taken to stand on multiples of their period.
+ */
+static bool by_counter;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t phase_ns(void)
+{
+	return by_counter ? spin_phase(counter_now()) : now_ns() % (uint64_t)tick_ns();
+}
+
+/* How many ticks there have been, from whenever. */
+static uint64_t ticks_so_far(void)
+{
+	return by_counter ? spin_ticks_since(counter_now()) : now_ns() / (uint64_t)tick_ns();
+}
+
+/*
  * Wait, without sleeping, until no timer tick is near: what a tick sets off is to be over, and
  * the reading, which may take as long as the one before and a quarter more, is to end before the
- * next one. Ticks stand on multiples of their period.
+ * next one.
  */
 static void dodge_tick(uint64_t last_ns)
 {
-	static long tick_ns;
-	struct timespec now;
-	long phase_ns, room_ns;
+	uint64_t tick = (uint64_t)tick_ns(), room = tick / 4, phase;
 
-	if (!tick_ns) {
-		/* The coarse clock moves once a tick. */
-		clock_getres(CLOCK_MONOTONIC_COARSE, &now);
-		tick_ns = now.tv_nsec ? now.tv_nsec : 1;
-	}
-	room_ns = tick_ns / 4;
-	if (last_ns > (uint64_t)room_ns / 5 * 4)
-		room_ns = last_ns < (uint64_t)tick_ns / 2 ? (long)(last_ns / 4 * 5) : tick_ns / 2;
+	if (last_ns > room / 5 * 4)
+		room = last_ns < tick / 2 ? last_ns / 4 * 5 : tick / 2;
 	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		phase_ns = now.tv_nsec % tick_ns;
-	} while (phase_ns < tick_ns / 8 || phase_ns > tick_ns - room_ns);
+		phase = phase_ns();
+	} while (phase < tick / 8 || phase > tick - room);
 }
 
 /* Put a new tree into a new directory, so that nothing of it was ever looked up. */
@@ -216,54 +143,99 @@ static void keep_calls(struct outcome *outcome)
 		outcome->calls[outcome->count * size + i] = (uint32_t)hook_count_calls(i);
 }
 
+/* Wait for the right moment and measure; what the counter moved by. */
+static uint64_t measure(struct bench *bench, const struct request *request, bool *ticked)
+{
+	/* Under emulation the time stamp counts nanoseconds; on hardware it counts faster. */
+	static uint64_t last;
+	uint64_t ticks;
+
+	if (request->quiet)
+		sleep_long();
+	dodge_tick(last);
+	ticks = ticks_so_far();
+	if (request->count)
+		hook_count_begin();
+	last = region_measure(bench);
+	if (request->count)
+		hook_count_end();
+	*ticked = ticks_so_far() != ticks;
+	return last;
+}
+
+/* Keep a reading. */
+static void keep(struct outcome *outcome, const struct request *request, uint64_t took, bool ticked)
+{
+	if (request->count)
+		keep_calls(outcome);
+	if (ticked)
+		outcome->ticked_at[outcome->ticked++] = (uint32_t)outcome->count;
+	outcome->value[outcome->count++] = took >> request->icount_shift;
+}
+
 /* One reading; false ends the benchmark. */
 static bool take(struct bench *bench, const struct request *request,
 		 const struct assistant *assistant, struct outcome *outcome)
 {
-	const struct op *op = bench->op;
-	unsigned long warmup = request->warmup;
-	/* Under emulation the time stamp counts nanoseconds; on hardware it counts faster. */
-	static uint64_t ticks;
+	unsigned int end;
+	uint64_t took;
+	bool ticked;
 
 	if (request->cold && fault(outcome, "renewing the tree", renew(bench, assistant)))
 		return false;
-	if (fault(outcome, "arming", op->arm(bench)))
+	if (fault(outcome, "arming", bench->op->arm(bench)))
+		return false;
+	end = bench->first + bench->calls;
+	if (bench->op->make && fault(outcome, "making", bench->op->make(bench)))
+		return false;
+	if (!make_calls(bench, 0, bench->first, outcome))
 		return false;
 	if (request->n_before && fault(outcome, "preparing", assistant->prepare()))
 		return false;
-	if (request->quiet)
-		sleep_long();
-	dodge_tick(ticks);
-	if (request->count)
-		hook_count_begin();
-	ticks = measure(bench);
-	if (request->count)
-		hook_count_end();
-	check(bench, outcome);
-	if (op->disarm && fault(outcome, "restoring", op->disarm(bench)))
+	for (unsigned int i = bench->first; i < end; i++)
+		call_bind(bench, i);
+	took = measure(bench, request, &ticked);
+	for (unsigned int i = bench->first; i < end; i++) {
+		/* What went wrong is counted, and needs no undoing. */
+		if (!check(bench, i, outcome))
+			return true;
+	}
+	if (!make_calls(bench, end, bench->length, outcome))
 		return false;
-	if (bench->serial < warmup)
-		return true;
-	if (request->count)
-		keep_calls(outcome);
-	outcome->value[outcome->count++] = ticks >> request->icount_shift;
+	if (bench->serial >= request->warmup)
+		keep(outcome, request, took, ticked);
 	return true;
+}
+
+/* Why this benchmark cannot be measured as it is asked for; NULL if it can. */
+static const char *unsuited(const struct bench *bench, const struct request *request)
+{
+	if (bench->variant->populous && (request->cold || strcmp(request->filesystem, "tmpfs")))
+		return "so many directories are made on a warm tmpfs only: elsewhere they take "
+		       "longer than the rest of the suite";
+	return NULL;
 }
 
 void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
 	    struct outcome *outcome)
 {
 	const struct op *op = bench->op;
+	const char *reason = unsuited(bench, request);
 
-	if (bench->variant->populous && (request->cold || strcmp(request->filesystem, "tmpfs"))) {
+	if (reason) {
 		outcome->skipped = true;
-		snprintf(outcome->detail, sizeof(outcome->detail),
-			 "so many directories are made on a warm tmpfs only: elsewhere they take "
-			 "longer than the rest of the suite");
+		snprintf(outcome->detail, sizeof(outcome->detail), "%s", reason);
 		return;
 	}
 	if (!request->cold && op->setup && fault(outcome, "setting up", op->setup(bench)))
 		return;
+	by_counter = request->vary;
+	if (by_counter) {
+		/* The first may end at once: running code for the first time faults its pages in.
+		 */
+		spin_tick();
+		spin_tick();
+	}
 	if (request->sweep_control)
 		raise(SIGSTOP); /* the parent makes decisions slow from here */
 	for (bench->serial = 0; bench->serial < request->warmup + request->samples;
@@ -273,6 +245,11 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	}
 	if (request->sweep_control)
 		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
+	outcome->sampled = true;
+	if (request->whole_ppm && bench->length && !outcome->failures) {
+		region_announce(REGION_WHOLE + outcome->index);
+		whole_measure(bench, request, &outcome->whole);
+	}
 	if (op->teardown)
 		op->teardown(bench);
 }

@@ -7,16 +7,22 @@
 
 #include "bench.h"
 #include "request.h"
+#include "whole.h"
 
 /* What a worker leaves for its parent, in shared memory. */
 struct outcome {
+	bool sampled; /* the readings are all there */
 	bool finished;
 	bool skipped;
 	unsigned int failures; /* calls that did not return what they must, warm-up included */
 	int error;	       /* errno of the first one; 0 when it succeeded wrongly */
 	char detail[160];
+	unsigned int index; /* of the benchmark */
+	struct whole whole;
+	size_t ticked; /* how many of the readings hold a timer tick */
 	size_t count;
-	uint32_t *calls; /* with count=1: one row for each value, one column for each hook */
+	uint32_t *ticked_at; /* which ones */
+	uint32_t *calls;     /* with count=1: one row for each value, one column for each hook */
 	uint64_t value[];
 };
 
@@ -29,8 +35,5 @@ struct assistant {
 /* Run a benchmark in the current directory, which must be empty. */
 void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
 	    struct outcome *outcome);
-
-/* Tell a QEMU plugin by markers that the benchmark with this index follows. */
-void sample_announce(unsigned int index);
 
 #endif

@@ -13,13 +13,18 @@ void tree_path(char *path, size_t size, long depth, const char *name)
 	snprintf(path, size, "%.*s%s", (int)(3 * (depth - 1)), "AA/BB/CC/DD/EE/FF/GG/", name);
 }
 
-void tree_fresh(struct bench *bench, unsigned int slot, char letter)
+void tree_fresh_in(struct bench *bench, unsigned int slot, char letter, long depth)
 {
 	char name[16];
 
 	/* A fixed width, so that hashing the name costs the same each time. */
 	snprintf(name, sizeof(name), "%c%06u", letter, bench->serial);
-	tree_path(bench->path[slot], sizeof(bench->path[slot]), bench->variant->value, name);
+	tree_path(bench->path[slot], sizeof(bench->path[slot]), depth, name);
+}
+
+void tree_fresh(struct bench *bench, unsigned int slot, char letter)
+{
+	tree_fresh_in(bench, slot, letter, bench->variant->value);
 }
 
 int tree_touch(const char *path)

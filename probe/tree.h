@@ -36,6 +36,9 @@ int tree_make_dirs(long depth);
 void tree_path(char *path, size_t size, long depth, const char *name);
 
 /* As tree_path, with a last component that this benchmark has not used before. */
+void tree_fresh_in(struct bench *bench, unsigned int slot, char letter, long depth);
+
+/* The same at the depth that the variant has for its value. */
 void tree_fresh(struct bench *bench, unsigned int slot, char letter);
 
 /* Make an empty file; 0 or -errno. */

@@ -5,11 +5,16 @@
 #include "become.h"
 #include "bpf/count.h"
 #include "channel.h"
+#include "names.h"
 #include "policy.h"
+#include "region.h"
 #include "sample.h"
+#include "slabs.h"
+#include "spin.h"
 #include "state.h"
 #include "sys.h"
 #include "tomoyo.h"
+#include "vary.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,6 +32,12 @@
 
 /* Longest guest time that a quiet reading sleeps. */
 #define QUIET_MS 45
+
+/* Guest time for the whole cost of one benchmark, beside that for its readings. */
+#define WHOLE_MS 20000
+
+/* Ticks over which an idle guest is watched, before the first benchmark and after the last. */
+#define IDLE_TICKS 512
 
 struct run {
 	const struct request *request;
@@ -62,7 +73,7 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench)
 		snprintf(outcome->detail, sizeof(outcome->detail), "%s: %s", failed,
 			 strerror(errno));
 	} else {
-		sample_announce(run->index);
+		region_announce(run->index);
 		sample(bench, run->request, worker_assistant(), outcome);
 	}
 	outcome->finished = true;
@@ -134,6 +145,24 @@ static void send_counts(const struct run *run)
 	}
 }
 
+/* What whole cycles cost: all rounds that were finished, and why there are no more. */
+static void send_whole(const struct run *run, bool ended)
+{
+	const struct whole *whole = &run->outcome->whole;
+	const char *word = "ok";
+	const char *detail = whole->detail;
+
+	for (unsigned int i = 0; i < whole->rounds; i++)
+		channel_round(run->index, &whole->round[i], run->request->icount_shift);
+	if (*detail) {
+		word = "failed";
+	} else if (!whole->finished) { /* killed, or ended by itself */
+		word = ended ? "crashed" : "timeout";
+		detail = "whole cycles were not finished";
+	}
+	channel_whole(run->index, word, whole->error, detail);
+}
+
 static void send_end(const struct run *run, bool ended, int status, unsigned long deadline_ms)
 {
 	struct outcome *outcome = run->outcome;
@@ -142,7 +171,10 @@ static void send_end(const struct run *run, bool ended, int status, unsigned lon
 	char detail[160];
 
 	snprintf(detail, sizeof(detail), "%s", outcome->detail);
-	if (!ended) {
+	if (outcome->sampled && !outcome->failures && !outcome->skipped) {
+		/* Whatever became of the whole cost, the readings are good. */
+		count = outcome->count;
+	} else if (!ended) {
 		word = "timeout";
 		snprintf(detail, sizeof(detail), "not finished in %lu ms of guest time",
 			 deadline_ms);
@@ -158,12 +190,14 @@ static void send_end(const struct run *run, bool ended, int status, unsigned lon
 		word = "skipped";
 	} else if (outcome->failures) {
 		word = "failed";
-	} else {
-		count = outcome->count;
 	}
 	channel_samples(run->index, outcome->value, count);
+	if (count)
+		channel_ticked(run->index, outcome->ticked_at, outcome->ticked);
 	if (count && run->request->count)
 		send_counts(run);
+	if (count && run->outcome->whole.begun)
+		send_whole(run, ended);
 	channel_end(run->index, word, count, outcome->failures, outcome->error, detail);
 }
 
@@ -171,21 +205,27 @@ static void run_one(const struct run *run, const char *id)
 {
 	const struct request *request = run->request;
 	unsigned long deadline_ms = request->benchmark_deadline_ms;
-	struct bench bench;
+	struct bench *bench = vary_place(request->vary, run->index);
 	int status = 0;
 	bool ended = true;
 	pid_t child;
 
+	if (request->whole_ppm)
+		deadline_ms += WHOLE_MS;
 	if (request->quiet)
 		deadline_ms += QUIET_MS * (request->warmup + request->samples);
-	*run->outcome = (struct outcome){.calls = run->outcome->calls};
-	bench_find(id, &bench);
+	*run->outcome = (struct outcome){
+		.index = run->index,
+		.calls = run->outcome->calls,
+		.ticked_at = run->outcome->ticked_at,
+	};
+	bench_find(id, bench);
 	channel_begin(run->index, id, run->sweep);
 	state_send(request, run->index, "before");
 	channel_drain();
 	child = fork();
 	if (child == 0)
-		work_and_exit(run, &bench);
+		work_and_exit(run, bench);
 	if (child < 0) {
 		channel_end(run->index, "failed", 0, 1, errno, "no process could be made");
 		return;
@@ -220,7 +260,8 @@ static bool begin_sweep(const char *value)
 /* Shared with the workers, and touched here: no worker is to pay for its pages. */
 static struct outcome *make_outcome(const struct request *request)
 {
-	size_t calls_at = sizeof(struct outcome) + request->samples * sizeof(uint64_t);
+	size_t ticked_at = sizeof(struct outcome) + request->samples * sizeof(uint64_t);
+	size_t calls_at = ticked_at + request->samples * sizeof(uint32_t);
 	size_t columns = request->count ? hook_count_size() : 0;
 	size_t size = calls_at + request->samples * columns * sizeof(uint32_t);
 	struct outcome *outcome =
@@ -231,6 +272,7 @@ static struct outcome *make_outcome(const struct request *request)
 		return NULL;
 	}
 	memset(outcome, 0, size);
+	outcome->ticked_at = (uint32_t *)(void *)((char *)outcome + ticked_at);
 	outcome->calls = (uint32_t *)(void *)((char *)outcome + calls_at);
 	return outcome;
 }
@@ -244,6 +286,30 @@ static void block_child_signal(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+/* What the guest takes for itself while it does nothing. */
+static void watch_idle(const struct request *request)
+{
+	struct spin spin;
+
+	if (!request->whole_ppm)
+		return;
+	region_announce(REGION_IDLE);
+	region_begin();
+	spin_idle(IDLE_TICKS, &spin);
+	region_end();
+	channel_idle(spin.elapsed >> request->icount_shift, spin.taken >> request->icount_shift,
+		     spin.interruptions);
+	channel_drain();
+}
+
+static void wear_slabs(const char *work)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/worn", work);
+	channel_fact("slabs.worn", "%d", slabs_wear(path));
+}
+
 unsigned int worker_run_all(const struct request *request, const char *work)
 {
 	struct run run = {.request = request, .work = work, .outcome = make_outcome(request)};
@@ -252,6 +318,12 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 	if (!run.outcome)
 		return 0;
 	block_child_signal();
+	vary_guest(request->vary);
+	if (request->vary) {
+		channel_fact("names.held", "%d", names_hold_first_pages());
+		wear_slabs(work);
+	}
+	watch_idle(request);
 	for (size_t round = 0; round < rounds; round++) {
 		if (request->sweep_control) {
 			run.sweep = request->sweep_value[round];
@@ -263,6 +335,7 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 			run.index++;
 		}
 	}
+	watch_idle(request);
 	return run.index;
 }
 

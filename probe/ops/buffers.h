@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reading and writing with buffers of a given size in files of 100 KB, starting again at the
- * front when the next buffer would not fit (the seek is outside the measured region).
+ * front when the next buffer would not fit (the seek comes before the measured region).
  */
 #ifndef LSMETER_OPS_BUFFERS_H
 #define LSMETER_OPS_BUFFERS_H
@@ -41,15 +41,17 @@ static inline int data_file(const char *name, int flags)
 	return n < 0 ? (int)n : sys_open(name, flags, 0);
 }
 
-/* Go back to the front of the file if `size` bytes do not fit before its end. */
-static inline int wrap(int fd, long size)
+/* Whether the file of 100 KB has been gone through, so that this cycle begins at its front. */
+static inline bool at_end(const struct bench *bench)
 {
-	long at = sys_lseek(fd, 0, SEEK_CUR);
+	long size = bench->variant->value;
 
-	if (at < 0)
-		return (int)at;
-	at = at + size > DATA_BYTES ? sys_lseek(fd, 0, SEEK_SET) : 0;
-	return at < 0 ? (int)at : 0;
+	return size && bench->serial && bench->serial % (DATA_BYTES / size) == 0;
+}
+
+static inline struct call rewind_of(int fd)
+{
+	return (struct call){.nr = SYS_lseek, .arg = {fd, 0, SEEK_SET}};
 }
 
 static inline struct call transfer(long nr, int fd, long size)
@@ -67,15 +69,28 @@ static inline int copy_setup(struct bench *bench)
 	return bench->fd[1] < 0 ? bench->fd[1] : 0;
 }
 
+/* One transfer is the region, or two in a row; before it each file is rewound when at its end. */
+static inline int transfer_arm(struct bench *bench, unsigned int calls, const struct call *call)
+{
+	bench->length = 0;
+	for (unsigned int i = 0; i < calls && at_end(bench); i++)
+		bench->call[bench->length++] = rewind_of((int)call[i].arg[0]);
+	bench->first = bench->length;
+	for (unsigned int i = 0; i < calls; i++)
+		bench->call[bench->length++] = call[i];
+	bench->calls = calls;
+	return 0;
+}
+
 static inline int copy_arm(struct bench *bench)
 {
 	long size = bench->variant->value;
-	int error = wrap(bench->fd[0], size);
+	const struct call call[] = {
+		transfer(SYS_read, bench->fd[0], size),
+		transfer(SYS_write, bench->fd[1], size),
+	};
 
-	bench->call[0] = transfer(SYS_read, bench->fd[0], size);
-	bench->call[1] = transfer(SYS_write, bench->fd[1], size);
-	bench->calls = 2;
-	return error ? error : wrap(bench->fd[1], size);
+	return transfer_arm(bench, 2, call);
 }
 
 static inline int close_files(struct bench *bench)

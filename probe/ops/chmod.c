@@ -13,11 +13,12 @@ static int setup(struct bench *bench)
 
 static int arm(struct bench *bench)
 {
+	tree_path(bench->path[0], sizeof(bench->path[0]), bench->variant->value, "HH");
 	bench->call[0] = (struct call){
 		.nr = SYS_chmod,
 		.arg = {(long)bench->path[0], 0644},
 	};
-	bench->calls = 1;
+	ONE_CALL(bench);
 	return 0;
 }
 

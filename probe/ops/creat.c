@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* creat(path, 0644) of a name never used before; closed and removed outside the region. */
+/* creat(path, 0644) of a name never used before; closed and removed after the region. */
 #include "ops/depths.h"
 #include "sys.h"
 
@@ -11,18 +11,11 @@ static int arm(struct bench *bench)
 		.arg = {(long)bench->path[0], 0644},
 		.expect = EXPECT_FD,
 	};
+	bench->call[1] = CLOSE_OF(0);
+	bench->call[2] = unlink_of(bench, 0);
 	bench->calls = 1;
+	bench->length = 3;
 	return 0;
-}
-
-static int disarm(struct bench *bench)
-{
-	int error;
-
-	if (bench->call[0].result < 0)
-		return 0;
-	error = sys_close((int)bench->call[0].result);
-	return error ? error : sys_unlink(bench->path[0]);
 }
 
 static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_STUDY, "creat a new file")};
@@ -34,6 +27,5 @@ static const struct op op = {
 	.n_variants = ARRAY_SIZE(variants),
 	.setup = depth_setup,
 	.arm = arm,
-	.disarm = disarm,
 };
 REGISTER_OP(op);

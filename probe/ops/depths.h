@@ -5,6 +5,7 @@
 #ifndef LSMETER_OPS_DEPTHS_H
 #define LSMETER_OPS_DEPTHS_H
 
+#include "sys.h"
 #include "tree.h"
 
 #define DEPTH_VARIANT(depth, from, text) \
@@ -23,6 +24,21 @@
 	DEPTH_VARIANT(1, FIRST_ORIGIN, VERB " by 1 component"), \
 		DEPTH_VARIANT(2, ORIGIN_OWN, VERB " by 2 components"), \
 		DEPTH_VARIANT(4, ORIGIN_OWN, VERB " by 4 components")
+
+/* Calls on the path in this slot that belong to a cycle. */
+static inline struct call unlink_of(struct bench *bench, unsigned int slot)
+{
+	return (struct call){.nr = SYS_unlink, .arg = {(long)bench->path[slot]}};
+}
+
+static inline struct call make_file(struct bench *bench, unsigned int slot)
+{
+	return (struct call){
+		.nr = SYS_open,
+		.arg = {(long)bench->path[slot], O_CREAT | O_EXCL | O_WRONLY, 0644},
+		.expect = EXPECT_FD,
+	};
+}
 
 /* Directories down to the variant's depth, with nothing in them. */
 static inline int depth_setup(struct bench *bench)

@@ -4,7 +4,7 @@
 
 static int arm(struct bench *bench)
 {
-	bench->calls = 0;
+	bench->calls = bench->length = 0;
 	return 0;
 }
 

@@ -9,14 +9,12 @@ static struct stat result;
 
 static int arm(struct bench *bench)
 {
-	const struct variant *variant = bench->variant;
-
 	bench->call[0] = (struct call){
 		.nr = SYS_newfstatat,
-		.arg = {AT_FDCWD, (long)variant->path, (long)&result},
-		.want = variant->value,
+		.arg = {AT_FDCWD, (long)path_copy(bench), (long)&result},
+		.want = bench->variant->value,
 	};
-	bench->calls = 1;
+	ONE_CALL(bench);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 static int arm(struct bench *bench)
 {
 	bench->call[0] = (struct call){.nr = SYS_getuid, .expect = EXPECT_PID};
-	bench->calls = 1;
+	ONE_CALL(bench);
 	return 0;
 }
 

@@ -21,6 +21,16 @@
 	 .value = 1, \
 	 .populous = true}
 
+static inline struct call mkdir_of(struct bench *bench)
+{
+	return (struct call){.nr = SYS_mkdir, .arg = {(long)bench->path[0], 0755}};
+}
+
+static inline struct call rmdir_of(struct bench *bench)
+{
+	return (struct call){.nr = SYS_rmdir, .arg = {(long)bench->path[0]}};
+}
+
 static inline int many_setup(struct bench *bench)
 {
 	char name[16];

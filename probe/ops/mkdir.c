@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* mkdir(path, 0755) of a name never used before; removed outside the measured region. */
+/* mkdir(path, 0755) of a name never used before; removed after the measured region. */
 #include "ops/many.h"
 
 static int arm(struct bench *bench)
 {
 	tree_fresh(bench, 0, 'm');
-	bench->call[0] = (struct call){
-		.nr = SYS_mkdir,
-		.arg = {(long)bench->path[0], 0755},
-	};
+	bench->call[0] = mkdir_of(bench);
+	bench->call[1] = rmdir_of(bench);
 	bench->calls = 1;
+	bench->length = 2;
 	return 0;
-}
-
-static int disarm(struct bench *bench)
-{
-	return bench->call[0].result ? 0 : sys_rmdir(bench->path[0]);
 }
 
 static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_OWN, "mkdir"),
@@ -29,6 +23,5 @@ static const struct op op = {
 	.setup = many_setup,
 	.arm = arm,
 	.teardown = many_teardown,
-	.disarm = disarm,
 };
 REGISTER_OP(op);

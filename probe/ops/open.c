@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* open(path, O_RDONLY); the descriptor is closed outside the measured region. */
+/* open(path, O_RDONLY); the descriptor is closed after the measured region. */
 #include "ops/paths.h"
 #include "sys.h"
 
@@ -9,17 +9,14 @@ static int arm(struct bench *bench)
 
 	bench->call[0] = (struct call){
 		.nr = SYS_open,
-		.arg = {(long)variant->path, O_RDONLY},
+		.arg = {(long)path_copy(bench), O_RDONLY},
 		.expect = variant->value ? EXPECT_VALUE : EXPECT_FD,
 		.want = variant->value,
 	};
+	bench->call[1] = CLOSE_OF(0);
 	bench->calls = 1;
+	bench->length = variant->value ? 1 : 2;
 	return 0;
-}
-
-static int disarm(struct bench *bench)
-{
-	return bench->call[0].result >= 0 ? sys_close((int)bench->call[0].result) : 0;
 }
 
 static const struct variant variants[] = {STUDY_PATHS("open")};
@@ -31,6 +28,5 @@ static const struct op op = {
 	.n_variants = ARRAY_SIZE(variants),
 	.setup = tree_setup,
 	.arm = arm,
-	.disarm = disarm,
 };
 REGISTER_OP(op);

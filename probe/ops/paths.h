@@ -9,6 +9,7 @@
 #include "tree.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define PATH_VARIANT(parameters, where, text, expected) \
 	{.params = parameters, \
@@ -45,6 +46,13 @@
 		.params = "path=dotdot-9", .origin = ORIGIN_OWN, \
 		.title = VERB " XX/YY/../../AA/BB/../../HH", .path = PATH_DOTDOT_9 \
 	}
+
+/* The variant's path, in the memory of the benchmark, whose place varies from boot to boot. */
+static inline const char *path_copy(struct bench *bench)
+{
+	snprintf(bench->path[0], sizeof(bench->path[0]), "%s", bench->variant->path);
+	return bench->path[0];
+}
 
 static inline int tree_setup(struct bench *bench)
 {

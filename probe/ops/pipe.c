@@ -18,7 +18,7 @@ static int arm(struct bench *bench)
 
 	bench->call[0] = transfer(SYS_write, bench->fd[1], size);
 	bench->call[1] = transfer(SYS_read, bench->fd[0], size);
-	bench->calls = 2;
+	TWO_CALLS(bench);
 	return 0;
 }
 

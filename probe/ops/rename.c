@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* rename(old, new) inside one directory, new not existing; renamed back outside the region. */
+/* rename(old, new) inside one directory, new not existing; renamed back after it. */
 #include "ops/depths.h"
 #include "sys.h"
 
@@ -8,23 +8,20 @@ static int setup(struct bench *bench)
 	int error = depth_setup(bench);
 
 	tree_path(bench->path[0], sizeof(bench->path[0]), bench->variant->value, "HH");
-	tree_path(bench->path[1], sizeof(bench->path[1]), bench->variant->value, "NN");
 	return error ? error : tree_touch(bench->path[0]);
 }
 
 static int arm(struct bench *bench)
 {
-	bench->call[0] = (struct call){
-		.nr = SYS_rename,
-		.arg = {(long)bench->path[0], (long)bench->path[1]},
-	};
-	bench->calls = 1;
-	return 0;
-}
+	const char *from = bench->path[0], *to = bench->path[1];
 
-static int disarm(struct bench *bench)
-{
-	return bench->call[0].result ? 0 : sys_rename(bench->path[1], bench->path[0]);
+	tree_path(bench->path[0], sizeof(bench->path[0]), bench->variant->value, "HH");
+	tree_path(bench->path[1], sizeof(bench->path[1]), bench->variant->value, "NN");
+	bench->call[0] = (struct call){.nr = SYS_rename, .arg = {(long)from, (long)to}};
+	bench->call[1] = (struct call){.nr = SYS_rename, .arg = {(long)to, (long)from}};
+	bench->calls = 1;
+	bench->length = 2;
+	return 0;
 }
 
 static const struct variant variants[] = {STUDY_DEPTHS("rename a file")};
@@ -36,6 +33,5 @@ static const struct op op = {
 	.n_variants = ARRAY_SIZE(variants),
 	.setup = setup,
 	.arm = arm,
-	.disarm = disarm,
 };
 REGISTER_OP(op);

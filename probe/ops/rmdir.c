@@ -5,12 +5,12 @@
 static int arm(struct bench *bench)
 {
 	tree_fresh(bench, 0, 'm');
-	bench->call[0] = (struct call){
-		.nr = SYS_rmdir,
-		.arg = {(long)bench->path[0]},
-	};
+	bench->call[0] = mkdir_of(bench);
+	bench->call[1] = rmdir_of(bench);
+	bench->first = 1;
 	bench->calls = 1;
-	return sys_mkdir(bench->path[0], 0755);
+	bench->length = 2;
+	return 0;
 }
 
 static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_OWN, "rmdir"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* symlink("HH", path) under a name never used before; removed outside the region. */
+/* symlink("HH", path) under a name never used before; removed after the region. */
 #include "ops/depths.h"
 #include "sys.h"
 
@@ -10,13 +10,10 @@ static int arm(struct bench *bench)
 		.nr = SYS_symlink,
 		.arg = {(long)"HH", (long)bench->path[0]},
 	};
+	bench->call[1] = unlink_of(bench, 0);
 	bench->calls = 1;
+	bench->length = 2;
 	return 0;
-}
-
-static int disarm(struct bench *bench)
-{
-	return bench->call[0].result ? 0 : sys_unlink(bench->path[0]);
 }
 
 static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_STUDY, "symlink a new name")};
@@ -28,6 +25,5 @@ static const struct op op = {
 	.n_variants = ARRAY_SIZE(variants),
 	.setup = depth_setup,
 	.arm = arm,
-	.disarm = disarm,
 };
 REGISTER_OP(op);

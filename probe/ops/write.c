@@ -10,9 +10,9 @@ static int setup(struct bench *bench)
 
 static int arm(struct bench *bench)
 {
-	bench->call[0] = transfer(SYS_write, bench->fd[0], bench->variant->value);
-	bench->calls = 1;
-	return wrap(bench->fd[0], bench->variant->value);
+	const struct call call = transfer(SYS_write, bench->fd[0], bench->variant->value);
+
+	return transfer_arm(bench, 1, &call);
 }
 
 static const struct variant variants[] = {STUDY_BUFFERS("write"),

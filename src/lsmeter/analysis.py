@@ -7,20 +7,23 @@ becomes a Problem.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lsmeter.builds import caveats
+from lsmeter.conclusion import Comparison, Estimate
 from lsmeter.errors import UsageError
+from lsmeter.estimates import cell_estimates, cell_readings
 from lsmeter.evidence import USABLE, gather
 from lsmeter.layers import layered_costs
-from lsmeter.model import BenchmarkStatus, BootStatus, Comparison, Estimate, Kernel, Problem
+from lsmeter.model import BenchmarkStatus, BootStatus, Kernel, Problem, Samples
 from lsmeter.report.model import KernelFacts, Report, SetupFacts
 from lsmeter.results.boots import StoredBoot
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import Manifest, ManifestCell, links_of
-from lsmeter.statistics.compare import Range, overhead, verdict
-from lsmeter.statistics.estimate import distributions, estimate_mode
+from lsmeter.statistics.compare import compare
+from lsmeter.statistics.estimate import BootReadings
 from lsmeter.verify import active_lsms
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ class CellResult:
     boots: tuple[StoredBoot, ...]
     estimates: tuple[Estimate, ...]
     problems: tuple[Problem, ...]
+    readings: Mapping[str, Sequence[BootReadings]]
 
 
 def make_report(
@@ -48,6 +52,11 @@ def make_report(
     results = cell_results(run)
     estimates = tuple(item for result in results for item in result.estimates)
     evidence = gather(manifest, [(result.cell, result.boots) for result in results])
+    siblings = [
+        (found, item)
+        for item in results
+        if (found := _baseline_of(manifest, item, results)) is not None
+    ]
     report = Report(
         title=manifest.title or "Cost of security modules",
         created=manifest.created,
@@ -76,6 +85,7 @@ def make_report(
         layers=layered_costs(links_of(manifest), estimates, _versions(manifest)),
         states=evidence.states,
         one_off=evidence.one_off,
+        caveats=caveats(_kernels(manifest, manifest, siblings), security=False),
     )
     return replace(report, notes=(*_notes(report), *_missing_note(run)))
 
@@ -110,14 +120,26 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     return replace(
         report,
         title=f"{before.path.name} (baseline) against {after.path.name}",
-        comparisons=tuple(item for old, new in pairs for item in _compare(old, new, second.margin)),
+        comparisons=tuple(
+            item for old, new in pairs for item in compare_cells(old, new, second.margin)
+        ),
         problems=(*_marked(before), *report.problems),
         notes=(
             *report.notes,
             *(f"the runs differ in conditions ({item})" for item in differing),
         ),
         kernels=tuple(dict.fromkeys((*map(kernel_facts, first.kernels), *report.kernels))),
+        caveats=caveats(_kernels(first, second, pairs)),
     )
+
+
+def _kernels(
+    first: Manifest, second: Manifest, pairs: Iterable[tuple[CellResult, CellResult]]
+) -> list[tuple[Kernel, Kernel]]:
+    """Return the kernels of the cells that are compared, baseline first."""
+    before = {kernel.name: kernel for kernel in first.kernels}
+    after = {kernel.name: kernel for kernel in second.kernels}
+    return [(before[old.cell.kernel], after[new.cell.kernel]) for old, new in pairs]
 
 
 def cell_results(run: RunData) -> tuple[CellResult, ...]:
@@ -128,6 +150,41 @@ def cell_results(run: RunData) -> tuple[CellResult, ...]:
     return tuple(
         _cell_result(run.manifest, cell, by_hash.get(cell.hash, [])) for cell in run.manifest.cells
     )
+
+
+def compare_cells(baseline: CellResult, tested: CellResult, margin: float) -> Iterable[Comparison]:
+    """Compare each benchmark of which both cells have numbers; margin is a fraction."""
+    before = {item.benchmark.id: item for item in baseline.estimates}
+    for item in tested.estimates:
+        base = before.get(item.benchmark.id)
+        if base is None:
+            continue
+        name = item.benchmark.id
+        found = compare(
+            baseline.readings[name],
+            tested.readings[name],
+            margin,
+            item.benchmark.metric.better,
+            calls=bool(item.benchmark.cycle),
+        )
+        yield Comparison(
+            kernel=item.kernel,
+            setup=item.setup,
+            baseline_kernel=base.kernel,
+            baseline_setup=base.setup,
+            filesystem=item.filesystem,
+            user=item.user,
+            benchmark=item.benchmark,
+            typical=found.typical,
+            mean=found.mean,
+            whole=found.whole,
+            in_step=found.in_step,
+            moved=found.moved,
+            found=found.difference,
+            verdict=found.verdict,
+            cause=found.cause,
+            repeats=item.repeats and base.repeats,
+        )
 
 
 def kernel_facts(kernel: Kernel) -> KernelFacts:
@@ -143,47 +200,13 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
 
 
 def _cell_result(manifest: Manifest, cell: ManifestCell, boots: list[StoredBoot]) -> CellResult:
-    usable = [stored for stored in boots if stored.boot.status in USABLE]
-    good = {
-        (stored.boot.seed, samples.benchmark)
-        for stored in usable
-        for samples in stored.boot.samples
-        if samples.status is BenchmarkStatus.OK
-    }
-    counted = distributions((stored.boot.seed, stored.table) for stored in usable)
-    estimates: list[Estimate] = []
-    for benchmark in manifest.benchmarks:
-        items = [
-            item
-            for item in counted.get(benchmark.id, [])
-            if (item.boot, benchmark.id) in good and benchmark.suite == cell.suite
-        ]
-        if not items:
-            continue
-        mode = estimate_mode(items)
-        estimates.append(
-            Estimate(
-                kernel=cell.kernel,
-                setup=cell.setup,
-                filesystem=cell.filesystem,
-                user=cell.user,
-                benchmark=benchmark,
-                value=mode.value,
-                minimum=mode.minimum,
-                maximum=mode.maximum,
-                share_at_mode=mode.share_at_mode,
-                low=mode.low,
-                high=mode.high,
-                samples=mode.samples,
-                boots=mode.boots,
-                repeats=mode.repeats,
-            )
-        )
-    return CellResult(cell, tuple(boots), tuple(estimates), tuple(_problems(cell, boots)))
+    readings = cell_readings(boots)
+    estimates = cell_estimates(cell, manifest.benchmarks, readings)
+    return CellResult(cell, tuple(boots), estimates, tuple(_problems(cell, boots)), readings)
 
 
 def _problems(cell: ManifestCell, boots: Iterable[StoredBoot]) -> Iterable[Problem]:
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for stored in boots:
         boot = stored.boot
         if boot.status is not BootStatus.OK:
@@ -195,18 +218,26 @@ def _problems(cell: ManifestCell, boots: Iterable[StoredBoot]) -> Iterable[Probl
                 log_tail=boot.console_tail,
             )
         for samples in boot.samples:
-            key = (samples.benchmark, samples.detail)
-            if samples.status is BenchmarkStatus.OK or key in seen:
-                continue
-            seen.add(key)
-            yield Problem(
-                title=f"{samples.benchmark}: no number for {cell.setup} on {cell.kernel}: "
-                f"{samples.status.value}",
-                kernel=cell.kernel,
-                setup=cell.setup,
-                benchmark=samples.benchmark,
-                detail=samples.detail,
-            )
+            for what, status, detail in _failures(samples):
+                if (what, samples.benchmark, detail) in seen:
+                    continue
+                seen.add((what, samples.benchmark, detail))
+                yield Problem(
+                    title=f"{samples.benchmark}: no {what} for {cell.setup} on {cell.kernel}: "
+                    f"{status.value}",
+                    kernel=cell.kernel,
+                    setup=cell.setup,
+                    benchmark=samples.benchmark,
+                    detail=detail,
+                )
+
+
+def _failures(samples: Samples) -> Iterable[tuple[str, BenchmarkStatus, str]]:
+    """Name what one benchmark did not give, how it ended and why."""
+    if samples.status is not BenchmarkStatus.OK:
+        yield "number", samples.status, samples.detail
+    elif samples.whole is not None and samples.whole.status is not BenchmarkStatus.OK:
+        yield "whole cost", samples.whole.status, samples.whole.detail
 
 
 def _within_run(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comparison, ...]:
@@ -216,7 +247,7 @@ def _within_run(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comp
             continue
         baseline = _baseline_of(manifest, result, results)
         if baseline is not None:
-            comparisons.extend(_compare(baseline, result, manifest.margin))
+            comparisons.extend(compare_cells(baseline, result, manifest.margin))
     return tuple(comparisons)
 
 
@@ -261,36 +292,6 @@ def _without_baseline(manifest: Manifest, results: Sequence[CellResult]) -> Iter
 
 def _place(cell: ManifestCell) -> tuple[str, str, str, str]:
     return (cell.kernel, cell.suite, cell.filesystem, cell.user)
-
-
-def _compare(baseline: CellResult, tested: CellResult, margin: float) -> Iterable[Comparison]:
-    before = {item.benchmark.id: item for item in baseline.estimates}
-    for item in tested.estimates:
-        base = before.get(item.benchmark.id)
-        if base is None:
-            continue
-        measured = overhead(
-            Range(item.value, item.low, item.high),
-            Range(base.value, base.low, base.high),
-            item.benchmark.metric.better,
-        )
-        yield Comparison(
-            kernel=item.kernel,
-            setup=item.setup,
-            baseline_kernel=base.kernel,
-            baseline_setup=base.setup,
-            filesystem=item.filesystem,
-            user=item.user,
-            benchmark=item.benchmark,
-            value=item.value,
-            baseline_value=base.value,
-            difference=item.value - base.value,
-            overhead=measured.value,
-            overhead_low=measured.low,
-            overhead_high=measured.high,
-            verdict=verdict(measured, margin),
-            repeats=item.repeats and base.repeats,
-        )
 
 
 def _counterparts(first: Manifest, second: Manifest, old: CellResult, new: CellResult) -> bool:

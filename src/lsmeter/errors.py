@@ -24,6 +24,7 @@ class ExitCode(IntEnum):
     GUEST = 5
     WORKLOAD = 6
     INFRASTRUCTURE = 7
+    SELFTEST = 8  # what was said of a known cost is not true
     INTERRUPTED = 130
 
 

@@ -31,6 +31,7 @@ class SamplingTable(_Strict):
     samples: int = Field(Sampling.samples, ge=1, le=100_000)
     warmup: int = Field(Sampling.warmup, ge=0, le=100_000)
     cold: bool = Sampling.cold
+    whole_ppm: int = Field(Sampling.whole_ppm, ge=0, le=1_000_000)
 
 
 class ConditionsTable(_Strict):
@@ -39,7 +40,7 @@ class ConditionsTable(_Strict):
     mitigations: Literal["off", "auto", "forced"] = "off"
     init_on_alloc: bool = Conditions.init_on_alloc
     tick: Literal["nohz", "periodic"] = "nohz"
-    slabs: Literal["single", "default"] = "single"
+    slabs: Literal["default", "single"] = "default"
     icount_shift: int = Field(Conditions.icount_shift, ge=0, le=10)
     cpu: str = Field(Conditions.cpu, pattern=r"^[A-Za-z0-9_.,+=-]{1,200}$")
     memory_mib: int = Field(Conditions.memory_mib, ge=128, le=65536)

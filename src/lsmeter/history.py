@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The overhead of each setup over kernel versions, from a report on several kernels; pure.
+"""The typical overhead of each setup over kernel versions, from a report on several; pure.
 
 As Table 1 of ASIA CCS'21 does for Linux 2.4 to 5.3: a row for each operation, a column for each
-kernel. An operation's overhead is the median over its variants.
+kernel. An operation's overhead is the median over its variants, of the typical counts.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def plot(history: History) -> dict[str, Any]:
             y=alt.Y(
                 field="overhead",
                 type="quantitative",
-                title=f"overhead over {history.baseline_setup}, % of {history.unit}",
+                title=f"typical overhead over {history.baseline_setup}, % of {history.unit}",
             ),
             color=alt.Color(field="setup", type="nominal", sort=list(history.setups), title=None),
         )

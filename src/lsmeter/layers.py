@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from lsmeter.model import Benchmark, Estimate, Setup
+from lsmeter.conclusion import Estimate
+from lsmeter.model import Benchmark, Setup
 from lsmeter.policy import Layer
 
 MAX_LINKS = 32  # of one chain: a file that says more is wrong

@@ -32,15 +32,6 @@ class Better(StrEnum):
     HIGHER = "higher"
 
 
-class Verdict(StrEnum):
-    """What a comparison says, given the margin."""
-
-    SLOWER = "slower"
-    FASTER = "faster"
-    EQUIVALENT = "equivalent"
-    INCONCLUSIVE = "inconclusive"
-
-
 class BootProtocol(StrEnum):
     """How QEMU starts an image: an ELF through its PVH entry (fast), or a bzImage as it is."""
 
@@ -176,6 +167,8 @@ class Benchmark:
     title: str
     origin: str  # the study that has it, or lsmeter
     control: bool = False  # no security module may change it
+    calls: str = ""  # the system calls of a reading: open
+    cycle: str = ""  # with those that prepare and undo it, whose whole cost is told: open+close
 
     @property
     def id(self) -> str:
@@ -190,7 +183,7 @@ class Conditions:
     mitigations: str = "off"  # off | auto | forced
     init_on_alloc: bool = False
     tick: str = "nohz"  # nohz | periodic
-    slabs: str = "single"  # single pages | default order of the kernel
+    slabs: str = "default"  # default order of the kernel | single pages
     icount_shift: int = 4  # guest nanoseconds per instruction = 2**shift
     cpu: str = "max,-erms,-fsrm"
     memory_mib: int = 256
@@ -203,6 +196,7 @@ class Sampling:
     samples: int = 100
     warmup: int = 20
     cold: bool = False
+    whole_ppm: int = 1000  # standard error of the whole cost in each boot, in millionths; 0: none
 
 
 @dataclass(frozen=True)
@@ -295,14 +289,59 @@ def _policy_parts(setup: Setup) -> list[object]:
 
 
 @dataclass(frozen=True)
+class Round:
+    """So many cycles of a benchmark back to back, until all that they left was done.
+
+    All but operations are instructions: bulk from the first cycle to the last, settle from there
+    until all was quiet; taken is the part of settle that was not spinning, loop what the loop
+    itself took in user space.
+    """
+
+    operations: int
+    loop: int
+    bulk: int
+    settle: int
+    taken: int
+
+    def cost(self, idle_share: float) -> float:
+        """Return the instructions of one cycle; an idle guest spends idle_share of its time."""
+        idle = idle_share * (self.bulk + self.settle)
+        return (self.bulk + self.taken - self.loop - idle) / self.operations
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The whole cost of one benchmark's cycle in one boot, round by round."""
+
+    status: BenchmarkStatus
+    rounds: tuple[Round, ...] = ()
+    detail: str = ""  # why it is not ok
+
+
+@dataclass(frozen=True)
 class Samples:
-    """All readings of one benchmark in one boot, in the order they were taken."""
+    """All readings of one benchmark in one boot, in the order they were taken.
+
+    ticked are the places of the readings into which a timer tick fell. whole is None where the
+    whole cost was not asked for.
+    """
 
     benchmark: str  # id
     status: BenchmarkStatus
     values: tuple[int, ...] = ()
     failures: int = 0
     detail: str = ""  # why it is not ok, with the errno's name
+    ticked: tuple[int, ...] = ()
+    whole: Whole | None = None
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A while in which a guest did nothing: its instructions, and those that were not nothing."""
+
+    elapsed: int
+    taken: int
+    ticks: int
 
 
 @dataclass(frozen=True)
@@ -319,54 +358,7 @@ class Boot:
     console_tail: tuple[str, ...] = ()
     wall_s: float = 0.0
     states: tuple[StateReading, ...] = ()
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What one benchmark costs in one cell, over its boots.
-
-    value is the mode of the samples of all boots. low and high are the smallest and largest
-    mode of a single boot; repeats says that they are equal, over at least two boots.
-    """
-
-    kernel: str
-    setup: str
-    filesystem: str
-    user: str
-    benchmark: Benchmark
-    value: float
-    minimum: float
-    maximum: float
-    share_at_mode: float  # 0..1
-    low: float
-    high: float
-    samples: int
-    boots: int
-    repeats: bool
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One benchmark of one setup against the baseline; a positive overhead is always worse.
-
-    overhead is a fraction (0.25 = 25 % worse); low and high bound it over the boots.
-    """
-
-    kernel: str
-    setup: str
-    baseline_kernel: str
-    baseline_setup: str
-    filesystem: str
-    user: str
-    benchmark: Benchmark
-    value: float
-    baseline_value: float
-    difference: float
-    overhead: float
-    overhead_low: float
-    overhead_high: float
-    verdict: Verdict
-    repeats: bool
+    idle: tuple[Idle, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ from tests.conftest import Lsmeter
         (("compare", "a", "b"), "a: no such run directory"),
         (("list", "everything"), "everything"),
         (("frobnicate",), "frobnicate"),
+        (("selftest", "exact", "--format", "tabel"), "did you mean table?"),
+        (("selftest", "exact", "--boots", "1"), "'--boots'"),
     ],
 )
 def test_wrong_words_exit_with_2(lsmeter: Lsmeter, words: tuple[str, ...], part: str) -> None:

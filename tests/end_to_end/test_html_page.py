@@ -104,16 +104,16 @@ def measured(browser: str, page: Path, profile: Path, width: int) -> tuple[str, 
 def test_nothing_is_wider_than_the_page(
     browser: str, page: Path, tmp_path: Path, width: int
 ) -> None:
-    assert measured(browser, page, tmp_path, width) == (str(width), "6", "10", "")
+    assert measured(browser, page, tmp_path, width) == (str(width), "6", "14", "")
 
 
 @pytest.mark.parametrize("width", [1200, 400])
 def test_nothing_of_a_policy_is_wider_than_the_page(
     browser: str, policy_page: Path, tmp_path: Path, width: int
 ) -> None:
-    # Plots: three of the grid, one of the layers. Boxes: plots, proofs of two setups, layers of
-    # two, states, two tables of one-off costs, the grid, kernels, setups.
-    assert measured(browser, policy_page, tmp_path, width) == (str(width), "4", "14", "")
+    # Plots: three of the grid, one of the layers. Boxes: plots, whole costs, means, proofs of two
+    # setups, layers of two, states, two tables of one-off costs, the grid, kernels, setups.
+    assert measured(browser, policy_page, tmp_path, width) == (str(width), "4", "16", "")
 
 
 def test_the_browser_reports_no_error_and_draws_the_page(

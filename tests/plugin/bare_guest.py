@@ -24,9 +24,15 @@ _KINDS = {
     "fault_entry": Kind.FAULT,
     "irq_entry": Kind.INTERRUPT,
     "irq_stack_entry": Kind.INTERRUPT,
+    "irq_moving_entry": Kind.INTERRUPT,
+    "irq_apic": Kind.INTERRUPT,
     "switch_stacks": Kind.SWITCH,
+    "switch_far": Kind.SWITCH,
+    "task_start": Kind.START,
+    "task_dead": Kind.DEAD,
+    "indirect_thunk": Kind.NONE,
+    "return_thunk": Kind.NONE,
 }
-_THUNKS = {"indirect_thunk", "return_thunk"}
 
 # A tree as a dictionary: name to (calls, own instructions, what it called).
 Calls = dict[str, tuple[int, int, "Calls"]]
@@ -73,7 +79,7 @@ def guest_symbols(elf: Path) -> SymbolTable:
     found = {}
     for line in said.stdout.splitlines():
         addr, _, name = line.split()
-        if TEXT_START <= int(addr, 16) < TEXT_END and name not in _THUNKS:
+        if TEXT_START <= int(addr, 16) < TEXT_END:
             kind = _KINDS.get(name, Kind.FUNCTION)
             found[int(addr, 16)] = Symbol(int(addr, 16), name, kind, "")
     return SymbolTable(TEXT_START, TEXT_END, tuple(found[addr] for addr in sorted(found)))

@@ -7,6 +7,8 @@
  */
 #define STACK_BYTES 0x4000
 #define FAULT_PAGE 0x600000
+#define APIC 0xfee00000
+#define TURNS 200000 /* of the long region; test_bare_guest.py has the number too */
 
 	.macro marker kind, region
 	.byte 0x0f, 0x1f, 0x84, 0x00
@@ -24,6 +26,23 @@
 	lea 7f(%rip), %r15
 	jmp sys_entry
 7:	rdtsc
+	shl $32, %rdx
+	or %rdx, %rax
+	marker 2, \region
+	sub %r12, %rax
+	mov $\region, %bl
+	call report
+	.endm
+
+	/* The same with an interrupt in user space: 9 instructions of it. */
+	.macro sample_interrupted region, vector
+	marker 1, \region
+	rdtsc
+	shl $32, %rdx
+	or %rdx, %rax
+	mov %rax, %r12
+	int $\vector
+	rdtsc
 	shl $32, %rdx
 	or %rdx, %rax
 	marker 2, \region
@@ -65,6 +84,12 @@ start64:
 	mov %eax, %ss
 	mov $user_stack_top, %rsp
 	lidt idt_pointer
+	mov $APIC + 0xf0, %eax
+	movl $0x1ff, (%rax) /* on */
+	mov $APIC + 0x3e0, %eax
+	movl $0xb, (%rax) /* its timer counts nanoseconds */
+	mov $APIC + 0x320, %eax
+	movl $0x43, (%rax) /* once, vector 0x43 */
 	marker 0, 0
 	jmp 1f /* what follows is translated after the plugin woke up */
 1:	mov $10, %r13d
@@ -72,6 +97,7 @@ start64:
 	jnz 2b
 	marker 2, 99 /* ends what never began */
 
+	sample 0, f_leaf /* nobody's: no region was announced */
 	mov $3, %r13d
 3:	sample 1, f_loop
 	dec %r13d
@@ -90,6 +116,31 @@ start64:
 	sample 12, f_generated
 	sample 13, f_deep_interrupt
 	sample 14, f_loop_to_entry
+	sample_interrupted 15, 0x42
+	sample 16, f_yield_d
+	sample 17, f_yield_d
+	sample 18, f_spawn_two
+
+	/* A long region with all of it: 9 instructions of user space and 6 in each turn. */
+	marker 1, 19
+	rdtsc
+	shl $32, %rdx
+	or %rdx, %rax
+	mov %rax, %r12
+	mov $TURNS, %r13d
+1:	mov $f_mix, %r14
+	lea 2f(%rip), %r15
+	jmp sys_entry
+2:	int $0x40
+	dec %r13d
+	jnz 1b
+	rdtsc
+	shl $32, %rdx
+	or %rdx, %rax
+	marker 2, 19
+	sub %r12, %rax
+	mov $19, %bl
+	call report
 
 	/* Five samples of one region: 3, 4, 4, 4 and 5 turns of the loop. */
 	movb $3, turns
@@ -100,6 +151,28 @@ start64:
 	sample 20, f_turns
 	movb $5, turns
 	sample 20, f_turns
+
+	/* A region whose samples are summed: 3, 4 and 5 turns; other samples do not end it. */
+	marker 3, 4
+	marker 3, 0
+	marker 3, 0
+	marker 3, 7
+	movb $3, turns
+	sample 0, f_turns
+	movb $4, turns
+	sample 0, f_turns
+	movb $5, turns
+	sample 0, f_turns
+	sample 1, f_loop
+	/* One that begins anew after another region: only the last two are in its sum. */
+	marker 3, 4
+	marker 3, 0
+	marker 3, 0
+	marker 3, 8
+	sample 0, f_turns
+	sample 1, f_loop
+	sample 0, f_turns
+	sample 0, f_turns
 
 	marker 1, 21 /* begun, never ended */
 	sample 1, f_loop
@@ -314,6 +387,85 @@ f_looping:
 	jnz f_looping
 	ret
 
+	/*
+	 * An interrupt in user space whose handler goes on on another stack, where one comes that
+	 * no instruction asks for: handler 6, f_moved 4 + 1000 * 3 + 2, irq_apic 3.
+	 */
+irq_moving_entry:
+	call f_leaf
+	mov %rsp, %rbx
+	mov $stack_a_top, %rsp
+	call f_moved
+	mov %rbx, %rsp
+	iretq
+f_moved:
+	mov $APIC + 0x380, %eax
+	movl $16000, (%rax) /* nanoseconds: 1,000 instructions */
+	sti
+	mov $1000, %ecx
+1:	call f_leaf
+	dec %ecx
+	jnz 1b
+	cli
+	ret
+irq_apic:
+	mov $APIC + 0xb0, %eax
+	movl $0, (%rax)
+	iretq
+
+	/* Task d yields two calls deep: d_inner 4 and then 2, task_d 1 and then 2 more */
+f_yield_d:
+	mov $saved_a, %esi
+	mov $saved_d, %edi
+	call switch_stacks
+	ret
+task_d:
+	call d_inner
+	call f_leaf
+	jmp task_d
+d_inner:
+	call f_work
+	mov $saved_d, %esi
+	mov $saved_a, %edi
+	call switch_stacks
+	nop
+	ret
+
+	/* Two new tasks, one after the other on one stack: f_spawn 6, task_start 2, task_dead 3 */
+f_spawn_two:
+	call f_spawn
+	call f_spawn
+	ret
+f_spawn:
+	movq $task_start, stack_c_top - 8
+	movq $stack_c_top - 16, saved_c
+	mov $saved_a, %esi
+	mov $saved_c, %edi
+	call switch_far
+	ret
+switch_far:
+	push %rbp
+	mov %rsp, (%rsi)
+	mov (%rdi), %rsp
+	pop %rbp
+	call f_leaf
+	ret
+task_start:
+	call f_leaf
+	call task_dead
+task_dead:
+	mov $saved_c, %esi
+	mov $saved_a, %edi
+	call switch_far
+	ud2
+
+	/* 4 of its own */
+f_mix:
+	call f_nested
+	call f_interrupt
+	call f_yield
+	ret
+
 f_turns:
 	movzbl turns, %ecx
 1:	dec %ecx
@@ -348,30 +500,42 @@ no_idt:
 	.word 0x20
 	.quad 0
 	.endm
-	.balign 16
+idt_pointer:
+	.word idt_end - idt - 1
+	.quad idt
+
+	/*
+	 * One to one, in 2 MiB pages: the first 8 MiB, the last of them (FAULT_PAGE) absent, and the
+	 * interrupt controller, which is not to be cached.
+	 */
+	.balign 4096
+pml4:	.quad pdpt + 3
+	.fill 511, 8, 0
+pdpt:	.quad pd + 3
+	.quad 0, 0
+	.quad apic_pd + 3
+	.fill 508, 8, 0
+apic_pd:
+	.fill 503, 8, 0
+	.quad APIC | 0x93
+	.fill 8, 8, 0
+pd:	.quad 0x83, 0x200083, 0x400083
+fault_pte:
+	.quad 0
+	.fill 508, 8, 0
+
+	/* The table of interrupts shares its place with a stack, as in Linux. */
+	.balign STACK_BYTES
 idt:
 	.skip 14 * 16
 	gate fault_entry
 	.skip (0x40 - 15) * 16
 	gate irq_entry
 	gate irq_stack_entry
-idt_pointer:
-	.word idt_pointer - idt - 1
-	.quad idt
-
-	/* The first 8 MiB one to one in 2 MiB pages, the last of them (FAULT_PAGE) absent. */
-	.balign 4096
-pml4:	.quad pdpt + 3
-	.fill 511, 8, 0
-pdpt:	.quad pd + 3
-	.fill 511, 8, 0
-pd:	.quad 0x83, 0x200083, 0x400083
-fault_pte:
-	.quad 0
-	.fill 508, 8, 0
-
-	.balign STACK_BYTES
-	.skip STACK_BYTES
+	gate irq_moving_entry
+	gate irq_apic
+idt_end:
+	.skip STACK_BYTES - (idt_end - idt)
 user_stack_top:
 	.skip STACK_BYTES
 stack_a_top:
@@ -379,6 +543,12 @@ stack_a_top:
 	.quad 0      /* rbp of task b */
 	.quad task_b /* where its first switch returns to */
 stack_b_top:
+	.skip STACK_BYTES - 16
+	.quad 0
+	.quad task_d
+stack_d_top:
+	.skip STACK_BYTES
+stack_c_top:
 	.skip STACK_BYTES / 2
 	.balign STACK_BYTES
 irq_stack_middle:
@@ -387,4 +557,8 @@ saved_a:
 	.quad 0
 saved_b:
 	.quad stack_b_top - 16
+saved_c:
+	.quad 0
+saved_d:
+	.quad stack_d_top - 16
 	.section .note.GNU-stack, "", @progbits

@@ -11,7 +11,9 @@ from tests.plugin import bare_guest
 
 pytestmark = pytest.mark.guest
 
+TURNS = 200_000  # of the long region; guest.S has the number too
 USER = {"[user]": (0, 11, {})}
+LEAVES = {"f_leaf": (2, 4, {})}
 # The marker, the first rdtsc and what follows the second one are in the region, not in the TSC.
 OUTSIDE_TSC = 4
 
@@ -29,11 +31,16 @@ EXPECTED = {
     12: {"f_generated": (1, 3, {"[no symbol]": (1, 4, {"f_leaf": (1, 2, {})})})},
     13: {"f_deep_interrupt": (1, 4, {"f_leaf": (1, 2, {})})},
     14: {"f_loop_to_entry": (1, 3, {"f_looping": (1, 7, {})})},
+    16: {"f_yield_d": (1, 4, {"switch_stacks": (1, 5, {})})},
+    17: {"f_yield_d": (1, 4, {"switch_stacks": (1, 5, {})})},
+    18: {"f_spawn_two": (1, 3, {"f_spawn": (2, 12, {"switch_far": (2, 12, LEAVES)})})},
     20: {"f_turns": (1, 10, {})},
 }
+IRQ = {"irq_entry": (1, 4, {"irq_body": (1, 2, {})})}
+D_INNER = (1, 4, {"f_work": (1, 2, {}), "switch_stacks": (1, 5, {})})
 # What stands beside the system call: interrupts apart, and a task that was in the kernel before.
 BESIDE = {
-    6: {"[interrupt]": (0, 0, {"irq_entry": (1, 4, {"irq_body": (1, 2, {})})})},
+    6: {"[interrupt]": (0, 0, IRQ)},
     8: {
         "[resumed]": (
             0,
@@ -53,6 +60,23 @@ BESIDE = {
                 )
             },
         )
+    },
+    16: {"[resumed]": (0, 0, {"task_d": (1, 1, {"d_inner": D_INNER})})},
+    # Entered before the region began: no calls, but their names are known.
+    17: {
+        "[resumed]": (
+            0,
+            0,
+            {
+                "d_inner": (0, 2, {}),
+                "task_d": (0, 3, {"f_leaf": (1, 2, {}), "d_inner": D_INNER}),
+            },
+        )
+    },
+    # The second task is on the stack of the first, which is dead.
+    18: {
+        "[resumed]": (0, 0, {"switch_far": (0, 2, LEAVES)}),
+        "task_start": (2, 4, LEAVES | {"task_dead": (2, 6, {"switch_far": (2, 10, {})})}),
     },
 }
 
@@ -82,7 +106,37 @@ def test_call_tree_is_exact(run: bare_guest.Run, region: int) -> None:
     assert bare_guest.calls(tree) == USER | system_call | BESIDE.get(region, {})
 
 
-@pytest.mark.parametrize("region", [*EXPECTED, 4, 11])
+def test_interrupt_in_user_space_and_in_its_handler(run: bare_guest.Run) -> None:
+    moved = {"f_leaf": (1, 2, {}), "f_moved": (1, 3006, {"f_leaf": (1000, 2000, {})})}
+    interrupts = {"irq_moving_entry": (1, 6, moved), "irq_apic": (1, 3, {})}
+    assert bare_guest.calls(run.profile.region(15).tree()) == {
+        "[user]": (0, 9, {}),
+        "[interrupt]": (0, 0, interrupts),
+    }
+
+
+def test_long_region_is_whole(run: bare_guest.Run) -> None:
+    """System calls, interrupts in them and in user space, and a task that was in the kernel."""
+    n = TURNS
+    switch = {"switch_stacks": (n, 5 * n, {})}
+    nested = {"f_middle": (2 * n, 6 * n, {"f_leaf": (2 * n, 4 * n, {})})}
+    mix = {
+        "f_nested": (n, 5 * n, nested),
+        "f_interrupt": (n, 4 * n, {}),
+        "f_yield": (n, 4 * n, switch),
+    }
+    irq = {"irq_entry": (2 * n, 8 * n, {"irq_body": (2 * n, 4 * n, {})})}
+    # Its first instruction jumps, which does not tell where from.
+    task_b = {"task_b": (1, 5 * n - 1, {"f_work": (n, 2 * n, {})} | switch)}
+    assert bare_guest.calls(run.profile.region(19).tree()) == {
+        "[user]": (0, 9 + 6 * n, {}),
+        "[interrupt]": (0, 0, irq),
+        "[resumed]": (0, 1, task_b),
+        "sys_entry": (n, 4 * n, {"f_mix": (n, 4 * n, mix)}),
+    }
+
+
+@pytest.mark.parametrize("region", [*EXPECTED, 4, 11, 15, 19])
 def test_totals_agree_with_the_clock(run: bare_guest.Run, region: int) -> None:
     """Also where the emulator decides what counts: a repeated string instruction, a fault."""
     seen = dict(run.profile.region(region).totals)
@@ -105,6 +159,27 @@ def test_tree_is_that_of_the_most_frequent_total(run: bare_guest.Run) -> None:
     assert region.totals == ((23, 1), (25, 3), (27, 1))
     assert [tree.insns for tree in region.trees] == [25, 23, 27]
     assert bare_guest.calls(region.tree(27))["sys_entry"][2] == {"f_turns": (1, 12, {})}
+
+
+def test_samples_of_bulk_regions_are_summed(run: bare_guest.Run) -> None:
+    region = run.profile.region(0x4007)
+    assert region.totals == ((23, 1), (25, 1), (27, 1))
+    assert (region.samples, region.summed, region.trees) == (3, 3, ())
+    assert bare_guest.calls(region.sum) == {
+        "[user]": (0, 33, {}),
+        "sys_entry": (3, 12, {"f_turns": (3, 8 + 10 + 12, {})}),
+    }
+
+
+def test_a_sum_has_only_samples_in_a_row(run: bare_guest.Run) -> None:
+    region = run.profile.region(0x4008)
+    assert (region.totals, region.samples, region.summed) == (((27, 3),), 3, 2)
+    assert region.sum.insns == 2 * 27
+
+
+def test_samples_of_no_region_are_passed_over(run: bare_guest.Run) -> None:
+    assert run.tsc_insns[0]
+    assert run.profile.region(0) is None
 
 
 def test_unfinished_regions_and_stray_ends_are_counted(run: bare_guest.Run) -> None:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+from lsmeter.conclusion import Change
 from lsmeter.model import (
     Benchmark,
     BootProtocol,
@@ -57,4 +59,21 @@ def cell(setup: Setup, *, of: Kernel | None = None, samples: int = 10) -> Cell:
         sampling=Sampling(samples=samples),
         benchmarks=("open depth=1", "open depth=2"),
         identity=(("probe", "00"), ("qemu", "7.2")),
+    )
+
+
+def change(before: float, after: float, half: float = 0.0) -> Change:
+    """Build the change of one number, known to within half."""
+    difference = after - before
+    low, high = difference - half, difference + half
+    share = (lambda item: item / before) if before else (lambda _: math.nan)
+    return Change(
+        baseline_value=before,
+        value=after,
+        difference=difference,
+        low=low,
+        high=high,
+        overhead=share(difference),
+        overhead_low=share(low),
+        overhead_high=share(high),
     )

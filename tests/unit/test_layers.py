@@ -8,8 +8,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsmeter.conclusion import Estimate
 from lsmeter.layers import MAX_LINKS, LayeredCost, Link, chain, layered_costs, make_links
-from lsmeter.model import Estimate, Setup
+from lsmeter.model import Setup
 from lsmeter.policy import Layer
 from lsmeter.report.chapters.deciding import layer_words
 from lsmeter.setup import parse_setup

@@ -159,6 +159,6 @@ class TestSmack:
 
 @pytest.mark.parametrize("name", [*ENFORCING, *REFUSING_NOTHING])
 def test_the_probe_can_be_asked_for_it(name: str) -> None:
-    request = make_request(cell(parse_setup(name)), (), 1000)
+    request = make_request(cell(parse_setup(name)), (), 1, 1000)
     assert request.steps.count(TRY) == 1
     assert request.to_bytes()

@@ -161,4 +161,4 @@ def test_relabelling_is_told_apart_from_starting_the_program() -> None:
     ],
 )
 def test_the_probe_can_be_asked(name: str) -> None:
-    assert make_request(cell(setup=parse_setup(name)), (), 1000).to_bytes()
+    assert make_request(cell(setup=parse_setup(name)), (), 1, 1000).to_bytes()

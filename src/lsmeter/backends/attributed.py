@@ -54,7 +54,7 @@ class AttributedBackend(Backend):
             given = plugin_argument(plugin, symbols, output)
             capture = await run_qemu(
                 lambda channels: guest_arguments(boot.cell, boot.seed, channels, given),
-                initramfs_for(boot.cell, limits.benchmark_ms),
+                initramfs_for(boot.cell, boot.seed, limits.benchmark_ms),
                 limits,
                 on_results,
                 units=boot.cell.units,

@@ -43,7 +43,7 @@ class ExactBackend(Backend):
         """Run one guest with an initramfs of its own."""
         return await run_qemu(
             lambda channels: guest_arguments(boot.cell, boot.seed, channels),
-            initramfs_for(boot.cell, limits.benchmark_ms),
+            initramfs_for(boot.cell, boot.seed, limits.benchmark_ms),
             limits,
             on_results,
             units=boot.cell.units,

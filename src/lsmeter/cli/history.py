@@ -125,7 +125,7 @@ def show(made: History, form: str, output: Path | None) -> None:
 
 def _heading(made: History, setup: str) -> str:
     return (
-        f"{setup}: overhead over {made.baseline_setup}, median of an operation's variants "
+        f"{setup}: typical overhead over {made.baseline_setup}, median of an operation's variants "
         f"({made.unit}, {made.instrument} instrument; positive is worse)"
     )
 

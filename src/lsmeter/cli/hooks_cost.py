@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 _MIN_WIDTH = 160  # of tables that go to a file or a pipe
 _LEFT = frozenset(
-    {"operation", "hook", "hooks", "function", "module", "by module", "functions that changed"}
+    {
+        *("operation", "hook", "hooks", "function", "module", "by module", "context", "cause"),
+        "functions that changed",
+    }
 )
 
 RunArgument = Annotated[Path, typer.Argument(help="A run that was made with --attribute.")]
@@ -100,24 +103,35 @@ def diff(
 
         lsmeter hooks diff before after
     """
-    from lsmeter.hooks.attribution.load import load_run
+    from lsmeter.hooks.attribution.load import explain_wholes, load_run, paired_trees
     from lsmeter.hooks.attribution.summary import diff as difference
-    from lsmeter.hooks.attribution.tables import diff_document, diff_tables
+    from lsmeter.hooks.attribution.tables import SetupDiff, diff_document, diff_tables
+    from lsmeter.hooks.attribution.whole_summary import whole_total
+    from lsmeter.hooks.attribution.whole_tables import whole_diff_tables
 
-    pairs = _counterparts(load_run(run_a)[1], load_run(run_b)[1])
-    chosen = [pair for pair in pairs if not setup or pair[0].cell.setup in setup]
+    cells = _counterparts(load_run(run_a)[1], load_run(run_b)[1])
+    chosen = [pair for pair in cells if not setup or pair[0].cell.setup in setup]
     if not chosen:
         raise UsageError(
             f"{run_a} and {run_b} have no setup in common"
             + (f" among {', '.join(setup)}" if setup else ""),
             hint="compare runs of the same setups, file systems and users",
         )
-    found = [(old.cell.setup, difference(old.trees, new.trees)) for old, new in chosen]
+    found = []
+    for old, new in chosen:
+        pairs = paired_trees(old, new)
+        before = {**old.trees, **{name: pair.baseline for name, pair in pairs.items()}}
+        after = {**new.trees, **{name: pair.tested for name, pair in pairs.items()}}
+        wholes = explain_wholes(old, new)
+        total = whole_total(old.wholes, new.wholes, wholes)
+        found.append(SetupDiff(old.cell.setup, difference(before, after), wholes, total))
     if shown is Format.JSON:
         typer.echo(diff_document(found), nl=False)
         return
-    for name, changes in found:
-        _print(diff_tables(changes, f"{name}, {run_a} → {run_b}"))
+    for item in found:
+        where = f"{item.setup}, {run_a} → {run_b}"
+        _print(diff_tables(item.inline, where))
+        _print(whole_diff_tables(item.wholes, item.total, where))
     for old, new in chosen:
         _say_missing(old, new)
 
@@ -145,8 +159,7 @@ def _write_graphs(item: ExplainedSetup, folder: Path) -> None:
     from lsmeter.storage import write_atomic
 
     cell, base = item.tested.cell, item.baseline.cell
-    before = {name: item.baseline.trees[name] for name in item.operations}
-    after = {name: item.tested.trees[name] for name in item.operations}
+    before, after = item.before, item.after
     title = f"{cell.setup} on {cell.kernel}: instructions, every operation once"
     change = f"{cell.setup} over {base.setup} on {cell.kernel}: instructions"
     stem = "".join(char if char.isalnum() or char in "-+" else "-" for char in cell.setup)

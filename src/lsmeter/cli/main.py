@@ -23,6 +23,7 @@ from lsmeter.cli import (
     listing,
     report,
     run,
+    selftest,
     slopes,
 )
 from lsmeter.cli.console import SCREEN, Colour
@@ -41,7 +42,7 @@ app = typer.Typer(
     on this machine.
     """,
     epilog="Exit codes: 0 ok, 1 some cells gave no number, 2 wrong usage, 3 build, 4 boot, "
-    "5 guest, 6 workload, 7 this machine, 130 interrupted.",
+    "5 guest, 6 workload, 7 this machine, 8 selftest failed, 130 interrupted.",
 )
 
 run.add_to(app)
@@ -57,6 +58,7 @@ kernel.add_to(app)
 image.add_to(app)
 listing.add_to(app)
 doctor.add_to(app)
+selftest.add_to(app)
 
 
 def _version(value: bool) -> None:  # noqa: FBT001  (typer calls it so)

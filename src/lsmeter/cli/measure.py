@@ -154,5 +154,8 @@ class _Watch:
 
     def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
         self.failed |= result.status is not BootStatus.OK
-        self.failed |= any(samples.status.value != "ok" for samples in result.samples)
+        self.failed |= any(
+            samples.status.value != "ok" or (samples.whole and samples.whole.status.value != "ok")
+            for samples in result.samples
+        )
         self._live.ended(boot, result, reused=reused)

@@ -79,6 +79,12 @@ def run(
     cold: Annotated[
         bool | None, typer.Option("--cold/--warm", help="Drop the kernel's caches each time.")
     ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="No whole costs: amortised and deferred work is not measured then."
+        ),
+    ] = False,
     condition: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help=_CONDITIONS_HELP)
     ] = None,
@@ -127,7 +133,12 @@ def run(
         "boots": boots,
         "margin": margin,
         "seed": seed,
-        "sampling": {"samples": samples, "warmup": warmup, "cold": cold},
+        "sampling": {
+            "samples": samples,
+            "warmup": warmup,
+            "cold": cold,
+            "whole_ppm": 0 if quick else None,
+        },
         "conditions": _conditions(condition or []),
     }
     data = read_experiment(experiment) if experiment is not None else {}

@@ -14,6 +14,7 @@ from lsmeter.guest.probe import find_probe
 from lsmeter.guest.programs import find_program
 from lsmeter.guest.request import Request
 from lsmeter.model import Cell, KernelModule
+from lsmeter.order import boot_order
 from lsmeter.policy import ordered
 
 # Each file system with the modules that it, and no other, has to load. What a kernel has built
@@ -32,15 +33,15 @@ DISK_MODULES = frozenset({"virtio_mmio", "virtio_blk"})
 _PARAMETERS = {"brd": "rd_nr=1 rd_size=65536"}
 
 
-def initramfs_for(cell: Cell, benchmark_ms: int) -> bytes:
-    """Return the whole initramfs of one boot of `cell`.
+def initramfs_for(cell: Cell, seed: int, benchmark_ms: int) -> bytes:
+    """Return the whole initramfs of one boot of `cell`, which may vary by its seed.
 
     benchmark_ms is the deadline of one benchmark in guest milliseconds.
     """
     modules = wanted_modules(
         cell.kernel.modules, cell.filesystem, cell.image.filesystem if cell.image else ""
     )
-    request = make_request(cell, modules, benchmark_ms)
+    request = make_request(cell, modules, seed, benchmark_ms)
     files = tuple((_guest_path(module), module.file.read_bytes()) for module in modules)
     image = image_for(cell.filesystem) if cell.filesystem != "tmpfs" else None
     return _base(find_probe().path) + guest_files(
@@ -91,17 +92,21 @@ def wanted_modules(
     return tuple(module for module in modules if module.name not in unwanted)
 
 
-def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: int) -> Request:
-    """Return what the probe is asked to do; pure."""
+def make_request(
+    cell: Cell, modules: tuple[KernelModule, ...], seed: int, benchmark_ms: int
+) -> Request:
+    """Return what the probe is asked to do in the boot with this seed; pure."""
     count = cell.count_hooks or cell.read_counters
     return Request(
         suite=cell.suite,
-        benchmarks=cell.benchmarks,
+        benchmarks=boot_order(cell.benchmarks, seed),
         samples=cell.sampling.samples,
         warmup=cell.sampling.warmup,
         cold=cell.sampling.cold,
         # What earlier readings left to be freed in the background runs hooks as well.
         quiet=count,
+        whole_ppm=_whole_ppm(cell),
+        vary=seed,
         icount_shift=cell.conditions.icount_shift,
         filesystem=cell.filesystem,
         user=cell.user,
@@ -122,6 +127,13 @@ def make_request(cell: Cell, modules: tuple[KernelModule, ...], benchmark_ms: in
         before=cell.setup.before,
         reads=cell.setup.reads,
     )
+
+
+def _whole_ppm(cell: Cell) -> int:
+    """Return the precision of the whole cost, 0 where cycles cannot follow each other plainly."""
+    count = cell.count_hooks or cell.read_counters
+    alone = cell.sampling.cold or count or cell.sweep or cell.setup.before
+    return 0 if alone else cell.sampling.whole_ppm
 
 
 def _guest_path(module: KernelModule) -> str:

@@ -13,11 +13,12 @@ from pathlib import Path
 from lsmeter.errors import BuildError
 from lsmeter.model import Benchmark, Metric, ParamValue
 
-CATALOGUE_HEADER = "lsmeter-catalogue\t1"
+CATALOGUE_HEADER = "lsmeter-catalogue\t2"
 _DEADLINE_S = 10
 _MAX_BYTES = 1 << 20
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _PARAM = re.compile(r"([a-z][a-z0-9_-]{0,31})=([a-z0-9][a-z0-9_.-]{0,31})")
+_CALLS = re.compile(r"(?:[a-z][a-z0-9_.]{0,31}(?:\+[a-z][a-z0-9_.]{0,31}){0,15})?")
 _REBUILD = "build it again: pip install . (or make -C probe, and set LSMETER_PROBE)"
 
 
@@ -95,14 +96,17 @@ def parse_catalogue(text: str) -> tuple[Benchmark, ...]:
 
 def _parse_line(line: str) -> Benchmark:
     fields = line.split("\t")
-    if len(fields) != 6:
-        raise ValueError(f"expected 6 fields, got {len(fields)}")
-    suite, operation, params, origin, control, title = fields
+    if len(fields) != 8:
+        raise ValueError(f"expected 8 fields, got {len(fields)}")
+    suite, operation, params, origin, control, title, calls, cycle = fields
     for word in (suite, operation, origin):
         if not _WORD.fullmatch(word):
             raise ValueError(f"not a name: {word!r:.60}")
     if control not in {"0", "1"}:
         raise ValueError(f"control must be 0 or 1, not {control!r:.60}")
+    for names in (calls, cycle):
+        if not _CALLS.fullmatch(names):
+            raise ValueError(f"not system calls: {names!r:.60}")
     if not title.isprintable() or not title:
         raise ValueError("the title is empty or not printable")
     return Benchmark(
@@ -113,6 +117,8 @@ def _parse_line(line: str) -> Benchmark:
         title=title,
         origin=origin,
         control=control == "1",
+        calls=calls,
+        cycle=cycle,
     )
 
 

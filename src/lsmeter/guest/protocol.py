@@ -10,112 +10,40 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
-from lsmeter.model import BenchmarkStatus
+from lsmeter.guest.events import (
+    Begin,
+    Bye,
+    Counts,
+    End,
+    ErrorLine,
+    Event,
+    Fact,
+    GarbageError,
+    Hello,
+    IdleSpan,
+    Part,
+    RoundDone,
+    State,
+    Ticked,
+    Values,
+    WholeEnd,
+)
+from lsmeter.model import BenchmarkStatus, Idle, Round
 
 VERSION = 1
 LINE_BYTES = 4096
 TOTAL_BYTES = 64 << 20
 MAX_VALUES = 1_000_000  # readings of one benchmark
 MAX_TOTAL_VALUES = 16_000_000  # readings of one boot
+MAX_ROUNDS = 64  # of one benchmark
 MAX_HOOKS = 512  # of one benchmark
 UNREAD = 2**32 - 1  # in counts: a counter was not read, or went back (probe/counter.h)
 MAX_EVENTS = 1_000_000
 MAX_GARBAGE = 100  # after so many it is told once more, and then no longer
 _MAX_INT = 2**63 - 1
 _EXCERPT_BYTES = 60
-
-
-@dataclass(frozen=True)
-class Hello:
-    """The first line: which version of the protocol, and who speaks."""
-
-    version: int
-    probe: str
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One thing that the guest says of itself."""
-
-    key: str
-    value: str
-
-
-@dataclass(frozen=True)
-class Begin:
-    """A benchmark begins. sweep is the value that was set before it, "" outside a sweep."""
-
-    index: int
-    benchmark: str
-    sweep: str = ""
-
-
-@dataclass(frozen=True)
-class Values:
-    """Readings of the benchmark that has begun, in the order they were taken."""
-
-    index: int
-    values: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How often each reading of the benchmark that has begun ran one hook (without security_)."""
-
-    index: int
-    hook: str
-    runs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class State:
-    """What a security module said of itself before or after the benchmark that has begun."""
-
-    index: int
-    name: str
-    moment: str  # before or after
-    text: str
-
-
-@dataclass(frozen=True)
-class End:
-    """A benchmark has ended. errno is that of the first failed call, 0 if there is none."""
-
-    index: int
-    status: BenchmarkStatus
-    count: int
-    failures: int
-    errno: int
-    detail: str
-
-
-@dataclass(frozen=True)
-class ErrorLine:
-    """The probe could not do what it was asked."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Bye:
-    """The last line: everything was done; so many benchmarks were begun."""
-
-    benchmarks: int
-
-
-@dataclass(frozen=True)
-class GarbageError:
-    """Bytes that are not the protocol: where they begin, what is wrong, what they look like."""
-
-    offset: int
-    reason: str
-    excerpt: str
-
-
-Event = Hello | Fact | Begin | Values | Counts | State | End | ErrorLine | Bye | GarbageError
 
 _TAIL = re.compile(rb"(.*) \*([0-9a-f]{8})", re.DOTALL)
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
@@ -137,6 +65,7 @@ class Parser:
         self._next = 0  # the number that the next line must have
         self._open: tuple[int, int] | None = None  # benchmark that has begun, its readings so far
         self._hooks: dict[str, int] = {}  # of the open benchmark, with the readings of each
+        self._rounds = 0  # of the open benchmark
         self._total_values = 0
         self._events = 0
         self._garbage = 0
@@ -240,12 +169,13 @@ class Parser:
                 raise _BadLine("a benchmark begins inside another")
             self._open = (event.index, 0)
             self._hooks = {}
-        elif isinstance(event, Values | Counts | State | End):
+            self._rounds = 0
+        elif isinstance(event, Part | End):
             self._check_open(event)
         elif isinstance(event, Bye):
             self._closed = True
 
-    def _check_open(self, event: Values | Counts | State | End) -> None:
+    def _check_open(self, event: Part | End) -> None:
         if self._open is None or self._open[0] != event.index:
             raise _BadLine("readings of a benchmark that has not begun")
         seen = self._open[1]
@@ -259,13 +189,22 @@ class Parser:
         if isinstance(event, Counts):
             self._check_counts(event, seen)
             return
-        if isinstance(event, State):
+        if not isinstance(event, End):
+            self._check_part(event, seen)
             return
         self._open = None
         if event.count != seen:
             raise _BadLine(f"{event.count} readings were announced, {seen} came")
         if any(counted != seen for counted in self._hooks.values()):
             raise _BadLine("hooks were not counted in every reading")
+
+    def _check_part(self, event: Part, seen: int) -> None:
+        if isinstance(event, Ticked) and any(place >= seen for place in event.places):
+            raise _BadLine("a tick in a reading that was not taken")
+        if isinstance(event, RoundDone):
+            self._rounds += 1
+            if self._rounds > MAX_ROUNDS:
+                raise _BadLine("too many rounds")
 
     def _check_counts(self, event: Counts, seen: int) -> None:
         counted = self._hooks.get(event.hook, 0) + len(event.runs)
@@ -331,6 +270,45 @@ def _counts(fields: list[str]) -> Event:
     return Counts(_number(fields[0], "index"), fields[1], _runs(fields[2]))
 
 
+def _ticked(fields: list[str]) -> Event:
+    _count(fields, 2)
+    return Ticked(_number(fields[0], "index"), _runs(fields[1]))
+
+
+def _round(fields: list[str]) -> Event:
+    _count(fields, 6)
+    index, *numbers = (_number(field, "round") for field in fields)
+    found = Round(*numbers)
+    if not found.operations or found.taken > found.settle:
+        raise _BadLine("a round that cannot be")
+    return RoundDone(index, found)
+
+
+def _whole(fields: list[str]) -> Event:
+    _count(fields, 4)
+    return WholeEnd(
+        index=_number(fields[0], "index"),
+        status=_status(fields[1]),
+        errno=_number(_named(fields[2], "errno"), "errno"),
+        detail=_text(_named(fields[3], "detail"), "detail"),
+    )
+
+
+def _idle(fields: list[str]) -> Event:
+    _count(fields, 3)
+    elapsed, taken, ticks = (_number(field, "idle") for field in fields)
+    if not elapsed or taken > elapsed:
+        raise _BadLine("an idle span that cannot be")
+    return IdleSpan(Idle(elapsed, taken, ticks))
+
+
+def _status(field: str) -> BenchmarkStatus:
+    status = _named(field, "status")
+    if status not in set(BenchmarkStatus):
+        raise _BadLine("an unknown status")
+    return BenchmarkStatus(status)
+
+
 def _state(fields: list[str]) -> Event:
     _count(fields, 4)
     if fields[2] not in {"before", "after"}:
@@ -358,12 +336,9 @@ def _runs(text: str) -> tuple[int, ...]:
 
 def _end(fields: list[str]) -> Event:
     _count(fields, 6)
-    status = _named(fields[1], "status")
-    if status not in set(BenchmarkStatus):
-        raise _BadLine("an unknown status")
     return End(
         index=_number(fields[0], "index"),
-        status=BenchmarkStatus(status),
+        status=_status(fields[1]),
         count=_number(_named(fields[2], "n"), "n"),
         failures=_number(_named(fields[3], "failures"), "failures"),
         errno=_number(_named(fields[4], "errno"), "errno"),
@@ -386,6 +361,10 @@ _READERS: dict[str, Callable[[list[str]], Event]] = {
     "fact": _fact,
     "begin": _begin,
     "samples": _samples,
+    "ticked": _ticked,
+    "round": _round,
+    "whole": _whole,
+    "idle": _idle,
     "counts": _counts,
     "state": _state,
     "end": _end,

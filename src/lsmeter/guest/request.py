@@ -53,6 +53,8 @@ class Request:
     cold: bool = False
     quiet: bool = False
     benchmark_deadline_ms: int = 10_000  # guest time, without what quiet readings sleep
+    whole_ppm: int = 0  # precision of the whole cost in millionths of it; 0: it is not measured
+    vary: int = 0  # seed of what may differ between boots; 0: nothing does
     modules: tuple[tuple[str, str], ...] = ()
     guest: tuple[tuple[str, str], ...] = ()
     sweep_control: str = ""
@@ -88,6 +90,10 @@ class Request:
                 _number("benchmark_deadline_ms", self.benchmark_deadline_ms, 1, 3_600_000),
             ),
         ]
+        if self.whole_ppm:
+            pairs.append(("whole_ppm", _number("whole_ppm", self.whole_ppm, 1, 1_000_000)))
+        if self.vary:
+            pairs.append(("vary", _number("vary", self.vary, 1, 0xFFFFFFFF)))
         for path, parameters in self.modules:
             pairs.append(("module", f"{path} {parameters}" if parameters else path))
         pairs += [(key, _guest(key, value)) for key, value in self.guest]

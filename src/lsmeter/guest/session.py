@@ -7,7 +7,7 @@ import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lsmeter.guest.protocol import (
+from lsmeter.guest.events import (
     Begin,
     Bye,
     Counts,
@@ -17,15 +17,21 @@ from lsmeter.guest.protocol import (
     Fact,
     GarbageError,
     Hello,
-    Parser,
+    IdleSpan,
+    Part,
+    RoundDone,
     State,
+    Ticked,
     Values,
+    WholeEnd,
 )
+from lsmeter.guest.protocol import Parser
 from lsmeter.guest.state import parse_numbers
-from lsmeter.model import BenchmarkStatus, Samples
+from lsmeter.model import BenchmarkStatus, Idle, Round, Samples, Whole
 from lsmeter.policy import StateReading
 
 MAX_FACTS = 1000
+MAX_IDLE = 16
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class Session:
     counts: tuple[HookReadings, ...] = ()
     states: tuple[StateReading, ...] = ()
     running: str = ""
+    idle: tuple[Idle, ...] = ()
 
 
 def parse_session(results: bytes, asked: tuple[str, ...]) -> Session:
@@ -93,20 +100,20 @@ class _Folding:
         self.current_counts: dict[str, tuple[int, ...]] = {}
         self.states: list[StateReading] = []
         self.before: dict[str, tuple[tuple[str, int], ...]] = {}
+        self.idle: list[Idle] = []
+        self.ticked: list[int] = []
+        self.rounds: list[Round] = []
+        self.whole: Whole | None = None
 
     def take(self, event: Event) -> None:
         """Add one event."""
         match event:
             case Hello():
                 self.greeted = True
-            case Fact(key, value):
-                if len(self.facts) < MAX_FACTS:
-                    self.facts[key] = value
+            case Fact() | IdleSpan():
+                self._of_guest(event)
             case Begin():
-                self.current, self.values, self.current_counts = event, [], {}
-                self.begun += 1
-            case Values() | Counts() | State():
-                self._add(event)
+                self._begin(event)
             case End():
                 self._end(event)
             case ErrorLine(text):
@@ -115,15 +122,37 @@ class _Folding:
                 self.bye = benchmarks
             case GarbageError(offset, reason, excerpt):
                 self.garbage.append(f"byte {offset}: {reason}: {excerpt}")
+            case _:
+                self._add(event)
 
-    def _add(self, event: Values | Counts | State) -> None:
-        if isinstance(event, State):
-            self._state(event)
-        elif isinstance(event, Values):
-            self.values += event.values
-        else:
-            known = self.current_counts.get(event.hook, ())
-            self.current_counts[event.hook] = known + event.runs
+    def _of_guest(self, event: Fact | IdleSpan) -> None:
+        if isinstance(event, IdleSpan):
+            if len(self.idle) < MAX_IDLE:
+                self.idle.append(event.idle)
+        elif len(self.facts) < MAX_FACTS:
+            self.facts[event.key] = event.value
+
+    def _begin(self, event: Begin) -> None:
+        self.current, self.values, self.current_counts = event, [], {}
+        self.ticked, self.rounds, self.whole = [], [], None
+        self.begun += 1
+
+    def _add(self, event: Part) -> None:
+        match event:
+            case State():
+                self._state(event)
+            case Values():
+                self.values += event.values
+            case Ticked():
+                self.ticked += event.places
+            case RoundDone():
+                self.rounds.append(event.round)
+            case WholeEnd():
+                rounds = tuple(self.rounds)
+                self.whole = Whole(event.status, rounds, _detail(event.errno, event.detail))
+            case Counts():
+                known = self.current_counts.get(event.hook, ())
+                self.current_counts[event.hook] = known + event.runs
 
     def _state(self, event: State) -> None:
         numbers = parse_numbers(event.text)
@@ -146,7 +175,9 @@ class _Folding:
                 status=event.status,
                 values=tuple(self.values) if good else (),
                 failures=event.failures,
-                detail=_detail(event),
+                detail=_detail(event.errno, event.detail),
+                ticked=tuple(self.ticked) if good else (),
+                whole=self.whole if good else None,
             )
         )
         self.sweeps.append(current.sweep)
@@ -177,11 +208,12 @@ class _Folding:
             counts=tuple(self.counts),
             states=tuple(self.states),
             running=self.current.benchmark if self.current else "",
+            idle=tuple(self.idle),
         )
 
 
-def _detail(event: End) -> str:
-    if not event.errno:
-        return event.detail
-    name = errno.errorcode.get(event.errno, str(event.errno))
-    return f"{name}: {event.detail}" if event.detail else name
+def _detail(number: int, detail: str) -> str:
+    if not number:
+        return detail
+    name = errno.errorcode.get(number, str(number))
+    return f"{name}: {detail}" if detail else name

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lsmeter.model import Benchmark, Comparison, Estimate, Problem
+from lsmeter.conclusion import Comparison, Estimate
+from lsmeter.model import Benchmark, Problem
 from lsmeter.report import numbers
 from lsmeter.report.model import Report, SetupFacts
 

@@ -37,7 +37,8 @@ class Listing:
     """A table: what it lists, its columns, and its rows as text; the first column is a name.
 
     lead explains the columns, more says what is left out, or more than the rows. Where there are
-    sayings they say the same as the rows, and text formats show them instead.
+    sayings they say the same as the rows, and text formats show them instead. In plain text a row
+    of one cell is a heading.
     """
 
     title: str

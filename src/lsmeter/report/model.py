@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lsmeter.conclusion import Comparison, Estimate
 from lsmeter.evidence import OneOffCost, ProofOutcome, StateChange
 from lsmeter.layers import LayeredCost
-from lsmeter.model import Comparison, Estimate, Instrument, Problem
+from lsmeter.model import Instrument, Problem
 
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account
@@ -71,3 +72,4 @@ class Report:
     layer_origins: tuple[LayerOrigin, ...] = ()  # in runs with attribution
     states: tuple[StateChange, ...] = ()
     one_off: tuple[OneOffCost, ...] = ()
+    caveats: tuple[str, ...] = ()  # what every verdict must be read with: other compilers

@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from lsmeter.model import Benchmark, Instrument, ParamValue, Verdict
+from lsmeter.conclusion import Verdict
+from lsmeter.model import Benchmark, Instrument, ParamValue
 
 T = TypeVar("T")
 
@@ -24,6 +25,7 @@ VERDICT_MARKS = {
     Verdict.INCONCLUSIVE: "?",
 }
 UNREPEATED_MARK = "~"
+APART_MARK = "\N{NOT EQUAL TO}"  # mean or whole cost do not agree with the typical count
 
 
 def count(value: float | None) -> str:

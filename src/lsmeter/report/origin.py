@@ -11,6 +11,7 @@ from lsmeter.report.listing import numbers as number_columns
 
 if TYPE_CHECKING:
     from lsmeter.hooks.attribution.account import Account, HookLine
+    from lsmeter.hooks.attribution.whole_account import WholeAccount, WholeHookLine
 
 HEADING = "Where the cost comes from"
 RULE = (
@@ -33,11 +34,71 @@ def sentence(item: Account) -> str:
     text = (
         f"{item.difference_insns:+,} instructions over {item.operations} operations: {parts}. "
         f"Hooks and named functions explain {item.exact} of {item.operations} operations to the "
-        "last instruction."
+        "last instruction"
     )
+    text += f"; {item.doubtful} are not known to repeat." if item.doubtful else "."
     if item.missing:
         text += f" Not explained, for want of attribution: {', '.join(item.missing)}."
     return text
+
+
+def listings(item: Account) -> tuple[Listing, ...]:
+    """Return all tables of one setup: of the readings, then of the whole cost."""
+    whole = () if item.whole is None else whole_listings(item.whole)
+    return (hooks(item), residue(item), *whole)
+
+
+def whole_listings(item: WholeAccount) -> tuple[Listing, ...]:
+    """List what changed in whole costs by context, by hook, and why outside of them."""
+    lead = (
+        f"{round(item.difference_insns):+,} instructions over one cycle of {item.operations} "
+        "operations, with all work that they leave to be done later."
+    )
+    contexts = tuple(
+        (
+            line.context,
+            "deferred" if line.deferred else "in line",
+            f"{round(line.hook_insns):+,}",
+            f"{round(line.outside_insns):+,}",
+        )
+        for line in item.contexts
+    )
+    later = tuple(
+        (
+            line.hook,
+            line.context,
+            _rounded_calls(line),
+            f"{round(line.difference_insns):+,}",
+            numbers.percent(line.share, sign=False),
+        )
+        for line in item.hooks
+    )
+    causes = tuple(
+        (line.cause, f"{round(line.difference_insns):+,}", f"{line.operations}")
+        for line in item.causes
+    )
+    columns = (*names("hook", "context"), *number_columns("calls", "instructions", "share"))
+    more = _more(item.more_hooks, "hooks")
+    found = [
+        Listing(
+            "Whole cost by context",
+            (*names("context", "when"), *number_columns("hooks", "non-hook")),
+            contexts,
+            lead=(lead,),
+        ),
+        Listing(
+            "Hooks in the whole cost",
+            columns,
+            later,
+            lead=("What a hook has done later is in a row of its own.",),
+            more=more,
+        ),
+    ]
+    if causes:
+        columns = (*names("cause"), *number_columns("instructions", "operations"))
+        proved = ("Stated only where the call trees prove it.",)
+        found.append(Listing("Why non-hook cost grew", columns, causes, lead=proved))
+    return tuple(found)
 
 
 def hooks(item: Account) -> Listing:
@@ -70,6 +131,11 @@ def _calls(line: HookLine) -> str:
     if line.calls == line.baseline_calls:
         return f"{line.calls:,}"
     return f"{line.baseline_calls:,} \N{RIGHTWARDS ARROW} {line.calls:,}"
+
+
+def _rounded_calls(line: WholeHookLine) -> str:
+    before, after = f"{line.baseline_calls:,.1f}", f"{line.calls:,.1f}"
+    return after if before == after else f"{before} \N{RIGHTWARDS ARROW} {after}"
 
 
 def _more(count: int, what: str) -> tuple[str, ...]:

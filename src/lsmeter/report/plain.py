@@ -45,10 +45,14 @@ def _quoted(text: str, width: int) -> list[str]:
 
 def _tables(listing: Listing, width: int) -> Iterator[str]:
     keys: dict[str, str] = {}
-    first = [_short(row[0], keys) for row in listing.rows]
+    # A row of one cell is a heading of those below it, as long as it likes.
+    whole = [row for row in listing.rows if len(row) == len(listing.columns)]
+    first = [
+        _short(row[0], keys) if len(row) == len(listing.columns) else "" for row in listing.rows
+    ]
     heads = [_broken(column.head) for column in listing.columns]
     widths = [
-        max([*(cell_len(line) for line in head), *(cell_len(row[at]) for row in listing.rows)])
+        max([*(cell_len(line) for line in head), *(cell_len(row[at]) for row in whole)])
         for at, head in enumerate(heads)
     ]
     widths[0] = max([*(cell_len(line) for line in heads[0]), *map(cell_len, first)], default=0)
@@ -59,6 +63,9 @@ def _tables(listing: Listing, width: int) -> Iterator[str]:
             yield ""
         yield from _heads(listing, heads, widths, part)
         for label, row in zip(first, listing.rows, strict=True):
+            if len(row) < len(listing.columns):
+                yield from wrapped(row[0], width, indent="  ")
+                continue
             yield _line([label, *(row[place] for place in part)], listing, widths, part)
 
 

@@ -4,21 +4,22 @@
 from __future__ import annotations
 
 import math
-import statistics
 from dataclasses import dataclass
 
-from lsmeter.model import Comparison, Verdict
-from lsmeter.report import numbers
+from lsmeter.conclusion import Comparison, Verdict
+from lsmeter.report import findings, numbers, three
 from lsmeter.report.content import Column, Grid, Place, Row, setup_facts
+from lsmeter.report.findings import many
 from lsmeter.report.model import Report
 
 SIGN_RULE = "A positive overhead is always worse than the baseline."
 
 VERDICT_MEANINGS = {
-    Verdict.SLOWER: "worse than the baseline by more than the margin",
-    Verdict.FASTER: "better than the baseline by more than the margin",
-    Verdict.EQUIVALENT: "inside the margin on both sides of the baseline",
-    Verdict.INCONCLUSIVE: "more boots are needed to tell",
+    Verdict.SLOWER: "worse for certain, by what may be more than the margin, in the typical "
+    "count, the in-line mean or the whole cost",
+    Verdict.FASTER: "better for certain, by what may be more than the margin, in one of them",
+    Verdict.EQUIVALENT: "typical count and whole cost inside the margin, and no peak moved",
+    Verdict.INCONCLUSIVE: "the numbers allow no verdict; the warnings name the cause",
 }
 
 
@@ -26,15 +27,15 @@ VERDICT_MEANINGS = {
 class Summary:
     """One setup against its baseline, in words.
 
-    All figures leave out the controls, which no security module may change. largest and median
-    are None when no overhead is finite.
+    All figures leave out the controls, which no security module may change. largest is that of
+    the typical counts, None when no overhead is finite.
     """
 
     place: Place
     column: Column
     title: str
     counts: tuple[tuple[Verdict, int], ...]
-    median: float | None
+    medians: three.Medians
     largest: Comparison | None
     sentences: tuple[str, ...]
     warnings: tuple[str, ...]  # without the title
@@ -59,9 +60,17 @@ def overview(report: Report, grids: tuple[Grid, ...]) -> Overview:
     several = len({grid.place for grid in grids}) > 1
     return Overview(
         found,
-        controls_sentence(grids),
-        (*without_numbers(report), *_joined([(s, s.warnings) for s in found], several=several)),
-        (*report.notes, *_joined([(s, s.notes) for s in found], several=several)),
+        findings.controls(grids),
+        (
+            *filter(None, (three.unmeasured(report),)),
+            *without_numbers(report),
+            *_joined([(s, s.warnings) for s in found], several=several),
+        ),
+        (
+            *report.notes,
+            *findings.between_boots(report),
+            *_joined([(s, s.notes) for s in found], several=several),
+        ),
     )
 
 
@@ -84,6 +93,11 @@ def measured(report: Report) -> str:
     return numbers.measure(report.unit, report.instrument)
 
 
+def typical(report: Report) -> str:
+    """Say what the number is that heads a table: typical instructions per operation."""
+    return f"typical {measured(report)}"
+
+
 def margin(report: Report) -> str:
     """Write the margin: ±1.0 %."""
     return f"\N{PLUS-MINUS SIGN}{numbers.percent(report.margin, sign=False)}"
@@ -95,9 +109,10 @@ def legend(report: Report) -> str:
     return (
         f"{SIGN_RULE} {marks[Verdict.SLOWER]} slower, {marks[Verdict.FASTER]} faster, "
         f"{marks[Verdict.EQUIVALENT]} equivalent within {margin(report)}, "
-        f"{marks[Verdict.INCONCLUSIVE]} inconclusive; {numbers.UNREPEATED_MARK} the count did "
-        f"not repeat between boots, or there was one boot; {numbers.MISSING} no number "
-        "(see problems)."
+        f"{marks[Verdict.INCONCLUSIVE]} inconclusive; {numbers.APART_MARK} whole cost or in-line "
+        "mean differ otherwise than the typical count, by more than the margin; "
+        f"{numbers.UNREPEATED_MARK} the count did not repeat between boots, or there was one "
+        f"boot; {numbers.MISSING} no number (see problems)."
     )
 
 
@@ -116,7 +131,7 @@ def sizes(report: Report) -> str:
     boots = _span([e.boots for e in report.estimates])
     samples = _span([e.samples for e in report.estimates])
     return (
-        f"{_many(kinds, 'benchmark')}, {samples} samples each from {boots} "
+        f"{many(kinds, 'benchmark')}, {samples} samples each from {boots} "
         f"{'boot' if boots == '1' else 'boots'} of every setup"
     )
 
@@ -124,10 +139,6 @@ def sizes(report: Report) -> str:
 def _span(values: list[int]) -> str:
     low, high = min(values), max(values)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def column_title(grid: Grid, column: Column) -> str:
@@ -160,27 +171,31 @@ def summarise(report: Report, grid: Grid, index: int) -> Summary:
     found = grid.comparisons(index)
     title = column_title(grid, column)
     usable = [c for c in found if not c.benchmark.control and math.isfinite(c.overhead)]
-    median = statistics.median([c.overhead for c in usable]) if usable else None
     largest = max(usable, key=lambda c: c.overhead, default=None)
-    sentences = []
-    if largest is not None:
-        sentences.append(_largest_sentence(report, title, largest))
-        sentences.append(
-            f"Median over {_many(len(usable), 'benchmark')}: {numbers.percent(median)}; "
-            f"{counts_text(verdict_counts(tuple(usable)))}."
-        )
-        sentences += _faster_sentences(report, usable)
-        sentences += _untouched_sentences(report, grid, index)
+    medians = three.medians(usable)
+    if findings.untouched(grid, index):
+        sentences = [
+            f"{title}: untouched: {many(len(usable), 'benchmark')} identical in every number."
+        ]
+    elif largest is not None:
+        counts = counts_text(verdict_counts(tuple(usable)))
+        sentences = [
+            _largest_sentence(report, title, largest, three.largest_whole(usable)),
+            f"Median over {many(len(usable), 'benchmark')}: {medians.text}; {counts}.",
+            *_faster_sentences(report, usable),
+            *findings.disagreements(usable, report.margin),
+            *findings.differences(report, grid, index),
+        ]
     elif found:
-        sentences.append(f"{title}: none of {_many(len(found), 'comparison')} has an overhead.")
+        sentences = [f"{title}: none of {many(len(found), 'comparison')} has an overhead."]
     else:
-        sentences.append(f"{title}: there is no number to compare; see the problems.")
+        sentences = [f"{title}: there is no number to compare; see the problems."]
     return Summary(
         grid.place,
         column,
         title,
         verdict_counts(tuple(c for c in found if not c.benchmark.control)),
-        median,
+        medians,
         largest,
         tuple(sentences),
         _column_warnings(report, grid, index),
@@ -188,25 +203,19 @@ def summarise(report: Report, grid: Grid, index: int) -> Summary:
     )
 
 
-def _values(report: Report, item: Comparison) -> str:
-    return (
-        f"{numbers.count(item.baseline_value)} \N{RIGHTWARDS ARROW} "
-        f"{numbers.count(item.value)} {numbers.unit_word(report.unit)}"
+def _largest_sentence(
+    report: Report, title: str, largest: Comparison, whole: Comparison | None
+) -> str:
+    text = (
+        f"{title}: largest typical overhead {numbers.percent(largest.overhead)}: "
+        f"{largest.benchmark.id} ({findings.values(report, largest)})"
     )
-
-
-def _largest_sentence(report: Report, title: str, largest: Comparison) -> str:
-    if largest.verdict is not Verdict.SLOWER:
-        return (
-            f"{title} makes nothing measurably dearer; the largest overhead is "
-            f"{numbers.percent(largest.overhead)} on {numbers.phrase(largest.benchmark)} "
-            f"({_values(report, largest)})."
+    if whole is not None and whole.whole is not None:
+        text += (
+            f"; largest whole {numbers.percent(whole.whole.overhead)}: {whole.benchmark.id} "
+            f"({three.amount(whole.whole)})"
         )
-    return (
-        f"{title} makes {numbers.phrase(largest.benchmark)} dearer by "
-        f"{numbers.percent(largest.overhead, sign=False)} ({_values(report, largest)}), "
-        "the largest overhead."
-    )
+    return f"{text}."
 
 
 def _faster_sentences(report: Report, usable: list[Comparison]) -> list[str]:
@@ -215,25 +224,10 @@ def _faster_sentences(report: Report, usable: list[Comparison]) -> list[str]:
         return []
     best = min(faster, key=lambda c: c.overhead)
     sentence = (
-        f"Cheaper than the baseline: {_many(len(faster), 'benchmark')}, most of all "
-        f"{numbers.phrase(best.benchmark)} at {numbers.percent(best.overhead)} "
-        f"({_values(report, best)})."
+        f"{many(len(faster), 'benchmark')} cheaper, most of all {numbers.percent(best.overhead)}: "
+        f"{best.benchmark.id} ({findings.values(report, best)})."
     )
     return [sentence]
-
-
-def _untouched_sentences(report: Report, grid: Grid, index: int) -> list[str]:
-    """Name the operations of which every variant is equivalent."""
-    names = []
-    for group in grid.groups:
-        found = [row.slots[index].comparison for row in group.rows if not row.benchmark.control]
-        if found and all(c is not None and c.verdict is Verdict.EQUIVALENT for c in found):
-            names.append(group.operation)
-    if not names:
-        return []
-    if len(names) == sum(not group.control for group in grid.groups):
-        return [f"Every operation is untouched within {margin(report)}."]
-    return [f"Untouched within {margin(report)}: {', '.join(names)}."]
 
 
 def _column_notes(report: Report, grid: Grid, column: Column) -> tuple[str, ...]:
@@ -259,45 +253,13 @@ def _column_notes(report: Report, grid: Grid, column: Column) -> tuple[str, ...]
 
 
 def _column_warnings(report: Report, grid: Grid, index: int) -> tuple[str, ...]:
-    """Say what a reader must distrust: moved controls, open verdicts, unrepeated counts."""
+    """Say what a reader must distrust: moved controls, open verdicts, missing numbers."""
     found = grid.comparisons(index)
-    warnings = [
-        f"the control {numbers.phrase(item.benchmark)} moved by "
-        f"{numbers.percent(item.overhead)} ({_values(report, item)}), although no security "
-        "module can change it: something else differs between the two."
-        for item in found
-        if item.benchmark.control and item.verdict in {Verdict.SLOWER, Verdict.FASTER}
-    ]
-    unsure = sum(c.verdict is Verdict.INCONCLUSIVE for c in found)
-    if unsure:
-        warnings.append(f"{_many(unsure, 'comparison')} inconclusive; add boots.")
-    odd = sum(not c.repeats for c in found)
-    if odd:
-        warnings.append(
-            f"the counts of {_many(odd, 'benchmark')} are not confirmed by a second boot."
-        )
+    warnings = [*findings.moved_controls(report, found), *findings.causes(grid, index)]
     missing = sum(row.slots[index].comparison is None for row in grid.rows)
     if missing:
-        warnings.append(f"{_many(missing, 'benchmark')} without a number; see problems.")
+        warnings.append(f"{many(missing, 'benchmark')} without a number; see problems.")
     return tuple(warnings)
-
-
-def controls_sentence(grids: tuple[Grid, ...]) -> str:
-    """Say whether the controls stayed still; empty when nothing was compared."""
-    found = [c for grid in grids for i in range(len(grid.columns)) for c in grid.comparisons(i)]
-    if not found:
-        return ""
-    controls = [c for c in found if c.benchmark.control]
-    if not controls:
-        return "No control was measured: nothing shows that only the security setup differed."
-    names = ", ".join(dict.fromkeys(c.benchmark.id for c in controls))
-    moved = sum(c.verdict in {Verdict.SLOWER, Verdict.FASTER} for c in controls)
-    if moved:
-        return f"Controls ({names}) moved in {moved} of {len(controls)} comparisons: see warnings."
-    still = sum(c.verdict is Verdict.EQUIVALENT for c in controls)
-    if still < len(controls):
-        return f"Controls ({names}) were still in {still} of {len(controls)} comparisons."
-    return f"Controls ({names}) did not move in any of {_many(len(controls), 'comparison')}."
 
 
 def without_numbers(report: Report) -> tuple[str, ...]:

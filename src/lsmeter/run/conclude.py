@@ -34,6 +34,7 @@ def conclude(planned: PlannedBoot, capture: Capture) -> Boot:
         console_tail=found.tail,
         wall_s=round(capture.wall_s, 3),
         states=session.states if found.status in _GIVE_NUMBERS else (),
+        idle=session.idle,
     )
     if found.status not in _GIVE_NUMBERS:
         return boot

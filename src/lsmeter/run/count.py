@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lsmeter.backend import Backend
-from lsmeter.guest.protocol import End, Parser
+from lsmeter.guest.events import End
+from lsmeter.guest.protocol import Parser
 from lsmeter.guest.session import parse_session
 from lsmeter.hooks.count.model import HookCount
 from lsmeter.hooks.count.readings import hook_counts, watched

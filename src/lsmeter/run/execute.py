@@ -10,7 +10,8 @@ from typing import Protocol
 
 from lsmeter.backend import Backend, Capture
 from lsmeter.errors import LsmeterError
-from lsmeter.guest.protocol import End, Parser
+from lsmeter.guest.events import End
+from lsmeter.guest.protocol import Parser
 from lsmeter.limits import Limits
 from lsmeter.model import Boot, BootStatus
 from lsmeter.plan import Plan, PlannedBoot

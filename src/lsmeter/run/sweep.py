@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from lsmeter.backend import Backend, Capture
-from lsmeter.guest.protocol import End, Parser
+from lsmeter.guest.events import End
+from lsmeter.guest.protocol import Parser
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.limits import Limits
 from lsmeter.model import Benchmark, BootStatus, Cell, Problem

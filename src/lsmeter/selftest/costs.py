@@ -68,7 +68,7 @@ SITES: Mapping[Place, Site] = {
     Place.MKDIR: Site("inject_inode_mkdir", "inode_mkdir"),
     Place.CREATE: Site("inject_inode_create", "inode_create"),
     Place.PERMISSION: Site("inject_file_permission", "file_permission"),
-    Place.FILE_FREE: Site("inject_file_free", "file_free"),
+    Place.FILE_FREE: Site("inject_file_free", "file_free", Context.TASK_WORK),
     Place.INODE_FREE: Site("inject_inode_free", "inode_free"),
     Place.RCU: Site("inject_rcu_file_free", "", Context.RCU),
     Place.TASK: Site("inject_task_work", "", Context.TASK_WORK),

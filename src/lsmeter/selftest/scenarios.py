@@ -14,7 +14,7 @@ from enum import Enum
 from fractions import Fraction
 from itertools import product
 
-from lsmeter.model import Verdict
+from lsmeter.conclusion import Verdict
 from lsmeter.selftest.costs import (
     BLOB_SITE,
     SITES,
@@ -93,9 +93,14 @@ class Scenario:
 
         Negative for a cost that was removed. For a blob it is the least (see is_least).
         """
-        mean = _mean(self.after, self.operation, part) - _mean(self.before, self.operation, part)
+        mean = self.injected_insns(self.after, part) - self.injected_insns(self.before, part)
         inodes = _NEW_INODES[part].get(self.operation, 0)
         return mean + inodes * clearing_insns(self._more_bytes)
+
+    def injected_insns(self, injection: Injection, part: Part) -> Fraction:
+        """Return what the costs of one of its sides amount to; a larger blob is none of them."""
+        places = _CALLS[part][self.operation].items()
+        return sum((count * _mean_at(injection, place) for place, count in places), Fraction(0))
 
     @property
     def is_least(self) -> bool:
@@ -105,12 +110,39 @@ class Scenario:
     @property
     def sites(self) -> tuple[Site, ...]:
         """Return the functions that attribution of the whole cost has to name."""
-        named = tuple(
-            SITES[place]
-            for place in _WHOLE[self.operation]
+        return tuple(self.site_insns)
+
+    @property
+    def site_insns(self) -> Mapping[Site, Fraction]:
+        """Return by how much each of these functions costs more in the mean, in instructions.
+
+        0 where costs cancel; for a larger blob the least.
+        """
+        found = {
+            SITES[place]: count * (_mean_at(self.after, place) - _mean_at(self.before, place))
+            for place, count in _WHOLE[self.operation].items()
             if self.before.cost(place) != self.after.cost(place)
+        }
+        if self.is_least:
+            inodes = _NEW_INODES[Part.WHOLE][self.operation]
+            found[BLOB_SITE] = Fraction(inodes * clearing_insns(self._more_bytes))
+        return found
+
+    def site_cost(self, site: Site) -> Fraction:
+        """Return what a function costs on the side on which it costs most, in instructions."""
+        if site == BLOB_SITE:
+            return self.site_insns[site]
+        return max(
+            count * _mean_at(side, place)
+            for place, count in _WHOLE[self.operation].items()
+            for side in (self.before, self.after)
+            if SITES[place] == site
         )
-        return (*named, BLOB_SITE) if self.is_least else named
+
+    @property
+    def is_control(self) -> bool:
+        """Say whether no cost of this benchmark differs: an instrument has to find none."""
+        return not self.sites
 
     def peaks(self, part: Part = Part.IN_LINE) -> tuple[Mapping[int, Fraction], ...]:
         """Return which costs single calls have, with their part of the calls: before and after.
@@ -124,10 +156,9 @@ class Scenario:
         return (self.after.blob_bytes or 0) - (self.before.blob_bytes or 0)
 
 
-def _mean(injection: Injection, operation: str, part: Part) -> Fraction:
-    calls = _CALLS[part][operation]
-    costs = ((injection.cost(place), count) for place, count in calls.items())
-    return sum((cost.mean_insns * count for cost, count in costs if cost), Fraction(0))
+def _mean_at(injection: Injection, place: Place) -> Fraction:
+    cost = injection.cost(place)
+    return Fraction(0) if cost is None else cost.mean_insns
 
 
 def _peaks(injection: Injection, operation: str, part: Part) -> Mapping[int, Fraction]:
@@ -171,6 +202,20 @@ def counted_insns(before: Numbers, after: Numbers, operation: str, part: Part) -
         if calls <= 0:
             return None
         total += count * Fraction(insns, calls)
+    return total
+
+
+def counted_slack(
+    injection: Injection, before: Numbers, after: Numbers, operation: str, part: Part
+) -> Fraction:
+    """Return what one cost more or less is worth in what was counted, in instructions."""
+    first, last = dict(before), dict(after)
+    total = Fraction(0)
+    for place, count in _CALLS[part][operation].items():
+        cost = injection.cost(place)
+        calls = last.get(f"{place}_calls", 0) - first.get(f"{place}_calls", 0)
+        if cost is not None and calls > 0:
+            total += count * Fraction(max(cost.peaks) - min(cost.peaks), calls)
     return total
 
 
@@ -295,6 +340,12 @@ SCENARIOS: tuple[Scenario, ...] = (
         *("none", "free", _SAME),
         ("control-stat", "stat depth=1", "nothing"),
         ("control-rename", "rename depth=1", "nothing"),
+        ("control-chmod", "chmod depth=1", "nothing"),
+        ("control-read", "read size=1", "nothing"),
+    ),
+    *_between(
+        *("none", "rare", _SAME),
+        ("control-open", "open depth=1", "nothing"),
     ),
 )
 
@@ -303,3 +354,37 @@ SETUPS: tuple[str, ...] = tuple(
     dict.fromkeys(setup for item in SCENARIOS for setup in (item.baseline, item.tested))
 )
 BENCHMARKS: tuple[str, ...] = tuple(dict.fromkeys(item.benchmark for item in SCENARIOS))
+
+
+def _bystanders() -> tuple[Scenario, ...]:
+    """Return all else that setups without machinery have in common with the one without a cost."""
+    known = {(item.baseline, item.tested, item.benchmark) for item in SCENARIOS}
+    after = {item.tested: item.after for item in SCENARIOS if item.baseline == "inject"}
+    every = (
+        Scenario(
+            f"{tested} {benchmark}",
+            "nothing",
+            benchmark,
+            "inject",
+            tested,
+            INJECTIONS["none"],
+            injection,
+            (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE),
+        )
+        for tested, injection in {**after, **_OTHERS}.items()
+        for benchmark in BENCHMARKS
+    )
+    return tuple(
+        item
+        for item in every
+        if item.is_control and (item.baseline, item.tested, item.benchmark) not in known
+    )
+
+
+_OTHERS: Mapping[str, Injection] = {
+    **{_setup(name): INJECTIONS[name] for name in ("flat", "cancel")},
+    "inject:cost=blob,burn=no": INJECTIONS["blob"].unburnt,
+}
+
+# Of these an instrument must not say that anything costs more or less.
+BYSTANDERS: tuple[Scenario, ...] = _bystanders()

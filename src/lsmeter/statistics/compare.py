@@ -1,17 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From two estimates to an overhead and a verdict; pure. A positive overhead is always worse."""
+"""From the readings of two sides to differences and a verdict; pure.
+
+A positive overhead is always worse. The sides are compared as distributions: readings of one boot
+are paired by their place where both sides run in step, peaks are held against peaks, and the whole
+costs against each other. No one number can clear a side of what another one shows.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from lsmeter.model import Better, Verdict
+import numpy as np
+
+from lsmeter.conclusion import Change, Difference, Verdict
+from lsmeter.model import Better
+from lsmeter.statistics.estimate import (
+    LEAST_SHARE,
+    BootReadings,
+    Typical,
+    Values,
+    counts,
+    half_width,
+    mode,
+    quantile,
+    rare_cost,
+    state_half_width,
+    typical,
+)
+
+IN_STEP = 0.5  # of the pairs differ by one number: the sides run in step
+LEAST_PEAK = 0.02  # share of the readings from which on a value counts as a peak
+# Instructions: what a guest does for itself leaves a whole cost uncertain by a few instructions,
+# and of smaller cycles those are more than a usual margin.
+LEAST_BASE = 1000
+_Z = 3.29  # of a normal distribution, 0.1 % on both sides: a share that moved so far has moved
 
 
 @dataclass(frozen=True)
 class Range:
-    """A value with the bounds it is known within; for a count that repeats, all are equal."""
+    """A number with the bounds it is known within; for a count that repeats, all are equal."""
 
     value: float
     low: float
@@ -19,43 +48,316 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Overhead:
-    """An overhead as a fraction of the baseline, with its bounds."""
+class Compared:
+    """All that two sides' readings of one benchmark say of each other.
 
-    value: float
-    low: float
-    high: float
-
-
-def overhead(tested: Range, baseline: Range, better: Better = Better.LOWER) -> Overhead:
-    """Return tested / baseline - 1 for costs, 1 - tested / baseline for throughput.
-
-    The bounds are the least and the most favourable pair of bounds. With a baseline of 0 the
-    overhead is 0 if nothing changed, and not a number otherwise.
+    in_step is the share of pairs that differ by the typical difference, None where the sides do
+    not run in step (or have no boot with the same seed). moved is what peaks that came, went or
+    changed their share are worth, as a fraction of the baseline's typical value.
     """
-    if baseline.low <= 0:
-        same = tested == baseline
-        nothing = 0.0 if same else math.nan
-        return Overhead(nothing, nothing, nothing)
-    value = tested.value / baseline.value - 1
-    low = tested.low / baseline.high - 1
-    high = tested.high / baseline.low - 1
+
+    typical: Change
+    mean: Change | None
+    whole: Change | None
+    in_step: float | None
+    moved: float
+    difference: Difference
+    verdict: Verdict
+    cause: str  # why it is inconclusive
+
+
+def compare(
+    baseline: Sequence[BootReadings],
+    tested: Sequence[BootReadings],
+    margin: float,
+    better: Better = Better.LOWER,
+    *,
+    calls: bool = True,
+) -> Compared:
+    """Compare two sides of one benchmark; each must have readings.
+
+    margin is a fraction: differences inside ± margin do not matter. calls says that the benchmark
+    makes any system call: one that makes none leaves nothing behind, and has no whole cost.
+    """
+    base, test = typical(baseline), typical(tested)
+    pairs = _pairs(baseline, tested)
+    step = _step(pairs)
+    between = _typical_difference(base, test, pairs, step)
+    found = Compared(
+        typical=_change(base.value, test.value, between, better),
+        mean=_mean_change(baseline, tested, pairs, better),
+        whole=_whole_change(baseline, tested, better),
+        in_step=step,
+        moved=_moved(baseline, tested, int(between.value), base.value),
+        difference=Difference.UNSEEN,
+        verdict=Verdict.INCONCLUSIVE,
+        cause="",
+    )
+    stands = step is not None or min(base.share_at_mode, test.share_at_mode) >= LEAST_SHARE
+    most = found.typical if stands else found.mean
+    whole = _relevant(found.whole) if calls else found.typical
+    # Peaks of a count that does not stand out are chance: the mean has them all.
+    moved = found.moved if stands else 0.0
+    ruling, cause = verdict(most, found.mean, whole, moved, margin)
+    same = _identical(baseline, tested)
+    if same and (found.whole is not None or not calls):
+        ruling, cause = Verdict.EQUIVALENT, ""
+    seen = _difference(found, identical=same)
+    return Compared(**{**vars(found), "difference": seen, "verdict": ruling, "cause": cause})
+
+
+def verdict(
+    typical: Change | None,
+    mean: Change | None,
+    whole: Change | None,
+    moved: float,
+    margin: float,
+) -> tuple[Verdict, str]:
+    """Say what the three numbers allow, and why where they allow nothing.
+
+    Worse is what is worse for certain and may be so by more than the margin, in any number, unless
+    another number says that in total it is not. Equivalent needs the typical count, the whole cost
+    and the peaks inside the margin. typical is the mean again where no count stands out.
+    """
+    total = whole or mean
+    signs = [_beyond(item, margin) for item in (typical, whole) if item is not None]
+    if mean is not None:
+        signs.append((mean.overhead_low > margin) - (mean.overhead_high < -margin))
+    worse, better = max(signs, default=0) > 0, min(signs, default=0) < 0
+    if worse and better:
+        return Verdict.INCONCLUSIVE, f"the numbers disagree: {_said(typical, mean, whole)}"
+    if not worse and not better:
+        return _inside(typical, whole, moved, margin)
+    agrees = total is None or (total.low > 0 if worse else total.high < 0)
+    if agrees:
+        return Verdict.SLOWER if worse else Verdict.FASTER, ""
+    return Verdict.INCONCLUSIVE, f"cost moved between calls: {_said(typical, mean, whole)}"
+
+
+def _inside(
+    typical: Change | None, whole: Change | None, moved: float, margin: float
+) -> tuple[Verdict, str]:
+    """Decide where no number is beyond the margin."""
+    for name, item in (("in-line cost", typical), ("whole cost", whole)):
+        if item is None:
+            return Verdict.INCONCLUSIVE, f"{_UNMEASURED[name]} not measured"
+        if math.isnan(item.overhead):
+            return Verdict.INCONCLUSIVE, f"{name}: the baseline is 0"
+        least, most = item.overhead_low, item.overhead_high
+        if least < -margin or most > margin:
+            return (
+                Verdict.INCONCLUSIVE,
+                f"{name} not known well enough: {least:+.2%} to {most:+.2%}",
+            )
+    if moved > margin:
+        return Verdict.INCONCLUSIVE, f"peaks moved, worth {moved:.1%} of a call"
+    return Verdict.EQUIVALENT, ""
+
+
+_UNMEASURED = {
+    "in-line cost": "the in-line cost was",
+    "whole cost": "amortised and deferred costs were",
+}
+
+
+def _relevant(whole: Change | None) -> Change | None:
+    """Return a whole change with overheads that are fractions of LEAST_BASE at least."""
+    if whole is None or whole.baseline_value >= LEAST_BASE:
+        return whole
+    return replace(
+        whole,
+        overhead=whole.difference / LEAST_BASE,
+        overhead_low=whole.low / LEAST_BASE,
+        overhead_high=whole.high / LEAST_BASE,
+    )
+
+
+def overhead(difference: Range, base: float, better: Better = Better.LOWER) -> Range:
+    """Return a difference as a fraction of `base`; of a throughput with the sign turned.
+
+    With a base of 0 the overhead is 0 if nothing changed, and not a number otherwise.
+    """
+    if base <= 0:
+        nothing = 0.0 if not any((difference.value, difference.low, difference.high)) else math.nan
+        return Range(nothing, nothing, nothing)
+    value, low, high = (item / base for item in (difference.value, difference.low, difference.high))
     if better is Better.HIGHER:
-        return Overhead(-value + 0.0, -high + 0.0, -low + 0.0)
-    return Overhead(value, low, high)
+        return Range(-value + 0.0, -high + 0.0, -low + 0.0)
+    return Range(value, low, high)
 
 
-def verdict(measured: Overhead, margin: float) -> Verdict:
-    """Say what the bounds allow: beyond the margin, inside it, or neither.
+def _change(base: float, value: float, between: Range, better: Better) -> Change:
+    share = overhead(between, base, better)
+    return Change(
+        baseline_value=base,
+        value=value,
+        difference=between.value,
+        low=between.low,
+        high=between.high,
+        overhead=share.value,
+        overhead_low=share.low,
+        overhead_high=share.high,
+    )
 
-    margin is a fraction; an overhead within ± margin (included) counts as equivalent.
+
+def _pairs(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> list[Values]:
+    """Return tested - baseline by place, for each boot that both sides have whole."""
+    known = {boot.boot: boot.values for boot in baseline}
+    return [
+        boot.values - known[boot.boot]
+        for boot in tested
+        if boot.boot in known and known[boot.boot].size == boot.values.size
+    ]
+
+
+def _step(pairs: Sequence[Values]) -> float | None:
+    if not pairs:
+        return None
+    counted = counts(np.concatenate(pairs))
+    share = counted[mode(counted)] / sum(counted.values())
+    return share if share >= IN_STEP else None
+
+
+def _typical_difference(
+    base: Typical, test: Typical, pairs: Sequence[Values], step: float | None
+) -> Range:
+    """Return the difference of most pairs, or of the most frequent readings."""
+    if step is not None:
+        each = [mode(counts(pair)) for pair in pairs]
+        return Range(mode(counts(np.concatenate(pairs))), min(each), max(each))
+    return Range(test.value - base.value, test.low - base.high, test.high - base.low)
+
+
+def _mean_change(
+    baseline: Sequence[BootReadings],
+    tested: Sequence[BootReadings],
+    pairs: Sequence[Values],
+    better: Better,
+) -> Change | None:
+    before = {boot.boot: boot.clean for boot in baseline if boot.clean.size}
+    after = {boot.boot: boot.clean for boot in tested if boot.clean.size}
+    if not before or not after:
+        return None
+    base, test = (np.concatenate(list(side.values())) for side in (before, after))
+    if pairs and not any(boot.ticked for boot in (*baseline, *tested)):
+        half = half_width(np.concatenate(pairs).tolist())
+    else:
+        half = _welch(base.tolist(), test.tolist())
+    means = [{seed: float(item.mean()) for seed, item in side.items()} for side in (before, after)]
+    between = _bounded(float(base.mean()), float(test.mean()), half, *means)
+    return _change(float(base.mean()), float(test.mean()), between, better)
+
+
+def _whole_change(
+    baseline: Sequence[BootReadings], tested: Sequence[BootReadings], better: Better
+) -> Change | None:
+    base = [cost for boot in baseline for cost in boot.rounds]
+    test = [cost for boot in tested for cost in boot.rounds]
+    if not base or not test:
+        return None
+    value = float(np.mean(base))
+    least = max(rare_cost(baseline), rare_cost(tested), state_half_width(value, baseline, tested))
+    means = [
+        {boot.boot: float(np.mean(boot.rounds)) for boot in side if boot.rounds}
+        for side in (baseline, tested)
+    ]
+    same_seeds = means[0].keys() == means[1].keys()
+    half = _blocked((*baseline, *tested), len(means[0])) if same_seeds else _welch(base, test)
+    between = _bounded(value, float(np.mean(test)), max(half, least), *means)
+    return _change(value, float(np.mean(test)), between, better)
+
+
+def _blocked(boots: Sequence[BootReadings], blocks: int) -> float:
+    """Return the half-width of a mean difference over boots that are paired by their seed.
+
+    What two boots of one seed have in common is no noise of their difference. blocks is the number
+    of pairs; boots are those of both sides.
     """
-    if math.isnan(measured.value):
-        return Verdict.INCONCLUSIVE
-    if measured.low > margin:
-        return Verdict.SLOWER
-    if measured.high < -margin:
-        return Verdict.FASTER
-    if -margin <= measured.low and measured.high <= margin:
-        return Verdict.EQUIVALENT
-    return Verdict.INCONCLUSIVE
+    rounds = [boot.rounds for boot in boots if boot.rounds]
+    freedom = sum(len(item) - 1 for item in rounds)
+    if min(map(len, rounds)) < 2:
+        return math.inf
+    squares = sum(float(np.var(item, ddof=1)) / len(item) for item in rounds)
+    return quantile(freedom) * math.sqrt(squares) / blocks
+
+
+def _bounded(
+    base: float, test: float, half: float, before: Mapping[int, float], after: Mapping[int, float]
+) -> Range:
+    """Return a difference of means, bounded by its interval and by the boots one by one.
+
+    before and after are the means of single boots. What differs between boots is no noise of
+    readings; boots of one seed vary alike, and are held against each other where there are any.
+    """
+    common = before.keys() & after.keys()
+    each = [after[seed] - before[seed] for seed in common]
+    difference = float(np.mean(each)) if len(common) == len(before) == len(after) else test - base
+    each = each or [later - earlier for earlier in before.values() for later in after.values()]
+    return Range(difference, min(difference - half, *each), max(difference + half, *each))
+
+
+def _welch(base: Sequence[float], test: Sequence[float]) -> float:
+    """Return the half-width of the interval of a difference of means (Welch 1947)."""
+    if len(base) < 2 or len(test) < 2:
+        return math.inf
+    first = float(np.var(base, ddof=1)) / len(base)
+    second = float(np.var(test, ddof=1)) / len(test)
+    if first + second == 0:
+        return 0.0
+    freedom = (first + second) ** 2 / (first**2 / (len(base) - 1) + second**2 / (len(test) - 1))
+    return quantile(freedom) * math.sqrt(first + second)
+
+
+def _moved(
+    baseline: Sequence[BootReadings], tested: Sequence[BootReadings], shift: int, base: float
+) -> float:
+    """Return what peaks are worth whose share is another, once the tested side is shifted back."""
+    before = counts(np.concatenate([boot.values for boot in baseline]))
+    after = counts(np.concatenate([boot.values for boot in tested]) - shift)
+    total_before, total_after = sum(before.values()), sum(after.values())
+    centre, worth = mode(before), 0.0
+    for value in before.keys() | after.keys():
+        first, second = before.get(value, 0) / total_before, after.get(value, 0) / total_after
+        if max(first, second) < LEAST_PEAK:
+            continue
+        joint = (before.get(value, 0) + after.get(value, 0)) / (total_before + total_after)
+        error = math.sqrt(joint * (1 - joint) * (1 / total_before + 1 / total_after))
+        if abs(second - first) > _Z * error:
+            worth += abs(second - first) * abs(value - centre)
+    return worth / base if base > 0 else 0.0
+
+
+def _identical(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> bool:
+    """Say whether both sides have the same boots with the same numbers, all of them."""
+    before = {boot.boot: boot for boot in baseline}
+    if before.keys() != {boot.boot for boot in tested}:
+        return False
+    return all(
+        np.array_equal(before[boot.boot].values, boot.values)
+        and before[boot.boot].ticked == boot.ticked
+        and before[boot.boot].whole == boot.whole
+        for boot in tested
+    )
+
+
+def _difference(found: Compared, *, identical: bool) -> Difference:
+    if identical:
+        return Difference.NONE
+    certain = [found.typical, *(item for item in (found.mean, found.whole) if item is not None)]
+    if found.moved > 0 or any(item.low > 0 or item.high < 0 for item in certain):
+        return Difference.SEEN
+    return Difference.UNSEEN
+
+
+def _beyond(item: Change, margin: float) -> int:
+    """Return 1 for worse for certain and perhaps by more than the margin, -1 for better."""
+    if item.overhead_low > 0 and item.overhead_high > margin:
+        return 1
+    if item.overhead_high < 0 and item.overhead_low < -margin:
+        return -1
+    return 0
+
+
+def _said(typical: Change | None, mean: Change | None, whole: Change | None) -> str:
+    named = (("typical", typical), ("mean", mean), ("whole", whole))
+    return ", ".join(f"{name} {item.overhead:+.1%}" for name, item in named if item is not None)

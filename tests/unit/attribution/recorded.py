@@ -11,11 +11,13 @@ import json
 from pathlib import Path
 
 from lsmeter.experiment import build_experiment
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Samples
+from lsmeter.hooks.attribution.profile import Tree
+from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Round, Samples, Whole
 from lsmeter.plan import make_plan
 from lsmeter.results.boots import write_boot
 from lsmeter.results.directory import create_run
 from lsmeter.results.manifest import Circumstances, ManifestBoot, make_manifest
+from tests.unit.attribution.trees import nodes_text
 from tests.unit.model_builders import benchmark, kernel
 
 DATA = Path(__file__).parent / "data"
@@ -28,9 +30,22 @@ def output(name: str) -> bytes:
     return (DATA / f"{name}.txt").read_bytes()
 
 
-def write_run(path: Path, when: str, *, attributed: bool = True) -> Path:
-    """Write the run `when` (before, after) as `lsmeter run --attribute` does."""
-    words = {"kernels": ["vmlinux"], "setups": list(SETUPS), "boots": 1}
+def write_run(
+    path: Path,
+    when: str,
+    *,
+    attributed: bool = True,
+    window: Tree | None = None,
+    idle: Tree | None = None,
+    rounds: tuple[Round, ...] = (),
+) -> Path:
+    """Write the run `when` (before, after) as `lsmeter run --attribute` does.
+
+    window and idle are the sum of the rounds' bulk windows, the same of each benchmark, and a
+    window of a guest that does nothing.
+    """
+    whole = Whole(BenchmarkStatus.OK, rounds) if rounds else None
+    words = {"kernels": ["vmlinux"], "setups": list(SETUPS), "boots": 2}
     built = kernel("vmlinux", SECURITY_SMACK="y")
     plan = make_plan(build_experiment(words, where="test"), [built], BENCHMARKS, {}, ("tmpfs",))
     told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "attributed", (), ())
@@ -43,11 +58,25 @@ def write_run(path: Path, when: str, *, attributed: bool = True) -> Path:
             seed=planned.seed,
             status=BootStatus.OK,
             samples=tuple(
-                Samples(item.id, BenchmarkStatus.OK, (VALUES[name][item.id],) * 3)
+                Samples(item.id, BenchmarkStatus.OK, (VALUES[name][item.id],) * 3, whole=whole)
                 for item in BENCHMARKS
             ),
         )
         folder = ManifestBoot(planned.cell.hash, planned.index, planned.seed).folder
         data = output(name) if attributed else b""
+        if window is not None and idle is not None:
+            data = _with_windows(data, window, idle, len(rounds))
         write_boot(path / "boots" / folder, boot, b"", data)
     return path
+
+
+def _with_windows(data: bytes, window: Tree, idle: Tree, rounds: int) -> bytes:
+    """Add bulk windows of each benchmark, and one of an idle guest, to a plugin's output."""
+    head, tail = data.decode().replace("attribution 1", "attribution 2").split("stray ")
+    for place in range(len(BENCHMARKS)):
+        number = 0x4000 + place
+        head += f"region {number} {rounds} 0 0 0\nt {window.insns // rounds} {rounds}\n"
+        head += f"sum {window.insns} {rounds}\n{nodes_text(window)}end {number}\n"
+    head += f"region 32768 1 0 0 0\nt {idle.insns} 1\ntree {idle.insns}\n"
+    head += f"{nodes_text(idle)}end 32768\n"
+    return f"{head}stray {tail}".encode()

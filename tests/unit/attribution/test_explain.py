@@ -43,12 +43,16 @@ def test_a_hook_below_a_hook_is_part_of_it() -> None:
 
 
 def test_what_the_clock_saw_and_the_plugin_did_not_is_named() -> None:
-    found = explain_difference(_open(avc=0), _open(avc=50), baseline_value=1000, tested_value=1060)
+    found = explain_difference(_open(avc=0), _open(avc=50), difference=60)
     assert (found.difference, found.hook_insns, found.unseen_insns) == (60, 50, 10)
     assert not found.exact
-    assert explain_difference(
-        _open(avc=0), _open(avc=50), baseline_value=1000, tested_value=1050
-    ).exact
+    assert explain_difference(_open(avc=0), _open(avc=50), difference=50).exact
+
+
+def test_what_is_doubtful_is_not_exact() -> None:
+    found = explain_difference(_open(avc=0), _open(avc=50), doubt="not known to repeat: selinux")
+    assert found.difference == found.hook_insns == 50
+    assert not found.exact
 
 
 @given(any_tree(), any_tree(), st.integers(-50, 50))
@@ -56,8 +60,7 @@ def test_parts_always_sum(baseline: Tree, tested: Tree, unseen: int) -> None:
     found = explain_difference(
         baseline,
         tested,
-        baseline_value=baseline.insns - 5,
-        tested_value=tested.insns - 5 + unseen,
+        difference=tested.insns - baseline.insns + unseen,
     )
     parts = found.hook_insns + found.residue_insns + found.interrupt_insns + found.unseen_insns
     assert parts == found.difference

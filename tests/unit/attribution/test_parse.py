@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from lsmeter.errors import GuestError
 from lsmeter.hooks.attribution.parse import parse_profile
 from lsmeter.hooks.attribution.profile import Function, Tree
-from tests.unit.attribution.trees import any_tree
+from tests.unit.attribution.trees import any_tree, nodes_text
 
-HEADER = "lsmeter-attribution 1\n"
+HEADER = "lsmeter-attribution 2\n"
 REGION = """\
 region 3 6 1 2 1
 t 30 3
@@ -25,6 +25,20 @@ n 2 0 0 0 [interrupt]
 n 3 0 1 4 entry_SYSCALL_64
 n 4 3 2 15 avc_has_perm@selinux
 end 3
+"""
+BULK = """\
+region 16385 2 0 0 0
+t 30 1
+t 40 1
+sum 70 2
+n 1 0 0 50 [user]
+n 2 0 0 20 [resumed]
+end 16385
+region 32768 1 0 0 0
+t 9 1
+tree 9
+n 1 0 0 9 [user]
+end 32768
 """
 TAIL = "stray 1\nrefused 0\neof\n"
 WHOLE = HEADER + REGION + TAIL
@@ -44,6 +58,30 @@ def test_reads_a_region() -> None:
     assert (tree.nodes[3].parent, tree.nodes[3].calls, tree.nodes[3].self_insns) == (2, 2, 15)
     assert region.tree(40) is region.trees[1]
     assert region.tree(41) is None
+
+
+def test_reads_bulk_windows() -> None:
+    profile = parse_profile(HEADER + REGION + BULK + TAIL, where="out")
+    bulk, idle = profile.bulk(1), profile.idle()
+    assert bulk is not None
+    assert bulk.sum is not None
+    assert (bulk.samples, bulk.summed, bulk.sum.insns, bulk.trees) == (2, 2, 70, ())
+    assert idle is not None
+    assert (idle.sum, idle.trees[0].insns) == (None, 9)
+    assert profile.bulk(0) is None
+
+
+def test_reads_what_was_written_before_there_were_sums() -> None:
+    assert parse_profile(WHOLE.replace("attribution 2", "attribution 1"), where="out").whole
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("sum 70 2", "sum 71 2"), ("sum 70 2", "sum 70 3"), ("sum 70 2", "sum 70"), ("20 [r", "1 [r")],
+)
+def test_a_damaged_sum_is_refused(old: str, new: str) -> None:
+    with pytest.raises(GuestError, match=r"^out:\d+: "):
+        parse_profile((HEADER + BULK + TAIL).replace(old, new), where="out")
 
 
 def test_the_last_block_of_a_region_counts() -> None:
@@ -67,7 +105,7 @@ def test_a_killed_guest_loses_only_its_last_block(length: int) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("attribution 1", "attribution 2", 1),
+        ("attribution 2", "attribution 3", 1),
         ("region 3 6 1 2 1", "region 3 7 1 2 1", 12),
         ("region 3 6 1 2 1", "region 3 x 1 2 1", 2),
         ("t 40 2", "t 40", 4),
@@ -111,10 +149,6 @@ def test_one_changed_character_is_read_or_refused(place: int, character: str) ->
 
 @given(any_tree())
 def test_what_is_written_is_read_back(tree: Tree) -> None:
-    lines = [f"region 1 1 0 0 0\nt {tree.insns} 1\ntree {tree.insns}\n"]
-    for index, node in enumerate(tree.nodes, 1):
-        module = f"@{node.function.module}" if node.function.module else ""
-        name = node.function.name + module
-        lines.append(f"n {index} {node.parent + 1} {node.calls} {node.self_insns} {name}\n")
-    profile = parse_profile(HEADER + "".join(lines) + "end 1\n" + TAIL, where="out")
+    block = f"region 1 1 0 0 0\nt {tree.insns} 1\ntree {tree.insns}\n{nodes_text(tree)}end 1\n"
+    profile = parse_profile(HEADER + block + TAIL, where="out")
     assert profile.regions[0].trees == (tree,)

@@ -42,20 +42,24 @@ def test_reads_a_kernel() -> None:
     table = parse_symbols(TEXT, where="map")
     assert (table.text_start, table.text_end) == (0xFFFFFFFF81000000, 0xFFFFFFFF81010000)
     assert symbol_file(table) == (
-        "lsmeter-symbols 1 ffffffff81000000 ffffffff81010000 14\n"
+        "lsmeter-symbols 1 ffffffff81000000 ffffffff81010000 18\n"
         "ffffffff81000000 f startup_64\n"
         "ffffffff81000100 i asm_common_interrupt\n"
         "ffffffff81000108 i asm_common_interrupt\n"
         "ffffffff81000110 i asm_spurious_interrupt\n"
         "ffffffff81000118 x asm_exc_page_fault\n"
         "ffffffff81000140 s entry_SYSCALL_64\n"
+        "ffffffff81000180 n entry_SYSCALL_64_after_hwframe\n"
+        "ffffffff81000200 n __x86_indirect_thunk_array\n"
         "ffffffff81000300 f memcpy\n"
+        "ffffffff81000400 n may_open.cold\n"
         "ffffffff81000500 f security_file_open@framework\n"
         "ffffffff81000600 f selinux_inode_permission@selinux\n"
         "ffffffff81000700 f may_create@selinux\n"
         "ffffffff81000800 f selinux_inode_create@selinux\n"
         "ffffffff81000900 f may_create\n"
         "ffffffff81000a00 f smack_inode_permission@smack\n"
+        "ffffffff81010000 n _etext\n"
         "ffffffffc0001000 f ext4_lookup\n"
     )
 
@@ -72,6 +76,8 @@ def test_reads_a_kernel() -> None:
         ("asm_common_interrupt", Kind.INTERRUPT),
         ("asm_exc_xen_unknown_trap", Kind.FUNCTION),
         ("__switch_to_asm", Kind.SWITCH),
+        ("ret_from_fork_asm", Kind.START),
+        ("do_task_dead", Kind.DEAD),
     ],
 )
 def test_kinds(name: str, kind: Kind) -> None:

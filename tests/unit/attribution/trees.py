@@ -14,7 +14,7 @@ Spec = tuple[str, int, int, tuple["Spec", ...]]
 NAMES = (
     *("[user]", "[interrupt]", "[resumed]", "entry_SYSCALL_64", "vfs_open", "dput"),
     *("security_file_open", "security_inode_permission", "selinux_file_open", "avc_has_perm"),
-    *("cap_capable", "security_compute_av"),
+    *("cap_capable", "security_compute_av", "handle_softirqs", "rcu_do_batch", "task_work_run"),
 )
 
 
@@ -35,6 +35,16 @@ def tree(*roots: Spec) -> Tree:
     for root in roots:
         add(root, -1)
     return Tree(sum(node.self_insns for node in nodes), tuple(nodes))
+
+
+def nodes_text(of: Tree) -> str:
+    """Write the nodes of a tree as the plugin does."""
+    lines = []
+    for index, node in enumerate(of.nodes, 1):
+        module = f"@{node.function.module}" if node.function.module else ""
+        name = node.function.name + module
+        lines.append(f"n {index} {node.parent + 1} {node.calls} {node.self_insns} {name}\n")
+    return "".join(lines)
 
 
 @st.composite

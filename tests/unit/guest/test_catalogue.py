@@ -8,8 +8,8 @@ import pytest
 from lsmeter.errors import BuildError
 from lsmeter.guest.probe import Probe, catalogue, find_probe, parse_catalogue
 
-HEAD = "lsmeter-catalogue\t1\n"
-LINE = "file\topen\tdepth=1,link=soft\tlsmeter\t0\topen a file\n"
+HEAD = "lsmeter-catalogue\t2\n"
+LINE = "file\topen\tdepth=1,link=soft\tlsmeter\t0\topen a file\topen\topen+close\n"
 
 
 def test_line() -> None:
@@ -17,19 +17,21 @@ def test_line() -> None:
     assert found.id == "open depth=1 link=soft"
     assert found.params == (("depth", 1), ("link", "soft"))
     assert not found.control
+    assert (found.calls, found.cycle) == ("open", "open+close")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "expected"),
-        ("lsmeter-catalogue\t2\n", "expected"),
+        ("lsmeter-catalogue\t1\n", "expected"),
         (HEAD + LINE.strip(), "newline"),
         (HEAD + LINE + LINE, "line 3: open depth=1 link=soft is there twice"),
-        (HEAD + "file\topen\n", "line 2: expected 6 fields, got 2"),
+        (HEAD + "file\topen\n", "line 2: expected 8 fields, got 2"),
         (HEAD + LINE.replace("\t0\t", "\t2\t"), "control must be"),
         (HEAD + LINE.replace("depth=1", "depth"), "not a parameter: 'depth'"),
         (HEAD + LINE.replace("open\t", "Open!\t"), "not a name: 'Open!'"),
+        (HEAD + LINE.replace("open+close", "open+"), "not system calls: 'open"),
         (HEAD + LINE.replace("open a", "open\x1ba"), "not printable"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lsmeter.backend import Ending
 from lsmeter.guest.console import LINE_CHARS, TAIL_LINES, clean_lines, diagnose
-from lsmeter.guest.protocol import Begin, Bye, End, ErrorLine, Event, Hello, Values
+from lsmeter.guest.events import Begin, Bye, End, ErrorLine, Event, Hello, Values
 from lsmeter.guest.session import Session, fold, parse_session
 from lsmeter.model import BenchmarkStatus, BootStatus
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.guest import protocol
-from lsmeter.guest.protocol import (
+from lsmeter.guest.events import (
     Begin,
     Bye,
     Counts,
@@ -20,10 +20,14 @@ from lsmeter.guest.protocol import (
     Fact,
     GarbageError,
     Hello,
-    Parser,
+    IdleSpan,
+    RoundDone,
+    Ticked,
     Values,
+    WholeEnd,
 )
-from lsmeter.model import BenchmarkStatus
+from lsmeter.guest.protocol import Parser
+from lsmeter.model import BenchmarkStatus, Idle, Round
 
 
 def line(body: str) -> bytes:
@@ -214,3 +218,49 @@ def test_an_unfinished_line_is_garbage_at_the_end_only() -> None:
     (event,) = parser.close()
     assert isinstance(event, GarbageError)
     assert event.reason == "the last line is not finished"
+
+
+WHOLE = session(
+    "idle 32000 400 128",
+    "begin 0 open%20depth=1",
+    "samples 0 10x4",
+    "ticked 0 1,3",
+    "round 0 500 17300 1161003 1838718 20563",
+    "round 0 500 17300 1162245 1837724 20563",
+    "whole 0 status=ok errno=0 detail=",
+    "end 0 status=ok n=4 failures=0 errno=0 detail=",
+    "bye 1",
+)
+
+
+def test_whole_costs_and_ticks() -> None:
+    events = parse(WHOLE)
+    assert not reasons(WHOLE)
+    assert IdleSpan(Idle(32000, 400, 128)) in events
+    assert Ticked(0, (1, 3)) in events
+    assert RoundDone(0, Round(500, 17300, 1161003, 1838718, 20563)) in events
+    assert WholeEnd(0, BenchmarkStatus.OK, 0, "") in events
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("ticked 0 1,3", "ticked 0 1,4", "a tick in a reading that was not taken"),
+        ("ticked 0 1,3", "ticked 1 1", "readings of a benchmark that has not begun"),
+        ("round 0 500 17300", "round 0 0 17300", "a round that cannot be"),
+        ("1838718 20563", "183 20563", "a round that cannot be"),
+        ("round 0 500 17300", "round 0 17300", "a wrong number of fields"),
+        ("whole 0 status=ok", "whole 0 status=good", "an unknown status"),
+        ("idle 32000 400", "idle 300 400", "an idle span that cannot be"),
+        ("idle 32000 400", "idle 0 0", "an idle span that cannot be"),
+    ],
+)
+def test_whole_costs_that_cannot_be(old: str, new: str, reason: str) -> None:
+    lines = [line.rsplit(b" *", 1)[0].decode() for line in WHOLE.splitlines()][1:]
+    bodies = [text.split(" ", 1)[1].replace(old, new) for text in lines]
+    assert reason in reasons(session(*bodies))
+
+
+def test_rounds_without_end_are_refused() -> None:
+    many = ["round 0 500 1 9 9 1"] * (protocol.MAX_ROUNDS + 1)
+    assert "too many rounds" in reasons(session("begin 0 a", *many))

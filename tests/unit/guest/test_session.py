@@ -1,9 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
-from lsmeter.guest.protocol import Begin, Bye, Counts, End, ErrorLine, Event, Fact, Hello, Values
+from lsmeter.guest.events import (
+    Begin,
+    Bye,
+    Counts,
+    End,
+    ErrorLine,
+    Event,
+    Fact,
+    Hello,
+    IdleSpan,
+    RoundDone,
+    Ticked,
+    Values,
+    WholeEnd,
+)
 from lsmeter.guest.session import HookReadings, fold, parse_session
-from lsmeter.model import BenchmarkStatus, Samples
+from lsmeter.model import BenchmarkStatus, Idle, Round, Samples, Whole
 
 HELLO: list[Event] = [Hello(1, "p"), Fact("lsm", "capability")]
 
@@ -87,3 +101,38 @@ def test_errors_are_kept_and_nothing_is_nothing() -> None:
     empty = parse_session(b"", ("a",))
     assert not empty.greeted
     assert empty.samples[0].status is BenchmarkStatus.CRASHED
+
+
+def test_the_whole_cost_goes_with_its_benchmark() -> None:
+    begin, values, end = run(0, "open", 5, 5, 9)
+    one = Round(500, 1, 2, 3, 2)
+    events = [
+        *HELLO,
+        IdleSpan(Idle(100, 1, 2)),
+        begin,
+        values,
+        Ticked(0, (2,)),
+        RoundDone(0, one),
+        WholeEnd(0, BenchmarkStatus.OK, 0, ""),
+        end,
+        *run(1, "stat", 7),
+        Bye(2),
+    ]
+    session = fold(events, ("open", "stat"))
+    opened, stat = session.samples
+    assert opened.ticked == (2,)
+    assert opened.whole == Whole(BenchmarkStatus.OK, (one,))
+    assert stat.whole is None
+    assert stat.ticked == ()
+    assert session.idle == (Idle(100, 1, 2),)
+
+
+def test_a_whole_cost_that_failed_keeps_the_readings() -> None:
+    begin, values, end = run(0, "creat", 5, 5)
+    failed = WholeEnd(0, BenchmarkStatus.FAILED, 28, "system call 85, number 1 of the cycle")
+    (samples,) = fold([*HELLO, begin, values, failed, end, Bye(1)], ("creat",)).samples
+    assert samples.status is BenchmarkStatus.OK
+    assert samples.values == (5, 5)
+    assert samples.whole == Whole(
+        BenchmarkStatus.FAILED, (), "ENOSPC: system call 85, number 1 of the cycle"
+    )

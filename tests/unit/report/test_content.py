@@ -6,7 +6,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.model import Problem, Verdict
+from lsmeter.conclusion import Verdict
+from lsmeter.model import Problem
 from lsmeter.report import content, words
 from lsmeter.report.model import Report
 from tests.unit.report import builders
@@ -114,11 +115,15 @@ def test_the_summary_names_the_largest_overhead_with_its_values() -> None:
     (grid,) = content.grids(report)
     summary = words.summarise(report, grid, 0)
     assert summary.sentences[0] == (
-        "selinux makes open at depth 4 dearer by 35.2 % (1,234 → 1,668 instructions), "
-        "the largest overhead."
+        "selinux: largest typical overhead +35.2 %: open depth=4 (1,234 → 1,668 instructions); "
+        "largest whole +21.5 %: open depth=4 (+611 ±6)."
     )
-    assert summary.median is not None
-    assert math.isclose(summary.median, (0.1 + 1668 / 1234 - 1) / 2)
+    assert summary.medians.typical is not None
+    assert math.isclose(summary.medians.typical, (0.1 + 1668 / 1234 - 1) / 2)
+    assert summary.sentences[1] == (
+        "Median over 2 benchmarks: typical +22.6 %, in-line mean +21.7 %, whole cost +15.7 %; "
+        "2 slower."
+    )
 
 
 def test_the_summary_names_what_is_untouched_and_what_is_cheaper() -> None:
@@ -131,9 +136,9 @@ def test_the_summary_names_what_is_untouched_and_what_is_cheaper() -> None:
     report = _with(report, comparisons=comparisons)
     (grid,) = content.grids(report)
     text = " ".join(words.summarise(report, grid, 0).sentences)
-    assert "makes nothing measurably dearer" in text
-    assert "Cheaper than the baseline: 1 benchmark, most of all creat at -20.0 %" in text
-    assert "Untouched within ±1.0 %: read." in text
+    assert "largest typical overhead 0.0 %: read size=0" in text
+    assert "1 benchmark cheaper, most of all -20.0 %: creat (100 → 80 instructions)" in text
+    assert "Untouched, identical in every number: read." in text
 
 
 def test_a_control_that_moved_is_a_warning_and_no_overhead() -> None:
@@ -174,5 +179,5 @@ def test_overheads_of_a_zero_baseline_are_left_out_of_the_figures() -> None:
     report = _with(report, comparisons=(builders.comparison(zero, "bpf", 5, 0),))
     (grid,) = content.grids(report)
     summary = words.summarise(report, grid, 0)
-    assert (summary.median, summary.largest) == (None, None)
+    assert (summary.medians.typical, summary.largest) == (None, None)
     assert dict(summary.counts)[Verdict.INCONCLUSIVE] == 1

@@ -118,7 +118,7 @@ def test_the_page_has_words_first_then_plots_tables_method_and_problems(main_pag
         for tag, attributes in Page(main_page).elements
         if tag == "section" and "id" in attributes
     ]
-    assert order == ["summary", "grid-1", "tables", "method", "problems"]
+    assert order == ["summary", "grid-1", "whole", "tables", "method", "problems"]
     links = {a["href"] for tag, a in Page(main_page).elements if tag == "a"}
     assert links == {f"#{name}" for name in order}
 

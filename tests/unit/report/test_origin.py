@@ -9,6 +9,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from lsmeter.hooks.attribution.whole_account import (
+    CauseLine,
+    ContextLine,
+    WholeAccount,
+    WholeHookLine,
+)
+from lsmeter.model import Round
 from lsmeter.report import origin
 from lsmeter.report.html import svg
 from lsmeter.report.model import Report
@@ -17,6 +24,7 @@ from lsmeter.results.boots import ATTRIBUTION_FILE
 from lsmeter.results.directory import read_run
 from lsmeter.run.report import read_report
 from tests.unit.attribution.recorded import VALUES, write_run
+from tests.unit.attribution.trees import tree
 from tests.unit.report.test_html import ATTACK, Page, assert_needs_nothing, attacked
 
 SCHEMA = Path(__file__).parents[3] / "src/lsmeter/report/schema/report-1.json"
@@ -54,7 +62,7 @@ def test_every_setup_is_accounted_for_to_the_last_instruction(report: Report) ->
 def test_the_page_has_a_section_with_two_graphs_for_each_setup(page: str) -> None:
     found = Page(page)
     sections = [a["id"] for tag, a in found.elements if tag == "section" and "id" in a]
-    assert sections == ["summary", "grid-1", "origin", "tables", "method", "problems"]
+    assert sections == ["summary", "grid-1", "whole", "origin", "tables", "method", "problems"]
     assert "#origin" in {a["href"] for tag, a in found.elements if tag == "a"}
     start, end = page.index('<section id="origin">'), page.index('<section id="tables">')
     section = page[start:end]
@@ -104,6 +112,53 @@ def test_text_formats_say_it_too(report: Report, form: str) -> None:
     assert "hooks +1,273, residue +316" in words
 
 
+@pytest.fixture(scope="module")
+def with_windows(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Report a run whose guests ran bulk windows; Smack's are those of the others."""
+    later = ("inode_free_by_rcu", 200, 8000, ())
+    window = tree(
+        ("[user]", 0, 150_000, ()),
+        ("[interrupt]", 0, 0, (("rcu_do_batch", 5, 900, (later,)),)),
+        ("entry_SYSCALL_64", 200, 40_000, (("security_file_open", 200, 600, ()),)),
+    )
+    idle = tree(("[user]", 0, 90_000, ()))
+    rounds = (Round(100, 0, 50_000, 50_000, 5000), Round(100, 0, 50_000, 50_000, 5000))
+    path = tmp_path_factory.mktemp("windows") / "run"
+    return read_report(write_run(path, "before", window=window, idle=idle, rounds=rounds))
+
+
+def test_whole_costs_are_shown_by_context(with_windows: Report) -> None:
+    smack = with_windows.accounts[0].whole
+    assert smack is not None
+    assert smack.operations == 3
+    assert smack.baseline_insns == pytest.approx(3 * (900 + 8000 + 40_000 + 600) / 200)
+    assert smack.difference_insns == 0
+    for form in ("table", "markdown", "html"):
+        assert "Whole cost by context" in render(with_windows, form), form
+    data = json.loads(render(with_windows, "json"))
+    jsonschema.validate(data, json.loads(SCHEMA.read_text()))
+    assert data["accounts"][0]["whole"]["operations"] == 3
+
+
+def test_whole_costs_that_differ_are_listed() -> None:
+    lines = (
+        ContextLine("system call", deferred=False, hook_insns=200.0, outside_insns=-0.2),
+        ContextLine("RCU callback", deferred=True, hook_insns=103.4, outside_insns=12.0),
+    )
+    later = WholeHookLine("security_inode_free", "RCU callback", 0.0, 1.0, 103.4, 0.33)
+    cause = CauseLine("RCU has more callbacks to run", 12.0, 1)
+    whole = WholeAccount(1, 500.0, 315.2, 316.0, lines, (later,), 2, (cause,))
+    contexts, hooks, causes = origin.whole_listings(whole)
+    assert contexts.rows == (
+        ("system call", "in line", "+200", "+0"),
+        ("RCU callback", "deferred", "+103", "+12"),
+    )
+    arrow = "\N{RIGHTWARDS ARROW}"
+    assert hooks.rows[0][:4] == ("security_inode_free", "RCU callback", f"0.0 {arrow} 1.0", "+103")
+    assert hooks.more == ("2 more hooks.",)
+    assert causes.rows == (("RCU has more callbacks to run", "+12", "1"),)
+
+
 def test_json_keeps_its_contract(report: Report) -> None:
     data = json.loads(render(report, "json"))
     jsonschema.validate(data, json.loads(SCHEMA.read_text()))
@@ -137,7 +192,8 @@ def test_damaged_attribution_is_a_problem_of_the_report(tmp_path: Path) -> None:
 def test_setups_that_cannot_be_explained_are_named(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", "before")
     baseline = {item.setup: item.hash for item in read_run(run).manifest.cells}["capability"]
-    (run / "boots" / f"{baseline}-0" / ATTRIBUTION_FILE).unlink()
+    for path in run.glob(f"boots/{baseline}-*/{ATTRIBUTION_FILE}"):
+        path.unlink()
     found = read_report(run)
     assert found.accounts == ()
     assert len(found.comparisons) == 6

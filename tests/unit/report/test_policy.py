@@ -156,7 +156,7 @@ def test_json_has_what_the_tables_are_made_of(report: Report) -> None:
 def test_the_page_has_sections_and_stacked_bars(page: str) -> None:
     found = Page(page)
     order = [a["id"] for tag, a in found.elements if tag == "section" and "id" in a]
-    wanted = ["proofs", "layers", "states", "one-off"]
+    wanted = ["whole", "proofs", "layers", "states", "one-off"]
     assert order == ["summary", "grid-1", *wanted, "tables", "method", "problems"]
     links = {a["href"] for tag, a in found.elements if tag == "a"}
     assert links == {f"#{name}" for name in order}
@@ -177,7 +177,9 @@ def test_texts_of_guests_do_nothing_in_the_page(report: Report) -> None:
 
 
 def test_reports_without_policies_have_no_chapters() -> None:
-    assert chapters(policy_builders.builders.report()) == ()
+    (only,) = chapters(policy_builders.builders.report())
+    assert only.identity == "whole"
+    assert chapters(policy_builders.builders.report(), short=True) == ()
 
 
 words = st.text(st.sampled_from("abc 模%+-"), min_size=1, max_size=30)

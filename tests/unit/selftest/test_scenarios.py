@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
+from lsmeter.conclusion import Verdict
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.model import Verdict
 from lsmeter.selftest.costs import Context, Place
 from lsmeter.selftest.scenarios import (
     BENCHMARKS,

@@ -67,10 +67,10 @@ class TestLookUps:
         assert problems == ()
         assert (one.setup.name, one.read_counters, one.sweep) == ("selinux", True, None)
         assert one.hash != replace(one, read_counters=False).hash
-        request = make_request(one, (), 10_000)
+        request = make_request(one, (), 1, 10_000)
         assert request.count
         assert [counter.name for counter in request.counters] == ["avc"]
-        assert not make_request(replace(one, read_counters=False), (), 10_000).counters
+        assert not make_request(replace(one, read_counters=False), (), 1, 10_000).counters
 
     def test_what_a_setup_counts_does_not_name_its_other_results(self) -> None:
         selinux = cell(parse_setup("selinux"))

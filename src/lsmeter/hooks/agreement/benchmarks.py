@@ -15,9 +15,11 @@ from lsmeter.hooks.source.syscalls import family_of
 # Operation: its calls, by the names that the kernel's source gives them.
 CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "chmod": ("chmod",),
+    "close": ("close",),
     "copy": ("read", "write"),
     "creat": ("creat",),
     "empty": (),
+    "exit": ("write", "exit_group", "wait4"),
     "fstatat": ("newfstatat",),
     "getppid": (),
     "mkdir": ("mkdir",),
@@ -31,7 +33,7 @@ CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "unlink": ("unlink",),
     "write": ("write",),
 }
-_WITHOUT_PATH = frozenset({"copy", "empty", "getppid", "read", "write"})
+_WITHOUT_PATH = frozenset({"close", "copy", "empty", "exit", "getppid", "read", "write"})
 
 # Components of paths that a parameter names (docs/file-suite.md); `..` is one as well.
 _COMPONENTS: Final[Mapping[str, int]] = {

@@ -156,6 +156,11 @@ REASONS: tuple[Reason, ...] = (
         ),
     ),
     Reason(
+        "another process",
+        "a process of its own ends in this operation; the counters see only the one that measures",
+        lambda case: case.operation == "exit" and View.COUNTING in (case.first, case.second),
+    ),
+    Reason(
         "freed later",
         "the kernel frees the object later (RCU, deferred work), in whatever runs then",
         lambda case: case.hook in _DEFERRED and not case.below_ordinary,

@@ -15,6 +15,7 @@ from lsmeter.hooks.attribution.folded import Frame, merge
 from lsmeter.hooks.attribution.load import ExplainedSetup
 from lsmeter.hooks.attribution.profile import Node, Tree
 from lsmeter.hooks.attribution.summary import HookShare, hook_shares
+from lsmeter.hooks.attribution.whole_account import WholeAccount, whole_account
 
 _SHOWN = 12  # hooks, and functions of the residue; what is left is summed
 
@@ -47,9 +48,11 @@ class Account:
     """Where the cost of one setup over its baseline comes from, each operation counted once.
 
     difference_insns = hook_insns + residue_insns + other_insns (interrupts, idle). exact counts
-    the operations that hooks and named functions explain to the last instruction. hooks and
-    residue are the largest; more_hooks and more_residue say how many are left out. missing names
-    the operations that could not be explained. The trees are those of all operations, merged.
+    the operations that hooks and named functions explain to the last instruction, doubtful those
+    that would be if both sides were known to repeat. hooks and residue are the largest; more_hooks
+    and more_residue say how many are left out. missing names the operations that could not be
+    explained. The trees are those of all operations, merged. whole is None where no whole costs
+    were measured.
     """
 
     kernel: str
@@ -59,6 +62,7 @@ class Account:
     user: str
     operations: int
     exact: int
+    doubtful: int
     difference_insns: int
     hook_insns: int
     residue_insns: int
@@ -70,13 +74,13 @@ class Account:
     missing: tuple[str, ...]
     baseline_tree: Tree
     tested_tree: Tree
+    whole: WholeAccount | None = None
 
 
 def account(explained: ExplainedSetup) -> Account:
     """Sum one setup's explanations over its operations."""
     cell, items = explained.tested.cell, explained.operations
-    before = {name: explained.baseline.trees[name] for name in items}
-    after = {name: explained.tested.trees[name] for name in items}
+    before, after = explained.before, explained.after
     hooks = [_hook(item) for item in hook_shares(before, after) if item.change.difference]
     residue = _residue(before, after)
     missing = {*explained.tested.values, *explained.baseline.values} - set(items)
@@ -88,6 +92,7 @@ def account(explained: ExplainedSetup) -> Account:
         user=cell.user,
         operations=len(items),
         exact=sum(item.exact for item in items.values()),
+        doubtful=sum(bool(item.doubt) for item in items.values()),
         difference_insns=sum(item.difference for item in items.values()),
         hook_insns=sum(item.hook_insns for item in items.values()),
         residue_insns=sum(item.residue_insns for item in items.values()),
@@ -99,6 +104,7 @@ def account(explained: ExplainedSetup) -> Account:
         missing=tuple(sorted(missing)),
         baseline_tree=merged(before.values()),
         tested_tree=merged(after.values()),
+        whole=whole_account(explained),
     )
 
 

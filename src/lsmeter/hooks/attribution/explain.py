@@ -8,9 +8,10 @@ always sum to the whole, whatever the trees look like.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from lsmeter.hooks.attribution.causes import Cause, Delta, find_causes
 from lsmeter.hooks.attribution.profile import INTERRUPT, Function, Tree
 
 
@@ -111,8 +112,9 @@ class Explanation:
     """Where the difference between two setups comes from, in one operation.
 
     difference = hooks + residue + interrupts + unseen. residue is what changed outside of the
-    hooks, by function. unseen is what the clock counted and the plugin did not (the guest
-    idled); it is 0 when the values are not given.
+    hooks, by function, and causes say why, where the trees prove it. unseen is what the clock
+    counted and the trees do not have; it is 0 when the difference is not given. doubt says why
+    the trees may not be those of the difference (a side does not repeat), and is empty if they are.
     """
 
     difference: int
@@ -120,6 +122,8 @@ class Explanation:
     residue: tuple[FunctionChange, ...] = ()
     interrupt_insns: int = 0
     unseen_insns: int = 0
+    causes: tuple[Cause, ...] = ()
+    doubt: str = ""
     hook_insns: int = field(init=False)
     residue_insns: int = field(init=False)
 
@@ -129,8 +133,8 @@ class Explanation:
 
     @property
     def exact(self) -> bool:
-        """Whether hooks and named functions explain all of it, with nothing unnamed."""
-        return self.difference == self.hook_insns + self.residue_insns
+        """Whether hooks and named functions explain all of it, with nothing unnamed or doubtful."""
+        return not self.doubt and self.difference == self.hook_insns + self.residue_insns
 
 
 def take_apart(tree: Tree) -> Parts:
@@ -164,27 +168,42 @@ def explain_difference(
     baseline: Tree,
     tested: Tree,
     *,
-    baseline_value: int | None = None,
-    tested_value: int | None = None,
+    difference: int | None = None,
+    doubt: str = "",
 ) -> Explanation:
     """Explain tested - baseline of one operation.
 
-    The values are what the run reports for the operation (instructions); without them the
-    totals of the trees are explained. Both contain the same few instructions of the markers,
-    which the difference does not.
+    difference is what the run reports for the operation (instructions); without it that of the
+    trees' totals is explained. The totals contain the same few instructions of the markers. doubt
+    says why the trees may not be those of the difference.
     """
     seen = tested.insns - baseline.insns
-    difference = seen
-    if baseline_value is not None and tested_value is not None:
-        difference = tested_value - baseline_value
+    reported = seen if difference is None else difference
     before, after = take_apart(baseline), take_apart(tested)
+    hooks = hook_changes(before.hooks, after.hooks)
+    residue = function_changes(before.outside, after.outside)
     return Explanation(
-        difference=difference,
-        hooks=hook_changes(before.hooks, after.hooks),
-        residue=function_changes(before.outside, after.outside),
+        difference=reported,
+        hooks=hooks,
+        residue=residue,
         interrupt_insns=after.interrupt_insns - before.interrupt_insns,
-        unseen_insns=difference - seen,
+        unseen_insns=reported - seen,
+        causes=find_causes(_deltas(hooks, residue)),
+        doubt=doubt,
     )
+
+
+def _deltas(hooks: Iterable[HookChange], residue: Iterable[FunctionChange]) -> Iterator[Delta]:
+    for hook in hooks:
+        for change in hook.functions:
+            yield _delta(change, inside=True)
+    for change in residue:
+        yield _delta(change, inside=False)
+
+
+def _delta(change: FunctionChange, *, inside: bool) -> Delta:
+    calls = change.tested.calls - change.baseline.calls
+    return Delta(change.function.name, calls, change.difference, inside)
 
 
 def hook_changes(

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lsmeter.hooks.attribution.account import FunctionLine, HookLine
-from lsmeter.hooks.attribution.load import AttributedCell
+from lsmeter.hooks.attribution.load import AttributedCell, paired_trees
+from lsmeter.hooks.attribution.pairs import Pair
 from lsmeter.hooks.attribution.profile import Function, Tree
 from lsmeter.hooks.attribution.summary import diff, hook_shares
 from lsmeter.layers import LayeredCost
@@ -41,11 +42,11 @@ def layer_origins(
     layers: Iterable[LayeredCost], cells: Iterable[AttributedCell]
 ) -> tuple[LayerOrigin, ...]:
     """Return where each layer's cost lies, for layers of which both setups have attribution."""
-    known: dict[tuple[str, str, str, str], dict[str, Tree]] = {}
+    known: dict[tuple[str, str, str, str], list[AttributedCell]] = {}
     for item in cells:
         cell = item.cell
         place = (cell.kernel, cell.setup, cell.filesystem, cell.user)
-        known.setdefault(place, {}).update(item.trees)
+        known.setdefault(place, []).append(item)
     pairs: dict[tuple[str, ...], LayerOrigin | None] = {}
     for cost in layers:
         kernels = (cost.base_kernel, *(cost.kernel for _ in cost.layers))
@@ -53,10 +54,24 @@ def layer_origins(
             key = (cost.kernel, layer.setup, layer.over, cost.filesystem, cost.user)
             if key in pairs:
                 continue
-            before = known.get((below, layer.over, cost.filesystem, cost.user), {})
-            after = known.get((cost.kernel, layer.setup, cost.filesystem, cost.user), {})
-            pairs[key] = _origin(key, before, after)
+            before = known.get((below, layer.over, cost.filesystem, cost.user), [])
+            after = known.get((cost.kernel, layer.setup, cost.filesystem, cost.user), [])
+            pairs[key] = _origin(key, *_trees(before, after))
     return tuple(item for item in pairs.values() if item is not None)
+
+
+def _trees(
+    before: Iterable[AttributedCell], after: Iterable[AttributedCell]
+) -> tuple[dict[str, Tree], dict[str, Tree]]:
+    """Return the trees of both sides, of the same peak, by benchmark."""
+    tested = list(after)
+    found: dict[str, Pair] = {}
+    for old in before:
+        for new in tested:
+            if old.cell.suite == new.cell.suite:
+                found.update(paired_trees(old, new))
+    baseline = {name: pair.baseline for name, pair in found.items()}
+    return baseline, {name: pair.tested for name, pair in found.items()}
 
 
 def _origin(

@@ -9,6 +9,7 @@ functions of one module is that module's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 FRAMEWORK = "framework"
 
@@ -36,6 +37,11 @@ _PREFIXES: dict[str, tuple[str, ...]] = {
     "bpf": ("bpf_lsm_",),
     "tunable": ("tunable_",),
     "example": ("example_",),
+    # Not all of inject_: virtual machines have interrupts injected.
+    "inject": (
+        *("inject_inode_", "inject_file_", "inject_rcu_file_", "inject_task_work"),
+        *("inject_worker", "inject_outside_"),
+    ),
 }
 # Too general to speak for every kernel: they count only beside the module's own functions.
 _WEAK = frozenset({"hashtab_", "unpack_", "hook_", "ruleset_", "cap_", "mls_", "sel_"})
@@ -69,6 +75,7 @@ _START_UP_PREFIX = "security_initcall_"
 _OF_OTHERS = frozenset({"security_list", "security_show", "security_store"})
 
 
+@lru_cache(maxsize=1 << 16)
 def base_name(name: str) -> str:
     """Return a function's name without what the compiler appended (`.isra.0`, `.part.0`)."""
     return name.partition(".")[0]

@@ -15,13 +15,14 @@ from itertools import pairwise
 from lsmeter.errors import GuestError
 from lsmeter.hooks.attribution.profile import Function, Node, Profile, Region, Tree
 
-HEADER = "lsmeter-attribution 1"
+HEADERS = ("lsmeter-attribution 1", "lsmeter-attribution 2")  # before and since sums
 MAX_BYTES = 512 << 20
 MAX_NODES = 1 << 18
 
 _REGION = re.compile(r"region (\d{1,5}) (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18})")
 _TOTAL = re.compile(r"t (-?\d{1,18}) (\d{1,18})")
 _TREE = re.compile(r"tree (-?\d{1,18})")
+_SUM = re.compile(r"sum (-?\d{1,18}) (\d{1,18})")
 _NODE = re.compile(
     r"n (\d{1,7}) (\d{1,7}) (\d{1,10}) (-?\d{1,18}) ([!-~][ -~]{0,511}?)(?:@([a-z]{1,32}))?"
 )
@@ -53,10 +54,11 @@ class _Reader:
         self._number = 1
         self._regions: dict[int, Region] = {}
         self._tail: dict[str, int] = {}
+        self._functions: dict[tuple[str, str | None], Function] = {}
 
     def read(self) -> Profile:
-        if not self._lines or self._lines[0] != HEADER:
-            raise self._wrong(f"does not begin with '{HEADER}'")
+        if not self._lines or self._lines[0] not in HEADERS:
+            raise self._wrong(f"does not begin with '{HEADERS[-1]}'")
         self._number = 1
         whole = False
         for number, block in self._blocks():
@@ -103,13 +105,32 @@ class _Reader:
             match = self._match(_TOTAL, block[line])
             totals.append((int(match[1]), int(match[2])))
             line += 1
-        trees = self._trees(block[line:-1], dict(totals))
+        last = next((i for i, text in enumerate(block) if text.startswith("sum ")), len(block) - 1)
+        trees = self._trees(block[line:last], dict(totals))
+        total, summed = self._sum(block[last:-1])
         self._number += 1
         if block[-1] != f"end {region_id}":
             raise self._wrong(f"region {region_id} ends as {block[-1][:60]!r}")
         if sum(count for _, count in totals) + uncounted != samples:
             raise self._wrong(f"region {region_id}: its totals are not of {samples} samples")
-        return Region(region_id, samples, uncounted, damaged, aborted, tuple(totals), trees)
+        if summed > samples:
+            raise self._wrong(f"region {region_id}: a sum over {summed} of {samples} samples")
+        read = tuple(totals), trees, total, summed
+        return Region(region_id, samples, uncounted, damaged, aborted, *read)
+
+    def _sum(self, lines: list[str]) -> tuple[Tree | None, int]:
+        if not lines:
+            return None, 0
+        self._number += 1
+        match = self._match(_SUM, lines[0])
+        return self._tree(int(match[1]), lines[1:]), int(match[2])
+
+    def _tree(self, insns: int, lines: list[str]) -> Tree:
+        nodes = self._nodes(lines)
+        found = sum(node.self_insns for node in nodes)
+        if found != insns:
+            raise self._wrong(f"the tree of {insns} instructions has {found}")
+        return Tree(insns, nodes)
 
     def _trees(self, lines: list[str], totals: dict[int, int]) -> tuple[Tree, ...]:
         """Read trees; the most frequent comes first, the smallest of several."""
@@ -121,27 +142,29 @@ class _Reader:
         for start, stop in pairwise([*starts, len(lines)]):
             self._number += 1
             insns = int(self._match(_TREE, lines[start])[1])
-            nodes = self._nodes(lines[start + 1 : stop])
-            found = sum(node.self_insns for node in nodes)
-            if found != insns or insns not in totals:
-                raise self._wrong(f"the tree of {insns} instructions has {found}")
-            trees.append(Tree(insns, nodes))
+            trees.append(self._tree(insns, lines[start + 1 : stop]))
+            if insns not in totals:
+                raise self._wrong(f"no sample has the {insns} instructions of a tree")
         return tuple(sorted(trees, key=lambda tree: (-totals[tree.insns], tree.insns)))
 
     def _nodes(self, lines: list[str]) -> tuple[Node, ...]:
         if len(lines) > MAX_NODES:
             raise self._wrong(f"more than {MAX_NODES} nodes")
         nodes: list[Node] = []
-        functions: dict[tuple[str, str], Function] = {}
+        fullmatch, functions = _NODE.fullmatch, self._functions
         for index, line in enumerate(lines, 1):
+            match = fullmatch(line)
             self._number += 1
-            match = self._match(_NODE, line)
-            number, parent, calls, self_insns = (int(match[group]) for group in range(1, 5))
-            if number != index or parent >= index:
+            if match is None:
+                raise self._wrong(f"not understood: {line[:60]!r}")
+            number, parent, calls, self_insns, *key = match.groups()
+            above = int(parent)
+            if int(number) != index or above >= index:
                 raise self._wrong("nodes out of order")
-            key = (match[5], match[6] or "")
-            function = functions.setdefault(key, Function(*key))
-            nodes.append(Node(parent - 1, function, calls, self_insns))
+            function = functions.get((key[0], key[1]))
+            if function is None:
+                function = functions[key[0], key[1]] = Function(key[0], key[1] or "")
+            nodes.append(Node(above - 1, function, int(calls), int(self_insns)))
         return tuple(nodes)
 
     def _read_tail(self, line: str) -> None:

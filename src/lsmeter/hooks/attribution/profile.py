@@ -15,6 +15,9 @@ USER = "[user]"
 INTERRUPT = "[interrupt]"
 RESUMED = "[resumed]"
 NO_SYMBOL = "[no symbol]"
+# Numbers of regions: benchmarks have those below.
+_BULK = 0x4000
+_IDLE = 0x8000
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ class Region:
     """What was seen of one region: how often each total occurred, and the trees of some.
 
     samples are the whole ones; damaged ones hit a limit of the plugin, aborted ones lack their
-    end. trees are those of the most frequent totals, the most frequent first.
+    end. trees are those of the most frequent totals, the most frequent first. A bulk window has
+    one tree instead, the sum over `summed` samples.
     """
 
     id: int
@@ -66,6 +70,8 @@ class Region:
     aborted: int
     totals: tuple[tuple[int, int], ...]  # (instructions, samples)
     trees: tuple[Tree, ...]
+    sum: Tree | None = None
+    summed: int = 0
 
     def tree(self, insns: int | None = None) -> Tree | None:
         """Return the tree with this total, or that of the most frequent; None without one."""
@@ -86,3 +92,11 @@ class Profile:
     def region(self, region_id: int) -> Region | None:
         """Return the region with this id, if there is one."""
         return next((region for region in self.regions if region.id == region_id), None)
+
+    def bulk(self, benchmark: int) -> Region | None:
+        """Return the bulk windows of the benchmark with this place among those of the boot."""
+        return self.region(_BULK + benchmark)
+
+    def idle(self) -> Region | None:
+        """Return the windows in which the guest did nothing."""
+        return self.region(_IDLE)

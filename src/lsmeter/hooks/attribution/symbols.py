@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From a kernel's symbols (System.map or /proc/kallsyms) to the plugin's symbol file; pure.
 
-The file says where each function starts, what kind of code it is, and whose it is. Left out is
-what is no function of its own: thunks and trampolines, whose instructions are then their
-caller's, the cold parts that the compiler moved away, and labels in entry code.
+The file says where each function starts, what kind of code it is, and whose it is. What is no
+function of its own only ends the one before it: thunks and trampolines, whose instructions are
+their caller's, the cold parts that the compiler moved away, and labels in entry code.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ class Kind(StrEnum):
     TRAP = "t"
     INTERRUPT = "i"
     SWITCH = "w"
+    START = "p"
+    DEAD = "d"
+    NONE = "n"
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class SymbolTable:
-    """Every function by ascending address, and where the kernel's own text lies."""
+    """Every function, and what is none, by ascending address; and where the kernel's text lies."""
 
     text_start: int
     text_end: int
@@ -71,6 +74,10 @@ _MAX_STUBS = 2 * 256
 _SPECIAL = {
     **dict.fromkeys(_SYSCALL_ENTRIES, Kind.SYSCALL),
     "__switch_to_asm": Kind.SWITCH,
+    # Before 6.5 it is the first code of a new task; since then a function that this code calls,
+    # which the plugin tells by the call.
+    **dict.fromkeys(("ret_from_fork", "ret_from_fork_asm"), Kind.START),
+    "do_task_dead": Kind.DEAD,
     # Not repeated when they return: the instruction that caused them is over.
     **dict.fromkeys(("asm_exc_debug", "asm_exc_int3", "asm_exc_overflow"), Kind.TRAP),
     **dict.fromkeys(
@@ -89,7 +96,7 @@ _NO_FUNCTION = re.compile(
     r"entry_SYSCALL_compat_.*|entry_SYSENTER_compat_.*|entry_INT80_compat_.*|"
     r"syscall_return_via_sysret|swapgs_restore_regs_and_return_to_usermode|"
     r"restore_regs_and_return_to_kernel|common_interrupt_return|native_(irq_return_)?iret|"
-    r"native_irq_return_ldt|error_return|paranoid_exit_done|"
+    r"native_irq_return_ldt|early_xen_iret_patch|error_return|paranoid_exit_done|"
     r"_?_?(s|e)(init|head|)text|_text|_stext|_etext|.*_text_(start|end)|__start_.*|__stop_.*|"
     r".*text_segment_.*|__kprobes_text_.*"
 )
@@ -143,10 +150,9 @@ def _table(found: dict[int, list[str]]) -> tuple[Symbol, ...]:
     named = [(addr, _preferred(names)) for addr, names in sorted(found.items())]
     functions = [(addr, name) for addr, name in named if name]
     modules = assign_modules([name for _, name in functions])
-    symbols = {
-        addr: Symbol(addr, name, kind_of(name), module)
-        for (addr, name), module in zip(functions, modules, strict=True)
-    }
+    symbols = {addr: Symbol(addr, names[0], Kind.NONE, "") for addr, names in found.items()}
+    for (addr, name), module in zip(functions, modules, strict=True):
+        symbols[addr] = Symbol(addr, name, kind_of(name), module)
     for addr, name in _stubs(found):
         symbols[addr] = Symbol(addr, name, Kind.INTERRUPT, "")
     return tuple(symbols[addr] for addr in sorted(symbols))

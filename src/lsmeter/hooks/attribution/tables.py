@@ -4,12 +4,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lsmeter.hooks.attribution.explain import Explanation, FunctionChange, HookChange
 from lsmeter.hooks.attribution.load import ExplainedSetup
 from lsmeter.hooks.attribution.summary import HookShare, RunDiff, hook_shares, module_functions
+from lsmeter.hooks.attribution.whole_explain import WholeExplanation
+from lsmeter.hooks.attribution.whole_summary import whole_total
+from lsmeter.hooks.attribution.whole_tables import (
+    cause_entry,
+    cause_table,
+    whole_diff_entry,
+    whole_entry,
+    whole_tables,
+)
 from lsmeter.hooks.source.tables import Table
 
 FORMAT_VERSION = 1
@@ -24,16 +34,19 @@ def cost_tables(explained: ExplainedSetup, *, functions: int = 10) -> tuple[Tabl
         _operations(explained, where),
         _hooks(shares, where),
         *_functions(explained, shares, functions),
+        *whole_tables(explained.wholes, total_of(explained), where),
+        *cause_table(explained.operations.values(), explained.wholes.values(), where),
     )
+
+
+def total_of(explained: ExplainedSetup) -> WholeExplanation | None:
+    """Return the whole cost over the operations of which it was explained."""
+    return whole_total(explained.baseline.wholes, explained.tested.wholes, explained.wholes)
 
 
 def shares_of(explained: ExplainedSetup) -> tuple[HookShare, ...]:
     """Return every hook over the operations that were explained."""
-    names = explained.operations
-    return hook_shares(
-        {name: explained.baseline.trees[name] for name in names},
-        {name: explained.tested.trees[name] for name in names},
-    )
+    return hook_shares(explained.before, explained.after)
 
 
 def diff_tables(found: RunDiff, where: str) -> tuple[Table, ...]:
@@ -93,26 +106,41 @@ def cost_document(setups: Iterable[ExplainedSetup]) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
-def diff_document(found: Sequence[tuple[str, RunDiff]]) -> str:
+@dataclass(frozen=True)
+class SetupDiff:
+    """What changed in one setup between two runs: readings, whole costs by operation, their sum."""
+
+    setup: str
+    inline: RunDiff
+    wholes: Mapping[str, WholeExplanation]
+    total: WholeExplanation | None
+
+
+def diff_document(found: Iterable[SetupDiff]) -> str:
     """Return what changed, setup by setup, as JSON; docs/attribution.md describes the fields."""
     setups = [
         {
-            "setup": name,
-            "hooks": [_hook(item) for item in item_diff.hooks],
-            "functions": [_function(item) for item in item_diff.functions],
+            "setup": item.setup,
+            "hooks": [_hook(hook) for hook in item.inline.hooks],
+            "functions": [_function(change) for change in item.inline.functions],
             "operations": [
                 {
-                    "benchmark": item.benchmark,
-                    "difference_insns": item.difference,
-                    "hooks": [_hook(hook) for hook in item.hooks],
-                    "functions": [_function(change) for change in item.functions],
+                    "benchmark": operation.benchmark,
+                    "difference_insns": operation.difference,
+                    "hooks": [_hook(hook) for hook in operation.hooks],
+                    "functions": [_function(change) for change in operation.functions],
                 }
-                for item in item_diff.operations
+                for operation in item.inline.operations
             ],
-            "only_a": item_diff.only_a,
-            "only_b": item_diff.only_b,
+            "only_a": item.inline.only_a,
+            "only_b": item.inline.only_b,
+            "whole": None if item.total is None else whole_diff_entry(item.total),
+            "whole_operations": [
+                {"benchmark": benchmark, **whole_diff_entry(whole)}
+                for benchmark, whole in item.wholes.items()
+            ],
         }
-        for name, item_diff in found
+        for item in found
     ]
     return json.dumps({"format_version": FORMAT_VERSION, "setups": setups}, indent=1) + "\n"
 
@@ -180,7 +208,7 @@ def _functions(
     for module in sorted(modules, key=lambda name: (-modules[name], name)):
         if not module or not modules[module]:
             continue
-        costs = module_functions(explained.tested.trees.values(), module)[:count]
+        costs = module_functions(explained.after.values(), module)[:count]
         yield Table(
             f"functions-{module}",
             f"Dearest functions of {module} ({explained.tested.cell.setup})",
@@ -199,6 +227,7 @@ def _functions(
 
 def _setup(explained: ExplainedSetup) -> dict[str, Any]:
     tested, baseline = explained.tested, explained.baseline
+    total = total_of(explained)
     return {
         "kernel": tested.cell.kernel,
         "setup": tested.cell.setup,
@@ -220,6 +249,11 @@ def _setup(explained: ExplainedSetup) -> dict[str, Any]:
             for item in shares_of(explained)
         ],
         "missing": sorted({*tested.missing, *baseline.missing}),
+        "whole": None if total is None else whole_entry(total),
+        "whole_operations": [
+            {"benchmark": name, **whole_entry(item)} for name, item in explained.wholes.items()
+        ],
+        "no_whole": {**baseline.no_whole, **tested.no_whole},
     }
 
 
@@ -231,8 +265,10 @@ def _explanation(item: Explanation) -> dict[str, Any]:
         "interrupt_insns": item.interrupt_insns,
         "unseen_insns": item.unseen_insns,
         "exact": item.exact,
+        "doubt": item.doubt,
         "hooks": [_hook(hook) for hook in item.hooks],
         "residue": [_function(change) for change in item.residue],
+        "causes": [cause_entry(cause) for cause in item.causes],
     }
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The parts of a report that speak of policies: proofs, layers, states, one-off costs."""
+"""The parts of a report beside its grids: whole costs, proofs, layers, states, one-off costs."""
 
 from __future__ import annotations
 
-from lsmeter.report.chapters import deciding, one_off, proofs, states
+from lsmeter.report.chapters import deciding, one_off, proofs, states, whole
 from lsmeter.report.listing import Chapter
 from lsmeter.report.model import Report
 
@@ -15,6 +15,7 @@ def chapters(report: Report, *, short: bool = False, narrow: bool = False) -> tu
     columns, and lines where other formats have them all.
     """
     found = (
+        whole.chapter(report, short=short, narrow=narrow),
         proofs.chapter(report),
         deciding.chapter(report, short=short, narrow=narrow),
         states.chapter(report, short=short or narrow),

@@ -118,9 +118,9 @@ def chapter(report: Report, *, short: bool = False, narrow: bool = False) -> Cha
     """Show what each layer of each setup costs."""
     found = stacks(report)
     rule = (
-        f"A layer's cost is the difference of two setups, in {numbers.unit_word(report.unit)} "
-        "and in per cent of the base; the layers sum to the cost of the tested setup. A layer "
-        "below zero makes the operation cheaper."
+        "A layer's cost is the difference of the typical counts of two setups, in "
+        f"{numbers.unit_word(report.unit)} and in per cent of the base; the layers sum to the "
+        "typical cost of the tested setup. A layer below zero makes the operation cheaper."
     )
     told = [item for item in found if narrow and _is_told(report, item)]
     rest = [item for item in found if item not in told]

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len, set_cell_size
 
-from lsmeter.model import Comparison, Verdict
-from lsmeter.report import content, numbers, plain, words
+from lsmeter.conclusion import Comparison, Verdict
+from lsmeter.report import content, numbers, plain, three, words
 from lsmeter.report.chapters import chapters
 from lsmeter.report.content import Grid, Group
 from lsmeter.report.format import RenderOptions, ReportFormat
@@ -21,6 +21,7 @@ WIDTH = 72
 _DETAILED_COLUMNS = 2  # more setups than this share one table
 _NAME = 12
 _CELL = 9
+_INSIDE = "All variants inside the margin"
 _CHANGED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
 
@@ -70,6 +71,8 @@ def _grid(report: Report, grid: Grid) -> Iterator[str]:
         yield from _wrapped(f"Setups: {names} against {grid.baseline_setup}", indent="  ")
     else:
         yield from _wrapped(f"Setups: {names}, each against its own baseline", indent="  ")
+    for caveat in report.caveats:
+        yield from _wrapped(f"Beside every verdict: {caveat}", indent="  ")
     if not grid.columns:
         return
     if len(grid.columns) <= _DETAILED_COLUMNS:
@@ -82,8 +85,24 @@ def _grid(report: Report, grid: Grid) -> Iterator[str]:
     yield ""
     for index in range(len(grid.columns)):
         column = grid.columns[index]
-        counts = words.counts_text(words.summarise(report, grid, index).counts)
-        yield from _wrapped(f"{column.setup}: {counts}", indent="  ")
+        summary = words.summarise(report, grid, index)
+        yield from _wrapped(f"{column.setup}: {words.counts_text(summary.counts)}", indent="  ")
+        yield from _wrapped(_others(grid, index, summary), indent="  ")
+
+
+def _others(grid: Grid, index: int, summary: words.Summary) -> str:
+    """Say in a line what the whole cost and the mean are, which the table does not have."""
+    name = grid.columns[index].setup
+    found = [item for item in grid.comparisons(index) if not item.benchmark.control]
+    most = three.largest_whole(found)
+    if most is None or most.whole is None:
+        return f"{name}: median {summary.medians.text}"
+    cycle = most.benchmark.cycle
+    return (
+        f"{name}: median {summary.medians.text}; largest whole "
+        f"{numbers.percent(most.whole.overhead)}: {most.benchmark.id} ({three.amount(most.whole)}"
+        f"{f', {cycle}' if cycle != most.benchmark.operation else ''})"
+    )
 
 
 def _fit(text: str, width: int) -> str:
@@ -109,8 +128,8 @@ def _detailed(report: Report, grid: Grid, index: int) -> Iterator[str]:
         yield from _wrapped(f"{words.column_title(grid, column)}:", indent="  ")
     else:
         yield from _wrapped(f"{column.setup} against {column.baseline_setup}:", indent="  ")
-    yield f"{'operation':<{_NAME}} {'changed':>8} {'median':>9} {'largest':>9}  where"
-    others: dict[str, list[str]] = {"No variant changed": [], "Inconclusive": [], "No number": []}
+    yield f"{'operation':<{_NAME}} {'beyond':>8} {'median':>9} {'largest':>9}  where"
+    others: dict[str, list[str]] = {_INSIDE: [], "Inconclusive": [], "No number": []}
     for group in grid.groups:
         found = _of_group(group, index)
         changed = [item for item in found if item.verdict in _CHANGED]
@@ -130,7 +149,8 @@ def _detailed(report: Report, grid: Grid, index: int) -> Iterator[str]:
                 _fit(f"{label + ': ' if label else ''}{values}", WIDTH - _NAME - 31).rstrip(),
             )
         )
-    yield f"Values in {numbers.unit_word(report.unit)}."
+    yield f"Values in typical {numbers.unit_word(report.unit)}; beyond: of how many variants a"
+    yield "number is beyond the margin."
     for heading, names in others.items():
         if names:
             yield from _wrapped(f"{heading}: {', '.join(names)}.", indent="  ")
@@ -140,12 +160,12 @@ def _unchanged(group: Group, found: list[Comparison]) -> str:
     """Tell why an operation is not in the table of changes."""
     if any(item.verdict is Verdict.INCONCLUSIVE for item in found):
         return "Inconclusive"
-    return "No variant changed" if len(found) == len(group.rows) else "No number"
+    return _INSIDE if len(found) == len(group.rows) else "No number"
 
 
 def _matrix(report: Report, grid: Grid) -> Iterator[str]:
     """Tabulate the largest change of each operation under each setup."""
-    yield "Largest overhead of any variant; last, the median without controls:"
+    yield "Largest typical overhead of any variant; last, median, no controls:"
     per_table = (WIDTH - _NAME) // (_CELL + 1)
     indices = list(range(len(grid.columns)))
     for start in range(0, len(indices), per_table):
@@ -166,7 +186,7 @@ def _matrix(report: Report, grid: Grid) -> Iterator[str]:
                 text = numbers.percent(max(found, key=abs)) if found else numbers.MISSING
                 cells.append(_right(text, _CELL))
             yield " ".join((_fit(group.operation, _NAME), *cells))
-        medians = (words.summarise(report, grid, i).median for i in part)
+        medians = (words.summarise(report, grid, i).medians.typical for i in part)
         cells = [_right(numbers.percent(median), _CELL) for median in medians]
         yield " ".join((_fit("median", _NAME), *cells))
 

@@ -12,7 +12,8 @@ import io
 import math
 from collections.abc import Mapping
 
-from lsmeter.model import Benchmark, Comparison, Estimate
+from lsmeter.conclusion import Change, Comparison, Estimate, Mean, WholeCost
+from lsmeter.model import Benchmark
 from lsmeter.report import numbers
 from lsmeter.report.format import RenderOptions, ReportFormat
 from lsmeter.report.model import Report
@@ -22,6 +23,14 @@ HEADER = (
     *("suite", "benchmark", "params", "metric", "unit", "instrument", "value", "baseline_value"),
     *("difference", "overhead", "overhead_low", "overhead_high", "margin", "verdict", "repeats"),
     *("minimum", "maximum", "share_at_mode", "low", "high", "samples", "boots"),
+    *("cycle", "difference_low", "difference_high", "peaks", "mean", "mean_low", "mean_high"),
+    *("ticked", "mean_difference", "mean_difference_low", "mean_difference_high"),
+    *("mean_overhead", "mean_overhead_low", "mean_overhead_high"),
+    *("whole", "whole_low", "whole_high", "whole_boot_low", "whole_boot_high"),
+    *("whole_operations", "whole_missing"),
+    *("whole_difference", "whole_difference_low", "whole_difference_high"),
+    *("whole_overhead", "whole_overhead_low", "whole_overhead_high"),
+    *("in_step", "moved", "found", "cause", "caveats"),
 )
 
 Field = str | int | float
@@ -59,6 +68,7 @@ def _benchmark(report: Report, item: Benchmark) -> dict[str, Field]:
         "metric": item.metric.name,
         "unit": item.metric.unit,
         "instrument": report.instrument.value,
+        "cycle": item.cycle,
     }
 
 
@@ -85,7 +95,30 @@ def _comparison(report: Report, item: Comparison) -> dict[str, Field]:
         ),
         "verdict": item.verdict.value,
         "repeats": _yes(item.repeats),
+        **_finite({"difference_low": item.typical.low, "difference_high": item.typical.high}),
+        **_change("mean", item.mean),
+        **_change("whole", item.whole),
+        **_finite({"moved": item.moved}),
+        **_finite({} if item.in_step is None else {"in_step": item.in_step}),
+        "found": item.found.value,
+        "cause": item.cause,
+        "caveats": "; ".join(report.caveats),
     }
+
+
+def _change(name: str, item: Change | None) -> dict[str, Field]:
+    if item is None:
+        return {}
+    fields = {
+        name: item.value,
+        f"{name}_difference": item.difference,
+        f"{name}_difference_low": item.low,
+        f"{name}_difference_high": item.high,
+        f"{name}_overhead": item.overhead,
+        f"{name}_overhead_low": item.overhead_low,
+        f"{name}_overhead_high": item.overhead_high,
+    }
+    return _finite(fields)
 
 
 def _estimate(report: Report, item: Estimate) -> dict[str, Field]:
@@ -115,7 +148,31 @@ def _spread(item: Estimate) -> dict[str, Field]:
         ),
         "samples": item.samples,
         "boots": item.boots,
+        "peaks": " ".join(f"{peak.value}:{round(peak.share, 4)}" for peak in item.peaks),
+        **_mean(item.mean),
+        **_whole(item.whole),
+        "whole_missing": item.whole_missing,
     }
+
+
+def _mean(item: Mean | None) -> dict[str, Field]:
+    if item is None:
+        return {}
+    bounds = {"mean": item.value, "mean_low": item.low, "mean_high": item.high}
+    return {**_finite(bounds), "ticked": item.ticked}
+
+
+def _whole(item: WholeCost | None) -> dict[str, Field]:
+    if item is None:
+        return {}
+    bounds = {
+        "whole": item.value,
+        "whole_low": item.low,
+        "whole_high": item.high,
+        "whole_boot_low": item.boot_low,
+        "whole_boot_high": item.boot_high,
+    }
+    return {**_finite(bounds), "whole_operations": item.operations}
 
 
 def _finite(fields: Mapping[str, float]) -> dict[str, Field]:

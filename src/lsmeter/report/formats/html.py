@@ -8,7 +8,7 @@ import functools
 import jinja2
 from markupsafe import Markup
 
-from lsmeter.report import content, origin, words
+from lsmeter.report import content, numbers, origin, three, words
 from lsmeter.report.chapters import chapters
 from lsmeter.report.format import RenderOptions, ReportFormat
 from lsmeter.report.model import Report
@@ -60,6 +60,9 @@ def render(report: Report, options: RenderOptions) -> str:  # noqa: ARG001 - wid
             origin_rule=origin.RULE,
             baseline=words.baseline(report, grids),
             measured=words.measured(report),
+            typical=words.typical(report),
+            three_rule=three.RULE,
+            apart_mark=numbers.APART_MARK,
             sizes=words.sizes(report),
             margin=words.margin(report),
             legend=words.legend(report),

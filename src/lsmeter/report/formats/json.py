@@ -7,7 +7,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from lsmeter.model import Benchmark, Comparison, Estimate
+from lsmeter.conclusion import Change, Comparison, Estimate, Mean, WholeCost
+from lsmeter.model import Benchmark
 from lsmeter.report.format import RenderOptions, ReportFormat
 from lsmeter.report.model import Report
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from lsmeter.evidence import StateChange
     from lsmeter.hooks.attribution.account import Account
     from lsmeter.hooks.attribution.layer import LayerOrigin
+    from lsmeter.hooks.attribution.whole_account import WholeAccount
     from lsmeter.layers import LayeredCost
 
 NAME = "lsmeter-report"
@@ -36,6 +38,7 @@ def document(report: Report) -> dict[str, Any]:
         "layer_origins": [_layer_origin(item) for item in report.layer_origins],
         "states": [_state(report, item) for item in report.states],
         "one_off": [dict(vars(item)) for item in report.one_off],
+        "caveats": list(report.caveats),
     }
     return {
         "format": NAME,
@@ -79,6 +82,16 @@ def _account(item: Account) -> dict[str, Any]:
         "hooks": [{**vars(line), "share": _share(line.share)} for line in item.hooks],
         "residue": [dict(vars(line)) for line in item.residue],
         "missing": list(item.missing),
+        "whole": None if item.whole is None else _whole_account(item.whole),
+    }
+
+
+def _whole_account(item: WholeAccount) -> dict[str, Any]:
+    return {
+        **vars(item),
+        "contexts": [dict(vars(line)) for line in item.contexts],
+        "hooks": [{**vars(line), "share": _share(line.share)} for line in item.hooks],
+        "causes": [dict(vars(line)) for line in item.causes],
     }
 
 
@@ -154,6 +167,7 @@ def _benchmark(report: Report, item: Benchmark) -> dict[str, Any]:
         "unit": item.metric.unit,
         "better": item.metric.better.value,
         "control": item.control,
+        "cycle": item.cycle,
         "instrument": report.instrument.value,
     }
 
@@ -176,7 +190,18 @@ def _comparison(report: Report, item: Comparison) -> dict[str, Any]:
         "margin": _number(report.margin),
         "verdict": item.verdict.value,
         "repeats": item.repeats,
+        "typical": _change(item.typical),
+        "mean": None if item.mean is None else _change(item.mean),
+        "whole": None if item.whole is None else _change(item.whole),
+        "in_step": item.in_step,
+        "moved": _number(item.moved),
+        "found": item.found.value,
+        "cause": item.cause,
     }
+
+
+def _change(item: Change) -> dict[str, Any]:
+    return {name: _number(value) for name, value in vars(item).items()}
 
 
 def _estimate(report: Report, item: Estimate) -> dict[str, Any]:
@@ -191,6 +216,25 @@ def _estimate(report: Report, item: Estimate) -> dict[str, Any]:
         "samples": item.samples,
         "boots": item.boots,
         "repeats": item.repeats,
+        "typical": {
+            "value": _number(item.value),
+            "share": _number(item.share_at_mode),
+            "low": _number(item.low),
+            "high": _number(item.high),
+            "readings": item.samples,
+        },
+        "mean": None if item.mean is None else _bounded(item.mean),
+        "whole": None if item.whole is None else _bounded(item.whole),
+        "whole_missing": item.whole_missing,
+        "peaks": [dict(vars(peak)) for peak in item.peaks],
+    }
+
+
+def _bounded(item: Mean | WholeCost) -> dict[str, Any]:
+    """Write a number with its bounds, which are infinite where there is but one reading."""
+    return {
+        name: value if isinstance(value, int) else _number(value)
+        for name, value in vars(item).items()
     }
 
 

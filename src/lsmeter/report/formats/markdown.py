@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lsmeter.report import content, numbers, origin, words
+from lsmeter.report import content, numbers, origin, three, words
 from lsmeter.report.chapters import chapters
 from lsmeter.report.content import Grid, Group, Row
 from lsmeter.report.format import RenderOptions, ReportFormat
@@ -68,15 +68,17 @@ def _grid(report: Report, grid: Grid) -> list[str]:
     lines = [
         f"## {escape(content.place_label(report, grid))}",
         "",
-        f"{words.measured(report).capitalize()}. {escape(words.legend(report))}",
+        f"{words.typical(report).capitalize()}. {escape(words.legend(report))}",
         "",
     ]
+    for caveat in report.caveats:
+        lines += [f"**Beside every verdict:** {escape(caveat)}", ""]
     for group in grid.groups:
-        lines += [f"### {escape(group.operation)}", "", *_group(grid, group), ""]
+        lines += [f"### {escape(group.operation)}", "", *_group(report, grid, group), ""]
     return lines
 
 
-def _group(grid: Grid, group: Group) -> Iterator[str]:
+def _group(report: Report, grid: Grid, group: Group) -> Iterator[str]:
     head = ["variant"]
     if grid.baseline_setup is not None:
         head.append(grid.baseline_head)
@@ -84,10 +86,10 @@ def _group(grid: Grid, group: Group) -> Iterator[str]:
     yield _line([escape(cell) for cell in head])
     yield _line(["---", *["---:"] * (len(head) - 1)])
     for row in group.rows:
-        yield _line([escape(cell) for cell in _cells(grid, row)])
+        yield _line([escape(cell) for cell in _cells(report, grid, row)])
 
 
-def _cells(grid: Grid, row: Row) -> Iterator[str]:
+def _cells(report: Report, grid: Grid, row: Row) -> Iterator[str]:
     yield row.label
     if grid.baseline_setup is not None:
         yield numbers.count(row.baseline_value()) + words.row_mark(row)
@@ -96,7 +98,7 @@ def _cells(grid: Grid, row: Row) -> Iterator[str]:
         if item is None:
             yield numbers.MISSING if slot.value is None else numbers.count(slot.value)
             continue
-        mark = numbers.VERDICT_MARKS[item.verdict]
+        mark = numbers.VERDICT_MARKS[item.verdict] + three.mark(item, report.margin)
         mark += "" if item.repeats else numbers.UNREPEATED_MARK
         change = f"{numbers.count(item.value)} ({numbers.percent(item.overhead)} {mark})"
         if grid.baseline_setup is None:
@@ -115,7 +117,8 @@ def _origin(report: Report) -> list[str]:
     lines = [f"## {origin.HEADING}", "", origin.RULE, ""]
     for item in report.accounts:
         lines += [f"### {escape(origin.label(item))}", "", escape(origin.sentence(item)), ""]
-        for listing in (origin.hooks(item), origin.residue(item)):
+        for listing in origin.listings(item):
+            lines += [f"**{escape(listing.title)}**", ""] if listing.lead else []
             lines += _listing(listing) if listing.rows else []
     return lines
 

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lsmeter.model import Verdict
-from lsmeter.report import content, numbers, origin, plain, words
+from lsmeter.conclusion import Verdict
+from lsmeter.report import content, numbers, origin, plain, three, words
 from lsmeter.report.chapters import chapters
 from lsmeter.report.content import Grid, Row, Slot
 from lsmeter.report.format import RenderOptions, ReportFormat
@@ -108,11 +108,13 @@ def _head(console: Console, report: Report, grids: tuple[Grid, ...]) -> None:
 
 
 def _grid(console: Console, report: Report, grid: Grid, width: int) -> None:
-    layouts = [_layout(grid, width, limit) for limit in _LONGEST_HEADS]
+    layouts = [_layout(grid, width, limit, report.margin) for limit in _LONGEST_HEADS]
     layout = min(layouts, key=lambda item: len(item.parts))
     console.print()
     console.print(Text(content.place_label(report, grid), style="bold"))
     console.print(Text(_column_words(report, grid)))
+    for caveat in report.caveats:
+        console.print(Text(f"Beside every verdict: {caveat}", style="yellow"))
     for name, key in layout.keys.items():
         console.print(Text(f"{key} = {name}"))
     for part in layout.parts:
@@ -129,10 +131,10 @@ class _Layout:
     keys: dict[str, str]
 
 
-def _layout(grid: Grid, width: int, head_limit: int) -> _Layout:
+def _layout(grid: Grid, width: int, head_limit: int, margin: float) -> _Layout:
     keys = _Keys()
     labels = _labels(grid, keys, max(_LONGEST_LABEL, width // 4))
-    blocks = list(_blocks(grid, keys, head_limit))
+    blocks = list(_blocks(grid, keys, head_limit, margin))
     fixed = max((text.cell_len for text in labels), default=0)
     lead = [blocks.pop(0)] if grid.baseline_setup is not None else []
     room = width - fixed - sum(block.width() for block in lead)
@@ -142,14 +144,14 @@ def _layout(grid: Grid, width: int, head_limit: int) -> _Layout:
 
 def _column_words(report: Report, grid: Grid) -> str:
     """Say what stands in the columns."""
-    what = words.measured(report)
+    what = words.typical(report)
     if not grid.columns:
-        return f"{what}."
+        return f"{what.capitalize()}."
     if grid.baseline_setup is None:
-        return f"Before in {what}; then the overhead after."
+        return f"Before in {what}; then the typical overhead after in %."
     baseline = f"{grid.baseline_head} in {what}"
     if any(grid.comparisons(index) for index in range(len(grid.columns))):
-        return f"{baseline}; other columns: overhead."
+        return f"{baseline}; other columns: typical overhead in %."
     return f"{baseline}; other columns the same: nothing was compared."
 
 
@@ -171,7 +173,7 @@ def _lines(grid: Grid) -> Iterator[Row | None]:
         yield from group.rows
 
 
-def _blocks(grid: Grid, keys: _Keys, head_limit: int) -> Iterator[_Block]:
+def _blocks(grid: Grid, keys: _Keys, head_limit: int, margin: float) -> Iterator[_Block]:
     lines = list(_lines(grid))
     if grid.baseline_setup is not None:
         cells = [
@@ -182,7 +184,10 @@ def _blocks(grid: Grid, keys: _Keys, head_limit: int) -> Iterator[_Block]:
     compared = any(grid.comparisons(index) for index in range(len(grid.columns)))
     for index, name in enumerate(grid.heads):
         head = keys.short(name, head_limit)
-        after = [Text() if row is None else _cell(row.slots[index], compared) for row in lines]
+        after = [
+            Text() if row is None else _cell(row.slots[index], margin, compared=compared)
+            for row in lines
+        ]
         if grid.baseline_setup is not None:
             yield _Block((head,), tuple((cell,) for cell in after))
             continue
@@ -197,14 +202,16 @@ def _mark(row: Row) -> str:
     return words.row_mark(row) or " "
 
 
-def _cell(slot: Slot, compared: bool) -> Text:  # noqa: FBT001 - private
+def _cell(slot: Slot, margin: float, *, compared: bool) -> Text:
+    """Write an overhead in per cent with its marks, each at its place."""
     item = slot.comparison
     if item is None:
-        return Text((numbers.MISSING if compared else numbers.count(slot.value)) + "  ")
-    mark = numbers.VERDICT_MARKS[item.verdict]
-    repeated = " " if item.repeats else numbers.UNREPEATED_MARK
-    text = numbers.percent(item.overhead, space="")
-    return Text(text + mark + repeated, style=_COLOURS[item.verdict])
+        return Text((numbers.MISSING if compared else numbers.count(slot.value)) + "   ")
+    text = numbers.percent(item.overhead, space="").removesuffix("%")
+    text += numbers.VERDICT_MARKS[item.verdict]
+    text += three.mark(item, margin) or " "
+    text += " " if item.repeats else numbers.UNREPEATED_MARK
+    return Text(text, style=_COLOURS[item.verdict])
 
 
 def _parts(blocks: list[_Block], room: int) -> list[list[_Block]]:
@@ -259,7 +266,9 @@ def _origin(console: Console, report: Report) -> None:
     console.print(Text(origin.RULE))
     for item in report.accounts:
         console.print(Text(f"- {origin.label(item)}: {origin.sentence(item)}"))
-        for listing in (origin.hooks(item), origin.residue(item)):
+        for listing in origin.listings(item):
+            for lead in listing.lead:
+                console.print(Text(f"  {listing.title}: {lead}"))
             for name, *cells in listing.rows[:_ORIGIN_LINES]:
                 console.print(Text(f"  {name}: {', '.join(cells)}"))
             left = len(listing.rows) - _ORIGIN_LINES

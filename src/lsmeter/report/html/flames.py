@@ -37,7 +37,7 @@ def _origin(item: Account, place: int) -> Origin:
     return Origin(
         heading,
         origin.sentence(item),
-        (origin.hooks(item), origin.residue(item)),
+        origin.listings(item),
         _figures(item, heading, place),
     )
 

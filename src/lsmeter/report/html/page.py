@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from altair.utils.schemapi import debug_mode
 
-from lsmeter.model import Verdict
-from lsmeter.report import content, numbers, words
+from lsmeter.conclusion import Comparison, Estimate, Verdict
+from lsmeter.report import content, numbers, three, words
 from lsmeter.report.content import Grid, Row
 from lsmeter.report.html import plots, svg
 from lsmeter.report.model import Report
@@ -72,6 +72,8 @@ class Card:
     setup: str
     subtitle: str
     median: str
+    mean: str
+    whole: str
     largest: str
     where: str
     counts: str
@@ -122,7 +124,9 @@ def _card(report: Report, item: words.Summary, head: str) -> Card:
     return Card(
         head,
         facts.title if facts is not None else "",
-        numbers.percent(item.median),
+        numbers.percent(item.medians.typical),
+        numbers.percent(item.medians.mean),
+        numbers.percent(item.medians.whole),
         numbers.percent(largest.overhead if largest is not None else None),
         numbers.phrase(largest.benchmark) if largest is not None else "",
         words.counts_text(item.counts),
@@ -136,6 +140,7 @@ def _line(report: Report, grid: Grid, row: Row) -> Line:
     if grid.baseline_setup is not None:
         mark = words.row_mark(row)
         title = f"{row.benchmark.id}, {grid.baseline_head}: {_unit(report, row)}"
+        title += _boots(row.baseline)
         cells.append(Cell(numbers.count(row.baseline_value()) + mark, title=title))
     for index, slot in enumerate(row.slots):
         item = slot.comparison
@@ -146,34 +151,57 @@ def _line(report: Report, grid: Grid, row: Row) -> Line:
         if grid.baseline_setup is None:
             arrow = "\N{RIGHTWARDS ARROW}"
             value = f"{numbers.count(row.baseline_value(index))} {arrow} {value}"
-        bounds = f"{numbers.percent(item.overhead_low)} to {numbers.percent(item.overhead_high)}"
+        mark = numbers.VERDICT_MARKS[item.verdict] + three.mark(item, report.margin)
         cells.append(
             Cell(
-                f"{numbers.percent(item.overhead)} {numbers.VERDICT_MARKS[item.verdict]}",
+                f"{numbers.percent(item.overhead)} {mark}",
                 value,
                 item.verdict.value,
-                f"{row.benchmark.id}, {item.setup}: {item.verdict.value}, {bounds}",
+                _detail(item) + _boots(slot.estimate),
             )
         )
     return Line(row.label, tuple(cells))
 
 
+def _detail(item: Comparison) -> str:
+    """Say all three numbers of a comparison, with the cause of an open verdict."""
+    verdict = item.verdict.value + (f" ({item.cause})" if item.cause else "")
+    told = [
+        f"typical {numbers.percent(item.overhead_low)} to {numbers.percent(item.overhead_high)}"
+    ]
+    if item.mean is not None:
+        told.append(f"in-line mean {three.amount(item.mean)}")
+    if item.whole is not None:
+        share = numbers.percent(item.whole.overhead)
+        cycle = f" of {item.benchmark.cycle}" if item.benchmark.cycle else ""
+        told.append(f"whole {three.amount(item.whole)} ({share}{cycle})")
+    return f"{item.benchmark.id}, {item.setup}: {verdict}; {'; '.join(told)}"
+
+
+def _boots(item: Estimate | None) -> str:
+    """Give the range of the boots where they differ."""
+    if item is None or item.low == item.high:
+        return ""
+    return f"; boots {numbers.count(item.low)} to {numbers.count(item.high)}"
+
+
 def _unit(report: Report, row: Row) -> str:
-    return numbers.measure(row.benchmark.metric.unit or report.unit, report.instrument)
+    unit = row.benchmark.metric.unit or report.unit
+    return f"typical {numbers.measure(unit, report.instrument)}"
 
 
 def _figures(report: Report, grid: Grid, place: int) -> tuple[Figure, ...]:
-    measured = f"Unit: {words.measured(report)}"
+    measured = f"Unit: {words.typical(report)}"
     against = grid.baseline_head or "its own baseline"
     where = content.place_label(report, grid)
     depth_names = ", ".join(group.operation for group in plots.depth_groups(grid))
     captions = (
         (
             f"Bar: median over the variants of an operation. Tick: the variant with the largest "
-            f"overhead. Per cent over {against}; to the right of zero is worse. {measured}."
+            f"typical overhead. Per cent over {against}; to the right of zero is worse. {measured}."
         ),
         (
-            f"Overhead in per cent over {against}; positive is worse. {measured}. "
+            f"Typical overhead in per cent over {against}; positive is worse. {measured}. "
             f"{numbers.MISSING} means no number."
         ),
         f"What {depth_names} cost as the path grows. Lower is better. {measured}.",

@@ -46,8 +46,8 @@ def figures(report: Report) -> tuple[Figure, ...]:
             continue
         caption = (
             f"{where}. For each operation the variant to which the layers add most; bars stack "
-            f"from the base upwards, in {numbers.measure(report.unit, report.instrument)}. Tick: "
-            "the cost of the tested setup. A layer below zero is drawn to the left."
+            f"from the base upwards, in typical {numbers.measure(report.unit, report.instrument)}. "
+            "Tick: the cost of the tested setup. A layer below zero is drawn to the left."
         )
         drawing = svg.drawn(
             specification,

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slabs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * More than what waits to be freed at any time: what is made in two grace periods of RCU, of some
+ * four ticks each, is a few hundred objects. Half of them are given back.
+ */
+#define OBJECTS 1200
+
+static void name_of(char *name, size_t size, const char *directory, int number)
+{
+	snprintf(name, size, "%s/%04d", directory, number);
+}
+
+int slabs_wear(const char *directory)
+{
+	const struct timespec while_freed = {.tv_nsec = 100000000};
+	char name[256];
+
+	if (mkdir(directory, 0700))
+		return -errno;
+	for (int i = 0; i < OBJECTS; i++) {
+		name_of(name, sizeof(name), directory, i);
+		if (mknod(name, S_IFREG | 0600, 0))
+			return -errno;
+	}
+	for (int i = 0; i < OBJECTS; i += 2) {
+		name_of(name, sizeof(name), directory, i);
+		if (unlink(name))
+			return -errno;
+	}
+	/* Nothing of it is to be written back or freed while something is measured. */
+	sync();
+	nanosleep(&while_freed, NULL);
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What may differ between boots without being the setup: what was allocated before, where names
+ * lie in a page, the phase of ticks. A count that depends on it must not repeat by chance.
+ */
+#ifndef LSMETER_VARY_H
+#define LSMETER_VARY_H
+
+#include "bench.h"
+
+/* Allocate here and there, as the seed says; 0: nothing. */
+void vary_guest(unsigned long seed);
+
+/* A place for a benchmark's running state and its path names, somewhere in a page. */
+struct bench *vary_place(unsigned long seed, unsigned int index);
+
+#endif

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whole costs in real guests: what they hold, and what becomes of cycles that go wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lsmeter.model import Kernel
+from tests.conftest import Lsmeter
+from tests.runs import each
+
+pytestmark = pytest.mark.guest
+
+SOURCES = Path(__file__).parents[2] / "probe"
+
+
+def measured(
+    lsmeter: Lsmeter, *benchmarks: str, code: int = 0, **extra: str
+) -> dict[str, dict[str, Any]]:
+    words = ("run", "--setup", "capability", "--boots", "1", "--out", "run", "--samples", "20")
+    done = lsmeter(*words, *each("--benchmark", benchmarks), **extra)
+    assert done.code == code, done.err + done.out
+    report = json.loads(lsmeter("report", "run", "--format", "json", **extra).out)
+    return {item["id"]: item for item in report["estimates"]}
+
+
+def test_pairs_cost_the_same_from_either_end(lsmeter: Lsmeter, debian_kernel: Kernel) -> None:
+    found = measured(lsmeter, "open depth=1", "close after=open", "creat depth=1", "unlink depth=1")
+    whole = {name: item["whole"]["value"] for name, item in found.items()}
+    # open+close, and creat+close+unlink with one call of another name.
+    assert whole["close after=open"] == pytest.approx(whole["open depth=1"], rel=0.01)
+    assert whole["unlink depth=1"] == pytest.approx(whole["creat depth=1"], rel=0.01)
+    in_line = found["open depth=1"]["value"] + found["close after=open"]["value"]
+    # What closing leaves to RCU is in no reading.
+    assert whole["open depth=1"] > in_line + 100
+
+
+def test_a_call_that_leaves_nothing_costs_what_it_costs(
+    lsmeter: Lsmeter, debian_kernel: Kernel
+) -> None:
+    found = measured(lsmeter, "stat depth=[148]", "getppid", "empty")
+    for name in ("stat depth=1", "stat depth=4", "stat depth=8", "getppid"):
+        # A reading holds 14 instructions of its own.
+        alone = found[name]["value"] - 14
+        assert found[name]["whole"]["value"] == pytest.approx(alone, rel=0.005, abs=5), name
+        assert found[name]["mean"]["ticked"] == 0
+    assert found["empty"]["whole"] is None
+
+
+def faulty_probe(folder: Path) -> Path:
+    """Build the probe with one operation more, whose cycles go wrong."""
+    sources = Path(shutil.copytree(SOURCES, folder / "probe", ignore=lambda *_: ["build"]))
+    shutil.copy(Path(__file__).with_name("faulty_cycles.c"), sources / "ops" / "faulty.c")
+    names = sources / "catalogue.c"
+    text = names.read_text()
+    text = text.replace("{SYS_chmod,", '{SYS_nanosleep, "nanosleep"}, {SYS_chmod,', 1)
+    names.write_text(text)
+    subprocess.run(["make", "-s", "-C", sources, "CFLAGS=-O1"], check=True, timeout=300)
+    return sources / "build" / "lsmeter-probe"
+
+
+def test_cycles_that_go_wrong_cost_their_own_number_only(
+    lsmeter: Lsmeter, debian_kernel: Kernel, tmp_path: Path
+) -> None:
+    probe = str(faulty_probe(tmp_path))
+    found = measured(lsmeter, "faulty", "stat depth=1", code=1, LSMETER_PROBE=probe)
+    why = {name: item["whole_missing"] for name, item in found.items()}
+    assert "EEXIST" in why["faulty fault=not-undone"]
+    assert "number 1 of the cycle" in why["faulty fault=not-undone"]
+    assert "EMFILE" in why["faulty fault=files-left"]
+    assert "not finished" in why["faulty fault=endless"]
+    assert "not finished" in why["faulty fault=dies"]
+    # All readings are kept, and what comes next is measured whole.
+    assert all(item["samples"] == 20 for item in found.values())
+    assert all(found[name]["whole"] is None for name in found if name.startswith("faulty"))
+    assert found["stat depth=1"]["whole"]["value"] > 2000
+
+
+def test_quick_runs_measure_no_whole_cost(lsmeter: Lsmeter, debian_kernel: Kernel) -> None:
+    words = ("--setup", "capability", "--setup", "tomoyo", "--boots", "1", "--quick")
+    done = lsmeter("run", *words, "--benchmark", "read size=1", "--out", "run")
+    assert done.code == 0, done.err
+    report = json.loads(lsmeter("report", "run", "--format", "json").out)
+    assert all(item["whole"] is None for item in report["estimates"])
+    assert [item["verdict"] for item in report["comparisons"]] == ["inconclusive"]
+    assert "amortised and deferred costs were not measured" in done.out

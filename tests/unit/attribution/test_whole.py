@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whole costs: by context and hook, less what an idle guest spends; the parts always sum."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsmeter.hooks.attribution.contexts import Context, contexts
+from lsmeter.hooks.attribution.profile import Tree
+from lsmeter.hooks.attribution.whole import Place, WholeCost, idle_cost, mean_cost, whole_cost
+from lsmeter.hooks.attribution.whole_explain import explain_whole
+from lsmeter.hooks.attribution.whole_summary import whole_total
+from tests.unit.attribution.trees import Spec, any_tree, tree
+
+TICK: Spec = ("asm_sysvec_apic_timer_interrupt", 10, 100, (("tick_sched_timer", 10, 400, ()),))
+IDLE = tree(("[user]", 0, 9500, ()), ("[interrupt]", 0, 0, (TICK,)))
+
+
+def _window(*, calls: int = 100, avc: int = 0, freed: int = 0, later: int = 0) -> Tree:
+    """Build 100 operations: opened and closed in line, freed by RCU in a softirq."""
+    hook: Spec = ("security_file_open", calls, 500, (("avc_has_perm", calls, avc, ()),))
+    close: Spec = ("task_work_run", 100, 300, (("security_file_free", 100, freed, ()),))
+    batch: Spec = (
+        "rcu_do_batch",
+        5,
+        50,
+        (
+            ("file_free_rcu", 100, 200, ()),
+            ("inode_free_by_rcu", 100, later, (("kmem_cache_free", 100, 7, ()),)),
+        ),
+    )
+    softirq: Spec = ("handle_softirqs", 5, 30, (("rcu_core", 5, 20, (batch,)),))
+    return tree(
+        ("[user]", 0, 10_000, ()),
+        ("[interrupt]", 0, 0, (TICK, softirq)),
+        ("[resumed]", 0, 0, (("rcu_gp_kthread", 3, 40, ()),)),
+        ("entry_SYSCALL_64", 200, 1000, (hook, close)),
+    )
+
+
+def test_contexts_are_told_by_who_runs_the_work() -> None:
+    work: Spec = ("process_one_work", 1, 1, (("vmstat_update", 1, 1, ()),))
+    found = tree(
+        ("[user]", 0, 1, ()),
+        ("[resumed]", 0, 1, (("worker_thread", 1, 1, (work,)),)),
+        ("ret_from_fork", 1, 1, (("schedule_tail", 1, 1, ()), ("kthread", 1, 1, ()))),
+        ("asm_exc_page_fault", 1, 1, (("__do_softirq", 1, 1, (("dput", 1, 1, ()),)),)),
+    )
+    assert list(contexts(found)) == [
+        Context.USER,
+        *(Context.THREAD, Context.THREAD, Context.WORKQUEUE, Context.WORKQUEUE),
+        *(Context.CALL, Context.CALL, Context.THREAD),
+        *(Context.CALL, Context.SOFTIRQ, Context.SOFTIRQ),
+    ]
+
+
+def test_callbacks_are_told_where_the_loop_over_them_is_inlined() -> None:
+    own: Spec = ("rcu_segcblist_ready_cbs", 1, 1, ())
+    called: Spec = ("file_free_rcu", 1, 1, (("kmem_cache_free", 1, 1, ()),))
+    found = tree(("[interrupt]", 0, 0, (("rcu_core", 1, 1, (own, called)),)))
+    assert list(contexts(found)) == [*[Context.INTERRUPT] * 3, Context.RCU, Context.RCU]
+
+
+def test_cost_of_one_operation_by_context() -> None:
+    cost = whole_cost(_window(avc=700, freed=200, later=60), 100)
+    assert cost.by_context() == {
+        Context.CALL: pytest.approx((1000 + 500 + 700) / 100),
+        Context.TASK_WORK: pytest.approx((300 + 200) / 100),
+        Context.INTERRUPT: pytest.approx(5.0),
+        Context.SOFTIRQ: pytest.approx(0.5),
+        Context.RCU: pytest.approx((50 + 200 + 60 + 7) / 100),
+        Context.THREAD: pytest.approx(0.4),
+    }
+    assert cost.hook_calls == {
+        (Context.CALL, "security_file_open"): 1.0,
+        (Context.TASK_WORK, "security_file_free"): 1.0,
+        # What the framework has done later is the hook's whose work it ends.
+        (Context.RCU, "security_inode_free"): 1.0,
+    }
+    assert cost.places[Place(Context.RCU, "security_inode_free", "kmem_cache_free")].insns == 0.07
+    assert cost.insns == pytest.approx((_window(avc=700, freed=200, later=60).insns - 10_000) / 100)
+
+
+def test_what_an_idle_guest_spends_is_subtracted() -> None:
+    # The window is as long as the idle one, give or take: its ticks vanish, by function.
+    cost = whole_cost(_window(), 100, idle_cost([IDLE]), window_insns=IDLE.insns)
+    assert cost.by_context()[Context.INTERRUPT] == pytest.approx(0.0)
+    assert cost.by_context()[Context.SOFTIRQ] == pytest.approx(0.5)
+    twice = whole_cost(_window(), 100, idle_cost([IDLE, IDLE]), window_insns=2 * IDLE.insns)
+    assert twice.by_context()[Context.INTERRUPT] == pytest.approx(-5.0)
+    assert whole_cost(_window(), 100, idle_cost([])) == whole_cost(_window(), 100)
+
+
+def test_work_of_others_below_a_hook_is_not_the_hooks() -> None:
+    softirq: Spec = ("__do_softirq", 1, 30, (("net_rx_action", 1, 50, ()),))
+    found = whole_cost(tree(("security_file_open", 1, 5, (("dput", 1, 7, (softirq,)),))), 1)
+    explained = explain_whole(whole_cost(tree(("dput", 0, 0, ())), 1), found)
+    assert (explained.hook_inline, explained.outside_deferred) == (12.0, 80.0)
+
+
+def test_a_difference_is_made_up_of_four_parts() -> None:
+    idle = idle_cost([IDLE])
+    base = whole_cost(_window(), 100, idle)
+    tested = whole_cost(_window(avc=700, freed=200, later=60), 100, idle)
+    found = explain_whole(base, tested, reported=10.0)
+    assert found.hook_inline == pytest.approx(7.0 + 2.0)
+    assert found.hook_deferred == pytest.approx(0.6)
+    # Each side has a window of its own length, and so more or less of an idle guest's time.
+    assert found.outside_by_context() == {Context.INTERRUPT: pytest.approx(-0.48)}
+    assert found.difference == pytest.approx(9.6 - 0.48)
+    assert found.unseen_insns == pytest.approx(0.88)
+    later = next(item for item in found.hooks if not item.context.inline)
+    assert (later.hook, later.context) == ("security_inode_free", Context.RCU)
+    assert [item.place.function for item in later.functions] == ["inode_free_by_rcu"]
+    assert explain_whole(base, tested).unseen_insns is None
+
+
+@given(any_tree(), any_tree(), any_tree(), st.integers(1, 50), st.integers(1, 50))
+def test_parts_always_sum(before: Tree, after: Tree, idle: Tree, old: int, new: int) -> None:
+    rate = idle_cost([idle])
+    base, tested = whole_cost(before, old, rate), whole_cost(after, new, rate)
+    found = explain_whole(base, tested)
+    assert found.difference == pytest.approx(tested.insns - base.insns, abs=1e-6)
+    parts = found.hook_inline + found.hook_deferred + found.outside_inline + found.outside_deferred
+    assert found.difference == pytest.approx(parts, abs=1e-6)
+    contexts_too = sum(found.hook_by_context().values()) + sum(found.outside_by_context().values())
+    assert found.difference == pytest.approx(contexts_too, abs=1e-6)
+    assert sum(base.by_context().values()) == pytest.approx(base.insns, abs=1e-6)
+    assert explain_whole(base, base).difference == 0
+
+
+@given(any_tree())
+def test_only_user_space_is_left_out(one: Tree) -> None:
+    left_out = sum(
+        node.self_insns
+        for node, context in zip(one.nodes, contexts(one), strict=True)
+        if context is Context.USER
+    )
+    assert whole_cost(one, 1).insns == one.insns - left_out
+
+
+def test_boots_and_operations_add_up() -> None:
+    one, other = whole_cost(_window(avc=100), 100), whole_cost(_window(avc=300), 100)
+    mean = mean_cost([one, other])
+    assert mean.insns == pytest.approx((one.insns + other.insns) / 2)
+    base: dict[str, WholeCost] = {"open": one, "close": one}
+    explained = {name: explain_whole(cost, other, reported=2.5) for name, cost in base.items()}
+    total = whole_total(base, dict.fromkeys(base, other), explained)
+    assert total is not None
+    assert total.difference == pytest.approx(4.0)
+    assert total.reported == 5.0
+    assert whole_total(base, {}, {}) is None
+
+
+def test_nothing_to_divide_by() -> None:
+    with pytest.raises(ValueError, match="0 operations"):
+        whole_cost(IDLE, 0)
+    with pytest.raises(ValueError, match="no window"):
+        mean_cost([])

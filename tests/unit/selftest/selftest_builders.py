@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a perfect instrument says of a scenario, to be spoilt by tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lsmeter.conclusion import Comparison, Difference, Verdict
+from lsmeter.selftest.judge import Charge, Counted, Seen
+from lsmeter.selftest.scenarios import SCENARIOS, Part, Scenario
+from tests.unit.model_builders import benchmark, change
+
+BASE = 2000.0  # instructions of the baseline, in line
+WHOLE = 5000.0
+BY_NAME = {item.name: item for item in SCENARIOS}
+
+
+def true_seen(scenario: Scenario) -> Seen:
+    """Return what is true of a scenario in every number, verdict and name."""
+    return Seen(
+        comparison=true_comparison(scenario),
+        before=Counted(float(scenario.injected_insns(scenario.before, Part.WHOLE)), 0.0, 0),
+        after=Counted(float(scenario.injected_insns(scenario.after, Part.WHOLE)), 0.0, 0),
+        charges=tuple(
+            Charge(site.function, site.hook, site.context, float(insns))
+            for site, insns in scenario.site_insns.items()
+        ),
+    )
+
+
+def true_comparison(scenario: Scenario) -> Comparison:
+    """Return the comparison: the least of the possible typical differences, the whole exact."""
+    before, after = scenario.peaks()
+    blob = float(scenario.expected_insns(Part.IN_LINE)) if scenario.is_least else 0.0
+    typical = min(after) - min(before) + blob
+    in_line = float(scenario.expected_insns(Part.IN_LINE))
+    whole = float(scenario.expected_insns(Part.WHOLE))
+    operation, _, params = scenario.benchmark.partition(" ")
+    key, _, value = params.partition("=")
+    return Comparison(
+        kernel="built:selftest",
+        setup=scenario.tested,
+        baseline_kernel="built:selftest",
+        baseline_setup=scenario.baseline,
+        filesystem="tmpfs",
+        user="root",
+        benchmark=replace(benchmark(operation), params=((key, int(value)),)),
+        typical=change(BASE, BASE + typical),
+        mean=change(BASE, BASE + in_line, half=100.0),
+        whole=change(WHOLE, WHOLE + whole, half=2.0),
+        in_step=None,
+        moved=0.0,
+        found=Difference.UNSEEN if scenario.is_control else Difference.SEEN,
+        verdict=scenario.verdicts[0],
+        cause="cost moved" if scenario.verdicts[0] is Verdict.INCONCLUSIVE else "",
+        repeats=True,
+    )

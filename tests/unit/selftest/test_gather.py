@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What of a run becomes what was seen of a scenario."""
+
+from __future__ import annotations
+
+from lsmeter.hooks.attribution.contexts import Context as Where
+from lsmeter.hooks.attribution.whole import Amount, Place, WholeCost
+from lsmeter.hooks.attribution.whole_explain import explain_whole
+from lsmeter.policy import StateReading
+from lsmeter.selftest.costs import Context
+from lsmeter.selftest.gather import charges, counted
+from lsmeter.selftest.judge import Charge
+from tests.unit.selftest.selftest_builders import BY_NAME
+
+OPEN = Place(Where.CALL, "security_file_open", "inject_file_open")
+FREE = Place(Where.TASK_WORK, "security_file_free", "inject_file_free.isra.0")
+RCU = Place(Where.RCU, "", "inject_rcu_file_free")
+THREAD = Place(Where.WORKQUEUE, "", "inject_worker")
+TICK = Place(Where.INTERRUPT, "", "update_vsyscall")
+
+
+def cost(**insns: float) -> WholeCost:
+    places = {"open": OPEN, "free": FREE, "rcu": RCU, "thread": THREAD, "tick": TICK}
+    found = {places[name]: Amount(1.0, value) for name, value in insns.items()}
+    return WholeCost(found, {}, {})
+
+
+def test_every_function_is_charged_in_its_context_the_largest_first() -> None:
+    before = cost(open=10, free=20, rcu=30, thread=40, tick=50)
+    after = cost(open=285, free=1020, rcu=5030, thread=39, tick=52)
+    assert charges(explain_whole(before, after)) == (
+        Charge("inject_rcu_file_free", "", Context.RCU, 5000),
+        Charge("inject_file_free", "file_free", Context.TASK_WORK, 1000),
+        Charge("inject_file_open", "file_open", Context.CALL, 275),
+        Charge("update_vsyscall", "", None, 2),
+        Charge("inject_worker", "", Context.WORKER, -1),
+    )
+
+
+def state(benchmark: str, calls: int, insns: int, lost: int = 0) -> StateReading:
+    before = (("setattr_calls", 7), ("setattr_insns", 0), ("lost", 0))
+    after = (("setattr_calls", 7 + calls), ("setattr_insns", insns), ("lost", lost))
+    return StateReading(benchmark, "inject", before, after)
+
+
+def test_counters_of_all_boots_are_averaged() -> None:
+    scenario = BY_NAME["row-chmod"]
+    states = [state(scenario.benchmark, 640, 320_000), state(scenario.benchmark, 640, 352_000, 2)]
+    found = counted(scenario, scenario.after, states)
+    assert found.insns == 525
+    assert found.slack == 50
+    assert found.lost == 2
+
+
+def test_a_place_that_one_boot_never_met_leaves_the_truth_unknown() -> None:
+    scenario = BY_NAME["row-chmod"]
+    states = [state(scenario.benchmark, 640, 320_000), state(scenario.benchmark, 0, 0)]
+    assert counted(scenario, scenario.after, states).insns is None
+    assert counted(scenario, scenario.after, []).insns is None
+
+
+def test_a_place_that_was_not_named_costs_nothing() -> None:
+    scenario = BY_NAME["share-10"]
+    states = [StateReading(scenario.benchmark, "inject", (("lost", 0),), (("lost", 0),))]
+    found = counted(scenario, scenario.before, states)
+    assert (found.insns, found.slack, found.lost) == (0, 0, 0)
