@@ -15,7 +15,7 @@ import lsmeter.cli
 from lsmeter.limits import BOOT_S, Limits
 from tests.conftest import Lsmeter
 
-COMMANDS = (("run",), ("slopes",), ("history",), ("hooks", "count"))
+COMMANDS = (("run",), ("slopes",), ("history",), ("hooks", "count"), ("selftest", "exact"))
 
 
 def modules() -> Iterator[ModuleType]:
