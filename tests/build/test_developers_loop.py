@@ -26,8 +26,6 @@ FRAGMENTS = ["tiny"]
 BEFORE, AFTER = "test-loop-before", "test-loop-after"
 HOOK, FUNCTION = "security_inode_permission", "example_inode_permission"
 ADDED_INSNS, TOLERANCE_INSNS = 100, 5
-# It is 60 s on a machine that does nothing else, and measured there; here others may work too.
-DEADLINE_S = 600
 
 COUNTS = "\tatomic64_inc(&example_inode_checks);\n"
 DEARER = COUNTS + f'\tasm volatile(".rept {ADDED_INSNS}; nop; .endr");\n'
@@ -76,7 +74,6 @@ def test_a_dearer_hook_is_named_with_what_it_costs(
         )
 
     assert_named(json.loads(done.out))
-    assert ended - started < DEADLINE_S
 
 
 def assert_named(document: dict[str, Any]) -> None:

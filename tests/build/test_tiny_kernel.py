@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -77,9 +76,7 @@ def test_it_is_described_as_it_is(plain: Kernel) -> None:
 def test_what_is_unchanged_is_not_built_again(plain: Kernel) -> None:
     log = Path(prepare(SOURCE, ["tiny"], []).slot.log)
     before = log.stat().st_mtime_ns
-    started = time.monotonic()
     assert build_kernel(SOURCE, ["tiny"], name=PLAIN) == plain
-    assert time.monotonic() - started < 5  # 1 s when nothing else runs
     assert log.stat().st_mtime_ns == before
 
 
