@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample.h"
 
-#include "bpf/count.h"
+#include "count.h"
 #include "region.h"
 #include "spin.h"
 #include "sys.h"

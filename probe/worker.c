@@ -3,8 +3,8 @@
 
 #include "assistant.h"
 #include "become.h"
-#include "bpf/count.h"
 #include "channel.h"
+#include "count.h"
 #include "names.h"
 #include "policy.h"
 #include "region.h"

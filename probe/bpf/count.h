@@ -10,8 +10,6 @@
 #ifndef LSMETER_BPF_COUNT_H
 #define LSMETER_BPF_COUNT_H
 
-#include "../count.h" /* for those who take readings */
-
 #include <stdint.h>
 
 /* Kernels have 200 to 300 of these functions; more than this is an error. */
