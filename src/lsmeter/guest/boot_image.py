@@ -29,6 +29,10 @@ _ALL_FILESYSTEM_MODULES = frozenset({"ext4", "xfs"})
 _RAM_DISK_MODULES = frozenset({"brd"})
 # What the disk of an image takes, apart from its file system.
 DISK_MODULES = frozenset({"virtio_mmio", "virtio_blk"})
+
+# In a request 0 means that nothing varies; a boot with seed 0 varies as all others do. No other
+# boot has this seed: those of experiments end at 2**31.
+_VARY_FOR_SEED_0 = 2**32 - 1
 # One RAM disk, of the size of the images that lsmeter.guest.filesystem makes.
 _PARAMETERS = {"brd": "rd_nr=1 rd_size=65536"}
 
@@ -106,7 +110,7 @@ def make_request(
         # What earlier readings left to be freed in the background runs hooks as well.
         quiet=count,
         whole_ppm=_whole_ppm(cell),
-        vary=seed,
+        vary=seed or _VARY_FOR_SEED_0,
         icount_shift=cell.conditions.icount_shift,
         filesystem=cell.filesystem,
         user=cell.user,
