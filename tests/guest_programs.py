@@ -20,6 +20,28 @@ def compiled(source: Path, folder: Path) -> bytes:
     return target.read_bytes()
 
 
+def said(kernel: Kernel, cmdline: str, place: Path, *, plugin: str = "") -> list[list[str]]:
+    """Boot what `place` has as its initrd; return each line's words, without `end 0 0` at last."""
+    start = GuestStart(
+        boot_protocol=kernel.boot_protocol,
+        image=str(kernel.image),
+        cmdline=cmdline,
+        conditions=Conditions(),
+        seed=1,
+        plugin=plugin,
+    )
+    channels = Channels(
+        console=str(place / "console"),
+        results=str(place / "results"),
+        initrd=str(place / "initrd"),
+    )
+    subprocess.run(exact_arguments(start, channels), check=True, timeout=DEADLINE_S)
+    lines = [line.split() for line in (place / "results").read_text().splitlines()]
+    assert lines, (place / "console").read_text()[-2000:]
+    assert lines.pop() == ["end", "0", "0"]
+    return lines
+
+
 def tried(
     kernel: Kernel,
     program: bytes,
@@ -37,21 +59,6 @@ def tried(
     """
     (place / "initrd").write_bytes(base(program) + more_files)
     setup = Setup(name="tried", title="tried", lsms=lsms)
-    start = GuestStart(
-        boot_protocol=kernel.boot_protocol,
-        image=str(kernel.image),
-        cmdline=f"{kernel_cmdline(setup, Conditions())} {more_words}",
-        conditions=Conditions(),
-        seed=1,
-    )
-    channels = Channels(
-        console=str(place / "console"),
-        results=str(place / "results"),
-        initrd=str(place / "initrd"),
-    )
-    subprocess.run(exact_arguments(start, channels), check=True, timeout=DEADLINE_S)
-    lines = [line.split() for line in (place / "results").read_text().splitlines()]
-    assert lines, (place / "console").read_text()[-2000:]
-    assert lines.pop() == ["end", "0", "0"]
+    lines = said(kernel, f"{kernel_cmdline(setup, Conditions())} {more_words}", place)
     assert len({line[0] for line in lines}) == len(lines)
     return {name: (wanted, got) for name, wanted, got in lines}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +21,10 @@ from lsmeter.hooks.attribution.whole import WholeCost, idle_cost, whole_cost
 from lsmeter.hooks.attribution.whole_explain import explain_whole
 from lsmeter.limits import Limits
 from lsmeter.model import Conditions, Kernel
-from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
+from lsmeter.qemu.command import kernel_cmdline
 from lsmeter.qemu.program import qemu_version
 from lsmeter.setup import parse_setup
-from tests.guest_programs import DEADLINE_S, compiled
+from tests.guest_programs import compiled, said
 
 pytestmark = pytest.mark.guest
 
@@ -59,23 +58,9 @@ class Guest:
 def boot(kernel: Kernel, setup: str, place: Path) -> Guest:
     (place / "initrd").write_bytes(base(compiled(SOURCE, place)))
     symbols = write_symbols(asyncio.run(kernel_symbols(kernel, Limits())))
-    start = GuestStart(
-        boot_protocol=kernel.boot_protocol,
-        image=str(kernel.image),
-        cmdline=kernel_cmdline(parse_setup(setup), Conditions()),
-        conditions=Conditions(),
-        seed=1,
-        plugin=plugin_argument(build_plugin(qemu_version()), symbols, place / "out"),
-    )
-    channels = Channels(
-        console=str(place / "console"),
-        results=str(place / "results"),
-        initrd=str(place / "initrd"),
-    )
-    subprocess.run(exact_arguments(start, channels), check=True, timeout=DEADLINE_S)
-    lines = [line.split() for line in (place / "results").read_text().splitlines()]
-    assert lines, (place / "console").read_text()[-2000:]
-    assert lines.pop() == ["end", "0", "0"]
+    cmdline = kernel_cmdline(parse_setup(setup), Conditions())
+    plugin = plugin_argument(build_plugin(qemu_version()), symbols, place / "out")
+    lines = said(kernel, cmdline, place, plugin=plugin)
     numbers = [tuple(map(int, line)) for line in lines]
     return Guest(
         {region: operations for region, operations, _ in numbers},
