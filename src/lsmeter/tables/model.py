@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What every command shows: a document of sections of tables; pure, and free of any format.
+
+Values keep their type, so that a format for machines writes the number and a format for people
+writes it with separators, sign and unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+Raw = str | int | float | bool | None
+
+
+class Kind(StrEnum):
+    """What stands in a column, and so how it is written for people."""
+
+    NAME = "name"  # text that is not broken
+    PROSE = "prose"  # text that may be broken over lines
+    CODE = "code"  # the same, in letters of one width
+    COUNT = "count"  # 1,234 or 1,234.5
+    CHANGE = "change"  # +1,234
+    PERCENT = "percent"  # a fraction, written as +12.3 %
+    SHARE = "share"  # a fraction, written as 12.3 %
+    YES = "yes"  # yes or no
+
+
+class Tone(StrEnum):
+    """What colour may underline; never the only sign of anything."""
+
+    PLAIN = "plain"
+    WORSE = "worse"
+    BETTER = "better"
+    QUIET = "quiet"
+    WARNING = "warning"
+    HEADING = "heading"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value that people see as another text than its column's kind would give it."""
+
+    value: Raw
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+Value = Raw | Shown
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its key for machines (with the unit), its head for people, and its kind."""
+
+    key: str  # overhead_fraction
+    head: str  # overhead
+    kind: Kind = Kind.COUNT
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of values; the first column names the row.
+
+    key names the table in JSON. lead explains the columns, more says what is left out. A row of
+    one value is a heading of those below it.
+    """
+
+    key: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    lead: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """A sentence of a list, with lines of a log under it."""
+
+    text: str
+    quoted: tuple[str, ...] = ()
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, how to read what follows, sentences, and tables."""
+
+    title: str
+    lead: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    items: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True)
+class Document:
+    """All that a command shows.
+
+    name and version are those of its JSON form. facts say what was measured, with what and in
+    which unit. data is its form for machines, where that has more than the tables: frozen
+    dataclasses, mappings, sequences and plain values.
+    """
+
+    name: str  # lsmeter-slopes
+    version: int
+    title: str
+    facts: tuple[tuple[str, str], ...] = ()
+    lead: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    notes: tuple[str, ...] = ()
+    data: object | None = None
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, section by section."""
+        return tuple(table for section in self.sections for table in section.tables)
+
+
+def columns(kind: Kind, *heads: str) -> tuple[Column, ...]:
+    """Make columns of one kind, whose keys are their heads with underscores."""
+    return tuple(Column(head.replace(" ", "_"), head, kind) for head in heads)
+
+
+def rows(found: Iterable[Iterable[Value]]) -> tuple[tuple[Value, ...], ...]:
+    """Freeze rows."""
+    return tuple(tuple(row) for row in found)
