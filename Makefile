@@ -46,8 +46,8 @@ clean: ## Remove what was built here; the cache and the results stay
 	rm -rf .venv build dist src/lsmeter/_bin
 	$(MAKE) -C probe clean
 
-.venv/.run-ready: scripts/setup.sh requirements.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch] bpf/*)
+.venv/.run-ready: scripts/setup.sh requirements.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch] bpf/*) plugin/markers.h
 	PYTHON=$(PYTHON) scripts/setup.sh run
 
-.venv/.test-ready: scripts/setup.sh requirements-dev.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch] bpf/*)
+.venv/.test-ready: scripts/setup.sh requirements-dev.lock pyproject.toml $(wildcard probe/*.[ch] probe/*/*.[ch] bpf/*) plugin/markers.h
 	PYTHON=$(PYTHON) scripts/setup.sh test

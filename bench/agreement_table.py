@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes the table of docs/agreement.md anew from agreements.
 
-    lsmeter hooks agree … --format json > 6.1.json
+    lsmeter hooks agree RUN… --source TREE --format json > 6.1.json
     python bench/agreement_table.py 6.1.json 6.12.json 7.2.json
 
 The table stands between `<!-- table agreement -->` and `<!-- end -->`; with --check nothing is
@@ -20,8 +20,12 @@ from pathlib import Path
 from typing import Any
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "agreement.md"
-_HEAD = "| kernel | setup | policy hooks | all hooks | open |\n| --- | --- | --- | --- | --: |\n"
+_HEAD = (
+    "| kernel | setup | policy hooks | all hooks | source | open |\n"
+    "| --- | --- | --- | --- | --- | --: |\n"
+)
 _PLACE = re.compile(r"(?<=<!-- table agreement -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
+_COMPARISONS = ("checks_outcome", "total_outcome", "source_outcome")
 _ORDER = ("agree", "explained", "open", "not measured")
 
 
@@ -32,10 +36,9 @@ def rows(document: Mapping[str, Any]) -> dict[tuple[str, str], str]:
 
 def _row(place: Mapping[str, Any]) -> str:
     benchmarks = place["benchmarks"]
-    checks = _outcomes(item["checks_outcome"] for item in benchmarks)
-    hooks = _outcomes(item["total_outcome"] for item in benchmarks)
-    disputed = sum("open" in (item["checks_outcome"], item["total_outcome"]) for item in benchmarks)
-    return f"| {place['kernel']} | {place['setup']} | {checks} | {hooks} | {disputed} |"
+    cells = [_outcomes(item[name] for item in benchmarks) for name in _COMPARISONS]
+    disputed = sum("open" in [item[name] for name in _COMPARISONS] for item in benchmarks)
+    return f"| {' | '.join((place['kernel'], place['setup'], *cells, str(disputed)))} |"
 
 
 def _outcomes(found: Iterable[str]) -> str:

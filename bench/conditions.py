@@ -15,16 +15,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from lsmeter.base.limits import Limits
 from lsmeter.guest.boot_image import make_request
-from lsmeter.guest.initramfs import base, guest_files
+from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.guest.session import parse_session
 from lsmeter.kernels.resolve import resolve
-from lsmeter.limits import Limits
-from lsmeter.model import Cell, Conditions, Instrument, Kernel, Sampling
-from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
-from lsmeter.qemu.program import run_qemu
-from lsmeter.setup import parse_setup
+from lsmeter.machines.description import counted_guest
+from lsmeter.machines.qemu import run_guest
+from lsmeter.model import Cell, Conditions, Kernel, Sampling
+from lsmeter.setups import parse_setup
 from lsmeter.statistics.estimate import counts, mode
 
 SEED = 42
@@ -76,25 +76,16 @@ def measure(
         suite="file",
         filesystem="tmpfs",
         user="root",
-        instrument=Instrument.EXACT,
+        instrument="exact",
         conditions=conditions,
         sampling=Sampling(whole_ppm=0),
         benchmarks=ids,
     )
-    request = make_request(cell, (), seed, 10_000).to_bytes()
-    initrd = base(find_probe().path.read_bytes()) + guest_files(request, (), None)
-    start = GuestStart(
-        boot_protocol=kernel.boot_protocol,
-        image=str(kernel.image),
-        cmdline=change(kernel_cmdline(setup, conditions)),
-        conditions=conditions,
-        seed=seed,
-    )
-
-    def words(channels: Channels) -> tuple[str, ...]:
-        return exact_arguments(start, channels)
-
-    capture = asyncio.run(run_qemu(words, initrd, Limits(), lambda _data: 0))
+    request = make_request(cell, seed, 10_000).to_bytes()
+    initrd = base(find_probe().path.read_bytes()) + archive({"request": request})
+    guest = counted_guest(kernel, setup, conditions, seed)
+    guest = replace(guest, cmdline=change(guest.cmdline))
+    capture = asyncio.run(run_guest(guest, initrd, Limits()))
     session = parse_session(capture.results, ids)
     return {
         item.benchmark: mode(counts(np.asarray(item.values)))

@@ -17,15 +17,20 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lsmeter.hooks.source import analyse
-from lsmeter.hooks.source.classes import CLASSES, FILE_ACCESS_CLASSES, OTHER, TABLE5_CLASSES
-from lsmeter.hooks.source.mediation import published_table7, reference_rows
-from lsmeter.hooks.source.model import Module, SourceAnalysis
-from lsmeter.hooks.source.output import markdown_table
-from lsmeter.hooks.source.syscalls import FAMILIES
-from lsmeter.hooks.source.tables import Table, decisions_table, mediation_table
+from lsmeter.base.progress import SILENT
+from lsmeter.hooks.source.analysis import analyse
+from lsmeter.hooks.source.document import decisions_table, mediation_table
+from lsmeter.hooks.source.model import Count, Module, SourceAnalysis
+from lsmeter.hooks.source.rules import (
+    CLASSES,
+    FAMILIES,
+    FILE_ACCESS_CLASSES,
+    OTHER,
+    TABLE5_CLASSES,
+    reference_rows,
+)
 from lsmeter.kernels.build.source import resolve_source
-from lsmeter.progress import SILENT
+from lsmeter.tables.model import Shown, Table, Value
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "hooks-from-source.md"
 FILESYSTEM = "ext4"
@@ -34,6 +39,7 @@ STUDY = "5.3"
 INTEGRITY = ("ima", "evm")  # one module in print
 # Rows that stand for Table 7: the calls that the table names, as the kernel calls them.
 _SHOWN = {"sendfile": "sendfile64", "stat": "newstat"}
+_LEFT = frozenset({"module", "class", "system call", "interface"})
 _PLACE = re.compile(r"(<!-- table ([\w.-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -76,10 +82,9 @@ def modules_table(analyses: Sequence[SourceAnalysis]) -> _Rows:
     defined = [framework["hooks"], framework["general_hooks"], "", ""]
     whole = ["", "", framework["code_lines"], ""]
     for analysis in analyses:
-        general = sum(1 for hook in analysis.hooks if not hook.condition)
-        lines = analysis.framework_code_lines
-        defined += [str(len(analysis.hooks)), str(general), str(lines), ""]
-        whole += ["", "", str(analysis.security_code_lines), ""]
+        found = analysis.framework
+        defined += [str(found[key]) for key in ("hooks", "general_hooks", "code_lines")] + [""]
+        whole += ["", "", str(found["security_code_lines"]), ""]
     rows += [("framework", *defined), ("all of security/", *whole)]
     return tuple(columns), rows
 
@@ -125,7 +130,7 @@ def later_classes_table(analyses: Sequence[SourceAnalysis]) -> _Rows:
     names = sorted(found - printed.keys())
     rows = [
         (name, *(" / ".join(_hooks(analyses, one, name)) for one in names))
-        for name in (*(name for name, _ in CLASSES), OTHER)
+        for name in (*CLASSES, OTHER)
     ]
     return ("class", *names), rows
 
@@ -138,7 +143,7 @@ def _hooks(analyses: Sequence[SourceAnalysis], module: str, name: str) -> list[s
         if one is None:
             cells.append(NOT_THERE)
             continue
-        by_class = dict(one.hooks_by_class)
+        by_class = one.hooks_by_class
         access = sum(by_class.get(each, 0) for each in FILE_ACCESS_CLASSES)
         sums = {"total": one.hooks, "file access": access}
         cells.append(str(sums.get(name, by_class.get(name, 0))))
@@ -147,11 +152,12 @@ def _hooks(analyses: Sequence[SourceAnalysis], module: str, name: str) -> list[s
 
 def of_table7(table: Table) -> _Rows:
     """Keep the rows of Table 7's system calls, without what no ordinary call has."""
-    wanted = {_SHOWN.get(family, family) for family, _ in FAMILIES}
+    wanted = {_SHOWN.get(family, family) for family in FAMILIES}
+    heads = tuple(column.head for column in table.columns)
+    ordinary = heads.index("ordinary") if "ordinary" in heads else None
     rows: list[tuple[str, ...]] = []
-    ordinary = table.columns.index("ordinary") if "ordinary" in table.columns else None
     head = ("", "")
-    for row in table.rows:
+    for row in (tuple(map(_text, values)) for values in table.rows):
         head = (row[0], row[1]) if row[0] else head
         if head[0] not in wanted:
             continue
@@ -159,7 +165,12 @@ def of_table7(table: Table) -> _Rows:
             continue
         first = rows and _owner(rows) == head[0]
         rows.append((*(("", "") if first else head), *row[2:]))
-    return table.columns, rows
+    return heads, rows
+
+
+def _text(value: Value) -> str:
+    shown = value.text if isinstance(value, Shown) else value
+    return "" if shown is None else str(shown)
 
 
 def _owner(rows: Sequence[tuple[str, ...]]) -> str:
@@ -168,15 +179,21 @@ def _owner(rows: Sequence[tuple[str, ...]]) -> str:
 
 def published_table() -> _Rows:
     """Return Table 7 as printed."""
+    modules = ("selinux", "apparmor", "smack", "tomoyo")
     rows: list[tuple[str, ...]] = []
     shown = ""
-    for row in published_table7():
-        first = (row.syscall, str(row.least)) if row.syscall != shown else ("", "")
-        shown = row.syscall
-        counts = (str(count) for _, count in row.counts)
-        rows.append((*first, row.interface or "none", *counts))
-    modules = (name for name, _ in published_table7()[0].counts)
+    for row in reference_rows("asiaccs21-table7.csv"):
+        first = (row["syscall"], row["least"]) if row["syscall"] != shown else ("", "")
+        shown = row["syscall"]
+        counts = (str(Count.parse(row[name])) for name in modules)
+        rows.append((*first, row["interface"] or "none", *counts))
     return ("system call", "least", "interface", *modules), rows
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return one table in Markdown."""
+    signs = ["---" if name in _LEFT else "--:" for name in columns]
+    return "".join(f"| {' | '.join(row)} |\n" for row in (columns, signs, *rows))
 
 
 def document_with(text: str, made: dict[str, str]) -> str:

@@ -14,7 +14,7 @@
 
 #define PINS "/sys/fs/bpf"
 
-/* What the verifier said last of a program, else the last warning of libbpf. */
+/* The verifier's last line on a program, else the last warning of libbpf. */
 static char warning[400];
 static bool from_verifier;
 

@@ -2,14 +2,17 @@
 /*
  * QEMU plugin: what each function of the guest's kernel costs between two markers, in instructions.
  *
- * A marker is an 8-byte NOP, 0f 1f 84 00 and a 32-bit immediate 0x4c5xiiii, executed in user space:
- * x = 0 prepare, 1 begin, 2 end of region iiii, 3 shift the lowest four bits of iiii into the
- * number of the region that is begun and ended as region 0; before the first of these, region 0 is
- * nobody's and passed over. Until the first marker nothing else is
+ * Markers (markers.h) are executed in user space. The payload of begin and end is the number of the
+ * region; a nibble shifts its four lowest bits into the number of what is begun and ended as region
+ * 0; before the first nibble, region 0 is passed over. Until the first marker nothing else is
  * instrumented, so that booting stays fast.
+ *
+ * What is x86 here: the markers' NOP, the opcodes in instrument_kernel(), the name in
+ * qemu_plugin_install(), MAX_INSN_BYTES in qemu_api.h.
  *
  * Arguments: syms=FILE (see symbols.h), out=FILE, stack=BYTES of a kernel stack (16384).
  */
+#include "markers.h"
 #include "qemu_api.h"
 #include "regions.h"
 #include "shadow.h"
@@ -23,11 +26,6 @@
 #define FORMAT_VERSION 2
 #define NO_REGION      UINT32_MAX
 #define UNKNOWN_CODE   "[no symbol]"
-/* Regions of which the samples are summed: no two of them are alike, and all of them count. */
-#define SUMMED_FIRST 0x4000
-#define SUMMED_LAST  0x7fff
-
-enum marker { MARK_PREPARE, MARK_BEGIN, MARK_END, MARK_NIBBLE };
 
 static struct {
 	bool active;	    /* everything is instrumented, not only the markers */
@@ -160,7 +158,8 @@ static void begin(uint32_t id)
 
 static void add(struct region *region)
 {
-	if (region->id < SUMMED_FIRST || region->id > SUMMED_LAST) {
+	/* Of whole costs samples are summed: no two of them are alike, and all of them count. */
+	if (region->id < REGION_WHOLE || region->id >= REGION_IDLE) {
 		region_add(region, &plugin.shadow.tree);
 		return;
 	}
@@ -191,36 +190,36 @@ static void end(uint32_t id)
 
 static void on_marker(unsigned int vcpu, void *data)
 {
-	uint32_t marker = (uint32_t)(uintptr_t)data, id = marker & 0xffff;
-	enum marker kind = (enum marker)(marker >> 16 & 0xf);
+	uint32_t marker = (uint32_t)(uintptr_t)data, id = marker & MARKER_PAYLOAD;
+	uint32_t kind = marker & (MARKER_MASK | MARKER_KIND);
 
 	(void)vcpu;
-	if (kind == MARK_NIBBLE)
+	if (kind == MARKER_NIBBLE)
 		plugin.announced = (plugin.announced << 4 | (id & 15)) & 0xffff;
 	else if (!id)
 		id = plugin.announced;
 	if (!plugin.active) {
 		/* A sample that begins now could not be seen whole any more; the next one can. */
-		if (kind != MARK_END)
+		if (kind != MARKER_END)
 			activate();
 		return;
 	}
 	if (id == NO_REGION)
 		return;
-	if (kind == MARK_BEGIN)
+	if (kind == MARKER_BEGIN)
 		begin(id);
-	else if (kind == MARK_END)
+	else if (kind == MARKER_END)
 		end(id);
 }
 
 static bool is_marker(const uint8_t *bytes, size_t size, uint32_t *marker)
 {
-	static const uint8_t nop[] = {0x0f, 0x1f, 0x84, 0x00};
+	static const uint8_t nop[] = {MARKER_NOP_X86};
 
 	if (size != 8 || memcmp(bytes, nop, sizeof(nop)))
 		return false;
 	memcpy(marker, bytes + sizeof(nop), sizeof(*marker));
-	return *marker >> 20 == 0x4c5;
+	return (*marker & MARKER_MASK) == MARKER_PREPARE;
 }
 
 static bool is_prefix(uint8_t byte)

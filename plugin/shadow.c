@@ -139,7 +139,7 @@ static bool same_stack(const struct shadow *shadow, uint64_t slot, uint64_t othe
 
 /*
  * Pop what can no longer be active when the slot is written or read: frames at or below it, and
- * frames on other stacks that were entered from this one. A stack without frames tells nothing.
+ * frames on other stacks that were entered from this one. A stack without frames shows nothing.
  */
 static void unwind(struct shadow *shadow, uint64_t slot)
 {
@@ -186,7 +186,7 @@ void shadow_call(struct shadow *shadow, const struct symbol *function, uint64_t 
 
 /*
  * Whether a return ends the function of the top frame although the slot that it reads does not
- * tell: nothing was called in it yet, or it moved its return address, also to another stack.
+ * show it: nothing was called in it yet, or it moved its return address, also to another stack.
  */
 static bool returns_without_slot(struct shadow *shadow, const struct symbol *function,
 				 uint64_t slot)
@@ -299,7 +299,7 @@ static void fault(struct shadow *shadow, uint64_t now)
 	}
 	charge(shadow, now - 1);
 	shadow->again++;
-	/* At the end of a block only what runs afterwards tells which of the two it was. */
+	/* At the end of a block only what runs afterwards shows which of the two it was. */
 	if (shadow->in_user && block && now - shadow->block_since == block->insns)
 		running(shadow)->retry = block->last;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shadow stacks: which function runs now, told from calls, returns and entries alone.
+ * Shadow stacks: which function runs now, by calls, returns and entries alone.
  *
  * A call pushes a frame that is named by the address of its return slot; the first function
  * entered after it gives the frame its name. A return pops every frame whose slot lies at or
  * below the slot that it reads, so tail calls, frames left by longjmp-like code and thunks that
  * adjust the stack pointer need no special case. Frames on other stacks (interrupt stacks) are
- * told apart by their base; every task has a list of frames of its own.
+ * distinguished by their base; every task has a list of frames of its own.
  *
  * A task that was inside the kernel before the sample began has frames that were never seen. Its
- * next call or return tells which function it is in now: that one gets a frame below [resumed],
+ * next call or return shows which function it is in now: that one gets a frame below [resumed],
  * until it returns to a caller that is just as little known.
  */
 #ifndef LSMETER_SHADOW_H

@@ -90,7 +90,7 @@ void audit_facts(void)
 	static union answer answer;
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_AUDIT);
 
-	/* With audit=0 there is nobody at the other end. */
+	/* With audit=0 no process of the kernel answers. */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ||
 	    !status_facts(fd, &answer))
 		channel_fact("audit.enabled", "none");

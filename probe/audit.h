@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel's audit says of itself. */
+/* State of the kernel's audit. */
 #ifndef LSMETER_AUDIT_H
 #define LSMETER_AUDIT_H
 

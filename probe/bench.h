@@ -21,15 +21,22 @@ enum expect {
 	EXPECT_PID,   /* the call returns a process number, which may be 0 */
 };
 
-/* One system call. `result` is filled in when it is made. */
+/*
+ * One system call. `result` is filled in when it is made. The fifth and sixth argument are for
+ * calls that a run() makes: the others load four.
+ */
 struct call {
 	long nr;
-	long arg[4];
+	long arg[6];
 	long result;
-	enum expect expect;
 	long want;
+	enum expect expect;
 	unsigned int fd_from; /* 1 + the place in the cycle of the call that made arg[0]; 0: none */
 };
+
+/* Number and arguments of a call, from what sys4() takes: CALLS(AS_OPEN(path, O_RDONLY, 0)). */
+#define CALLS(...)		   CALLS_(__VA_ARGS__)
+#define CALLS_(number, a, b, c, d) .nr = (number), .arg = {(a), (b), (c), (d)}
 
 /* One benchmark of an operation. path and value mean what the operation's file says. */
 struct variant {
@@ -41,42 +48,57 @@ struct variant {
 	bool populous; /* its tree is too large for anything but a warm tmpfs */
 };
 
-#define MAX_CALLS 2
-#define MAX_CYCLE 6
+#define MAX_CYCLE 8
 
 /*
  * The running state of one benchmark, private to its worker. The cycle is one operation with all
  * that prepares and undoes it: call[0] up to call[length - 1], of which `calls` from `first` on are
- * the measured region of a reading.
+ * the measured region of a reading. Without a run() of the operation they are two at most.
  */
 struct bench {
 	const struct op *op;
 	const struct variant *variant;
 	struct call call[MAX_CYCLE];
 	unsigned int first;
-	unsigned int calls; /* 0, 1 or 2 */
+	unsigned int calls;
 	unsigned int length;
 	unsigned int serial; /* number of the cycle, from 0; for fresh names */
+	int status;	     /* of what has no call here, such as a child (by wait4): must stay 0 */
 	int fd[2];
 	char path[2][64];
 };
 
 /*
- * An operation. setup makes what all cycles share, in the empty current directory. arm fills the
- * cycle without any system call; teardown closes what setup opened. `make`, where two calls before
- * the measured ones are not enough to prepare them, makes system calls of its own before each
- * cycle; they are part of it, and `cycle` then names all. All return 0 or -errno.
+ * An operation. setup makes what all cycles share, in the empty current directory; teardown undoes
+ * it. arm fills the cycle without any system call. A cycle is then
+ *
+ *	before()	system calls of its own, where two calls do not prepare enough
+ *	call[0]...	up to `first`
+ *	the region	`calls` calls from `first` on, or run(), which makes these calls itself
+ *	call[...]	up to `length`
+ *
+ * run() is for what calls in a row cannot express: six arguments, a result that goes where fd_from
+ * does not lead, processes that take turns. It makes each call of the region once with call_all()
+ * (region.h), so that its result is checked as any other, and what must not fail elsewhere leaves
+ * something other than 0 in bench->status. It makes no call of the C library, and a process that it
+ * starts ends inside it. What it executes in user space is part of every reading.
+ *
+ * `calls` and `cycle` name the system calls of region and cycle where the table does not have all.
+ * `components` is the length of a path that the table does not show. Functions return 0 or -errno.
  */
 struct op {
 	const char *suite;
 	const char *name;
 	bool control; /* no security module may change it */
+	const char *calls;
 	const char *cycle;
+	unsigned int components;
 	const struct variant *variants;
 	size_t n_variants;
 	int (*setup)(struct bench *bench);
 	int (*arm)(struct bench *bench);
-	int (*make)(struct bench *bench);
+	int (*before)(struct bench *bench);
+	void (*run)(struct bench *bench);
 	int (*teardown)(struct bench *bench);
 };
 
@@ -87,9 +109,10 @@ struct op {
 /* close() of the descriptor that the call at this place of the cycle returns. */
 #define CLOSE_OF(place) ((struct call){.nr = SYS_close, .fd_from = (place) + 1})
 
-#define REGISTER_OP(op) \
-	static const struct op *const op##_entry __attribute__((used, section("lsmeter_ops"))) = \
-		&(op)
+/* A file may register several, of different names. */
+#define REGISTER_OP(name) \
+	static const struct op *const name##_entry __attribute__((used, section("lsmeter_ops"))) = \
+		&(name)
 
 extern const struct op *const __start_lsmeter_ops[];
 extern const struct op *const __stop_lsmeter_ops[];

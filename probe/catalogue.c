@@ -3,6 +3,7 @@
  * The list of benchmarks: what ops/ registered, printed for the host or looked up by id.
  */
 #include "bench.h"
+#include "limits.h"
 #include "sys.h"
 
 #include <stdio.h>
@@ -40,32 +41,112 @@ bool bench_find(const char *id, struct bench *bench)
 	return false;
 }
 
-/* Names of the system calls that cycles are made of. */
-static const char *call_name(long nr)
-{
-	static const struct {
-		long nr;
-		const char *name;
-	} names[] = {
-		{SYS_chmod, "chmod"},	{SYS_close, "close"},	     {SYS_creat, "creat"},
-		{SYS_lseek, "lseek"},	{SYS_getppid, "getppid"},    {SYS_getuid, "getuid"},
-		{SYS_mkdir, "mkdir"},	{SYS_newfstatat, "fstatat"}, {SYS_open, "open"},
-		{SYS_openat, "openat"}, {SYS_read, "read"},	     {SYS_rename, "rename"},
-		{SYS_rmdir, "rmdir"},	{SYS_stat, "stat"},	     {SYS_symlink, "symlink"},
-		{SYS_unlink, "unlink"}, {SYS_wait4, "wait4"},	     {SYS_write, "write"},
-	};
+/* All system calls of this architecture, from the C library's headers; the Makefile writes it. */
+static const struct {
+	long nr;
+	const char *name;
+} call_names[] = {
+#include "call_names.inc"
+};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (names[i].nr == nr)
-			return names[i].name;
+#define PATH_IS(place) (1u << (place))
+
+/* What else is known of a call. */
+struct call_traits {
+	long nr;
+	const char *usual;  /* what people call it; NULL: its name */
+	const char *source; /* what the kernel's source calls it (SYSCALL_DEFINE); NULL: its name */
+	unsigned int paths; /* which arguments are paths that are looked up */
+};
+
+static const struct call_traits call_traits[] = {
+	ARCH_CALL_TRAITS,
+	{SYS_openat, NULL, NULL, PATH_IS(1)},
+	{SYS_execve, NULL, NULL, PATH_IS(0)},
+};
+
+static const char *name_of(const struct call *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(call_names); i++) {
+		if (call_names[i].nr == call->nr)
+			return call_names[i].name;
 	}
 	return "?"; /* the catalogue's test finds it */
 }
 
-static void print_calls(const struct bench *bench, unsigned int from, unsigned int to)
+static const struct call_traits *traits_of(const struct call *call)
 {
-	for (unsigned int i = from; i < to; i++)
-		printf("%s%s", i > from ? "+" : "", call_name(bench->call[i].nr));
+	static const struct call_traits none;
+
+	for (size_t i = 0; i < ARRAY_SIZE(call_traits); i++) {
+		if (call_traits[i].nr == call->nr)
+			return &call_traits[i];
+	}
+	return &none;
+}
+
+static const char *usual_name(const struct call *call)
+{
+	const char *usual = traits_of(call)->usual;
+
+	return usual ? usual : name_of(call);
+}
+
+static const char *source_name(const struct call *call)
+{
+	const char *source = traits_of(call)->source;
+
+	return source ? source : name_of(call);
+}
+
+static unsigned int components_of(const char *path)
+{
+	unsigned int count = 0;
+
+	for (bool inside = false; *path; path++) {
+		count += *path != '/' && !inside;
+		inside = *path != '/';
+	}
+	return count;
+}
+
+/* The length of the longest path among the arguments of the measured calls; 0 without a path. */
+static unsigned int components(const struct bench *bench)
+{
+	unsigned int longest = bench->op->components;
+
+	for (unsigned int i = bench->first; i < bench->first + bench->calls; i++) {
+		const struct call *call = &bench->call[i];
+
+		for (unsigned int k = 0; k < ARRAY_SIZE(call->arg); k++) {
+			unsigned int count = 0;
+
+			if (traits_of(call)->paths & PATH_IS(k))
+				count = components_of((const char *)call->arg[k]);
+			if (count > longest)
+				longest = count;
+		}
+	}
+	return longest;
+}
+
+/* Calls of the region, as the kernel's source names them. */
+static void print_region(const struct bench *bench)
+{
+	unsigned int end = bench->first + bench->calls;
+
+	if (bench->op->calls)
+		fputs(bench->op->calls, stdout);
+	for (unsigned int i = bench->first; !bench->op->calls && i < end; i++)
+		printf("%s%s", i > bench->first ? "+" : "", source_name(&bench->call[i]));
+}
+
+static void print_cycle(const struct bench *bench)
+{
+	if (bench->op->cycle)
+		fputs(bench->op->cycle, stdout);
+	for (unsigned int i = 0; !bench->op->cycle && i < bench->length; i++)
+		printf("%s%s", i ? "+" : "", usual_name(&bench->call[i]));
 }
 
 static void print_variant(const struct op *op, const struct variant *variant)
@@ -76,18 +157,15 @@ static void print_variant(const struct op *op, const struct variant *variant)
 	op->arm(&bench);
 	printf("%s\t%s\t%s\t%s\t%d\t%s\t", op->suite, op->name, variant->params, variant->origin,
 	       op->control, variant->title);
-	print_calls(&bench, bench.first, bench.first + bench.calls);
+	print_region(&bench);
 	putchar('\t');
-	if (op->cycle)
-		fputs(op->cycle, stdout);
-	else
-		print_calls(&bench, 0, bench.length);
-	putchar('\n');
+	print_cycle(&bench);
+	printf("\t%u\n", components(&bench));
 }
 
 void catalogue_print(void)
 {
-	puts("lsmeter-catalogue\t2");
+	printf("lsmeter-catalogue\t%d\n", CATALOGUE_VERSION);
 	for_each_op(entry)
 	{
 		for (size_t i = 0; i < (*entry)->n_variants; i++)

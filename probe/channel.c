@@ -89,7 +89,7 @@ static void finish(void)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			_exit(1); /* nobody to tell: the host sees that the lines end here */
+			_exit(1); /* the host sees that the lines end here */
 		done += (size_t)n;
 	}
 }

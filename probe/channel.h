@@ -6,19 +6,17 @@
  *
  * The checksum (that of zlib) covers what stands before " *". Fields are separated by one
  * space; text in fields is percent-encoded. A line has at most 4,096 bytes. docs/protocol.md
- * and the host's guest/protocol.py say the same.
+ * and the host's guest/protocol.py have the same.
  */
 #ifndef LSMETER_CHANNEL_H
 #define LSMETER_CHANNEL_H
 
+#include "limits.h"
 #include "whole.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define PROTOCOL_VERSION 1
-#define LINE_BYTES	 4096
 
 /* Send to this descriptor from now on. A terminal is made raw, so that no byte is changed. */
 void channel_open(int fd);
@@ -44,7 +42,7 @@ void channel_round(unsigned int index, const struct whole_round *round, unsigned
 void channel_whole(unsigned int index, const char *status, int error, const char *detail);
 /* Instructions in which the guest did nothing, what was not that, and the ticks in it. */
 void channel_idle(uint64_t elapsed, uint64_t taken, unsigned int ticks);
-/* What a module said of itself at a moment (before, after) of the benchmark. */
+/* Content of a state file at a moment (before, after) of the benchmark. */
 void channel_state(unsigned int index, const char *name, const char *moment, const char *text);
 void channel_end(unsigned int index, const char *status, size_t count, unsigned int failures,
 		 int error, const char *detail);

@@ -8,12 +8,13 @@
  * Reading a file is itself a thing that a module may count. So a process that keeps its privileges
  * reads it, twice before the stretch and once after it: what lies between the first two is what
  * reading costs, and is taken off what lies between the last two. The two processes wait for each
- * other on a futex, which no module is asked about: with pipes it would depend on the scheduler on
+ * other on a futex, for which no hook is called: with pipes it would depend on the scheduler on
  * which side of a reading the one's look-ups for its pipe fall.
  */
 #ifndef LSMETER_COUNTER_H
 #define LSMETER_COUNTER_H
 
+#include "limits.h"
 #include "request.h"
 
 #include <stdint.h>
@@ -21,9 +22,6 @@
 
 #define MAX_COUNTERS	  32
 #define COUNTER_NAME_SIZE 64
-
-/* What stands for a stretch in which the number was not read, went back, or went too far. */
-#define COUNTER_UNREAD UINT32_MAX
 
 /*
  * Open the files and find out which numbers they have; the processes that are forked after this
@@ -45,7 +43,7 @@ pid_t counter_start(void);
 void counter_begin(void);
 void counter_end(void);
 
-/* How far the number went in the stretch that has ended. */
+/* How far the number went in the stretch that has ended; COUNTER_UNREAD: it is not known. */
 uint32_t counter_moved(unsigned int index);
 
 #endif

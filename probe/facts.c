@@ -7,7 +7,6 @@
 #include "sys.h"
 #include "tomoyo.h"
 
-#include <cpuid.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
@@ -156,8 +155,8 @@ static void lockdown_fact(void)
 }
 
 /*
- * What IMA measured in the directory that integrity setups make for their proofs. A line is: PCR,
- * hash of the line, template, ALGORITHM:DIGEST, path, and more by template.
+ * What IMA measured in the directory that integrity setups make for their enforcement checks. A
+ * line is: PCR, hash of the line, template, ALGORITHM:DIGEST, path, and more by template.
  */
 static void measured_facts(void)
 {
@@ -231,17 +230,10 @@ static void mitigation_facts(void)
 
 static void cpu_fact(void)
 {
-	unsigned int word[12];
-	char model[sizeof(word) + 1];
+	char model[CPU_MODEL_BYTES];
 
-	for (unsigned int i = 0; i < 3; i++) {
-		if (!__get_cpuid(0x80000002u + i, &word[4 * i], &word[4 * i + 1], &word[4 * i + 2],
-				 &word[4 * i + 3]))
-			return;
-	}
-	memcpy(model, word, sizeof(word));
-	model[sizeof(word)] = '\0';
-	channel_fact("cpu.model", "%s", model);
+	if (arch_cpu_model(model))
+		channel_fact("cpu.model", "%s", model);
 }
 
 static void machine_facts(void)

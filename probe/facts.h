@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What this kernel says of itself: active LSMs and their state, mitigations, machine.
+ * State of this kernel: active LSMs, their policies, mitigations, machine.
  */
 #ifndef LSMETER_FACTS_H
 #define LSMETER_FACTS_H

@@ -7,11 +7,12 @@
 #include "bpf/syscall.h"
 #include "channel.h"
 #include "counter.h"
+#include "delay.h"
 #include "disk.h"
+#include "enforcement.h"
 #include "facts.h"
+#include "identity.h"
 #include "landlock.h"
-#include "policy.h"
-#include "proof.h"
 #include "request.h"
 #include "root.h"
 #include "state.h"
@@ -48,8 +49,8 @@ static const struct mount_point mount_points[] = {
 static struct request request;
 
 /*
- * Housekeeping that a kernel does every second or so, whoever asks: it falls into one measurement
- * and not into the next. No system call takes another way without it.
+ * Periodic work of the kernel, every second or so: it falls into one measurement and not into the
+ * next. No system call takes another path without it.
  */
 static void stop_housekeeping(void)
 {
@@ -118,15 +119,15 @@ static bool load_module(const char *module)
 	return false;
 }
 
-/* Make the guest's policy latency ready, where the request has to do with it. */
-static void open_policy(const struct request *request)
+/* Make the delay of access checks ready, where the request asks for one. */
+static void open_delay(const struct request *request)
 {
 	const char *control = request->bpf_tunable ? "tunable-bpf" : NULL;
 	const char *failed;
 
 	if (request->sweep_control)
 		control = request->sweep_control;
-	failed = control ? policy_open(control) : NULL;
+	failed = control ? delay_open(control) : NULL;
 	if (failed)
 		give_up(failed);
 	if (control)
@@ -160,12 +161,12 @@ static void open_counters(void)
 	}
 }
 
-/* Put counters on the kernel's hooks, and prove that they count. */
+/* Put counters on the kernel's hooks, and check that they count. */
 static void open_count(void)
 {
 	if (chdir(WORK))
 		give_up("entering the directory of the benchmarks failed");
-	if (bpf_count_open() || bpf_count_prove())
+	if (bpf_count_open() || bpf_count_check())
 		give_up(bpf_error());
 	channel_fact("count.hooks", "%u", bpf_count_size());
 	channel_fact("count.refused", "%s", bpf_count_refused());
@@ -208,7 +209,7 @@ static const char *give_to_worker(const struct request *request, const char *pat
 /*
  * Do what the setup asks for, with how long it took as facts. Three lines are of this file:
  * `work` mounts the file system of the benchmarks here, `own PATH` gives a file to the user that
- * measures, and `try` makes the accesses of the proofs while no policy can refuse them.
+ * measures, and `try` makes the accesses of the enforcement checks while no policy can refuse them.
  */
 static void take_steps(const struct request *request)
 {
@@ -221,7 +222,7 @@ static void take_steps(const struct request *request)
 		if (!strcmp(request->step[i], "work"))
 			open_work(request);
 		else if (!strncmp(request->step[i], "try", 3))
-			proofs_before(request, request->step[i]);
+			enforcement_before(request, request->step[i]);
 		else if (!strncmp(request->step[i], "own ", 4))
 			failed = give_to_worker(request, request->step[i] + 4);
 		else
@@ -275,15 +276,15 @@ _Noreturn void init_main(void)
 	work = landlock_prepare(WORK, &request.landlock);
 	if (!work)
 		give_up("making the directories of the Landlock rules failed");
-	open_policy(&request);
+	open_delay(&request);
 	if (request.bpf_empty)
 		open_empty();
 	if (request.n_counters)
 		open_counters();
 	else if (request.count)
 		open_count();
-	worker_facts(&request, work);
-	proofs_run(&request, work);
+	identity_facts(&request, work);
+	enforcement_check(&request, work);
 	channel_bye(worker_run_all(&request, work));
 	channel_drain();
 	power_off();

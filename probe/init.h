@@ -5,7 +5,7 @@
 #ifndef LSMETER_INIT_H
 #define LSMETER_INIT_H
 
-/* Do what /request says, send the results, and switch the machine off. */
+/* Carry out /request, send the results, and power off. */
 _Noreturn void init_main(void);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "landlock.h"
 
+#include "limits.h"
+
 #include "sys.h"
 
 #include <errno.h>
@@ -49,7 +51,7 @@ static void rule_dir(char *path, size_t size, unsigned long rule)
 
 const char *landlock_prepare(const char *top, const struct landlock_shape *shape)
 {
-	static char work[32 + LANDLOCK_DEPTH * 3];
+	static char work[32 + MAX_LANDLOCK_DEPTH * 3];
 	char path[32];
 	int error = shape->rules ? sys_mkdir(LANDLOCK_RULES_DIR, 0755) : 0;
 
@@ -82,7 +84,7 @@ static int add_rule(int ruleset, const char *path, uint64_t rights)
 /* A ruleset with all its rules; returns its descriptor or -errno. */
 static int make_ruleset(const char *work, const struct landlock_shape *shape, uint64_t rights)
 {
-	char path[2 * (32 + LANDLOCK_DEPTH * 3)];
+	char path[2 * (32 + MAX_LANDLOCK_DEPTH * 3)];
 	/* The first version of the structure has this one member, and every kernel takes it. */
 	int ruleset = (int)sys4(NR_CREATE_RULESET, (long)&rights, sizeof(rights), 0, 0);
 	int error;
@@ -108,13 +110,13 @@ int landlock_restrict(const char *work, const struct landlock_shape *shape)
 	unsigned long layers = shape->layers;
 	int abi = landlock_abi();
 	int *ruleset;
-	int fds[16];
+	int fds[MAX_LANDLOCK_LAYERS];
 	int error = 0;
 	unsigned long made = 0;
 
 	if (abi < 0)
 		return abi;
-	if (layers > sizeof(fds) / sizeof(fds[0]) || shape->depth > LANDLOCK_DEPTH)
+	if (layers > sizeof(fds) / sizeof(fds[0]) || shape->depth > MAX_LANDLOCK_DEPTH)
 		return -E2BIG;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;

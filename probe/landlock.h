@@ -19,9 +19,6 @@ struct landlock_shape {
 		depth; /* directories from the one where work is done up to that of the rule */
 };
 
-/* So many directories may lie between. */
-#define LANDLOCK_DEPTH 16
-
 /*
  * Make the directories that the rules need, and `depth` of them beneath `top`, one in the other.
  * Returns the innermost one, where work is to be done, or NULL with errno.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lsmeter-probe: init of the guest when it is process 1, else what its first argument says.
+ * lsmeter-probe: init of the guest when it is process 1, else the command of its first argument.
  */
 #include "bench.h"
 #include "channel.h"
@@ -17,7 +17,7 @@ static const char usage[] =
 	"usage: lsmeter-probe catalogue\n"
 	"       lsmeter-probe check-request FILE\n"
 	"       lsmeter-probe sample DIRECTORY REQUEST\n"
-	"catalogue prints every benchmark; check-request says whether a request is sound; sample\n"
+	"catalogue prints every benchmark; check-request checks a request; sample\n"
 	"runs a request on this machine in an empty directory, with results on standard output.\n";
 
 static struct request request;
@@ -38,9 +38,9 @@ static int sample_here(const char *directory, const char *file)
 	if (request.n_modules || request.sweep_control || request.bpf_tunable ||
 	    request.bpf_empty || request.cold || request.landlock.layers > 0 || request.count)
 		return fail("sample: modules, sweep, cold, count and Landlock are for a guest");
-	if (request.root || request.n_steps || request.n_confine || request.n_proofs ||
+	if (request.root || request.n_steps || request.n_confine || request.n_checks ||
 	    request.n_states || request.n_before)
-		return fail("sample: a policy, its proofs and its state are for a guest");
+		return fail("sample: a policy, enforcement checks and state files are for a guest");
 	if (request.whole_ppm)
 		return fail("sample: the whole cost is for a guest");
 	if (access(directory, W_OK | X_OK))

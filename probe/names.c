@@ -22,7 +22,7 @@ static uint64_t cost_of_name(void)
 	struct bench bench = {.calls = 1, .length = 1};
 	uint64_t least = UINT64_MAX;
 
-	bench.call[0] = (struct call){.nr = SYS_access, .arg = {(long)"/", F_OK}};
+	bench.call[0] = (struct call){CALLS(AS_ACCESS("/", F_OK))};
 	for (int i = 0; i < READINGS; i++) {
 		uint64_t took = region_measure(&bench);
 

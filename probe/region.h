@@ -6,11 +6,8 @@
 #ifndef LSMETER_REGION_H
 #define LSMETER_REGION_H
 
+#include "arch/arch.h"
 #include "bench.h"
-
-/* Bulk windows and the idle window have regions of their own: see docs/protocol.md. */
-#define REGION_WHOLE 0x4000
-#define REGION_IDLE  0x8000
 
 /* The counter now; under -icount its unit is instructions shifted left by icount_shift. */
 uint64_t counter_now(void);
@@ -22,7 +19,7 @@ void region_announce(unsigned int number);
 void region_begin(void);
 void region_end(void);
 
-/* Make the measured calls of the cycle; what the counter moved by. */
+/* Make the measured calls of the cycle, or let run() make them; what the counter moved by. */
 uint64_t region_measure(struct bench *bench);
 
 /* Put the descriptor of an earlier call into this one, where it wants one. */
@@ -31,7 +28,13 @@ void call_bind(struct bench *bench, unsigned int place);
 /* Make one call; the instructions in user space are always the same. */
 void call_make(struct call *call);
 
-/* As many, but for the system call itself, which is not made. */
+/* In run(): make a call with all its arguments, in the function that asks for it. */
+static inline __attribute__((always_inline)) void call_all(struct call *call)
+{
+	arch_call_all(call);
+}
+
+/* As many as call_make, but for the system call itself, which is not made. */
 void call_skip(struct call *call);
 
 /* Whether the call did what it had to. */

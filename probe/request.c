@@ -26,7 +26,7 @@ struct key {
 
 /* version stands first here and in the text. */
 static const struct key keys[] = {
-	{"version", NUMBER, AT(version), 0, 1, true},
+	{"version", NUMBER, AT(version), 0, REQUEST_VERSION, true},
 	{"suite", TEXT, AT(suite), 0, 0, true},
 	{"benchmark", LIST, AT(benchmark), AT(n_benchmarks), MAX_BENCHMARKS, false},
 	{"module", LIST, AT(module), AT(n_modules), MAX_MODULES, false},
@@ -36,19 +36,19 @@ static const struct key keys[] = {
 	{"quiet", FLAG, AT(quiet), 0, 1, true},
 	{"samples", NUMBER, AT(samples), 0, MAX_SAMPLES, true},
 	{"warmup", NUMBER, AT(warmup), 0, MAX_SAMPLES, true},
-	{"icount_shift", NUMBER, AT(icount_shift), 0, 10, true},
-	{"benchmark_deadline_ms", NUMBER, AT(benchmark_deadline_ms), 0, 3600000, true},
-	{"whole_ppm", NUMBER, AT(whole_ppm), 0, 1000000, false},
-	{"vary", NUMBER, AT(vary), 0, 0xffffffff, false},
-	{"landlock.layers", NUMBER, AT(landlock.layers), 0, 16, false},
-	{"landlock.rules", NUMBER, AT(landlock.rules), 0, 1024, false},
-	{"landlock.depth", NUMBER, AT(landlock.depth), 0, LANDLOCK_DEPTH, false},
+	{"icount_shift", NUMBER, AT(icount_shift), 0, MAX_ICOUNT_SHIFT, true},
+	{"benchmark_deadline_ms", NUMBER, AT(benchmark_deadline_ms), 0, MAX_DEADLINE_MS, true},
+	{"whole_ppm", NUMBER, AT(whole_ppm), 0, MAX_PPM, false},
+	{"vary", NUMBER, AT(vary), 0, MAX_SEED, false},
+	{"landlock.layers", NUMBER, AT(landlock.layers), 0, MAX_LANDLOCK_LAYERS, false},
+	{"landlock.rules", NUMBER, AT(landlock.rules), 0, MAX_LANDLOCK_RULES, false},
+	{"landlock.depth", NUMBER, AT(landlock.depth), 0, MAX_LANDLOCK_DEPTH, false},
 	{"bpf.tunable", FLAG, AT(bpf_tunable), 0, 1, false},
 	{"bpf.empty", FLAG, AT(bpf_empty), 0, 1, false},
 	{"root", FILESYSTEM, AT(root), 0, 0, false},
 	{"step", LIST, AT(step), AT(n_steps), MAX_STEPS, false},
 	{"confine", LIST, AT(confine), AT(n_confine), MAX_CONFINE, false},
-	{"proof", LIST, AT(proof), AT(n_proofs), MAX_PROOFS, false},
+	{"proof", LIST, AT(check), AT(n_checks), MAX_CHECKS, false},
 	{"state", LIST, AT(state), AT(n_states), MAX_STATES, false},
 	{"before", LIST, AT(before), AT(n_before), MAX_STEPS, false},
 	{"read", LIST, AT(read), AT(n_reads), MAX_STEPS, false},
@@ -131,12 +131,14 @@ static const struct key *find_key(const char *name)
 	return NULL;
 }
 
-static bool parse_line(char *text, struct request *request, uint64_t *seen, char *why,
+/* Which keys were there: seen[i] is of keys[i]. */
+typedef bool seen_keys[ARRAY_SIZE(keys)];
+
+static bool parse_line(char *text, struct request *request, seen_keys seen, char *why,
 		       size_t why_size)
 {
 	char *equals = strchr(text, '=');
 	const struct key *key;
-	uint64_t bit;
 
 	for (const char *c = text; *c; c++) {
 		if (*c < ' ' || *c > '~') {
@@ -154,16 +156,15 @@ static bool parse_line(char *text, struct request *request, uint64_t *seen, char
 		snprintf(why, why_size, "unknown key '%.40s'", text);
 		return false;
 	}
-	bit = (uint64_t)1 << (key - keys);
-	if (!*seen && key != keys) {
+	if (!seen[0] && key != keys) {
 		snprintf(why, why_size, "version must come first");
 		return false;
 	}
-	if (*seen & bit && key->kind != LIST) {
+	if (seen[key - keys] && key->kind != LIST) {
 		snprintf(why, why_size, "%s is given twice", key->name);
 		return false;
 	}
-	*seen |= bit;
+	seen[key - keys] = true;
 	if (!store(key, equals + 1, request)) {
 		snprintf(why, why_size, "%s cannot be '%.40s'", key->name, equals + 1);
 		return false;
@@ -189,7 +190,7 @@ static bool all_are_words(const struct request *request)
 		size_t lines, count;
 	} lists[] = {
 		{AT(step), AT(n_steps)},       {AT(before), AT(n_before)},
-		{AT(proof), AT(n_proofs)},     {AT(confine), AT(n_confine)},
+		{AT(check), AT(n_checks)},     {AT(confine), AT(n_confine)},
 		{AT(state), AT(n_states)},     {AT(read), AT(n_reads)},
 		{AT(counter), AT(n_counters)},
 	};
@@ -208,17 +209,10 @@ static bool all_are_words(const struct request *request)
 	return true;
 }
 
-/* What no single line can get wrong. */
-static bool check_together(const struct request *request, uint64_t seen, char *error, size_t size)
+static bool all_are_known(const struct request *request, char *error, size_t size)
 {
 	struct bench bench;
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (keys[i].required && !(seen & (uint64_t)1 << i)) {
-			snprintf(error, size, "request: %s is missing", keys[i].name);
-			return false;
-		}
-	}
 	for (size_t i = 0; i < request->n_benchmarks; i++) {
 		if (bench_find(request->benchmark[i], &bench) &&
 		    !strcmp(bench.op->suite, request->suite))
@@ -227,37 +221,60 @@ static bool check_together(const struct request *request, uint64_t seen, char *e
 			 request->suite, request->benchmark[i]);
 		return false;
 	}
-	if (request->version != 1)
-		snprintf(error, size, "request: version must be 1");
-	else if (!request->samples)
-		snprintf(error, size, "request: samples must be at least 1");
-	else if (!request->benchmark_deadline_ms)
-		snprintf(error, size, "request: benchmark_deadline_ms must be at least 1");
-	else if (request->landlock.layers && !request->landlock.rules)
-		snprintf(error, size, "request: landlock.layers needs landlock.rules of 1 or more");
-	else if (request->whole_ppm &&
-		 (request->cold || request->count || request->sweep_control || request->n_before))
-		snprintf(error, size,
-			 "request: whole_ppm goes with neither cold, count, sweep nor before");
-	else if (request->count && request->samples > MAX_COUNTINGS)
-		snprintf(error, size, "request: samples must be at most 1000 with count");
-	else if (request->n_counters && !request->count)
-		snprintf(error, size, "request: counter needs count");
-	else if (!request->sweep_control != !request->n_sweep_values)
-		snprintf(error, size, "request: sweep.control and sweep.value need each other");
-	else if (!all_are_words(request))
-		snprintf(error, size, "request: a line of the policy is not words as they must be");
-	else if (!sweep_values_are_numbers(request))
-		snprintf(error, size, "request: every sweep.value must be a number of nanoseconds");
-	else
-		return true;
-	return false;
+	return true;
+}
+
+/* What keys say together, that none of them gets wrong alone; NULL: nothing wrong. */
+static const char *contradiction(const struct request *request)
+{
+	if (request->version != REQUEST_VERSION)
+		return "version must be 1";
+	if (!request->samples)
+		return "samples must be at least 1";
+	if (!request->benchmark_deadline_ms)
+		return "benchmark_deadline_ms must be at least 1";
+	if (request->landlock.layers && !request->landlock.rules)
+		return "landlock.layers needs landlock.rules of 1 or more";
+	if (request->whole_ppm &&
+	    (request->cold || request->count || request->sweep_control || request->n_before))
+		return "whole_ppm goes with neither cold, count, sweep nor before";
+	if (request->count && request->samples > MAX_COUNTINGS)
+		return "samples must be at most 1000 with count";
+	if (request->n_counters && !request->count)
+		return "counter needs count";
+	if (!request->sweep_control != !request->n_sweep_values)
+		return "sweep.control and sweep.value need each other";
+	if (!all_are_words(request))
+		return "a line of the policy is not words as they must be";
+	if (!sweep_values_are_numbers(request))
+		return "every sweep.value must be a number of nanoseconds";
+	return NULL;
+}
+
+/* What no single line can get wrong. */
+static bool check_together(const struct request *request, const seen_keys seen, char *error,
+			   size_t size)
+{
+	const char *wrong;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (keys[i].required && !seen[i]) {
+			snprintf(error, size, "request: %s is missing", keys[i].name);
+			return false;
+		}
+	}
+	if (!all_are_known(request, error, size))
+		return false;
+	wrong = contradiction(request);
+	if (wrong)
+		snprintf(error, size, "request: %s", wrong);
+	return !wrong;
 }
 
 bool request_parse(char *text, size_t size, struct request *request, char *error, size_t error_size)
 {
+	seen_keys seen = {false};
 	unsigned int line = 0;
-	uint64_t seen = 0;
 	char why[128];
 	char *end;
 
@@ -272,7 +289,7 @@ bool request_parse(char *text, size_t size, struct request *request, char *error
 		line++;
 		if (strlen(at) != (size_t)(end - at))
 			snprintf(why, sizeof(why), "a NUL byte");
-		else if (parse_line(at, request, &seen, why, sizeof(why)))
+		else if (parse_line(at, request, seen, why, sizeof(why)))
 			continue;
 		snprintf(error, error_size, "request line %u: %s", line, why);
 		return false;

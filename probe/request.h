@@ -7,21 +7,15 @@
 #define LSMETER_REQUEST_H
 
 #include "landlock.h"
+#include "limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define REQUEST_BYTES  65536
+/* Lists whose entries the host does not count: a request of REQUEST_BYTES may have more. */
 #define MAX_BENCHMARKS 512
 #define MAX_MODULES    32
 #define MAX_SWEEP      512
-#define MAX_STEPS      128
-#define MAX_PROOFS     32
-#define MAX_STATES     8
-#define MAX_CONFINE    4
-#define MAX_SAMPLES    1000000
-#define MAX_COUNTINGS  1000	/* samples with count=1: each keeps a number for each hook */
-#define MAX_DELAY_NS   10000000 /* what the tunable module and the BPF programs accept */
 
 struct request {
 	unsigned long version;
@@ -49,8 +43,8 @@ struct request {
 	size_t n_steps;
 	const char *confine[MAX_CONFINE]; /* PATH TEXT: what a worker writes to be confined */
 	size_t n_confine;
-	const char *proof[MAX_PROOFS]; /* see proof.h */
-	size_t n_proofs;
+	const char *check[MAX_CHECKS]; /* key `proof`: see enforcement.h */
+	size_t n_checks;
 	const char *state[MAX_STATES]; /* NAME PATH: read before and after each benchmark */
 	size_t n_states;
 	const char *before[MAX_STEPS]; /* steps before each reading */

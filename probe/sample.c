@@ -29,6 +29,17 @@ static bool check(const struct bench *bench, unsigned int place, struct outcome 
 	return false;
 }
 
+/* The same of what has no call: a child, for one. */
+static bool check_status(const struct bench *bench, struct outcome *outcome)
+{
+	if (!bench->status)
+		return true;
+	if (!outcome->failures++)
+		snprintf(outcome->detail, sizeof(outcome->detail), "status %d in reading %u",
+			 bench->status, bench->serial);
+	return false;
+}
+
 /* Make the calls of the cycle from one place up to another; false when one went wrong. */
 static bool make_calls(struct bench *bench, unsigned int from, unsigned int to,
 		       struct outcome *outcome)
@@ -183,10 +194,11 @@ static bool take(struct bench *bench, const struct request *request,
 
 	if (request->cold && fault(outcome, "renewing the tree", renew(bench, assistant)))
 		return false;
+	bench->status = 0;
 	if (fault(outcome, "arming", bench->op->arm(bench)))
 		return false;
 	end = bench->first + bench->calls;
-	if (bench->op->make && fault(outcome, "making", bench->op->make(bench)))
+	if (bench->op->before && fault(outcome, "before the cycle", bench->op->before(bench)))
 		return false;
 	if (!make_calls(bench, 0, bench->first, outcome))
 		return false;
@@ -200,6 +212,8 @@ static bool take(struct bench *bench, const struct request *request,
 		if (!check(bench, i, outcome))
 			return true;
 	}
+	if (!check_status(bench, outcome))
+		return true;
 	if (!make_calls(bench, end, bench->length, outcome))
 		return false;
 	if (bench->serial >= request->warmup)
@@ -237,7 +251,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		spin_tick();
 	}
 	if (request->sweep_control)
-		raise(SIGSTOP); /* the parent makes decisions slow from here */
+		raise(SIGSTOP); /* the parent delays access checks from here */
 	for (bench->serial = 0; bench->serial < request->warmup + request->samples;
 	     bench->serial++) {
 		if (!take(bench, request, assistant, outcome))

@@ -9,8 +9,8 @@
 #define MAX_IDLE 512
 
 /*
- * Plain ticks in a row that say: nothing is left. A grace period of RCU takes three or four ticks
- * and ends within a tick; callbacks wait for one, or for one more.
+ * So many plain ticks in a row mean that nothing is left. A grace period of RCU takes three or four
+ * ticks and ends within a tick; callbacks wait for one, or for one more.
  */
 #define QUIET_TICKS 8
 /* Ticks after which waiting is given up. */
@@ -21,12 +21,6 @@ static uint64_t plain;
 static double idle_share;
 /* The end of the last interruption, by the counter. */
 static uint64_t last_tick;
-
-/* Instructions that cost an emulator next to nothing, since they stand in one row. */
-static void piece(void)
-{
-	asm volatile(".rept 480\n\tnop\n\t.endr");
-}
 
 long tick_ns(void)
 {
@@ -50,7 +44,7 @@ static __attribute__((noinline)) uint64_t until_interrupted(uint64_t *at)
 	uint64_t now, moved;
 
 	do {
-		piece();
+		arch_piece();
 		now = counter_now();
 		moved = now - *at;
 		*at = now;

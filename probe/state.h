@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a security module says of itself around each benchmark, such as SELinux's AVC.
+ * State files of security modules around each benchmark, such as statistics of SELinux's AVC.
  */
 #ifndef LSMETER_STATE_H
 #define LSMETER_STATE_H

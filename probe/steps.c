@@ -26,7 +26,7 @@
 /* Guest time that a program may take. */
 #define PROGRAM_MS 120000
 
-/* What of a program's words is kept: the last of them say what went wrong. */
+/* How much of a program's output is kept: the end of it has the reason of a failure. */
 #define SAID_BYTES 400
 
 struct action {
@@ -54,7 +54,7 @@ static const char *write_all(const char *path, const char *data, size_t size, in
 
 	if (fd < 0)
 		return fail("opening", path);
-	/* Some files take a page in one call, and say how much that was: the rules of Smack. */
+	/* Some files take a page in one call, and return how much that was: the rules of Smack. */
 	do {
 		n = write(fd, data + done, size - done);
 		done += n > 0 ? (size_t)n : 0;
@@ -217,7 +217,7 @@ static bool listen_until_end(pid_t child, int fd, char *said, int *status)
 	return false;
 }
 
-/* One line of what a program said: its last that is not empty. */
+/* The last line of a program's output that is not empty. */
 static const char *last_line(char *said)
 {
 	char *line;

@@ -6,25 +6,24 @@
 #ifndef LSMETER_SYS_H
 #define LSMETER_SYS_H
 
+#include "arch/arch.h"
+
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 static inline long sys4(long nr, long a, long b, long c, long d)
 {
-	long result;
-	register long r10 asm("r10") = d;
+	return arch_syscall4(nr, a, b, c, d);
+}
 
-	asm volatile("syscall"
-		     : "=a"(result)
-		     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
-		     : "rcx", "r11", "memory");
-	return result;
+static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return arch_syscall6(nr, a, b, c, d, e, f);
 }
 
 static inline int sys_open(const char *path, int flags, int mode)
 {
-	return (int)sys4(SYS_open, (long)path, flags, mode, 0);
+	return (int)sys4(AS_OPEN(path, flags, mode));
 }
 
 static inline int sys_close(int fd)
@@ -34,32 +33,22 @@ static inline int sys_close(int fd)
 
 static inline int sys_mkdir(const char *path, int mode)
 {
-	return (int)sys4(SYS_mkdir, (long)path, mode, 0, 0);
+	return (int)sys4(AS_MKDIR(path, mode));
 }
 
 static inline int sys_rmdir(const char *path)
 {
-	return (int)sys4(SYS_rmdir, (long)path, 0, 0, 0);
-}
-
-static inline int sys_unlink(const char *path)
-{
-	return (int)sys4(SYS_unlink, (long)path, 0, 0, 0);
-}
-
-static inline int sys_rename(const char *from, const char *to)
-{
-	return (int)sys4(SYS_rename, (long)from, (long)to, 0, 0);
+	return (int)sys4(AS_RMDIR(path));
 }
 
 static inline int sys_link(const char *from, const char *to)
 {
-	return (int)sys4(SYS_link, (long)from, (long)to, 0, 0);
+	return (int)sys4(AS_LINK(from, to));
 }
 
 static inline int sys_symlink(const char *target, const char *path)
 {
-	return (int)sys4(SYS_symlink, (long)target, (long)path, 0, 0);
+	return (int)sys4(AS_SYMLINK(target, path));
 }
 
 /*
@@ -78,11 +67,6 @@ static inline int sys_settle_times(const char *path)
 	times[1] = (struct timespec){.tv_sec = now.tv_sec - 3600};
 	/* The link itself, should the path be one: following it reads it too. */
 	return (int)sys4(SYS_utimensat, AT_FDCWD, (long)path, (long)times, AT_SYMLINK_NOFOLLOW);
-}
-
-static inline long sys_lseek(int fd, long offset, int whence)
-{
-	return sys4(SYS_lseek, fd, offset, whence, 0);
 }
 
 static inline long sys_write(int fd, const void *data, unsigned long size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What TOMOYO says of itself; without TOMOYO, nothing happens here. */
+/* State of TOMOYO; without TOMOYO, these do nothing. */
 #ifndef LSMETER_TOMOYO_H
 #define LSMETER_TOMOYO_H
 
@@ -12,12 +12,12 @@ void tomoyo_facts(void);
 /* The domain of this process, read through the module's own file; "" if that is not there. */
 void tomoyo_domain(char *domain, size_t size);
 
-/* Throw away what the module's own log of decisions holds. */
+/* Empty the module's own log of access checks. */
 void tomoyo_log_clear(void);
 
 /*
  * Find an entry of the module's own log that contains `text`, and take it out. TOMOYO writes
- * decisions there, and nothing into the kernel's log. The entry's lines are joined by spaces.
+ * access checks there, and nothing into the kernel's log. The entry's lines are joined by spaces.
  */
 bool tomoyo_log_find(const char *text, char *message, size_t size);
 

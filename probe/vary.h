@@ -8,7 +8,7 @@
 
 #include "bench.h"
 
-/* Allocate here and there, as the seed says; 0: nothing. */
+/* Allocate objects and pages, how many by the seed; 0: none. */
 void vary_guest(unsigned long seed);
 
 /* A place for a benchmark's running state and its path names, somewhere in a page. */

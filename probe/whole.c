@@ -22,6 +22,7 @@ static int arm_all(struct bench *bench, struct bench *table, unsigned int count)
 {
 	int error = 0;
 
+	bench->status = 0;
 	for (unsigned int i = 0; i < count && !error; i++) {
 		table[i] = *bench;
 		error = bench->op->arm(&table[i]);
@@ -42,16 +43,42 @@ static __attribute__((noinline)) void go_round(struct bench *table, unsigned int
 	}
 }
 
-static int make_and_go(struct bench *table, unsigned int count)
+/* Calls of one cycle from one place up to another. */
+static void make_calls(struct bench *bench, unsigned int from, unsigned int to)
 {
+	for (unsigned int k = from; k < to; k++) {
+		call_bind(bench, k);
+		call_make(&bench->call[k]);
+	}
+}
+
+/* Cycles that are more than calls in a row. */
+static int go_by_functions(struct bench *table, unsigned int count)
+{
+	const struct op *op = table[0].op;
 	int error = 0;
 
 	for (unsigned int i = 0; i < count && !error; i++) {
-		error = table[i].op->make(&table[i]);
-		if (!error)
-			go_round(&table[i], 1, call_make);
+		struct bench *bench = &table[i];
+
+		if (op->before)
+			error = op->before(bench);
+		if (error)
+			break;
+		if (!op->run) {
+			go_round(bench, 1, call_make);
+			continue;
+		}
+		make_calls(bench, 0, bench->first);
+		op->run(bench);
+		make_calls(bench, bench->first + bench->calls, bench->length);
 	}
 	return error;
+}
+
+static bool has_functions(const struct bench *bench)
+{
+	return bench->op->before || bench->op->run;
 }
 
 /* What the loop takes without its calls, piece by piece; a tick may fall into one of three. */
@@ -92,6 +119,11 @@ static bool all_right(const struct bench *table, unsigned int count, struct whol
 				call->nr, k + 1, call->result, table[i].serial);
 			return false;
 		}
+		if (table[i].status) {
+			snprintf(whole->detail, sizeof(whole->detail), "status %d in cycle %u",
+				 table[i].status, table[i].serial);
+			return false;
+		}
 	}
 	return true;
 }
@@ -116,8 +148,8 @@ static int run_cycles(struct bench *table, unsigned int count, uint64_t *bulk)
 	uint64_t before = counter_now();
 	int error = 0;
 
-	if (table[0].op->make)
-		error = make_and_go(table, count);
+	if (has_functions(table))
+		error = go_by_functions(table, count);
 	else
 		go_round(table, count, call_make);
 	*bulk = counter_now() - before;
@@ -153,7 +185,7 @@ static bool take_round(struct bench *bench, struct bench *table, const struct re
 		give_up(whole, "arming", error);
 		return false;
 	}
-	round->loop = bench->op->make ? 0 : loop_cost(table, round->ops);
+	round->loop = has_functions(bench) ? 0 : loop_cost(table, round->ops);
 	spin_tick();
 	if (!warm_up)
 		region_begin();
@@ -163,7 +195,7 @@ static bool take_round(struct bench *bench, struct bench *table, const struct re
 	if (error) {
 		give_up(whole,
 			error == -ETIME ? "what was left to be done did not come to an end"
-					: "making or writing back",
+					: "preparing or writing back",
 			error);
 		return false;
 	}

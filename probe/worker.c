@@ -5,8 +5,8 @@
 #include "become.h"
 #include "channel.h"
 #include "count.h"
+#include "delay.h"
 #include "names.h"
-#include "policy.h"
 #include "region.h"
 #include "sample.h"
 #include "slabs.h"
@@ -80,16 +80,16 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench)
 	_exit(0);
 }
 
-/* Whether decisions take the delay of the sweep just now. */
+/* Whether access checks take the delay of the sweep just now. */
 static bool slow;
 
 /* Begin or end the delay of the sweep; it is 0 while a benchmark is set up and cleared away. */
 static void set_slow(const struct run *run, bool on)
 {
-	const char *failed = on ? NULL : policy_check();
+	const char *failed = on ? NULL : delay_check();
 
 	if (!failed)
-		failed = policy_delay(on ? run->sweep : "0");
+		failed = delay_set(on ? run->sweep : "0");
 	if (failed)
 		channel_error("sweep: %s ns: %s", run->sweep, failed);
 	slow = on;
@@ -244,8 +244,8 @@ static void run_one(const struct run *run, const char *id)
 
 static bool begin_sweep(const char *value)
 {
-	struct policy_wait wait = {0};
-	const char *failed = policy_measure(value, &wait);
+	struct delay_wait wait = {0};
+	const char *failed = delay_measure(value, &wait);
 	char key[64];
 
 	if (failed) {
@@ -337,107 +337,4 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 	}
 	watch_idle(request);
 	return run.index;
-}
-
-/* What a worker finds itself to be, left in shared memory. */
-struct self {
-	bool done;
-	const char *failed; /* a constant of this program, so the parent can read it */
-	int error;
-	unsigned int user;
-	uint64_t capabilities;
-	bool denied_outside;
-	char context[256];
-	char tomoyo_domain[256]; /* TOMOYO has no part in the file that has the context */
-};
-
-static uint64_t effective_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {0};
-
-	sys4(SYS_capget, (long)&header, (long)data, 0, 0);
-	return (uint64_t)data[1].effective << 32 | data[0].effective;
-}
-
-/* What the first module that answers calls this process; nothing if none does. */
-static void read_context(char *context, size_t size)
-{
-	int fd = sys_open("/proc/self/attr/current", O_RDONLY | O_CLOEXEC, 0);
-	ssize_t n = fd < 0 ? -1 : read(fd, context, size - 1);
-
-	context[n < 0 ? 0 : n] = '\0';
-	context[strcspn(context, "\n")] = '\0';
-	if (fd >= 0)
-		sys_close(fd);
-}
-
-static _Noreturn void examine_and_exit(const struct request *request, const char *work,
-				       struct self *self)
-{
-	static struct request first, then;
-	int fd;
-
-	/* In two parts: Landlock puts the files with context and domain out of reach. */
-	first = *request;
-	first.landlock.layers = 0;
-	then = (struct request){.landlock = request->landlock};
-	self->failed = become(&first, work);
-	if (!self->failed) {
-		read_context(self->context, sizeof(self->context));
-		tomoyo_domain(self->tomoyo_domain, sizeof(self->tomoyo_domain));
-		self->failed = become(&then, work);
-	}
-	self->error = errno;
-	self->user = geteuid();
-	self->capabilities = effective_capabilities();
-	fd = sys_open("/proc/version", O_RDONLY, 0);
-	self->denied_outside = fd == -EACCES;
-	self->done = true;
-	_exit(0);
-}
-
-/* The label of what the benchmarks work on, as SELinux sees it. */
-static void label_fact(const char *work)
-{
-	char label[256];
-	ssize_t n = lgetxattr(work, "security.selinux", label, sizeof(label) - 1);
-
-	if (n <= 0)
-		return;
-	label[n] = '\0';
-	channel_fact("work.label", "%s", label);
-}
-
-void worker_facts(const struct request *request, const char *work)
-{
-	struct self *self = mmap(NULL, sizeof(*self), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t child = self == MAP_FAILED ? -1 : fork();
-
-	if (child == 0)
-		examine_and_exit(request, work, self);
-	if (child > 0)
-		waitpid(child, NULL, 0);
-	label_fact(work);
-	if (child < 0 || !self->done) {
-		channel_error("no worker could be examined");
-	} else if (self->failed) {
-		channel_error("%s: %s", self->failed, strerror(self->error));
-	} else {
-		channel_fact("worker.uid", "%u", self->user);
-		if (*self->context)
-			channel_fact("worker.context", "%s", self->context);
-		if (*self->tomoyo_domain)
-			channel_fact("worker.tomoyo_domain", "%s", self->tomoyo_domain);
-		channel_fact("worker.capabilities", "%016" PRIx64, self->capabilities);
-		channel_fact("landlock.layers", "%lu", request->landlock.layers);
-		if (request->landlock.layers) {
-			channel_fact("landlock.rules", "%lu", request->landlock.rules);
-			channel_fact("landlock.depth", "%lu", request->landlock.depth);
-			channel_fact("landlock.denies_outside", "%d", self->denied_outside);
-		}
-	}
-	if (self != MAP_FAILED)
-		munmap(self, sizeof(*self));
 }

@@ -13,7 +13,4 @@
  */
 unsigned int worker_run_all(const struct request *request, const char *work);
 
-/* Report what a worker is: its user, its capabilities, what Landlock denies it. */
-void worker_facts(const struct request *request, const char *work);
-
 #endif

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from lsmeter.cli.main import main
 from lsmeter.kernels.resolve import resolve
 from lsmeter.model import Kernel
 
@@ -73,6 +76,29 @@ class Lsmeter:
 @pytest.fixture
 def lsmeter(tmp_path: Path) -> Lsmeter:
     return Lsmeter(tmp_path)
+
+
+@dataclass(frozen=True)
+class InProcess(Lsmeter):
+    """The same command line inside the test's process: its libraries are loaded once."""
+
+    patch: pytest.MonkeyPatch
+
+    def __call__(self, *words: str, **extra: str) -> Done:
+        out, err = io.StringIO(), io.StringIO()
+        with self.patch.context() as patch:
+            for name, value in self.environment(extra).items():
+                patch.setenv(name, value)
+            patch.chdir(self.home)
+            patch.setattr(sys, "argv", ["lsmeter", *words])
+            with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as left:
+                main()
+        return Done(int(left.value.code or 0), out.getvalue(), err.getvalue())
+
+
+@pytest.fixture
+def in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> InProcess:
+    return InProcess(tmp_path, monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 from lsmeter.guest.initramfs import base
+from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_words
 from lsmeter.model import Conditions, Kernel, Setup
-from lsmeter.qemu.command import Channels, GuestStart, exact_arguments, kernel_cmdline
 
 FLAGS = ("-O1", "-static", "-pthread", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
 DEADLINE_S = 120
@@ -20,22 +21,20 @@ def compiled(source: Path, folder: Path) -> bytes:
     return target.read_bytes()
 
 
-def said(kernel: Kernel, cmdline: str, place: Path, *, plugin: str = "") -> list[list[str]]:
+def said(
+    kernel: Kernel, cmdline: str, place: Path, *, plugin: Plugin | None = None
+) -> list[list[str]]:
     """Boot what `place` has as its initrd; return each line's words, without `end 0 0` at last."""
-    start = GuestStart(
-        boot_protocol=kernel.boot_protocol,
-        image=str(kernel.image),
+    setup = Setup(name="said", title="said", lsms=None)
+    guest = replace(
+        counted_guest(kernel, setup, Conditions(), seed=1),
         cmdline=cmdline,
-        conditions=Conditions(),
-        seed=1,
-        plugin=plugin,
-    )
-    channels = Channels(
         console=str(place / "console"),
         results=str(place / "results"),
         initrd=str(place / "initrd"),
+        plugin=plugin,
     )
-    subprocess.run(exact_arguments(start, channels), check=True, timeout=DEADLINE_S)
+    subprocess.run(qemu_words(guest), check=True, timeout=DEADLINE_S)
     lines = [line.split() for line in (place / "results").read_text().splitlines()]
     assert lines, (place / "console").read_text()[-2000:]
     assert lines.pop() == ["end", "0", "0"]

@@ -28,7 +28,7 @@
 
 struct shared {
 	uint64_t process;
-	uint64_t calls[MAX_COUNTED];
+	uint64_t calls[MAX_HOOKS];
 };
 
 struct counted {
@@ -36,7 +36,7 @@ struct counted {
 	int function_id;
 };
 
-static struct counted counted[MAX_COUNTED];
+static struct counted counted[MAX_HOOKS];
 static unsigned int n_counted;
 static bool too_many;
 static char refused_names[1024];
@@ -109,7 +109,7 @@ static bool note_function(int id, const char *name, void *context)
 	for (unsigned int i = 0; i < n_counted; i++)
 		if (!strcmp(counted[i].name, name + prefix))
 			return false;
-	if (n_counted == MAX_COUNTED) {
+	if (n_counted == MAX_HOOKS) {
 		too_many = true;
 		return true;
 	}
@@ -161,7 +161,7 @@ int bpf_count_open(void)
 		return result;
 	if (too_many)
 		return bpf_fail(E2BIG, "the kernel has more than %d functions " PREFIX "*",
-				MAX_COUNTED);
+				MAX_HOOKS);
 	if (!n_counted)
 		return bpf_fail(ENOENT, "the kernel has no function " PREFIX "*"
 					" (CONFIG_SECURITY is not set)");
@@ -199,7 +199,7 @@ static int expect(const char *what, unsigned int index, uint64_t least, uint64_t
 			(unsigned long long)most);
 }
 
-int bpf_count_prove(void)
+int bpf_count_check(void)
 {
 	int permission = find("inode_permission"), getattr = find("inode_getattr"), result = 0;
 	struct stat status;
@@ -223,7 +223,7 @@ int bpf_count_prove(void)
 	result = expect("stat", (unsigned int)getattr, 1, 1);
 	if (result)
 		return result;
-	/* A module that cannot decide without a reference (Smack) is asked again with one. */
+	/* A module that needs a reference to the inode (Smack) makes the walk repeat with one. */
 	return expect("stat", (unsigned int)permission, 1, 2);
 }
 

@@ -10,17 +10,19 @@
 #ifndef LSMETER_BPF_COUNT_H
 #define LSMETER_BPF_COUNT_H
 
+#include "limits.h"
+
 #include <stdint.h>
 
-/* Kernels have 200 to 300 of these functions; more than this is an error. */
-#define MAX_COUNTED	  512
 #define COUNTED_NAME_SIZE 64
 
-/* Put a counting program on every function security_*. 0, or -errno with a line in bpf_error(). */
+/*
+ * Put a counting program on every function security_*; more than MAX_HOOKS are an error. 0, or
+ * -errno with a line in bpf_error(). */
 int bpf_count_open(void);
 
 /* Cause calls whose hooks are known, and compare; 0, or -errno with a line in bpf_error(). */
-int bpf_count_prove(void);
+int bpf_count_check(void);
 
 /* How many functions are counted, and the name of each, without security_. */
 unsigned int bpf_count_size(void);
@@ -38,7 +40,7 @@ void bpf_count_end(void);
 /* The calls of one function in the stretch that has ended. */
 uint64_t bpf_count_calls(unsigned int index);
 
-/* The line that says what went wrong last. */
+/* The reason of the last failure, one line. */
 const char *bpf_error(void);
 
 #endif

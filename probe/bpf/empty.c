@@ -2,6 +2,7 @@
 #include "empty.h"
 
 #include "btf.h"
+#include "lsm.h"
 #include "syscall.h"
 
 #include <errno.h>
@@ -125,9 +126,9 @@ static int use_file(const char *directory)
 
 /*
  * The kernel accepts programs also where `bpf` is not among the active LSMs, and never calls them.
- * It counts runs only while it is told to: nothing of that is left for the measurements.
+ * It counts runs only for this check: nothing of that is left for the measurements.
  */
-static int prove_called(const char *directory)
+static int check_called(const char *directory)
 {
 	union bpf_attr attr;
 	int counting, error;
@@ -176,7 +177,7 @@ int bpf_empty_load(const char *directory)
 		error = bpf_fail(ENOENT,
 				 "the kernel has no hook for BPF programs (CONFIG_BPF_LSM)");
 	if (error >= 0)
-		error = prove_called(directory);
+		error = check_called(directory);
 	return error < 0 ? error : count;
 }
 

@@ -13,9 +13,9 @@
  *	counts.calls += 1;
  *	wait.delay = delay_ns;
  *	wait.start = wait.now = ktime_get_ns();
- *	loops = bpf_loop(MAX_STEPS, step, &wait, 0);
+ *	loops = bpf_loop(MAX_LOOPS, step, &wait, 0);
  *	counts.waited_ns += wait.now - wait.start;
- *	if (loops == MAX_STEPS)
+ *	if (loops == MAX_LOOPS)
  *		counts.cut_short += 1;
  *	return 0;
  *
@@ -23,6 +23,7 @@
  */
 #include "tunable.h"
 
+#include "lsm.h"
 #include "syscall.h"
 
 #include <errno.h>
@@ -32,7 +33,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_STEPS (1 << 20)
+/*
+ * A program may loop so many times at most; since reading the clock takes 10 ns or more on any
+ * machine, so many readings last longer than MAX_DELAY_NS.
+ */
+#define MAX_LOOPS (1 << 20)
 
 /* The value of the only entry of the map. */
 struct shared {
@@ -131,7 +136,7 @@ static int attach(int check, int btf_fd)
 		CALL(BPF_FUNC_ktime_get_ns),
 		STORE(FRAME, WAIT_START - WAIT_SIZE, R0),
 		STORE(FRAME, WAIT_NOW - WAIT_SIZE, R0),
-		MOVI(R1, MAX_STEPS),
+		MOVI(R1, MAX_LOOPS),
 		MOV(R3, FRAME),
 		ADDI(R3, -WAIT_SIZE),
 		MOVI(R4, 0),
@@ -142,7 +147,7 @@ static int attach(int check, int btf_fd)
 		SUB(R1, R2),
 		ATOMIC_ADD(R6, WAITED, R1),
 		MOVI(R1, 1),
-		SKIP_IF_LESS(R0, MAX_STEPS, 1),
+		SKIP_IF_LESS(R0, MAX_LOOPS, 1),
 		ATOMIC_ADD(R6, CUT_SHORT, R1),
 		MOVI(R0, 0),
 		EXIT(),
@@ -202,10 +207,10 @@ static int access_map(enum bpf_cmd command, struct shared *value)
 }
 
 /*
- * Make the kernel ask both kinds of checks: where `bpf` is not among the active LSMs it accepts
+ * Cause both kinds of access checks: where `bpf` is not among the active LSMs it accepts
  * the programs and never calls them.
  */
-static int prove_called(void)
+static int check_called(void)
 {
 	struct tunable_bpf_counts inode, file;
 	struct stat status;
@@ -251,7 +256,7 @@ int tunable_bpf_load(void)
 	if (btf_fd >= 0)
 		close(btf_fd);
 	if (!result)
-		result = prove_called();
+		result = check_called();
 	if (!result)
 		result = tunable_bpf_set(0, 0);
 	if (result)
@@ -263,10 +268,10 @@ int tunable_bpf_set(uint64_t inode_ns, uint64_t file_ns)
 {
 	struct shared value;
 
-	if (inode_ns > TUNABLE_BPF_LIMIT_NS || file_ns > TUNABLE_BPF_LIMIT_NS)
+	if (inode_ns > MAX_DELAY_NS || file_ns > MAX_DELAY_NS)
 		return bpf_fail(ERANGE, "a wait of %llu ns is beyond the limit of %llu ns",
 				(unsigned long long)(inode_ns > file_ns ? inode_ns : file_ns),
-				(unsigned long long)TUNABLE_BPF_LIMIT_NS);
+				(unsigned long long)MAX_DELAY_NS);
 	memset(&value, 0, sizeof(value));
 	value.check[INODE].delay_ns = inode_ns;
 	value.check[FILE_CHECK].delay_ns = file_ns;

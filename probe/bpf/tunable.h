@@ -10,21 +10,17 @@
 #ifndef LSMETER_BPF_TUNABLE_H
 #define LSMETER_BPF_TUNABLE_H
 
+#include "limits.h"
+
 #include <stdint.h>
 
-/*
- * The longest wait that is accepted. A program may loop 2^20 times at most; since reading the clock
- * takes 10 ns or more on any machine, so many readings last longer than this.
- */
-#define TUNABLE_BPF_LIMIT_NS UINT64_C(10000000)
-
 struct tunable_bpf_counts {
-	uint64_t calls;	    /* decisions asked for */
+	uint64_t calls;	    /* access checks */
 	uint64_t waited_ns; /* spent waiting, all calls together */
 	uint64_t cut_short; /* waits that ended before their time: must be 0 */
 };
 
-/* Attach the programs, with delay 0, and prove that the kernel calls them. */
+/* Attach the programs, with delay 0, and check that the kernel calls them. */
 int tunable_bpf_load(void);
 
 /* Set the wait of each inode check and of each file check, and set all counts to 0. */
@@ -36,7 +32,7 @@ int tunable_bpf_counts(struct tunable_bpf_counts *inode, struct tunable_bpf_coun
 /* Detach the programs; does nothing when they are not loaded. */
 void tunable_bpf_unload(void);
 
-/* The line that says what went wrong last. */
+/* The reason of the last failure, one line. */
 const char *bpf_error(void);
 
 #endif

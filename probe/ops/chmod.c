@@ -15,8 +15,7 @@ static int arm(struct bench *bench)
 {
 	tree_path(bench->path[0], sizeof(bench->path[0]), bench->variant->value, "HH");
 	bench->call[0] = (struct call){
-		.nr = SYS_chmod,
-		.arg = {(long)bench->path[0], 0644},
+		CALLS(AS_CHMOD(bench->path[0], 0644)),
 	};
 	ONE_CALL(bench);
 	return 0;

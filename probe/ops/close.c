@@ -25,8 +25,7 @@ static int arm(struct bench *bench)
 	if (before == OPENED) {
 		snprintf(bench->path[0], sizeof(bench->path[0]), "HH");
 		bench->call[n++] = (struct call){
-			.nr = SYS_open,
-			.arg = {(long)bench->path[0], O_RDONLY},
+			CALLS(AS_OPEN(bench->path[0], O_RDONLY, 0)),
 			.expect = EXPECT_FD,
 		};
 	} else {

@@ -7,8 +7,7 @@ static int arm(struct bench *bench)
 {
 	tree_fresh(bench, 0, 'c');
 	bench->call[0] = (struct call){
-		.nr = SYS_creat,
-		.arg = {(long)bench->path[0], 0644},
+		CALLS(AS_CREAT(bench->path[0], 0644)),
 		.expect = EXPECT_FD,
 	};
 	bench->call[1] = CLOSE_OF(0);

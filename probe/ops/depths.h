@@ -28,14 +28,13 @@
 /* Calls on the path in this slot that belong to a cycle. */
 static inline struct call unlink_of(struct bench *bench, unsigned int slot)
 {
-	return (struct call){.nr = SYS_unlink, .arg = {(long)bench->path[slot]}};
+	return (struct call){CALLS(AS_UNLINK(bench->path[slot]))};
 }
 
 static inline struct call make_file(struct bench *bench, unsigned int slot)
 {
 	return (struct call){
-		.nr = SYS_open,
-		.arg = {(long)bench->path[slot], O_CREAT | O_EXCL | O_WRONLY, 0644},
+		CALLS(AS_OPEN(bench->path[slot], O_CREAT | O_EXCL | O_WRONLY, 0644)),
 		.expect = EXPECT_FD,
 	};
 }

@@ -14,11 +14,11 @@ static char byte;
 
 static int setup(struct bench *bench)
 {
-	long error = sys4(SYS_pipe, (long)go, 0, 0, 0);
+	long error = sys4(AS_PIPE(go));
 
 	(void)bench;
 	if (!error)
-		error = sys4(SYS_pipe, (long)ready, 0, 0, 0);
+		error = sys4(AS_PIPE(ready));
 	return error ? (int)error : tree_touch("HH");
 }
 
@@ -34,9 +34,9 @@ static _Noreturn void child(long files)
 }
 
 /* Make the process, and let it get to where it waits. */
-static int make(struct bench *bench)
+static int before(struct bench *bench)
 {
-	long pid = sys4(SYS_fork, 0, 0, 0, 0), n;
+	long pid = sys4(AS_FORK()), n;
 
 	if (!pid)
 		child(bench->variant->value);
@@ -79,12 +79,13 @@ static const struct variant variants[] = {
 static const struct op op = {
 	.suite = "file",
 	.name = "exit",
+	.calls = "write+exit_group+wait4",
 	.cycle = "fork+open...+exit+wait4",
 	.variants = variants,
 	.n_variants = ARRAY_SIZE(variants),
 	.setup = setup,
 	.arm = arm,
-	.make = make,
+	.before = before,
 	.teardown = teardown,
 };
 REGISTER_OP(op);

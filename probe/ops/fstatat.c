@@ -10,8 +10,7 @@ static struct stat result;
 static int arm(struct bench *bench)
 {
 	bench->call[0] = (struct call){
-		.nr = SYS_newfstatat,
-		.arg = {AT_FDCWD, (long)path_copy(bench), (long)&result},
+		CALLS(AS_FSTATAT(AT_FDCWD, path_copy(bench), &result)),
 		.want = bench->variant->value,
 	};
 	ONE_CALL(bench);

@@ -23,12 +23,12 @@
 
 static inline struct call mkdir_of(struct bench *bench)
 {
-	return (struct call){.nr = SYS_mkdir, .arg = {(long)bench->path[0], 0755}};
+	return (struct call){CALLS(AS_MKDIR(bench->path[0], 0755))};
 }
 
 static inline struct call rmdir_of(struct bench *bench)
 {
-	return (struct call){.nr = SYS_rmdir, .arg = {(long)bench->path[0]}};
+	return (struct call){CALLS(AS_RMDIR(bench->path[0]))};
 }
 
 static inline int many_setup(struct bench *bench)

@@ -8,8 +8,7 @@ static int arm(struct bench *bench)
 	const struct variant *variant = bench->variant;
 
 	bench->call[0] = (struct call){
-		.nr = SYS_open,
-		.arg = {(long)path_copy(bench), O_RDONLY},
+		CALLS(AS_OPEN(path_copy(bench), O_RDONLY, 0)),
 		.expect = variant->value ? EXPECT_VALUE : EXPECT_FD,
 		.want = variant->value,
 	};

@@ -5,7 +5,7 @@
 static int setup(struct bench *bench)
 {
 	int ends[2];
-	long error = sys4(SYS_pipe, (long)ends, 0, 0, 0);
+	long error = sys4(AS_PIPE(ends));
 
 	bench->fd[0] = error ? -1 : ends[0];
 	bench->fd[1] = error ? -1 : ends[1];

@@ -17,8 +17,8 @@ static int arm(struct bench *bench)
 
 	tree_path(bench->path[0], sizeof(bench->path[0]), bench->variant->value, "HH");
 	tree_path(bench->path[1], sizeof(bench->path[1]), bench->variant->value, "NN");
-	bench->call[0] = (struct call){.nr = SYS_rename, .arg = {(long)from, (long)to}};
-	bench->call[1] = (struct call){.nr = SYS_rename, .arg = {(long)to, (long)from}};
+	bench->call[0] = (struct call){CALLS(AS_RENAME(from, to))};
+	bench->call[1] = (struct call){CALLS(AS_RENAME(to, from))};
 	bench->calls = 1;
 	bench->length = 2;
 	return 0;

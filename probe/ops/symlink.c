@@ -7,8 +7,7 @@ static int arm(struct bench *bench)
 {
 	tree_fresh(bench, 0, 's');
 	bench->call[0] = (struct call){
-		.nr = SYS_symlink,
-		.arg = {(long)"HH", (long)bench->path[0]},
+		CALLS(AS_SYMLINK("HH", bench->path[0])),
 	};
 	bench->call[1] = unlink_of(bench, 0);
 	bench->calls = 1;

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lsmeter.kernels.build.builder import build_kernel
-from lsmeter.kernels.build.shipped import shipped_lsm
+from lsmeter.kernels.build.fragment import shipped_lsm
 from tests.conftest import Done, Lsmeter
 
 pytestmark = pytest.mark.build

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.image import ext4, programs
+from lsmeter.base import process
+from lsmeter.images import ext4
 from tests.conftest import Lsmeter
 
 pytestmark = [pytest.mark.build, pytest.mark.network]
@@ -36,13 +37,13 @@ size_mib = 512
 
 
 def out_of(image: Path, path: str, to: Path) -> Path:
-    programs.run(["debugfs", "-R", f"dump {ext4.quoted(path)} {to}", str(image)])
+    process.output(["debugfs", "-R", f"dump {ext4.quoted(path)} {to}", str(image)])
     return to
 
 
 def test_the_file_system_is_whole_and_read_only(policy_image: Path) -> None:
     assert stat.S_IMODE(policy_image.stat().st_mode) == 0o444
-    programs.run(["e2fsck", "-fn", str(policy_image)])
+    process.output(["e2fsck", "-fn", str(policy_image)])
 
 
 def test_every_file_has_the_label_that_was_looked_up(policy_image: Path) -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from lsmeter.model import BenchmarkStatus
 from lsmeter.results.directory import read_run
-from lsmeter.selftest.kernel import selftest_kernel
-from lsmeter.selftest.scenarios import Part, counted_insns, lost
+from lsmeter.selftest.scenarios import Part, counted_insns, lost, selftest_kernel
 from tests.conftest import Lsmeter
 from tests.runs import each, facts, measured, values
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The proof itself, in guests: no injected cost hides, and no cost is seen where there is none."""
+"""In guests: no injected cost hides, and no cost is seen where there is none."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from lsmeter.selftest.kernel import selftest_kernel
-from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS, SETUPS
+from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS, SETUPS, selftest_kernel
 from tests.conftest import Done, Lsmeter
 
 pytestmark = [pytest.mark.build, pytest.mark.guest]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.image import ext4
+from lsmeter.images import ext4
 from tests.conftest import Lsmeter
 
 
@@ -58,14 +58,15 @@ def test_an_image_of_ones_own_comes_and_goes(lsmeter: Lsmeter, cache: dict[str, 
     path = added.out.strip()
     assert Path(path).is_file()
     assert lsmeter("image", "path", "mine", **cache).out.strip() == path
-    (listed,) = json.loads(lsmeter("image", "list", "--format", "json", **cache).out)
+    (listed,) = json.loads(lsmeter("image", "list", "--format", "json", **cache).out)["images"]
     assert (listed["name"], listed["path"]) == ("mine", path)
     table = lsmeter("image", "list", **cache).out
     assert "mine" in table
     assert "(not built)" in table
     assert lsmeter("image", "remove", "mine", **cache).code == 0
     assert not Path(path).exists()
-    assert json.loads(lsmeter("image", "list", "--format", "json", **cache).out) == []
+    left = json.loads(lsmeter("image", "list", "--format", "json", **cache).out)
+    assert left["images"] == []
 
 
 @pytest.mark.parametrize("command", ["build", "add", "list", "path", "remove"])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -36,12 +37,12 @@ def test_missing_qemu(lsmeter: Lsmeter, path_without: str) -> None:
 
 
 def test_doctor_says_what_is_missing_and_how_to_get_it(lsmeter: Lsmeter, path_without: str) -> None:
-    done = lsmeter("doctor", PATH=path_without)
+    done = lsmeter("doctor", "--format", "json", PATH=path_without)
     assert done.code == 7
-    lines = {line.split()[1]: line for line in done.out.splitlines()}
-    assert lines["QEMU"].startswith("missing")
-    assert "apt-get install qemu-system-x86" in lines["QEMU"]
-    assert "apt-get install gcc" in lines["compiler"]
+    checks = {check["what"]: check for check in json.loads(done.out)["tables"]["checks"]}
+    assert checks["QEMU"]["state"] == "missing"
+    assert "apt-get install qemu-system-x86" in checks["QEMU"]["what_to_do"]
+    assert "apt-get install gcc" in checks["compiler"]["what_to_do"]
 
 
 def test_doctor_survives_a_kvm_that_hangs(lsmeter: Lsmeter) -> None:

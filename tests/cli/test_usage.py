@@ -18,7 +18,7 @@ from tests.conftest import Lsmeter
         (("run", "--suite", "fiel"), "unknown suite 'fiel'; did you mean file?"),
         (("run", "--filesystem", "ext5"), "unknown file system 'ext5'; did you mean ext4?"),
         (("run", "--benchmark", "opne"), "unknown benchmark 'opne'; did you mean open?"),
-        (("run", "--instrument", "exat"), "instrument: expected 'exact'"),
+        (("run", "--instrument", "exat"), "unknown instrument 'exat'; did you mean exact?"),
         (("run", "--condition", "tick"), "'tick' is not KEY=VALUE"),
         (("run", "--condition", "tik=nohz"), "did you mean tick?"),
         (("run", "--boots", "0"), "boots: "),
@@ -71,7 +71,7 @@ def test_without_words_it_shows_its_help(lsmeter: Lsmeter) -> None:
         ("kernels", "debian:6.1"),
         ("instruments", "exact"),
         ("filesystems", "ext4"),
-        ("formats", "commit"),
+        ("formats", "markdown"),
     ],
 )
 def test_names_are_listed(lsmeter: Lsmeter, kind: str, name: str) -> None:

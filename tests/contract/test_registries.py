@@ -5,29 +5,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
+from dataclasses import fields
 
 import pytest
 
-from lsmeter.backend import backends
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.guest.request import GUEST_KEYS
+from lsmeter.instruments import DEFAULT, instruments
 from lsmeter.kernels.resolve import sources
-from lsmeter.model import Benchmark
-from lsmeter.report.render import formats
-from lsmeter.setup import Choice, SetupDefinition, definitions, parse_setup
+from lsmeter.machines.machine import machines
+from lsmeter.model import Benchmark, Conditions
+from lsmeter.setups import Choice, SetupDefinition, definitions, parse_setup
+from lsmeter.tables.render import formats
+from lsmeter.tasks import kinds
 
 NAME = re.compile(r"[a-z][a-z0-9-]*")
-SETUPS = Path(__file__).parents[2] / "src/lsmeter/setups"
 
 
-@pytest.mark.parametrize("definition", definitions().values(), ids=lambda item: item.name)
+@pytest.mark.parametrize("definition", definitions().values(), ids=lambda item: item.setup.name)
 class TestSetups:
-    def test_is_named_as_its_file(self, definition: SetupDefinition) -> None:
-        assert (SETUPS / f"{definition.name.replace('-', '_')}.py").is_file()
-
     def test_is_found_by_its_name(self, definition: SetupDefinition) -> None:
-        assert parse_setup(definition.name) == definition.setup
+        assert NAME.fullmatch(definition.setup.name)
+        assert parse_setup(definition.setup.name) == definition.setup
 
     def test_says_what_it_is(self, definition: SetupDefinition) -> None:
         assert definition.setup.title
@@ -36,8 +35,8 @@ class TestSetups:
 
     def test_verifies_more_than_the_list_of_modules(self, definition: SetupDefinition) -> None:
         # These have no state of their own; what is active is all there is to check.
-        if definition.name not in {"capability", "bpf", "dac", "distribution", "example"}:
-            assert definition.setup.expect or definition.setup.proofs
+        if definition.setup.name not in {"capability", "bpf", "dac", "distribution", "example"}:
+            assert definition.setup.expect or definition.setup.checks
 
     def test_has_parameters_with_working_limits(self, definition: SetupDefinition) -> None:
         for parameter in definition.parameters:
@@ -46,24 +45,36 @@ class TestSetups:
                 values = parameter.choices
                 assert parameter.default in values
             else:
-                values = (parameter.minimum, parameter.maximum)
-                assert parameter.minimum <= parameter.default <= parameter.maximum
+                values = parameter.limits
+                assert values[0] <= parameter.default <= values[1]
             for value in values:
-                setup = parse_setup(f"{definition.name}:{parameter.name}={value}")
-                assert setup.name == definition.name or f"{parameter.name}={value}" in setup.name
+                setup = parse_setup(f"{definition.setup.name}:{parameter.name}={value}")
+                assert (
+                    setup.name == definition.setup.name or f"{parameter.name}={value}" in setup.name
+                )
 
     def test_asks_the_probe_only_for_what_it_can(self, definition: SetupDefinition) -> None:
         assert {key for key, _ in definition.setup.guest} <= set(GUEST_KEYS)
 
 
-def test_backends_are_named_and_described() -> None:
-    assert {"exact", "replay"} <= set(backends())
-    assert all(NAME.fullmatch(name) and item.title for name, item in backends().items())
+def test_instruments_and_tasks_are_named_and_described() -> None:
+    for name, item in instruments().items():
+        assert NAME.fullmatch(name) and item.title and item.covers and item.unit
+        assert set(item.machines) <= set(machines())
+        assert set(item.comparable) <= {field.name for field in fields(Conditions)}
+    assert DEFAULT in instruments()
+    assert {kind.name for kind in kinds()} >= {"readings", "attribute", "sweep", "count"}
+    assert all(NAME.fullmatch(kind.name) and kind.title for kind in kinds())
+
+
+def test_machines_are_named_and_described() -> None:
+    assert {"emulation", "replay"} <= set(machines())
+    assert all(NAME.fullmatch(name) and item.title for name, item in machines().items())
 
 
 def test_formats_are_unique_named_and_described() -> None:
     names = [item.name for item in formats()]
-    assert set(names) >= {"table", "markdown", "commit", "csv", "json", "html"}
+    assert set(names) >= {"table", "markdown", "text", "csv", "json", "html"}
     assert len(set(names)) == len(names)
     assert all(item.title and item.suffix.startswith(".") for item in formats())
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from lsmeter.model import Problem
-from lsmeter.report.render import render
 from tests.unit.report import builders, policy_builders
+from tests.unit.report.builders import render
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
@@ -81,10 +81,10 @@ def browse(browser: str, profile: Path, *arguments: str) -> subprocess.Completed
 def policy_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Proofs, layers, states and one-off costs, with texts that no line can hold."""
     report = policy_builders.report()
-    proof = report.proofs[0]
+    proof = report.checks[0]
     long = replace(proof, name="n" * 60, path="/" + "p" * 300, message="m" * 400)
     path = tmp_path_factory.mktemp("policy") / "page.html"
-    path.write_text(render(replace(report, proofs=(*report.proofs, long)), "html"), "utf-8")
+    path.write_text(render(replace(report, checks=(*report.checks, long)), "html"), "utf-8")
     return path
 
 
@@ -104,16 +104,16 @@ def measured(browser: str, page: Path, profile: Path, width: int) -> tuple[str, 
 def test_nothing_is_wider_than_the_page(
     browser: str, page: Path, tmp_path: Path, width: int
 ) -> None:
-    assert measured(browser, page, tmp_path, width) == (str(width), "6", "14", "")
+    assert measured(browser, page, tmp_path, width) == (str(width), "6", "17", "")
 
 
 @pytest.mark.parametrize("width", [1200, 400])
 def test_nothing_of_a_policy_is_wider_than_the_page(
     browser: str, policy_page: Path, tmp_path: Path, width: int
 ) -> None:
-    # Plots: three of the grid, one of the layers. Boxes: plots, whole costs, means, proofs of two
-    # setups, layers of two, states, two tables of one-off costs, the grid, kernels, setups.
-    assert measured(browser, policy_page, tmp_path, width) == (str(width), "4", "16", "")
+    # Plots: three of the grid, one of the layers. Boxes: plots, grid, whole costs, means, layers of
+    # two setups, states, two tables of one-off costs, kernels, setups, tools, host, signs.
+    assert measured(browser, policy_page, tmp_path, width) == (str(width), "4", "17", "")
 
 
 def test_the_browser_reports_no_error_and_draws_the_page(

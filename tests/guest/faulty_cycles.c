@@ -25,14 +25,12 @@ static int arm(struct bench *bench)
 	switch ((enum fault)bench->variant->value) {
 	case NOT_UNDONE:
 		snprintf(bench->path[0], sizeof(bench->path[0]), "d%06u", number);
-		bench->call[0] =
-			(struct call){.nr = SYS_mkdir, .arg = {(long)bench->path[0], 0755}};
+		bench->call[0] = (struct call){CALLS(AS_MKDIR(bench->path[0], 0755))};
 		break;
 	case FILES_LEFT:
 		snprintf(bench->path[0], sizeof(bench->path[0]), "HH");
 		bench->call[0] = (struct call){
-			.nr = SYS_open,
-			.arg = {(long)bench->path[0], O_RDONLY},
+			CALLS(AS_OPEN(bench->path[0], O_RDONLY, 0)),
 			.expect = EXPECT_FD,
 		};
 		break;

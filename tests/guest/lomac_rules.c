@@ -388,7 +388,7 @@ static void copy(const char *from, const char *to)
 
 static int load(void)
 {
-	static char *const words[] = {"/lsmeter-bpf",	     "lomac", "/=high", "/data/low=low",
+	static char *const words[] = {"/setup/lsmeter-bpf", "lomac", "/=high", "/data/low=low",
 				      "/data/low/kept=high", NULL};
 	char *const environment[] = {NULL};
 	int status;

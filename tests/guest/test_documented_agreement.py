@@ -8,8 +8,8 @@ import json
 import pytest
 from bench import agreement_table
 
+from lsmeter.base.progress import SILENT
 from lsmeter.kernels.build.source import resolve_source
-from lsmeter.progress import SILENT
 from tests.conftest import Lsmeter
 
 pytestmark = [
@@ -22,12 +22,12 @@ pytestmark = [
 def test_the_first_row_is_what_the_code_gives(lsmeter: Lsmeter) -> None:
     tree = resolve_source("debian-source:6.1", progress=SILENT).path
     words = ("--setup", "capability", "--boots", "1", "--samples", "15")
-    ran = lsmeter("run", "--attribute", *words, "--suite", "file", "--out", "seen")
+    ran = lsmeter("run", "--attribute", *words, "--suite", "file", "--run-dir", "seen")
     assert ran.code == 0, ran.err
-    counted = lsmeter("hooks", "count", "--format", "json", "-o", "counts.json")
+    counted = lsmeter("hooks", "count", "--run-dir", "counted")
     assert counted.code == 0, counted.err
-    views = ("--run", "seen", "--counts", "counts.json", "--source", str(tree))
-    agreed = lsmeter("hooks", "agree", *views, "--format", "json")
+    source = ("--source", str(tree), "--config", "debian:6.1")
+    agreed = lsmeter("hooks", "agree", "seen", "counted", *source, "--format", "json")
     assert agreed.code == 0, agreed.err
     ((place, row),) = agreement_table.rows(json.loads(agreed.out)).items()
     assert place == ("debian:6.1", "capability")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lsmeter.hooks.agreement.gather import hook_runs
-from lsmeter.hooks.attribution.load import load_run
+from lsmeter.attribution.load import load_run
+from lsmeter.hooks.agreement.model import hook_runs
 from tests.conftest import Lsmeter
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]

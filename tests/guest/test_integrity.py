@@ -66,7 +66,7 @@ lsms = ["capability", "integrity"]
 steps = [["work"], {steps}]
 [files]
 "mine.policy" = "mine.policy"
-[[proofs]]
+[[checks]]
 name = "new-file"
 access = "reread"
 path = "/data/new"
@@ -95,7 +95,7 @@ RAMFS = '["mount", "ramfs", "/data"]'
         pytest.param(
             "appraise func=FILE_CHECK fsmagic=0x858458f6\n",
             f"{RAMFS}, {LOAD}",
-            "new-file did not hold: reread /data/new has to be allowed, and was denied",
+            "new-file failed: reread /data/new must be allowed, and was denied",
             id="labels that are lost",
         ),
     ],

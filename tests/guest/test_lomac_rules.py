@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.guest.initramfs import archive, file
-from lsmeter.guest.programs import find_program
+from lsmeter.guest.initramfs import archive
+from lsmeter.guest.probe import find_program
 from lsmeter.model import Kernel
 from tests.guest_programs import compiled, tried
 
@@ -23,7 +23,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def rules(kernel: Kernel, program: bytes, place: Path, word: str) -> dict[str, tuple[str, str]]:
-    loader = archive((file("lsmeter-bpf", find_program("lsmeter-bpf").path.read_bytes(), 0o755),))
+    loader = archive({"setup/lsmeter-bpf": find_program("lsmeter-bpf").path.read_bytes()})
     return tried(kernel, program, place, "bpf", more_files=loader, more_words=word)
 
 

@@ -40,7 +40,7 @@ steps = [["try"], ["mount", "selinuxfs", "/sys/fs/selinux"],
          ["load", "/sys/fs/selinux/load", "/etc/lsmeter/selinux/default.policy"], ["work"],
          {more}]
 {confine}
-[[proofs]]
+[[checks]]
 name = "read-secret"
 access = "read"
 path = "/srv/lsmeter/secret"
@@ -82,7 +82,7 @@ def test_a_denial_that_does_not_happen_gives_no_numbers(lsmeter: Lsmeter, tmp_pa
     (tmp_path / "toothless.toml").write_text(text)
     code, told, report = run(lsmeter, "--setup", "./toothless.toml")
     assert code == 1
-    assert "has to be denied, and was allowed: the policy is not enforced" in told
+    assert "must be denied, and was allowed: the policy is not enforced" in told
     assert numbers_of(report, "toothless") == []
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,10 @@ SOURCES = Path(__file__).parents[2] / "probe"
 
 
 def measured(
-    lsmeter: Lsmeter, *benchmarks: str, code: int = 0, **extra: str
+    lsmeter: Lsmeter, *benchmarks: str, code: int = 0, suite: str = "file", **extra: str
 ) -> dict[str, dict[str, Any]]:
     words = ("run", "--setup", "capability", "--boots", "1", "--out", "run", "--samples", "20")
-    done = lsmeter(*words, *each("--benchmark", benchmarks), **extra)
+    done = lsmeter(*words, "--suite", suite, *each("--benchmark", benchmarks), **extra)
     assert done.code == code, done.err + done.out
     report = json.loads(lsmeter("report", "run", "--format", "json", **extra).out)
     return {item["id"]: item for item in report["estimates"]}
@@ -53,22 +52,17 @@ def test_a_call_that_leaves_nothing_costs_what_it_costs(
     assert found["empty"]["whole"] is None
 
 
-def faulty_probe(folder: Path) -> Path:
-    """Build the probe with one operation more, whose cycles go wrong."""
-    sources = Path(shutil.copytree(SOURCES, folder / "probe", ignore=lambda *_: ["build"]))
-    shutil.copy(Path(__file__).with_name("faulty_cycles.c"), sources / "ops" / "faulty.c")
-    names = sources / "catalogue.c"
-    text = names.read_text()
-    text = text.replace("{SYS_chmod,", '{SYS_nanosleep, "nanosleep"}, {SYS_chmod,', 1)
-    names.write_text(text)
-    subprocess.run(["make", "-s", "-C", sources, "CFLAGS=-O1"], check=True, timeout=300)
-    return sources / "build" / "lsmeter-probe"
+def probe_with(source: Path, folder: Path) -> Path:
+    """Build the probe with one more file of operations."""
+    words = ["make", "-s", "-C", SOURCES, f"O={folder}", f"OPS={source}", "CFLAGS=-O1"]
+    subprocess.run(words, check=True, timeout=300)
+    return folder / "lsmeter-probe"
 
 
 def test_cycles_that_go_wrong_cost_their_own_number_only(
     lsmeter: Lsmeter, debian_kernel: Kernel, tmp_path: Path
 ) -> None:
-    probe = str(faulty_probe(tmp_path))
+    probe = str(probe_with(Path(__file__).with_name("faulty_cycles.c"), tmp_path / "probe"))
     found = measured(lsmeter, "faulty", "stat depth=1", code=1, LSMETER_PROBE=probe)
     why = {name: item["whole_missing"] for name, item in found.items()}
     assert "EEXIST" in why["faulty fault=not-undone"]
@@ -90,3 +84,18 @@ def test_quick_runs_measure_no_whole_cost(lsmeter: Lsmeter, debian_kernel: Kerne
     assert all(item["whole"] is None for item in report["estimates"])
     assert [item["verdict"] for item in report["comparisons"]] == ["inconclusive"]
     assert "amortised and deferred costs were not measured" in done.out
+
+
+def test_an_operation_that_runs_by_itself_is_measured_whole(
+    lsmeter: Lsmeter, debian_kernel: Kernel, tmp_path: Path
+) -> None:
+    source = Path(__file__).parents[1] / "probe" / "run_ops.c"
+    extra = {"LSMETER_PROBE": str(probe_with(source, tmp_path / "probe"))}
+    found = measured(lsmeter, "fork", "map", "pair", suite="run", code=1, **extra)
+    # Nothing is left to be done later but what fork and sockets free.
+    assert found["map offset=0"]["whole"]["value"] == pytest.approx(
+        found["map offset=0"]["value"], rel=0.1
+    )
+    for name in ("fork status=0", "pair"):
+        assert found[name]["whole"]["value"] > 0.9 * found[name]["value"]
+    assert not {"fork status=3", "map offset=1"} & found.keys()

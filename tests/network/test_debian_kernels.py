@@ -3,15 +3,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from lsmeter.kernels import apt, apt_state
-from lsmeter.kernels.image import has_pvh_entry
 from lsmeter.kernels.resolve import resolve
+from lsmeter.kernels.vmlinux import has_pvh_entry
 from lsmeter.model import BootProtocol
-from lsmeter.progress import SILENT
 
 pytestmark = pytest.mark.network
 
@@ -34,14 +30,3 @@ def test_a_cloud_kernel_is_fetched_and_then_cached(series: str) -> None:
     assert {"brd", "loop", "xfs"} <= {module.name for module in kernel.modules}
     assert kernel.config["EXT4_FS"] == "y", "so it is no module, and is not loaded"
     assert resolve(f"debian:{series}", offline=True) == kernel
-
-
-def test_a_source_package_is_fetched(tmp_path: Path) -> None:
-    state = apt_state.open_state(apt_state.OWN, "deb-src")
-    assert state is not None
-    assert state.update(SILENT)
-    found = apt.newest(apt.source_packages(state, "hello"))
-    assert found is not None
-    files = apt.fetch_source(state, found, tmp_path, SILENT)
-    assert any(path.suffix == ".dsc" for path in files)
-    assert apt.newest(apt.source_packages(state, "linux")) is not None

@@ -11,10 +11,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from lsmeter.hooks.attribution.parse import parse_profile
-from lsmeter.hooks.attribution.plugin import build_plugin, plugin_argument
-from lsmeter.hooks.attribution.profile import Profile, Tree
-from lsmeter.hooks.attribution.symbols import Kind, Symbol, SymbolTable, symbol_file
+from lsmeter.attribution.profile import Profile, Tree, parse_profile
+from lsmeter.machines.arch import Kind
+from lsmeter.machines.plugin import Symbol, SymbolTable, build_plugin, symbol_file
 
 HERE = Path(__file__).parent
 SHIFT = 4
@@ -101,9 +100,8 @@ def run_guest(
         *("-device", "isa-debugcon,iobase=0xe9,chardev=tsc"),
     ]
     if plugin:
-        built = build_plugin(qemu_version(qemu))
-        given = plugin_argument(built, symbols, out)
-        words += ["-plugin", given if argument is None else f"{built.path}{argument}"]
+        given = f",syms={symbols},out={out}" if argument is None else argument
+        words += ["-plugin", f"{build_plugin(qemu_version(qemu)).path}{given}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     data = tsc.read_bytes() if tsc.is_file() else b""
     insns: dict[int, Counter[int]] = defaultdict(Counter)

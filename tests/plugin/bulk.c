@@ -4,7 +4,7 @@
  * user space until what they left to be done later is done. It says of each region to the second
  * serial line how many instructions the clock counted: REGION OPERATIONS INSTRUCTIONS.
  */
-#include "../../probe/clock.h"
+#include "../../probe/mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,63 +23,8 @@
 #define SHIFT	   4
 #define WARMUP	   64
 #define SPIN_INSNS (20 * 250000) /* 20 ticks of 4 ms */
-#define IDLE	   0x8000
-#define BULK	   0x4000
 
 static FILE *port;
-
-static uint64_t now(void)
-{
-	uint64_t ticks;
-
-	asm volatile(READ_TSC : "=&a"(ticks) : : "rdx", "cc");
-	return ticks;
-}
-
-static __attribute__((noinline)) uint64_t begin(void)
-{
-	uint64_t ticks;
-
-	asm volatile(MARK_BEGIN READ_TSC : "=&a"(ticks) : : "rdx", "cc", "memory");
-	return ticks;
-}
-
-static __attribute__((noinline)) uint64_t end(void)
-{
-	uint64_t ticks;
-
-	asm volatile(READ_TSC MARK_END : "=&a"(ticks) : : "rdx", "cc", "memory");
-	return ticks;
-}
-
-#define NIBBLE(n) \
-	case n: \
-		asm volatile(MARK_NIBBLE : : "i"(n)); \
-		break
-
-static void announce(unsigned int id)
-{
-	for (int shift = 12; shift >= 0; shift -= 4) {
-		switch (id >> shift & 15) {
-			NIBBLE(0);
-			NIBBLE(1);
-			NIBBLE(2);
-			NIBBLE(3);
-			NIBBLE(4);
-			NIBBLE(5);
-			NIBBLE(6);
-			NIBBLE(7);
-			NIBBLE(8);
-			NIBBLE(9);
-			NIBBLE(10);
-			NIBBLE(11);
-			NIBBLE(12);
-			NIBBLE(13);
-			NIBBLE(14);
-			NIBBLE(15);
-		}
-	}
-}
 
 static void check(bool right, const char *what)
 {
@@ -92,9 +37,9 @@ static void check(bool right, const char *what)
 
 static void spin(void)
 {
-	uint64_t until = now() + ((uint64_t)SPIN_INSNS << SHIFT);
+	uint64_t until = arch_counter() + ((uint64_t)SPIN_INSNS << SHIFT);
 
-	while (now() < until)
+	while (arch_counter() < until)
 		;
 }
 
@@ -175,12 +120,12 @@ static void region(unsigned int id, void (*operation)(void), unsigned int count)
 	for (int i = 0; i < WARMUP && count; i++)
 		operation();
 	spin();
-	announce(id);
-	first = begin();
+	mark_announce(id);
+	first = arch_mark_begin();
 	for (unsigned int i = 0; i < count; i++)
 		operation();
 	spin();
-	last = end();
+	last = arch_mark_end();
 	fprintf(port, "%u %u %llu\n", id, count, (unsigned long long)(last - first) >> SHIFT);
 	fflush(port);
 }
@@ -205,12 +150,12 @@ int main(void)
 {
 	prepare();
 	start_peer();
-	announce(0);
-	begin(); /* wakes the plugin up */
-	end();
-	region(IDLE, nothing, 0);
+	mark_announce(0);
+	arch_mark_begin(); /* wakes the plugin up */
+	arch_mark_end();
+	region(REGION_IDLE, nothing, 0);
 	for (unsigned int i = 0; i < sizeof(bulks) / sizeof(bulks[0]); i++)
-		region(BULK + i, bulks[i].operation, bulks[i].count);
+		region(REGION_WHOLE + i, bulks[i].operation, bulks[i].count);
 	fprintf(port, "end 0 0\n");
 	fflush(port);
 	tcdrain(fileno(port));

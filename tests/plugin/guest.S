@@ -5,14 +5,16 @@
  * (region as one byte, difference as eight), and ends by a triple fault. "User space" is the code
  * that begins and ends regions; "system calls" are jumps to sys_entry.
  */
+#include "../../plugin/markers.h"
+
 #define STACK_BYTES 0x4000
 #define FAULT_PAGE 0x600000
 #define APIC 0xfee00000
 #define TURNS 200000 /* of the long region; test_bare_guest.py has the number too */
 
 	.macro marker kind, region
-	.byte 0x0f, 0x1f, 0x84, 0x00
-	.long 0x4c500000 | (\kind << 16) | \region
+	.byte MARKER_NOP_X86
+	.long MARKER_PREPARE | (\kind << 16) | \region
 	.endm
 
 	/* One sample: 16 instructions of user space from marker to marker, less the end marker. */

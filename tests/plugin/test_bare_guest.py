@@ -101,7 +101,7 @@ def run(qemu: str, elf: Path, tmp_path_factory: pytest.TempPathFactory) -> bare_
 
 @pytest.mark.parametrize("region", EXPECTED)
 def test_call_tree_is_exact(run: bare_guest.Run, region: int) -> None:
-    tree = run.profile.region(region).tree()
+    tree = run.profile.region(region).trees[0]
     system_call = {"sys_entry": (1, 4, EXPECTED[region])}
     assert bare_guest.calls(tree) == USER | system_call | BESIDE.get(region, {})
 
@@ -109,7 +109,7 @@ def test_call_tree_is_exact(run: bare_guest.Run, region: int) -> None:
 def test_interrupt_in_user_space_and_in_its_handler(run: bare_guest.Run) -> None:
     moved = {"f_leaf": (1, 2, {}), "f_moved": (1, 3006, {"f_leaf": (1000, 2000, {})})}
     interrupts = {"irq_moving_entry": (1, 6, moved), "irq_apic": (1, 3, {})}
-    assert bare_guest.calls(run.profile.region(15).tree()) == {
+    assert bare_guest.calls(run.profile.region(15).trees[0]) == {
         "[user]": (0, 9, {}),
         "[interrupt]": (0, 0, interrupts),
     }
@@ -128,7 +128,7 @@ def test_long_region_is_whole(run: bare_guest.Run) -> None:
     irq = {"irq_entry": (2 * n, 8 * n, {"irq_body": (2 * n, 4 * n, {})})}
     # Its first instruction jumps, which does not tell where from.
     task_b = {"task_b": (1, 5 * n - 1, {"f_work": (n, 2 * n, {})} | switch)}
-    assert bare_guest.calls(run.profile.region(19).tree()) == {
+    assert bare_guest.calls(run.profile.region(19).trees[0]) == {
         "[user]": (0, 9 + 6 * n, {}),
         "[interrupt]": (0, 0, irq),
         "[resumed]": (0, 1, task_b),
@@ -144,7 +144,7 @@ def test_totals_agree_with_the_clock(run: bare_guest.Run, region: int) -> None:
 
 
 def test_deep_recursion(run: bare_guest.Run) -> None:
-    level = bare_guest.calls(run.profile.region(4).tree())["sys_entry"][2]["f_deep"][2]
+    level = bare_guest.calls(run.profile.region(4).trees[0])["sys_entry"][2]["f_deep"][2]
     depth = 0
     while level:
         ((name, (calls, own, level)),) = level.items()
@@ -158,7 +158,7 @@ def test_tree_is_that_of_the_most_frequent_total(run: bare_guest.Run) -> None:
     region = run.profile.region(20)
     assert region.totals == ((23, 1), (25, 3), (27, 1))
     assert [tree.insns for tree in region.trees] == [25, 23, 27]
-    assert bare_guest.calls(region.tree(27))["sys_entry"][2] == {"f_turns": (1, 12, {})}
+    assert bare_guest.calls(region.trees[2])["sys_entry"][2] == {"f_turns": (1, 12, {})}
 
 
 def test_samples_of_bulk_regions_are_summed(run: bare_guest.Run) -> None:
@@ -186,7 +186,7 @@ def test_unfinished_regions_and_stray_ends_are_counted(run: bare_guest.Run) -> N
     assert run.profile.stray_ends == 1
     for region in (21, 22):
         assert run.profile.region(region).aborted == 1
-        assert run.profile.region(region).tree() is None
+        assert run.profile.region(region).trees == ()
 
 
 def test_guest_counts_are_those_without_the_plugin(

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from lsmeter.backend import Ending, Limits, find_backend
+from lsmeter.attribution.cost import typical_cost
+from lsmeter.attribution.explain import explain
+from lsmeter.attribution.load import MARKER_INSNS
+from lsmeter.attribution.profile import Profile, Tree, parse_profile
+from lsmeter.base.limits import Limits
+from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.guest.capture import Ending
 from lsmeter.guest.session import parse_session
-from lsmeter.hooks.attribution.explain import explain_difference
-from lsmeter.hooks.attribution.load import MARKER_INSNS
-from lsmeter.hooks.attribution.parse import parse_profile
-from lsmeter.hooks.attribution.profile import Profile, Tree
-from lsmeter.model import BenchmarkStatus, Cell, Conditions, Instrument, Kernel, Sampling
-from lsmeter.plan import PlannedBoot
-from lsmeter.setup import parse_setup
+from lsmeter.machines.emulation import ATTRIBUTION, MACHINE
+from lsmeter.model import BenchmarkStatus, Cell, Conditions, Kernel, Sampling, Task
+from lsmeter.setups import parse_setup
 
 pytestmark = pytest.mark.guest
 
@@ -39,29 +41,30 @@ class Guest:
         assert self.profile is not None
         region = self.profile.region(list(self.values).index(benchmark))
         assert region is not None
-        tree = region.tree(self.mode(benchmark) + MARKER_INSNS)
-        assert tree is not None, (benchmark, self.mode(benchmark), region.totals)
-        return tree
+        trees = {tree.insns: tree for tree in region.trees}
+        assert self.mode(benchmark) + MARKER_INSNS in trees, (benchmark, region.totals)
+        return trees[self.mode(benchmark) + MARKER_INSNS]
 
 
-def boot(kernel: Kernel, setup: str, backend: str) -> Guest:
+def boot(kernel: Kernel, setup: str, *, attribute: bool = True) -> Guest:
     cell = Cell(
         kernel=kernel,
         setup=parse_setup(setup),
         suite="file",
         filesystem="tmpfs",
         user="root",
-        instrument=Instrument.EXACT,
+        instrument="exact",
         conditions=Conditions(),
         sampling=Sampling(samples=20, warmup=10),
         benchmarks=BENCHMARKS,
+        task=Task("attribute" if attribute else "readings"),
     )
     planned = PlannedBoot(cell, index=0, seed=42)
-    capture = asyncio.run(find_backend(backend).run(planned, Limits(), lambda _: None))
+    capture = asyncio.run(MACHINE.run(planned, Limits(), lambda _: None))
     assert capture.ending is Ending.EXITED, (capture.stderr, capture.console[-500:])
     session = parse_session(capture.results, BENCHMARKS)
     assert all(item.status is BenchmarkStatus.OK for item in session.samples)
-    text = capture.attribution.decode()
+    text = capture.outputs.get(ATTRIBUTION, b"").decode()
     return Guest(
         {item.benchmark: item.values for item in session.samples},
         parse_profile(text, where=setup) if text else None,
@@ -70,11 +73,11 @@ def boot(kernel: Kernel, setup: str, backend: str) -> Guest:
 
 @pytest.fixture(scope="module")
 def baseline(debian_kernel: Kernel) -> Guest:
-    return boot(debian_kernel, "capability", "attributed")
+    return boot(debian_kernel, "capability")
 
 
 def test_attribution_changes_no_count(baseline: Guest, debian_kernel: Kernel) -> None:
-    plain = boot(debian_kernel, "capability", "exact")
+    plain = boot(debian_kernel, "capability", attribute=False)
     assert plain.profile is None
     assert plain.values == baseline.values
 
@@ -95,14 +98,13 @@ def test_every_reading_is_a_total_that_the_plugin_saw(baseline: Guest) -> None:
 def test_hooks_and_residue_explain_everything(
     baseline: Guest, debian_kernel: Kernel, setup: str
 ) -> None:
-    tested = boot(debian_kernel, setup, "attributed")
+    tested = boot(debian_kernel, setup)
     for name in BENCHMARKS:
-        found = explain_difference(
-            baseline.tree(name),
-            tested.tree(name),
-            difference=tested.mode(name) - baseline.mode(name),
+        found = explain(
+            typical_cost(baseline.tree(name)),
+            typical_cost(tested.tree(name)),
+            reported=tested.mode(name) - baseline.mode(name),
         )
         assert found.exact, (name, found)
-        assert found.difference == found.hook_insns + found.residue_insns
         if name != "getppid":
-            assert found.hook_insns > 0
+            assert found.hook_inline_insns > 0

@@ -5,26 +5,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from lsmeter.attribution.cost import Cost, idle_cost, whole_cost
+from lsmeter.attribution.explain import explain
+from lsmeter.attribution.load import MARKER_INSNS
+from lsmeter.attribution.profile import RESUMED, Context, Profile, Tree, contexts, parse_profile
+from lsmeter.base.limits import Limits
 from lsmeter.guest.initramfs import base
-from lsmeter.hooks.attribution.contexts import Context, contexts
-from lsmeter.hooks.attribution.kallsyms import kernel_symbols
-from lsmeter.hooks.attribution.load import MARKER_INSNS
-from lsmeter.hooks.attribution.parse import parse_profile
-from lsmeter.hooks.attribution.plugin import build_plugin, plugin_argument, write_symbols
-from lsmeter.hooks.attribution.profile import RESUMED, Profile, Tree
-from lsmeter.hooks.attribution.whole import WholeCost, idle_cost, whole_cost
-from lsmeter.hooks.attribution.whole_explain import explain_whole
-from lsmeter.limits import Limits
+from lsmeter.machines.description import kernel_cmdline
+from lsmeter.machines.emulation import ATTRIBUTION, attribution_plugin
 from lsmeter.model import Conditions, Kernel
-from lsmeter.qemu.command import kernel_cmdline
-from lsmeter.qemu.program import qemu_version
-from lsmeter.setup import parse_setup
+from lsmeter.setups import parse_setup
 from tests.guest_programs import compiled, said
+from tests.unit.attribution.trees import by_context
 
 pytestmark = pytest.mark.guest
 
@@ -48,7 +45,7 @@ class Guest:
         assert region.sum is not None
         return region.sum
 
-    def cost(self, place: int) -> WholeCost:
+    def cost(self, place: int) -> Cost:
         idle = self.profile.idle()
         assert idle is not None
         operations = self.operations[0x4000 + place]
@@ -57,15 +54,15 @@ class Guest:
 
 def boot(kernel: Kernel, setup: str, place: Path) -> Guest:
     (place / "initrd").write_bytes(base(compiled(SOURCE, place)))
-    symbols = write_symbols(asyncio.run(kernel_symbols(kernel, Limits())))
     cmdline = kernel_cmdline(parse_setup(setup), Conditions())
-    plugin = plugin_argument(build_plugin(qemu_version()), symbols, place / "out")
+    plugin = asyncio.run(attribution_plugin(kernel, Limits()))
+    plugin = replace(plugin, folder=str(place))
     lines = said(kernel, cmdline, place, plugin=plugin)
     numbers = [tuple(map(int, line)) for line in lines]
     return Guest(
         {region: operations for region, operations, _ in numbers},
         {region: insns for region, _, insns in numbers},
-        parse_profile((place / "out").read_text(), where=setup),
+        parse_profile((place / ATTRIBUTION).read_text(), where=setup),
     )
 
 
@@ -132,7 +129,7 @@ def test_an_idle_guest_is_subtracted(guest: Guest) -> None:
     nothing = whole_cost(idle.trees[0], 1, idle_cost(idle.trees))
     assert nothing.insns == pytest.approx(0.0, abs=1e-6)
     # A window of 500 times stat leaves nothing behind, so that ticks are all there is besides.
-    stat = guest.cost(STAT).by_context()
+    stat = by_context(guest.cost(STAT))
     assert stat[Context.CALL] > 500
     assert sum(insns for context, insns in stat.items() if not context.inline) < (
         0.03 * stat[Context.CALL]
@@ -141,16 +138,16 @@ def test_an_idle_guest_is_subtracted(guest: Guest) -> None:
 
 def test_selinux_in_line_and_deferred(guest: Guest, debian_kernel: Kernel, tmp_path: Path) -> None:
     tested = boot(debian_kernel, "selinux", tmp_path)
-    found = explain_whole(guest.cost(CREAT), tested.cost(CREAT))
+    found = explain(guest.cost(CREAT), tested.cost(CREAT))
     hooks = {(item.context, item.hook): item for item in found.hooks}
     later = hooks[Context.RCU, "security_inode_free"]
     assert (later.baseline_calls, later.tested_calls) == (0.0, 1.0)
-    assert later.difference == pytest.approx(found.hook_deferred)
-    assert later.difference > 50
-    assert hooks[Context.TASK_WORK, "security_file_free"].difference > 50
-    assert hooks[Context.CALL, "security_inode_free"].difference > 50
-    assert found.hook_inline > 10 * found.hook_deferred
+    assert later.difference_insns == pytest.approx(found.hook_deferred_insns)
+    assert later.difference_insns > 50
+    assert hooks[Context.TASK_WORK, "security_file_free"].difference_insns > 50
+    assert hooks[Context.CALL, "security_inode_free"].difference_insns > 50
+    assert found.hook_inline_insns > 10 * found.hook_deferred_insns
     assert "RCU has more callbacks to run" in {cause.words for cause in found.causes}
-    stat = explain_whole(guest.cost(STAT), tested.cost(STAT))
+    stat = explain(guest.cost(STAT), tested.cost(STAT))
     assert stat.outside_inline == pytest.approx(0.0)
     assert stat.hook_deferred == 0.0

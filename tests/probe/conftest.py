@@ -9,14 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.guest.probe import Probe
+from lsmeter.guest.probe import Program
 
 SOURCE = Path(__file__).parents[2] / "probe"
 
 
-@pytest.fixture(scope="session")
-def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
-    output = tmp_path_factory.mktemp("probe")
-    subprocess.run(["make", "-s", "-C", str(SOURCE), f"O={output}"], check=True)
+def built(output: Path, *variables: str) -> Program:
+    """Build the probe into `output`, with variables of its Makefile."""
+    words = ["make", "-s", "-C", str(SOURCE), f"O={output}", *variables]
+    subprocess.run(words, check=True)
     path = output / "lsmeter-probe"
-    return Probe(path, hashlib.sha256(path.read_bytes()).hexdigest())
+    return Program(path, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+@pytest.fixture(scope="session")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return built(tmp_path_factory.mktemp("probe"))

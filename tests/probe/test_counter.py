@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.guest.protocol import UNREAD
+from lsmeter.model.boot import UNREAD
 
 SOURCES = Path(__file__).parents[2] / "probe"
 HARNESS = Path(__file__).with_name("counter_harness.c")

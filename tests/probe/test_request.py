@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lsmeter.guest.probe import Probe, catalogue
+from lsmeter.guest.probe import Program, catalogue
 from lsmeter.guest.request import Request
+from lsmeter.model import Setup
 
 GOOD = Request(
     "file",
@@ -20,13 +21,13 @@ GOOD = Request(
     filesystem="ext4",
     user="user",
     modules=(("/modules/brd.ko", "rd_nr=1 rd_size=65536"),),
-    guest=(("landlock.layers", "2"), ("landlock.rules", "8")),
+    setup=Setup("", "", None, guest=(("landlock.layers", "2"), ("landlock.rules", "8"))),
     sweep_control="tunable-bpf",
     sweep_values_ns=(0, 10),
 ).to_bytes()
 
 
-def check(probe: Probe, folder: Path, data: bytes) -> str:
+def check(probe: Program, folder: Path, data: bytes) -> str:
     """Return what the probe says against the request: nothing if it is sound."""
     file = folder / "request"
     file.write_bytes(data)
@@ -37,7 +38,7 @@ def check(probe: Probe, folder: Path, data: bytes) -> str:
     return done.stderr.strip().removeprefix("lsmeter-probe: ").removeprefix("request")
 
 
-def test_what_the_host_writes_is_sound(probe: Probe, tmp_path: Path) -> None:
+def test_what_the_host_writes_is_sound(probe: Program, tmp_path: Path) -> None:
     assert check(probe, tmp_path, GOOD) == ""
     benchmarks = catalogue(probe)
     for suite in {b.suite for b in benchmarks}:
@@ -89,17 +90,17 @@ def test_what_the_host_writes_is_sound(probe: Probe, tmp_path: Path) -> None:
         (b"empty\n", b"empty", ": does not end with a newline"),
     ],
 )
-def test_refused(probe: Probe, tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
+def test_refused(probe: Program, tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
     assert old in GOOD
     assert check(probe, tmp_path, GOOD.replace(old, new)).startswith(message)
 
 
-def test_too_long(probe: Probe, tmp_path: Path) -> None:
+def test_too_long(probe: Program, tmp_path: Path) -> None:
     said = check(probe, tmp_path, GOOD + b"benchmark=empty\n" * 5000)
     assert said.endswith("more than 65536 bytes")
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200), st.integers(0, len(GOOD)))
-def test_no_bytes_make_it_crash(probe: Probe, tmp_path: Path, data: bytes, at: int) -> None:
+def test_no_bytes_make_it_crash(probe: Program, tmp_path: Path, data: bytes, at: int) -> None:
     check(probe, tmp_path, GOOD[:at] + data + GOOD[at:])

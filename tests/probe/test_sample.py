@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.guest.probe import Probe, catalogue
+from lsmeter.guest.probe import Program, catalogue
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.model import BenchmarkStatus
+from lsmeter.setups import parse_setup
 
 
 def sample(
-    probe: Probe, folder: Path, *ids: str, suite: str = "file", samples: int = 3, **more: object
+    probe: Program, folder: Path, *ids: str, suite: str = "file", samples: int = 3, **more: object
 ) -> Session:
     request = folder / "request"
     options: dict[str, object] = {"samples": samples, "warmup": 1, "icount_shift": 0, **more}
@@ -33,7 +34,7 @@ def sample(
 
 
 @pytest.mark.parametrize("suite", ["file", "unixbench"])
-def test_every_benchmark_succeeds(probe: Probe, tmp_path: Path, suite: str) -> None:
+def test_every_benchmark_succeeds(probe: Program, tmp_path: Path, suite: str) -> None:
     offered = [b for b in catalogue(probe) if b.suite == suite]
     ids = tuple(b.id for b in offered if ("dirs", 9437) not in b.params)
     session = sample(probe, tmp_path, *ids, suite=suite)
@@ -45,12 +46,12 @@ def test_every_benchmark_succeeds(probe: Probe, tmp_path: Path, suite: str) -> N
     assert all(len(s.values) == 3 and min(s.values) > 0 for s in session.samples)
 
 
-def test_many_readings_come_whole(probe: Probe, tmp_path: Path) -> None:
+def test_many_readings_come_whole(probe: Program, tmp_path: Path) -> None:
     (samples,) = sample(probe, tmp_path, "empty", samples=20_000).samples
     assert len(samples.values) == 20_000
 
 
-def test_a_directory_that_cannot_be_made_is_no_number(probe: Probe, tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_no_number(probe: Program, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "b0000").write_text("in the way")
     (samples,) = sample(probe, tmp_path, "open depth=1").samples
@@ -59,7 +60,7 @@ def test_a_directory_that_cannot_be_made_is_no_number(probe: Probe, tmp_path: Pa
     assert samples.values == ()
 
 
-def test_a_benchmark_over_its_deadline_is_stopped(probe: Probe, tmp_path: Path) -> None:
+def test_a_benchmark_over_its_deadline_is_stopped(probe: Program, tmp_path: Path) -> None:
     session = sample(
         probe, tmp_path, "open depth=8", "empty", samples=1_000_000, benchmark_deadline_ms=1
     )
@@ -68,11 +69,9 @@ def test_a_benchmark_over_its_deadline_is_stopped(probe: Probe, tmp_path: Path) 
     assert session.complete
 
 
-def test_what_is_for_a_guest_is_refused(probe: Probe, tmp_path: Path) -> None:
+def test_what_is_for_a_guest_is_refused(probe: Program, tmp_path: Path) -> None:
     request = tmp_path / "request"
-    data = Request(
-        "file", ("empty",), 1, 0, 0, guest=(("landlock.layers", "1"), ("landlock.rules", "1"))
-    )
+    data = Request("file", ("empty",), 1, 0, 0, setup=parse_setup("landlock:layers=1,rules=1"))
     request.write_bytes(data.to_bytes())
     done = subprocess.run(
         [str(probe.path), "sample", str(tmp_path), str(request)], capture_output=True, check=False

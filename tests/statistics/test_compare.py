@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.conclusion import Difference, Verdict
 from lsmeter.model import Better
-from lsmeter.statistics.compare import Range, compare, overhead
+from lsmeter.model.conclusion import Difference, Verdict
+from lsmeter.statistics.compare import Range, change, compare
 from lsmeter.statistics.estimate import BootReadings
 from tests.statistics.simulated import BASE, UNDO, Cost, boot, boots, evenly, every, nothing
 
@@ -50,7 +50,7 @@ def test_a_cost_of_any_shape_is_slower(shape: str) -> None:
         tested = boots(cost, deferred=deferred, seed=seed, rounds=10, **NOISE)
         found = compare(base, tested, MARGIN)
         assert found.verdict is Verdict.SLOWER, (seed, found)
-        assert found.difference is Difference.SEEN
+        assert found.found is Difference.SEEN
         assert found.whole is not None
         assert found.whole.difference == pytest.approx(truth, rel=0.02, abs=12)
 
@@ -69,7 +69,7 @@ def test_costs_that_cancel_on_average_are_not_equivalent() -> None:
         tested = boots(lambda call: 500 if call % 2 else -500, seed=seed, **NOISE)
         found = compare(boots(seed=seed, **NOISE), tested, MARGIN)
         assert found.verdict is Verdict.INCONCLUSIVE
-        assert found.difference is Difference.SEEN
+        assert found.found is Difference.SEEN
         assert "cost moved between calls" in found.cause
 
 
@@ -85,7 +85,7 @@ def test_costs_that_cancel_beside_the_typical_call_are_not_equivalent() -> None:
 
 def test_the_same_under_two_names_is_identical() -> None:
     found = compare(boots(**NOISE), boots(**NOISE), MARGIN)
-    assert found.difference is Difference.NONE
+    assert found.found is Difference.NONE
     assert found.verdict is Verdict.EQUIVALENT
 
 
@@ -107,7 +107,7 @@ def test_a_small_real_difference_is_seen_and_does_not_matter() -> None:
     quiet = {"noise_insns": 0}
     found = compare(boots(**quiet), boots(lambda _: 3, **quiet), MARGIN)
     assert found.verdict is Verdict.EQUIVALENT
-    assert found.difference is Difference.SEEN
+    assert found.found is Difference.SEEN
     assert found.typical.difference == 3
 
 
@@ -153,14 +153,16 @@ def test_numbers_that_disagree_in_direction_are_said() -> None:
 
 
 def test_throughput_has_the_sign_turned() -> None:
-    assert overhead(Range(20, 10, 30), 100).value == pytest.approx(0.2)
-    found = overhead(Range(20, 10, 30), 100, Better.HIGHER)
-    assert (found.value, found.low, found.high) == pytest.approx((-0.2, -0.3, -0.1))
+    assert change(100, 120, Range(20, 10, 30)).overhead == pytest.approx(0.2)
+    found = change(100, 120, Range(20, 10, 30), Better.HIGHER)
+    shares = (found.overhead, found.overhead_low, found.overhead_high)
+    assert shares == pytest.approx((-0.2, -0.3, -0.1))
 
 
 def test_a_baseline_of_nothing_gives_no_percentage() -> None:
-    assert overhead(Range(0, 0, 0), 0) == Range(0.0, 0.0, 0.0)
-    assert math.isnan(overhead(Range(5, 5, 5), 0).value)
+    found = change(0, 0, Range(0, 0, 0))
+    assert (found.overhead, found.overhead_low, found.overhead_high) == (0.0, 0.0, 0.0)
+    assert math.isnan(change(0, 5, Range(5, 5, 5)).overhead)
 
 
 def test_the_interval_of_a_whole_difference_holds_the_truth() -> None:

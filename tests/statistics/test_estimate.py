@@ -34,14 +34,14 @@ def estimate(*each: list[int]) -> Typical:
 def test_the_typical_count_is_the_most_frequent(percent: int) -> None:
     found = typical(boots(evenly(percent, 500)))
     assert found.value == BASE
-    assert found.share_at_mode == pytest.approx(1 - percent / 100, abs=0.01)
+    assert found.evidence.share == pytest.approx(1 - percent / 100, abs=0.01)
 
 
 def test_a_cost_in_most_calls_is_the_typical_one() -> None:
     """The lower peak is no better than the higher one: the most frequent counts."""
     found = typical(boots(evenly(55, 500)))
     assert found.value == BASE + 500
-    assert [peak.value for peak in found.peaks] == [BASE + 500, BASE]
+    assert [peak.value for peak in found.evidence.peaks] == [BASE + 500, BASE]
 
 
 def test_a_difference_between_boots_is_never_called_a_repeat() -> None:
@@ -63,10 +63,10 @@ def test_of_equally_frequent_counts_the_smallest_is_taken() -> None:
 def test_the_typical_count_lies_within_its_bounds(each: list[list[int]]) -> None:
     found = estimate(*each)
     pooled = [value for values in each for value in values]
-    assert found.minimum <= found.low <= found.high <= found.maximum
-    assert found.share_at_mode == pooled.count(found.value) / len(pooled)
+    assert found.evidence.minimum <= found.low <= found.high <= found.evidence.maximum
+    assert found.evidence.share == pooled.count(found.value) / len(pooled)
     assert all(pooled.count(found.value) >= pooled.count(value) for value in pooled)
-    assert found.samples == len(pooled)
+    assert found.evidence.samples == len(pooled)
 
 
 def test_a_count_that_no_value_stands_out_of_is_bounded_by_its_peaks() -> None:
@@ -76,7 +76,7 @@ def test_a_count_that_no_value_stands_out_of_is_bounded_by_its_peaks() -> None:
     for seed in range(50):
         draw = random.Random(seed)
         found = estimate(*[[draw.choice(costs) for _ in range(100)] for _ in range(2)])
-        if found.share_at_mode >= LEAST_SHARE:
+        if found.evidence.share >= LEAST_SHARE:
             continue
         seen += 1
         assert (found.low, found.high) == (3023, 3140)

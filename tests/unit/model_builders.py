@@ -6,18 +6,17 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from lsmeter.conclusion import Change
 from lsmeter.model import (
     Benchmark,
     BootProtocol,
     Cell,
     Conditions,
-    Instrument,
     Kernel,
     Metric,
     Sampling,
     Setup,
 )
+from lsmeter.model.conclusion import Change
 
 INSNS = Metric("latency", "insns")
 
@@ -54,7 +53,7 @@ def cell(setup: Setup, *, of: Kernel | None = None, samples: int = 10) -> Cell:
         suite="file",
         filesystem="tmpfs",
         user="root",
-        instrument=Instrument.EXACT,
+        instrument="exact",
         conditions=Conditions(),
         sampling=Sampling(samples=samples),
         benchmarks=("open depth=1", "open depth=2"),

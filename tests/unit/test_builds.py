@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.builds import caveats
+from lsmeter.analysis.builds import caveats
 from lsmeter.model import Kernel
 from tests.unit.model_builders import kernel
 

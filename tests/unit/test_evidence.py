@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From run directories with policies to what reports show of them; old and foreign ones too."""
+"""From run directories with policies to evidence and layers; old and foreign ones too."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import Any
 
 import pytest
 
-from lsmeter.errors import InfrastructureError
-from lsmeter.evidence import BOOT_TITLE, MAX_MESSAGE, Gauge
-from lsmeter.experiment import build_experiment
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Problem, Samples, Setup
-from lsmeter.plan import Plan, PlannedBoot
-from lsmeter.policy import Layer, Proof, StateReading, run, write
-from lsmeter.report.model import Report
-from lsmeter.report.render import formats, render
+from lsmeter.analysis.cells import CellResult, cell_results, versions
+from lsmeter.analysis.evidence import BOOT_TITLE, MAX_MESSAGE, Evidence, Gauge, gather
+from lsmeter.analysis.layers import LayeredCost, layered_costs
+from lsmeter.base.errors import InfrastructureError
+from lsmeter.experiment.asked import build_experiment
+from lsmeter.experiment.plan import Plan, PlannedBoot
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Problem, Samples, Setup, StateReading
+from lsmeter.model.setup import EnforcementCheck, Layer
 from lsmeter.results.boots import write_boot
-from lsmeter.results.directory import MANIFEST_FILE, create_run
-from lsmeter.results.manifest import Circumstances, ManifestBoot, make_manifest
-from lsmeter.run.report import read_report
-from lsmeter.setup import parse_setup
+from lsmeter.results.directory import MANIFEST_FILE, create_run, read_run
+from lsmeter.results.manifest import Circumstances, ManifestBoot, links_of, make_manifest
+from lsmeter.setups import parse_setup
+from lsmeter.setups._guest import run, write
 from tests.unit.model_builders import benchmark, cell
 
 BENCHMARKS = (benchmark("open", depth=1), benchmark("open", depth=2))
@@ -43,9 +44,9 @@ ENFORCED = replace(
         run("/load", title="policy load"),
         run("/label", title="relabelling"),
     ),
-    proofs=(
-        Proof("secret", "read", "/secret", denied=True, message="avc:"),
-        Proof("public", "read", "/public", denied=False),
+    checks=(
+        EnforcementCheck("secret", "read", "/secret", denied=True, message="avc:"),
+        EnforcementCheck("public", "read", "/public", denied=False),
     ),
 )
 SETUPS = (parse_setup("capability"), parse_setup("selinux"), PERMISSIVE, ENFORCED)
@@ -70,6 +71,9 @@ AVC = StateReading(
     (("lookups", 1000), ("hits", 900), ("entries", 5)),
     (("lookups", 1240), ("hits", 1138), ("entries", 7), ("new", 1)),
 )
+
+
+CAPTURE = Capture(b"", b"", Ending.EXITED, 0, 1.0)
 
 
 @dataclass
@@ -101,7 +105,7 @@ class Run:
         create_run(self.path, manifest)
         for planned in boots:
             folder = ManifestBoot(planned.cell.hash, planned.index, planned.seed).folder
-            write_boot(self.path / "boots" / folder, self._boot(planned), b"")
+            write_boot(self.path / "boots" / folder, self._boot(planned), CAPTURE)
         return self.path
 
     def _boot(self, planned: PlannedBoot) -> Boot:
@@ -122,14 +126,36 @@ class Run:
         )
 
 
-def report(path: Path, **changes: Any) -> Report:
-    return read_report(Run(path / "run", **changes).write())
+@dataclass(frozen=True)
+class Found:
+    """What a run directory says."""
+
+    evidence: Evidence
+    layers: tuple[LayeredCost, ...]
+    cells: tuple[CellResult, ...]
 
 
-def test_a_run_with_a_policy_is_reported_from_its_directory(tmp_path: Path) -> None:
-    found = report(tmp_path)
-    secret, public = found.proofs
-    assert (secret.setup, secret.happened, secret.error) == ("enforced", "denied", "EACCES")
+def found_in(path: Path) -> Found:
+    run = read_run(path)
+    cells = cell_results(run)
+    estimates = [item for cell in cells for item in cell.estimates]
+    layers = layered_costs(links_of(run.manifest), estimates, versions(run.manifest))
+    evidence = gather(run.manifest, [(item.cell, item.boots) for item in cells])
+    return Found(evidence, layers, cells)
+
+
+def found_of(path: Path, **changes: Any) -> Found:
+    return found_in(Run(path / "run", **changes).write())
+
+
+def evidence_of(path: Path, **changes: Any) -> Evidence:
+    return found_of(path, **changes).evidence
+
+
+def test_a_run_with_a_policy_is_read_from_its_directory(tmp_path: Path) -> None:
+    found = found_of(tmp_path)
+    secret, public = found.evidence.checks
+    assert (secret.place.setup, secret.happened, secret.error) == ("enforced", "denied", "EACCES")
     assert (secret.before, secret.held, secret.boots) == ("allowed", 2, 2)
     assert secret.message == "avc:  denied  { read }"
     assert (public.denied, public.happened, public.error, public.before) == (
@@ -138,10 +164,12 @@ def test_a_run_with_a_policy_is_reported_from_its_directory(tmp_path: Path) -> N
         "",
         "",
     )
-    layers = {item.setup: item for item in found.layers if item.benchmark.id == "open depth=1"}
+    layers = {
+        item.place.setup: item for item in found.layers if item.benchmark.id == "open depth=1"
+    }
     assert layers["enforced"].chain == ("capability", "selinux", "logging", "enforced")
     assert [layer.difference for layer in layers["enforced"].layers] == [30, 60, -5]
-    costs = {(item.setup, item.title): item for item in found.one_off}
+    costs = {(item.place.setup, item.title): item for item in found.evidence.one_off}
     assert costs["enforced", "policy load"].insns == 3000
     assert costs["enforced", "relabelling"].insns == 4000
     assert costs["capability", BOOT_TITLE].insns == 600
@@ -149,7 +177,7 @@ def test_a_run_with_a_policy_is_reported_from_its_directory(tmp_path: Path) -> N
 
 
 def test_states_are_differences_over_all_readings_of_a_boot(tmp_path: Path) -> None:
-    found = report(tmp_path).states
+    found = evidence_of(tmp_path).states
     assert [item.boot for item in found] == [0, 1]
     assert found[0].readings == 8 + 4
     assert [(item.name, item.difference) for item in found[0].counters] == [
@@ -166,7 +194,7 @@ def test_numbers_that_only_grow_are_known_by_their_ending(tmp_path: Path) -> Non
         before=(("open_calls", 10), ("open_insns", 500), ("lost", 0)),
         after=(("open_calls", 130), ("open_insns", 33500), ("lost", 0)),
     )
-    found = report(tmp_path, states=(injected,)).states[0]
+    found = evidence_of(tmp_path, states=(injected,)).states[0]
     assert {item.name: item.difference for item in found.counters} == {
         "open_calls": 120,
         "open_insns": 33000,
@@ -176,44 +204,41 @@ def test_numbers_that_only_grow_are_known_by_their_ending(tmp_path: Path) -> Non
 
 def test_states_of_what_nobody_measured_are_left_out(tmp_path: Path) -> None:
     strange = replace(AVC, benchmark="open depth=99")
-    assert report(tmp_path, states=(strange,)).states == ()
+    assert evidence_of(tmp_path, states=(strange,)).states == ()
 
 
-def test_a_boot_in_which_a_proof_did_not_hold_is_what_is_shown(tmp_path: Path) -> None:
+def test_a_boot_in_which_a_check_failed_is_what_is_shown(tmp_path: Path) -> None:
     allowed = GOOD | {"proof.secret": "allowed", "proof.secret.errno": "0"}
-    secret, public = report(tmp_path, facts=(GOOD, allowed)).proofs
+    secret, public = evidence_of(tmp_path, facts=(GOOD, allowed)).checks
     assert (secret.happened, secret.error, secret.held, secret.boots) == ("allowed", "", 1, 2)
     assert public.held == 2
 
 
-def test_a_setup_that_proved_nothing_shows_its_proofs_and_no_numbers(tmp_path: Path) -> None:
-    found = report(tmp_path, facts=({},), status=BootStatus.WRONG_SETUP)
-    assert [(item.happened, item.held, item.boots) for item in found.proofs] == [("", 0, 0)] * 2
-    assert "enforced" not in {item.setup for item in found.estimates}
-    assert "enforced" not in {item.setup for item in found.layers}
-    assert found.states == ()
-    for name in ("table", "commit", "markdown", "html"):
-        assert "not tried" in render(found, name)
+def test_a_setup_that_showed_nothing_has_its_checks_and_no_numbers(tmp_path: Path) -> None:
+    found = found_of(tmp_path, facts=({},), status=BootStatus.WRONG_SETUP)
+    checks = found.evidence.checks
+    assert [(item.happened, item.held, item.boots) for item in checks] == [("", 0, 0)] * 2
+    assert not [
+        item for item in found.cells if item.cell.place.setup == "enforced" if item.estimates
+    ]
+    assert "enforced" not in {item.place.setup for item in found.layers}
+    assert found.evidence.states == ()
 
 
 @pytest.mark.parametrize("text", ["", "-5", "1e9", "9" * 40, "\N{SUPERSCRIPT TWO}", "0x10"])
 def test_what_is_no_number_of_instructions_is_left_out(tmp_path: Path, text: str) -> None:
-    found = report(tmp_path, facts=(GOOD | {"step.3": text},))
-    titles = {item.title for item in found.one_off if item.setup == "enforced"}
+    found = evidence_of(tmp_path, facts=(GOOD | {"step.3": text},))
+    titles = {item.title for item in found.one_off if item.place.setup == "enforced"}
     assert titles == {"relabelling", BOOT_TITLE}
 
 
-def test_texts_of_a_guest_are_cut_and_cannot_act(tmp_path: Path) -> None:
-    nasty = "\x1b[2J<script>alert(1)</script>|`" + "x" * 5000
-    found = report(tmp_path, facts=(GOOD | {"proof.secret.message": nasty},))
-    assert len(found.proofs[0].message) == MAX_MESSAGE
-    for item in formats():
-        text = render(found, item.name)
-        assert "\x1b" not in text
-        assert item.name != "html" or "<script" not in text
+def test_texts_of_a_guest_are_cut(tmp_path: Path) -> None:
+    endless = GOOD | {"proof.secret.message": "x" * 5000, "proof.secret.errno": "E" * 50}
+    secret, _ = evidence_of(tmp_path, facts=(endless,)).checks
+    assert (len(secret.message), len(secret.error)) == (MAX_MESSAGE, 20)
 
 
-OLD_KEYS = ("image", "files", "steps", "confine", "proofs", "states", "before", "over", "layer")
+OLD_KEYS = ("image", "files", "steps", "confine", "checks", "states", "before", "over", "layer")
 
 
 def test_a_run_from_before_there_were_policies_is_read(tmp_path: Path) -> None:
@@ -231,10 +256,21 @@ def test_a_run_from_before_there_were_policies_is_read(tmp_path: Path) -> None:
         told = json.loads(boot.read_text())
         del told["boot"]["states"]
         boot.write_text(json.dumps(told))
-    found = read_report(path)
-    assert len(found.estimates) == len(setups) * len(BENCHMARKS)
-    assert (found.proofs, found.layers, found.states, found.one_off) == ((), (), (), ())
-    assert "Proof of enforcement" not in render(found, "table")
+    found = found_in(path)
+    assert sum(len(item.estimates) for item in found.cells) == len(setups) * len(BENCHMARKS)
+    assert found.evidence == Evidence((), (), ())
+    assert found.layers == ()
+
+
+def test_checks_that_a_run_stored_as_proofs_are_read(tmp_path: Path) -> None:
+    path = Run(tmp_path / "run").write()
+    before = found_in(path).evidence.checks
+    manifest = path / MANIFEST_FILE
+    document = json.loads(manifest.read_text())
+    for setup in document["run"]["setups"]:
+        setup["proofs"] = setup.pop("checks")
+    manifest.write_text(json.dumps(document))
+    assert found_in(path).evidence.checks == before != ()
 
 
 def test_a_run_of_setups_that_this_lsmeter_has_not_got_keeps_its_layers(tmp_path: Path) -> None:
@@ -245,7 +281,7 @@ def test_a_run_of_setups_that_this_lsmeter_has_not_got_keeps_its_layers(tmp_path
     document["run"]["links"].append({"setup": "logging", "over": "selinux", "adds": ["permissive"]})
     document["run"]["links"].append({"setup": "selinux", "over": "capability", "adds": ["hooks"]})
     manifest.write_text(json.dumps(document))
-    (first, _) = read_report(path).layers
+    (first, _) = found_in(path).layers
     assert [(layer.over, layer.adds) for layer in first.layers] == [
         ("capability", (Layer.HOOKS, Layer.PERMISSIVE, Layer.POLICY))
     ]
@@ -257,7 +293,7 @@ def test_a_run_of_setups_that_this_lsmeter_has_not_got_keeps_its_layers(tmp_path
         lambda run: run["links"][0].update(adds=["hoooks"]),
         lambda run: run["links"][0].update(over=7),
         lambda run: run["setups"][0].update(layer="top"),
-        lambda run: run["setups"][3]["proofs"][0].update(denied="yes"),
+        lambda run: run["setups"][3]["checks"][0].update(denied="yes"),
         lambda run: run["setups"].pop(0),
         lambda run: run.update(setups="none"),
         lambda run: run["kernels"].pop(0),
@@ -270,7 +306,7 @@ def test_a_spoilt_manifest_is_named_and_no_traceback(tmp_path: Path, spoil: Any)
     spoil(document["run"])
     manifest.write_text(json.dumps(document))
     with pytest.raises(InfrastructureError, match="damaged or not a result of lsmeter"):
-        read_report(path)
+        read_run(path)
 
 
 def test_links_that_close_a_circle_end(tmp_path: Path) -> None:
@@ -281,11 +317,12 @@ def test_links_that_close_a_circle_end(tmp_path: Path) -> None:
         if link["setup"] == "capability":
             link["over"] = "enforced"
     manifest.write_text(json.dumps(document))
-    found = {item.setup: item for item in read_report(path).layers}
+    found = {item.place.setup: item for item in found_in(path).layers}
     assert found["enforced"].chain[-1] == "enforced"
 
 
-def test_problems_say_that_a_proof_did_not_hold(tmp_path: Path) -> None:
-    found = report(tmp_path, status=BootStatus.WRONG_SETUP)
-    assert [type(item) for item in found.problems] == [Problem, Problem]
-    assert all("wrong-setup" in item.title for item in found.problems)
+def test_problems_say_that_a_check_failed(tmp_path: Path) -> None:
+    found = found_of(tmp_path, status=BootStatus.WRONG_SETUP)
+    problems = [problem for item in found.cells for problem in item.problems]
+    assert [type(item) for item in problems] == [Problem, Problem]
+    assert all("wrong-setup" in item.title for item in problems)

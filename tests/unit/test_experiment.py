@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import UsageError
-from lsmeter.experiment import build_experiment, merge, read_experiment
+from lsmeter.base.errors import UsageError
+from lsmeter.experiment.asked import build_experiment, merge, read_experiment
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +28,8 @@ def test_every_experiment_of_the_repository_is_valid(path: Path) -> None:
         ({"setups": []}, "setups: "),
         ({"setups": "selinux"}, "setups: expected a valid list"),
         ({"users": ["bob"]}, "users.0: expected 'root' or 'user', not 'bob'"),
-        ({"instrument": "guess"}, "instrument: expected 'exact'"),
+        ({"instrument": "guess"}, "instrument: unknown instrument 'guess'"),
+        ({"task": "sweeep"}, "task: unknown task 'sweeep'; did you mean sweep?"),
         ({"conditions": {"cpu": "max;reboot"}}, "conditions.cpu: "),
         ({"conditions": {"tick": "sometimes"}}, "conditions.tick: expected 'nohz' or 'periodic'"),
     ],

@@ -7,29 +7,19 @@ import hashlib
 
 import pytest
 
-from lsmeter.experiment import Experiment
+from lsmeter.experiment.asked import Experiment
+from lsmeter.experiment.plan import missing_options
+from lsmeter.guest.conclude import verify
 from lsmeter.guest.filesystem import image_for
 from lsmeter.guest.filesystem import unpack as unpack_image
 from lsmeter.guest.request import Request
-from lsmeter.guest.state import parse_numbers
+from lsmeter.guest.session import parse_numbers
+from lsmeter.machines.description import kernel_cmdline
 from lsmeter.model import Conditions, Setup
-from lsmeter.plan import missing_options
-from lsmeter.policy import (
-    ACCESSES,
-    ACTIONS,
-    IMA_POLICY,
-    INTEGRITY,
-    TRY,
-    Layer,
-    Proof,
-    Step,
-    ordered,
-    tried,
-)
-from lsmeter.qemu.command import kernel_cmdline
-from lsmeter.setup import parse_setup
-from lsmeter.setups._integrity import DIRECTORY, EXT4_UUID, digest
-from lsmeter.verify import verify
+from lsmeter.model.setup import ACCESSES, ACTIONS, INTEGRITY, EnforcementCheck, Layer, Step, ordered
+from lsmeter.setups import parse_setup
+from lsmeter.setups._guest import IMA_POLICY, TRY, tried
+from lsmeter.setups.integrity import DIRECTORY, EXT4_UUID, digest
 from tests.unit.model_builders import kernel
 
 ALONE = ("ima-measure", "ima-appraise", "ima-audit", "ima", "evm")
@@ -42,12 +32,11 @@ def policy_of(setup: Setup) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [*ALONE, *STACKS, "selinux-enforcing+audit-rules+ima-appraise"])
-def test_every_step_and_proof_is_one_that_the_probe_knows(name: str) -> None:
+def test_every_step_and_check_is_one_that_the_probe_knows(name: str) -> None:
     setup = parse_setup(name)
     assert {step.action for step in setup.steps} <= set(ACTIONS)
-    assert {proof.access for proof in setup.proofs} <= set(ACCESSES)
-    steps = ordered(setup.steps, setup.proofs)
-    request = Request("file", ("getppid",), 1, 0, 4, steps=steps, proofs=setup.proofs)
+    assert {check.access for check in setup.checks} <= set(ACCESSES)
+    request = Request("file", ("getppid",), 1, 0, 4, setup=setup)
     assert b"step=work\n" in request.to_bytes()
 
 
@@ -136,7 +125,7 @@ def test_the_wrong_label_has_the_length_of_a_hash_that_nobody_has() -> None:
     assert digest("wrong\n")[7:] != label[2:].encode().hex()
 
 
-class TestProofs:
+class TestChecks:
     """Denials need to have been possible before; records of allowed accesses count as well."""
 
     good = {  # noqa: RUF012
@@ -155,9 +144,9 @@ class TestProofs:
             if not fact.endswith(".before"):
                 assert verify(setup, kernel(), facts) != (), fact
         wrong = self.good | {"proof.ima-wrong-hash": "allowed"}
-        assert "has to be denied" in " ".join(verify(setup, kernel(), wrong))
+        assert "must be denied" in " ".join(verify(setup, kernel(), wrong))
         refused = self.good | {"proof.ima-new-file": "denied"}
-        assert "has to be allowed" in " ".join(verify(setup, kernel(), refused))
+        assert "must be allowed" in " ".join(verify(setup, kernel(), refused))
 
     def test_an_audit_record_that_is_missing(self) -> None:
         setup = parse_setup("ima-audit")
@@ -168,10 +157,10 @@ class TestProofs:
 
 
 class TestTries:
-    """Each proof is tried once before the policy that it is about, wherever that stands."""
+    """Each check is tried once before the policy that it is about, wherever that stands."""
 
-    first = Proof("first", "read", "/a", denied=True)
-    second = Proof("second", "read", "/b", denied=True)
+    first = EnforcementCheck("first", "read", "/a", denied=True)
+    second = EnforcementCheck("second", "read", "/b", denied=True)
     step = Step("mkdir", ("/x",))
 
     def test_without_a_word_all_are_tried_first(self) -> None:
@@ -190,9 +179,9 @@ class TestTries:
 def test_audit_rules_are_for_somebody_who_logged_in_unless_told_otherwise() -> None:
     login = parse_setup("audit-rules")
     assert login.confine == (("/proc/self/loginuid", "1000"),)
-    assert [proof.name for proof in login.proofs] == ["audit-record"]
+    assert [check.name for check in login.checks] == ["audit-record"]
     service = parse_setup("audit-rules:session=service")
-    assert (service.confine, service.proofs) == ((), ())
+    assert (service.confine, service.checks) == ((), ())
     assert parse_setup("audit-rules:rules=ospp").expect != login.expect
     assert login.layer is Layer.AUDIT
 

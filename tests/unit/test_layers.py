@@ -8,16 +8,13 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.conclusion import Estimate
-from lsmeter.layers import MAX_LINKS, LayeredCost, Link, chain, layered_costs, make_links
-from lsmeter.model import Setup
-from lsmeter.policy import Layer
-from lsmeter.report.chapters.deciding import layer_words
-from lsmeter.setup import parse_setup
-from tests.unit.report import builders
-from tests.unit.report.policy_builders import LINKS
+from lsmeter.analysis.layers import MAX_LINKS, LayeredCost, chain, layered_costs
+from lsmeter.model import Place, Setup
+from lsmeter.model.conclusion import Estimate, Sampled
+from lsmeter.model.setup import Layer, Link, make_links
+from lsmeter.setups import parse_setup
+from tests.unit.model_builders import benchmark
 
-OPEN = builders.benchmark("open", depth=1)
 STACK = [
     "dac",
     "capability",
@@ -26,18 +23,38 @@ STACK = [
     "selinux-enforcing",
     "selinux-enforcing+audit-rules",
 ]
-KERNEL = builders.KERNELS[0]
+ADDS: list[tuple[Layer, ...]] = [
+    (),
+    *((layer,) for layer in (Layer.HOOKS, *list(Layer)[:4])),
+]
+LINKS = tuple(
+    Link(name, over, adds) for name, over, adds in zip(STACK, ["", *STACK], ADDS, strict=False)
+)
+KERNEL = "debian:6.1"
 DAC_KERNEL = "built:6.1-dac"
 VERSIONS = {KERNEL: "6.1.192", DAC_KERNEL: "6.1.192", "other": "6.12.1"}
 
 
-def estimates(values: dict[str, float], kernel: str = KERNEL) -> list[Estimate]:
-    return [builders.estimate(OPEN, name, value, kernel=kernel) for name, value in values.items()]
+def estimates(
+    values: dict[str, float], kernel: str = KERNEL, suite: str = "file", user: str = "root"
+) -> list[Estimate]:
+    return [
+        Estimate(
+            place=Place(kernel, name, suite, "tmpfs", user),
+            benchmark=benchmark("open", suite=suite, depth=1),
+            centre=value,
+            low=value,
+            high=value,
+            repeats=True,
+            evidence=Sampled(100, 2, value, value, 1.0),
+        )
+        for name, value in values.items()
+    ]
 
 
 def one(values: dict[str, float], setup: str) -> LayeredCost:
     found = layered_costs(LINKS, estimates(values), VERSIONS)
-    return next(item for item in found if item.setup == setup)
+    return next(item for item in found if item.place.setup == setup)
 
 
 costs = st.dictionaries(st.sampled_from(STACK), st.integers(0, 2**53), min_size=2)
@@ -47,7 +64,7 @@ costs = st.dictionaries(st.sampled_from(STACK), st.integers(0, 2**53), min_size=
 def test_base_and_layers_sum_to_the_cost_exactly(values: dict[str, int]) -> None:
     found = layered_costs(LINKS, estimates(dict(values)), VERSIONS)
     for item in found:
-        assert item.value == values[item.setup]
+        assert item.value == values[item.place.setup]
         assert item.base_value + sum(layer.difference for layer in item.layers) == item.value
         assert item.chain == tuple(name for name in STACK if name in values)[: len(item.chain)]
         pairs = zip(item.chain, item.chain[1:], strict=False)
@@ -56,7 +73,7 @@ def test_base_and_layers_sum_to_the_cost_exactly(values: dict[str, int]) -> None
 
 @given(costs)
 def test_what_only_calls_hooks_has_no_layers_to_tell_apart(values: dict[str, int]) -> None:
-    found = {item.setup for item in layered_costs(LINKS, estimates(dict(values)), VERSIONS)}
+    found = {item.place.setup for item in layered_costs(LINKS, estimates(dict(values)), VERSIONS)}
     assert not found & {"dac", "capability", "selinux"}
     deciding = [name for name in STACK if name in values][1:]
     assert found == {name for name in deciding if name.startswith("selinux-")}
@@ -78,13 +95,12 @@ def test_a_setup_that_is_missing_leaves_its_part_to_the_next_one() -> None:
     found = one({"capability": 100, "selinux-enforcing": 145}, "selinux-enforcing")
     (layer,) = found.layers
     assert layer.adds == (Layer.HOOKS, Layer.PERMISSIVE, Layer.POLICY)
-    assert layer_words(layer.adds) == "hooks and policy"
     assert (layer.over, layer.difference) == ("capability", 45)
 
 
 def test_the_base_is_the_lowest_setup_of_the_run() -> None:
     found = one({"selinux": 110, "selinux-enforcing": 145}, "selinux-enforcing")
-    assert (found.base_setup, found.base_value) == ("selinux", 110)
+    assert (found.base.setup, found.base_value) == ("selinux", 110)
 
 
 def test_a_kernel_without_modules_is_the_base_of_those_of_its_version() -> None:
@@ -92,7 +108,9 @@ def test_a_kernel_without_modules_is_the_base_of_those_of_its_version() -> None:
     dac = estimates({"dac": 90}, DAC_KERNEL)
     other = estimates({"capability": 50, "selinux-enforcing": 70}, "other")
     found = layered_costs(LINKS, [*here, *dac, *other], VERSIONS)
-    bases = {item.kernel: (item.base_kernel, item.base_setup, item.base_value) for item in found}
+    bases = {
+        item.place.kernel: (item.base.kernel, item.base.setup, item.base_value) for item in found
+    }
     assert bases == {
         KERNEL: (DAC_KERNEL, "dac", 90),
         "other": ("other", "capability", 50),
@@ -101,9 +119,13 @@ def test_a_kernel_without_modules_is_the_base_of_those_of_its_version() -> None:
 
 def test_costs_of_another_user_or_kernel_are_not_mixed_in() -> None:
     root = estimates({"selinux": 110, "selinux-enforcing": 145})
-    user = [replace(item, user="user") for item in estimates({"capability": 100})]
-    (found,) = layered_costs(LINKS, [*root, *user, *estimates({"capability": 1}, "other")], {})
-    assert found.base_setup == "selinux"
+    strange = (
+        *estimates({"capability": 100}, user="user"),
+        *estimates({"capability": 1}, "other"),
+        *estimates({"capability": 7}, suite="ipc"),
+    )
+    (found,) = layered_costs(LINKS, [*root, *strange], {})
+    assert found.base.setup == "selinux"
 
 
 def test_a_base_that_costs_nothing_has_no_shares() -> None:
@@ -168,11 +190,3 @@ def test_a_stack_adds_all_that_its_last_module_adds() -> None:
 def test_a_setup_that_nothing_knows_ends_the_chain() -> None:
     strange = made("strange", "gone", Layer.POLICY)
     assert make_links([strange], find) == (Link("strange", "gone", (Layer.POLICY,)),)
-
-
-def test_words_of_layers() -> None:
-    assert layer_words((Layer.HOOKS,)) == "hooks"
-    assert layer_words((Layer.POLICY,), (Layer.PERMISSIVE,)) == "enforcing"
-    assert layer_words((Layer.POLICY,), (Layer.HOOKS,)) == "policy"
-    assert layer_words((Layer.HOOKS, Layer.PERMISSIVE)) == "hooks and permissive policy"
-    assert layer_words((Layer.HOOKS, Layer.POLICY, Layer.AUDIT)) == "hooks, policy and audit"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
+from lsmeter.experiment.plan import boot_order
 from lsmeter.guest.boot_image import make_request
-from lsmeter.order import boot_order
-from lsmeter.setup import parse_setup
+from lsmeter.setups import parse_setup
 from tests.unit.model_builders import cell
 
 IDS = tuple(f"stat depth={depth}" for depth in range(1, 9))
@@ -21,6 +21,6 @@ def test_boots_have_other_orders() -> None:
 def test_every_boot_varies_and_none_like_another() -> None:
     of = cell(parse_setup("capability"))
     seeds = [0, 1, 2, 2**31 + 1000]
-    asked = [make_request(of, (), seed, 1000) for seed in seeds]
+    asked = [make_request(of, seed, 1000) for seed in seeds]
     assert all(b"\nvary=" in request.to_bytes() for request in asked)
     assert len({request.vary for request in asked}) == len(seeds)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lsmeter.errors import UsageError
-from lsmeter.experiment import build_experiment
+from lsmeter.base.errors import UsageError
+from lsmeter.experiment.asked import build_experiment
+from lsmeter.experiment.plan import Plan, make_plan
 from lsmeter.model import Conditions, Sampling
-from lsmeter.plan import Plan, make_plan
-from lsmeter.setup import parse_setup
+from lsmeter.setups import parse_setup
 from tests.unit.model_builders import benchmark, cell, kernel
 
 CATALOGUE = (

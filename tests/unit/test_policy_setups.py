@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.errors import UsageError
+from lsmeter.base.errors import UsageError
 from lsmeter.guest.boot_image import make_request
 from lsmeter.model import Setup
-from lsmeter.policy import TRY, WORK, Layer
-from lsmeter.setup import parse_setup
-from lsmeter.setups._tomoyo import NEEDED, further_rules
+from lsmeter.model.setup import Layer
+from lsmeter.setups import parse_setup
+from lsmeter.setups._guest import TRY, WORK
+from lsmeter.setups.tomoyo import NEEDED, further_rules
 from tests.unit.model_builders import cell
 
 ENFORCING = ("apparmor-enforcing", "tomoyo-enforcing", "smack-enforcing")
@@ -37,17 +38,17 @@ def text(setup: Setup, name: str) -> str:
 def test_an_enforcing_setup_proves_a_denial_by_its_message_and_a_grant(name: str) -> None:
     setup = parse_setup(name)
     assert setup.layer is Layer.POLICY
-    denied = [proof for proof in setup.proofs if proof.denied]
-    assert {proof.access for proof in denied} == {"read", "create"}
-    assert all(proof.message for proof in denied)
-    assert [proof.path for proof in setup.proofs if not proof.denied] == ["/data/public"]
+    denied = [check for check in setup.checks if check.denied]
+    assert {check.access for check in denied} == {"read", "create"}
+    assert all(check.message for check in denied)
+    assert [check.path for check in setup.checks if not check.denied] == ["/data/public"]
 
 
 @pytest.mark.parametrize("name", REFUSING_NOTHING)
 def test_a_setup_that_refuses_nothing_says_so(name: str) -> None:
     setup = parse_setup(name)
     assert setup.layer is Layer.PERMISSIVE
-    assert not any(proof.denied for proof in setup.proofs)
+    assert not any(check.denied for check in setup.checks)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +160,5 @@ class TestSmack:
 
 @pytest.mark.parametrize("name", [*ENFORCING, *REFUSING_NOTHING])
 def test_the_probe_can_be_asked_for_it(name: str) -> None:
-    request = make_request(cell(parse_setup(name)), (), 1, 1000)
-    assert request.steps.count(TRY) == 1
-    assert request.to_bytes()
+    request = make_request(cell(parse_setup(name)), 1, 1000).to_bytes()
+    assert request.count(f"step={TRY.action}\n".encode()) == 1

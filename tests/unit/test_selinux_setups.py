@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.errors import UsageError
+from lsmeter.base.errors import UsageError
 from lsmeter.guest.boot_image import make_request
 from lsmeter.model import Setup
-from lsmeter.policy import TRY, WORK, Layer
-from lsmeter.setup import parse_setup
-from lsmeter.setups._selinux import categories
+from lsmeter.model.setup import Layer
+from lsmeter.setups import parse_setup
+from lsmeter.setups._guest import TRY, WORK
+from lsmeter.setups.selinux import categories
 from tests.unit.model_builders import cell
 
 LOADED = "/etc/lsmeter/selinux/default.policy"
@@ -31,7 +32,7 @@ def loads(setup: Setup) -> list[str]:
 def test_enforcing_proves_a_denial_and_permissive_that_it_would_be_one(policy: str) -> None:
     for name, enforcing in (("selinux-enforcing", True), ("selinux-permissive", False)):
         setup = parse_setup(f"{name}:policy={policy}")
-        secret, public = setup.proofs
+        secret, public = setup.checks
         assert secret.denied is enforcing
         assert secret.message == "avc:  denied"
         assert not public.denied
@@ -161,4 +162,4 @@ def test_relabelling_is_told_apart_from_starting_the_program() -> None:
     ],
 )
 def test_the_probe_can_be_asked(name: str) -> None:
-    assert make_request(cell(setup=parse_setup(name)), (), 1, 1000).to_bytes()
+    assert make_request(cell(setup=parse_setup(name)), 1, 1000).to_bytes()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.errors import UsageError
-from lsmeter.setup import definitions, parse_setup
+from lsmeter.base.errors import UsageError
+from lsmeter.setups import definitions, parse_setup
 
 
 def test_the_setups_of_the_main_experiment_are_there() -> None:

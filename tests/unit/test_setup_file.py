@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import UsageError
-from lsmeter.kernels.build.shipped import shipped_lsm
-from lsmeter.policy import Layer, Proof, StateFile, Step
-from lsmeter.setup import parse_setup
-from lsmeter.setup_file import read_setup
+from lsmeter.base.errors import UsageError
+from lsmeter.kernels.build.fragment import shipped_lsm
+from lsmeter.model.setup import EnforcementCheck, Layer, StateFile, Step
+from lsmeter.setups import parse_setup, read_setup
 
 SMALL = 'name = "mine"\ntitle = "my module"\nlsms = ["mine"]\n'
 
@@ -27,8 +26,19 @@ def test_the_example_that_comes_with_lsmeter_is_read() -> None:
     setup = read_setup(shipped_lsm("example-lsm") / "example.toml")
     assert (setup.name, setup.over, setup.layer) == ("example-enforcing", "example", Layer.POLICY)
     message = "example: denied open"
-    assert setup.proofs[0] == Proof("read-closed", "read", "/closed", denied=True, message=message)
+    assert setup.checks[0] == EnforcementCheck(
+        "read-closed", "read", "/closed", denied=True, message=message
+    )
     assert setup.reads == (("example.enforce", "/sys/kernel/security/example/enforce"),)
+
+
+def test_checks_may_be_called_proofs_as_they_once_were(tmp_path: Path) -> None:
+    text = "[[{}]]\nname = 'a'\naccess = 'read'\npath = '/a'\ndenied = true\n"
+    new, old = (
+        read_setup(written(tmp_path, SMALL + text.format(key))) for key in ("checks", "proofs")
+    )
+    assert new == old
+    assert new.checks
 
 
 def test_files_come_from_beside_the_setup_file(tmp_path: Path) -> None:
@@ -66,8 +76,8 @@ def test_a_file_can_stand_in_a_stack(tmp_path: Path) -> None:
         (SMALL + 'steps = [["rum", "/x"]]\n', "'rum' is no action; did you mean run?"),
         (SMALL + "steps = [[]]\n", "'' is no action"),
         (SMALL + '[files]\npolicy = "nowhere"\n', "files.policy: cannot read"),
-        (SMALL + "[[proofs]]\nname = 'a'\naccess = 'eat'\npath = '/a'\ndenied = true\n", "access"),
-        (SMALL + "[[proofs]]\nname = 'a'\naccess = 'read'\npath = '/a'\ndenied = 1\n", "denied"),
+        (SMALL + "[[checks]]\nname = 'a'\naccess = 'eat'\npath = '/a'\ndenied = true\n", "access"),
+        (SMALL + "[[checks]]\nname = 'a'\naccess = 'read'\npath = '/a'\ndenied = 1\n", "denied"),
         ("name = ", "not valid TOML"),
         ('name = "Mine"\ntitle = "x"\nlsms = ["mine"]\n', "name: string should match"),
     ],

@@ -10,7 +10,7 @@ from typing import Literal
 from rich.console import Console
 from rich.markup import escape
 
-from lsmeter.errors import LsmeterError
+from lsmeter.base.errors import LsmeterError
 
 _TAIL_LINES = 20
 

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import typer
-from rich.markup import escape
 
-from lsmeter.cli.console import SCREEN
-from lsmeter.doctor.check import State
-from lsmeter.errors import ExitCode
+from lsmeter.base.errors import ExitCode
+from lsmeter.cli.show import FormatOption, OutputOption, show
 
-_STYLES = {State.OK: "green", State.LIMITED: "yellow", State.MISSING: "bold red"}
+if TYPE_CHECKING:
+    from lsmeter.doctor import Finding
+    from lsmeter.tables.model import Document
 
 
 def add_to(app: typer.Typer) -> None:
@@ -18,23 +21,35 @@ def add_to(app: typer.Typer) -> None:
     app.command("doctor")(doctor)
 
 
-def doctor() -> int:
-    """Check QEMU, the probe, the compiler, memory, disk, and whether KVM truly works.
+def doctor(form: FormatOption = "table", output: OutputOption = None) -> int:
+    """Check QEMU, the probe, the compiler, memory, disk, and whether KVM works.
 
-    Each line says how one thing is, and how to get it where it is missing. KVM is proved by
+    Each line says how one thing is, and how to get it where it is missing. KVM is tested by
     booting a guest under a deadline. The exit code is 7 when something needed is missing.
     """
-    from lsmeter.doctor.checks import CHECKS
+    from lsmeter.doctor import State, findings
 
-    worst = ExitCode.OK
-    for check in CHECKS:
-        finding = check()
-        style = _STYLES[finding.state]
-        hint = f" [cyan]→ {escape(finding.hint)}[/]" if finding.hint else ""
-        SCREEN.out.print(
-            f"[{style}]{finding.state.value:8}[/]{finding.name:10} {escape(finding.text)}{hint}",
-            soft_wrap=True,
+    found = list(findings())
+    show(doctor_document(found), form, output)
+    missing = any(finding.state is State.MISSING for finding in found)
+    return int(ExitCode.INFRASTRUCTURE if missing else ExitCode.OK)
+
+
+def doctor_document(findings: Sequence[Finding]) -> Document:
+    """Make the table of what was found; pure."""
+    from lsmeter.doctor import State
+    from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone, columns
+
+    tones = {State.OK: Tone.BETTER, State.LIMITED: Tone.WARNING, State.MISSING: Tone.WORSE}
+    rows = tuple(
+        (
+            Shown(finding.state.value, finding.state.value, tones[finding.state]),
+            finding.name,
+            finding.text,
+            finding.hint,
         )
-        if finding.state is State.MISSING:
-            worst = ExitCode.INFRASTRUCTURE
-    return int(worst)
+        for finding in findings
+    )
+    heads = (*columns(Kind.NAME, "state", "what"), *columns(Kind.PROSE, "found", "what to do"))
+    section = Section("", tables=(Table("checks", "", heads, rows),))
+    return Document("lsmeter-doctor", 1, "This machine", sections=(section,))

@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
+from lsmeter.cli.show import FormatOption, OutputOption, deliver, show
+
+if TYPE_CHECKING:
+    from lsmeter.hooks.source.config import Config
+    from lsmeter.hooks.source.model import SourceAnalysis
 
 app = typer.Typer(name="hooks", no_args_is_help=True, help="Show where the cost comes from.")
 
-_MIN_WIDTH = 160  # of tables that go to a file or a pipe
+NO_CONFIG = "none"
 
 
 def add_to(whole: typer.Typer) -> None:
@@ -23,34 +28,26 @@ def add_to(whole: typer.Typer) -> None:
     whole.add_typer(app)
 
 
-@app.callback()
-def _group() -> None:
-    """Keep `hooks` a group of commands while it has only one."""
-
-
-class Format(StrEnum):
-    """How `lsmeter hooks source` shows what it found."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-
-
 class GraphFormat(StrEnum):
     """How `--explain` shows the ways from a system call to a hook."""
 
     TEXT = "text"
     DOT = "dot"
-    SVG = "svg"
 
 
 @app.command("source")
 def source(
     tree: Annotated[Path, typer.Argument(help="The top folder of a kernel's source.")],
-    shown: Annotated[
-        Format, typer.Option("--format", help="How to show what was found.")
-    ] = Format.TABLE,
+    form: FormatOption = "table",
+    output: OutputOption = None,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            help="Count what this configuration compiles: a file, a kernel's name (debian:6.12),"
+            " or `none`. Default: .config of the tree, where it has one.",
+            metavar="FILE|KERNEL|none",
+        ),
+    ] = None,
     explain: Annotated[
         tuple[str, str] | None,
         typer.Option(help="Show how this system call comes to this hook.", metavar="SYSCALL HOOK"),
@@ -66,47 +63,56 @@ def source(
         bool, typer.Option("--cache/--no-cache", help="Use what an earlier call has found.")
     ] = True,
 ) -> None:
-    """Say which hooks a kernel's source has, who implements them, and what reaches them.
+    """List the hooks of a kernel's source, who implements them, and what reaches them.
 
-    No build is needed; any kernel from 5.3 on is understood.
+    No build is needed; any kernel from 5.3 on is understood. A configuration leaves out what is
+    not compiled; without one every option is taken to be on.
+
+        lsmeter hooks source linux-6.12 --config debian:6.12
+        lsmeter hooks source linux-6.12 --explain open inode_permission
     """
-    from lsmeter.hooks.source import analyse, output
-    from lsmeter.hooks.source.explain import explain as explained
-    from lsmeter.hooks.source.files import DEFAULT_FILESYSTEMS
-    from lsmeter.hooks.source.tables import all_tables
+    from lsmeter.hooks.source import document as documents
 
-    filesystems: tuple[str, ...] = DEFAULT_FILESYSTEMS
-    if filesystem is not None and filesystem not in filesystems:
-        filesystems = (*filesystems, filesystem)
-    with LiveTasks(SCREEN.err) as progress:
-        found = analyse(tree, progress=progress, cache=cache, filesystems=filesystems)
-    if explain is not None:
-        _say(_drawn(explained(found, *explain, filesystem), graph))
+    named = (filesystem,) if filesystem is not None else ()
+    found = analysed(tree, config, named, cache=cache)
+    if explain is None:
+        show(documents.document(found, filesystem), form, output)
         return
-    if shown is Format.JSON:
-        _say(output.as_json(found))
-        return
-    tables = all_tables(found, filesystem)
-    if shown is Format.CSV:
-        _say(output.as_csv(tables))
-    elif shown is Format.MARKDOWN:
-        _say(output.as_markdown(tables, found))
+    explained = documents.explain(found, *explain, filesystem)
+    if graph is GraphFormat.TEXT:
+        show(documents.explanation_document(explained), form, output)
     else:
-        console = SCREEN.out if SCREEN.out.is_terminal else Console(width=_MIN_WIDTH)
-        for table in tables:
-            console.print(output.as_rich(table))
-        for note in (*found.notes, *(f"problem: {problem}" for problem in found.problems)):
-            console.print(note, markup=False, style="dim", soft_wrap=True)
+        deliver(documents.as_dot(explained), output)
 
 
-def _drawn(explanation: object, graph: GraphFormat) -> str:
-    from lsmeter.hooks.source.explain import Explanation, as_dot, as_svg, as_text
+def analysed(
+    tree: Path, config: str | None, filesystems: Iterable[str], *, cache: bool = True
+) -> SourceAnalysis:
+    """Analyse a source for the usual file systems and for others, and show that it goes on."""
+    from lsmeter.hooks.source.analysis import analyse
+    from lsmeter.hooks.source.files import DEFAULT_FILESYSTEMS
 
-    assert isinstance(explanation, Explanation)  # noqa: S101  (imported late: a slow start)
-    draw = {GraphFormat.TEXT: as_text, GraphFormat.DOT: as_dot, GraphFormat.SVG: as_svg}
-    return draw[graph](explanation)
+    wanted = (*DEFAULT_FILESYSTEMS, *filesystems)
+    with LiveTasks(SCREEN.err) as progress:
+        chosen = _configuration(tree, config)
+        return analyse(tree, config=chosen, progress=progress, cache=cache, filesystems=wanted)
 
 
-def _say(text: str) -> None:
-    """Write text as it is: other programs read it."""
-    typer.echo(text, nl=False)
+def _configuration(tree: Path, named: str | None) -> Config:
+    """Return the configuration that is asked for: a file's, a kernel's, or the tree's own."""
+    from lsmeter.base.errors import UsageError
+    from lsmeter.hooks.source.config import EVERYTHING, Config, read_config
+    from lsmeter.kernels.resolve import resolve
+
+    own = tree / ".config"
+    if named == NO_CONFIG or (named is None and not own.is_file()):
+        return EVERYTHING
+    path = own if named is None else Path(named)
+    if named is None or path.is_file():
+        return read_config(path)
+    try:
+        kernel = resolve(named)
+    except UsageError as error:
+        title = error.title.removeprefix("--kernel: ")
+        raise UsageError(f"--config: no such file, and {title}", hint=error.hint) from error
+    return Config(dict(kernel.config), named, ".".join(kernel.release.split(".")[:2]))

@@ -3,40 +3,25 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as RichTable
 
+from lsmeter.base.errors import ExitCode, UsageError
+from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.live import LiveTasks
-from lsmeter.errors import UsageError
+from lsmeter.cli.options import Asked
+from lsmeter.cli.show import FormatOption, OutputOption
+from lsmeter.tasks.sweep import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
-    from lsmeter.hooks.agreement.gather import Inputs
-    from lsmeter.hooks.agreement.model import Agreement
-    from lsmeter.hooks.source.tables import Table
+    from lsmeter.experiment.asked import Experiment
+    from lsmeter.model import Kernel
+    from lsmeter.results.directory import RunData
 
-_MIN_WIDTH = 180  # of tables that go to a file or a pipe
-_LEFT = frozenset(
-    {
-        *("benchmark", "benchmarks", "hooks", "views", "outcome", "reason"),
-        *("policy hooks", "all hooks"),
-    }
-)
-
-
-class Format(StrEnum):
-    """How the agreement is shown."""
-
-    TABLE = "table"
-    MARKDOWN = "markdown"
-    JSON = "json"
+_OldRun = Annotated[list[Path] | None, typer.Option(hidden=True)]
 
 
 def add_to(group: typer.Typer) -> None:
@@ -44,94 +29,119 @@ def add_to(group: typer.Typer) -> None:
     group.command("agree")(agree)
 
 
+@options.measuring
 def agree(
-    run: Annotated[Path | None, typer.Option(help="A run that was made with --attribute.")] = None,
-    counts: Annotated[
-        Path | None, typer.Option(help="What `lsmeter hooks count --format json` wrote.")
-    ] = None,
-    slopes: Annotated[
-        Path | None, typer.Option(help="What `lsmeter slopes --format json` wrote.")
+    asked: Asked,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Run directories that counted, attributed or swept; without one, measure.",
+        ),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option(help="The top folder of the kernel's source.")
+        Path | None, typer.Option(metavar="TREE", help="The top folder of the kernel's source.")
     ] = None,
-    save: Annotated[
-        bool, typer.Option("--save", help="Keep it with the run: its report then shows it.")
-    ] = False,
-    shown: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TABLE,
-) -> None:
-    """Compare what several ways say of how often each hook runs; explain what differs.
+    config: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|KERNEL|none",
+            help="With --source: what this configuration compiles, as for `hooks source`.",
+        ),
+    ] = None,
+    form: FormatOption = "table",
+    output: OutputOption = None,
+    run: _OldRun = None,
+    counts: _OldRun = None,
+    slopes: _OldRun = None,
+    save: Annotated[bool, typer.Option("--save", hidden=True)] = False,
+) -> int:
+    """Compare what source, counting, attribution and slopes say of the hooks of each operation.
 
-    Give at least two of them. What is not given is shown as not measured.
+    Says how many benchmarks agree exactly, which do not, and why: a reason is shown with its
+    evidence, and what has none is open. Without RUN it attributes, counts and sweeps delays
+    in one run, whose report shows the agreement as well.
 
-        lsmeter hooks agree --run r --slopes slopes.json --source linux-6.1
-        lsmeter hooks agree --run r --counts counts.json --source linux-6.1 --save
+        lsmeter hooks agree --setup selinux --source linux-6.1
+        lsmeter run --attribute --run-dir a; lsmeter hooks count --run-dir c
+        lsmeter hooks agree a c --source linux-6.1 --config debian:6.1
+
+    Counts and slopes are read from run directories; the files that `hooks count --format json`
+    and `slopes --format json` write are no longer taken.
     """
-    from lsmeter.hooks.agreement import tables
-    from lsmeter.hooks.agreement.gather import agree as compared
-    from lsmeter.hooks.agreement.store import save_agreement
+    from lsmeter.cli.hooks import analysed
+    from lsmeter.cli.measure import measure, showing
+    from lsmeter.cli.show import show
+    from lsmeter.report.agreement import document
 
-    given = [item for item in (run, counts, slopes, source) if item is not None]
-    if len(given) < 2:
+    given = [*(runs or ()), *(run or ()), *(counts or ()), *(slopes or ())]
+    _refuse_files(given)
+    if save:
+        SCREEN.say("--save does nothing: `lsmeter report RUN` shows the agreement of a run")
+    if config is not None and source is None:
+        raise UsageError("--config says what of a source is compiled", hint="add --source TREE")
+    code = ExitCode.OK
+    if not given:
+        words = asked.words(title="Agreement of views on hooks", boots=1, seed=1)
+        setups = words.pop("setups", ["capability"])
+
+        def lay_out(kernels: Sequence[Kernel]) -> list[Experiment]:
+            return [item for one in kernels for item in _asked(one, setups, words)]
+
+        names = asked.kernel or ["debian:6.1"]
+        made, code = measure(lay_out, "hooks-agree", asked, kernels=names)
+        given = [made]
+    with showing(code):
+        data = _read(given, source)
+        # The runs first: a wrong name is an error before a tree is read.
+        used = dict.fromkeys(cell.place.filesystem for item in data for cell in item.manifest.cells)
+        inventory = analysed(source, config, used) if source is not None else None
+        show(document(data, inventory), form, output)
+    return int(code)
+
+
+def _refuse_files(given: Sequence[Path]) -> None:
+    for path in given:
+        if path.is_file():
+            raise UsageError(
+                f"{path}: a file; hooks agree reads run directories",
+                hint="keep the run: lsmeter hooks count --run-dir DIR, lsmeter slopes "
+                "--run-dir DIR; then: lsmeter hooks agree RUN DIR",
+            )
+
+
+def _asked(kernel: Kernel, setups: Sequence[str], words: dict[str, Any]) -> list[Experiment]:
+    """Attribute and count a kernel's setups, and sweep its delays where a setup of it can."""
+    from lsmeter.experiment.plan import missing_options
+    from lsmeter.setups import parse_setup
+    from lsmeter.tasks import find_task
+
+    sweeping = [n for n in find_task("sweep").setups if not missing_options(kernel, parse_setup(n))]
+    # A tree is that of the most frequent reading; whole costs have no part in it.
+    readings = {"samples": 15, "whole_ppm": 0}
+    tasks: list[dict[str, Any]] = [
+        {"task": "attribute", "setups": list(setups), "sampling": readings},
+        {"task": "count", "setups": list(setups)},
+    ]
+    if sweeping:
+        delays = list(parse_delays(DEFAULT))
+        sampling = {"samples": 11, "warmup": 3}
+        sweep = {"setups": sweeping[:1], "delays_ns": delays, "sampling": sampling}
+        tasks.append({"task": "sweep", "image": None, **sweep})
+    return [options.experiment({**words, "kernels": [kernel.name], **task}) for task in tasks]
+
+
+def _read(given: Sequence[Path], source: Path | None) -> list[RunData]:
+    """Read the runs; UsageError when they have fewer than two views together."""
+    from lsmeter.results.directory import read_run
+
+    data = [read_run(path) for path in dict.fromkeys(given)]
+    views = {cell.task.name for item in data for cell in item.manifest.cells}
+    views &= {"attribute", "count", "sweep"}
+    if not views or len(views) + (source is not None) < 2:
         raise UsageError(
-            "nothing to compare: at least two of --run, --counts, --slopes, --source are needed",
-            hint="lsmeter hooks agree --run RUN --source TREE",
+            "nothing to compare: at least two of counting, attribution, slopes and --source are "
+            f"needed, and the runs have {', '.join(sorted(views)) or 'none'}",
+            hint="lsmeter hooks agree RUN RUN, or lsmeter hooks agree RUN --source TREE",
         )
-    if save and run is None:
-        raise UsageError("--save needs the run to keep it with", hint="add --run RUN")
-    found = compared(_read(run, counts, slopes, source))
-    if not found.places:
-        raise UsageError("there is no benchmark to compare in what was given")
-    if save and run is not None:
-        SCREEN.say(f"written to {save_agreement(run, found)}")
-    if shown is Format.JSON:
-        typer.echo(tables.as_json(found), nl=False)
-    elif shown is Format.MARKDOWN:
-        typer.echo(tables.as_markdown(found), nl=False)
-    else:
-        _print(found, tables.agreement_tables(found))
-
-
-def _read(
-    run: Path | None, counts: Path | None, slopes: Path | None, source: Path | None
-) -> Inputs:
-    from lsmeter.hooks.agreement.gather import Inputs
-    from lsmeter.hooks.agreement.read import read_counts, read_slopes
-    from lsmeter.hooks.attribution.load import load_run
-    from lsmeter.hooks.source import analyse
-
-    # The small files first: a wrong word is told before a tree is read.
-    counted, problems = read_counts(counts) if counts else ((), ())
-    sloped = read_slopes(slopes) if slopes else ()
-    data, cells = load_run(run) if run else (None, ())
-    with LiveTasks(SCREEN.err) as progress:
-        analysis = analyse(source, progress=progress) if source else None
-    releases = {item.name: item.release for item in data.manifest.kernels} if data else {}
-    return Inputs(
-        cells=cells,
-        counts=counted,
-        slopes=sloped,
-        source=analysis,
-        releases=releases,
-        problems=problems,
-    )
-
-
-def _print(found: Agreement, drawn: tuple[Table, ...]) -> None:
-    console = SCREEN.out if SCREEN.out.is_terminal else Console(width=_MIN_WIDTH)
-    for table in drawn:
-        shown = RichTable(
-            title=escape(table.title),
-            title_justify="left",
-            title_style="bold",
-            caption=escape(table.note) or None,
-            caption_justify="left",
-            box=box.SIMPLE_HEAD,
-        )
-        for column in table.columns:
-            shown.add_column(escape(column), justify="left" if column in _LEFT else "right")
-        for row in table.rows:
-            shown.add_row(*map(escape, row))
-        console.print(shown)
-    for note in found.notes:
-        console.print(note, markup=False, style="dim", soft_wrap=True)
+    return data

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-import json
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
+from lsmeter.cli.show import FormatOption, OutputOption, show
+
+if TYPE_CHECKING:
+    from lsmeter.images.build import BuiltImage
+    from lsmeter.tables.model import Document, Value
 
 app = typer.Typer(
     name="image",
@@ -34,13 +38,6 @@ Name = Annotated[
         help="An image's name, or the definition of one of your own (`./mine.toml`).",
     ),
 ]
-
-
-class ListFormat(StrEnum):
-    """How to show the list."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def add_to(parent: typer.Typer) -> None:
@@ -64,7 +61,7 @@ def build(
 
     A build that fails or is stopped leaves nothing behind.
     """
-    from lsmeter.image.build import build_image
+    from lsmeter.images.build import build_image
 
     with LiveTasks(SCREEN.err) as tasks:
         image = build_image(name, tasks, again=again)
@@ -96,7 +93,7 @@ def add(
     ends with its name and gives no numbers. To use a file without a copy of it, name its
     path where an image is asked for (`./root.ext4`).
     """
-    from lsmeter.image.own import add_image
+    from lsmeter.images.build import add_image
 
     image = add_image(source.expanduser(), name or source.absolute().stem.lower())
     SCREEN.say(f"added {image.name}: {image.used_bytes >> 20} MiB")
@@ -104,34 +101,51 @@ def add(
 
 
 @app.command("list")
-def list_images(
-    form: Annotated[
-        ListFormat, typer.Option("--format", "-f", help="A table, or JSON for scripts.")
-    ] = ListFormat.TABLE,
-) -> None:
+def list_images(form: FormatOption = "table", output: OutputOption = None) -> None:
     """List images: those that were built or added, and those that can be built."""
-    from lsmeter.image import store
-    from lsmeter.image.definition import definition_names, load_definition
+    from lsmeter.images.build import list_images
+    from lsmeter.images.definition import definition_names, load_definition
 
-    images = store.list_images()
-    if form is ListFormat.JSON:
-        SCREEN.out.print(
-            json.dumps([{**store.to_dict(image), "path": str(image.file)} for image in images]),
-            markup=False,
-            soft_wrap=True,
+    definitions = [load_definition(name) for name in definition_names()]
+    titles = {definition.name: definition.title for definition in definitions}
+    show(images_document(list_images(), titles), form, output)
+
+
+def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]) -> Document:
+    """Make the list of images; definitions: name and title of those that can be built; pure."""
+    from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table
+
+    heads = (
+        Column("name", "name", Kind.NAME),
+        Column("identity", "identity", Kind.NAME),
+        Column("used_mib", "MiB"),
+        Column("labelled_files", "labelled"),
+        Column("build_s", "built in s"),
+        Column("title", "title", Kind.PROSE),
+    )
+    rows: list[tuple[Value, ...]] = [
+        (
+            image.name,
+            Shown(image.identity, image.identity[:12]),
+            image.used_bytes >> 20,
+            image.labelled,
+            Shown(image.build_s, f"{image.build_s:.0f}"),
+            image.title,
         )
-        return
-    table = Table(box=None, pad_edge=False)
-    for title in ("name", "identity", "MiB", "labelled", "built in", "title"):
-        right = title in ("MiB", "labelled", "built in")
-        table.add_column(title, justify="right" if right else "left")
-    for image in images:
-        numbers = (f"{image.used_bytes >> 20}", f"{image.labelled}", f"{image.build_s:.0f} s")
-        table.add_row(*map(escape, (image.name, image.identity[:12], *numbers, image.title)))
+        for image in images
+    ]
     built = {image.name for image in images}
-    for name in (name for name in definition_names() if name not in built):
-        table.add_row(*map(escape, (name, "(not built)", "", "", "", load_definition(name).title)))
-    SCREEN.out.print(table)
+    missing = Shown(None, "(not built)")
+    rows += [
+        (name, missing, None, None, None, title)
+        for name, title in definitions.items()
+        if name not in built
+    ]
+    table = Table("images", "", heads, tuple(rows))
+    data = {"images": [{**asdict(image), "path": str(image.file)} for image in images]}
+    return Document(
+        "lsmeter-image-list", 1, "Images", sections=(Section("", tables=(table,)),), data=data
+    )
 
 
 @app.command("path")
@@ -140,7 +154,7 @@ def path(name: Name = "policy") -> None:
 
     The labels that its files have are listed beside it, in `contexts`.
     """
-    from lsmeter.image.build import built_image
+    from lsmeter.images.build import built_image
 
     SCREEN.out.print(escape(str(built_image(name).file)), soft_wrap=True)
 
@@ -150,9 +164,9 @@ def remove(
     name: Annotated[str, typer.Argument(help="The image's name, as `lsmeter image list` has it.")],
 ) -> None:
     """Remove an image, of every identity that it was built with."""
-    from lsmeter.errors import UsageError
-    from lsmeter.image import store
-    from lsmeter.registry import unknown
+    from lsmeter.base.errors import UsageError
+    from lsmeter.base.registry import unknown
+    from lsmeter.images import build as store
 
     images = store.list_images()
     if not images:

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
+from lsmeter.cli.show import FormatOption, OutputOption, show
+
+if TYPE_CHECKING:
+    from lsmeter.kernels.sources.built import BuiltKernel
+    from lsmeter.tables.model import Document
 
 app = typer.Typer(
     name="kernel",
@@ -80,7 +85,7 @@ def build(
     but security, so compare them for the cost of the hooks.
     """
     from lsmeter.kernels.build.builder import DEFAULT_CONFIGS, build_kernel
-    from lsmeter.kernels.build.store import get_built
+    from lsmeter.kernels.sources.built import get_built
 
     with LiveTasks(SCREEN.err) as tasks:
         kernel = build_kernel(
@@ -100,28 +105,44 @@ def build(
 
 
 @app.command("list")
-def list_kernels() -> None:
+def list_kernels(form: FormatOption = "table", output: OutputOption = None) -> None:
     """List built kernels: name, release, size, time of the build, what it was built from."""
-    from lsmeter.kernels.build.store import list_built
+    from lsmeter.kernels.sources.built import list_built
 
-    table = Table(box=None, pad_edge=False)
-    for title in ("name", "release", "MiB", "built in", "from"):
-        table.add_column(title, justify="right" if title in ("MiB", "built in") else "left")
-    kernels = list_built()
-    for kernel in kernels:
-        size = f"{kernel.image_bytes / (1 << 20):.0f}"
-        cells = (f"built:{kernel.name}", kernel.release, size, f"{kernel.build_s:.0f} s")
-        table.add_row(*map(escape, (*cells, kernel.origin)))
-    if kernels:
-        SCREEN.out.print(table)
-    else:
-        SCREEN.say("no kernel has been built; try: lsmeter kernel build debian-source:6.1")
+    show(kernels_document(list_built()), form, output)
+
+
+def kernels_document(kernels: Sequence[BuiltKernel]) -> Document:
+    """Make the list of built kernels; pure."""
+    from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table
+
+    heads = (
+        Column("name", "name", Kind.NAME),
+        Column("release", "release", Kind.NAME),
+        Column("image_mib", "MiB"),
+        Column("build_s", "built in s"),
+        Column("origin", "from", Kind.PROSE),
+    )
+    rows = tuple(
+        (
+            f"built:{kernel.name}",
+            kernel.release,
+            kernel.image_bytes >> 20,
+            Shown(kernel.build_s, f"{kernel.build_s:.0f}"),
+            kernel.origin,
+        )
+        for kernel in kernels
+    )
+    empty = "no kernel has been built; try: lsmeter kernel build debian-source:6.1"
+    section = Section("", tables=(Table("kernels", "", heads, rows),) * bool(rows))
+    notes = () if rows else (empty,)
+    return Document("lsmeter-kernel-list", 1, "Built kernels", sections=(section,), notes=notes)
 
 
 @app.command("path")
 def path(name: Name) -> None:
     """Print the path of a built kernel's image; System.map and config lie beside it."""
-    from lsmeter.kernels.build.store import get_built
+    from lsmeter.kernels.sources.built import get_built
 
     SCREEN.out.print(escape(str(get_built(name).image)), soft_wrap=True)
 
@@ -129,7 +150,7 @@ def path(name: Name) -> None:
 @app.command("remove")
 def remove(name: Name) -> None:
     """Remove a built kernel, and its objects when no other kernel was built from them."""
-    from lsmeter.kernels.build.store import remove_built
+    from lsmeter.kernels.sources.built import remove_built
 
     removed = remove_built(name)
     SCREEN.say(f"removed built:{removed.name}")

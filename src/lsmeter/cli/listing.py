@@ -8,13 +8,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from lsmeter.cli.console import SCREEN
+from lsmeter.cli.show import FormatOption, OutputOption, show
 
 if TYPE_CHECKING:
-    from lsmeter.setup import Choice, Parameter
+    from lsmeter.setups import Choice, Parameter
+    from lsmeter.tables.model import Document
 
 Row = tuple[str, str]
 
@@ -38,33 +37,39 @@ def add_to(app: typer.Typer) -> None:
 
 def list_names(
     kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
+    form: FormatOption = "table",
+    output: OutputOption = None,
 ) -> None:
     """List the names that options and experiment files take, each with one line on it."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column()
-    for name, title in _LISTS[kind]():
-        table.add_row(escape(name), escape(title))
-    SCREEN.out.print(table)
+    show(names_document(kind, _LISTS[kind]()), form, output)
+
+
+def names_document(kind: str, found: Iterable[Row]) -> Document:
+    """Make the list of one kind of names; pure."""
+    from lsmeter.tables.model import Column, Document, Kind, Section, Table, rows
+
+    heads = (Column("name", "name", Kind.NAME), Column("title", "title", Kind.PROSE))
+    section = Section("", tables=(Table(kind, "", heads, rows(found)),))
+    return Document("lsmeter-list", 1, kind.capitalize(), sections=(section,))
 
 
 def _setups() -> Iterable[Row]:
-    from lsmeter.setup import definitions
+    from lsmeter.setups import definitions
 
     for definition in definitions().values():
-        yield definition.name, definition.setup.title
+        yield definition.setup.name, definition.setup.title
         for parameter in definition.parameters:
             yield _parameter(parameter)
     yield "a+b+c", "a stack of modules, in this order"
 
 
 def _parameter(parameter: Parameter | Choice) -> Row:
-    from lsmeter.setup import Choice
+    from lsmeter.setups import Choice
 
     if isinstance(parameter, Choice):
         value, limits = "WORD", ", ".join(parameter.choices)
     else:
-        value, limits = "N", f"{parameter.minimum} to {parameter.maximum}"
+        value, limits = "N", "{} to {}".format(*parameter.limits)
     told = f"{parameter.title}, {limits}, default {parameter.default}"
     return f"  :{parameter.name}={value}", told
 
@@ -96,24 +101,23 @@ def _kernels() -> Iterable[Row]:
 
 
 def _instruments() -> Iterable[Row]:
-    from lsmeter.backend import backends
+    from lsmeter.instruments import instruments
 
-    for backend in backends().values():
-        if not backend.internal:
-            yield backend.name, backend.title
+    for instrument in instruments().values():
+        yield instrument.name, instrument.title
 
 
 def _filesystems() -> Iterable[Row]:
-    from lsmeter.backend import backends
+    from lsmeter.machines.machine import machines
 
     titles = {"tmpfs": "in memory, no disk involved", "ext4": "on a RAM disk, mke2fs defaults"}
-    names = dict.fromkeys(name for item in backends().values() for name in item.filesystems())
+    names = dict.fromkeys(name for item in machines().values() for name in item.filesystems)
     for name in names:
         yield name, titles.get(name, "")
 
 
 def _formats() -> Iterable[Row]:
-    from lsmeter.report.render import formats
+    from lsmeter.tables.render import formats
 
     for item in formats():
         yield item.name, item.title

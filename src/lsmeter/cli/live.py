@@ -13,6 +13,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TaskID,
     TextColumn,
@@ -23,28 +24,18 @@ from rich.progress import (
 from lsmeter.model import Boot, BootStatus
 
 if TYPE_CHECKING:
-    from lsmeter.plan import Plan, PlannedBoot
+    from lsmeter.experiment.plan import Plan, PlannedBoot
 
 _QUIET_S = 10.0
 
 
-class LiveTasks:
-    """Shows named tasks (downloads, builds): a lsmeter.progress.Progress for a terminal."""
+class _Live:
+    """Bars on a terminal, which vanish at the end."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *columns: ProgressColumn) -> None:
         self._console = console
-        self._bars = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TextColumn("{task.fields[amount]}"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-        )
-        self._tasks: dict[str, TaskID] = {}
-        self._said: dict[str, float] = {}
+        first = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24))
+        self._bars = Progress(*first, *columns, console=console, transient=True)
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -57,6 +48,16 @@ class LiveTasks:
         trace: TracebackType | None,
     ) -> None:
         self._bars.stop()
+
+
+class LiveTasks(_Live):
+    """Shows named tasks (downloads, builds): a lsmeter.base.progress.Progress for a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        columns = (TextColumn("{task.percentage:>3.0f} %"), TextColumn("{task.fields[amount]}"))
+        super().__init__(console, *columns, TimeRemainingColumn())
+        self._tasks: dict[str, TaskID] = {}
+        self._said: dict[str, float] = {}
 
     def update(self, task: str, done: float, total: float | None, *, unit: str = "") -> None:
         """Show how far a task is."""
@@ -80,37 +81,19 @@ class LiveTasks:
             self._console.print(escape(f"{task}: {amount}"), soft_wrap=True)
 
 
-class LiveRun:
-    """Shows a run: boots done of all, time left, and what each guest is at (an Observer)."""
+class LiveRun(_Live):
+    """Shows a run: boots done of all, time left, and what each guest is at (an Observer).
+
+    failed says that a boot or a benchmark gave no number.
+    """
 
     def __init__(self, console: Console, plan: Plan) -> None:
-        self._console = console
+        super().__init__(console, MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
         self._total = len(plan.boots)
         self._done = 0
-        self._bars = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-        )
+        self.failed = False
         self._all = self._bars.add_task("[bold]boots[/]", total=self._total)
         self._guests: dict[PlannedBoot, TaskID] = {}
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bars.stop()
 
     def started(self, boot: PlannedBoot) -> None:
         """Show a guest that has been started."""
@@ -125,6 +108,11 @@ class LiveRun:
     def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
         """Count a boot, and say in one line if it went wrong."""
         self._done += 1
+        self.failed |= result.status is not BootStatus.OK
+        self.failed |= any(
+            samples.status.value != "ok" or (samples.whole and samples.whole.status.value != "ok")
+            for samples in result.samples
+        )
         self._bars.update(self._all, completed=self._done)
         if boot in self._guests:
             self._bars.remove_task(self._guests.pop(boot))

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from lsmeter import __version__
+from lsmeter.base.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.cli import (
-    compare,
     doctor,
     history,
     hooks,
@@ -27,7 +27,6 @@ from lsmeter.cli import (
     slopes,
 )
 from lsmeter.cli.console import SCREEN, Colour
-from lsmeter.errors import ExitCode, LsmeterError, UsageError
 
 app = typer.Typer(
     name="lsmeter",
@@ -45,20 +44,14 @@ app = typer.Typer(
     "5 guest, 6 workload, 7 this machine, 8 selftest failed, 130 interrupted.",
 )
 
-run.add_to(app)
-report.add_to(app)
-compare.add_to(app)
-slopes.add_to(app)
-history.add_to(app)
-hooks.add_to(app)
-hooks_cost.add_to(hooks.app)
-hooks_count.add_to(hooks.app)
-hooks_agree.add_to(hooks.app)
-kernel.add_to(app)
-image.add_to(app)
-listing.add_to(app)
-doctor.add_to(app)
-selftest.add_to(app)
+# The files with commands, in the order of the help; those of a group after the group.
+_COMMANDS = {
+    app: (run, report, slopes, history, hooks, kernel, image, listing, doctor, selftest),
+    hooks.app: (hooks_cost, hooks_count, hooks_agree),
+}
+for group, modules in _COMMANDS.items():
+    for module in modules:
+        module.add_to(group)
 
 
 def _version(value: bool) -> None:  # noqa: FBT001  (typer calls it so)

@@ -1,58 +1,55 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`lsmeter report`: show a run in one of the report formats."""
+"""`lsmeter report` and `lsmeter compare`: show a run, or line up two."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lsmeter.cli.console import SCREEN
-from lsmeter.cli.show import print_text
-from lsmeter.report.model import Report
-
-FormatOption = Annotated[
-    str,
-    typer.Option("--format", "-f", help="table, markdown, commit, csv, json or html."),
-]
-OutputOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
-]
+from lsmeter.cli.show import FormatOption, OutputOption, show
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command("report")(report)
+    app.command("compare")(compare)
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="Run directory, as `lsmeter run` printed it.")],
+    run: Annotated[Path, typer.Argument(help="Run directory of any command.")],
     form: FormatOption = "table",
     output: OutputOption = None,
 ) -> None:
-    """Show a run again: as a table, for a commit message, as a page, as data.
+    """Show any run again: as a table, for a mail or commit message, as a page, as data.
 
-    lsmeter report runs/2026-11-20T10-00-00-main --format commit
+    lsmeter report runs/2026-11-20T10-00-00-main --format text
     lsmeter report runs/2026-11-20T10-00-00-main --format html -o page.html
     """
-    from lsmeter.report.render import find_format
-    from lsmeter.run.report import read_report
+    from lsmeter.report.document import document_of
+    from lsmeter.results.directory import read_run
 
-    find_format(form)
-    show(read_report(run), form, output)
+    show(document_of(read_run(run)), form, output)
 
 
-def show(content: Report, form: str, output: Path | None) -> None:
-    """Render a Report and print it, or write it to a file."""
-    from lsmeter.report.format import RenderOptions
-    from lsmeter.report.render import render
-    from lsmeter.storage import write_atomic
+def compare(
+    run_a: Annotated[Path, typer.Argument(help="Run directory: the baseline.")],
+    run_b: Annotated[Path, typer.Argument(help="Run directory: what is compared with it.")],
+    form: FormatOption = "table",
+    output: OutputOption = None,
+) -> None:
+    """Line up two runs, each setup with the setup of the same name: RUN_A is the baseline.
 
-    colour = SCREEN.colour and output is None
-    text = render(content, form, RenderOptions(width=SCREEN.out.width, colour=colour))
-    if output is None:
-        print_text(text)
-        return
-    write_atomic(output, text.encode())
-    SCREEN.say(f"written to {output}")
+    Use it for two kernels, two versions of a patch, two conditions. Runs of different
+    instruments are refused: instructions and nanoseconds are not comparable.
+
+        lsmeter compare runs/before runs/after --format text
+    """
+    from lsmeter.report.build import compare_runs
+    from lsmeter.report.document import report_document
+    from lsmeter.results.directory import read_run
+
+    compared = compare_runs(read_run(run_a), read_run(run_b))
+    show(partial(report_document, compared), form, output)

@@ -1,26 +1,77 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `run` prints: the plan before, the table and the page after."""
+"""Prints documents in one of the formats; and what `run` prints before and after."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.markup import escape
 
 from lsmeter.cli.console import SCREEN
 
 if TYPE_CHECKING:
-    from lsmeter.backend import Backend
-    from lsmeter.plan import Plan
+    from lsmeter.experiment.plan import Plan
+    from lsmeter.machines.machine import Machine
+    from lsmeter.tables.model import Detail, Document
 
 HTML_FILE = "report.html"
 
 
-def show_plan(plan: Plan, backend: Backend, *, commands: bool) -> None:
+def _known_format(name: str) -> str:
+    from lsmeter.tables.render import find_format
+
+    return find_format(name).name
+
+
+FormatOption = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        "-f",
+        callback=_known_format,
+        help="table, text (72 columns), markdown, csv, json or html.",
+    ),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
+]
+
+
+def show(
+    document: Document | Callable[[Detail], Document], form: str, output: Path | None = None
+) -> None:
+    """Print a document in a format, or write it to a file.
+
+    A function makes the document for the room that the format has.
+    """
+    from lsmeter.tables.model import Document
+    from lsmeter.tables.render import Options, find_format, render
+
+    if not isinstance(document, Document):
+        document = document(find_format(form).detail)
+    colour = SCREEN.colour and output is None
+    deliver(render(document, form, Options(width=SCREEN.out.width, colour=colour)), output)
+
+
+def deliver(text: str, output: Path | None) -> None:
+    """Print text, or write it to a file."""
+    from lsmeter.base.storage import write_atomic
+
+    if output is None:
+        print_text(text)
+        return
+    write_atomic(output, text.encode())
+    SCREEN.say(f"written to {output}")
+
+
+def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
     """Print what will be measured, and how guests are started when that was asked for."""
-    from lsmeter.plan import describe_size
+    from lsmeter.experiment.plan import describe_size
+    from lsmeter.instruments import find_instrument
 
     experiment = plan.experiment
     err = SCREEN.err
@@ -34,28 +85,30 @@ def show_plan(plan: Plan, backend: Backend, *, commands: bool) -> None:
         err.print(f"kernel      {escape(kernel.name)} ({escape(kernel.release + version)})")
     setups = dict.fromkeys(cell.setup.name for cell in plan.cells)
     err.print(f"setups      {escape(', '.join(setups))}")
-    err.print(f"instrument  {escape(backend.name)}: {escape(backend.title)}")
+    instrument = find_instrument(experiment.instrument)
+    err.print(f"instrument  {escape(instrument.name)}: {escape(instrument.title)}")
+    err.print(f"machine     {escape(machine.name)}: {escape(machine.title)}")
     err.print(f"plan        {describe_size(plan)}")
     for problem in plan.problems:
         err.print(f"[yellow]problem[/]     {escape(problem.title)}", soft_wrap=True)
     if commands:
         for cell in plan.cells:
             SCREEN.out.print(f"# {escape(cell.setup.name)} on {escape(cell.kernel.name)}")
-            SCREEN.out.print(escape(shlex.join(backend.command(cell))), soft_wrap=True)
+            SCREEN.out.print(escape(shlex.join(machine.command(cell))), soft_wrap=True)
 
 
 def show_run(path: Path) -> None:
     """Write the page of a run, print its table, and say where the page is."""
-    from lsmeter.report.format import RenderOptions
-    from lsmeter.report.render import render
-    from lsmeter.run.report import read_report
-    from lsmeter.storage import write_atomic
+    from lsmeter.base.storage import write_atomic
+    from lsmeter.report.document import document_of
+    from lsmeter.results.directory import read_run
+    from lsmeter.tables.model import Detail
+    from lsmeter.tables.render import render
 
-    report = read_report(path)
-    options = RenderOptions(width=SCREEN.out.width, colour=SCREEN.colour)
+    make = document_of(read_run(path))
     page = path / HTML_FILE
-    write_atomic(page, render(report, "html", options).encode())
-    print_text(render(report, "table", options))
+    write_atomic(page, render(make(Detail.FULL), "html").encode())
+    show(make, "table")
     SCREEN.out.print(f"results {escape(str(path))}", soft_wrap=True)
     SCREEN.out.print(f"page    {escape(str(page))}", soft_wrap=True)
 

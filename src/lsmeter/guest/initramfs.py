@@ -1,106 +1,64 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes the guest's initramfs as a newc cpio archive: bytes in, bytes out, no root needed.
+"""Writes the guest's initramfs as newc cpio archives: bytes in, bytes out, no root needed.
 
-Format: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel. The archive
-is not compressed, because unpacking under emulation costs more than the bytes saved.
+Format: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel. The kernel
+unpacks several archives one after the other, so that a small one with what changes follows a
+large one that does not. They are not compressed, because unpacking under emulation costs more
+than the bytes saved.
 """
 
 from __future__ import annotations
 
 import stat
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 
+_CONSOLE = (5, 1)  # major and minor number of /dev/console
 _TRAILER = "TRAILER!!!"
-_ALIGN = 4
-CONSOLE = (5, 1)  # major and minor number of /dev/console
+_DIRECTORY = stat.S_IFDIR | 0o755
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One file, directory or node. path has no leading slash."""
-
-    path: str
-    mode: int  # type and permissions, as in st_mode
-    data: bytes = b""
-    device: tuple[int, int] = (0, 0)
+def base(init: bytes) -> bytes:
+    """Write the part that every guest shares: its first program, and the console of that."""
+    console = _member(2, "dev/console", stat.S_IFCHR | 0o600, device=_CONSOLE)
+    program = _member(3, "init", stat.S_IFREG | 0o755, init)
+    return b"".join((_member(1, "dev", _DIRECTORY), console, program, _member(0, _TRAILER, 0)))
 
 
-def file(path: str, data: bytes, permissions: int = 0o644) -> Entry:
-    """Make an entry for a regular file."""
-    return Entry(path, stat.S_IFREG | permissions, data)
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """Write regular files by their path, with the directories that they are in.
 
-
-def directory(path: str) -> Entry:
-    """Make an entry for a directory."""
-    return Entry(path, stat.S_IFDIR | 0o755)
-
-
-def archive(entries: tuple[Entry, ...]) -> bytes:
-    """Write the entries as one archive.
-
-    The kernel unpacks several archives one after the other, so a small one with what changes
-    can follow a large one that does not.
+    Those in a directory are executable: some are programs.
     """
-    parts = [_member(number, entry) for number, entry in enumerate(entries, 1)]
-    return b"".join((*parts, _member(0, Entry(_TRAILER, 0))))
+    members = [
+        _member(number, *member) for number, member in enumerate(_with_directories(files), 1)
+    ]
+    return b"".join((*members, _member(0, _TRAILER, 0)))
 
 
-def base(probe: bytes) -> bytes:
-    """Write the part that every guest shares: the probe as init, and the console it begins with."""
-    return archive(
-        (
-            directory("dev"),
-            Entry("dev/console", stat.S_IFCHR | 0o600, device=CONSOLE),
-            file("init", probe, 0o755),
-        )
-    )
+def _with_directories(files: Mapping[str, bytes]) -> Iterator[tuple[str, int, bytes]]:
+    made = {"."}
+    for path, data in files.items():
+        name = PurePosixPath(path.lstrip("/"))
+        for parent in reversed(name.parents):
+            if str(parent) not in made:
+                made.add(str(parent))
+                yield str(parent), _DIRECTORY, b""
+        permissions = 0o755 if len(name.parts) > 1 else 0o644
+        yield str(name), stat.S_IFREG | permissions, data
 
 
-def guest_files(
-    request: bytes, modules: tuple[tuple[str, bytes], ...] = (), image: bytes | None = None
+def _member(
+    number: int, path: str, mode: int, data: bytes = b"", device: tuple[int, int] = (0, 0)
 ) -> bytes:
-    """Write the part of one boot: its request, modules by path, and the file system's image.
-
-    Module paths are those of the request, such as `/modules/brd.ko`.
-    """
-    entries = [file("request", request)]
-    if modules:
-        made: set[str] = set()
-        for path, data in modules:
-            name = path.lstrip("/")
-            parents = name.split("/")[:-1]
-            for depth in range(1, len(parents) + 1):
-                parent = "/".join(parents[:depth])
-                if parent not in made:
-                    made.add(parent)
-                    entries.append(directory(parent))
-            entries.append(file(name, data, 0o755))  # some are programs
-    if image is not None:
-        entries.append(file("fs.img", image))
-    return archive(tuple(entries))
-
-
-def _member(number: int, entry: Entry) -> bytes:
-    name = entry.path.encode() + b"\0"
-    major, minor = entry.device
-    fields = (
-        number,  # inode
-        entry.mode,
-        0,  # owner
-        0,  # group
-        1,  # links
-        0,  # time of change: always the same, so that the same files give the same bytes
-        len(entry.data),
-        0,  # device of the archive
-        0,
-        major,
-        minor,
-        len(name),
-        0,  # checksum, not used in this format
-    )
+    name = path.encode() + b"\0"
+    # Inode, mode, owner, group, links, time of change (always the same, so that the same files
+    # give the same bytes), size, device of the archive, device, size of the name, checksum (not
+    # used in this format).
+    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(name), 0)
     head = b"070701" + b"".join(f"{field:08x}".encode() for field in fields) + name
-    return _padded(head) + _padded(entry.data)
+    return _padded(head) + _padded(data)
 
 
 def _padded(data: bytes) -> bytes:
-    return data + bytes(-len(data) % _ALIGN)
+    return data + bytes(-len(data) % 4)

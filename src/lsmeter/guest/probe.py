@@ -1,67 +1,89 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the probe and asks it which benchmarks it has; the list lives in the probe alone."""
+"""Finds what was compiled for guests, and asks the probe which benchmarks it has.
+
+The list of benchmarks lives in the probe alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from lsmeter.errors import BuildError
-from lsmeter.model import Benchmark, Metric, ParamValue
+from lsmeter.base import process
+from lsmeter.base.errors import BuildError, InfrastructureError
+from lsmeter.model import Benchmark, Metric
 
-CATALOGUE_HEADER = "lsmeter-catalogue\t2"
+CATALOGUE_VERSION = 3
+_HEADER = f"lsmeter-catalogue\t{CATALOGUE_VERSION}"
 _DEADLINE_S = 10
 _MAX_BYTES = 1 << 20
-_WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-_PARAM = re.compile(r"([a-z][a-z0-9_-]{0,31})=([a-z0-9][a-z0-9_.-]{0,31})")
-_CALLS = re.compile(r"(?:[a-z][a-z0-9_.]{0,31}(?:\+[a-z][a-z0-9_.]{0,31}){0,15})?")
+_WORD = r"[a-z][a-z0-9_-]{0,31}"
+_PARAM = rf"{_WORD}=[a-z0-9][a-z0-9_.-]{{0,31}}"
+_CALL = r"[a-z][a-z0-9_.]{0,31}"
+_CALLS = ("system calls", rf"(?:{_CALL}(?:\+{_CALL}){{0,15}})?")
+# The fields of a line: what each is, and its form.
+_FIELDS = {
+    "suite": ("a name", _WORD),
+    "operation": ("a name", _WORD),
+    "params": ("parameters", rf"(?:{_PARAM}(?:,{_PARAM})*)?"),
+    "origin": ("a name", _WORD),
+    "control": ("0 or 1", "[01]"),
+    "title": ("printable", "[ -~]+"),
+    "calls": _CALLS,
+    "cycle": _CALLS,
+    "components": ("a number of components", "0|[1-9][0-9]{0,3}"),
+}
+_HOME = Path(__file__).parent.parent / "_bin"
+# What setups run in the guest, with the packages (of Debian) that compiling it takes.
+_PACKAGES = {"lsmeter-bpf": "clang libbpf-dev libelf-dev zlib1g-dev"}
 _REBUILD = "build it again: pip install . (or make -C probe, and set LSMETER_PROBE)"
 
 
 @dataclass(frozen=True)
-class Probe:
-    """The static binary that is the guest's init and sampler."""
+class Program:
+    """A static binary for the guest; the probe is its init and sampler."""
 
     path: Path
     sha256: str
 
 
-def find_probe() -> Probe:
-    """Return the probe that LSMETER_PROBE names, or the one shipped in this package.
-
-    Raises BuildError when there is none.
-    """
+def find_probe() -> Program:
+    """Return the probe that LSMETER_PROBE names, or the one shipped in this package."""
     named = os.environ.get("LSMETER_PROBE")
-    path = Path(named) if named else Path(__file__).parent.parent / "_bin" / "lsmeter-probe"
+    where = "LSMETER_PROBE names" if named else "this installation should have"
+    path = Path(named) if named else _HOME / "lsmeter-probe"
+    missing = f"no probe: {where} {path}, which cannot be read"
+    return _program(path, missing, _REBUILD)
+
+
+def find_program(name: str) -> Program:
+    """Return a program that was compiled when lsmeter was installed, by its name."""
+    packages = _PACKAGES[name]
+    return _program(
+        _HOME / name,
+        f"no {name}: lsmeter was installed on a machine without {packages}",
+        f"apt-get install {packages}, then install lsmeter again: pip install .",
+    )
+
+
+def _program(path: Path, missing: str, hint: str) -> Program:
     try:
-        data = path.read_bytes()
+        return Program(path, hashlib.sha256(path.read_bytes()).hexdigest())
     except OSError as error:
-        where = "LSMETER_PROBE names" if named else "this installation should have"
-        raise BuildError(
-            f"no probe: {where} {path}, which cannot be read: {error.strerror}", hint=_REBUILD
-        ) from error
-    return Probe(path, hashlib.sha256(data).hexdigest())
+        raise BuildError(f"{missing}: {error.strerror}", hint=hint) from error
 
 
-def catalogue(probe: Probe) -> tuple[Benchmark, ...]:
-    """Return every benchmark of `probe`, by running it on this host.
-
-    Raises BuildError when it does not run, or says what is no catalogue.
-    """
+def catalogue(probe: Program) -> tuple[Benchmark, ...]:
+    """Return every benchmark of `probe`, by running it on this host."""
     try:
-        done = subprocess.run(
-            [str(probe.path), "catalogue"],
-            capture_output=True,
-            timeout=_DEADLINE_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BuildError(f"the probe {probe.path} does not run: {error}", hint=_REBUILD) from error
+        done = process.run_bytes([str(probe.path), "catalogue"], deadline_s=_DEADLINE_S)
+    except InfrastructureError as error:
+        raise BuildError(
+            f"the probe {probe.path} does not run: {error.title}", hint=_REBUILD
+        ) from error
     if done.returncode != 0 or len(done.stdout) > _MAX_BYTES:
         raise BuildError(
             f"the probe {probe.path} gave no catalogue (exit status {done.returncode})",
@@ -76,8 +98,8 @@ def catalogue(probe: Probe) -> tuple[Benchmark, ...]:
 def parse_catalogue(text: str) -> tuple[Benchmark, ...]:
     """Read the catalogue that the probe prints; ValueError with the line that is wrong."""
     lines = text.split("\n")
-    if lines[0] != CATALOGUE_HEADER:
-        raise ValueError(f"catalogue: expected '{CATALOGUE_HEADER}' first, got {lines[0]!r:.60}")
+    if lines[0] != _HEADER:
+        raise ValueError(f"catalogue: expected '{_HEADER}' first, got {lines[0]!r:.60}")
     if lines.pop() != "":
         raise ValueError("catalogue: does not end with a newline")
     benchmarks: list[Benchmark] = []
@@ -95,39 +117,23 @@ def parse_catalogue(text: str) -> tuple[Benchmark, ...]:
 
 
 def _parse_line(line: str) -> Benchmark:
-    fields = line.split("\t")
-    if len(fields) != 8:
-        raise ValueError(f"expected 8 fields, got {len(fields)}")
-    suite, operation, params, origin, control, title, calls, cycle = fields
-    for word in (suite, operation, origin):
-        if not _WORD.fullmatch(word):
-            raise ValueError(f"not a name: {word!r:.60}")
-    if control not in {"0", "1"}:
-        raise ValueError(f"control must be 0 or 1, not {control!r:.60}")
-    for names in (calls, cycle):
-        if not _CALLS.fullmatch(names):
-            raise ValueError(f"not system calls: {names!r:.60}")
-    if not title.isprintable() or not title:
-        raise ValueError("the title is empty or not printable")
+    texts = line.split("\t")
+    if len(texts) != len(_FIELDS):
+        raise ValueError(f"expected {len(_FIELDS)} fields, got {len(texts)}")
+    for text, (what, form) in zip(texts, _FIELDS.values(), strict=True):
+        if not re.fullmatch(form, text):
+            raise ValueError(f"not {what}: {text!r:.60}")
+    found = dict(zip(_FIELDS, texts, strict=True))
+    params = (part.split("=") for part in found["params"].split(",") if part)
     return Benchmark(
-        suite=suite,
-        operation=operation,
-        params=_parse_params(params),
-        metric=Metric("latency", "insns"),
-        title=title,
-        origin=origin,
-        control=control == "1",
-        calls=calls,
-        cycle=cycle,
+        suite=found["suite"],
+        operation=found["operation"],
+        params=tuple((key, int(value) if value.isdigit() else value) for key, value in params),
+        metric=Metric("latency"),
+        title=found["title"],
+        origin=found["origin"],
+        control=found["control"] == "1",
+        calls=found["calls"],
+        cycle=found["cycle"],
+        components=int(found["components"]),
     )
-
-
-def _parse_params(text: str) -> tuple[tuple[str, ParamValue], ...]:
-    params: list[tuple[str, ParamValue]] = []
-    for part in text.split(",") if text else ():
-        match = _PARAM.fullmatch(part)
-        if match is None:
-            raise ValueError(f"not a parameter: {part!r:.60}")
-        key, value = match.groups()
-        params.append((key, int(value) if value.isdigit() else value))
-    return tuple(params)

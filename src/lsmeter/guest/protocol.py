@@ -1,373 +1,187 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads what the probe sends: a strict, bounded, incremental parser of untrusted bytes.
+"""The lines of the result channel: a strict, bounded, incremental reader of untrusted bytes.
 
 The grammar is in docs/protocol.md. A line is `<number> <kind> <fields> *<crc32>`; whatever is
-not one becomes a GarbageError event, and the parser goes on with the next line.
+not one is garbage, and reading goes on with the next line.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from lsmeter.guest.events import (
-    Begin,
-    Bye,
-    Counts,
-    End,
-    ErrorLine,
-    Event,
-    Fact,
-    GarbageError,
-    Hello,
-    IdleSpan,
-    Part,
-    RoundDone,
-    State,
-    Ticked,
-    Values,
-    WholeEnd,
-)
-from lsmeter.model import BenchmarkStatus, Idle, Round
+from lsmeter.model import BenchmarkStatus
 
 VERSION = 1
 LINE_BYTES = 4096
 TOTAL_BYTES = 64 << 20
+MAX_LINES = 1_000_000
 MAX_VALUES = 1_000_000  # readings of one benchmark
 MAX_TOTAL_VALUES = 16_000_000  # readings of one boot
 MAX_ROUNDS = 64  # of one benchmark
 MAX_HOOKS = 512  # of one benchmark
-UNREAD = 2**32 - 1  # in counts: a counter was not read, or went back (probe/counter.h)
-MAX_EVENTS = 1_000_000
 MAX_GARBAGE = 100  # after so many it is told once more, and then no longer
 _MAX_INT = 2**63 - 1
 _EXCERPT_BYTES = 60
 
 _TAIL = re.compile(rb"(.*) \*([0-9a-f]{8})", re.DOTALL)
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _RUN = re.compile(r"(0|[1-9][0-9]{0,18})(?:x([1-9][0-9]{0,6}))?")
-_HOOK = re.compile(r"[a-z0-9_.]{1,63}")
-_TEXT = re.compile(r"(?:[0-9A-Za-z_.,:;/=+()-]|%[0-9a-f]{2})*")
 
 
-class _BadLine(Exception):  # noqa: N818  (never leaves this module)
-    """Why a line is not one of the protocol."""
+class BadLineError(Exception):
+    """Why a line is not one of the protocol, or cannot stand where it does."""
 
 
-class Parser:
-    """Turns bytes, fed in pieces of any size, into events; holds one unfinished line at most."""
+class LineReader:
+    """Gives each line's kind and fields to `take`, and keeps what is garbage.
 
-    def __init__(self) -> None:
+    Bytes come in pieces of any size; one unfinished line is held at most.
+    """
+
+    def __init__(self, take: Callable[[str, list[Any]], None]) -> None:
+        self.garbage: list[str] = []  # one line each
+        self._take = take
         self._pending = bytearray()
         self._offset = 0  # of the first pending byte
         self._next = 0  # the number that the next line must have
-        self._open: tuple[int, int] | None = None  # benchmark that has begun, its readings so far
-        self._hooks: dict[str, int] = {}  # of the open benchmark, with the readings of each
-        self._rounds = 0  # of the open benchmark
-        self._total_values = 0
-        self._events = 0
-        self._garbage = 0
-        self._greeted = False
-        self._closed = False  # said goodbye, or was more than it may be
+        self._lines = 0
         self._skipping = False  # inside a line that is too long
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Take more bytes and return what they complete. Never raises for what they hold."""
-        events: list[Event] = []
-        start = 0
-        while start < len(data):
-            newline = data.find(b"\n", start)
-            stop = len(data) if newline < 0 else newline
-            self._collect(data[start:stop], events)
-            if newline < 0:
-                break
-            self._finish_line(events)
-            start = newline + 1
-        return events
+    def feed(self, data: bytes) -> None:
+        """Take more bytes. Never raises for what they hold."""
+        *finished, rest = data.split(b"\n")
+        for piece in finished:
+            self._collect(piece)
+            self._finish_line()
+        self._collect(rest)
 
-    def close(self) -> list[Event]:
+    def close(self) -> None:
         """Say that no more bytes come: an unfinished line is garbage."""
-        events: list[Event] = []
         if self._pending and not self._skipping:
-            self._add_garbage(events, "the last line is not finished", bytes(self._pending))
+            self._add_garbage("the last line is not finished")
         self._pending.clear()
-        return events
 
-    def _collect(self, piece: bytes, events: list[Event]) -> None:
-        room = LINE_BYTES - 1 - len(self._pending)
-        self._pending += piece[: max(room, 0)]
+    def _collect(self, piece: bytes) -> None:
+        room = max(LINE_BYTES - 1 - len(self._pending), 0)
+        self._pending += piece[:room]
         if self._skipping:
             self._offset += len(piece)
         elif len(piece) > room:
             self._skipping = True
-            self._add_garbage(events, "a line is too long", bytes(self._pending))
-            self._offset += len(self._pending) + len(piece) - max(room, 0)
+            self._add_garbage("a line is too long")
+            self._offset += len(self._pending) + len(piece) - room
 
-    def _finish_line(self, events: list[Event]) -> None:
-        line = bytes(self._pending)
-        self._pending.clear()
+    def _finish_line(self) -> None:
+        length = len(self._pending)
         if self._skipping:
-            self._skipping = False
-            self._offset += 1
-            return
-        if self._offset > TOTAL_BYTES or self._events >= MAX_EVENTS:
-            self._add_garbage(events, "more than any honest guest says", line)
-            self._closed = True
+            self._skipping, length = False, 0
         else:
             try:
-                event = self._parse(line)
-            except _BadLine as error:
-                self._add_garbage(events, str(error), line)
-            else:
-                self._events += 1
-                events.append(event)
-        self._offset += len(line) + 1
+                self._parse(bytes(self._pending))
+                self._lines += 1
+            except BadLineError as error:
+                self._add_garbage(str(error))
+        self._pending.clear()
+        self._offset += length + 1
 
-    def _add_garbage(self, events: list[Event], reason: str, line: bytes) -> None:
-        self._garbage += 1
-        if self._garbage > MAX_GARBAGE + 1:
+    def _add_garbage(self, reason: str) -> None:
+        if len(self.garbage) > MAX_GARBAGE:
             return
-        if self._garbage > MAX_GARBAGE:
+        if len(self.garbage) == MAX_GARBAGE:
             reason = "too much garbage; the rest of it is not listed"
-        excerpt = line[:_EXCERPT_BYTES].decode("latin-1").encode("unicode_escape").decode()
-        events.append(GarbageError(self._offset, reason, excerpt))
+        excerpt = self._pending[:_EXCERPT_BYTES].decode("latin-1").encode("unicode_escape")
+        self.garbage.append(f"byte {self._offset}: {reason}: {excerpt.decode()}")
 
-    def _parse(self, line: bytes) -> Event:
-        if self._closed:
-            raise _BadLine("a line after the last one")
+    def _parse(self, line: bytes) -> None:
+        if self._offset > TOTAL_BYTES or self._lines >= MAX_LINES:
+            raise BadLineError("more than any honest guest says")
         match = _TAIL.fullmatch(line)
         if match is None:
-            raise _BadLine("no checksum at the end of the line")
+            raise BadLineError("no checksum at the end of the line")
         body, checksum = match.groups()
         if zlib.crc32(body) != int(checksum, 16):
-            raise _BadLine("the checksum is wrong")
+            raise BadLineError("the checksum is wrong")
         if not body.isascii():
-            raise _BadLine("bytes that are not ASCII")
+            raise BadLineError("bytes that are not ASCII")
         number, kind, *fields = [*body.decode("ascii").split(" "), ""][:-1] or ["", ""]
-        if _number(number, "line number") != self._next:
+        if _value("number", number, "line number") != self._next:
             # Take up the count from here: one lost line is one error, not one for each line.
             lost = f"line {self._next} was expected, {number} came"
             self._next = int(number) + 1
-            raise _BadLine(lost)
+            raise BadLineError(lost)
         self._next += 1
-        reader = _READERS.get(kind)
-        if reader is None:
-            raise _BadLine("an unknown kind of line")
-        event = reader(fields)
-        self._check_order(event)
-        return event
-
-    def _check_order(self, event: Event) -> None:
-        """Hold the event against what came before it."""
-        if isinstance(event, Hello) == self._greeted:
-            raise _BadLine("hello must come first, and once")
-        self._greeted = True
-        if isinstance(event, Begin):
-            if self._open is not None:
-                raise _BadLine("a benchmark begins inside another")
-            self._open = (event.index, 0)
-            self._hooks = {}
-            self._rounds = 0
-        elif isinstance(event, Part | End):
-            self._check_open(event)
-        elif isinstance(event, Bye):
-            self._closed = True
-
-    def _check_open(self, event: Part | End) -> None:
-        if self._open is None or self._open[0] != event.index:
-            raise _BadLine("readings of a benchmark that has not begun")
-        seen = self._open[1]
-        if isinstance(event, Values):
-            seen += len(event.values)
-            self._total_values += len(event.values)
-            if seen > MAX_VALUES or self._total_values > MAX_TOTAL_VALUES:
-                raise _BadLine("too many readings")
-            self._open = (event.index, seen)
-            return
-        if isinstance(event, Counts):
-            self._check_counts(event, seen)
-            return
-        if not isinstance(event, End):
-            self._check_part(event, seen)
-            return
-        self._open = None
-        if event.count != seen:
-            raise _BadLine(f"{event.count} readings were announced, {seen} came")
-        if any(counted != seen for counted in self._hooks.values()):
-            raise _BadLine("hooks were not counted in every reading")
-
-    def _check_part(self, event: Part, seen: int) -> None:
-        if isinstance(event, Ticked) and any(place >= seen for place in event.places):
-            raise _BadLine("a tick in a reading that was not taken")
-        if isinstance(event, RoundDone):
-            self._rounds += 1
-            if self._rounds > MAX_ROUNDS:
-                raise _BadLine("too many rounds")
-
-    def _check_counts(self, event: Counts, seen: int) -> None:
-        counted = self._hooks.get(event.hook, 0) + len(event.runs)
-        self._total_values += len(event.runs)
-        if counted > seen or self._total_values > MAX_TOTAL_VALUES:
-            raise _BadLine("more counts than readings")
-        self._hooks[event.hook] = counted
-        if len(self._hooks) > MAX_HOOKS:
-            raise _BadLine("too many hooks")
+        if kind not in _GRAMMAR:
+            raise BadLineError("an unknown kind of line")
+        self._take(kind, _read(_GRAMMAR[kind], fields))
 
 
-def _number(text: str, what: str) -> int:
-    if not _NUMBER.fullmatch(text) or int(text) > _MAX_INT:
-        raise _BadLine(f"{what}: not a number")
-    return int(text)
+def _read(grammar: str, fields: Sequence[str]) -> list[Any]:
+    """Return the values of a line's fields; None for an optional one that is not there."""
+    known = _FIELD.findall(grammar)
+    least = sum(not optional for *_, optional in known)
+    if not least <= len(fields) <= len(known):
+        raise BadLineError("a wrong number of fields")
+    values = []
+    for (name, sign, kind, _), text in zip(known, fields, strict=False):
+        prefix = f"{name}=" if sign == "=" else ""
+        if not text.startswith(prefix):
+            raise BadLineError(f"{prefix} was expected")
+        values.append(_value(kind, text.removeprefix(prefix), name))
+    return values + [None] * (len(known) - len(fields))
 
 
-def _text(text: str, what: str) -> str:
-    if not _TEXT.fullmatch(text):
-        raise _BadLine(f"{what}: not encoded as it must be")
+def _text(text: str) -> str:
     return unquote_to_bytes(text).decode("utf-8", "backslashreplace")
 
 
-def _named(field: str, name: str) -> str:
-    if not field.startswith(f"{name}="):
-        raise _BadLine(f"{name}= was expected")
-    return field[len(name) + 1 :]
-
-
-def _count(fields: list[str], *allowed: int) -> None:
-    if len(fields) not in allowed:
-        raise _BadLine("a wrong number of fields")
-
-
-def _hello(fields: list[str]) -> Event:
-    _count(fields, 2)
-    version = _number(_named(fields[0], "version"), "version")
-    if version != VERSION:
-        raise _BadLine(f"version {version} of the protocol, not {VERSION}")
-    return Hello(version, _text(_named(fields[1], "probe"), "probe"))
-
-
-def _fact(fields: list[str]) -> Event:
-    _count(fields, 2)
-    return Fact(_text(fields[0], "key"), _text(fields[1], "value"))
-
-
-def _begin(fields: list[str]) -> Event:
-    _count(fields, 2, 3)
-    sweep = _text(_named(fields[2], "sweep"), "sweep") if len(fields) == 3 else ""
-    return Begin(_number(fields[0], "index"), _text(fields[1], "benchmark"), sweep)
-
-
-def _samples(fields: list[str]) -> Event:
-    _count(fields, 2)
-    return Values(_number(fields[0], "index"), _runs(fields[1]))
-
-
-def _counts(fields: list[str]) -> Event:
-    _count(fields, 3)
-    if not _HOOK.fullmatch(fields[1]):
-        raise _BadLine("hook: not a name")
-    return Counts(_number(fields[0], "index"), fields[1], _runs(fields[2]))
-
-
-def _ticked(fields: list[str]) -> Event:
-    _count(fields, 2)
-    return Ticked(_number(fields[0], "index"), _runs(fields[1]))
-
-
-def _round(fields: list[str]) -> Event:
-    _count(fields, 6)
-    index, *numbers = (_number(field, "round") for field in fields)
-    found = Round(*numbers)
-    if not found.operations or found.taken > found.settle:
-        raise _BadLine("a round that cannot be")
-    return RoundDone(index, found)
-
-
-def _whole(fields: list[str]) -> Event:
-    _count(fields, 4)
-    return WholeEnd(
-        index=_number(fields[0], "index"),
-        status=_status(fields[1]),
-        errno=_number(_named(fields[2], "errno"), "errno"),
-        detail=_text(_named(fields[3], "detail"), "detail"),
-    )
-
-
-def _idle(fields: list[str]) -> Event:
-    _count(fields, 3)
-    elapsed, taken, ticks = (_number(field, "idle") for field in fields)
-    if not elapsed or taken > elapsed:
-        raise _BadLine("an idle span that cannot be")
-    return IdleSpan(Idle(elapsed, taken, ticks))
-
-
-def _status(field: str) -> BenchmarkStatus:
-    status = _named(field, "status")
-    if status not in set(BenchmarkStatus):
-        raise _BadLine("an unknown status")
-    return BenchmarkStatus(status)
-
-
-def _state(fields: list[str]) -> Event:
-    _count(fields, 4)
-    if fields[2] not in {"before", "after"}:
-        raise _BadLine("a moment that is neither before nor after")
-    return State(
-        _number(fields[0], "index"),
-        _text(fields[1], "name"),
-        fields[2],
-        _text(fields[3], "state"),
-    )
-
-
-def _runs(text: str) -> tuple[int, ...]:
+def _runs(text: str, name: str) -> list[int]:
     values: list[int] = []
     for run in text.split(","):
         match = _RUN.fullmatch(run)
         if match is None:
-            raise _BadLine("readings: not numbers")
+            raise BadLineError(f"{name}: not numbers")
         value, times = int(match[1]), int(match[2] or 1)
         if value > _MAX_INT or len(values) + times > MAX_VALUES:
-            raise _BadLine("readings: too large or too many")
+            raise BadLineError(f"{name}: too large or too many")
         values += [value] * times
-    return tuple(values)
+    return values
 
 
-def _end(fields: list[str]) -> Event:
-    _count(fields, 6)
-    return End(
-        index=_number(fields[0], "index"),
-        status=_status(fields[1]),
-        count=_number(_named(fields[2], "n"), "n"),
-        failures=_number(_named(fields[3], "failures"), "failures"),
-        errno=_number(_named(fields[4], "errno"), "errno"),
-        detail=_text(_named(fields[5], "detail"), "detail"),
-    )
+def _value(kind: str, text: str, name: str) -> Any:  # noqa: ANN401  (what the kind says)
+    if kind == "runs":
+        return _runs(text, name)
+    form, convert, wrong = _KINDS[kind]
+    if not re.fullmatch(form, text) or (kind == "number" and int(text) > _MAX_INT):
+        raise BadLineError(wrong.format(name))
+    return convert(text)
 
 
-def _error(fields: list[str]) -> Event:
-    _count(fields, 1)
-    return ErrorLine(_text(fields[0], "error"))
-
-
-def _bye(fields: list[str]) -> Event:
-    _count(fields, 1)
-    return Bye(_number(fields[0], "benchmarks"))
-
-
-_READERS: dict[str, Callable[[list[str]], Event]] = {
-    "hello": _hello,
-    "fact": _fact,
-    "begin": _begin,
-    "samples": _samples,
-    "ticked": _ticked,
-    "round": _round,
-    "whole": _whole,
-    "idle": _idle,
-    "counts": _counts,
-    "state": _state,
-    "end": _end,
-    "error": _error,
-    "bye": _bye,
+# The form of each kind of field, its value, and what is said of what has another form.
+_KINDS: dict[str, tuple[str, Callable[[str], Any], str]] = {
+    "number": ("0|[1-9][0-9]{0,18}", int, "{}: not a number"),
+    "text": ("(?:[0-9A-Za-z_.,:;/=+()-]|%[0-9a-f]{2})*", _text, "{}: not encoded as it must be"),
+    "hook": ("[a-z0-9_.]{1,63}", str, "{}: not a name"),
+    "status": ("|".join(BenchmarkStatus), BenchmarkStatus, "an unknown {}"),
+    "moment": ("before|after", str, "a {} that is neither before nor after"),
+}
+# The fields of each kind of line: name:kind, name=kind where the line has the name as well, and ?
+# after what may be left out.
+_FIELD = re.compile(r"(\w+)([:=])(\w+)(\??)")
+_GRAMMAR = {
+    "hello": "version=number probe=text",
+    "fact": "key:text value:text",
+    "begin": "index:number benchmark:text sweep=number?",
+    "samples": "index:number readings:runs",
+    "ticked": "index:number readings:runs",
+    "round": "index:number cycles:number loop:number bulk:number settle:number taken:number",
+    "whole": "index:number status=status errno=number detail=text",
+    "idle": "elapsed:number taken:number ticks:number",
+    "counts": "index:number hook:hook readings:runs",
+    "state": "index:number name:text moment:moment state:text",
+    "end": "index:number status=status n=number failures=number errno=number detail=text",
+    "error": "error:text",
+    "bye": "benchmarks:number",
 }

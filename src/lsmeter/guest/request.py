@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from lsmeter.errors import UsageError
-from lsmeter.policy import Proof, StateFile, Step
+from lsmeter.base.errors import UsageError
+from lsmeter.model import Setup
+from lsmeter.model.setup import StateFile, ordered
 
 VERSION = 1
 MAX_BYTES = 65536
@@ -25,26 +27,42 @@ GUEST_KEYS = {
     "bpf.empty": 1,
 }
 MAX_STEPS = 128  # before anything is measured; as many before each reading
-MAX_PROOFS = 32
+MAX_CHECKS = 32
 MAX_STATES = 8
 MAX_CONFINE = 4
 MAX_COUNTINGS = 1000  # samples with count: each keeps a number for each hook
-_ESCAPE = re.compile("%[0-9A-F]{2}")
 SWEEP_CONTROLS = ("tunable", "tunable-bpf")
+_WORDS = {
+    **dict.fromkeys(("filesystem", "root"), ("file system", FILESYSTEMS)),
+    "user": ("user", USERS),
+    "sweep.control": ("sweep control", SWEEP_CONTROLS),
+}
+# The least and the largest value of each number.
+_NUMBERS = {
+    "samples": (1, 1_000_000),
+    "warmup": (0, 1_000_000),
+    "icount_shift": (0, 10),
+    "benchmark_deadline_ms": (1, 3_600_000),
+    "whole_ppm": (1, 1_000_000),
+    "vary": (1, 0xFFFFFFFF),
+    "sweep.value": (0, MAX_DELAY_NS),
+}
+# How many lines of each kind there may be.
+_LINES = {
+    **dict.fromkeys(("step", "before", "read"), MAX_STEPS),
+    **dict.fromkeys(("state", "counter"), MAX_STATES),
+    "proof": MAX_CHECKS,
+    "confine": MAX_CONFINE,
+}
+_NO_SETUP = Setup(name="", title="", lsms=None)
 
 
 @dataclass(frozen=True)
 class Request:
-    """One boot's worth of work.
-
-    benchmarks are ids of `suite`, run in this order. modules are (path in the guest,
-    parameters), in the order of loading. guest holds keys of GUEST_KEYS. sweep_values_ns are the
-    latencies that policy decisions get one after the other, with all benchmarks run after each,
-    through what sweep_control names (one of SWEEP_CONTROLS, "" for no sweep).
-    """
+    """One boot's worth of work."""
 
     suite: str
-    benchmarks: tuple[str, ...]
+    benchmarks: tuple[str, ...]  # ids of suite, run in this order
     samples: int
     warmup: int
     icount_shift: int
@@ -55,61 +73,19 @@ class Request:
     benchmark_deadline_ms: int = 10_000  # guest time, without what quiet readings sleep
     whole_ppm: int = 0  # precision of the whole cost in millionths of it; 0: it is not measured
     vary: int = 0  # seed of what may differ between boots; 0: nothing does
-    modules: tuple[tuple[str, str], ...] = ()
-    guest: tuple[tuple[str, str], ...] = ()
-    sweep_control: str = ""
-    sweep_values_ns: tuple[int, ...] = ()
+    modules: tuple[tuple[str, str], ...] = ()  # in the guest, with parameters, as they are loaded
+    setup: Setup = _NO_SETUP  # its guest holds keys of GUEST_KEYS
+    sweep_control: str = ""  # of SWEEP_CONTROLS; "" for no sweep
+    sweep_values_ns: tuple[int, ...] = ()  # delays of the policy, each with all benchmarks
     count: bool = False  # also count, in each reading, the hooks that it runs
     root: str = ""  # file system of the image that is the guest's root; "" for no image
-    steps: tuple[Step, ...] = ()
-    confine: tuple[tuple[str, str], ...] = ()
-    proofs: tuple[Proof, ...] = ()
-    states: tuple[StateFile, ...] = ()
     counters: tuple[StateFile, ...] = ()  # with count: in place of the hooks
-    before: tuple[Step, ...] = ()
-    reads: tuple[tuple[str, str], ...] = ()  # facts: name and file
 
     def to_bytes(self) -> bytes:
-        """Write the request as the probe reads it.
-
-        Raises UsageError for what the probe would refuse by its form; that a benchmark exists
-        only the probe knows.
-        """
-        pairs: list[tuple[str, str]] = [
-            ("version", str(VERSION)),
-            ("suite", self.suite),
-            ("filesystem", _one_of("file system", self.filesystem, FILESYSTEMS)),
-            ("user", _one_of("user", self.user, USERS)),
-            ("cold", str(int(self.cold))),
-            ("quiet", str(int(self.quiet))),
-            ("samples", _number("samples", self.samples, 1, 1_000_000)),
-            ("warmup", _number("warmup", self.warmup, 0, 1_000_000)),
-            ("icount_shift", _number("icount_shift", self.icount_shift, 0, 10)),
-            (
-                "benchmark_deadline_ms",
-                _number("benchmark_deadline_ms", self.benchmark_deadline_ms, 1, 3_600_000),
-            ),
-        ]
-        if self.whole_ppm:
-            pairs.append(("whole_ppm", _number("whole_ppm", self.whole_ppm, 1, 1_000_000)))
-        if self.vary:
-            pairs.append(("vary", _number("vary", self.vary, 1, 0xFFFFFFFF)))
-        for path, parameters in self.modules:
-            pairs.append(("module", f"{path} {parameters}" if parameters else path))
-        pairs += [(key, _guest(key, value)) for key, value in self.guest]
+        """Write the request as the probe reads it."""
         if self.count:
-            _number("samples, with count,", self.samples, 1, MAX_COUNTINGS)
-            pairs.append(("count", "1"))
-        if self.sweep_control:
-            control = _one_of("sweep control", self.sweep_control, SWEEP_CONTROLS)
-            pairs.append(("sweep.control", control))
-        pairs += [
-            ("sweep.value", _number("sweep.value", value, 0, MAX_DELAY_NS))
-            for value in self.sweep_values_ns
-        ]
-        pairs += self._policy()
-        pairs += [("benchmark", benchmark) for benchmark in self.benchmarks]
-        text = "".join(f"{key}={_printable(key, value)}\n" for key, value in pairs)
+            _check_number("samples, with count,", self.samples, 1, MAX_COUNTINGS)
+        text = "".join(f"{key}={_checked(key, value)}\n" for key, value in self._lines())
         if len(text) > MAX_BYTES:
             raise UsageError(
                 f"the request has {len(text)} bytes, more than {MAX_BYTES}",
@@ -117,66 +93,76 @@ class Request:
             )
         return text.encode("ascii")
 
-    def _policy(self) -> list[tuple[str, str]]:
-        """Return the lines on the policy, its proofs and its state."""
-        lines = {
-            "step": [_words(step.action, *step.words) for step in self.steps],
-            "confine": [_words(*item) for item in self.confine],
-            "proof": [_proof(proof) for proof in self.proofs],
-            "state": [_words(state.name, state.path) for state in self.states],
-            "counter": [_words(counter.name, counter.path) for counter in self.counters],
-            "before": [_words(step.action, *step.words) for step in self.before],
-            "read": [_words(*item) for item in self.reads],
-        }
-        limits = {
-            "proof": MAX_PROOFS,
-            "state": MAX_STATES,
-            "counter": MAX_STATES,
-            "confine": MAX_CONFINE,
-        }
-        for key, values in lines.items():
-            _number(f"the number of {key} lines", len(values), 0, limits.get(key, MAX_STEPS))
-        root = [("root", _one_of("file system", self.root, FILESYSTEMS))] if self.root else []
-        return root + [(key, value) for key, values in lines.items() for value in values]
+    def _lines(self) -> Iterator[tuple[str, str | int]]:
+        yield from (("version", VERSION), ("suite", self.suite))
+        yield from (("filesystem", self.filesystem), ("user", self.user))
+        yield from (("cold", int(self.cold)), ("quiet", int(self.quiet)))
+        for key in ("samples", "warmup", "icount_shift", "benchmark_deadline_ms"):
+            yield key, getattr(self, key)
+        yield from (
+            (key, getattr(self, key)) for key in ("whole_ppm", "vary") if getattr(self, key)
+        )
+        yield from (("module", " ".join(filter(None, module))) for module in self.modules)
+        yield from ((key, _guest(key, value)) for key, value in self.setup.guest)
+        if self.count:
+            yield "count", 1
+        if self.sweep_control:
+            yield "sweep.control", self.sweep_control
+        yield from (("sweep.value", value) for value in self.sweep_values_ns)
+        if self.root:
+            yield "root", self.root
+        for key, lines in self._policy().items():
+            _check_number(f"the number of {key} lines", len(lines), 0, _LINES[key])
+            yield from ((key, " ".join(map(_quoted, words))) for words in lines)
+        yield from (("benchmark", benchmark) for benchmark in self.benchmarks)
 
-
-def _words(*words: str) -> str:
-    """Write words as the probe reads them: percent-encoded, with one space between."""
-    return " ".join(_ESCAPE.sub(lambda found: found[0].lower(), _quoted(word)) for word in words)
+    def _policy(self) -> dict[str, list[tuple[str, ...]]]:
+        """Return the words of each line on the policy, its checks and its state."""
+        setup = self.setup
+        checks = [(check.name, check.access, check.path, check.message) for check in setup.checks]
+        steps = ordered(setup.steps, setup.checks)
+        return {
+            "step": [(step.action, *step.words) for step in steps],
+            "confine": [*setup.confine],
+            "proof": [words if words[-1] else words[:-1] for words in checks],
+            "state": [(state.name, state.path) for state in setup.states],
+            "counter": [(counter.name, counter.path) for counter in self.counters],
+            "before": [(step.action, *step.words) for step in setup.before],
+            "read": [*setup.reads],
+        }
 
 
 def _quoted(word: str) -> str:
+    """Write a word as the probe reads it: percent-encoded, in lower case."""
     if not word or "\0" in word:
         raise UsageError(f"{word!r:.60} cannot be a word of a setup's policy")
-    return quote(word, safe="/:,=.+-_~")
+    quoted = quote(word, safe="/:,=.+-_~")
+    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
 
 
-def _proof(proof: Proof) -> str:
-    words = (proof.name, proof.access, proof.path, proof.message)
-    return _words(*(word for word in words if word))
-
-
-def _one_of(kind: str, value: str, known: tuple[str, ...]) -> str:
+def _checked(key: str, value: str | int) -> str:
+    """Return a value as text; UsageError for what the probe would refuse."""
+    if isinstance(value, int):
+        if key in _NUMBERS:
+            _check_number(key, value, *_NUMBERS[key])
+        return str(value)
+    kind, known = _WORDS.get(key, ("", (value,)))
     if value not in known:
         raise UsageError(f"unknown {kind} '{value}'", hint=f"known: {', '.join(known)}")
+    if not value or not value.isascii() or not value.isprintable():
+        raise UsageError(f"{key}: {value!r:.60} is empty or not printable ASCII")
     return value
 
 
-def _number(key: str, value: int, low: int, high: int) -> str:
+def _check_number(what: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
-        raise UsageError(f"{key} cannot be {value}", hint=f"use {low} to {high}")
-    return str(value)
+        raise UsageError(f"{what} cannot be {value}", hint=f"use {low} to {high}")
 
 
-def _guest(key: str, value: str) -> str:
+def _guest(key: str, value: str) -> int:
     if key not in GUEST_KEYS:
         raise UsageError(f"unknown guest option '{key}'", hint=f"known: {', '.join(GUEST_KEYS)}")
     if not (value.isascii() and value.isdigit()):
         raise UsageError(f"{key} must be a number, not '{value}'")
-    return _number(key, int(value), 0, GUEST_KEYS[key])
-
-
-def _printable(key: str, value: str) -> str:
-    if not value or not value.isascii() or not value.isprintable():
-        raise UsageError(f"{key}: {value!r:.60} is empty or not printable ASCII")
-    return value
+    _check_number(key, int(value), 0, GUEST_KEYS[key])
+    return int(value)

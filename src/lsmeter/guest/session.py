@@ -1,215 +1,227 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Folds the events of one boot into facts and samples; pure."""
+"""Puts the lines of one boot together: facts, samples, counts; pure.
+
+A line that cannot stand where it does is garbage like one that cannot be read.
+"""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from lsmeter.guest.events import (
-    Begin,
-    Bye,
-    Counts,
-    End,
-    ErrorLine,
-    Event,
-    Fact,
-    GarbageError,
-    Hello,
-    IdleSpan,
-    Part,
-    RoundDone,
-    State,
-    Ticked,
-    Values,
-    WholeEnd,
-)
-from lsmeter.guest.protocol import Parser
-from lsmeter.guest.state import parse_numbers
-from lsmeter.model import BenchmarkStatus, Idle, Round, Samples, Whole
-from lsmeter.policy import StateReading
+from lsmeter.guest import protocol
+from lsmeter.guest.protocol import BadLineError, LineReader
+from lsmeter.model import BenchmarkStatus, HookReadings, Idle, Round, Samples, StateReading, Whole
 
 MAX_FACTS = 1000
 MAX_IDLE = 16
-
-
-@dataclass(frozen=True)
-class HookReadings:
-    """How often one hook (without security_) ran in each reading of one benchmark."""
-
-    benchmark: str
-    hook: str
-    runs: tuple[int, ...]
+MAX_NUMBERS = 64
+_LINE = re.compile(r"([A-Za-z][A-Za-z0-9 _-]{0,40}):\s*([0-9]{1,18})(?:/([0-9]{1,18}))?")
+_HEAD = re.compile(r"[a-z_]{1,32}(?: [a-z_]{1,32})+")
+_ALONE = re.compile(r"[0-9]{1,18}")
+_ROW = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
+# What a guest reports of itself; every other kind of line belongs to the benchmark that has begun.
+_OF_GUEST = frozenset({"hello", "fact", "idle", "begin", "error", "bye"})
 
 
 @dataclass(frozen=True)
 class Session:
-    """What a guest said from beginning to end.
-
-    sweeps goes with samples: the value of the sweep that each belongs to, "" outside one.
-    benchmarks that were asked for and never reported are in samples too, as crashed.
-    counts are those of benchmarks that ended well, where counting was asked for.
-    errors and garbage are one line each. complete says that the guest said goodbye; running is
-    the benchmark that had begun and not ended when the last words came.
-    """
+    """What a guest reported from beginning to end."""
 
     facts: tuple[tuple[str, str], ...]
-    samples: tuple[Samples, ...]
-    sweeps: tuple[str, ...]
-    errors: tuple[str, ...]
+    samples: tuple[Samples, ...]  # as crashed where a benchmark was never reported
+    errors: tuple[str, ...]  # one line each, and so is garbage
     garbage: tuple[str, ...]
     greeted: bool
-    complete: bool
-    counts: tuple[HookReadings, ...] = ()
+    complete: bool  # the last line came
+    counts: tuple[HookReadings, ...] = ()  # of benchmarks that ended well
     states: tuple[StateReading, ...] = ()
-    running: str = ""
+    running: str = ""  # the benchmark that had begun and not ended
     idle: tuple[Idle, ...] = ()
 
 
 def parse_session(results: bytes, asked: tuple[str, ...]) -> Session:
     """Read all that came over the result channel; asked are the ids that were requested."""
-    parser = Parser()
-    return fold((*parser.feed(results), *parser.close()), asked)
+    reader = SessionReader(asked)
+    reader.feed(results)
+    return reader.close()
 
 
-def fold(events: Iterable[Event], asked: tuple[str, ...]) -> Session:
-    """Put the events of one boot together. Benchmarks nobody asked for are garbage."""
-    folding = _Folding(asked)
-    for event in events:
-        folding.take(event)
-    return folding.conclude()
+@dataclass
+class _Running:
+    """The benchmark that has begun, as far as it was reported."""
+
+    index: int
+    benchmark: str
+    delay_ns: int | None
+    values: list[int] = field(default_factory=list)
+    ticked: list[int] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+    whole: Whole | None = None
+    counts: dict[str, list[int]] = field(default_factory=dict)
+    before: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
 
-class _Folding:
-    """The session as far as it is known."""
+class SessionReader:
+    """A session as far as it is known; finished counts the benchmarks that have ended."""
 
     def __init__(self, asked: tuple[str, ...]) -> None:
-        self.asked = asked
-        self.facts: dict[str, str] = {}
-        self.samples: list[Samples] = []
-        self.sweeps: list[str] = []
-        self.errors: list[str] = []
-        self.garbage: list[str] = []
-        self.greeted = False
-        self.begun = 0
-        self.bye: int | None = None
-        self.current: Begin | None = None
-        self.values: list[int] = []
-        self.counts: list[HookReadings] = []
-        self.current_counts: dict[str, tuple[int, ...]] = {}
-        self.states: list[StateReading] = []
-        self.before: dict[str, tuple[tuple[str, int], ...]] = {}
-        self.idle: list[Idle] = []
-        self.ticked: list[int] = []
-        self.rounds: list[Round] = []
-        self.whole: Whole | None = None
+        self.finished = 0
+        self._asked = asked
+        self._lines = LineReader(self._take)
+        self._greeted = False
+        self._begun = 0
+        self._bye: int | None = None
+        self._running: _Running | None = None
+        self._total_values = 0
+        self._facts: dict[str, str] = {}
+        self._samples: list[Samples] = []
+        self._counts: list[HookReadings] = []
+        self._states: list[StateReading] = []
+        self._idle: list[Idle] = []
+        self._errors: list[str] = []
 
-    def take(self, event: Event) -> None:
-        """Add one event."""
-        match event:
-            case Hello():
-                self.greeted = True
-            case Fact() | IdleSpan():
-                self._of_guest(event)
-            case Begin():
-                self._begin(event)
-            case End():
-                self._end(event)
-            case ErrorLine(text):
-                self.errors.append(text)
-            case Bye(benchmarks):
-                self.bye = benchmarks
-            case GarbageError(offset, reason, excerpt):
-                self.garbage.append(f"byte {offset}: {reason}: {excerpt}")
-            case _:
-                self._add(event)
+    def feed(self, data: bytes) -> None:
+        """Take more bytes of the result channel. Never raises for what they hold."""
+        self._lines.feed(data)
 
-    def _of_guest(self, event: Fact | IdleSpan) -> None:
-        if isinstance(event, IdleSpan):
-            if len(self.idle) < MAX_IDLE:
-                self.idle.append(event.idle)
-        elif len(self.facts) < MAX_FACTS:
-            self.facts[event.key] = event.value
-
-    def _begin(self, event: Begin) -> None:
-        self.current, self.values, self.current_counts = event, [], {}
-        self.ticked, self.rounds, self.whole = [], [], None
-        self.begun += 1
-
-    def _add(self, event: Part) -> None:
-        match event:
-            case State():
-                self._state(event)
-            case Values():
-                self.values += event.values
-            case Ticked():
-                self.ticked += event.places
-            case RoundDone():
-                self.rounds.append(event.round)
-            case WholeEnd():
-                rounds = tuple(self.rounds)
-                self.whole = Whole(event.status, rounds, _detail(event.errno, event.detail))
-            case Counts():
-                known = self.current_counts.get(event.hook, ())
-                self.current_counts[event.hook] = known + event.runs
-
-    def _state(self, event: State) -> None:
-        numbers = parse_numbers(event.text)
-        if event.moment == "before":
-            self.before[event.name] = numbers
-        elif self.current is not None:
-            before = self.before.pop(event.name, ())
-            reading = StateReading(self.current.benchmark, event.name, before, numbers)
-            self.states.append(reading)
-
-    def _end(self, event: End) -> None:
-        current, self.current = self.current, None
-        if current is None or current.benchmark not in self.asked:
-            self.garbage.append("a benchmark that nobody asked for")
-            return
-        good = event.status is BenchmarkStatus.OK
-        self.samples.append(
-            Samples(
-                benchmark=current.benchmark,
-                status=event.status,
-                values=tuple(self.values) if good else (),
-                failures=event.failures,
-                detail=_detail(event.errno, event.detail),
-                ticked=tuple(self.ticked) if good else (),
-                whole=self.whole if good else None,
-            )
-        )
-        self.sweeps.append(current.sweep)
-        if good:
-            self.counts += [
-                HookReadings(current.benchmark, hook, runs)
-                for hook, runs in self.current_counts.items()
-            ]
-
-    def conclude(self) -> Session:
+    def close(self) -> Session:
         """Return the session, with the benchmarks that were never reported."""
-        reported = {samples.benchmark for samples in self.samples}
-        for benchmark in self.asked:
-            if benchmark in reported:
-                continue
-            running = self.current is not None and self.current.benchmark == benchmark
-            detail = "the guest ended while it ran" if running else "the guest ended before it"
-            self.samples.append(Samples(benchmark, BenchmarkStatus.CRASHED, detail=detail))
-            self.sweeps.append("")
+        self._lines.close()
+        reported = {samples.benchmark for samples in self._samples}
+        running = self._running.benchmark if self._running else ""
+        missing = [
+            Samples(
+                benchmark,
+                BenchmarkStatus.CRASHED,
+                detail=f"the guest ended {'while it ran' if benchmark == running else 'before it'}",
+            )
+            for benchmark in self._asked
+            if benchmark not in reported
+        ]
         return Session(
-            facts=tuple(sorted(self.facts.items())),
-            samples=tuple(self.samples),
-            sweeps=tuple(self.sweeps),
-            errors=tuple(self.errors),
-            garbage=tuple(self.garbage),
-            greeted=self.greeted,
-            complete=self.bye is not None and self.bye == self.begun and self.current is None,
-            counts=tuple(self.counts),
-            states=tuple(self.states),
-            running=self.current.benchmark if self.current else "",
-            idle=tuple(self.idle),
+            facts=tuple(sorted(self._facts.items())),
+            samples=(*self._samples, *missing),
+            errors=tuple(self._errors),
+            garbage=tuple(self._lines.garbage),
+            greeted=self._greeted,
+            complete=self._bye == self._begun and self._running is None,
+            counts=tuple(self._counts),
+            states=tuple(self._states),
+            running=running,
+            idle=tuple(self._idle),
         )
+
+    def _take(self, kind: str, values: list[Any]) -> None:
+        """Add one line, or raise BadLineError."""
+        if self._bye is not None:
+            raise BadLineError("a line after the last one")
+        if (kind == "hello") == self._greeted:
+            raise BadLineError("hello must come first, and once")
+        if kind in _OF_GUEST:
+            getattr(self, f"_on_{kind}")(*values)
+            return
+        running, index = self._running, values[0]
+        if running is None or running.index != index:
+            raise BadLineError("readings of a benchmark that has not begun")
+        getattr(self, f"_on_{kind}")(running, *values[1:])
+
+    def _on_hello(self, version: int, _probe: str) -> None:
+        if version != protocol.VERSION:
+            raise BadLineError(f"version {version} of the protocol, not {protocol.VERSION}")
+        self._greeted = True
+
+    def _on_fact(self, key: str, value: str) -> None:
+        if len(self._facts) < MAX_FACTS:
+            self._facts[key] = value
+
+    def _on_idle(self, elapsed: int, taken: int, ticks: int) -> None:
+        if not elapsed or taken > elapsed:
+            raise BadLineError("an idle span that cannot be")
+        if len(self._idle) < MAX_IDLE:
+            self._idle.append(Idle(elapsed, taken, ticks))
+
+    def _on_error(self, text: str) -> None:
+        self._errors.append(text)
+
+    def _on_bye(self, benchmarks: int) -> None:
+        self._bye = benchmarks
+
+    def _on_begin(self, index: int, benchmark: str, delay_ns: int | None) -> None:
+        if self._running is not None:
+            raise BadLineError("a benchmark begins inside another")
+        self._running = _Running(index, benchmark, delay_ns)
+        self._begun += 1
+
+    def _room_for(self, values: list[int], known: int, most: int, what: str) -> None:
+        self._total_values += len(values)
+        if known + len(values) > most or self._total_values > protocol.MAX_TOTAL_VALUES:
+            raise BadLineError(what)
+
+    def _on_samples(self, running: _Running, values: list[int]) -> None:
+        self._room_for(values, len(running.values), protocol.MAX_VALUES, "too many readings")
+        running.values += values
+
+    def _on_ticked(self, running: _Running, places: list[int]) -> None:
+        if any(place >= len(running.values) for place in places):
+            raise BadLineError("a tick in a reading that was not taken")
+        self._room_for(places, len(running.ticked), len(running.values), "more ticks than readings")
+        running.ticked += places
+
+    def _on_round(self, running: _Running, *numbers: int) -> None:
+        found = Round(*numbers)
+        if not found.operations or found.taken > found.settle:
+            raise BadLineError("a round that cannot be")
+        if len(running.rounds) == protocol.MAX_ROUNDS:
+            raise BadLineError("too many rounds")
+        running.rounds.append(found)
+
+    def _on_whole(self, running: _Running, status: BenchmarkStatus, number: int, why: str) -> None:
+        running.whole = Whole(status, tuple(running.rounds), _detail(number, why))
+
+    def _on_counts(self, running: _Running, hook: str, runs: list[int]) -> None:
+        known = running.counts.setdefault(hook, [])
+        self._room_for(runs, len(known), len(running.values), "more counts than readings")
+        if len(running.counts) > protocol.MAX_HOOKS:
+            raise BadLineError("too many hooks")
+        known += runs
+
+    def _on_state(self, running: _Running, name: str, moment: str, text: str) -> None:
+        numbers = parse_numbers(text)
+        if moment == "before":
+            running.before[name] = numbers
+        else:
+            before = running.before.pop(name, ())
+            self._states.append(StateReading(running.benchmark, name, before, numbers))
+
+    def _on_end(
+        self,
+        running: _Running,
+        status: BenchmarkStatus,
+        count: int,
+        failures: int,
+        number: int,
+        why: str,
+    ) -> None:
+        self._running = None
+        self.finished += 1
+        if count != len(running.values):
+            raise BadLineError(f"{count} readings were announced, {len(running.values)} came")
+        if any(len(runs) != count for runs in running.counts.values()):
+            raise BadLineError("hooks were not counted in every reading")
+        name, detail = running.benchmark, _detail(number, why)
+        if name not in self._asked:
+            raise BadLineError("a benchmark that nobody asked for")
+        samples = Samples(name, status, (), failures, detail, delay_ns=running.delay_ns)
+        if status is BenchmarkStatus.OK:
+            values, ticked = tuple(running.values), tuple(running.ticked)
+            samples = replace(samples, values=values, ticked=ticked, whole=running.whole)
+            self._counts += [
+                HookReadings(name, hook, tuple(runs)) for hook, runs in running.counts.items()
+            ]
+        self._samples.append(samples)
 
 
 def _detail(number: int, detail: str) -> str:
@@ -217,3 +229,39 @@ def _detail(number: int, detail: str) -> str:
         return detail
     name = errno.errorcode.get(number, str(number))
     return f"{name}: {detail}" if detail else name
+
+
+def parse_numbers(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the numbers by name that a security module says of itself; never raises.
+
+    Three forms are known: a table with a head, whose rows (one for each CPU) are added up, as in
+    SELinux's avc/cache_stats; lines of `name: number`, or `name: number/number`, as in
+    avc/hash_stats (security/selinux/selinuxfs.c and avc.c, Linux 6.1); and a number alone, which is
+    called `count`, as in ima/violations. What is no number is left out.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 and _ALONE.fullmatch(lines[0]):
+        return (("count", int(lines[0])),)
+    if lines and _HEAD.fullmatch(lines[0]):
+        return _table(lines)
+    found: list[tuple[str, int]] = []
+    for line in lines:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            continue
+        name = match[1].strip().replace(" ", "_")
+        found.append((name, int(match[2])))
+        if match[3] is not None:
+            found.append((f"{name}_of", int(match[3])))
+    return tuple(found[:MAX_NUMBERS])
+
+
+def _table(lines: list[str]) -> tuple[tuple[str, int], ...]:
+    names = lines[0].split(" ")[:MAX_NUMBERS]
+    totals = [0] * len(names)
+    for line in lines[1:]:
+        cells = line.split(" ")
+        if not _ROW.fullmatch(line) or len(cells) < len(names):
+            continue
+        totals = [total + int(cell) for total, cell in zip(totals, cells, strict=False)]
+    return tuple(zip(names, totals, strict=True))

@@ -1,189 +1,294 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds and fetches packages and their sources through a private apt state."""
+"""Private states of apt: an archive is asked without root, and nothing is installed.
+
+apt itself downloads, verifies signatures and hashes, and knows this machine's proxies and keys;
+only its directories and sources are replaced, with ones in the cache.
+"""
 
 from __future__ import annotations
 
-import functools
+import contextlib
+import os
 import re
+import select
+import shlex
+import shutil
 import subprocess
-from collections.abc import Iterable
+import tempfile
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import TypeVar
 
-from lsmeter.errors import InfrastructureError
-from lsmeter.kernels.apt_state import AptState
-from lsmeter.kernels.digest import sha256_of
-from lsmeter.progress import Progress
+from lsmeter.base import process
+from lsmeter.base.errors import InfrastructureError
+from lsmeter.base.progress import Progress, shown
+from lsmeter.base.storage import cache_dir, cannot_write, locked, make_dir, write_atomic
+from lsmeter.kernels import apt_sources
 
-_RELATION = re.compile(r"^\s*(?P<name>[a-z0-9][a-z0-9+.-]+)(?::\w+)?\s*(\(=\s*(?P<exact>[^)]+)\))?")
-# What apt-cache says, with a failing exit code, when it finds nothing.
-_NO_PACKAGE = "No packages found"
-_NO_SOURCE = "Unable to locate package|You must put some|Unable to find a source"
+DAY_S = 86400.0
+_STALL_S = 300.0  # apt gives up on a silent server after 30 s; this is for apt itself
+OWN = "own"
+# Looked through in this order: what the machine runs comes first, then what is most settled.
+GROUPS: dict[str, tuple[str, ...]] = {
+    OWN: (),
+    "stable": ("stable", "stable-updates", "stable-security"),
+    "testing": ("testing",),
+    "unstable": ("unstable",),
+    "stable-backports": ("stable-backports",),
+    "oldstable": ("oldstable", "oldstable-updates", "oldstable-security"),
+    "oldstable-backports": ("oldstable-backports",),
+}
+_ENVIRONMENT = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+_NO_DEBIAN_HINT = "use --kernel host, or the path of a kernel image or .deb"
 
 
 @dataclass(frozen=True)
-class Package:
-    """One version of a binary package, as the archive's signed index describes it."""
+class AptState:
+    """One private state: the sources of one group of suites."""
 
-    name: str
-    version: str
-    architecture: str
-    depends: tuple[tuple[str, str], ...]  # name and the exact version asked for, or ""
-    size_bytes: int
-    sha256: str
+    root: Path
+    group: str
+
+    @property
+    def has_lists(self) -> bool:
+        """Say whether any list was fetched, however old."""
+        return any(self.root.glob("lists/*_Packages*"))
+
+    @property
+    def age_s(self) -> float:
+        """Return the seconds since the lists were last fetched, infinite for never."""
+        try:
+            return max(0.0, time.time() - (self.root / "updated").stat().st_mtime)
+        except OSError:
+            return float("inf")
+
+    def ask(self, *words: str) -> str:
+        """Return what apt-cache prints, "" when it finds no package."""
+        command = ["apt-cache", "-c", str(self.root / "apt.conf"), *words]
+        done = _run(command)
+        if done.returncode and "No packages found" not in done.stderr:
+            raise _apt_failed(command, done.stderr)
+        return "" if done.returncode else done.stdout
+
+    def update(self, progress: Progress, *, older_than_s: float = DAY_S) -> bool:
+        """Fetch the lists if they are older than `older_than_s`; say whether they now are fresh.
+
+        Without the network old lists stay in use.
+        """
+        with locked(f"apt-{self.root.name}"):
+            if self.age_s <= older_than_s and self.has_lists:
+                return True
+            try:
+                with shown(progress, f"package lists ({self.group})", 100, "%") as show:
+                    log = self.download(["update"], self.root, lambda share: show(share * 100))
+            except InfrastructureError as error:
+                # A suite that the mirror does not have is no reason to do without the others.
+                log = error.log_tail
+                if not self.has_lists:
+                    raise
+            reached = not any(_unreached(line) for line in log)
+            if reached:
+                (self.root / "updated").touch()
+            return reached
+
+    def download(
+        self, arguments: list[str], into: Path, show: Callable[[float], None]
+    ) -> tuple[str, ...]:
+        """Run apt-get on the network with `into` as its directory; return its messages.
+
+        show is told how far it is, from 0 to 1.
+        """
+        words = ["apt-get", "-q", "-c", str(self.root / "apt.conf"), *arguments]
+        read, write = os.pipe()
+        with (
+            os.fdopen(read, "rb", buffering=0) as status,
+            os.fdopen(write, "wb") as childs_end,
+            tempfile.TemporaryFile("w+", errors="replace") as log,
+        ):
+            words += ["-o", f"APT::Status-Fd={write}"]
+            with process.started(
+                words, cwd=into, env=process.environment(_ENVIRONMENT), to=log, pass_fds=[write]
+            ) as child:
+                childs_end.close()
+                for share in _shares(status):
+                    show(share)
+                code = child.wait()
+            log.seek(0)
+            text = log.read()
+        if code:
+            raise _apt_failed(words, text)
+        return _messages(text)
 
 
-@dataclass(frozen=True)
-class SourcePackage:
-    """One version of a source package, as the archive's signed index describes it."""
-
-    name: str
-    version: str
-    files: tuple[tuple[str, int, str], ...]  # name, bytes, SHA-256
-
-
-Versioned = TypeVar("Versioned", Package, SourcePackage)
-
-
-def parse_packages(text: str) -> tuple[Package, ...]:
-    """Read stanzas of a Packages index; those without a name, version or hash are left out."""
-    found = []
-    for fields in _stanzas(text):
-        size = fields.get("size", "")
-        if {"package", "version", "sha256"} <= fields.keys() and size.isdecimal():
-            relations = f"{fields.get('pre-depends', '')},{fields.get('depends', '')}"
-            found.append(
-                Package(
-                    name=fields["package"],
-                    version=fields["version"],
-                    architecture=fields.get("architecture", ""),
-                    depends=_relations(relations),
-                    size_bytes=int(size),
-                    sha256=fields["sha256"],
-                )
-            )
-    return tuple(dict.fromkeys(found))
+def _shares(status: FileIO) -> Iterator[float]:
+    """Give how far apt says it is, until it closes its end."""
+    while select.select([status], [], [], _STALL_S)[0]:
+        line = status.readline()
+        if not line:
+            return
+        # dlstatus:item:percent:text
+        words = line.split(b":", 3)
+        with contextlib.suppress(ValueError, IndexError):
+            if words[0] == b"dlstatus":
+                yield min(max(float(words[2]) / 100, 0.0), 1.0)
+    raise InfrastructureError(f"apt-get did nothing for {_STALL_S:.0f} s", hint="try again")
 
 
-def parse_sources(text: str) -> tuple[SourcePackage, ...]:
-    """Read stanzas of a Sources index; those without a name, version or hashes are left out."""
-    found = []
-    for fields in _stanzas(text):
-        lines = (line.split() for line in fields.get("checksums-sha256", "").splitlines())
-        files = tuple(
-            (words[2], int(words[1]), words[0])
-            for words in lines
-            if len(words) == 3 and words[1].isdecimal()
+def open_state(group: str) -> AptState | None:
+    """Make the private state for a group of suites; None when the mirrors do not have it."""
+    debian = apt_sources.debian_sources(machine_sources())
+    if not debian:
+        raise InfrastructureError(
+            "no Debian archive is in this machine's apt sources, so debian: kernels cannot be "
+            "fetched",
+            hint=_NO_DEBIAN_HINT,
         )
-        if fields.get("package") and fields.get("version") and files:
-            found.append(SourcePackage(fields["package"], fields["version"], files))
-    return tuple(dict.fromkeys(found))
+    chosen = apt_sources.packages_of(debian, GROUPS[group], Targets="Packages")
+    if not chosen:
+        return None
+    state = AptState(make_dir(cache_dir() / "apt" / f"{group}-deb"), group)
+    with locked(f"apt-{state.root.name}"):
+        for name in ("lists", "archives"):
+            make_dir(state.root / name / "partial")
+        if _write_changed(state.root / "debian.sources", apt_sources.render(chosen)):
+            (state.root / "updated").unlink(missing_ok=True)
+        _write_changed(state.root / "apt.conf", _configuration(state.root.absolute()))
+        if group == OWN and not state.has_lists:
+            _seed(state.root / "lists")
+    return state
 
 
-def _stanzas(text: str) -> Iterable[dict[str, str]]:
-    for stanza in re.split(r"\n\s*\n", text):
-        fields: dict[str, str] = {}
-        key = ""
-        for line in stanza.splitlines():
-            if line[:1] in (" ", "\t"):
-                fields[key] = f"{fields.get(key, '')}\n{line.strip()}"
-            elif ":" in line:
-                key, _, value = line.partition(":")
-                key = key.lower()
-                fields[key] = value.strip()
-        yield fields
+def _write_changed(path: Path, text: str) -> bool:
+    if path.is_file() and path.read_text() == text:
+        return False
+    write_atomic(path, text.encode())
+    return True
 
 
-def _relations(text: str) -> tuple[tuple[str, str], ...]:
-    matches = (_RELATION.match(part.partition("|")[0]) for part in text.split(","))
-    return tuple((m["name"], (m["exact"] or "").strip()) for m in matches if m)
+def _seed(into: Path) -> None:
+    """Start from the machine's own lists, so that an update fetches only what has changed."""
+    lists = _apt_directories()["lists"]
+    for path in lists.glob("*") if lists.is_dir() else ():
+        wanted = path.name.endswith("InRelease") or "_Packages" in path.name
+        if wanted and path.is_file() and os.access(path, os.R_OK):
+            copy = into / "partial" / path.name
+            try:
+                shutil.copy2(path, copy)
+                copy.replace(into / path.name)
+            except OSError as error:
+                copy.unlink(missing_ok=True)
+                raise cannot_write(into, error) from error
 
 
-def package_names(state: AptState, prefix: str) -> tuple[str, ...]:
-    """Return the names of all packages that begin with `prefix`, sorted."""
-    return tuple(sorted(state.output("apt-cache", "pkgnames", prefix).split()))
+def _configuration(root: Path) -> str:
+    return f"""\
+Dir::State "{root}";
+Dir::State::lists "{root}/lists";
+Dir::State::status "/dev/null";  // nothing is installed here
+Dir::Cache "{root}";
+Dir::Cache::archives "{root}/archives";
+Dir::Cache::pkgcache "pkgcache.bin";
+Dir::Cache::srcpkgcache "";  // 40 MB that save nothing here
+Dir::Etc::sourcelist "{root}/debian.sources";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";  // a machine's pins must not hide a kernel
+Dir::Etc::preferencesparts "/dev/null";
+APT::Architecture "amd64";  // of the guest, whatever the host is
+#clear APT::Architectures;
+APT::Architectures {{ "amd64"; }};
+APT::Sandbox::User "root";  // the cache is the user's; _apt could not write to it
+APT::Update::Error-Mode "any";
+// What the machine hooks into its own updates is not for this one.
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+Acquire::Languages "none";
+Acquire::PDiffs "false";
+Acquire::Retries "2";
+Acquire::http::Timeout "30";
+Acquire::https::Timeout "30";
+"""
 
 
-def packages(state: AptState, names: Iterable[str]) -> tuple[Package, ...]:
-    """Return all versions of the packages `names` that the state's lists have."""
-    names = tuple(names)
-    if not names:
-        return ()
-    return parse_packages(state.output("apt-cache", "show", *names, absent=_NO_PACKAGE))
+def machine_sources() -> tuple[apt_sources.Source, ...]:
+    """Return the sources that this machine's own apt uses; those it cannot read are left out."""
+    places = _apt_directories()
+    found: list[apt_sources.Source] = []
+    parts = places["sourceparts"]
+    parse = {".list": apt_sources.parse_one_line, ".sources": apt_sources.parse_deb822}
+    for path in (places["sourcelist"], *(sorted(parts.iterdir()) if parts.is_dir() else ())):
+        with contextlib.suppress(OSError):
+            if path.suffix in parse and path.is_file():
+                found += parse[path.suffix](path.read_text(errors="replace"))
+    return tuple(found)
 
 
-def source_packages(state: AptState, name: str) -> tuple[SourcePackage, ...]:
-    """Return all versions of the source package `name`; the state must be one of deb-src."""
-    text = state.output("apt-cache", "showsrc", "--only-source", name, absent=_NO_SOURCE)
-    return tuple(source for source in parse_sources(text) if source.name == name)
+def _apt_directories() -> dict[str, Path]:
+    names = {
+        "sourcelist": "Dir::Etc::sourcelist/f",
+        "sourceparts": "Dir::Etc::sourceparts/d",
+        "lists": "Dir::State::lists/d",
+    }
+    command = ["apt-config", "shell", *(word for pair in names.items() for word in pair)]
+    done = _run(command)
+    if done.returncode:
+        raise _apt_failed(command, done.stderr)
+    pairs = (word.partition("=") for word in shlex.split(done.stdout))
+    return dict.fromkeys(names, Path("/nonexistent")) | {k: Path(value) for k, _, value in pairs}
 
 
-def suite_of(state: AptState, package: Package) -> str:
-    """Return the suite that has this version (bookworm-security), "" when apt does not tell."""
-    for line in state.output("apt-cache", "madison", package.name).splitlines():
-        words = [word.strip() for word in line.split("|")]
-        if len(words) == 3 and words[1] == package.version and "/" in words[2]:
-            return words[2].split()[1].partition("/")[0]
-    return ""
+def states(progress: Progress, older_than_s: float = DAY_S) -> Iterator[tuple[AptState, bool]]:
+    """Give each group's state that the mirrors have, and whether its lists are fresh."""
+    for group in GROUPS:
+        state = open_state(group)
+        if state is None:
+            continue
+        try:
+            fresh = state.update(progress, older_than_s=older_than_s)
+        except InfrastructureError as error:
+            # A mirror need not have every suite; no network at all is another matter.
+            if not error.log_tail or any(_unreached(line) for line in error.log_tail):
+                raise
+        else:
+            yield state, fresh
 
 
-def newer(a: str, b: str) -> bool:
-    """Say whether version `a` is newer than `b` by Debian's rules (dpkg --compare-versions)."""
-    done = subprocess.run(["dpkg", "--compare-versions", a, "gt", b], check=False, timeout=60)
-    return done.returncode == 0
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    if process.find(command[0]) is None:
+        raise InfrastructureError(
+            "apt is not installed, so debian: kernels cannot be fetched", hint=_NO_DEBIAN_HINT
+        )
+    return process.run(command, env=process.environment(_ENVIRONMENT), deadline_s=_STALL_S)
 
 
-def newest(found: Iterable[Versioned]) -> Versioned | None:
-    """Return the package (binary or source) of the highest version, None when there is none."""
+def _unreached(message: str) -> bool:
+    """Say whether apt's message means that a server was not reached, or failed half-way.
 
-    def order(a: Versioned, b: Versioned) -> int:
-        return newer(a.version, b.version) - newer(b.version, a.version)
-
-    return max(found, key=functools.cmp_to_key(order), default=None)
-
-
-def fetch(
-    state: AptState, wanted: Iterable[Package], into: Path, progress: Progress
-) -> dict[Path, str]:
-    """Download packages into the directory `into`; return each file with its SHA-256.
-
-    apt verifies them against the signed index; the hashes are checked here once more. Raises
-    InfrastructureError when they cannot be had.
+    What a mirror does not have is another matter: apt then says 404, or File not found.
     """
-    wanted = tuple(wanted)
-    arguments = [f"{item.name}={item.version}" for item in wanted]
-    total_bytes = sum(item.size_bytes for item in wanted)
-    task = f"fetch {wanted[0].name}" if wanted else "fetch"
-    state.download(["download", *arguments], into, task, total_bytes, progress)
-    files: dict[Path, str] = {}
-    for item in wanted:
-        version = item.version.replace(":", "%3a")
-        path = into / f"{item.name}_{version}_{item.architecture}.deb"
-        files[_verified(path, item.sha256)] = item.sha256
-    return files
+    absent = re.search(r"\b404\b|File not found", message)
+    return message.startswith("Err:") and not absent
 
 
-def fetch_source(
-    state: AptState, source: SourcePackage, into: Path, progress: Progress
-) -> dict[Path, str]:
-    """Download a source package's files into `into`; return each file with its SHA-256.
-
-    Nothing is unpacked: `dpkg-source --extract` on the .dsc does that. Raises
-    InfrastructureError when they cannot be had.
-    """
-    state.download(
-        ["source", "--download-only", "--only-source", f"{source.name}={source.version}"],
-        into,
-        f"fetch source of {source.name}",
-        sum(size for _, size, _ in source.files),
-        progress,
-    )
-    return {_verified(into / Path(name).name, digest): digest for name, _, digest in source.files}
+def _messages(text: str) -> tuple[str, ...]:
+    """Take errors and warnings out of apt's output; "Err:" has its reason on the next line."""
+    joined = re.sub(r"^(Err:\S+ .*)\n +", r"\1: ", text, flags=re.MULTILINE)
+    lines = (line.strip() for line in joined.splitlines())
+    return tuple(line for line in lines if line.startswith(("E:", "W:", "Err:")))
 
 
-def _verified(path: Path, digest: str) -> Path:
-    if not path.is_file() or sha256_of(path) != digest:
-        what = "is not what the archive's index says" if path.is_file() else "was not downloaded"
-        raise InfrastructureError(f"{path.name} {what}", hint="try again, or use another mirror")
-    return path
+def _apt_failed(command: list[str], log: str) -> InfrastructureError:
+    messages = _messages(log) or tuple(log.strip().splitlines()[-10:])
+    # An Err line has the reason; what apt concludes from it can mislead ("no Release file").
+    reasons = [line for kind in ("Err:", "E:") for line in messages if line.startswith(kind)]
+    reason = re.sub(r"^(Err:\S+|E:) +", "", reasons[0]) if reasons else "it gave no reason"
+    hint = "check the network and the proxy, or name a kernel by its path"
+    if "No space left" in log:
+        hint = "free some space, or move the cache with LSMETER_CACHE"
+    elif "NO_PUBKEY" in log or "not signed" in log:
+        hint = "install a newer debian-archive-keyring, or name a kernel by its path"
+    verb = next((word for word in ("update", "download") if word in command), "")
+    what = f"{command[0]} {verb}".strip()
+    return InfrastructureError(f"{what} failed: {reason}", hint=hint, log_tail=messages)

@@ -7,11 +7,12 @@ The formats are told by their first bytes, as the kernel's own lib/decompress.c 
 from __future__ import annotations
 
 import bz2
+import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from enum import StrEnum
-from typing import BinaryIO, Protocol
+from types import ModuleType
+from typing import BinaryIO
 
 import lz4.block
 import zstandard
@@ -24,102 +25,56 @@ _ZSTD_WINDOW_BYTES = 1 << 27
 _LZ4_BLOCK_BYTES = 8 << 20
 # One step's output cannot be limited: 128 KiB may come of 4 bytes, so steps are small (16 MiB).
 _ZSTD_STEP_BYTES = 512
+_ERRORS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, lz4.block.LZ4BlockError, EOFError)
 
 
-class Packing(StrEnum):
-    """How bytes are packed."""
-
-    GZIP = "gzip"
-    XZ = "xz"
-    LZMA = "lzma"
-    BZIP2 = "bzip2"
-    ZSTD = "zstd"
-    LZ4 = "lz4"
-    LZO = "lzo"
-
-
-MAGIC: tuple[tuple[bytes, Packing], ...] = (
-    (b"\x1f\x8b", Packing.GZIP),
-    (b"\xfd7zXZ\x00", Packing.XZ),
-    (b"\x5d\x00\x00", Packing.LZMA),
-    (b"BZh", Packing.BZIP2),
-    (b"\x28\xb5\x2f\xfd", Packing.ZSTD),
-    (b"\x02\x21\x4c\x18", Packing.LZ4),
-    (b"\x89LZO", Packing.LZO),
-)
+MAGIC = {
+    "gzip": b"\x1f\x8b",
+    "xz": b"\xfd7zXZ\x00",
+    "lzma": b"\x5d\x00\x00",
+    "bzip2": b"BZh",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "lz4": b"\x02\x21\x4c\x18",
+    "lzo": b"\x89LZO",
+}
 
 
 class DamagedError(ValueError):
     """The packed bytes are truncated or damaged, too large, or of a kind that is not read."""
 
 
-class _Unpacker(Protocol):
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+def packing_of(head: bytes) -> str:
+    """Return how bytes that begin with `head` (6 or more) are packed, "" when they are not."""
+    return next((packing for packing, magic in MAGIC.items() if head.startswith(magic)), "")
 
 
-class _Gzip:
-    """zlib's object with the interface of bz2's and lzma's."""
+def unpack(packing: str, source: BinaryIO, sink: BinaryIO, *, limit_bytes: int) -> int:
+    """Unpack what is at `source`'s position into `sink`; return the bytes written.
 
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._inner.unconsumed_tail
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
-
-
-def packing_of(head: bytes) -> Packing | None:
-    """Return how bytes that begin with `head` (6 or more) are packed, None when they are not."""
-    return next((packing for magic, packing in MAGIC if head.startswith(magic)), None)
-
-
-def unpack(packing: Packing, source: BinaryIO, sink: BinaryIO, *, limit_bytes: int) -> int:
-    """Unpack the one stream at `source`'s position into `sink`; return the bytes written.
-
-    What follows the stream is left alone, but for LZ4, whose legacy frame has no end of its
-    own and reaches to the end of `source`. Memory is bounded by the format's window. Raises
-    DamagedError.
+    Memory is bounded by the format's window.
     """
-    pieces = _PIECES.get(packing)
-    if pieces is None:
-        raise DamagedError(f"packed with {packing.value}, which lsmeter cannot unpack")
+    if packing not in _PIECES:
+        raise DamagedError(f"packed with {packing}, which lsmeter cannot unpack")
     written = 0
     try:
-        for piece in pieces(source):
+        for piece in _PIECES[packing](source):
             written += len(piece)
             if written > limit_bytes:
                 raise DamagedError(f"unpacks to more than {limit_bytes >> 20} MiB")
             sink.write(piece)
-    except (zlib.error, lzma.LZMAError, zstandard.ZstdError, lz4.block.LZ4BlockError) as error:
-        raise DamagedError(f"damaged {packing.value} data: {error}") from error
-    except OSError as error:
-        if error.errno is not None:  # the disk's fault; bz2 raises OSError without a number
-            raise
-        raise DamagedError(f"damaged {packing.value} data: {error}") from error
+    except (*_ERRORS, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's fault; bz2 and gzip raise it without a number
+        raise DamagedError(f"damaged {packing} data: {error}") from error
     return written
 
 
-def _stepwise(make: Callable[[], _Unpacker], source: BinaryIO) -> Iterator[bytes]:
-    unpacker = make()
-    while not unpacker.eof:
-        data = source.read(_PIECE_BYTES) if unpacker.needs_input else b""
-        piece = unpacker.decompress(data, _PIECE_BYTES)
-        if not piece and not data and not unpacker.eof:
-            raise DamagedError("packed data ends too early")
-        yield piece
+def _read(module: ModuleType) -> Callable[[BinaryIO], Iterator[bytes]]:
+    def pieces(source: BinaryIO) -> Iterator[bytes]:
+        with module.open(source) as file:
+            yield from iter(lambda: file.read(_PIECE_BYTES), b"")
+
+    return pieces
 
 
 def _zstd(source: BinaryIO) -> Iterator[bytes]:
@@ -144,13 +99,11 @@ def _lz4_legacy(source: BinaryIO) -> Iterator[bytes]:
         yield lz4.block.decompress(packed, uncompressed_size=_LZ4_BLOCK_BYTES)
 
 
-_PIECES: dict[Packing, Callable[[BinaryIO], Iterator[bytes]]] = {
-    Packing.GZIP: lambda source: _stepwise(_Gzip, source),
-    Packing.XZ: lambda source: _stepwise(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), source),
-    Packing.LZMA: lambda source: _stepwise(
-        lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE), source
-    ),
-    Packing.BZIP2: lambda source: _stepwise(bz2.BZ2Decompressor, source),
-    Packing.ZSTD: _zstd,
-    Packing.LZ4: _lz4_legacy,
+_PIECES: dict[str, Callable[[BinaryIO], Iterator[bytes]]] = {
+    "gzip": _read(gzip),
+    "xz": _read(lzma),
+    "lzma": _read(lzma),
+    "bzip2": _read(bz2),
+    "zstd": _zstd,
+    "lz4": _lz4_legacy,
 }

@@ -1,46 +1,42 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernels in the cache: one directory each, whole or absent, described by its kernel.json."""
+"""Kernels in the cache: made of packages or of files on this host, described by kernel.json."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from lsmeter.errors import UsageError
-from lsmeter.kernels import image, tree
-from lsmeter.kernels.digest import sha256_of
-from lsmeter.kernels.modinfo import read_modinfo
-from lsmeter.kernels.modules import ModuleInfo, canonical, load_order, parse_config
+from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.progress import shown
+from lsmeter.base.storage import Entries, cannot_write, locked, new_entry, sha256_of, write_atomic
+from lsmeter.kernels import package, tree
+from lsmeter.kernels.resolve import Request
+from lsmeter.kernels.tree import ModuleInfo, canonical, load_order, parse_config
 from lsmeter.model import BootProtocol, Kernel, KernelModule
-from lsmeter.storage import cache_dir, cannot_write, write_atomic
 
 # Kept with every kernel, so that another file system or device needs no second download.
 KEPT_MODULES = (
     *("brd", "loop", "ext2", "ext4", "xfs", "overlay", "squashfs", "9p", "9pnet_virtio"),
     *("virtio_blk", "virtio_console", "virtio_mmio", "virtio_net", "virtio_pci", "virtio_rng"),
 )
-_DESCRIPTION = "kernel.json"
 
 
-class _Module(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+@dataclass(frozen=True)
+class _Module:
     name: str
     sha256: str
     depends: tuple[str, ...]
 
 
-class _Description(BaseModel):
-    """The content of kernel.json; files are named relative to it, or absolutely if outside."""
+@dataclass(frozen=True)
+class _Facts:
+    """What kernel.json says; files are named relative to it, or absolutely if outside."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    format: Literal[1] = 1
     release: str
     version: str
     origin: str
@@ -51,11 +47,80 @@ class _Description(BaseModel):
     modules: tuple[_Module, ...]
     considered: tuple[str, ...]  # names looked for; one that is not in modules is not needed
     packages: tuple[tuple[str, str], ...]  # file name and SHA-256 of what it was taken from
+    format: Literal[1] = 1
 
 
-def kernels_dir() -> Path:
-    """Return the cache's directory of kernels; it may not exist yet."""
-    return cache_dir() / "kernels"
+KERNELS = Entries("kernels", "kernel.json", _Facts)
+
+
+def kernel_of_tree(name: str, found: tree.KernelTree, origin: str, request: Request) -> Kernel:
+    """Return the kernel of files that stay where they are, unpacked into the cache once."""
+
+    def fill(new: Path) -> None:
+        create(new, found, version="", origin=origin, modules=request.modules, copy_image=False)
+
+    what = found.image.name if found.image else found.release
+    return _made(f"file-{_fingerprint(found)}", name, what, request, fill)
+
+
+def kernel_of_deb(name: str, deb: Path, request: Request) -> Kernel:
+    """Return the kernel of one package file, unpacked into the cache once."""
+    digest = sha256_of(deb)
+
+    def fill(new: Path) -> None:
+        origin = f"package file {deb.absolute()}"
+        fill_from_packages(new, {deb: digest}, origin=origin, modules=request.modules)
+
+    return _made(f"deb-{digest[:16]}", name, deb.name, request, fill)
+
+
+def _made(
+    entry: str, name: str, what: str, request: Request, fill: Callable[[Path], None]
+) -> Kernel:
+    """Return the kernel of a cache entry, filled if it is not there; what: the file unpacked."""
+    home = KERNELS.home / entry
+    with shown(request.progress, f"unpack {what}"), locked(entry):
+        kernel = load(home, name, request.modules)
+        if kernel is None:
+            with new_entry(home) as new:
+                fill(new)
+            kernel = loaded(load(home, name, request.modules), home)
+    return kernel
+
+
+def loaded(kernel: Kernel | None, home: Path) -> Kernel:
+    """Return the kernel that was just put into `home`; it is only absent by another's doing."""
+    if kernel is None:
+        raise InfrastructureError(
+            f"the cache entry {home} was changed while it was made", hint="try again"
+        )
+    return kernel
+
+
+def fill_from_packages(
+    new: Path, debs: Mapping[Path, str], *, origin: str, modules: tuple[str, ...]
+) -> None:
+    """Fill the new cache entry with the one kernel in these packages (path: SHA-256)."""
+    root = new / "files"
+    root.mkdir()
+    for deb in debs:
+        package.extract(deb, root, tree.is_wanted)
+    found = tree.releases(root)
+    if len(found) != 1:
+        names = ", ".join(deb.name for deb in debs)
+        raise UsageError(
+            f"{names} has {len(found) or 'no'} kernel image{'s' if len(found) > 1 else ''}",
+            hint="since Linux 7 Debian's images are in linux-binary-…, before in linux-image-…",
+        )
+    create(
+        new,
+        tree.find(root, found[0]),
+        version=package.field(next(iter(debs)), "Version"),
+        origin=origin,
+        modules=modules,
+        packages=tuple((deb.name, digest) for deb, digest in debs.items()),
+    )
+    shutil.rmtree(root)
 
 
 def create(
@@ -71,13 +136,14 @@ def create(
     """Fill the new directory `entry` with the kernel of `found`, ready to boot.
 
     copy_image: also keep an image that is booted as it is; otherwise it is used where it lies.
-    Raises UsageError when it is no kernel, InfrastructureError when it cannot be written.
     """
+    from lsmeter.kernels import vmlinux  # noqa: PLC0415  (a cache hit needs no ELF reader)
+
     if found.image is None:
         raise UsageError(
             f"no image of kernel {found.release} was found", hint="give the path of its image"
         )
-    prepared = image.prepare(found.image, entry / "vmlinux")
+    prepared = vmlinux.prepare(found.image, entry / "vmlinux")
     booted = prepared.path
     try:
         if copy_image and booted.parent != entry:
@@ -86,11 +152,11 @@ def create(
             shutil.copyfile(found.system_map, entry / "System.map")
     except OSError as error:
         raise cannot_write(entry, error) from error
-    config = tree.read_text(found.config) or image.embedded_config(booted)
+    config = tree.read_text(found.config) or vmlinux.embedded_config(booted)
     write_atomic(entry / "config", config.encode())
     considered = tuple(dict.fromkeys(canonical(name) for name in (*KEPT_MODULES, *modules)))
     files = tree.needed_modules(found, considered, entry / "modules")
-    description = _Description(
+    facts = _Facts(
         release=prepared.release or found.release,
         version=version,
         origin=origin,
@@ -98,18 +164,11 @@ def create(
         image_bytes=booted.stat().st_size,
         image_sha256=sha256_of(booted),
         boot_protocol=prepared.boot_protocol,
-        modules=tuple(_describe(file, tree.builtin_modules(found)) for file in files),
+        modules=tuple(_Module(file.stem, sha256_of(file), needs) for file, needs in files.items()),
         considered=considered,
         packages=packages,
     )
-    write_atomic(entry / _DESCRIPTION, description.model_dump_json(indent=1).encode())
-
-
-def _describe(file: Path, builtin: frozenset[str]) -> _Module:
-    content = file.read_bytes()
-    info = read_modinfo(content)
-    needs = tuple(need for need in (*info.depends, *info.softdeps) if need not in builtin)
-    return _Module(name=file.stem, sha256=hashlib.sha256(content).hexdigest(), depends=needs)
+    KERNELS.write(entry, facts)
 
 
 def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
@@ -117,20 +176,23 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
 
     None when it is not there, is damaged, or `modules` has one that was not looked for.
     """
+    said = KERNELS.read(entry)
+    wanted = tuple(canonical(module) for module in modules)
+    if said is None or set(wanted) - set(said.considered):
+        return None
+    booted, by_name = entry / said.image, {module.name: module for module in said.modules}
+    files = {name: entry / "modules" / f"{name}.ko" for name in by_name}
     try:
-        text = (entry / _DESCRIPTION).read_bytes()
-        said = _Description.model_validate_json(text)
-        booted = entry / said.image
         whole = booted.stat().st_size == said.image_bytes
         config = (entry / "config").read_text(errors="replace")
-    except (OSError, ValidationError):
+    except OSError:
         return None
-    wanted = tuple(canonical(module) for module in modules)
-    files = {module.name: entry / "modules" / f"{module.name}.ko" for module in said.modules}
-    if not whole or set(wanted) - set(said.considered):
+    if not whole or not all(file.is_file() for file in files.values()):
         return None
-    if not all(file.is_file() for file in files.values()):
-        return None
+    # What a module needs is kept with it, or is built in, or was a soft wish not fulfilled.
+    order = load_order(
+        wanted, frozenset(by_name), frozenset(), lambda n: ModuleInfo(softdeps=by_name[n].depends)
+    )
     return Kernel(
         name=name,
         release=said.release,
@@ -140,50 +202,15 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
         image_sha256=said.image_sha256,
         boot_protocol=said.boot_protocol,
         config=parse_config(config),
-        modules=_in_order(said, wanted, files),
+        modules=tuple(KernelModule(item, files[item], by_name[item].sha256) for item in order),
         system_map=tree.real_system_map(entry / "System.map"),
     )
 
 
-def _in_order(
-    said: _Description, wanted: tuple[str, ...], files: dict[str, Path]
-) -> tuple[KernelModule, ...]:
-    by_name = {module.name: module for module in said.modules}
-    order = load_order(
-        wanted,
-        frozenset(by_name),
-        frozenset(),
-        # What a module needs is kept with it, or is built in, or was a soft wish not fulfilled.
-        lambda name: ModuleInfo(softdeps=by_name[name].depends),
-    )
-    return tuple(KernelModule(name, files[name], by_name[name].sha256) for name in order)
-
-
-def fingerprint(found: tree.KernelTree) -> str:
+def _fingerprint(found: tree.KernelTree) -> str:
     """Name a kernel tree in 16 hex digits: the image by content, the rest by size and time."""
-    others = [found.config, found.system_map, found.modules_dep, *found.module_files.values()]
+    others = [found.config, found.system_map, *found.module_files.values()]
     stats = [(str(path), path.stat()) for path in others if path]
     parts = [sha256_of(found.image) if found.image else "", str(found.image)]
     parts += [f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-
-
-def kernel_from_build(
-    image_path: Path, config: Path, system_map: Path, name: str, origin: str
-) -> Kernel:
-    """Describe a kernel that was built here: a vmlinux with a PVH entry, no modules.
-
-    Raises UsageError when the image is no such ELF.
-    """
-    prepared = image.prepare_elf(image_path)
-    return Kernel(
-        name=name,
-        release=prepared.release,
-        version="",
-        origin=origin,
-        image=image_path,
-        image_sha256=sha256_of(image_path),
-        boot_protocol=BootProtocol.PVH,
-        config=parse_config(tree.read_text(config)),
-        system_map=tree.real_system_map(system_map),
-    )

@@ -1,12 +1,68 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From what a user calls a kernel to one that a guest can boot."""
+"""From what a user calls a kernel to one that a guest can boot; the base class of its sources."""
 
 from __future__ import annotations
 
-from lsmeter import registry
-from lsmeter.kernels.source import DEFAULT_MODULES, KernelListing, KernelSource
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lsmeter.base import registry
+from lsmeter.base.progress import SILENT, Progress
 from lsmeter.model import Kernel
-from lsmeter.progress import SILENT, Progress
+
+# What the file-access suite and the disk of an image need beside what a kernel has built in;
+# dependencies are added.
+DEFAULT_MODULES = ("brd", "loop", "ext4", "xfs", "virtio_mmio", "virtio_blk")
+
+
+@dataclass(frozen=True)
+class KernelListing:
+    """One name that a user can give, for `lsmeter list kernels`."""
+
+    name: str  # debian:6.1
+    title: str
+    cached: bool = False
+    version: str = ""  # of what is cached, "" when nothing is
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a kernel is wanted.
+
+    offline: use only what is cached. refresh: look for a newer release now. modules: names of
+    those the guest needs; a name that is built in, or that this kernel does not have, adds
+    nothing.
+    """
+
+    modules: tuple[str, ...] = DEFAULT_MODULES
+    offline: bool = False
+    refresh: bool = False
+    progress: Progress = SILENT
+
+
+class KernelSource(ABC):
+    """One place that kernels come from; a file in `kernels.sources` offers one as SOURCE."""
+
+    name: ClassVar[str]  # the prefix of its names, or the whole name: debian, host, path
+    title: ClassVar[str]  # one line
+    examples: ClassVar[tuple[str, ...]]  # names to show in help and errors
+
+    def matches(self, spec: str) -> bool:
+        """Say whether `spec` is meant for this source, also when it is malformed."""
+        return spec.partition(":")[0] == self.name
+
+    @abstractmethod
+    def resolve(self, spec: str, request: Request) -> Kernel:
+        """Return the kernel that `spec` names, fetched or built if it is not cached.
+
+        Raises UsageError for a malformed or unknown name, and InfrastructureError when it
+        cannot be had here and now.
+        """
+
+    @abstractmethod
+    def listing(self) -> tuple[KernelListing, ...]:
+        """Return the names that a user can give, without the network."""
 
 
 def sources() -> tuple[KernelSource, ...]:
@@ -28,23 +84,16 @@ def resolve(
 ) -> Kernel:
     """Return the kernel that `spec` names (debian:6.1, host, ./vmlinux), cached or fetched.
 
-    offline: use only what is cached. refresh: look for a newer release now. modules: what the
-    guest needs, by name. Raises UsageError for a name that no source knows, or what the source
-    raises.
+    The keywords are those of Request.
     """
     for source in sources():
         if source.matches(spec):
-            return source.resolve(
-                spec, progress=progress, offline=offline, refresh=refresh, modules=modules
-            )
-    raise registry.unknown("kernel", spec, _names(), where="--kernel")
+            return source.resolve(spec, Request(modules, offline, refresh, progress))
+    examples = {example for source in sources() for example in source.examples}
+    names = {listing.name for listing in listings()} | examples
+    raise registry.unknown("kernel", spec, names, where="--kernel")
 
 
 def listings() -> tuple[KernelListing, ...]:
     """Return all names that can be given, without the network."""
     return tuple(listing for source in sources() for listing in source.listing())
-
-
-def _names() -> tuple[str, ...]:
-    listed = {listing.name for listing in listings()}
-    return tuple(listed | {example for source in sources() for example in source.examples})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds a kernel's files where distributions put them, under any root directory.
+"""Finds a kernel's files where distributions put them, and the modules that a guest needs.
 
 The same layout serves an unpacked package and the host itself: boot/vmlinuz-RELEASE or
 [usr/]lib/modules/RELEASE/vmlinuz, with its config, System.map and modules.
@@ -9,29 +9,23 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+import struct
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from lsmeter.errors import InfrastructureError, UsageError
-from lsmeter.kernels.decompress import Packing, packing_of, unpack
-from lsmeter.kernels.modinfo import read_modinfo
-from lsmeter.kernels.modules import (
-    ModuleInfo,
-    load_order,
-    module_name,
-    parse_modules_builtin,
-    parse_modules_dep,
-    with_table,
-)
-from lsmeter.storage import write_atomic
+from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.storage import write_atomic
+from lsmeter.kernels.decompress import packing_of, unpack
 
 _MODULE_BYTES = 256 << 20
+_FILE = re.compile(r"^(?P<name>[A-Za-z0-9_-]+)\.ko(\.(gz|xz|zst))?$")
+_PRE = re.compile(r"pre:([^:]*?)(?=\S+:|$)")
 # Debian ships a System.map of one line that only says where the real one is.
 _LEAST_MAP_BYTES = 4096
 _WANTED = re.compile(
     r"^(boot/(vmlinuz|config|System\.map)-[^/]+"
-    r"|(usr/)?lib/modules/[^/]+/(vmlinuz|config|System\.map|modules\.(dep|builtin)"
+    r"|(usr/)?lib/modules/[^/]+/(vmlinuz|config|System\.map|modules\.builtin"
     r"|(kernel|extra|updates)/.*\.ko(\.(gz|xz|zst))?))$"
 )
 
@@ -45,7 +39,6 @@ class KernelTree:
     config: Path | None = None
     system_map: Path | None = None
     module_files: Mapping[str, Path] = field(default_factory=dict)  # by name, as they are packed
-    modules_dep: Path | None = None
     modules_builtin: Path | None = None
 
 
@@ -71,19 +64,22 @@ def find(root: Path, release: str) -> KernelTree:
             name = module_name(path.name)
             if name:
                 module_files.setdefault(name, path)
-    system_map = _first(root / f"boot/System.map-{release}", *(b / "System.map" for b in bases))
+
+    def file(name: str) -> Path | None:
+        return first(root / f"boot/{name}-{release}", *(base / name for base in bases))
+
     return KernelTree(
         release=release,
-        image=_first(root / f"boot/vmlinuz-{release}", *(b / "vmlinuz" for b in bases)),
-        config=_first(root / f"boot/config-{release}", *(b / "config" for b in bases)),
-        system_map=real_system_map(system_map),
+        image=file("vmlinuz"),
+        config=file("config"),
+        system_map=real_system_map(file("System.map")),
         module_files=module_files,
-        modules_dep=_first(*(b / "modules.dep" for b in bases)),
-        modules_builtin=_first(*(b / "modules.builtin" for b in bases)),
+        modules_builtin=first(*(base / "modules.builtin" for base in bases)),
     )
 
 
-def _first(*paths: Path) -> Path | None:
+def first(*paths: Path) -> Path | None:
+    """Return the first of `paths` that is a file."""
     return next((path for path in paths if path.is_file()), None)
 
 
@@ -92,54 +88,48 @@ def real_system_map(path: Path | None) -> Path | None:
     return path if path and path.is_file() and path.stat().st_size >= _LEAST_MAP_BYTES else None
 
 
-def builtin_modules(tree: KernelTree) -> frozenset[str]:
-    """Return the names of the modules that are part of the image, as far as the tree tells."""
-    return parse_modules_builtin(read_text(tree.modules_builtin))
+def needed_modules(
+    tree: KernelTree, wanted: tuple[str, ...], into: Path
+) -> dict[Path, tuple[str, ...]]:
+    """Unpack what `wanted` needs into `into`, one NAME.ko each.
 
-
-def needed_modules(tree: KernelTree, wanted: tuple[str, ...], into: Path) -> tuple[Path, ...]:
-    """Unpack what `wanted` needs into `into`, one NAME.ko each; return them in loading order.
-
-    Raises UsageError, naming the module, when one is damaged or lacks a dependency.
+    Returns the files in loading order, each with the names of the modules that it needs or wishes
+    for and that are not built in.
     """
+    builtin = parse_modules_builtin(read_text(tree.modules_builtin))
     contents: dict[str, bytes] = {}
+    infos: dict[str, ModuleInfo] = {}
 
     def info(name: str) -> ModuleInfo:
         path = tree.module_files[name]
         try:
-            contents[name] = read_module(path)
-            return read_modinfo(contents[name])
+            contents[name] = _read_module(path)
+            infos[name] = read_modinfo(contents[name])
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
+        return infos[name]
 
-    table = parse_modules_dep(read_text(tree.modules_dep))
     try:
-        order = load_order(
-            wanted, frozenset(tree.module_files), builtin_modules(tree), with_table(table, info)
-        )
+        order = load_order(wanted, frozenset(tree.module_files), builtin, info)
     except ValueError as error:
         raise UsageError(
             f"modules of kernel {tree.release}: {error}",
             hint="the kernel's package or directory is incomplete; install or fetch it again",
         ) from error
-    files = []
     for name in order:
-        files.append(into / f"{name}.ko")
-        write_atomic(files[-1], contents[name])
-    return tuple(files)
+        write_atomic(into / f"{name}.ko", contents[name])
+    return {
+        into / f"{name}.ko": tuple(
+            need for need in infos[name].depends + infos[name].softdeps if need not in builtin
+        )
+        for name in order
+    }
 
 
-def read_module(path: Path) -> bytes:
-    """Return a module's file unpacked. Raises DamagedError, InfrastructureError if unreadable."""
-    try:
-        packed = path.read_bytes()
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot read module {path}: {error.strerror}",
-            hint="make it readable, or give another kernel with --kernel",
-        ) from error
+def _read_module(path: Path) -> bytes:
+    packed = _read(path)
     packing = packing_of(packed[:16])
-    if packing not in (Packing.GZIP, Packing.XZ, Packing.ZSTD):
+    if packing not in ("gzip", "xz", "zstd"):
         return packed
     content = io.BytesIO()
     unpack(packing, io.BytesIO(packed), content, limit_bytes=_MODULE_BYTES)
@@ -148,11 +138,122 @@ def read_module(path: Path) -> bytes:
 
 def read_text(path: Path | None) -> str:
     """Return a file's text, "" for None. Raises InfrastructureError when it is unreadable."""
-    if path is None:
-        return ""
+    return _read(path).decode(errors="replace") if path else ""
+
+
+def _read(path: Path) -> bytes:
     try:
-        return path.read_text(errors="replace")
+        return path.read_bytes()
     except OSError as error:
         raise InfrastructureError(
-            f"cannot read {path}: {error.strerror}", hint="make it readable and try again"
+            f"cannot read {path}: {error.strerror}",
+            hint="make it readable, or give another kernel with --kernel",
         ) from error
+
+
+@dataclass(frozen=True)
+class ModuleInfo:
+    """What a module's .modinfo says of what must be loaded before it."""
+
+    depends: tuple[str, ...] = ()
+    softdeps: tuple[str, ...] = ()  # "pre" only: those wanted before it
+
+
+def module_name(path: str) -> str | None:
+    """Return the name of the module in the file `path` (drivers/block/brd.ko.xz: brd), if any."""
+    found = _FILE.match(PurePosixPath(path).name)
+    return canonical(found["name"]) if found else None
+
+
+def canonical(name: str) -> str:
+    """Return a module's name as the kernel writes it, with underscores."""
+    return name.replace("-", "_")
+
+
+def parse_modules_builtin(text: str) -> frozenset[str]:
+    """Read modules.builtin: the names of all modules that are part of the image."""
+    names = (module_name(line.strip()) for line in text.splitlines())
+    return frozenset(name for name in names if name)
+
+
+def elf_damage() -> tuple[type[Exception], ...]:
+    """Return what pyelftools raises on a damaged file: it does not check all that it reads."""
+    from elftools.common.exceptions import ELFError  # noqa: PLC0415  (only new kernels are read)
+    from elftools.construct import ConstructError  # noqa: PLC0415
+
+    return (
+        *(ELFError, ConstructError, ValueError, KeyError, IndexError, AttributeError),
+        *(TypeError, AssertionError, OverflowError, MemoryError, struct.error),
+    )
+
+
+def read_modinfo(content: bytes) -> ModuleInfo:
+    """Read the dependencies out of an unpacked module. Raises ValueError when it is damaged."""
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415
+
+    try:
+        section = ELFFile(io.BytesIO(content)).get_section_by_name(".modinfo")
+        data = section.data() if section else b""
+    except elf_damage() as error:
+        raise ValueError(f"damaged module: {error}") from error
+    depends: list[str] = []
+    softdeps: list[str] = []
+    for entry in data.decode(errors="replace").split("\0"):
+        key, _, value = entry.partition("=")
+        if key == "depends":
+            depends += value.split(",")
+        elif key == "softdep":  # pre: a b post: c
+            softdeps += " ".join(_PRE.findall(value)).split()
+    found = [tuple(canonical(name) for name in names if name) for names in (depends, softdeps)]
+    return ModuleInfo(*found)
+
+
+def load_order(
+    wanted: Iterable[str],
+    available: frozenset[str],
+    builtin: frozenset[str],
+    info: Callable[[str], ModuleInfo],
+) -> tuple[str, ...]:
+    """Return the modules to load for `wanted`, each after those it needs, each once.
+
+    What is built in or not available is left out. `info` is asked only for modules that are needed.
+    """
+    order: list[str] = []
+    under_way: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in order or name in builtin:
+            return
+        if name in under_way:
+            raise ValueError(f"modules need each other: {', '.join([*under_way, name])}")
+        under_way.append(name)
+        facts = info(name)
+        for soft in facts.softdeps:
+            if soft in available and soft not in under_way:
+                visit(soft)
+        for need in facts.depends:
+            if need not in available and need not in builtin:
+                raise ValueError(f"module {name} needs {need}, which is not there")
+            visit(need)
+        under_way.pop()
+        order.append(name)
+
+    for name in map(canonical, wanted):
+        if name in available:
+            visit(name)
+    return tuple(order)
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """Read a kernel's configuration: options without CONFIG_, values without quotes.
+
+    Options that are not set are left out.
+    """
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        key, equals, value = line.strip().partition("=")
+        if equals and key.startswith("CONFIG_"):
+            if len(value) > 1 and value.startswith('"') and value.endswith('"'):
+                value = value[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+            found[key.removeprefix("CONFIG_")] = value
+    return found

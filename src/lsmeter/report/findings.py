@@ -1,43 +1,142 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Says what comparisons found: differences and their relevance, causes, controls, boots; pure."""
+"""What comparisons found: where the three numbers disagree, what differs, controls, boots; pure.
+
+The three numbers of a benchmark are the typical count, the in-line mean and the whole cost. A
+table is headed by the typical one; where another says more or less than the margin allows, the
+reader must see it in the same cell.
+"""
 
 from __future__ import annotations
 
-import functools
+import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from lsmeter.conclusion import Comparison, Difference, Estimate, Verdict
-from lsmeter.report import numbers, three
-from lsmeter.report.content import Grid
+from lsmeter.model.conclusion import Change, Comparison, Difference, Estimate, Verdict
+from lsmeter.report import numbers
+from lsmeter.report.grids import Grid
 from lsmeter.report.model import Report
+from lsmeter.tables.values import change, count, many, percent
 
+THREE_NUMBERS = (
+    "Typical: the most frequent reading of one call. In-line mean: over the readings into which "
+    "no timer tick fell. Whole cost: what a call costs with those that prepare and undo it (its "
+    "cycle) and all deferred work."
+)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _SHOWN = 3  # counts that differ most between boots, by name
 
 
-def many(number: int, noun: str) -> str:
-    """Write a number of things: 1 boot, 2 boots."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def apart(item: Comparison, other: Change | None, margin: float) -> bool:
+    """Say whether another number differs otherwise than the typical one, beyond the margin.
+
+    Compared in the unit of the values: the base of a whole cost is another one.
+    """
+    typical = item.typical
+    if other is None or (other.low <= typical.high and other.high >= typical.low):
+        return False
+    allowed = margin * abs(typical.baseline_value)
+    return abs(other.difference - typical.difference) > allowed
+
+
+def mark(item: Comparison, margin: float) -> str:
+    """Return the mark of a cell whose numbers do not agree, else an empty text."""
+    odd = apart(item, item.whole, margin) or apart(item, item.mean, margin)
+    return numbers.APART_MARK if odd else ""
+
+
+class Medians(NamedTuple):
+    """Medians of the overheads (fractions); None where there is none."""
+
+    typical: float | None
+    mean: float | None
+    whole: float | None
+
+    @property
+    def text(self) -> str:
+        """Write all three, each with what it covers."""
+        whole = "whole cost not measured"
+        if self.whole is not None:
+            whole = f"whole cost {percent(self.whole)}"
+        mean = [] if self.mean is None else [f"in-line mean {percent(self.mean)}"]
+        return ", ".join((f"typical {percent(self.typical)}", *mean, whole))
+
+
+def medians(items: Sequence[Comparison]) -> Medians:
+    """Return the median overhead of each number."""
+
+    def median(changes: Iterable[Change | None]) -> float | None:
+        found = [c.overhead for c in changes if c is not None and math.isfinite(c.overhead)]
+        return statistics.median(found) if found else None
+
+    return Medians(
+        median(c.typical for c in items),
+        median(c.mean for c in items),
+        median(c.whole for c in items),
+    )
+
+
+def largest_whole(found: Iterable[Comparison]) -> tuple[Comparison, Change] | None:
+    """Return the comparison with the largest overhead of the whole cost, and that cost."""
+    pairs = [(item, item.whole) for item in found if item.whole is not None]
+    usable = [pair for pair in pairs if pair[1].overhead > -math.inf]
+    return max(usable, key=lambda pair: pair[1].overhead, default=None)
+
+
+def unmeasured(report: Report) -> Iterator[str]:
+    """Say that no whole cost was measured, where one can be."""
+    if report.unit != "insns" or not report.estimates:
+        return
+    if not any(item.whole is not None for item in report.estimates):
+        quick = " (--quick)" if ("whole_ppm", "0") in report.conditions else ""
+        yield (
+            f"amortised and deferred costs were not measured{quick}; no verdict 'equivalent' is "
+            "given."
+        )
+
+
+def spread(found: Iterable[Estimate]) -> Iterator[str]:
+    """Say from how many cycles whole costs are, and how far single boots lie from each other."""
+    costs = [(item, item.whole) for item in found if item.whole is not None]
+    if not costs:
+        return
+    cycles = [whole.operations for _, whole in costs]
+    least, most = count(min(cycles)), count(max(cycles))
+    yield f"Each from {least if least == most else f'{least} to {most}'} cycles."
+    spreads = sorted(
+        (whole.boot_high - whole.boot_low) / whole.value
+        for item, whole in costs
+        if whole.boots > 1 and whole.value > 0 and item.benchmark.cycle
+    )
+    if spreads:
+        near = spreads[min(len(spreads) - 1, math.ceil(0.95 * len(spreads)) - 1)]
+        middle = statistics.median(spreads)
+        yield (
+            f"Boots differ in a whole cost by {middle * 100:.2f} % (median), by at most "
+            f"{near * 100:.2f} % in 95 % of {len(spreads):,} values, by {spreads[-1] * 100:.2f} % "
+            "at most."
+        )
 
 
 def values(report: Report, item: Comparison) -> str:
     """Write the typical counts of both sides: 5,515 → 8,139 instructions."""
     return (
-        f"{numbers.count(item.baseline_value)} \N{RIGHTWARDS ARROW} "
-        f"{numbers.count(item.value)} {numbers.unit_word(report.unit)}"
+        f"{count(item.baseline_value)} {numbers.ARROW} {count(item.value)} "
+        f"{numbers.unit_word(report.unit)}"
     )
 
 
 def differences(report: Report, grid: Grid, index: int) -> Iterator[str]:
     """Say which benchmarks are the same, show no difference, or differ by less than the margin."""
-    same = _named(grid, index, _identical)
-    if same:
-        yield f"Untouched, identical in every number: {', '.join(same)}."
-    unseen = _named(grid, index, _unseen)
-    if unseen:
-        yield f"No difference seen: {', '.join(unseen)}."
-    small = [c for c in _tested(grid, index) if _small(c)]
+    kinds = {
+        Difference.NONE: "Identical in every number",
+        Difference.UNSEEN: "No difference seen",
+    }
+    for kind, words in kinds.items():
+        if names := _named(grid, index, lambda item, kind=kind: _is_equal(item, kind)):  # type: ignore[misc]
+            yield f"{words}: {', '.join(names)}."
+    small = [c for c in grid.comparisons(index) if _is_equal(c, Difference.SEEN)]
     if small:
         verb = "differs" if len(small) == 1 else "differ"
         yield f"{len(small):,} {verb} by less than the margin ({_range(report, small)})."
@@ -45,86 +144,67 @@ def differences(report: Report, grid: Grid, index: int) -> Iterator[str]:
 
 def untouched(grid: Grid, index: int) -> bool:
     """Say whether all benchmarks but the controls are identical in every number."""
-    found = _tested(grid, index)
-    return bool(found) and all(map(_identical, found))
+    found = [item for item in grid.comparisons(index) if not item.benchmark.control]
+    return bool(found) and all(_is_equal(item, Difference.NONE) for item in found)
 
 
-def _tested(grid: Grid, index: int) -> list[Comparison]:
-    return [item for item in grid.comparisons(index) if not item.benchmark.control]
-
-
-def _identical(item: Comparison) -> bool:
-    if item.benchmark.control or item.verdict is not Verdict.EQUIVALENT:
-        return False
-    return item.found is Difference.NONE
-
-
-def _unseen(item: Comparison) -> bool:
-    if item.benchmark.control or item.verdict is not Verdict.EQUIVALENT:
-        return False
-    return item.found is Difference.UNSEEN
-
-
-def _small(item: Comparison) -> bool:
-    return item.verdict is Verdict.EQUIVALENT and item.found is Difference.SEEN
+def _is_equal(item: Comparison, found: Difference) -> bool:
+    equal = item.verdict is Verdict.EQUIVALENT and not item.benchmark.control
+    return equal and item.found is found
 
 
 def _named(grid: Grid, index: int, wanted: Callable[[Comparison], bool]) -> list[str]:
     """Name the operations of which every variant is wanted, and single variants of others."""
     names: list[str] = []
     for group in grid.groups:
-        found = [row.slots[index].comparison for row in group.rows]
-        chosen = [item.benchmark.id for item in found if item is not None and wanted(item)]
-        names += [group.operation] if chosen and len(chosen) == len(found) else chosen
+        chosen = [item.benchmark.id for item in group.comparisons(index) if wanted(item)]
+        names += [group.operation] if chosen and len(chosen) == len(group.rows) else chosen
     return names
 
 
 def _range(report: Report, found: Sequence[Comparison]) -> str:
-    """Write the least and the largest difference that is there for certain, in any number."""
-    shown = [
-        max(changes, key=lambda change: abs(change.difference)).difference
-        for item in found
-        if (changes := three.certain(item))
-    ]
+    """Write the least and the largest difference of which 0 is no possible value."""
+    shown = []
+    for item in found:
+        changes = [c for c in (item.typical, item.mean, item.whole) if c is not None]
+        certain = [c.difference for c in changes if c.low > 0 or c.high < 0]
+        shown += [max(certain, key=abs)] if certain else []
     peaks = len(found) - len(shown)
     whose = "its" if peaks == 1 else "their"
     if not shown:
         return f"in {whose} peaks only"
-    low, high = (numbers.change(round(value) + 0.0) for value in (min(shown), max(shown)))
+    low, high = (change(round(value) + 0.0) for value in (min(shown), max(shown)))
     span = low if low == high else f"{low} to {high}"
     rest = f"; {peaks:,} in {whose} peaks only" if peaks else ""
     return f"{span} {numbers.unit_word(report.unit)}{rest}"
 
 
 def causes(grid: Grid, index: int) -> Iterator[str]:
-    """Name each inconclusive benchmark with its cause; equal causes are said once."""
+    """Name each inconclusive benchmark with its cause; equal causes are given once."""
     found = [c for c in grid.comparisons(index) if c.verdict is Verdict.INCONCLUSIVE]
-    told = []
+    texts = []
     for cause in dict.fromkeys(item.cause for item in found):
-        names = ", ".join(_named(grid, index, functools.partial(_open, cause)))
-        told.append(f"{names} ({cause})" if cause else names)
-    if told:
-        yield f"{many(len(found), 'comparison')} inconclusive: {'; '.join(told)}."
-
-
-def _open(cause: str, item: Comparison) -> bool:
-    return item.verdict is Verdict.INCONCLUSIVE and item.cause == cause
+        alike = {id(item) for item in found if item.cause == cause}
+        names = ", ".join(_named(grid, index, lambda item, alike=alike: id(item) in alike))  # type: ignore[misc]
+        texts.append(f"{names} ({cause})" if cause else names)
+    if texts:
+        yield f"{many(len(found), 'comparison')} inconclusive: {'; '.join(texts)}."
 
 
 def disagreements(found: Sequence[Comparison], margin: float) -> Iterator[str]:
     """Say how often the numbers disagree, with the benchmark that does so most."""
-    odd = [item for item in found if three.apart(item, margin)]
+    odd = [item for item in found if mark(item, margin)]
     if not odd:
         return
     most = max(odd, key=_disagreement)
-    told = [f"typical {three.amount(most.typical)}"]
-    if most.mean is not None and three.mean_apart(most, margin):
-        told.append(f"in-line mean {three.amount(most.mean)}")
+    texts = [f"typical {numbers.amount(most.typical)}"]
+    if most.mean is not None and apart(most, most.mean, margin):
+        texts.append(f"in-line mean {numbers.amount(most.mean)}")
     if most.whole is not None:
-        told.append(f"whole {three.amount(most.whole)} ({most.benchmark.cycle})")
+        texts.append(f"whole {numbers.amount(most.whole)} ({most.benchmark.cycle})")
     yield (
         f"The numbers disagree by more than the margin in {len(odd):,} "
-        f"({numbers.APART_MARK}), most of all {most.benchmark.id}: {', '.join(told)}."
+        f"({numbers.APART_MARK}), most in {most.benchmark.id}: {', '.join(texts)}."
     )
 
 
@@ -134,14 +214,14 @@ def _disagreement(item: Comparison) -> float:
     return max(abs(change.difference - item.difference) for change in others) / base
 
 
-def moved_controls(report: Report, found: Iterable[Comparison]) -> Iterator[str]:
-    """Name each control that did not stay still."""
+def changed_controls(report: Report, found: Iterable[Comparison]) -> Iterator[str]:
+    """Name each control that changed."""
     for item in found:
         if not item.benchmark.control or _still(item):
             continue
-        whole = f", whole {three.amount(item.whole)}" if item.whole is not None else ""
+        whole = f", whole {numbers.amount(item.whole)}" if item.whole is not None else ""
         yield (
-            f"the control {item.benchmark.id} moved by {numbers.percent(item.overhead)} "
+            f"the control {item.benchmark.id} changed by {percent(item.overhead)} "
             f"({values(report, item)}{whole}), although no security module can change it: "
             "something else differs between the two."
         )
@@ -153,64 +233,52 @@ def _still(item: Comparison) -> bool:
 
 
 def controls(grids: Iterable[Grid]) -> str:
-    """Say whether the controls stayed still; empty when nothing was compared."""
+    """Say whether the controls are unchanged."""
     found = [c for grid in grids for i in range(len(grid.columns)) for c in grid.comparisons(i)]
     if not found:
-        return ""
+        return "Nothing was compared."
     tested = [c for c in found if c.benchmark.control]
     if not tested:
         return "No control was measured: nothing shows that only the security setup differed."
     names = ", ".join(dict.fromkeys(c.benchmark.id for c in tested))
     moved = sum(not _still(c) for c in tested)
     if moved:
-        return f"Controls ({names}) moved in {moved} of {len(tested)} comparisons: see warnings."
+        return f"Controls ({names}) changed in {moved} of {len(tested)} comparisons: see warnings."
     return (
-        f"Controls ({names}) were still in all {many(len(tested), 'comparison')}: the same "
-        "typical count, nothing beyond the margin."
+        f"Controls ({names}) unchanged in all {many(len(tested), 'comparison')}: same typical "
+        "count, nothing beyond the margin."
     )
 
 
 def between_boots(report: Report) -> Iterator[str]:
     """Say how many typical counts differ between boots, and by how much."""
-    if report.estimates and all(item.boots == 1 for item in report.estimates):
+    if report.estimates and all(item.evidence.boots == 1 for item in report.estimates):
         yield "one boot of each setup: nothing shows whether counts repeat."
         return
-    odd = [item for item in report.estimates if item.boots > 1 and item.high > item.low]
+    odd = [item for item in report.estimates if item.evidence.boots > 1 and item.high > item.low]
     if not odd:
         return
     names = {item.benchmark.id for item in odd}
-    apart = [item.high - item.low for item in odd]
-    low, high = numbers.count(min(apart)), numbers.count(max(apart))
-    middle = numbers.count(statistics.median(apart))
-    span = low if low == high else f"{low} to {high}"
+    spans = [item.high - item.low for item in odd]
+    low, high, middle = map(count, (min(spans), max(spans), statistics.median(spans)))
     text = (
-        f"typical counts of {many(len(names), 'benchmark')} differ between boots by {span} "
-        f"{numbers.unit_word(report.unit)}"
+        f"typical counts of {many(len(names), 'benchmark')} differ between boots by "
+        f"{low if low == high else f'{low} to {high}'} {numbers.unit_word(report.unit)}"
     )
-    text += "" if low == high else f", {middle} in the median"
+    text += "" if low == high else f", median {middle}"
     yield f"{text} (boots vary the order of benchmarks and where objects lie in slabs)."
-    far = sorted(
-        (item for item in odd if item.value > 0 and _boot_spread(item) > report.margin),
-        key=_boot_spread,
-        reverse=True,
-    )
-    if far:
-        yield _far(far)
-
-
-def _far(far: Sequence[Estimate]) -> str:
-    """Name those whose boots differ by more than the margin, each benchmark once."""
+    spread = {id(item): (item.high - item.low) / item.centre for item in odd if item.centre > 0}
+    far = [item for item in odd if spread.get(id(item), 0) > report.margin]
+    far.sort(key=lambda item: spread[id(item)], reverse=True)
+    # Each benchmark once, where it is worst.
     worst: dict[str, Estimate] = {}
     for item in far:
         worst.setdefault(item.benchmark.id, item)
-    told = [
-        f"{name} under {item.setup} {numbers.count(item.low)} to {numbers.count(item.high)}"
-        for name, item in list(worst.items())[:_SHOWN]
-    ]
-    more = len(worst) - _SHOWN
-    told += [f"{more:,} more"] if more > 0 else []
-    return f"boots differ by more than the margin in the typical count of {', '.join(told)}."
-
-
-def _boot_spread(item: Estimate) -> float:
-    return (item.high - item.low) / item.value
+    chosen = list(worst.values())
+    if chosen:
+        shown = [
+            f"{item.benchmark.id} under {item.place.setup} {count(item.low)} to {count(item.high)}"
+            for item in chosen[:_SHOWN]
+        ]
+        shown += [f"{len(chosen) - _SHOWN:,} more"] if len(chosen) > _SHOWN else []
+        yield f"boots differ by more than the margin in the typical count of {', '.join(shown)}."

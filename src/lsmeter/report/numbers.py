@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How numbers, units and parameters are written, the same in every format."""
+"""How units, benchmarks, verdicts and uncertain numbers are written, the same everywhere; pure."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
-from lsmeter.conclusion import Verdict
-from lsmeter.model import Benchmark, Instrument, ParamValue
-
-T = TypeVar("T")
-
-MISSING = "\N{EN DASH}"
+from lsmeter.model import Benchmark
+from lsmeter.model.conclusion import Change, Verdict
+from lsmeter.tables.model import Tone
+from lsmeter.tables.values import change, count, natural
 
 # Word for a unit of the model, as used in running text.
 _UNIT_WORDS = {"insns": "instructions", "ns": "nanoseconds"}
@@ -24,30 +22,17 @@ VERDICT_MARKS = {
     Verdict.EQUIVALENT: "=",
     Verdict.INCONCLUSIVE: "?",
 }
+TONES = {
+    Verdict.SLOWER: Tone.WORSE,
+    Verdict.FASTER: Tone.BETTER,
+    Verdict.EQUIVALENT: Tone.QUIET,
+    Verdict.INCONCLUSIVE: Tone.WARNING,
+}
 UNREPEATED_MARK = "~"
 APART_MARK = "\N{NOT EQUAL TO}"  # mean or whole cost do not agree with the typical count
-
-
-def count(value: float | None) -> str:
-    """Write a cost with thousands separators: 1,234, or 1,234.5 when it is not whole."""
-    if value is None or not math.isfinite(value):
-        return MISSING
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def change(value: float) -> str:
-    """Write a difference of two costs with its sign: +1,234; 0 has none."""
-    return f"+{count(value)}" if 0 < value < math.inf else count(value)
-
-
-def percent(fraction: float | None, *, sign: bool = True, space: str = " ") -> str:
-    """Write a fraction as per cent with one decimal: +19.3 %; 0 has no sign."""
-    if fraction is None or not math.isfinite(fraction):
-        return MISSING
-    text = f"{fraction * 100:+,.1f}" if sign else f"{fraction * 100:,.1f}"
-    if fraction == 0:
-        text = "0.0"
-    return f"{text}{space}%"
+ARROW = "\N{RIGHTWARDS ARROW}"
+PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
+DOT = " \N{MIDDLE DOT} "
 
 
 def unit_word(unit: str) -> str:
@@ -55,10 +40,10 @@ def unit_word(unit: str) -> str:
     return _UNIT_WORDS.get(unit, unit)
 
 
-def measure(unit: str, instrument: Instrument) -> str:
+def measure(unit: str, instrument: str) -> str:
     """Name unit and instrument as every table and plot must."""
     per = " per operation" if unit in _UNIT_WORDS else ""
-    return f"{unit_word(unit)}{per}, {instrument.value} instrument"
+    return f"{unit_word(unit)}{per}, {instrument} instrument"
 
 
 def variant(benchmark: Benchmark) -> str:
@@ -66,48 +51,48 @@ def variant(benchmark: Benchmark) -> str:
     return " ".join(f"{key}={value}" for key, value in benchmark.params)
 
 
-def phrase(benchmark: Benchmark) -> str:
-    """Write a benchmark for a sentence: open at depth 4."""
-    words = [benchmark.operation]
-    others = []
-    for key, value in benchmark.params:
-        if key == "depth":
-            words.append(f"at depth {value}")
-        else:
-            others.append(f"{key}={value}")
-    if others:
-        words.append("with " + ", ".join(others))
-    return " ".join(words)
+class _Measured(Protocol):
+    @property
+    def benchmark(self) -> Benchmark: ...
 
 
-def natural(value: ParamValue) -> tuple[tuple[int, int, str], ...]:
-    """Return a sort key by which 2 comes before 10, inside text too."""
-    if isinstance(value, int):
-        return ((0, value, ""),)
-    return tuple((0, int(run), "") if _is_number(run) else (1, 0, run) for run in _runs(value))
+T = TypeVar("T", bound=_Measured)
 
 
-def by_operation(items: Iterable[T], benchmark: Callable[[T], Benchmark]) -> dict[str, list[T]]:
-    """Group by operation, in order of first appearance; the variants of each in natural order."""
+def by_operation(items: Iterable[T]) -> dict[str, list[T]]:
+    """Group by operation, in order of first appearance; the variants of each in natural order.
+
+    Parameters stand in the order in which they appear.
+    """
     groups: dict[str, list[T]] = {}
+    names: dict[tuple[str, str], int] = {}
     for item in items:
-        groups.setdefault(benchmark(item).operation, []).append(item)
-    for group in groups.values():
-        group.sort(key=lambda item: natural(variant(benchmark(item))))
-    return groups
+        kind = item.benchmark
+        groups.setdefault(kind.operation, []).append(item)
+        for name, _ in kind.params:
+            names.setdefault((kind.operation, name), len(names))
+
+    def rank(item: T) -> list[object]:
+        kind = item.benchmark
+        return [(names[kind.operation, name], natural(value)) for name, value in kind.params]
+
+    return {operation: sorted(found, key=rank) for operation, found in groups.items()}
 
 
-def _is_number(text: str) -> bool:
-    # Python refuses to read integers of thousands of digits; such text sorts as text.
-    return text.isascii() and text.isdigit() and len(text) < 19
+def amount(item: Change) -> str:
+    """Write a difference and how well it is known: +1,039 ±10."""
+    half = (item.high - item.low) / 2
+    digits = 1 if half < 1 else 0
+    value = change(round(item.difference, digits) + 0.0)
+    return f"{value} {PLUS_MINUS}{_known(half, digits)}"
 
 
-def _runs(text: str) -> list[str]:
-    """Split into runs of digits and runs of other characters."""
-    runs: list[str] = []
-    for char in text:
-        if runs and runs[-1][-1].isdigit() == char.isdigit():
-            runs[-1] += char
-        else:
-            runs.append(char)
-    return runs
+def level(value: float, low: float, high: float) -> str:
+    """Write a cost and how well it is known, at worst: 4,475 ±11."""
+    half = max(high - value, value - low)
+    digits = 1 if 0 < half < 1 else 0
+    return f"{count(round(value, digits) + 0.0)} {PLUS_MINUS}{_known(half, digits)}"
+
+
+def _known(half: float, digits: int) -> str:
+    return count(round(half, digits) + 0.0) if math.isfinite(half) else "?"

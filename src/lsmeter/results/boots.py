@@ -1,57 +1,72 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One boot on disk: boot.json (what it said), samples.parquet (every reading), console.log."""
+"""One boot on disk: what came out of the guest, and what it was read as.
+
+boot.json (what it reported), samples.parquet (every reading), results.zst (all that the guest
+wrote to the result channel), console.log, and a file for each output of a plugin. With the raw
+results a boot can be read again by a later parser.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 import zstandard
 from pydantic import TypeAdapter, ValidationError
 
-from lsmeter.errors import InfrastructureError
-from lsmeter.model import Boot
-from lsmeter.storage import write_atomic
+from lsmeter import __version__
+from lsmeter.base.errors import InfrastructureError
+from lsmeter.base.storage import write_atomic
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.guest.conclude import PARSER
+from lsmeter.model import Boot, Samples
 
 FORMAT = "lsmeter-boot"
-VERSION = 1
+VERSION = 2
+_VERSIONS = (1, 2)  # 1 has neither raw results nor delays
 
 BOOT_FILE = "boot.json"
 SAMPLES_FILE = "samples.parquet"
+RESULTS_FILE = "results.zst"
 CONSOLE_FILE = "console.log"
-ATTRIBUTION_FILE = "attribution.zst"
+OUTPUT_SUFFIX = ".zst"  # attribution.zst
 
 MAX_BOOT_BYTES = 64 << 20
 
-SAMPLES_SCHEMA = pl.Schema({"benchmark": pl.String, "index": pl.UInt32, "value": pl.UInt64})
+# Readings of one benchmark at several delays follow each other; delay_ns is null without a sweep.
+SAMPLES_SCHEMA = pl.Schema(
+    {"benchmark": pl.String, "index": pl.UInt32, "value": pl.UInt64, "delay_ns": pl.UInt32}
+)
 
 _BOOT = TypeAdapter(Boot)
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
 class StoredBoot:
-    """A boot as it was read back: its facts, with the readings as a table.
-
-    The `samples` of boot carry status and failures; their values are in table (columns
-    benchmark, index, value) only.
-    """
+    """A boot as it was read back, by which version it was written, and its raw form if kept."""
 
     boot: Boot
-    table: pl.DataFrame
+    version: str  # of lsmeter; "" before versions were written
+    parser: int
+    capture: Capture | None
 
 
 def samples_table(boot: Boot) -> pl.DataFrame:
-    """Return every reading of a boot: columns benchmark, index (from 0, in time), value."""
+    """Return every reading of a boot: columns benchmark, index (from 0, in time), value, delay."""
     parts = [
         pl.DataFrame(
             {
                 "benchmark": [samples.benchmark] * len(samples.values),
                 "index": range(len(samples.values)),
                 "value": samples.values,
+                "delay_ns": [samples.delay_ns] * len(samples.values),
             },
             schema=SAMPLES_SCHEMA,
         )
@@ -61,32 +76,87 @@ def samples_table(boot: Boot) -> pl.DataFrame:
     return pl.concat(parts) if parts else SAMPLES_SCHEMA.to_frame()
 
 
-def write_boot(directory: Path, boot: Boot, console: bytes, attribution: bytes = b"") -> None:
-    """Write a boot to `directory`; boot.json comes last, and its presence says: all is there.
-
-    attribution is what the plugin of an attributed run wrote; it is kept compressed.
-    """
+def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
+    """Write a boot to `directory`; boot.json comes last, and its presence says: all is there."""
     table = io.BytesIO()
     samples_table(boot).write_parquet(table, compression="zstd")
     light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
-    document = {"format": FORMAT, "version": VERSION, "boot": _BOOT.dump_python(light, mode="json")}
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "lsmeter_version": __version__,
+        "parser": PARSER,
+        "capture": {
+            "results_sha256": hashlib.sha256(capture.results).hexdigest(),
+            "ending": capture.ending.value,
+            "exit_code": capture.exit_code,
+            "stderr": capture.stderr,
+        },
+        "boot": _BOOT.dump_python(light, mode="json"),
+    }
     write_atomic(directory / SAMPLES_FILE, table.getvalue())
-    write_atomic(directory / CONSOLE_FILE, console)
-    if attribution:
-        write_atomic(directory / ATTRIBUTION_FILE, zstandard.compress(attribution))
+    write_atomic(directory / CONSOLE_FILE, capture.console)
+    write_atomic(directory / RESULTS_FILE, zstandard.compress(capture.results))
+    for name, data in capture.outputs.items():
+        write_atomic(directory / f"{name}{OUTPUT_SUFFIX}", zstandard.compress(data))
     write_atomic(directory / BOOT_FILE, json.dumps(document, indent=1).encode())
 
 
 def read_boot(directory: Path) -> StoredBoot:
     """Read a boot back; raise InfrastructureError that names the file that is old or damaged."""
-    document = read_document(directory / BOOT_FILE, FORMAT, VERSION)
+    path = directory / BOOT_FILE
+    document = read_document(path, FORMAT, _VERSIONS)
+    boot = validated(_BOOT, document.get("boot"), path)
+    table = _read_table(directory / SAMPLES_FILE)
+    parser = document.get("parser", 0)
+    if not isinstance(parser, int):
+        raise damaged(path, "parser is not a number")
+    return StoredBoot(
+        boot=replace(boot, samples=_with_values(boot.samples, table)),
+        version=str(document.get("lsmeter_version", ""))[:40],
+        parser=parser,
+        capture=_read_capture(directory, document, boot) if parser else None,
+    )
+
+
+def read_output(directory: Path, name: str) -> bytes | None:
+    """Return what a plugin wrote in a boot; None where it wrote nothing."""
+    path = directory / f"{name}{OUTPUT_SUFFIX}"
+    return _unpacked(path) if path.is_file() else None
+
+
+def _with_values(boot: tuple[Samples, ...], table: pl.DataFrame) -> tuple[Samples, ...]:
+    """Give the readings back to the samples that they were taken from."""
+    groups = table.group_by("benchmark", "delay_ns", maintain_order=True).agg("value")
+    values = {(name, delay): tuple(found) for name, delay, found in groups.iter_rows()}
+    return tuple(
+        replace(item, values=values.get((item.benchmark, item.delay_ns), ())) for item in boot
+    )
+
+
+def _read_capture(directory: Path, document: Mapping[str, Any], boot: Boot) -> Capture:
+    """Return the raw form of a boot, once its digest is found right."""
+    said = document.get("capture")
+    if not isinstance(said, dict) or said.get("ending") not in list(Ending):
+        raise damaged(directory / BOOT_FILE, "capture: it does not say how the guest ended")
+    code, stderr = said.get("exit_code"), said.get("stderr")
+    if not isinstance(code, int | None) or not isinstance(stderr, str):
+        raise damaged(directory / BOOT_FILE, "capture: exit_code or stderr is of another type")
+    results = _unpacked(directory / RESULTS_FILE)
+    if hashlib.sha256(results).hexdigest() != said.get("results_sha256"):
+        raise damaged(directory / RESULTS_FILE, "it is not what was written")
     try:
-        boot = _BOOT.validate_json(json.dumps(document.get("boot")), strict=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise damaged(directory / BOOT_FILE, f"{key}: {first['msg']}") from None
-    return StoredBoot(boot, _read_table(directory / SAMPLES_FILE))
+        console = (directory / CONSOLE_FILE).read_bytes()
+    except OSError as error:
+        raise damaged(directory / CONSOLE_FILE, error.strerror or str(error)) from None
+    return Capture(results, console, Ending(said["ending"]), code, boot.wall_s, stderr)
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        return zstandard.decompress(path.read_bytes(), max_output_size=MAX_BOOT_BYTES)
+    except (OSError, zstandard.ZstdError) as error:
+        raise damaged(path, str(error)) from None
 
 
 def _read_table(path: Path) -> pl.DataFrame:
@@ -96,12 +166,14 @@ def _read_table(path: Path) -> pl.DataFrame:
         raise damaged(path, "the file is missing") from None
     except Exception as error:  # noqa: BLE001  (polars raises many kinds for a damaged file)
         raise damaged(path, str(error).splitlines()[0][:200]) from None
+    if table.schema == pl.Schema(list(SAMPLES_SCHEMA.items())[:-1]):  # version 1
+        table = table.with_columns(pl.lit(None, pl.UInt32).alias("delay_ns"))
     if table.schema != SAMPLES_SCHEMA:
         raise damaged(path, f"its columns are {table.columns}, not {SAMPLES_SCHEMA.names()}")
     return table
 
 
-def read_document(path: Path, name: str, version: int) -> dict[str, Any]:
+def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str, Any]:
     """Read a JSON file of ours, checking its format name and version."""
     try:
         if path.stat().st_size > MAX_BOOT_BYTES:
@@ -116,12 +188,22 @@ def read_document(path: Path, name: str, version: int) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != name:
         raise damaged(path, f"its format is not {name}")
     found = document.get("version")
-    if found != version:
+    if found not in versions:
         raise InfrastructureError(
-            f"{path}: format version {found!r}; this lsmeter reads version {version}",
+            f"{path}: format version {found!r}; this lsmeter reads version {versions[-1]}",
             hint="read it with the version of lsmeter that wrote it, or measure again",
         )
     return document
+
+
+def validated(kind: TypeAdapter[K], value: object, path: Path) -> K:
+    """Return a part of the document at `path` as the type that it must be."""
+    try:
+        return kind.validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise damaged(path, f"{key}: {first['msg']}") from None
 
 
 def damaged(path: Path, reason: str) -> InfrastructureError:

@@ -5,22 +5,34 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from lsmeter.errors import UsageError
+from lsmeter import __version__
+from lsmeter.base.errors import UsageError
+from lsmeter.base.storage import cannot_write, make_dir, write_atomic
+from lsmeter.guest.conclude import PARSER, conclude
+from lsmeter.model import Boot
 from lsmeter.results.boots import (
     BOOT_FILE,
-    CONSOLE_FILE,
     StoredBoot,
     damaged,
     read_boot,
     read_document,
+    validated,
 )
-from lsmeter.results.manifest import FORMAT, VERSION, Manifest, ManifestBoot, upgraded
-from lsmeter.storage import cannot_write, make_dir, write_atomic
+from lsmeter.results.manifest import (
+    FORMAT,
+    VERSION,
+    VERSIONS,
+    Manifest,
+    ManifestBoot,
+    ManifestCell,
+    upgraded,
+)
 
 MANIFEST_FILE = "manifest.json"
 _MANIFEST = TypeAdapter(Manifest)
@@ -28,22 +40,35 @@ _MANIFEST = TypeAdapter(Manifest)
 
 @dataclass(frozen=True)
 class RunData:
-    """A run read back: its manifest, and the boots that were made."""
+    """A run read back: its manifest, and the boots that were made.
+
+    missing were planned, and never made: the run was stopped. notes say which boots were read by
+    another version than measured them.
+    """
 
     path: Path
     manifest: Manifest
-    boots: tuple[StoredBoot, ...]
-    missing: tuple[ManifestBoot, ...]  # planned, but never made (the run was stopped)
+    boots: tuple[Boot, ...]
+    missing: tuple[ManifestBoot, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def boots_of(self, cell: ManifestCell) -> tuple[Boot, ...]:
+        """Return the boots of one cell."""
+        return tuple(boot for boot in self.boots if boot.cell_hash == cell.hash)
+
+    def folder(self, boot: Boot) -> Path:
+        """Return where a boot is kept."""
+        return self.path / "boots" / f"{boot.cell_hash}-{boot.index}"
 
 
 def create_run(path: Path, manifest: Manifest) -> None:
     """Write the manifest of a new run; an existing run of the same plan is continued."""
     if path.exists() and not path.is_dir():
-        raise UsageError(f"--out: {path} exists and is not a directory")
+        raise UsageError(f"--run-dir: {path} exists and is not a directory")
     existing = path / MANIFEST_FILE
     if path.is_dir() and not existing.exists() and any(path.iterdir()):
         raise UsageError(
-            f"--out: {path} exists and is not a run directory",
+            f"--run-dir: {path} exists and is not a run directory",
             hint="name a new or an empty directory",
         )
     if existing.exists():
@@ -61,7 +86,7 @@ def _refuse_other_plan(path: Path, manifest: Manifest) -> None:
     before = read_manifest(path)
     if {cell.hash for cell in before.cells} != {cell.hash for cell in manifest.cells}:
         raise UsageError(
-            f"--out: {path} holds another run",
+            f"--run-dir: {path} holds another run",
             hint="name another directory; a run is continued only with the same words",
         )
 
@@ -79,21 +104,14 @@ def copy_boot(stored: Path, run: Path, planned: ManifestBoot) -> None:
 def read_manifest(path: Path) -> Manifest:
     """Read a run's manifest; raise the error that names what is wrong with it."""
     if not path.exists():
-        raise UsageError(f"{path}: no such run directory", hint="see what --out or the run printed")
+        raise UsageError(f"{path}: no such run directory", hint="the run printed it")
     if not (path / MANIFEST_FILE).is_file():
         raise UsageError(f"{path}: not a run directory (it has no {MANIFEST_FILE})")
-    document = read_document(path / MANIFEST_FILE, FORMAT, VERSION)
-    try:
-        found = _MANIFEST.validate_json(json.dumps(upgraded(document.get("run"))), strict=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise damaged(path / MANIFEST_FILE, f"{key}: {first['msg']}") from None
-    for kind, names, used in (
-        ("setup", {item.name for item in found.setups}, {cell.setup for cell in found.cells}),
-        ("kernel", {item.name for item in found.kernels}, {cell.kernel for cell in found.cells}),
-    ):
-        if unknown := sorted(used - names):
+    document = read_document(path / MANIFEST_FILE, FORMAT, VERSIONS)
+    found = validated(_MANIFEST, upgraded(document.get("run")), path / MANIFEST_FILE)
+    for kind, described in (("setup", found.setups), ("kernel", found.kernels)):
+        used = {getattr(cell.place, kind) for cell in found.cells}
+        if unknown := sorted(used - {item.name for item in described}):
             raise damaged(
                 path / MANIFEST_FILE,
                 f"a cell has a {kind} '{unknown[0][:80]}', which it does not describe",
@@ -102,10 +120,15 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def read_run(path: Path) -> RunData:
-    """Read a whole run; boots that were never made are named, damaged ones are an error."""
+    """Read a whole run; boots that were never made are named, damaged ones are an error.
+
+    Boots that an earlier parser has read are read again from their raw results.
+    """
     manifest = read_manifest(path)
-    boots: list[StoredBoot] = []
+    cells = {cell.hash: cell for cell in manifest.cells}
+    boots: list[Boot] = []
     missing: list[ManifestBoot] = []
+    again: Counter[str] = Counter()
     for planned in manifest.boots:
         folder = path / "boots" / planned.folder
         if not (folder / BOOT_FILE).is_file():
@@ -114,10 +137,31 @@ def read_run(path: Path) -> RunData:
         stored = read_boot(folder)
         if stored.boot.cell_hash != planned.cell_hash:
             raise damaged(folder / BOOT_FILE, "it belongs to another cell")
-        boots.append(stored)
-    return RunData(path, manifest, tuple(boots), tuple(missing))
+        if stored.parser != PARSER or stored.version != __version__:
+            again[_read_as(stored)] += 1
+        boots.append(current(stored, manifest, cells[planned.cell_hash]))
+    notes = tuple(f"{count} of {len(boots)} boots {how}" for how, count in again.items())
+    return RunData(path, manifest, tuple(boots), tuple(missing), notes)
 
 
-def console_path(run: Path, planned: ManifestBoot) -> Path:
-    """Return where a boot's console log is."""
-    return run / "boots" / planned.folder / CONSOLE_FILE
+def _read_as(stored: StoredBoot) -> str:
+    """Say by which version a boot was measured, and what became of its raw results."""
+    version = f"lsmeter {stored.version}" if stored.version else "an earlier lsmeter"
+    if stored.parser == PARSER:
+        return f"were measured by {version}; this is {__version__}"
+    if stored.capture is None:
+        return f"were measured by {version} without raw results: read as they were then"
+    return f"were measured by {version}; their raw results were read again by {__version__}"
+
+
+def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
+    """Return a boot as this version reads it."""
+    if stored.parser == PARSER or stored.capture is None:
+        return stored.boot
+    place = cell.place
+    setup = next(item for item in manifest.setups if item.name == place.setup)
+    kernel = next(item for item in manifest.kernels if item.name == place.kernel)
+    benchmarks = tuple(item.id for item in manifest.benchmarks if item.suite == place.suite)
+    boot = stored.boot
+    bare = Boot(boot.cell_hash, boot.index, boot.seed, boot.status)
+    return conclude(bare, setup, kernel, benchmarks, stored.capture)

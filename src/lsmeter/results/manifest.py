@@ -8,16 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lsmeter.errors import UsageError
-from lsmeter.experiment import Experiment
-from lsmeter.layers import Link, make_links
-from lsmeter.model import Benchmark, Conditions, Instrument, Kernel, Problem, Sampling, Setup
-from lsmeter.plan import Plan, baseline_name
-from lsmeter.policy import Layer
-from lsmeter.setup import parse_setup
+from lsmeter.base.errors import UsageError
+from lsmeter.experiment.plan import Plan, baseline_name
+from lsmeter.model import (
+    Benchmark,
+    Conditions,
+    Kernel,
+    Place,
+    Problem,
+    Sampling,
+    Setup,
+    Task,
+)
+from lsmeter.model.cell import READINGS
+from lsmeter.model.setup import Layer, Link, make_links
+from lsmeter.setups import parse_setup
 
 FORMAT = "lsmeter-run"
-VERSION = 1
+VERSION = 2
+VERSIONS = (1, 2)  # 1 has no tasks, and a backend in place of the machine
 
 # The build options that a reader of results may want to see.
 _CONFIG_PREFIXES = (
@@ -32,12 +41,10 @@ class ManifestCell:
     """A cell by reference to its kernel and setup."""
 
     hash: str
-    kernel: str
-    setup: str
-    suite: str
-    filesystem: str
-    user: str
+    place: Place
     command: tuple[str, ...]  # how its guests are started
+    task: Task = READINGS
+    warmup: int = 0  # readings before those that count
 
 
 @dataclass(frozen=True)
@@ -63,8 +70,8 @@ class Manifest:
     command: str
     title: str
     question: str
-    instrument: Instrument
-    backend: str
+    instrument: str
+    machine: str
     baseline_setup: str
     margin: float
     boots: tuple[ManifestBoot, ...]
@@ -88,7 +95,7 @@ class Circumstances:
     lsmeter_version: str
     created: str
     command: str
-    backend: str
+    machine: str
     host: tuple[tuple[str, str], ...]
     tools: tuple[tuple[str, str], ...]
 
@@ -97,35 +104,28 @@ def make_manifest(
     plan: Plan, circumstances: Circumstances, commands: Mapping[str, tuple[str, ...]]
 ) -> Manifest:
     """Join the plan and its circumstances; commands gives the guest's command by cell hash."""
-    experiment: Experiment = plan.experiment
+    experiment = plan.experiment
     kernels = {cell.kernel.name: cell.kernel for cell in plan.cells}
     setups = {cell.setup.name: cell.setup for cell in plan.cells}
     return Manifest(
-        lsmeter_version=circumstances.lsmeter_version,
-        created=circumstances.created,
-        command=circumstances.command,
+        **vars(circumstances),
         title=experiment.title,
         question=experiment.question,
-        instrument=experiment.instrument_model(),
-        backend=circumstances.backend,
+        instrument=experiment.instrument,
         baseline_setup=baseline_name(experiment),
         margin=experiment.margin,
         boots=tuple(ManifestBoot(boot.cell.hash, boot.index, boot.seed) for boot in plan.boots),
         sampling=experiment.sampling_model(),
         conditions=experiment.conditions_model(),
-        host=circumstances.host,
-        tools=circumstances.tools,
         kernels=tuple(_shareable(kernel) for kernel in kernels.values()),
         setups=tuple(setups.values()),
         cells=tuple(
             ManifestCell(
                 hash=cell.hash,
-                kernel=cell.kernel.name,
-                setup=cell.setup.name,
-                suite=cell.suite,
-                filesystem=cell.filesystem,
-                user=cell.user,
+                place=cell.place,
                 command=commands[cell.hash],
+                task=cell.task,
+                warmup=cell.sampling.warmup,
             )
             for cell in plan.cells
         ),
@@ -151,18 +151,44 @@ def links_of(manifest: Manifest) -> tuple[Link, ...]:
 
 
 def upgraded(document: Any) -> Any:  # noqa: ANN401  (JSON of any shape; it is checked afterwards)
-    """Return a run's document with what its setups did not say before policies were measured.
+    """Return a run's document in today's form, as far as an older one can be read so.
 
     The defaults of `Setup` would put every setup over capability: also that one, and dac.
     """
-    setups = document.get("setups") if isinstance(document, dict) else None
-    if not isinstance(setups, list):
+    if not isinstance(document, dict):
         return document
-    return {**document, "setups": [_upgraded_setup(setup) for setup in setups]}
+    backend = document.get("backend")
+    if backend is not None:
+        rest = {key: value for key, value in document.items() if key != "backend"}
+        document = {**rest, "machine": "replay" if backend == "replay" else "emulation"}
+        name = "attribute" if backend == "attributed" else "readings"
+        warmup = (document.get("sampling") or {}).get("warmup", 0)
+        document["cells"] = [_upgraded_cell(cell, name, warmup) for cell in document["cells"]]
+    setups = document.get("setups")
+    if isinstance(setups, list):
+        document = {**document, "setups": [_upgraded_setup(setup) for setup in setups]}
+    return document
+
+
+def _upgraded_cell(cell: Any, task: str, warmup: int) -> Any:  # noqa: ANN401
+    if not isinstance(cell, dict) or "place" in cell:
+        return cell
+    names = ("kernel", "setup", "suite", "filesystem", "user")
+    return {
+        "hash": cell.get("hash"),
+        "place": {name: cell.get(name) for name in names},
+        "command": cell.get("command"),
+        "task": {"name": task},
+        "warmup": warmup,
+    }
 
 
 def _upgraded_setup(setup: Any) -> Any:  # noqa: ANN401
-    if not isinstance(setup, dict) or "over" in setup:
+    if not isinstance(setup, dict):
+        return setup
+    if "proofs" in setup:  # what enforcement checks were called
+        setup = {("checks" if key == "proofs" else key): value for key, value in setup.items()}
+    if "over" in setup:
         return setup
     name = setup.get("name")
     if setup.get("lsms") == []:

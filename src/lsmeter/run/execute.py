@@ -4,22 +4,23 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from lsmeter.backend import Backend, Capture
-from lsmeter.errors import LsmeterError
-from lsmeter.guest.events import End
-from lsmeter.guest.protocol import Parser
-from lsmeter.limits import Limits
+from lsmeter.base.errors import InfrastructureError, LsmeterError
+from lsmeter.base.limits import Limits
+from lsmeter.base.storage import data_dir
+from lsmeter.experiment.plan import Plan, PlannedBoot
+from lsmeter.guest.capture import Capture
+from lsmeter.guest.conclude import conclude
+from lsmeter.guest.session import SessionReader
+from lsmeter.machines.machine import Machine
 from lsmeter.model import Boot, BootStatus
-from lsmeter.plan import Plan, PlannedBoot
-from lsmeter.results.boots import write_boot
+from lsmeter.results.boots import BOOT_FILE, read_boot, write_boot
 from lsmeter.results.directory import copy_boot
 from lsmeter.results.manifest import ManifestBoot
-from lsmeter.results.store import find_stored, stored_path
-from lsmeter.run.conclude import conclude
+from lsmeter.tasks import find_task
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,6 @@ class Settings:
     jobs: int
     fresh: bool = False
     limits: Limits = field(default_factory=Limits)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How many boots were made, were found in the store, failed, and were not reached."""
-
-    made: int
-    reused: int
-    failed: int
-    not_reached: int
 
 
 class Observer(Protocol):
@@ -55,14 +46,14 @@ class Observer(Protocol):
 
 
 async def execute(
-    plan: Plan, run: Path, backend: Backend, settings: Settings, observer: Observer
-) -> Outcome:
+    plan: Plan, run: Path, machine: Machine, settings: Settings, observer: Observer
+) -> None:
     """Carry out every boot of `plan` into the run directory `run`.
 
     When the caller is cancelled, guests that run are killed and what was finished stays. Errors
     of the host (a full disk) end the run; what a guest does wrong never does.
     """
-    work = _Work(run, backend, settings, observer)
+    work = _Work(run, machine, settings, observer)
     queue = list(reversed(plan.boots))
 
     async def worker() -> None:
@@ -76,18 +67,16 @@ async def execute(
     except* LsmeterError as errors:
         # One full disk fails every worker at once; one line of it is enough.
         raise errors.exceptions[0] from None
-    return Outcome(work.made, work.reused, work.failed, len(queue))
 
 
+@dataclass(frozen=True)
 class _Work:
-    """The boots made so far."""
+    """What every boot of a run needs."""
 
-    def __init__(self, run: Path, backend: Backend, settings: Settings, observer: Observer) -> None:
-        self.run = run
-        self.backend = backend
-        self.settings = settings
-        self.observer = observer
-        self.made = self.reused = self.failed = 0
+    run: Path
+    machine: Machine
+    settings: Settings
+    observer: Observer
 
     async def one(self, planned: PlannedBoot) -> None:
         """Make one boot, or take it from the store."""
@@ -95,30 +84,49 @@ class _Work:
         if not self.settings.fresh and (stored := find_stored(planned)) is not None:
             path, known = stored
             copy_boot(path, self.run, folder)
-            self.reused += 1
-            self.observer.ended(planned, known.boot, reused=True)
+            self.observer.ended(planned, known, reused=True)
             return
         self.observer.started(planned)
         capture = await self._capture(planned)
-        boot = conclude(planned, capture)
+        cell = planned.cell
+        bare = Boot(cell.hash, planned.index, planned.seed, BootStatus.OK)
+        boot = conclude(bare, cell.setup, cell.kernel, cell.benchmarks, capture)
         if boot.status is BootStatus.OK:
-            write_boot(stored_path(planned), boot, capture.console, capture.attribution)
-        else:
-            self.failed += 1
-        write_boot(self.run / "boots" / folder.folder, boot, capture.console, capture.attribution)
-        self.made += 1
+            write_boot(stored_path(planned), boot, capture)
+        write_boot(self.run / "boots" / folder.folder, boot, capture)
         self.observer.ended(planned, boot, reused=False)
 
     async def _capture(self, planned: PlannedBoot) -> Capture:
-        parser = Parser()
-        finished = 0
+        reader = SessionReader(planned.cell.benchmarks)
 
         def on_results(data: bytes) -> int:
-            nonlocal finished
-            ends = sum(isinstance(event, End) for event in parser.feed(data))
-            if ends:
-                finished += ends
-                self.observer.advanced(planned, finished)
-            return finished
+            known = reader.finished
+            reader.feed(data)
+            if reader.finished > known:
+                self.observer.advanced(planned, reader.finished)
+            return reader.finished
 
-        return await self.backend.run(planned, self.settings.limits, on_results)
+        given = self.settings.limits
+        silence_s = max(given.silence_s, find_task(planned.cell.task.name).silence_s)
+        limits = replace(given, silence_s=silence_s)
+        return await self.machine.run(planned, limits, on_results)
+
+
+def stored_path(planned: PlannedBoot) -> Path:
+    """Return where all runs share the boot, whether or not it is there yet.
+
+    Only boots that ended well are kept there, so that what failed is tried again by the next run.
+    """
+    return data_dir() / "boots" / planned.cell.hash / f"seed-{planned.seed}"
+
+
+def find_stored(planned: PlannedBoot) -> tuple[Path, Boot] | None:
+    """Return the boot if it was measured before; a damaged entry counts as not measured."""
+    path = stored_path(planned)
+    if not (path / BOOT_FILE).is_file():
+        return None
+    try:
+        found = read_boot(path)
+    except InfrastructureError:
+        return None
+    return (path, found.boot) if found.boot.cell_hash == planned.cell.hash else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Holds what a run says of each scenario against what is true of it; pure.
+"""Takes out of a run what it says of each scenario, and holds it against what is true; pure.
 
 A scenario passes if nothing that was said of it is wrong. Each way to be wrong is a reason, in
 words that a person can act on.
@@ -7,13 +7,29 @@ words that a person can act on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import fmean
 
-from lsmeter.conclusion import Change, Comparison, Difference
-from lsmeter.selftest.costs import Context, Site
-from lsmeter.selftest.scenarios import Part, Scenario
+from lsmeter.analysis.cells import cell_results, compare_cells
+from lsmeter.attribution.explain import Explanation, explain
+from lsmeter.attribution.load import AttributedCell
+from lsmeter.attribution.profile import Context as Runner
+from lsmeter.kernels.functions import base_name
+from lsmeter.model import Problem, StateReading
+from lsmeter.model.conclusion import Change, Comparison, Difference
+from lsmeter.results.directory import RunData
+from lsmeter.selftest.scenarios import (
+    Context,
+    Part,
+    Scenario,
+    Site,
+    counted_insns,
+    counted_slack,
+    lost,
+)
+from lsmeter.setups.inject import Injection
 
 CLOSE = 0.02  # of the truth: so far may a whole cost or what a function is charged be from it
 # Of the baseline's whole cost: where nothing changes in all, no interval may be wider. An interval
@@ -22,46 +38,44 @@ WIDEST = 0.02
 # Part of the calls: what is rarer is not in the 100 readings of a boot, nor in their mean.
 RAREST = Fraction(1, 100)
 
+_HOOK = "security_"
+_CONTEXTS = {
+    Runner.CALL: Context.CALL,
+    Runner.TASK_WORK: Context.TASK_WORK,
+    Runner.RCU: Context.RCU,
+    Runner.WORKQUEUE: Context.WORKER,
+    Runner.THREAD: Context.WORKER,
+}
+
 
 @dataclass(frozen=True)
 class Charge:
-    """By how much a function costs more by attribution, in instructions of one whole operation.
-
-    hook is "" outside of hooks and has no security_. context is None where no cost is injected,
-    as in interrupts.
-    """
+    """By how much a function costs more by attribution, in instructions of one whole operation."""
 
     function: str
-    hook: str
-    context: Context | None
+    hook: str  # without security_; "" outside of hooks
+    context: Context | None  # None where no cost is injected, as in interrupts
     insns: float
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What the module counted for an operation of one side, in the mean over boots.
+    """What the module counted for an operation of one side, in the mean over boots."""
 
-    slack is what one cost more or less is worth in it; insns is None where a place was never met.
-    """
-
-    insns: float | None
-    slack: float
+    insns: float | None  # None where a point was never met
+    slack: float  # what one cost more or less is worth in it
     lost: int
 
 
 @dataclass(frozen=True)
 class Seen:
-    """All that a run says of one scenario.
-
-    charges are those of all functions, the largest first; None where nothing was attributed.
-    missing says why there is no comparison or no attribution.
-    """
+    """All that a run says of one scenario."""
 
     comparison: Comparison | None
     before: Counted
     after: Counted
-    charges: tuple[Charge, ...] | None
-    missing: str = ""
+    charges: tuple[Charge, ...] | None  # the largest first; None where nothing was attributed
+    missing: str = ""  # why there is no comparison or no attribution
 
 
 @dataclass(frozen=True)
@@ -86,45 +100,125 @@ class Judgement:
     def counted_insns(self) -> float | None:
         """The same by the module's counters; None where they do not have it."""
         before, after = self.seen.before.insns, self.seen.after.insns
-        return None if before is None or after is None else after - before
+        if before is None or after is None or self.scenario.is_least:
+            return None
+        return after - before
 
     @property
     def named(self) -> tuple[Charge, ...]:
         """The charges of the functions that had to be named, as far as they were."""
         charges = self.seen.charges or ()
-        found = (find_charge(site, charges) for site in self.scenario.sites)
+        found = (find_charge(site, charges) for site in self.scenario.site_insns)
         return tuple(charge for charge in found if charge is not None)
 
 
+class Gatherer:
+    """A run with its attribution, asked scenario by scenario; sides are compared once."""
+
+    def __init__(self, run: RunData, attributed: Iterable[AttributedCell]) -> None:
+        self._margin = run.manifest.margin
+        self._results = {result.cell.place.setup: result for result in cell_results(run)}
+        self._attributed = {item.cell.place.setup: item for item in attributed}
+        self._compared: dict[tuple[str, str], Mapping[str, Comparison]] = {}
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All that went wrong in the boots."""
+        return tuple(item for result in self._results.values() for item in result.problems)
+
+    def seen(self, scenario: Scenario) -> Seen:
+        """Return all that the run says of a scenario."""
+        comparison = self._comparison(scenario)
+        cells = (self._attributed.get(side.setup) for side in scenario.sides)
+        before, after = (cell.wholes.get(scenario.benchmark) if cell else None for cell in cells)
+        return Seen(
+            comparison=comparison,
+            before=self._counted(scenario, scenario.before),
+            after=self._counted(scenario, scenario.after),
+            charges=charges(explain(before, after)) if before and after else None,
+            missing=self._missing(scenario, attributed=comparison is not None),
+        )
+
+    def _comparison(self, scenario: Scenario) -> Comparison | None:
+        sides = (scenario.before.setup, scenario.after.setup)
+        if sides not in self._compared:
+            before, after = (self._results.get(name) for name in sides)
+            found = compare_cells(before, after, self._margin) if before and after else ()
+            self._compared[sides] = {item.benchmark.id: item for item in found}
+        return self._compared[sides].get(scenario.benchmark)
+
+    def _counted(self, scenario: Scenario, side: Injection) -> Counted:
+        result = self._results.get(side.setup)
+        boots = result.boots if result is not None else ()
+        states = [state for boot in boots for state in boot.states]
+        return counted(scenario, side, [s for s in states if s.benchmark == scenario.benchmark])
+
+    def _missing(self, scenario: Scenario, *, attributed: bool) -> str:
+        """Say why a scenario has no numbers, or no attribution."""
+        for setup in (side.setup for side in scenario.sides):
+            if attributed:
+                cell = self._attributed.get(setup)
+                reason = cell.no_whole.get(scenario.benchmark, "") if cell is not None else ""
+                if reason:
+                    return f"{setup}: {reason}"
+                continue
+            result = self._results.get(setup)
+            for problem in result.problems if result is not None else ():
+                if problem.benchmark in {"", scenario.benchmark}:
+                    return f"{problem.title}: {problem.detail}".removesuffix(": ")
+        return ""
+
+
+def counted(scenario: Scenario, side: Injection, states: Sequence[StateReading]) -> Counted:
+    """Return what the module counted around a benchmark, in the mean over boots."""
+    name = scenario.operation
+    found = [counted_insns(item.before, item.after, name) for item in states]
+    known = [float(item) for item in found if item is not None]
+    slack = [counted_slack(side, item.before, item.after, name) for item in states]
+    return Counted(
+        insns=fmean(known) if known and len(known) == len(found) else None,
+        slack=float(max(slack, default=0)),
+        lost=sum(lost(item.after) for item in states),
+    )
+
+
+def charges(explanation: Explanation) -> tuple[Charge, ...]:
+    """Return what every function is charged, in hooks and outside of them, the largest first."""
+    found = (
+        Charge(
+            function=base_name(item.function),
+            hook=item.hook.removeprefix(_HOOK),
+            context=_CONTEXTS.get(item.context),
+            insns=item.difference_insns,
+        )
+        for item in explanation.changes
+    )
+    return tuple(sorted(found, key=lambda item: (-abs(item.insns), item.function)))
+
+
 def judge(scenario: Scenario, seen: Seen) -> Judgement:
-    """Say all that is wrong with what was seen of a scenario."""
+    """Say all that is wrong with what was seen of a scenario; of a bystander, its verdict alone."""
     return Judgement(scenario, seen, tuple(_reasons(scenario, seen)))
-
-
-def judge_bystander(scenario: Scenario, seen: Seen) -> Judgement:
-    """Say what is wrong with what was seen where nothing was injected, its verdict alone."""
-    if seen.comparison is None:
-        return Judgement(scenario, seen, (_without_numbers(seen),))
-    return Judgement(scenario, seen, tuple(_wrong_verdict(scenario, seen.comparison)))
 
 
 def find_charge(site: Site, charges: Iterable[Charge]) -> Charge | None:
     """Return what a function is charged where it should be: in its context, below its hook."""
-    return next(
-        (
-            item
-            for item in charges
-            if item.function == site.function
-            and item.context is site.context
-            and (item.hook == site.hook or not (site.hook or site.context is Context.CALL))
-        ),
-        None,
+    anywhere = not site.hook and site.context is not Context.CALL
+    found = (
+        item
+        for item in charges
+        if (item.function, item.context) == (site.function, site.context)
+        and (anywhere or item.hook == site.hook)
     )
+    return next(found, None)
 
 
 def _reasons(scenario: Scenario, seen: Seen) -> Iterator[str]:
     if seen.comparison is None:
-        yield _without_numbers(seen)
+        yield f"no numbers: {seen.missing or 'one of its setups was not measured'}"
+        return
+    if scenario.bystander:
+        yield from _wrong_verdict(scenario, seen.comparison)
         return
     yield from _wrong_truth(scenario, seen)
     yield from _wrong_verdict(scenario, seen.comparison)
@@ -134,19 +228,14 @@ def _reasons(scenario: Scenario, seen: Seen) -> Iterator[str]:
     yield from _wrong_names(scenario, seen)
 
 
-def _without_numbers(seen: Seen) -> str:
-    return f"no numbers: {seen.missing or 'one of its setups was not measured'}"
-
-
 def _wrong_truth(scenario: Scenario, seen: Seen) -> Iterator[str]:
     """Hold the counters of the module against the definition of what it injects."""
-    lost = seen.before.lost + seen.after.lost
-    if lost:
+    if lost := seen.before.lost + seen.after.lost:
         yield f"the truth is not known: the module could not put off {lost} costs"
-    for side, injection in ((seen.before, scenario.before), (seen.after, scenario.after)):
-        expected = float(scenario.injected_insns(injection, Part.WHOLE))
+    for side, injection in zip((seen.before, seen.after), scenario.sides, strict=True):
+        expected = float(scenario.injected_insns(injection))
         if side.insns is None:
-            yield "the truth is not known: the module was never at a place that it had to be at"
+            yield "the truth is not known: the module was never at a point that it had to be at"
         elif abs(side.insns - expected) > CLOSE * expected + side.slack:
             yield f"the module injected {side.insns:,.1f} instructions, and not {expected:,.1f}"
 
@@ -163,10 +252,9 @@ def _wrong_verdict(scenario: Scenario, found: Comparison) -> Iterator[str]:
 def _wrong_typical(scenario: Scenario, found: Comparison) -> Iterator[str]:
     """Allow for what was injected into single calls only: a typical count is that of one."""
     before, after = scenario.peaks()
-    inodes = scenario.expected_insns(Part.IN_LINE) if scenario.is_least else 0
-    possible = {there - here + inodes for there in after for here in before}
+    possible = {there - here for there in after for here in before}
     if found.typical.difference not in possible:
-        shown = ", ".join(f"{insns:+,d}" for insns in sorted(map(int, possible)))
+        shown = ", ".join(f"{insns:+,d}" for insns in sorted(possible))
         yield f"typical {found.typical.difference:+,.0f}: no call differs by that, but by {shown}"
 
 
@@ -181,7 +269,7 @@ def _wrong_mean(scenario: Scenario, mean: Change | None) -> Iterator[str]:
 
 
 def _is_right(scenario: Scenario, found: Change, truth: float) -> bool:
-    """Say whether a difference is close to the truth or cannot be told from it."""
+    """Say whether a difference is close to the truth or indistinguishable from it."""
     if scenario.is_least and found.difference > truth:
         return True
     close = abs(found.difference - truth) <= CLOSE * abs(truth)
@@ -200,7 +288,7 @@ def _wrong_whole(scenario: Scenario, whole: Change | None) -> Iterator[str]:
     if not _is_right(scenario, whole, truth):
         yield f"whole {_bounded(whole)}, and {truth:+,.1f} were injected"
     if truth and whole.low <= 0 <= whole.high:
-        yield f"whole {whole.low:+,.1f} to {whole.high:+,.1f}: not told apart from nothing"
+        yield f"whole {whole.low:+,.1f} to {whole.high:+,.1f}: the interval contains 0"
     half = (whole.high - whole.low) / 2
     if not truth and not half <= WIDEST * whole.baseline_value:
         yield f"whole known within {half:,.1f} only, of {whole.baseline_value:,.1f}"
@@ -219,7 +307,9 @@ def _wrong_names(scenario: Scenario, seen: Seen) -> Iterator[str]:
         insns = charge.insns if charge is not None else 0.0
         near = CLOSE * float(scenario.site_cost(site)) + slack
         if truth and charge is None:
-            yield f"{site.function} is not named ({place_of(site)})"
+            below = f"below security_{site.hook}" if site.hook else "outside of hooks"
+            later = "" if site.context is Context.CALL else f", {site.context}"
+            yield f"{site.function} is not named ({below}{later})"
         elif abs(insns - truth) > near:
             yield f"{site.function} is charged {insns:+,.1f}, and costs {truth:+,.1f}"
     if not scenario.is_least:
@@ -233,9 +323,3 @@ def _others(charges: Sequence[Charge], truths: dict[Site, float]) -> Iterator[st
     for charge in charges:
         if costs and charge.function not in functions and abs(charge.insns) >= min(costs):
             yield f"{charge.function} is charged {charge.insns:+,.1f}, and costs no more"
-
-
-def place_of(site: Site) -> str:
-    """Say where the instructions of a site run."""
-    where = f"below security_{site.hook}" if site.hook else "outside of hooks"
-    return where if site.context is Context.CALL else f"{where}, {site.context}"

@@ -1,11 +1,68 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Audit switched on without a rule: every system call is entered and left the long way."""
+"""Audit: on without a rule, off for good, and with the rules of a baseline.
 
-from lsmeter.model import Expectation, Setup
-from lsmeter.policy import Layer
-from lsmeter.setup import SetupDefinition
+The rules are those of the audit package of Debian 12. No daemon takes the records: the kernel's
+own thread writes them to its log, and runs only when nothing else can. So what is measured is what
+the system call itself pays, for matching the rules and for making records.
+"""
 
-SETUP = SetupDefinition(
+from lsmeter.model.setup import Expectation, Layer, Setup
+from lsmeter.setups import _guest as guest
+from lsmeter.setups._definition import Choice, SetupDefinition, Values
+
+_PARAMETERS = (
+    Choice("rules", "whose rules", "stig", ("stig", "ospp")),
+    Choice(
+        "session",
+        "login: the audit ID of somebody who logged in; service: none",
+        "login",
+        ("login", "service"),
+    ),
+)
+_NUMBER = {"stig": 34, "ospp": 93}  # in auditd 3.0.9
+_DIRECTORY = f"{guest.WORK_DIRECTORY}/audit"
+_FILE = f"{_DIRECTORY}/changed"
+_WATCHED = ("/etc/NetworkManager", "/etc/sudoers.d")  # rules on what is not there are refused
+# A record on a chmod, which is made only when a rule matches; both have a rule on it.
+_RECORD = guest.allows("audit-record", "chmod", _FILE, "arch=c000003e syscall=90 success=yes")
+
+
+def _with_rules(values: Values) -> Setup:
+    name, login = values.word("rules"), values.word("session") == "login"
+    whom = "somebody who logged in" if login else "a service"
+    return Setup(
+        name=values.name("audit-rules"),
+        title=f"audit with the rules of {name.upper()}, for {whom}",
+        lsms=("capability",),
+        cmdline=("audit=1", "audit_backlog_limit=8192"),
+        expect=(
+            Expectation("audit.enabled", "1", "rules do nothing without it"),
+            Expectation("audit.rules", str(_NUMBER[name]), "those of Debian 12's auditd"),
+        ),
+        needs_config=("AUDIT", "AUDITSYSCALL"),
+        image="policy",
+        steps=(
+            *(guest.mkdir(path) for path in _WATCHED),
+            guest.WORK,
+            guest.mkdir(_DIRECTORY),
+            guest.file(_FILE),
+            guest.own(_FILE),
+            guest.LOG_ALL,
+            guest.KAUDITD_LAST,
+            guest.run(
+                "/usr/sbin/auditctl", "-R", f"/etc/lsmeter/audit/{name}.rules", title="rules load"
+            ),
+        ),
+        confine=(("/proc/self/loginuid", "1000"),) if login else (),
+        # No rule on files of anybody's applies to a service.
+        checks=(_RECORD,) if login else (),
+        over="audit",
+        layer=Layer.AUDIT,
+        note="no daemon takes the records: what they cost is what the system call pays itself",
+    )
+
+
+SETUPS = (
     Setup(
         name="audit",
         title="audit on, no rules",
@@ -18,5 +75,17 @@ SETUP = SetupDefinition(
         needs_config=("AUDIT", "AUDITSYSCALL"),
         layer=Layer.AUDIT,
         note="audit is in every system call: getppid and the like cost more as well",
-    )
+    ),
+    # By default audit waits for a daemon, and logs denials until then.
+    Setup(
+        name="audit-off",
+        title="audit off (audit=0)",
+        lsms=("capability",),
+        cmdline=("audit=0",),
+        expect=(Expectation("audit.enabled", "none", "it can be switched on otherwise"),),
+        needs_config=("AUDIT",),
+        layer=Layer.AUDIT,
+        note="modules cannot log what they deny: no stack with a policy whose denials are checked",
+    ),
+    SetupDefinition(_with_rules, _PARAMETERS),
 )

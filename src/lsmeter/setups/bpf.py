@@ -1,15 +1,123 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""BPF LSM switched on with no program attached: what having it in the list costs."""
+"""BPF LSM: without a program, with empty ones, with an allow-list of directories, and LOMAC.
 
-from lsmeter.model import Setup
-from lsmeter.setup import SetupDefinition
+The list is in a hash map, looked up at each directory of a path and at each opening. LOMAC (2001)
+is an example from history, low-water-mark integrity: its rules are in bpf/lomac.bpf.c, and
+docs/lomac.md has them in words, with what was measured.
+"""
 
-SETUP = SetupDefinition(
+from lsmeter.model.setup import EnforcementCheck, Expectation, Layer, Setup, SetupFile, Step
+from lsmeter.setups import _guest as guest
+from lsmeter.setups._definition import Choice, Parameter, SetupDefinition, Values
+
+_LOADER = "/setup/lsmeter-bpf"
+_NEEDS = ("BPF_LSM", "DEBUG_INFO_BTF")
+_LISTED, _UNLISTED = f"{guest.WORK_DIRECTORY}/listed", f"{guest.WORK_DIRECTORY}/unlisted"
+_BOTH = (_UNLISTED, _LISTED)
+_HIGH, _LOW = "/lomac/high/file", "/lomac/low/file"
+_LEVEL = "level of the measured process and of the files that it works on"
+_LEVELS = {
+    "high": ("/=high", "/lomac/low=low"),
+    # /proc holds the file through which a worker has caches dropped.
+    "low": ("/=high", "/lomac/low=low", f"{guest.WORK_DIRECTORY}=low", "/proc=low"),
+}
+
+
+def _programs(
+    name: str, title: str, steps: tuple[Step, ...], checks: tuple[EnforcementCheck, ...], note: str
+) -> Setup:
+    """Return a setup whose programs lsmeter's own loader attaches."""
+    return Setup(
+        name=name,
+        title=title,
+        lsms=("bpf",),
+        expect=(Expectation("bpf", "1", "the kernel must call the programs"),),
+        needs_config=_NEEDS,
+        files=(SetupFile("lsmeter-bpf", program="lsmeter-bpf"),),
+        steps=(guest.WORK, *steps),
+        checks=checks,
+        over="bpf",
+        layer=Layer.POLICY,
+        note=note,
+    )
+
+
+def _allow(values: Values) -> Setup:
+    entries = values["entries"]
+    return _programs(
+        name=values.name("bpf-allow"),
+        title=f"BPF programs with an allow-list of {entries} directories in a hash map",
+        steps=(
+            *(guest.mkdir(path) for path in _BOTH),
+            *(guest.own(path) for path in _BOTH),
+            *(guest.file(f"{path}/file") for path in _BOTH),
+            guest.TRY,
+            guest.run(
+                *(_LOADER, "allow", str(entries), guest.WORK_DIRECTORY, _LISTED),
+                title="loading the programs and their list",
+            ),
+        ),
+        checks=(
+            guest.denies("unlisted", "read", f"{_UNLISTED}/file"),
+            guest.denies("unlisted-stat", "stat", f"{_UNLISTED}/file"),
+            guest.denies("unlisted-create", "create", f"{_UNLISTED}/new"),
+            guest.allows("listed", "read", f"{_LISTED}/file"),
+            guest.allows("listed-create", "create", f"{_LISTED}/new"),
+        ),
+        note="the list is about the benchmarks' file system; a directory made later follows the "
+        "one that it is in",
+    )
+
+
+def _lomac(values: Values) -> Setup:
+    level = values.word("level")
+    high_to_high = guest.denies if level == "low" else guest.allows
+    return _programs(
+        name=values.name("lomac"),
+        title=f"LOMAC's low-water-mark rules as BPF programs, processes and files {level}",
+        steps=(
+            *(guest.mkdir(path) for path in ("/lomac", "/lomac/high", "/lomac/low")),
+            *(guest.file(path) for path in (_HIGH, _LOW)),
+            guest.TRY,
+            guest.run(_LOADER, "lomac", *_LEVELS[level], title="loading the programs"),
+            # The guest's first program takes this step itself: it falls, and workers inherit that.
+            *((guest.load(_LOW, _LOW),) if level == "low" else ()),
+        ),
+        checks=(
+            guest.denies("low-to-high", "copy", f"{_LOW}:{_HIGH}"),
+            high_to_high("high-to-high", "copy", f"{_HIGH}:{_HIGH}"),
+            guest.allows("low-to-low", "copy", f"{_LOW}:{_LOW}"),
+            guest.allows("read-high", "read", _HIGH),
+        ),
+        note="levels of files and processes only: pipes, sockets and signals are let through",
+    )
+
+
+SETUPS = (
     Setup(
         name="bpf",
         title="BPF LSM without programs",
         lsms=("bpf",),
         needs_config=("BPF_LSM",),
-        note="no program attached: this measures hooking, not policy enforcement",
-    )
+        note="no program attached: this measures hook overhead, not policy evaluation",
+    ),
+    Setup(
+        name="bpf-empty",
+        title="an empty BPF program on each hook of file operations",
+        lsms=("bpf",),
+        expect=(
+            Expectation(
+                "bpf.empty", "called", "the programs must be attached, and called by the kernel"
+            ),
+        ),
+        guest=(("bpf.empty", "1"),),
+        needs_config=_NEEDS,
+        over="bpf",
+        note="programs that grant at once: what calling them costs, not policy evaluation",
+    ),
+    SetupDefinition(_allow, (Parameter("entries", "entries of the list", 1000, (2, 100_000)),)),
+    SetupDefinition(
+        _lomac,
+        (Choice("level", _LEVEL, "high", ("high", "low")),),
+    ),
 )

@@ -1,10 +1,79 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Smack with its built-in floor label and no rule: no distribution's cloud kernel has it."""
+"""Smack: with its built-in floor label alone, and with rules, labelled files and workers.
 
-from lsmeter.model import Expectation, Setup
-from lsmeter.setup import HOOKS_ONLY, SetupDefinition
+No distribution's cloud kernel has it. It lets a process with CAP_MAC_OVERRIDE pass. Its list
+`onlycap` takes that away from all labels but the ones in it, so that a worker's accesses are
+checked although it is root's.
+"""
 
-SETUP = SetupDefinition(
+from __future__ import annotations
+
+from lsmeter.model.setup import Expectation, Layer, Setup, SetupFile
+from lsmeter.setups import _guest as guest
+from lsmeter.setups._definition import HOOKS_ONLY, Choice, Parameter, SetupDefinition, Values
+
+_PARAMETERS = (
+    Parameter("rules", "further rules of the worker's label", 0, (0, 10000)),
+    Choice(
+        "found",
+        "the kernel finds the rule that the suite needs before the further ones, or after them",
+        "last",
+        ("first", "last"),
+    ),
+)
+_SMACKFS = "/sys/fs/smackfs"
+_LABEL = "security.SMACK64"
+_CLOSED = f"{guest.WORK_DIRECTORY}/closed"
+# `_` is the label of the guest's first program, which makes the benchmarks' directories.
+_NEEDED = ("_ Work rwxatl", "_ Worker rwx", "Worker Work rwxatl")
+_STEPS = (
+    guest.mount("smackfs", _SMACKFS),
+    guest.WORK,
+    guest.mkdir(_CLOSED),
+    guest.TRY,
+    guest.label(guest.SECRET, _LABEL, "Secret"),
+    guest.label(_CLOSED, _LABEL, "Secret"),
+    guest.label(guest.WORK_DIRECTORY, _LABEL, "Work"),
+    # What is made in it has its label, whoever makes it.
+    guest.label(guest.WORK_DIRECTORY, "security.SMACK64TRANSMUTE", "TRUE"),
+    guest.load(f"{_SMACKFS}/load2", "/setup/smack-rules", title="loading the rules"),
+    guest.MAKE_PUBLIC,
+    guest.write(f"{_SMACKFS}/onlycap", "_"),
+)
+_DENIED = "action=denied"
+
+
+def _enforcing(values: Values) -> Setup:
+    further = [f"Worker L{index:05d} rw" for index in range(values["rules"])]
+    # The kernel puts each new rule of a label before the others.
+    first = values.word("found") == "first"
+    rules = [*further, *_NEEDED] if first else [*_NEEDED, *further]
+    return Setup(
+        name=values.name("smack-enforcing"),
+        title=f"Smack with labelled files and rules, further rules: {len(further)}",
+        lsms=("smack",),
+        expect=(
+            Expectation("smack.rules", str(len(rules)), "every rule must be there"),
+            Expectation("smack.label", "_", "only the workers are to be restricted"),
+            Expectation("worker.context", "Worker", "every worker must have the label"),
+        ),
+        needs_config=("SECURITY_SMACK",),
+        image="policy",
+        files=(SetupFile("smack-rules", "\n".join((*rules, ""))),),
+        steps=_STEPS,
+        confine=(("/proc/self/attr/smack/current", "Worker"),),
+        checks=(
+            guest.denies("read-secret", "read", guest.SECRET, _DENIED),
+            guest.denies("create-new", "create", f"{_CLOSED}/new", _DENIED),
+            guest.allows("write-public", "write", guest.PUBLIC),
+        ),
+        over="smack",
+        layer=Layer.POLICY,
+        note="no capability overrides the rules (onlycap): root's accesses are checked as well",
+    )
+
+
+SETUPS = (
     Setup(
         name="smack",
         title="Smack without rules, everything labelled floor",
@@ -12,5 +81,6 @@ SETUP = SetupDefinition(
         expect=(Expectation("smack.rules", "0", "this setup measures hooks only"),),
         needs_config=("SECURITY_SMACK",),
         note=HOOKS_ONLY + "; Smack checks its built-in rules all the same",
-    )
+    ),
+    SetupDefinition(_enforcing, _PARAMETERS),
 )

@@ -1,20 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The module whose checks take a chosen time (kernel/tunable), here with the least delay."""
+"""Modules that come with lsmeter: the example, and access checks that take a chosen time.
+
+These are a module (kernel/tunable) and BPF programs, for kernels that cannot be rebuilt; both have
+the least delay here.
+"""
 
 from lsmeter.model import Expectation, Setup
-from lsmeter.setup import SetupDefinition
 
-SETUP = SetupDefinition(
+_OTHER = "other delays are other setups"
+_NOTE = (
+    "every call that consults the policy takes one reading of the clock; "
+    "`lsmeter slopes` sets other delays"
+)
+
+SETUPS = (
+    Setup(
+        name="example",
+        title="the example module of kernel/example-lsm",
+        lsms=("example",),
+        needs_config=("SECURITY_EXAMPLE",),
+        note="no policy in force: it counts two permission checks and grants everything",
+    ),
     Setup(
         name="tunable",
         title="tunable security module, labels and no policy",
         lsms=("tunable",),
         expect=(
-            Expectation("tunable.inode_delay_ns", "0", "other delays are other setups"),
-            Expectation("tunable.file_delay_ns", "0", "other delays are other setups"),
+            Expectation("tunable.inode_delay_ns", "0", _OTHER),
+            Expectation("tunable.file_delay_ns", "0", _OTHER),
         ),
         needs_config=("SECURITY_TUNABLE",),
-        note="every call that consults the policy takes one reading of the clock; "
-        "`lsmeter slopes` sets other delays",
-    )
+        note=_NOTE,
+    ),
+    Setup(
+        name="tunable-bpf",
+        title="waiting BPF programs on inode_permission and file_permission",
+        lsms=("bpf",),
+        expect=(
+            Expectation(
+                "policy.control",
+                "tunable-bpf",
+                "the BPF programs must be attached, and called by the kernel",
+            ),
+        ),
+        guest=(("bpf.tunable", "1"),),
+        needs_config=("BPF_LSM", "DEBUG_INFO_BTF"),
+        note=_NOTE,
+    ),
 )

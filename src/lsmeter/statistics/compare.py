@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lsmeter.conclusion import Change, Difference, Verdict
 from lsmeter.model import Better
+from lsmeter.model.conclusion import Change, Difference, Verdict
 from lsmeter.statistics.estimate import (
     LEAST_SHARE,
     BootReadings,
@@ -61,7 +61,7 @@ class Compared:
     whole: Change | None
     in_step: float | None
     moved: float
-    difference: Difference
+    found: Difference
     verdict: Verdict
     cause: str  # why it is inconclusive
 
@@ -84,16 +84,16 @@ def compare(
     step = _step(pairs)
     between = _typical_difference(base, test, pairs, step)
     found = Compared(
-        typical=_change(base.value, test.value, between, better),
+        typical=change(base.value, test.value, between, better),
         mean=_mean_change(baseline, tested, pairs, better),
         whole=_whole_change(baseline, tested, better),
         in_step=step,
         moved=_moved(baseline, tested, int(between.value), base.value),
-        difference=Difference.UNSEEN,
+        found=Difference.UNSEEN,
         verdict=Verdict.INCONCLUSIVE,
         cause="",
     )
-    stands = step is not None or min(base.share_at_mode, test.share_at_mode) >= LEAST_SHARE
+    stands = step is not None or min(base.evidence.share, test.evidence.share) >= LEAST_SHARE
     most = found.typical if stands else found.mean
     whole = _relevant(found.whole) if calls else found.typical
     # Peaks of a count that does not stand out are chance: the mean has them all.
@@ -103,7 +103,7 @@ def compare(
     if same and (found.whole is not None or not calls):
         ruling, cause = Verdict.EQUIVALENT, ""
     seen = _difference(found, identical=same)
-    return Compared(**{**vars(found), "difference": seen, "verdict": ruling, "cause": cause})
+    return replace(found, found=seen, verdict=ruling, cause=cause)
 
 
 def verdict(
@@ -172,32 +172,19 @@ def _relevant(whole: Change | None) -> Change | None:
     )
 
 
-def overhead(difference: Range, base: float, better: Better = Better.LOWER) -> Range:
-    """Return a difference as a fraction of `base`; of a throughput with the sign turned.
+def change(base: float, value: float, between: Range, better: Better = Better.LOWER) -> Change:
+    """Return a difference with its overheads: of a throughput with the sign turned.
 
     With a base of 0 the overhead is 0 if nothing changed, and not a number otherwise.
     """
+    ends = (between.value, between.low, between.high)
     if base <= 0:
-        nothing = 0.0 if not any((difference.value, difference.low, difference.high)) else math.nan
-        return Range(nothing, nothing, nothing)
-    value, low, high = (item / base for item in (difference.value, difference.low, difference.high))
-    if better is Better.HIGHER:
-        return Range(-value + 0.0, -high + 0.0, -low + 0.0)
-    return Range(value, low, high)
-
-
-def _change(base: float, value: float, between: Range, better: Better) -> Change:
-    share = overhead(between, base, better)
-    return Change(
-        baseline_value=base,
-        value=value,
-        difference=between.value,
-        low=between.low,
-        high=between.high,
-        overhead=share.value,
-        overhead_low=share.low,
-        overhead_high=share.high,
-    )
+        shares = (math.nan if any(ends) else 0.0,) * 3
+    elif better is Better.HIGHER:
+        shares = (-ends[0] / base + 0.0, -ends[2] / base + 0.0, -ends[1] / base + 0.0)
+    else:
+        shares = (ends[0] / base, ends[1] / base, ends[2] / base)
+    return Change(base, value, *ends, *shares)
 
 
 def _pairs(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> list[Values]:
@@ -245,7 +232,7 @@ def _mean_change(
         half = _welch(base.tolist(), test.tolist())
     means = [{seed: float(item.mean()) for seed, item in side.items()} for side in (before, after)]
     between = _bounded(float(base.mean()), float(test.mean()), half, *means)
-    return _change(float(base.mean()), float(test.mean()), between, better)
+    return change(float(base.mean()), float(test.mean()), between, better)
 
 
 def _whole_change(
@@ -264,7 +251,7 @@ def _whole_change(
     same_seeds = means[0].keys() == means[1].keys()
     half = _blocked((*baseline, *tested), len(means[0])) if same_seeds else _welch(base, test)
     between = _bounded(value, float(np.mean(test)), max(half, least), *means)
-    return _change(value, float(np.mean(test)), between, better)
+    return change(value, float(np.mean(test)), between, better)
 
 
 def _blocked(boots: Sequence[BootReadings], blocks: int) -> float:

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from lsmeter.conclusion import Mean, Peak, WholeCost
 from lsmeter.model import BenchmarkStatus, Whole
+from lsmeter.model.conclusion import Mean, Peak, Sampled, WholeCost
 
 CONFIDENCE = 0.99  # of intervals of whole costs and means
 SHOWN_PEAKS = 6
@@ -71,19 +71,14 @@ class Typical:
     """The most frequent reading over boots; low and high are those of single boots."""
 
     value: int
-    minimum: int
-    maximum: int
-    share_at_mode: float
     low: int
     high: int
-    samples: int
-    boots: int
-    peaks: tuple[Peak, ...]
+    evidence: Sampled
 
     @property
     def repeats(self) -> bool:
         """Whether at least two boots gave the same value."""
-        return self.boots >= 2 and self.low == self.high
+        return self.evidence.boots >= 2 and self.low == self.high
 
 
 def counts(values: Values) -> dict[int, int]:
@@ -113,14 +108,16 @@ def typical(boots: Sequence[BootReadings]) -> Typical:
     often = sorted(pooled, key=lambda item: (-pooled[item], item))[:SHOWN_PEAKS]
     return Typical(
         value=value,
-        minimum=min(pooled),
-        maximum=max(pooled),
-        share_at_mode=pooled[value] / total,
         low=min(bounds),
         high=max(bounds),
-        samples=total,
-        boots=len(boots),
-        peaks=tuple(Peak(item, pooled[item] / total) for item in often),
+        evidence=Sampled(
+            samples=total,
+            boots=len(boots),
+            minimum=min(pooled),
+            maximum=max(pooled),
+            share=pooled[value] / total,
+            peaks=tuple(Peak(item, pooled[item] / total) for item in often),
+        ),
     )
 
 

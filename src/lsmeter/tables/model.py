@@ -7,7 +7,7 @@ writes it with separators, sign and unit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -38,13 +38,27 @@ class Tone(StrEnum):
     HEADING = "heading"
 
 
+class Detail(StrEnum):
+    """How much a format has room for; a document may be made for it."""
+
+    SHORT = "short"  # a mail
+    TERMINAL = "terminal"
+    FULL = "full"  # a page
+    DATA = "data"  # programs
+
+
 @dataclass(frozen=True)
 class Shown:
-    """A value that people see as another text than its column's kind would give it."""
+    """A value that people see as another text than its column's kind would give it.
+
+    detail is a second text where there is room for one, hover what a page says of the cell.
+    """
 
     value: Raw
     text: str
     tone: Tone = Tone.PLAIN
+    detail: str = ""
+    hover: str = ""
 
 
 Value = Raw | Shown
@@ -52,11 +66,15 @@ Value = Raw | Shown
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its key for machines (with the unit), its head for people, and its kind."""
+    """A column: its key for machines (with the unit), its head for people, and its kind.
+
+    joined keeps it beside the column before it where a table is split.
+    """
 
     key: str  # overhead_fraction
     head: str  # overhead
     kind: Kind = Kind.COUNT
+    joined: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +82,8 @@ class Table:
     """Rows of values; the first column names the row.
 
     key names the table in JSON. lead explains the columns, more says what is left out. A row of
-    one value is a heading of those below it.
+    one value is a heading of those below it. Where a table is split, each part repeats the first
+    `fixed` columns.
     """
 
     key: str
@@ -73,6 +92,7 @@ class Table:
     rows: tuple[tuple[Value, ...], ...]
     lead: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
+    fixed: int = 1
 
 
 @dataclass(frozen=True)
@@ -85,13 +105,43 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A plot, for formats that can show one, with what it shows in words.
+
+    draw takes an identity that is unique in the page, and returns SVG made by lsmeter.tables.svg.
+    scale explains colours: names of properties of the page's style sheet, with their words.
+    """
+
+    title: str
+    caption: str
+    draw: Callable[[str], str]
+    scale: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Card:
+    """Numbers at a glance, for pages: each with what it is; others say them in sentences."""
+
+    title: str
+    numbers: tuple[tuple[str, str], ...]
+    lines: tuple[str, ...] = ()
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True)
 class Section:
-    """A heading, how to read what follows, sentences, and tables."""
+    """A heading, how to read what follows, cards, sentences, plots, and tables.
+
+    key is what a link inside a page goes to; by default it is made of the title.
+    """
 
     title: str
     lead: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     items: tuple[Item, ...] = ()
+    key: str = ""
+    cards: tuple[Card, ...] = ()
+    figures: tuple[Figure, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,210 +1,249 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`hooks agree` on what real guests gave, beside files that fit it and files that are damaged."""
+"""`hooks agree` on run directories that counted and swept, together and each for itself."""
 
 from __future__ import annotations
 
 import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 
-from lsmeter.cli.main import app
-from lsmeter.errors import UsageError
-from lsmeter.hooks.agreement.read import CountsFile
-from lsmeter.hooks.count import formats
-from lsmeter.hooks.count.model import CountReport
-from lsmeter.report.heading import Heading
-from tests.unit.attribution.recorded import write_run
-from tests.unit.model_builders import benchmark
+from lsmeter.base.errors import ExitCode, UsageError
+from lsmeter.cli import hooks_agree
+from lsmeter.hooks.agreement.gather import agree, least, symbols_of
+from lsmeter.hooks.agreement.model import Outcome
+from lsmeter.model import Kernel, Place
+from lsmeter.report.agreement import document, sections
+from lsmeter.report.document import document_of
+from lsmeter.results.directory import RunData
+from lsmeter.tables.model import Detail
+from lsmeter.tasks import find_task
+from tests.unit.agreement.test_compare import INODE, runs, syscall
+from tests.unit.attribution.trees import tree
+from tests.unit.model_builders import benchmark, kernel
+from tests.unit.run_builders import plan_of, run_of
+from tests.unit.tasks.sweep_builders import DELAYS_NS, RECORDED, SWEPT
 
-HERE = {"kernel": "vmlinux"}
+ABLE = kernel("6.1", SECURITY_TUNABLE="y", **dict.fromkeys(find_task("count").needs, "y"))
+OPEN, DEEPER = benchmark("open", depth=1), benchmark("open", depth=2)
+HERE = Place("6.1", "capability", "file", "tmpfs", "root")
+SWEEP: Mapping[str, Any] = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS)}
+COUNT: Mapping[str, Any] = {"setups": ["capability"], "task": "count"}
+LINES = (
+    "hello version=1 probe=lsmeter-probe",
+    "fact lsm capability",
+    "fact count.hooks 289",
+    "fact count.refused inode_free,file_free",
+    "begin 0 open%20depth=1",
+    "samples 0 7x3",
+    "counts 0 file_open 1x3",
+    "counts 0 inode_permission 2x3",
+    "end 0 status=ok n=3 failures=0 errno=0 detail=",
+    "begin 1 open%20depth=2",
+    "samples 1 7x3",
+    "counts 1 inode_permission 4x3",
+    "end 1 status=ok n=3 failures=0 errno=0 detail=",
+    "bye 2",
+)
+
+
+def said() -> bytes:
+    bodies = [f"{number} {line}".encode() for number, line in enumerate(LINES)]
+    return b"".join(b"%s *%08x\n" % (body, zlib.crc32(body)) for body in bodies)
+
+
+def made(path: Path, *words: Mapping[str, Any], on: Kernel = ABLE) -> RunData:
+    """Make a run; one that counts takes the two benchmarks that the guest counted."""
+    counts = [{**item, "benchmarks": ["open depth=[12]"]} for item in words if item is COUNT]
+    plan = plan_of([on], SWEPT, *(item for item in words if item is not COUNT), *counts)
+    answers = {"sweep": RECORDED.read_bytes(), "count": said()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LSMETER_DATA", str(path.parent / "data"))
+        return run_of(plan, path, lambda cell: answers[cell.task.name])
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("agree") / "run", "before")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> RunData:
+    return made(tmp_path_factory.mktemp("counted") / "run", COUNT)
 
 
-# Of those who were counted and swept; a run has it in each of its cells.
-PLACE = {"filesystem": "tmpfs", "user": "root"}
-
-
-def counts(path: Path, **changes: Any) -> Path:
-    rename = {**HERE, "setup": "selinux", "benchmark": "rename", "params": {"depth": 1}}
-    idle = {**HERE, "setup": "selinux", "benchmark": "getppid", "params": {}}
-    runs = {"inode_permission": 4, "path_rename": 1, "inode_rename": 1}
-    document = {
-        "format": "lsmeter-hook-counts",
-        "version": 1,
-        **PLACE,
-        "benchmarks": [{**rename, "runs": 6}, {**idle, "runs": 0}],
-        "counts": [
-            {**rename, "hook": hook, "runs": number, "steady": True}
-            for hook, number in runs.items()
-        ],
-        "problems": [{"title": "cannot count these", "detail": "inode_free"}],
-        **changes,
-    }
-    path.write_text(json.dumps(document))
-    return path
-
-
-def slopes(path: Path, **changes: Any) -> Path:
-    whole = {**HERE, "setup": "tunable", "authorisations_reason": ""}
-    document = {
-        "format": "lsmeter-slopes",
-        "version": 1,
-        **PLACE,
-        "slopes": [
-            {**whole, "benchmark": name, "params": {"depth": depth}, "slope": auth + 1e-5}
-            | {"authorisations": auth}
-            for name, depth, auth in (("rename", 1, 4), ("stat", 2, 2))
-        ],
-        **changes,
-    }
-    path.write_text(json.dumps(document))
-    return path
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> RunData:
+    return made(tmp_path_factory.mktemp("swept") / "run", SWEEP)
 
 
 def say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    app(["hooks", "agree", *map(str, words)], standalone_mode=False)
+    app = typer.Typer()
+    hooks_agree.add_to(app)
+    app([*map(str, words)], standalone_mode=False)
     return capsys.readouterr().out
 
 
-def test_three_views_of_real_guests(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_runs_are_put_side_by_side(
+    counted: RunData, swept: RunData, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = ("--counts", counts(tmp_path / "c.json"), "--slopes", slopes(tmp_path / "s.json"))
-    document = json.loads(say(capsys, "--run", run, *files, "--format", "json"))
-    places = {place["setup"]: place for place in document["places"]}
-    assert set(places) == {"capability", "smack", "selinux"}
-    found = {
-        (setup, item["benchmark"]): item
-        for setup, place in places.items()
-        for item in place["benchmarks"]
-    }
-    rename = found["selinux", "rename depth=1"]
-    assert rename["checks"] == {"counting": 4, "attribution": 4, "slope": 4}
-    assert (rename["checks_outcome"], rename["total_outcome"]) == ("agree", "agree")
-    assert rename["total"]["most"] is None
-    assert rename["least"] == 4
-    assert found["selinux", "getppid"]["total_outcome"] == "agree"
-    assert found["selinux", "stat depth=2"]["total_outcome"] == "not measured"
-    smack = found["smack", "stat depth=2"]
-    assert smack["checks"] == {"counting": None, "attribution": 3, "slope": 2}
-    assert smack["checks_outcome"] == "explained"
-    assert smack["findings"][0]["reasons"] == ["slow path walk, not in the slope"]
-    assert any("cannot count these: inode_free" in note for note in document["notes"])
-    assert any("source: not given" in note for note in document["notes"])
+    document = json.loads(say(capsys, counted.path, swept.path, "--format", "json"))
+    assert (document["format"], document["version"]) == ("lsmeter-hook-agreement", 2)
+    (place,) = document["places"]
+    assert {name: place[name] for name in vars(HERE)} == vars(HERE)
+    found = {item["benchmark"]: item for item in place["benchmarks"]}
+    one, two = found["open depth=1"], found["open depth=2"]
+    assert one["checks"] == {"counting": 2, "attribution": None, "slope": 2}
+    assert (one["checks_outcome"], one["total_outcome"]) == ("agree", "not measured")
+    assert one["total"] == {"counting": 3, "attribution": None}
+    assert {item["hook"]: item["counting"] for item in one["hooks"]}["security_file_open"] == 1
+    assert two["checks_outcome"] == "open"
+    assert two["findings"][0]["evidence"].endswith("leaves only 3; no call tree")
+    assert found["stat depth=2"]["checks_outcome"] == "not measured"
+    assert "attribution: in none of the runs" in document["notes"]
+    assert any("lets no BPF program count" in item["title"] for item in document["problems"])
 
 
-@pytest.mark.parametrize("form", ["table", "markdown"])
-def test_it_is_shown_with_reasons(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+@pytest.mark.parametrize("form", ["table", "text", "markdown", "csv", "html"])
+def test_every_format_says_how_many_agree_and_which_do_not(
+    counted: RunData, swept: RunData, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    said = say(capsys, "--run", run, "--slopes", slopes(tmp_path / "s.json"), "-f", form)
-    words = " ".join(said.split())
-    assert "smack on vmlinux" in words
-    assert "explained" in words
-    assert "Smack does not decide" in words
-    assert "not measured" in words
+    words = " ".join(say(capsys, counted.path, swept.path, "-f", form).replace("\\", "").split())
+    assert "open depth=2" in words
+    assert "inode_permission" in words
+    if form != "csv":
+        assert "1 agree, 1 open, 17 not measured of 19 benchmarks" in words
+        assert "capability on 6.1" in words
 
 
-def test_counts_and_slopes_without_a_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_old_words_name_runs_and_refuse_files(
+    counted: RunData, swept: RunData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = ("--counts", counts(tmp_path / "c.json"), "--slopes", slopes(tmp_path / "s.json"))
-    (place,) = json.loads(say(capsys, *files, "-f", "json"))["places"]
-    found = {item["benchmark"]: item["checks_outcome"] for item in place["benchmarks"]}
-    assert found == {
-        "getppid": "not measured",
-        "rename depth=1": "agree",
-        "stat depth=2": "not measured",
-    }
+    new = say(capsys, counted.path, swept.path)
+    assert say(capsys, "--run", counted.path, "--slopes", swept.path, "--save") == new
+    file = tmp_path / "counts.json"
+    file.write_text("{}")
+    with pytest.raises(UsageError, match=r"counts\.json: a file") as caught:
+        say(capsys, "--run", swept.path, "--counts", file)
+    assert "--run-dir" in str(caught.value.hint)
 
 
-def test_one_view_alone_is_refused(run: Path) -> None:
+def test_one_view_alone_and_a_configuration_alone_are_refused(
+    counted: RunData, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(UsageError, match="at least two"):
-        app(["hooks", "agree", "--run", str(run)], standalone_mode=False)
+        say(capsys, counted.path)
+    with pytest.raises(UsageError, match="--config"):
+        say(capsys, counted.path, "--config", "none")
 
 
-TWICE = {**HERE, "setup": "selinux", "benchmark": "getppid", "params": {}} | {
-    "hook": "inode_free",
-    "runs": 1,
-    "steady": True,
-}
+def test_without_a_run_it_measures_and_shows_what_it_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = made(tmp_path / "run", SWEEP, COUNT)
+
+    def measured(asked: Any, stem: str, how: Any, *, kernels: list[str]) -> tuple[Path, ExitCode]:
+        assert (stem, kernels, how.jobs) == ("hooks-agree", ["6.1"], 1)
+        assert {item.benchmarks[0] for item in asked([ABLE])} == {"open"}
+        return both.path, ExitCode.INCOMPLETE
+
+    monkeypatch.setattr("lsmeter.cli.measure.measure", measured)
+    assert "capability on 6.1" in say(
+        capsys, "--kernel", "6.1", "--benchmark", "open", "--jobs", "1"
+    )
+
+
+def test_without_a_run_all_three_are_planned_as_one() -> None:
+    asked = hooks_agree._asked(ABLE, ["selinux"], {"seed": 1, "image": None})
+    assert [(item.task, item.setups) for item in asked] == [
+        ("attribute", ["selinux"]),
+        ("count", ["selinux"]),
+        ("sweep", ["tunable"]),
+    ]
+    without = replace(ABLE, config={**ABLE.config, "SECURITY_TUNABLE": "n", "BPF_LSM": "n"})
+    assert [item.task for item in hooks_agree._asked(without, ["selinux"], {})] == [
+        *("attribute", "count"),
+    ]
+
+
+def test_a_report_shows_the_agreement_of_a_run_with_several_views(
+    counted: RunData, tmp_path: Path
+) -> None:
+    assert document_of(counted)(Detail.FULL).name == "lsmeter-hook-counts"
+    both = made(tmp_path / "run", SWEEP, COUNT)
+    assert document_of(both)(Detail.DATA) == document([both])
+    short, page = map(document_of(both), (Detail.TERMINAL, Detail.FULL))
+    section = short.sections[0]
+    assert section.title == f"Agreement: {HERE.label}"
+    assert sections(agree([both])) == (section,)
+    assert short.notes[-1].startswith("the run has more")
+    assert {"counts", "slopes", "depths"} <= {table.key for table in page.tables}
+
+
+def test_another_user_is_a_place_of_its_own(swept: RunData, tmp_path: Path) -> None:
+    elsewhere = made(tmp_path / "run", {**SWEEP, "users": ["user"]})
+    users = [place.user for place in agree([swept, elsewhere]).places]
+    assert users == ["root", "user"]
+
+
+def test_two_kernels_of_one_name_are_refused(counted: RunData, tmp_path: Path) -> None:
+    other = made(tmp_path / "run", SWEEP, on=replace(ABLE, image_sha256="ef" * 32))
+    with pytest.raises(UsageError, match=r"6\.1 is another image"):
+        agree([counted, other])
+
+
+def test_trees_and_a_source_stand_beside_what_was_counted(counted: RunData) -> None:
+    known = {item.id: replace(item, calls="open", components=1) for item in (OPEN, DEEPER)}
+    benchmarks = tuple(known.get(item.id, item) for item in counted.manifest.benchmarks)
+    run = replace(counted, manifest=replace(counted.manifest, benchmarks=benchmarks))
+    trees = {HERE: {OPEN.id: tree(syscall(runs(INODE, 2), runs("security_file_open", 1)))}}
+    use = SimpleNamespace(interface=INODE, chain=("__do_sys_open", INODE))
+    edge = SimpleNamespace(caller="__do_sys_open", callee=INODE)
+    source = SimpleNamespace(
+        kernel_version="6.1.192",
+        edges={"tmpfs": (edge,)},
+        syscalls=(SimpleNamespace(syscall="open", filesystem="tmpfs", hooks=(use,)),),
+    )
+    views: dict[str, Any] = {"read_trees": lambda _: trees, "read_symbols": lambda _: frozenset()}
+    found = agree([run], source, **views)  # type: ignore[arg-type]
+    one, two = found.places[HERE]
+    assert (one.total, one.source, two.total) == (
+        *(Outcome.AGREE, Outcome.OPEN, Outcome.NOT_MEASURED),
+    )
+    assert [item.hook for item in one.findings] == ["security_file_open"]
+    source.kernel_version = "7.2.1"
+    found = agree([run], source, **views)  # type: ignore[arg-type]
+    assert found.places[HERE][0].source is Outcome.NOT_MEASURED
+    assert "the source is of Linux 7.2.1, not of 6.1" in found.notes
+
+
+def test_symbols_are_those_of_the_machine_s_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
+    assert symbols_of(ABLE) == frozenset()
+    path = tmp_path / "symbols" / f"kallsyms-{ABLE.image_sha256[:16]}.txt"
+    path.parent.mkdir()
+    path.write_text("ffffffff81000000 T vfs_open\nffffffff81000010 d data\nffffffff81000020 t\n")
+    assert symbols_of(ABLE) == {"vfs_open"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("calls", "components", "needed"),
     [
-        ({"format": "other"}, "format"),
-        ({"version": 2}, "version"),
-        ({"counts": [{**TWICE, "runs": -1}]}, "counts.0.runs"),
-        ({"counts": [{**TWICE, "runs": "1"}]}, "counts.0.runs"),
-        ({"counts": [{**TWICE, "hook": "x; rm"}]}, "counts.0.hook"),
-        ({"counts": [TWICE, TWICE]}, "stands twice for getppid"),
-        ({"counts": [{**TWICE, "setup": "smack"}]}, "not among its benchmarks"),
-        ({"benchmarks": None}, "benchmarks"),
+        ("open", 4, 4),
+        ("openat", 2, 1),
+        ("newstat", 9, 9),
+        ("rename", 3, 4),
+        ("mkdir", 1, 1),
+        ("mkdir", 0, None),
+        ("read+write", 0, 2),
+        ("fork", 0, None),
+        ("", 0, None),
     ],
 )
-def test_counts_that_are_wrong_are_named(
-    run: Path, tmp_path: Path, changes: dict[str, Any], said: str
-) -> None:
-    path = counts(tmp_path / "c.json", **changes)
-    with pytest.raises(UsageError) as caught:
-        app(["hooks", "agree", "--run", str(run), "--counts", str(path)], standalone_mode=False)
-    assert said in caught.value.title
-    assert str(path) in caught.value.title
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", "[" * 100_000, '{"format": NaN}', "\x00", "\ud800"]
-)
-def test_files_that_are_no_slopes_are_refused(run: Path, tmp_path: Path, text: str) -> None:
-    path = tmp_path / "s.json"
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    with pytest.raises(UsageError, match=r"--slopes .*s\.json"):
-        app(["hooks", "agree", "--run", str(run), "--slopes", str(path)], standalone_mode=False)
-
-
-def test_a_missing_file_and_a_directory_are_refused(run: Path, tmp_path: Path) -> None:
-    for path in (tmp_path / "none.json", tmp_path):
-        with pytest.raises(UsageError, match="--slopes"):
-            app(["hooks", "agree", "--run", str(run), "--slopes", str(path)], standalone_mode=False)
-
-
-def test_it_reads_what_counting_writes() -> None:
-    assert (formats.JSON_NAME, formats.JSON_VERSION) == ("lsmeter-hook-counts", 1)
-    written = formats.document(
-        CountReport(
-            Heading("t", "", "", "", "tmpfs", "root"),
-            (),
-            (("vmlinux", "selinux", benchmark("getppid")),),
-            (),
-            (),
-        )
-    )
-    assert CountsFile.model_validate_json(json.dumps(written)).benchmarks[0].benchmark == "getppid"
-
-
-def test_counts_of_another_file_system_or_user_are_a_place_of_their_own(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    elsewhere = counts(tmp_path / "c.json", filesystem="ext4")
-    other = slopes(tmp_path / "s.json", user="user")
-    words = ("--run", run, "--counts", elsewhere, "--slopes", other, "--format", "json")
-    places = json.loads(say(capsys, *words))["places"]
-    found = {(place["setup"], place["filesystem"], place["user"]) for place in places}
-    assert found >= {("selinux", "tmpfs", "root"), ("selinux", "ext4", "root")}
-    assert ("tunable", "tmpfs", "user") in found
-
-
-def test_counts_that_do_not_name_the_file_system_are_refused(run: Path, tmp_path: Path) -> None:
-    path = counts(tmp_path / "c.json")
-    document = json.loads(path.read_text())
-    del document["filesystem"]
-    path.write_text(json.dumps(document))
-    with pytest.raises(UsageError, match="filesystem: Field required"):
-        app(["hooks", "agree", "--run", str(run), "--counts", str(path)], standalone_mode=False)
+def test_what_posix_needs(calls: str, components: int, needed: int | None) -> None:
+    item = replace(benchmark("x"), calls=calls, components=components)
+    assert least(item) == needed
+    assert least(replace(item, control=True)) == 0

@@ -11,23 +11,24 @@ import pytest
 from bench import agreement_table
 
 
-def place(kernel: str, setup: str, *outcomes: tuple[str, str]) -> dict[str, Any]:
-    benchmarks = [{"checks_outcome": one, "total_outcome": other} for one, other in outcomes]
+def place(kernel: str, setup: str, *outcomes: tuple[str, str, str]) -> dict[str, Any]:
+    names = ("checks_outcome", "total_outcome", "source_outcome")
+    benchmarks = [dict(zip(names, found, strict=True)) for found in outcomes]
     return {"kernel": kernel, "setup": setup, "benchmarks": benchmarks}
 
 
 AGREED = {
     "places": [
-        place("debian:6.1", "selinux", ("agree", "explained"), ("agree", "agree")),
-        place("debian:7.2", "smack", ("open", "explained"), ("not measured", "open")),
+        place("debian:6.1", "selinux", ("agree", "explained", "agree"), ("agree",) * 3),
+        place("debian:7.2", "smack", ("open", "explained", "open"), ("agree", "agree", "open")),
     ]
 }
 
 
 def test_a_row_counts_benchmarks_by_outcome() -> None:
     assert list(agreement_table.rows(AGREED).values()) == [
-        "| debian:6.1 | selinux | 2 agree | 1 agree, 1 explained | 0 |",
-        "| debian:7.2 | smack | 1 open, 1 not measured | 1 explained, 1 open | 2 |",
+        "| debian:6.1 | selinux | 2 agree | 1 agree, 1 explained | 2 agree | 0 |",
+        "| debian:7.2 | smack | 1 agree, 1 open | 1 agree, 1 explained | 2 open | 2 |",
     ]
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from lsmeter.experiment import build_experiment
-from lsmeter.hooks.attribution.profile import Tree
+from lsmeter.attribution.load import OUTPUT
+from lsmeter.attribution.profile import Tree
+from lsmeter.experiment.asked import build_experiment
+from lsmeter.experiment.plan import make_plan
+from lsmeter.guest.capture import Capture, Ending
 from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Round, Samples, Whole
-from lsmeter.plan import make_plan
 from lsmeter.results.boots import write_boot
 from lsmeter.results.directory import create_run
 from lsmeter.results.manifest import Circumstances, ManifestBoot, make_manifest
@@ -66,7 +68,9 @@ def write_run(
         data = output(name) if attributed else b""
         if window is not None and idle is not None:
             data = _with_windows(data, window, idle, len(rounds))
-        write_boot(path / "boots" / folder, boot, b"", data)
+        outputs = {OUTPUT: data} if data else {}
+        capture = Capture(b"", b"", Ending.EXITED, 0, 0.0, outputs=outputs)
+        write_boot(path / "boots" / folder, boot, capture)
     return path
 
 

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lsmeter.analysis.layers import LayerCost, LayeredCost
+from lsmeter.attribution.account import layer_accounts, run_accounts
+from lsmeter.attribution.data import layer_entry
+from lsmeter.attribution.load import OUTPUT, load_run
+from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.cli.main import app
-from lsmeter.errors import InfrastructureError, UsageError
-from lsmeter.hooks.attribution.load import explain_run, load_run
-from lsmeter.results.boots import ATTRIBUTION_FILE
-from tests.unit.attribution.recorded import VALUES, write_run
+from lsmeter.model import Place
+from tests.unit.attribution.recorded import BENCHMARKS, VALUES, write_run
 
 
 @pytest.fixture(scope="module")
@@ -32,33 +36,52 @@ def _say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
 
 def test_hooks_and_residue_explain_all(before: Path) -> None:
     run, cells = load_run(before)
-    explained = {item.tested.cell.setup: item for item in explain_run(run, cells)}
+    accounts = run_accounts(cells, run.manifest.baseline_setup)
+    explained = {item.place.setup: item.typical.operations for item in accounts}
     assert set(explained) == {"smack", "selinux"}
     for setup, found in explained.items():
-        for name, item in found.operations.items():
+        for name, item in found.items():
             clock = VALUES[f"before-{setup}"][name] - VALUES["before-capability"][name]
-            assert item.difference == clock
+            assert item.difference_insns == clock
             assert item.exact, (setup, name)
-    selinux = explained["selinux"].operations
-    assert {name: item.residue_insns for name, item in selinux.items()} == {
+    selinux = explained["selinux"]
+    assert {name: item.outside_inline_insns for name, item in selinux.items()} == {
         "getppid": 0,
         "rename depth=1": 0,
         "stat depth=2": 0,
     }
     assert selinux["stat depth=2"].hooks[0].hook == "security_inode_permission"
     # Smack refuses the fast path walk, and the slow one costs outside of its hooks.
-    slow = {
-        change.function.name for change in explained["smack"].operations["stat depth=2"].residue
-    }
+    slow = {change.function for change in explained["smack"]["stat depth=2"].outside}
     assert {"__d_lookup", "__d_lookup_rcu", "dput"} <= slow
+
+
+def test_a_layer_is_an_account_of_the_setup_below_it(before: Path) -> None:
+    _, cells = load_run(before)
+    layer = LayerCost("smack", "selinux", (), 1.0, None, repeats=True)
+    missing = LayerCost("tomoyo", "smack", (), 1.0, None, repeats=True)
+    below = Place("vmlinux", "selinux", "file", "tmpfs", "root")
+    place = replace(below, setup="smack")
+    cost = LayeredCost(place, below, BENCHMARKS[0], 1.0, (layer, missing), 2.0)
+    (found,) = layer_accounts([cost, cost], cells)
+    assert found.label == "smack over selinux (vmlinux, file, tmpfs, root)"
+    entry = layer_entry(found)
+    own, base = VALUES["before-smack"], VALUES["before-selinux"]
+    assert entry["difference_insns"] == sum(own.values()) - sum(base.values())
+    assert (entry["suite"], entry["over"], entry["operations"]) == ("file", "selinux", 3)
+    assert len(entry["hooks"]) + entry["more_hooks"] > 0
+    other = replace(cost, place=replace(place, suite="net"), base=replace(below, suite="net"))
+    assert layer_accounts([other], cells) == ()
 
 
 def test_cost_as_tables(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = _say(capsys, "hooks", "cost", before, "--setup", "selinux")
     words = [line.split() for line in said.splitlines()]
-    assert ["rename", "depth=1", "4,737", "5,831", "+1,094", "+1,094", "+0", "+0"] in words
-    assert "selinux over capability" in said
-    assert "Dearest functions of selinux" in said
+    assert ["rename", "depth=1", "4,737", "5,831", "+1,094", "+1,094", "0", "0"] in [
+        line[:8] for line in words
+    ]
+    assert "selinux over capability (vmlinux, file, tmpfs, root)" in said
+    assert "Functions of selinux" in said
     assert "smack" not in said
 
 
@@ -98,9 +121,10 @@ def test_diff_names_hook_function_and_cost_per_call(
     assert (function["function"], function["module"]) == ("selinux_inode_rename", "selinux")
     assert function["difference_per_call"] == 100.0
     table = _say(capsys, "hooks", "diff", before, after, "--setup", "selinux")
-    assert ["security_inode_rename", "1", "+100", "+100.0"] in [
-        line.split()[:4] for line in table.splitlines()
-    ]
+    words = [line.split() for line in table.splitlines()]
+    (row,) = (row for row in words if row[:2] == ["security_inode_rename", "1"])
+    assert float(row[4].replace(",", "")) - float(row[2].replace(",", "")) == 100
+    assert row[3:6:2] == ["\N{RIGHTWARDS ARROW}", "+100"]
 
 
 def test_runs_without_attribution_are_refused(tmp_path: Path) -> None:
@@ -120,7 +144,7 @@ def test_unknown_setups_are_refused(before: Path, after: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"nonsense", b"\x28\xb5\x2f\xfd" + bytes(40)])
 def test_damaged_attribution_is_refused(tmp_path: Path, damage: bytes) -> None:
     run = write_run(tmp_path / "run", "before")
-    path = next(run.rglob(ATTRIBUTION_FILE))
+    path = next(run.rglob(f"{OUTPUT}.zst"))
     path.write_bytes(damage)
     with pytest.raises(InfrastructureError, match="damaged"):
         load_run(run)

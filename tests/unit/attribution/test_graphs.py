@@ -8,9 +8,8 @@ from xml.etree import ElementTree as ET
 
 from hypothesis import given
 
-from lsmeter.hooks.attribution.flame import difference_flame_graph, flame_graph
-from lsmeter.hooks.attribution.folded import folded, folded_difference
-from lsmeter.hooks.attribution.profile import Function, Node, Tree
+from lsmeter.attribution.flame import difference_flame_graph, flame_graph, folded, folded_difference
+from lsmeter.attribution.profile import Function, Node, Tree
 from tests.unit.attribution.trees import any_tree, tree
 
 OPEN = tree(

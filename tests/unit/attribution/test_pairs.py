@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from lsmeter.hooks.attribution.explain import explain_difference
-from lsmeter.hooks.attribution.pairs import Kept, choose_pair
-from lsmeter.hooks.attribution.profile import Tree
+from lsmeter.attribution.account import Pair, choose_pair
+from lsmeter.attribution.cost import Kept
+from lsmeter.attribution.explain import Explanation, explain
+from lsmeter.attribution.profile import Tree
 from tests.unit.attribution.trees import tree
 
 
@@ -21,6 +22,10 @@ def _kept(*trees: tuple[Tree, int]) -> list[Kept]:
     return [Kept(item, samples) for item, samples in trees]
 
 
+def _explained(pair: Pair, reported: int | None = None) -> Explanation:
+    return explain(pair.baseline.cost, pair.tested.cost, reported=reported, doubt=pair.doubt)
+
+
 # TOMOYO's peaks are those of the baseline; only which of them is the highest is chance.
 BASELINE = _kept((_copy(place=33), 90), (_copy(), 80), (_copy(place=50), 3))
 TESTED = _kept((_copy(), 92), (_copy(place=33), 78), (_copy(place=50), 2))
@@ -29,37 +34,37 @@ TESTED = _kept((_copy(), 92), (_copy(place=33), 78), (_copy(place=50), 2))
 def test_trees_of_two_peaks_are_not_held_against_each_other() -> None:
     chosen = choose_pair(BASELINE, TESTED)
     assert chosen.doubt == ""
-    assert chosen.tested.insns == chosen.baseline.insns
-    explained = explain_difference(chosen.baseline, chosen.tested)
-    assert (explained.difference, explained.residue) == (0, ())
+    assert chosen.tested.tree.insns == chosen.baseline.tree.insns
+    explained = _explained(chosen)
+    assert (explained.difference_insns, explained.outside) == (0, ())
 
 
 def test_the_paired_difference_chooses() -> None:
     selinux = _kept((_copy(hook=152), 92), (_copy(place=33, hook=152), 78))
     chosen = choose_pair(BASELINE, selinux, 152)
     assert chosen.doubt == ""
-    found = explain_difference(chosen.baseline, chosen.tested, difference=152)
+    found = _explained(chosen, 152)
     assert found.exact
-    assert (found.hook_insns, found.residue) == (152, ())
+    assert (found.hook_inline_insns, found.outside) == (152, ())
     # The highest peaks differ by this much; no function is charged for it.
     chosen = choose_pair(BASELINE, selinux, 152 - 33)
     assert chosen.doubt == ""  # a pair has it
-    assert chosen.tested.insns - chosen.baseline.insns == 119
+    assert chosen.tested.tree.insns - chosen.baseline.tree.insns == 119
 
 
 def test_without_such_a_pair_it_is_doubtful() -> None:
     chosen = choose_pair(BASELINE, TESTED, 7)
     assert chosen.doubt == "no two trees that were kept differ by +7"
-    assert chosen.tested.insns == chosen.baseline.insns
-    found = explain_difference(chosen.baseline, chosen.tested, difference=7, doubt=chosen.doubt)
+    assert chosen.tested.tree.insns == chosen.baseline.tree.insns
+    found = _explained(chosen, 7)
     assert not found.exact
-    assert (found.unseen_insns, found.residue) == (7, ())
+    assert (found.unseen_insns, found.outside) == (7, ())
 
 
 def test_frequent_trees_come_first() -> None:
     rare = _copy(place=50)
     chosen = choose_pair(_kept((rare, 1), (_copy(), 90)), _kept((rare, 1), (_copy(hook=5), 90)))
-    assert (chosen.baseline, chosen.tested) == (_copy(), _copy(hook=5))
+    assert (chosen.baseline.tree, chosen.tested.tree) == (_copy(), _copy(hook=5))
     # A rare pair is taken where no frequent one has the difference.
     chosen = choose_pair(_kept((rare, 1), (_copy(), 90)), _kept((rare, 1), (_copy(hook=5), 90)), 0)
-    assert (chosen.baseline, chosen.tested) == (rare, rare)
+    assert (chosen.baseline.tree, chosen.tested.tree) == (rare, rare)

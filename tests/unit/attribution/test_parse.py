@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.errors import GuestError
-from lsmeter.hooks.attribution.parse import parse_profile
-from lsmeter.hooks.attribution.profile import Function, Tree
+from lsmeter.attribution.profile import Function, Tree, parse_profile
+from lsmeter.base.errors import GuestError
 from tests.unit.attribution.trees import any_tree, nodes_text
 
 HEADER = "lsmeter-attribution 2\n"
@@ -52,12 +51,9 @@ def test_reads_a_region() -> None:
     assert (region.id, region.samples, region.uncounted) == (3, 6, 1)
     assert (region.damaged, region.aborted) == (2, 1)
     assert [tree.insns for tree in region.trees] == [30, 40]  # the most frequent first
-    tree = region.tree()
-    assert tree is not None
+    tree = region.trees[0]
     assert tree.nodes[3].function == Function("avc_has_perm", "selinux")
     assert (tree.nodes[3].parent, tree.nodes[3].calls, tree.nodes[3].self_insns) == (2, 2, 15)
-    assert region.tree(40) is region.trees[1]
-    assert region.tree(41) is None
 
 
 def test_reads_bulk_windows() -> None:

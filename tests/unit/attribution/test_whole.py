@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.hooks.attribution.contexts import Context, contexts
-from lsmeter.hooks.attribution.profile import Tree
-from lsmeter.hooks.attribution.whole import Place, WholeCost, idle_cost, mean_cost, whole_cost
-from lsmeter.hooks.attribution.whole_explain import explain_whole
-from lsmeter.hooks.attribution.whole_summary import whole_total
-from tests.unit.attribution.trees import Spec, any_tree, tree
+from lsmeter.attribution.account import Explained
+from lsmeter.attribution.cost import Site, idle_cost, mean_cost, whole_cost
+from lsmeter.attribution.explain import by_context as changes_by_context
+from lsmeter.attribution.explain import explain
+from lsmeter.attribution.profile import Context, Tree, contexts
+from tests.unit.attribution.trees import Spec, any_tree, by_context, function, tree
 
 TICK: Spec = ("asm_sysvec_apic_timer_interrupt", 10, 100, (("tick_sched_timer", 10, 400, ()),))
 IDLE = tree(("[user]", 0, 9500, ()), ("[interrupt]", 0, 0, (TICK,)))
@@ -65,7 +65,7 @@ def test_callbacks_are_told_where_the_loop_over_them_is_inlined() -> None:
 
 def test_cost_of_one_operation_by_context() -> None:
     cost = whole_cost(_window(avc=700, freed=200, later=60), 100)
-    assert cost.by_context() == {
+    assert by_context(cost) == {
         Context.CALL: pytest.approx((1000 + 500 + 700) / 100),
         Context.TASK_WORK: pytest.approx((300 + 200) / 100),
         Context.INTERRUPT: pytest.approx(5.0),
@@ -79,56 +79,66 @@ def test_cost_of_one_operation_by_context() -> None:
         # What the framework has done later is the hook's whose work it ends.
         (Context.RCU, "security_inode_free"): 1.0,
     }
-    assert cost.places[Place(Context.RCU, "security_inode_free", "kmem_cache_free")].insns == 0.07
+    assert (
+        cost.sites[Site(Context.RCU, "security_inode_free", function("kmem_cache_free"))].insns
+        == 0.07
+    )
     assert cost.insns == pytest.approx((_window(avc=700, freed=200, later=60).insns - 10_000) / 100)
 
 
 def test_what_an_idle_guest_spends_is_subtracted() -> None:
-    # The window is as long as the idle one, give or take: its ticks vanish, by function.
-    cost = whole_cost(_window(), 100, idle_cost([IDLE]), window_insns=IDLE.insns)
-    assert cost.by_context()[Context.INTERRUPT] == pytest.approx(0.0)
-    assert cost.by_context()[Context.SOFTIRQ] == pytest.approx(0.5)
-    twice = whole_cost(_window(), 100, idle_cost([IDLE, IDLE]), window_insns=2 * IDLE.insns)
-    assert twice.by_context()[Context.INTERRUPT] == pytest.approx(-5.0)
+    # The windows are told to be of one length, so that ticks vanish, by function.
+    same, double = Tree(IDLE.insns, _window().nodes), Tree(2 * IDLE.insns, _window().nodes)
+    cost = whole_cost(same, 100, idle_cost([IDLE]))
+    assert by_context(cost)[Context.INTERRUPT] == pytest.approx(0.0)
+    assert by_context(cost)[Context.SOFTIRQ] == pytest.approx(0.5)
+    twice = whole_cost(double, 100, idle_cost([IDLE, IDLE]))
+    assert by_context(twice)[Context.INTERRUPT] == pytest.approx(-5.0)
     assert whole_cost(_window(), 100, idle_cost([])) == whole_cost(_window(), 100)
 
 
 def test_work_of_others_below_a_hook_is_not_the_hooks() -> None:
     softirq: Spec = ("__do_softirq", 1, 30, (("net_rx_action", 1, 50, ()),))
     found = whole_cost(tree(("security_file_open", 1, 5, (("dput", 1, 7, (softirq,)),))), 1)
-    explained = explain_whole(whole_cost(tree(("dput", 0, 0, ())), 1), found)
-    assert (explained.hook_inline, explained.outside_deferred) == (12.0, 80.0)
+    explained = explain(whole_cost(tree(("dput", 0, 0, ())), 1), found)
+    assert (explained.hook_inline_insns, explained.outside_deferred_insns) == (12.0, 80.0)
 
 
 def test_a_difference_is_made_up_of_four_parts() -> None:
     idle = idle_cost([IDLE])
     base = whole_cost(_window(), 100, idle)
     tested = whole_cost(_window(avc=700, freed=200, later=60), 100, idle)
-    found = explain_whole(base, tested, reported=10.0)
-    assert found.hook_inline == pytest.approx(7.0 + 2.0)
-    assert found.hook_deferred == pytest.approx(0.6)
+    found = explain(base, tested, reported=10.0)
+    assert found.hook_inline_insns == pytest.approx(7.0 + 2.0)
+    assert found.hook_deferred_insns == pytest.approx(0.6)
     # Each side has a window of its own length, and so more or less of an idle guest's time.
-    assert found.outside_by_context() == {Context.INTERRUPT: pytest.approx(-0.48)}
-    assert found.difference == pytest.approx(9.6 - 0.48)
+    assert changes_by_context(found.outside) == {Context.INTERRUPT: pytest.approx(-0.48)}
+    assert found.difference_insns == pytest.approx(9.6 - 0.48)
     assert found.unseen_insns == pytest.approx(0.88)
     later = next(item for item in found.hooks if not item.context.inline)
     assert (later.hook, later.context) == ("security_inode_free", Context.RCU)
-    assert [item.place.function for item in later.functions] == ["inode_free_by_rcu"]
-    assert explain_whole(base, tested).unseen_insns is None
+    assert [item.function for item in later.functions] == ["inode_free_by_rcu"]
+    assert explain(base, tested).unseen_insns is None
 
 
 @given(any_tree(), any_tree(), any_tree(), st.integers(1, 50), st.integers(1, 50))
 def test_parts_always_sum(before: Tree, after: Tree, idle: Tree, old: int, new: int) -> None:
     rate = idle_cost([idle])
     base, tested = whole_cost(before, old, rate), whole_cost(after, new, rate)
-    found = explain_whole(base, tested)
-    assert found.difference == pytest.approx(tested.insns - base.insns, abs=1e-6)
-    parts = found.hook_inline + found.hook_deferred + found.outside_inline + found.outside_deferred
-    assert found.difference == pytest.approx(parts, abs=1e-6)
-    contexts_too = sum(found.hook_by_context().values()) + sum(found.outside_by_context().values())
-    assert found.difference == pytest.approx(contexts_too, abs=1e-6)
-    assert sum(base.by_context().values()) == pytest.approx(base.insns, abs=1e-6)
-    assert explain_whole(base, base).difference == 0
+    found = explain(base, tested)
+    assert found.difference_insns == pytest.approx(tested.insns - base.insns, abs=1e-6)
+    parts = (
+        found.hook_inline_insns
+        + found.hook_deferred_insns
+        + found.outside_inline_insns
+        + found.outside_deferred_insns
+    )
+    assert found.difference_insns == pytest.approx(parts, abs=1e-6)
+    parts_of = (changes_by_context(found.hooks), changes_by_context(found.outside))
+    contexts_too = sum(sum(part.values()) for part in parts_of)
+    assert found.difference_insns == pytest.approx(contexts_too, abs=1e-6)
+    assert sum(by_context(base).values()) == pytest.approx(base.insns, abs=1e-6)
+    assert explain(base, base).difference_insns == 0
 
 
 @given(any_tree())
@@ -145,17 +155,14 @@ def test_boots_and_operations_add_up() -> None:
     one, other = whole_cost(_window(avc=100), 100), whole_cost(_window(avc=300), 100)
     mean = mean_cost([one, other])
     assert mean.insns == pytest.approx((one.insns + other.insns) / 2)
-    base: dict[str, WholeCost] = {"open": one, "close": one}
-    explained = {name: explain_whole(cost, other, reported=2.5) for name, cost in base.items()}
-    total = whole_total(base, dict.fromkeys(base, other), explained)
-    assert total is not None
-    assert total.difference == pytest.approx(4.0)
-    assert total.reported == 5.0
-    assert whole_total(base, {}, {}) is None
+    base = {"open": one, "close": one}
+    operations = {name: explain(cost, other, reported=2.5) for name, cost in base.items()}
+    total = Explained(operations).total
+    assert total.difference_insns == pytest.approx(4.0)
+    assert total.reported_insns == 5.0
+    assert Explained({}).total.difference_insns == 0
 
 
 def test_nothing_to_divide_by() -> None:
     with pytest.raises(ValueError, match="0 operations"):
         whole_cost(IDLE, 0)
-    with pytest.raises(ValueError, match="no window"):
-        mean_cost([])

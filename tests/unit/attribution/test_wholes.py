@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.attribution.load import AttributedBoot, cell_wholes
+from lsmeter.attribution.profile import Context, Profile, Region, Tree
 from lsmeter.cli.main import app
-from lsmeter.hooks.attribution.contexts import Context
-from lsmeter.hooks.attribution.profile import Profile, Region, Tree
-from lsmeter.hooks.attribution.wholes import AttributedBoot, cell_wholes
 from lsmeter.model import BenchmarkStatus, Round, Samples, Whole
 from tests.unit.attribution.recorded import write_run
-from tests.unit.attribution.trees import tree
+from tests.unit.attribution.trees import by_context, tree
 
 IDLE = tree(
     ("[user]", 0, 90_000, ()), ("[interrupt]", 0, 0, (("tick_sched_timer", 9, 10_000, ()),))
@@ -52,10 +51,10 @@ def test_each_boot_has_an_order_of_its_own() -> None:
     other = _boot(_region(0, _window(62_000)), _region(1, _window(44_000)), samples=names[::-1])
     costs, missing = cell_wholes([first, other])
     assert missing == {}
-    assert costs["stat"].by_context()[Context.CALL] == pytest.approx((40_000 + 44_000) / 400)
-    assert costs["open"].by_context()[Context.CALL] == pytest.approx((60_000 + 62_000) / 400)
+    assert by_context(costs["stat"])[Context.CALL] == pytest.approx((40_000 + 44_000) / 400)
+    assert by_context(costs["open"])[Context.CALL] == pytest.approx((60_000 + 62_000) / 400)
     # Ticks are the idle guest's, but for the length of the windows.
-    assert costs["stat"].by_context()[Context.INTERRUPT] == pytest.approx(-6.0)
+    assert by_context(costs["stat"])[Context.INTERRUPT] == pytest.approx(-6.0)
 
 
 @pytest.mark.parametrize(
@@ -142,4 +141,4 @@ def test_cost_has_whole_costs_by_context(
         parts = ("hook_inline", "hook_deferred", "outside_inline", "outside_deferred")
         assert item["difference_insns"] == sum(item[f"{part}_insns"] for part in parts) == 0
     words = _say(capsys, "hooks", "cost", run)
-    assert "Whole cost by context, in instructions of one cycle: smack over capability" in words
+    assert "One cycle, deferred work included." in words

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from lsmeter.hooks.attribution.modules import assign_modules
-from lsmeter.hooks.attribution.profile import Function, Node, Tree
+from lsmeter.attribution.cost import Cost
+from lsmeter.attribution.profile import Context, Function, Node, Tree
+from lsmeter.kernels.functions import assign_modules
 
 # (name, calls, own instructions, what it called)
 Spec = tuple[str, int, int, tuple["Spec", ...]]
@@ -35,6 +36,14 @@ def tree(*roots: Spec) -> Tree:
     for root in roots:
         add(root, -1)
     return Tree(sum(node.self_insns for node in nodes), tuple(nodes))
+
+
+def by_context(cost: Cost) -> dict[Context, float]:
+    """Sum the instructions of a cost by context."""
+    found: dict[Context, float] = {}
+    for site, amount in cost.sites.items():
+        found[site.context] = found.get(site.context, 0) + amount.insns
+    return found
 
 
 def nodes_text(of: Tree) -> str:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import BuildError
-from lsmeter.guest.probe import Probe, catalogue, find_probe, parse_catalogue
+from lsmeter.base.errors import BuildError
+from lsmeter.guest.probe import Program, catalogue, find_probe, parse_catalogue
 
-HEAD = "lsmeter-catalogue\t2\n"
-LINE = "file\topen\tdepth=1,link=soft\tlsmeter\t0\topen a file\topen\topen+close\n"
+HEAD = "lsmeter-catalogue\t3\n"
+LINE = "file\topen\tdepth=1,link=soft\tlsmeter\t0\topen a file\tnewstat\tstat+close\t1\n"
 
 
 def test_line() -> None:
@@ -17,21 +17,22 @@ def test_line() -> None:
     assert found.id == "open depth=1 link=soft"
     assert found.params == (("depth", 1), ("link", "soft"))
     assert not found.control
-    assert (found.calls, found.cycle) == ("open", "open+close")
+    assert (found.calls, found.cycle, found.components) == ("newstat", "stat+close", 1)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "expected"),
-        ("lsmeter-catalogue\t1\n", "expected"),
+        ("lsmeter-catalogue\t2\n", "expected"),
         (HEAD + LINE.strip(), "newline"),
         (HEAD + LINE + LINE, "line 3: open depth=1 link=soft is there twice"),
-        (HEAD + "file\topen\n", "line 2: expected 8 fields, got 2"),
-        (HEAD + LINE.replace("\t0\t", "\t2\t"), "control must be"),
-        (HEAD + LINE.replace("depth=1", "depth"), "not a parameter: 'depth'"),
+        (HEAD + "file\topen\n", "line 2: expected 9 fields, got 2"),
+        (HEAD + LINE.replace("\t0\t", "\t2\t"), "not 0 or 1: '2'"),
+        (HEAD + LINE.replace("depth=1", "depth"), "not parameters: 'depth,link=soft'"),
         (HEAD + LINE.replace("open\t", "Open!\t"), "not a name: 'Open!'"),
-        (HEAD + LINE.replace("open+close", "open+"), "not system calls: 'open"),
+        (HEAD + LINE.replace("stat+close", "stat+"), "not system calls: 'stat"),
+        (HEAD + LINE.replace("\t1\n", "\t-1\n"), "not a number of components: '-1'"),
         (HEAD + LINE.replace("open a", "open\x1ba"), "not printable"),
     ],
 )
@@ -51,4 +52,4 @@ def test_a_probe_that_is_none(tmp_path: Path) -> None:
     false.write_text("#!/bin/sh\necho hello\n")
     false.chmod(0o755)
     with pytest.raises(BuildError, match="catalogue: expected"):
-        catalogue(Probe(false, ""))
+        catalogue(Program(false, ""))

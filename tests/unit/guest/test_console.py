@@ -7,21 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.backend import Ending
-from lsmeter.guest.console import LINE_CHARS, TAIL_LINES, clean_lines, diagnose
-from lsmeter.guest.events import Begin, Bye, End, ErrorLine, Event, Hello, Values
-from lsmeter.guest.session import Session, fold, parse_session
-from lsmeter.model import BenchmarkStatus, BootStatus
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.guest.conclude import LINE_CHARS, TAIL_LINES, clean_lines, diagnose
+from lsmeter.guest.session import Session, parse_session
+from lsmeter.model import BootStatus
+from tests.unit.guest.lines import lines, ran
 
 CONSOLES = Path(__file__).parents[2] / "data" / "console"
 NOTHING = parse_session(b"", ("a",))
-DONE: list[Event] = [
-    Hello(1, "p"),
-    Begin(0, "a"),
-    Values(0, (1,)),
-    End(0, BenchmarkStatus.OK, 1, 0, 0, ""),
-]
-WHOLE = fold([*DONE, Bye(1)], ("a",))
+WHOLE = parse_session(lines(*ran(0, "a", 1), "bye 1"), ("a",))
+
+
+def ended(console: bytes, ending: Ending = Ending.EXITED, code: int | None = 0) -> Capture:
+    return Capture(b"", console, ending, code, 1.0, "warning\nno such machine\n")
 
 
 @pytest.mark.parametrize(
@@ -45,44 +43,44 @@ WHOLE = fold([*DONE, Bye(1)], ("a",))
 )
 def test_real_damage(name: str, status: str, detail: str) -> None:
     console = (CONSOLES / f"{name}.txt").read_bytes()
-    found = diagnose(console, NOTHING, Ending.EXITED, 0)
+    found = diagnose(ended(console), NOTHING)
     assert (found.status.value, found.detail) == (status, detail)
     assert detail in found.tail[0]
     assert len(found.tail) <= TAIL_LINES
 
 
 def test_a_real_clean_end() -> None:
-    found = diagnose((CONSOLES / "clean.txt").read_bytes(), WHOLE, Ending.EXITED, 0)
+    found = diagnose(ended((CONSOLES / "clean.txt").read_bytes()), WHOLE)
     assert (found.status, found.detail, found.tail) == (BootStatus.OK, "", ())
 
 
 @pytest.mark.parametrize("ending", [Ending.DEADLINE, Ending.SILENT])
 def test_a_real_hang(ending: Ending) -> None:
-    found = diagnose((CONSOLES / "hang.txt").read_bytes(), NOTHING, ending, None)
+    found = diagnose(ended((CONSOLES / "hang.txt").read_bytes(), ending, None), NOTHING)
     assert found.status is BootStatus.HANG
     assert found.detail.endswith("the probe never started")
     assert found.tail == ("[    1.213555] PCI: Fatal: No config space access function found",)
 
 
 CLEAN = (CONSOLES / "clean.txt").read_bytes()
-HELLO_ONLY = fold(DONE[:1], ("a",))
-AT_WORK = fold(DONE[:2], ("a",))
-HALF = fold([*DONE, Begin(1, "b")], ("a", "b"))
-GAVE_UP = fold([*DONE[:1], ErrorLine("mounting tmpfs: EPERM")], ("a",))
+HELLO_ONLY = parse_session(lines(), ("a",))
+AT_WORK = parse_session(lines("begin 0 a"), ("a",))
+HALF = parse_session(lines(*ran(0, "a", 1), "begin 1 b"), ("a", "b"))
+GAVE_UP = parse_session(lines("error mounting%20tmpfs:%20EPERM"), ("a",))
 GARBAGE = parse_session(b"junk\nmore\n", ())
 
 
 @pytest.mark.parametrize(
     ("console", "session", "ending", "code", "status", "detail"),
     [
-        (CLEAN, AT_WORK, Ending.DEADLINE, None, "hang", "it took too long; it was at 'a'"),
+        (CLEAN, AT_WORK, Ending.DEADLINE, None, "hang", "deadline exceeded in 'a'"),
         (
             CLEAN,
             HALF,
             Ending.SILENT,
             None,
             "partial",
-            "hang: nothing was heard for too long; it was at 'b'",
+            "hang: no output for too long in 'b'",
         ),
         (
             CLEAN,
@@ -90,7 +88,7 @@ GARBAGE = parse_session(b"junk\nmore\n", ())
             Ending.EXITED,
             0,
             "early-exit",
-            "the machine ended before 'a' was done",
+            "the guest ended before the end of 'a'",
         ),
         (
             CLEAN,
@@ -98,7 +96,7 @@ GARBAGE = parse_session(b"junk\nmore\n", ())
             Ending.EXITED,
             0,
             "early-exit",
-            "the probe gave up: mounting tmpfs: EPERM",
+            "probe error: mounting tmpfs: EPERM",
         ),
         (
             CLEAN,
@@ -107,8 +105,8 @@ GARBAGE = parse_session(b"junk\nmore\n", ())
             0,
             "early-exit",
             (
-                "the machine ended before the probe started; "
-                "the kernel's last words: reboot: Restarting system"
+                "the guest ended before the probe started; "
+                "last kernel message: reboot: Restarting system"
             ),
         ),
         (
@@ -117,7 +115,7 @@ GARBAGE = parse_session(b"junk\nmore\n", ())
             Ending.EXITED,
             0,
             "early-exit",
-            "no kernel spoke: is the image a Linux kernel?",
+            "no kernel output: is the image a Linux kernel?",
         ),
         (
             b"",
@@ -134,7 +132,7 @@ GARBAGE = parse_session(b"junk\nmore\n", ())
             Ending.FLOODED,
             None,
             "garbage",
-            "it printed more than any honest guest does",
+            "its output exceeds the limit",
         ),
         (
             CLEAN,
@@ -149,13 +147,13 @@ GARBAGE = parse_session(b"junk\nmore\n", ())
 def test_other_ends(
     console: bytes, session: Session, ending: Ending, code: int | None, status: str, detail: str
 ) -> None:
-    found = diagnose(console, session, ending, code, "warning\nno such machine\n")
+    found = diagnose(ended(console, ending, code), session)
     assert (found.status.value, found.detail) == (status, detail)
 
 
 def test_an_oops_after_some_results_is_partial() -> None:
     console = (CONSOLES / "oops-null-pointer.txt").read_bytes()
-    found = diagnose(console, HALF, Ending.EXITED, 0)
+    found = diagnose(ended(console), HALF)
     assert found.status is BootStatus.PARTIAL
     assert found.detail.startswith("oops: BUG: kernel NULL pointer dereference")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.errors import InfrastructureError, UsageError
+from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.guest.filesystem import BLOCK_BYTES, image_for, pack, unpack
 
 
@@ -49,10 +49,10 @@ def test_ext4_is_real_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_mke2fs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
-    monkeypatch.setattr("lsmeter.guest.filesystem._PROGRAM", "no-such-mke2fs")
+    monkeypatch.setattr("lsmeter.base.process.find", lambda _: None)
     with pytest.raises(InfrastructureError) as caught:
         image_for("ext4")
-    assert caught.value.hint == "install it: apt-get install e2fsprogs"
+    assert caught.value.hint == "install: apt-get install e2fsprogs"
 
 
 def test_unknown() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from lsmeter.guest.initramfs import base, guest_files
+from lsmeter.guest.initramfs import archive, base
 
 
 def test_cpio_reads_it(tmp_path: Path) -> None:
-    data = guest_files(b"version=1\n", (("/modules/a/x.ko", b"elf"),), b"image")
+    data = archive({"request": b"version=1\n", "/modules/a/x.ko": b"elf", "fs.img": b"image"})
     listing = subprocess.run(["cpio", "-i", "--quiet"], input=data, cwd=tmp_path, check=True)
     assert listing.returncode == 0
     found = {

@@ -10,20 +10,20 @@ from pathlib import Path
 import hatch_build
 import pytest
 
-from lsmeter.errors import BuildError
-from lsmeter.experiment import build_experiment
-from lsmeter.guest import programs
+from lsmeter.base.errors import BuildError
+from lsmeter.experiment.asked import build_experiment
+from lsmeter.experiment.plan import make_plan, programs_needed
+from lsmeter.guest import probe
 from lsmeter.guest.boot_image import setup_files
-from lsmeter.guest.programs import find_program
-from lsmeter.plan import make_plan, programs_needed
-from lsmeter.setup import parse_setup
+from lsmeter.guest.probe import find_program
+from lsmeter.setups import parse_setup
 from tests.unit.model_builders import benchmark, cell, kernel
 
 BPF = Path(__file__).parents[3] / "bpf"
 
 
 def test_a_setup_brings_its_program_along() -> None:
-    ((path, data),) = setup_files(cell(parse_setup("lomac")))
+    ((path, data),) = setup_files(cell(parse_setup("lomac"))).items()
     assert path == "/setup/lsmeter-bpf"
     assert data == find_program("lsmeter-bpf").path.read_bytes()
 
@@ -31,7 +31,7 @@ def test_a_setup_brings_its_program_along() -> None:
 def test_a_missing_program_is_one_line_that_names_the_packages(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(programs, "HOME", tmp_path)
+    monkeypatch.setattr(probe, "_HOME", tmp_path)
     with pytest.raises(BuildError, match=r"no lsmeter-bpf: .*clang libbpf-dev") as caught:
         find_program("lsmeter-bpf")
     assert "apt-get install clang" in caught.value.hint

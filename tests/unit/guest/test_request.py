@@ -5,11 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.errors import UsageError
+from lsmeter.base.errors import UsageError
 from lsmeter.guest.request import Request
-from lsmeter.policy import Proof, StateFile, Step
+from lsmeter.model import Setup
+from lsmeter.model.setup import EnforcementCheck, StateFile, Step
 
 PLAIN = Request("file", ("open depth=1", "empty"), samples=100, warmup=20, icount_shift=4)
+
+
+def setup_with(**fields: object) -> Setup:
+    return Setup(name="", title="", lsms=None, **fields)  # type: ignore[arg-type]
 
 
 def test_text() -> None:
@@ -37,19 +42,19 @@ def test_counting() -> None:
 
 
 def test_a_policy_is_written_as_words_the_probe_can_take_apart() -> None:
-    request = replace(
-        PLAIN,
-        root="ext4",
+    setup = setup_with(
         steps=(Step("write", ("/a b", "x=1\n100%")), Step("work")),
         confine=(("/proc/self/attr/current", "a:b:c:s0"),),
-        proofs=(Proof("secret", "read", "/secret", denied=True, message="avc:  denied"),),
+        checks=(
+            EnforcementCheck("secret", "read", "/secret", denied=True, message="avc:  denied"),
+        ),
         states=(StateFile("avc", "/sys/fs/selinux/avc/cache_stats"),),
         reads=(("mine.enforce", "/sys/x"),),
     )
-    lines = request.to_bytes().decode().splitlines()
+    lines = replace(PLAIN, root="ext4", setup=setup).to_bytes().decode().splitlines()
     assert "root=ext4" in lines
     assert "step=write /a%20b x=1%0a100%25" in lines
-    assert "step=work" in lines
+    assert lines.index("step=try") < lines.index("step=work")
     assert "confine=/proc/self/attr/current a:b:c:s0" in lines
     assert "proof=secret read /secret avc:%20%20denied" in lines
     assert "state=avc /sys/fs/selinux/avc/cache_stats" in lines
@@ -63,16 +68,22 @@ def test_a_policy_is_written_as_words_the_probe_can_take_apart() -> None:
         ({"user": "nobody"}, "unknown user 'nobody'"),
         ({"samples": 0}, "samples cannot be 0"),
         ({"icount_shift": 11}, "icount_shift cannot be 11"),
-        ({"guest": (("landlock.colour", "1"),)}, "unknown guest option 'landlock.colour'"),
-        ({"guest": (("landlock.layers", "17"),)}, "landlock.layers cannot be 17"),
-        ({"guest": (("landlock.layers", "two"),)}, "landlock.layers must be a number, not 'two'"),
-        ({"guest": (("bpf.tunable", "2"),)}, "bpf.tunable cannot be 2"),
+        (
+            {"setup": setup_with(guest=(("landlock.colour", "1"),))},
+            "unknown guest option 'landlock.colour'",
+        ),
+        ({"setup": setup_with(guest=(("landlock.layers", "17"),))}, "landlock.layers cannot be 17"),
+        ({"setup": setup_with(guest=(("landlock.layers", "two"),))}, "landlock.layers must be a"),
+        ({"setup": setup_with(guest=(("bpf.tunable", "2"),))}, "bpf.tunable cannot be 2"),
         ({"count": True, "samples": 1001}, "samples, with count, cannot be 1001"),
         ({"sweep_control": "magic"}, "unknown sweep control 'magic'"),
         ({"sweep_values_ns": (10_000_001,)}, "sweep.value cannot be 10000001"),
         ({"benchmarks": ("a\nsamples=1",)}, "benchmark: 'a\\nsamples=1' is empty or not"),
-        ({"steps": (Step("write", ("/a", "")),)}, "'' cannot be a word"),
-        ({"steps": (Step("work"),) * 129}, "the number of step lines cannot be 129"),
+        ({"setup": setup_with(steps=(Step("write", ("/a", "")),))}, "'' cannot be a word"),
+        (
+            {"setup": setup_with(steps=(Step("work"),) * 129)},
+            "the number of step lines cannot be 129",
+        ),
         ({"benchmarks": ("x" * 100,) * 1000}, "the request has"),
     ],
 )

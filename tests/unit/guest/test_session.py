@@ -1,136 +1,112 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
-from lsmeter.guest.events import (
-    Begin,
-    Bye,
-    Counts,
-    End,
-    ErrorLine,
-    Event,
-    Fact,
-    Hello,
-    IdleSpan,
-    RoundDone,
-    Ticked,
-    Values,
-    WholeEnd,
-)
-from lsmeter.guest.session import HookReadings, fold, parse_session
-from lsmeter.model import BenchmarkStatus, Idle, Round, Samples, Whole
-
-HELLO: list[Event] = [Hello(1, "p"), Fact("lsm", "capability")]
+from lsmeter.guest.session import Session, parse_session
+from lsmeter.model import BenchmarkStatus, HookReadings, Idle, Round, Samples, Whole
+from tests.unit.guest.lines import ended, lines, ran
 
 
-def run(index: int, benchmark: str, *values: int, sweep: str = "") -> list[Event]:
-    return [
-        Begin(index, benchmark, sweep),
-        Values(index, values),
-        End(index, BenchmarkStatus.OK, len(values), 0, 0, ""),
-    ]
+def session(*bodies: str, asked: tuple[str, ...]) -> Session:
+    return parse_session(lines("fact lsm capability", *bodies), asked)
 
 
 def test_a_whole_boot() -> None:
-    session = fold(
-        [*HELLO, *run(0, "empty", 5, 5), *run(1, "stat depth=1", 9), Bye(2)],
-        ("empty", "stat depth=1"),
+    found = session(
+        *ran(0, "empty", 5, 5),
+        *ran(1, "stat%20depth=1", 9),
+        "bye 2",
+        asked=("empty", "stat depth=1"),
     )
-    assert session.complete
-    assert session.facts == (("lsm", "capability"),)
-    assert session.samples == (
+    assert found.complete
+    assert found.greeted
+    assert found.facts == (("lsm", "capability"),)
+    assert found.samples == (
         Samples("empty", BenchmarkStatus.OK, (5, 5)),
         Samples("stat depth=1", BenchmarkStatus.OK, (9,)),
     )
 
 
 def test_counts_are_put_together() -> None:
-    begin, values, end = run(0, "open", 5, 5, 5)
-    counts = [Counts(0, "file_open", (1, 1)), Counts(0, "capable", (2,) * 3)]
-    events = [*HELLO, begin, values, *counts, Counts(0, "file_open", (0,)), end, Bye(1)]
-    assert fold(events, ("open",)).counts == (
+    counts = ("counts 0 file_open 1x2", "counts 0 capable 2x3", "counts 0 file_open 0")
+    assert session(*ran(0, "open", 5, 5, 5, more=counts), "bye 1", asked=("open",)).counts == (
         HookReadings("open", "file_open", (1, 1, 0)),
         HookReadings("open", "capable", (2, 2, 2)),
     )
 
 
-def test_a_failed_benchmark_has_no_counts() -> None:
-    failed = End(0, BenchmarkStatus.FAILED, 1, 1, 13, "")
-    events = [*HELLO, Begin(0, "a"), Values(0, (1,)), Counts(0, "capable", (1,)), failed, Bye(1)]
-    assert fold(events, ("a",)).counts == ()
-
-
-def test_a_failed_benchmark_gives_no_number() -> None:
-    events = [
-        *HELLO,
-        Begin(0, "empty"),
-        Values(0, (1, 2)),
-        End(0, BenchmarkStatus.FAILED, 2, 7, 13, "call 2"),
-        Bye(1),
-    ]
-    (samples,) = fold(events, ("empty",)).samples
-    assert samples == Samples("empty", BenchmarkStatus.FAILED, (), 7, "EACCES: call 2")
+def test_a_failed_benchmark_gives_no_number_and_no_counts() -> None:
+    failed = ended(0, 1, 2, status="failed", failures=7, why="errno=13 detail=call%202")
+    found = session(
+        *("begin 0 a", "samples 0 1,2", "counts 0 capable 1x2", failed, "bye 1"), asked=("a",)
+    )
+    assert found.counts == ()
+    assert found.samples == (Samples("a", BenchmarkStatus.FAILED, (), 7, "EACCES: call 2"),)
 
 
 def test_what_was_not_reached_is_named() -> None:
-    events = [*HELLO, *run(0, "a", 1), Begin(1, "b"), Values(1, (3,))]
-    session = fold(events, ("a", "b", "c"))
-    assert not session.complete
-    assert [(s.benchmark, s.status.value, s.detail) for s in session.samples[1:]] == [
+    found = session(*ran(0, "a", 1), "begin 1 b", "samples 1 3", asked=("a", "b", "c"))
+    assert not found.complete
+    assert found.running == "b"
+    assert [(s.benchmark, s.status.value, s.detail) for s in found.samples[1:]] == [
         ("b", "crashed", "the guest ended while it ran"),
         ("c", "crashed", "the guest ended before it"),
     ]
 
 
 def test_a_benchmark_nobody_asked_for_is_garbage() -> None:
-    session = fold([*HELLO, *run(0, "evil", 1), Bye(1)], ())
-    assert session.samples == ()
-    assert session.garbage == ("a benchmark that nobody asked for",)
+    found = session(*ran(0, "evil", 1), "bye 1", asked=())
+    assert found.samples == ()
+    (garbage,) = found.garbage
+    assert "a benchmark that nobody asked for: 4 end 0" in garbage
 
 
-def test_goodbye_must_count_right() -> None:
-    assert not fold([*HELLO, *run(0, "a", 1), Bye(2)], ("a",)).complete
+def test_the_last_line_must_count_right() -> None:
+    assert not session(*ran(0, "a", 1), "bye 2", asked=("a",)).complete
 
 
 def test_sweep_values_go_with_their_samples() -> None:
-    events = [*HELLO, *run(0, "a", 1, sweep="0"), *run(1, "a", 2, sweep="10"), Bye(2)]
-    assert fold(events, ("a",)).sweeps == ("0", "10")
+    found = session(
+        *ran(0, "a sweep=0", 1), *ran(1, "a sweep=10", 2), *ran(2, "a", 3), "bye 3", asked=("a",)
+    )
+    assert [item.delay_ns for item in found.samples] == [0, 10, None]
 
 
 def test_errors_are_kept_and_nothing_is_nothing() -> None:
-    assert fold([*HELLO, ErrorLine("no disk")], ()).errors == ("no disk",)
+    assert session("error no%20disk", asked=()).errors == ("no disk",)
     empty = parse_session(b"", ("a",))
     assert not empty.greeted
+    assert not empty.complete
     assert empty.samples[0].status is BenchmarkStatus.CRASHED
 
 
+def test_the_state_before_and_after_a_benchmark() -> None:
+    states = ("state 0 avc before lookups%3a%201", "state 0 avc after lookups%3a%205")
+    (reading,) = session(*ran(0, "open", 5, more=states), "bye 1", asked=("open",)).states
+    assert (reading.benchmark, reading.state) == ("open", "avc")
+    assert (reading.before, reading.after) == ((("lookups", 1),), (("lookups", 5),))
+
+
 def test_the_whole_cost_goes_with_its_benchmark() -> None:
-    begin, values, end = run(0, "open", 5, 5, 9)
-    one = Round(500, 1, 2, 3, 2)
-    events = [
-        *HELLO,
-        IdleSpan(Idle(100, 1, 2)),
-        begin,
-        values,
-        Ticked(0, (2,)),
-        RoundDone(0, one),
-        WholeEnd(0, BenchmarkStatus.OK, 0, ""),
-        end,
-        *run(1, "stat", 7),
-        Bye(2),
-    ]
-    session = fold(events, ("open", "stat"))
-    opened, stat = session.samples
+    more = ("ticked 0 2", "round 0 500 1 2 3 2", "whole 0 status=ok errno=0 detail=")
+    found = session(
+        "idle 100 1 2",
+        *ran(0, "open", 5, 5, 9, more=more),
+        *ran(1, "stat", 7),
+        "bye 2",
+        asked=("open", "stat"),
+    )
+    opened, stat = found.samples
     assert opened.ticked == (2,)
-    assert opened.whole == Whole(BenchmarkStatus.OK, (one,))
+    assert opened.whole == Whole(BenchmarkStatus.OK, (Round(500, 1, 2, 3, 2),))
     assert stat.whole is None
     assert stat.ticked == ()
-    assert session.idle == (Idle(100, 1, 2),)
+    assert found.idle == (Idle(100, 1, 2),)
 
 
 def test_a_whole_cost_that_failed_keeps_the_readings() -> None:
-    begin, values, end = run(0, "creat", 5, 5)
-    failed = WholeEnd(0, BenchmarkStatus.FAILED, 28, "system call 85, number 1 of the cycle")
-    (samples,) = fold([*HELLO, begin, values, failed, end, Bye(1)], ("creat",)).samples
+    why = "system%20call%2085,%20number%201%20of%20the%20cycle"
+    failed = (f"whole 0 status=failed errno=28 detail={why}",)
+    (samples,) = session(*ran(0, "creat", 5, 5, more=failed), "bye 1", asked=("creat",)).samples
     assert samples.status is BenchmarkStatus.OK
     assert samples.values == (5, 5)
     assert samples.whole == Whole(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.guest.state import MAX_NUMBERS, parse_numbers
+from lsmeter.guest.session import MAX_NUMBERS, parse_numbers
 
 CACHE = """lookups hits misses allocations reclaims frees
 100 90 10 10 0 0

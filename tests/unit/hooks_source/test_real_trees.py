@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from bench import hook_tables
 
-from lsmeter.hooks.source import analyse
-from lsmeter.hooks.source.explain import explain
+from lsmeter.base.progress import SILENT
+from lsmeter.hooks.source.analysis import analyse
+from lsmeter.hooks.source.document import explain
 from lsmeter.hooks.source.model import Count, SourceAnalysis
-from lsmeter.kernels.build.debian import fetch_debian_source
-from lsmeter.progress import SILENT
+from lsmeter.kernels.build.source import fetch_debian_source
 
 pytestmark = pytest.mark.network
 
@@ -39,7 +39,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Trees:
             return Path(named) / f"linux-{series}"
         if series not in unpacked:
             home = tmp_path_factory.mktemp(f"linux-{series}")
-            tarball = fetch_debian_source(series, progress=SILENT).tarball
+            tarball = fetch_debian_source(series, progress=SILENT)[1]
             wanted = [f"*/{path}" for path in READ]
             command = ["tar", "-xJf", str(tarball), "-C", str(home), "--strip-components=1"]
             subprocess.run(
@@ -73,7 +73,7 @@ def hooks(analysis: SourceAnalysis) -> dict[str, int]:
 def ordinary(analysis: SourceAnalysis, syscall: str, filesystem: str, interface: str) -> Count:
     for one in analysis.syscalls:
         if (one.syscall, one.filesystem) == (syscall, filesystem):
-            counts = {use.interface: use.ordinary for use in one.uses}
+            counts = {use.interface: use.ordinary for use in one.hooks}
             return counts[f"security_{interface}"]
     raise AssertionError(f"{syscall} was not analysed")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each stage by itself: conditions, hook lists of all kernels, modules, lines, classes, counts."""
+"""Each stage by itself: hook lists of all kernels, modules, lines of code, classes, counts."""
 
 from __future__ import annotations
 
@@ -7,74 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.hooks.source.barriers import is_barrier, is_rare
-from lsmeter.hooks.source.classes import decides, object_class
-from lsmeter.hooks.source.conditions import prepare
-from lsmeter.hooks.source.counts import NO_COSTS, Cost, Costs, function_costs
-from lsmeter.hooks.source.definitions import find_hooks
-from lsmeter.hooks.source.lines import code_lines, counts
-from lsmeter.hooks.source.mediation import parse_count, published_table7, reference_rows
+from lsmeter.hooks.source.config import Config, compiled
+from lsmeter.hooks.source.framework import all_code_lines, code_lines, find_hooks, find_modules
 from lsmeter.hooks.source.model import Count, Hook, Module
-from lsmeter.hooks.source.modules import find_modules
+from lsmeter.hooks.source.reach import NO_COSTS, Costs, Counter
+from lsmeter.hooks.source.rules import (
+    decides,
+    is_barrier,
+    is_rare,
+    least_needed,
+    object_class,
+    reference_rows,
+)
 from lsmeter.hooks.source.syntax import read_file
 
-# --- conditional code ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("condition", "kept"),
-    [
-        ("ifdef CONFIG_X", "first"),
-        ("ifndef CONFIG_X", "second"),
-        ("ifndef _LINUX_FS_H", "first"),
-        ("if 0", "second"),
-        ("if defined(CONFIG_A) && defined(CONFIG_B)", "first"),
-        ("if defined(CONFIG_A) && !defined(CONFIG_B)", "second"),
-        ("if !IS_ENABLED(CONFIG_A) || 0", "second"),
-        ("if IS_ENABLED(CONFIG_A)", "first"),
-        ("if BITS_PER_LONG == 32 && (X > (3 + 4))", "first"),
-        ("ifdef CONFIG_PREEMPT_RT", "second"),
-        ("ifdef __cplusplus", "second"),
-    ],
-)
-def test_a_kernel_with_every_option_is_read(condition: str, kept: str) -> None:
-    prepared = prepare(f"#{condition}\nfirst\n#else\nsecond\n#endif\nafter\n")
-    assert prepared.text.split() == [kept, "after"]
-    assert prepared.text.count("\n") == 6
-
-
-def test_one_branch_of_elif_is_read() -> None:
-    prepared = prepare("#if 0\na\n#elif defined(CONFIG_B)\nb\n#elif 1\nc\n#else\nd\n#endif\n")
-    assert prepared.text.split() == ["b"]
-
-
-def test_lines_know_their_conditions() -> None:
-    text = (
-        "a\n#ifdef CONFIG_A\nb\n#if CONFIG_B\nc\n#endif\nd\n#endif\ne\n#ifdef CONFIG_C\nf\n#endif\n"
-    )
-    prepared = prepare(text)
-    lines = {text.split("\n")[n - 1]: prepared.condition_at(n) for n in (1, 3, 5, 7, 9, 11)}
-    assert lines == {
-        "a": "",
-        "b": "CONFIG_A",
-        "c": "CONFIG_A && CONFIG_B",
-        "d": "CONFIG_A",
-        "e": "",
-        "f": "CONFIG_C",
-    }
-
-
-@given(st.text(alphabet="#ifndefelse()!&|01 \n\\AC_OG/*", max_size=400))
-def test_conditions_of_any_text_keep_its_lines(text: str) -> None:
-    prepared = prepare(text)
-    assert prepared.text.count("\n") == text.count("\n")
-    assert all(prepared.condition_at(line) is not None for line in range(1, 5))
-
-
-@given(st.binary(max_size=600))
-def test_any_bytes_are_read(data: bytes) -> None:
-    assert read_file("fs/x.c", data.decode("utf-8", "replace")).path == "fs/x.c"
-
+CONFIG = Config({"X": "y"}, "test")
 
 # --- the framework's hooks ----------------------------------------------------------------------
 
@@ -96,14 +43,13 @@ struct security_hook_heads {
 
 
 def test_hooks_of_a_5_x_kernel() -> None:
-    hooks = find_hooks(None, UNION)
+    hooks = find_hooks("", UNION)
     assert [(one.name, one.returns, one.condition) for one in hooks] == [
         ("ptrace_access_check", "int", ""),
         ("bprm_committed_creds", "void", ""),
         ("returns_pointer", "struct dentry *", ""),
         ("path_unlink", "int", "CONFIG_SECURITY_PATH"),
     ]
-    assert hooks[0].line == 4
 
 
 def test_hooks_of_a_6_x_kernel() -> None:
@@ -115,10 +61,10 @@ def test_hooks_of_a_6_x_kernel() -> None:
         "#ifdef CONFIG_KEYS\nLSM_HOOK(void, LSM_RET_VOID, key_free, struct key *key)\n#endif\n"
         "LSM_HOOK(int, 0, file_open, struct file *again)\n"
     )
-    assert [(one.name, one.returns, one.condition, one.line) for one in find_hooks(text, "")] == [
-        ("file_open", "int", "", 3),
-        ("fs_context_parse_param", "int", "", 4),
-        ("key_free", "void", "CONFIG_KEYS", 8),
+    assert [(one.name, one.returns, one.condition) for one in find_hooks(text, "")] == [
+        ("file_open", "int", ""),
+        ("fs_context_parse_param", "int", ""),
+        ("key_free", "void", "CONFIG_KEYS"),
     ]
 
 
@@ -126,7 +72,7 @@ def test_hooks_of_a_6_x_kernel() -> None:
 
 
 def hooks(*names: str) -> tuple[Hook, ...]:
-    return tuple(Hook(name, object_class(name), "int", "", "x.h", 1) for name in names)
+    return tuple(Hook(name, object_class(name), "int", "") for name in names)
 
 
 KNOWN = hooks("file_open", "file_permission", "inode_setattr", "path_mkdir", "mmap_file")
@@ -134,7 +80,7 @@ KNOWN = hooks("file_open", "file_permission", "inode_setattr", "path_mkdir", "mm
 
 def modules(**texts: str) -> dict[str, Module]:
     named = {name.replace("__", "/") + ".c": text for name, text in texts.items()}
-    return {one.name: one for one in find_modules(named, KNOWN, {})}
+    return {one.name: one for one in find_modules(named, KNOWN, all_code_lines(named, {}))}
 
 
 def lsm(name: str, *used: str, body: str = "") -> str:
@@ -152,7 +98,7 @@ def test_hooks_are_counted_by_class_and_condition() -> None:
     )
     demo = modules(security__demo__hooks=text)["demo"]
     assert (demo.hooks, demo.general_hooks) == (3, 2)
-    assert demo.hooks_by_class == (("inode", 1), ("file", 1), ("path", 1))
+    assert list(demo.hooks_by_class.items()) == [("inode", 1), ("file", 1), ("path", 1)]
     assert [one.condition for one in demo.implementations] == ["", "", "CONFIG_X"]
 
 
@@ -220,9 +166,9 @@ def test_ima_and_evm_of_an_old_kernel_are_called_by_name() -> None:
         security__integrity__evm__evm_main="int evm_inode_setattr(void);\n",
     )
     assert set(found) == {"ima", "evm"}
-    assert (found["ima"].hooks, found["ima"].hooks_by_class) == (1, (("mmap", 1),))
+    assert (found["ima"].hooks, found["ima"].hooks_by_class) == (1, {"mmap": 1})
     assert (found["ima"].code_lines, found["ima"].lines_per_hook) == (4, 4.0)
-    assert found["evm"].hooks_by_class == (("inode", 1),)
+    assert found["evm"].hooks_by_class == {"inode": 1}
     assert found["evm"].called_by_name
     assert "by name" in found["evm"].note
 
@@ -234,6 +180,15 @@ def test_ima_of_a_new_kernel_is_a_module_like_others() -> None:
     )
     assert (found["ima"].hooks, found["ima"].called_by_name) == (1, False)
     assert "evm" not in found
+
+
+@pytest.mark.parametrize("config", [Config(), CONFIG, Config({"EARLY": "y"})])
+def test_an_early_module_is_found_once(config: Config) -> None:
+    early = "#ifdef CONFIG_EARLY\nDEFINE_EARLY_LSM(m) = {\n#else\nDEFINE_LSM(m_init) = {\n#endif\n"
+    text = lsm("m", "file_open").replace("DEFINE_LSM(m_init) = {\n", early)
+    assert {
+        name: one.hooks for name, one in modules(security__m__a=compiled(text, config)).items()
+    } == {"m": 1}
 
 
 def test_many_hooks_on_one_line_are_all_found() -> None:
@@ -275,9 +230,9 @@ def test_comments_and_blanks_never_count(parts: list[str]) -> None:
 
 
 def test_tests_and_generated_files_do_not_count() -> None:
-    assert counts("security/x/lsm.c", frozenset())
-    assert not counts("security/x/policy_test.c", frozenset())
-    assert not counts("security/x/flask.h", frozenset({"flask.h"}))
+    texts = {f"security/x/{name}": "int a;\n" for name in ("lsm.c", "policy_test.c", "flask.h")}
+    found = all_code_lines(texts, {"security/x": frozenset({"flask.h"})})
+    assert found == {"security/x/lsm.c": 1}
 
 
 # --- classes ------------------------------------------------------------------------------------
@@ -321,17 +276,18 @@ def test_no_decisions_on_files(hook: str) -> None:
 # --- counts -------------------------------------------------------------------------------------
 
 
-def cost_of(body: str, name: str = "f") -> Cost:
-    """Count the calls of hook() in a function."""
+def cost_of(body: str, name: str = "f") -> tuple[Count, Count]:
+    """Count the calls of hook() in a function: ordinary, and the most."""
     function = read_file("fs/x.c", f"int {name}(void)\n{{\n{body}\n}}\n").functions[0]
 
     def call_costs(index: int) -> Costs:
-        if function.calls[index].name == "hook":
-            return {0: Cost(Count(1), Count(1))}
-        return NO_COSTS
+        return {0: Count(1)} if function.calls[index].name == "hook" else NO_COSTS
 
-    costs = function_costs(function.body, call_costs, path_loops=name == "walk")
-    return costs.get(0, Cost())
+    ordinary, most = (
+        Counter(call_costs, path_loops=name == "walk", retries=retries).count(function.body)
+        for retries in (False, True)
+    )
+    return ordinary.get(0, Count()), most.get(0, Count())
 
 
 @pytest.mark.parametrize(
@@ -362,9 +318,9 @@ def cost_of(body: str, name: str = "f") -> Cost:
     ],
 )
 def test_how_often_a_call_runs(body: str, ordinary: int, most: int) -> None:
-    cost = cost_of(body)
-    assert (cost.ordinary, cost.most) == (Count(ordinary), Count(most))
-    assert not cost.repeats
+    found = cost_of(body)
+    assert found == (Count(ordinary), Count(most))
+    assert not found[1].repeats
 
 
 @pytest.mark.parametrize(
@@ -380,18 +336,20 @@ def test_how_often_a_call_runs(body: str, ordinary: int, most: int) -> None:
     ],
 )
 def test_loops_are_marked(body: str) -> None:
-    cost = cost_of(body)
-    assert cost == Cost(Count(1), Count(1), repeats=True)
+    found = cost_of(body)
+    assert found == (Count(1), Count(1))
+    assert found[1].repeats
 
 
 def test_what_follows_a_loop_is_no_loop() -> None:
-    assert cost_of("list_for_each_entry(a, b, c) x(); if (a) hook();") == Cost(Count(1), Count(1))
-    assert cost_of("list_for_each_entry(a, b, c) if (a) x(); hook();") == Cost(Count(1), Count(1))
+    for body in ("x(); if (a) hook();", "if (a) x(); hook();"):
+        ordinary, most = cost_of(f"list_for_each_entry(a, b, c) {body}")
+        assert (ordinary, most, most.repeats) == (Count(1), Count(1), False)
 
 
 def test_the_loop_over_components_multiplies() -> None:
-    cost = cost_of("hook(); for (;;) { hook(); hook(); if (a) return 0; }", "walk")
-    assert cost == Cost(Count(1, 2), Count(1, 2))
+    found = cost_of("hook(); for (;;) { hook(); hook(); if (a) return 0; }", "walk")
+    assert found == (Count(1, 2), Count(1, 2))
 
 
 PIECES = st.sampled_from(
@@ -409,10 +367,10 @@ def test_the_most_is_never_less_than_the_ordinary(tree: object) -> None:
         return str(piece).format("hook();", "")
 
     body = text(tree)
-    cost = cost_of(body)
-    assert cost.ordinary <= cost.most
-    assert cost.most.constant <= 2 * body.count("hook") + 2
-    assert cost.most.per_component == 0
+    ordinary, most = cost_of(body)
+    assert ordinary <= most
+    assert most.constant <= 2 * body.count("hook") + 2
+    assert most.per_component == 0
 
 
 # --- data ---------------------------------------------------------------------------------------
@@ -424,14 +382,14 @@ def test_the_most_is_never_less_than_the_ordinary(tree: object) -> None:
      ("2d+4", Count(4, 2))],
 )  # fmt: skip
 def test_counts_are_read_as_they_are_printed(text: str, count: Count) -> None:
-    assert parse_count(text) == count
+    assert Count.parse(text) == count
     assert str(count) == text
 
 
 @pytest.mark.parametrize("text", ["", "x", "d*2", "-1", "1.5"])
 def test_other_text_is_no_count(text: str) -> None:
     with pytest.raises(ValueError, match="is no count"):
-        parse_count(text)
+        Count.parse(text)
 
 
 def test_counts_are_ordered_as_for_long_paths() -> None:
@@ -444,9 +402,8 @@ def test_counts_are_ordered_as_for_long_paths() -> None:
 
 
 def test_published_tables_are_whole() -> None:
-    rows = published_table7()
-    assert len(rows) == 32
-    assert next(row.least for row in rows if row.syscall == "rename") == Count(4)
+    assert len(reference_rows("asiaccs21-table7.csv")) == 32
+    assert (least_needed()["renameat2"], len(least_needed())) == (Count(4), 36)
     totals = reference_rows("asiaccs21-table5.csv")[-1]
     assert (totals["class"], totals["selinux"], totals["apparmor"]) == ("total", "204", "68")
     assert reference_rows("asiaccs21-table2.csv")[1]["code_lines"] == "21266"

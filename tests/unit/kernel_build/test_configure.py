@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import BuildError
-from lsmeter.kernels.build import configure
+from lsmeter.base.errors import BuildError
+from lsmeter.kernels.build import fragment
 from lsmeter.kernels.build.fragment import Assignment
 from lsmeter.kernels.build.make import Slot
-from lsmeter.progress import SILENT
 
 WANTED = [Assignment("SMP", "y", "base", 1)]
 
@@ -42,17 +41,17 @@ def runs(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> list[object]:
         (slot.objects / ".config").write_text("CONFIG_SMP=y\n")
         return 0
 
-    monkeypatch.setattr(configure, "run_make", run_make)
+    monkeypatch.setattr(fragment, "run_make", run_make)
     return done
 
 
 def _configure(slot: Slot, wanted: list[Assignment] = WANTED) -> Mapping[str, str]:
-    return configure.configure(wanted, slot, jobs=1, task="", progress=SILENT)
+    return fragment.configure(wanted, slot)
 
 
 def test_what_was_built_is_not_configured_again(slot: Slot, runs: list[object]) -> None:
     assert _configure(slot) == {"SMP": "y"}
-    configure.remember(WANTED, slot)
+    fragment.remember(WANTED, slot)
     assert _configure(slot) == {"SMP": "y"}
     assert len(runs) == 1
 
@@ -76,14 +75,14 @@ def test_a_build_that_did_not_end_is_configured_again(slot: Slot, runs: list[obj
 def test_whatever_changes_is_configured_again(
     slot: Slot, runs: list[object], path: str, text: str
 ) -> None:
-    configure.remember(WANTED, slot)
+    fragment.remember(WANTED, slot)
     (slot.home / path).write_text(text)
     _configure(slot)
     assert len(runs) == 1
 
 
 def test_other_words_are_configured_again(slot: Slot, runs: list[object]) -> None:
-    configure.remember(WANTED, slot)
+    fragment.remember(WANTED, slot)
     with pytest.raises(BuildError, match="CONFIG_PCI=y"):
         _configure(slot, [*WANTED, Assignment("PCI", "y", "mine", 1)])
     assert len(runs) == 1

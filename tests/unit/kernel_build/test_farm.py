@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lsmeter.kernels.build.farm import plan_files, plan_links, sync
+from lsmeter.kernels.build.make import plan, sync
 
 names = st.sampled_from(["a", "b", "c/d", "c/e", "f/g/h", "f/i"])
 
@@ -35,7 +35,7 @@ def content(farm: Path) -> dict[str, str]:
 def test_only_directories_on_the_way_to_an_own_file_are_real(source: Path, tmp_path: Path) -> None:
     own = {"security/Kconfig": b"own", "security/mine/m.c": b"m"}
     farm = tmp_path / "farm"
-    sync(farm, plan_links(source, own))
+    sync(farm, plan(source, None, own))
     assert not (farm / "security").is_symlink()
     assert (farm / "security" / "yama").is_symlink()
     assert (farm / "mm").is_symlink()
@@ -50,20 +50,20 @@ def test_a_file_of_ours_is_written_only_when_its_content_changes(
 ) -> None:
     farm = tmp_path / "farm"
     path = farm / "security" / "Kconfig"
-    sync(farm, plan_links(source, {"security/Kconfig": b"one"}))
+    sync(farm, plan(source, None, {"security/Kconfig": b"one"}))
     first = path.stat().st_mtime_ns
-    sync(farm, plan_links(source, {"security/Kconfig": b"one"}))
+    sync(farm, plan(source, None, {"security/Kconfig": b"one"}))
     assert path.stat().st_mtime_ns == first
-    sync(farm, plan_links(source, {"security/Kconfig": b"two"}))
+    sync(farm, plan(source, None, {"security/Kconfig": b"two"}))
     assert path.read_text() == "two"
-    sync(farm, plan_links(source, {}))
+    sync(farm, plan(source, None, {}))
     assert (farm / "security").is_symlink()
     assert (source / "security" / "Kconfig").read_text() == "source security/Kconfig"
 
 
 def test_a_farm_of_chosen_files_has_nothing_else(source: Path, tmp_path: Path) -> None:
     farm = tmp_path / "farm"
-    sync(farm, plan_files(source, ["Makefile", "mm/y.c"], {"mm/y.c": b"own"}))
+    sync(farm, plan(source, ["Makefile", "mm/y.c"], {"mm/y.c": b"own"}))
     assert content(farm) == {"Makefile": "source Makefile", "mm/y.c": "own"}
 
 
@@ -73,11 +73,11 @@ def test_any_series_of_plans_ends_in_the_last_one(
     tmp_path_factory: pytest.TempPathFactory, plans: list[dict[str, bytes]]
 ) -> None:
     farm = tmp_path_factory.mktemp("farm")
-    for plan in plans:
-        sync(farm, plan)
+    for entries in plans:
+        sync(farm, entries)
         found = {
             path.relative_to(farm).as_posix(): path.read_bytes()
             for path in farm.rglob("*")
             if path.is_file()
         }
-        assert found == plan
+        assert found == entries

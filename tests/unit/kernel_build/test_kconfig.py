@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.errors import BuildError
-from lsmeter.kernels.build.configure import check_config
-from lsmeter.kernels.build.expression import Value, conjuncts, evaluate, symbols
-from lsmeter.kernels.build.fragment import Assignment
-from lsmeter.kernels.build.kconfig import read_kconfig, reason
+from lsmeter.base.errors import BuildError
+from lsmeter.kernels.build.fragment import Assignment, check_config
+from lsmeter.kernels.build.kconfig import (
+    Value,
+    conjuncts,
+    evaluate,
+    read_kconfig,
+    reason,
+    symbols,
+)
 
 TREE = {
     "Kconfig": """
@@ -22,6 +27,8 @@ source "arch/$(SRCARCH)/Kconfig"
 source "security/Kconfig"
 menu "Tracing"
 \tdepends on TRACE
+comment "Needs a cat"
+\tdepends on CAT
 config PROBES
 \tbool "Probes"
 \thelp
@@ -62,6 +69,9 @@ config BTF
 config COMPILER
 \tbool "Compiler"
 \tdepends on $(cc-option,-fx)
+config WHEN
+\tbool "When"
+\tdepends on CAT if DOG
 """,
 }
 
@@ -79,7 +89,7 @@ def test_the_part_that_is_not_met_is_named_with_its_values() -> None:
 
 
 def test_conditions_of_menus_and_ifs_count() -> None:
-    assert why("PROBES") == "it depends on TRACE (TRACE=n) (Kconfig:9)"
+    assert why("PROBES") == "it depends on TRACE (TRACE=n) (Kconfig:11)"
     assert why("PVH", GUEST="y", PCI="y").startswith("it depends on X86 (X86=n)")
 
 
@@ -100,6 +110,8 @@ def test_other_reasons() -> None:
     assert why("HELPER", "n", X86="y", USER="y", HELPER="y") == "it is selected by USER (=y)"
     assert "another option of the choice 'Debug information' was taken" in why("DWARF4")
     assert "which the compiler decides" in why("COMPILER")
+    assert why("WHEN", DOG="y").startswith("it depends on CAT || !(DOG) (CAT=n, DOG=y)")
+    assert why("WHEN").startswith("kconfig gave no reason")
 
 
 def test_the_check_names_option_fragment_and_reason_and_forgives_what_is_not_known() -> None:
@@ -132,12 +144,12 @@ def test_the_check_names_option_fragment_and_reason_and_forgives_what_is_not_kno
         ("$(x) && B", Value.NO),
         ("$(x) || A", Value.YES),
         ('S = "text"', Value.YES),
-        ("A @ B", Value.YES),
+        ("A @ B", Value.UNKNOWN),
         ("", Value.UNKNOWN),
     ],
 )
 def test_expressions(condition: str, truth: Value) -> None:
-    assert evaluate(condition, {"A": "y", "M": "m", "N": "12", "S": '"text"'}) is truth
+    assert evaluate(condition, {"A": "y", "M": "m", "N": "12", "S": "text"}) is truth
 
 
 @given(st.text("AB&|!()= \"'$<>x,1", max_size=40))

@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.base.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.base.progress import SILENT
 from lsmeter.kernels.build.builder import _refuse_moved
-from lsmeter.kernels.build.debian import fetch_debian_source
-from lsmeter.kernels.build.source import SourceTree, kernel_release, resolve_source
-from lsmeter.progress import SILENT
+from lsmeter.kernels.build.source import (
+    SourceTree,
+    fetch_debian_source,
+    kernel_release,
+    resolve_source,
+)
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 9\nEXTRAVERSION = -rc2\nNAME = Fish\n"
 

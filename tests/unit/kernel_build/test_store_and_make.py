@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import BuildError, InfrastructureError, UsageError
-from lsmeter.kernels.build import store
-from lsmeter.kernels.build.make import ErrorLines, Slot, environment, run_make, write_pahole
+from lsmeter.base.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.kernels.build.make import Slot, environment, error_lines, run_make, write_pahole
+from lsmeter.kernels.resolve import Request
+from lsmeter.kernels.sources import built as store
 from lsmeter.kernels.sources.built import SOURCE
-from lsmeter.progress import SILENT
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,6 @@ def built(name: str, *, slot: str = "slot") -> store.BuiltKernel:
         image_sha256="0" * 64,
         image_bytes=4,
         build_s=1.5,
-        steps=7,
     )
 
 
@@ -49,7 +48,7 @@ def test_a_stored_kernel_is_found_listed_and_resolved(tmp_path: Path) -> None:
     put(built("6.1-dac"), tmp_path)
     assert store.find_built("built:6.1-dac") == built("6.1-dac")
     assert [item.name for item in SOURCE.listing()] == ["built:6.1-dac"]
-    kernel = SOURCE.resolve("built:6.1-dac", progress=SILENT)
+    kernel = SOURCE.resolve("built:6.1-dac", Request())
     assert (kernel.name, kernel.release, dict(kernel.config)) == (
         "built:6.1-dac",
         "6.1.9",
@@ -87,34 +86,34 @@ def test_a_name_that_could_lead_elsewhere_is_refused(name: str) -> None:
 
 def test_a_damaged_kernel_is_none(tmp_path: Path) -> None:
     put(built("one"), tmp_path)
-    (store.built_dir() / "one" / "kernel.json").write_text('{"name": "one"}')
+    (store.KERNELS.home / "one" / "kernel.json").write_text('{"name": "one"}')
     assert store.find_built("one") is None
     put(built("one"), tmp_path)
-    (store.built_dir() / "one" / "config").unlink()
+    (store.KERNELS.home / "one" / "config").unlink()
     with pytest.raises(InfrastructureError, match="damaged"):
         store.to_kernel(store.get_built("one"))
 
 
 def test_the_compilers_error_is_preferred_to_makes_remark() -> None:
-    kept = ErrorLines()
-    for line in (
-        "  CC      mm/a.o",
-        "In file included from ../tree/security/mine/m.c:3:",
-        "../tree/security/mine/m.c:12:3: error: 'x' undeclared",
-        "   12 |   x = 1;",
-        "make[3]: *** [scripts/Makefile.build:250: security/mine/m.o] Error 1",
-    ):
-        kept.see(line)
-    assert kept.first.endswith("error: 'x' undeclared")
-    assert kept.lines[0].startswith("In file included")
-    assert "   12 |   x = 1;" in kept.lines
+    first, shown = error_lines(
+        (
+            "make[4]: *** waiting",
+            "  CC      mm/a.o",
+            "In file included from ../tree/security/mine/m.c:3:",
+            "../tree/security/mine/m.c:12:3: error: 'x' undeclared",
+            "   12 |   x = 1;",
+            "make[3]: *** [scripts/Makefile.build:250: security/mine/m.o] Error 1",
+        )
+    )
+    assert first.endswith("error: 'x' undeclared")
+    assert "In file included from ../tree/security/mine/m.c:3:" in shown
+    assert "  CC      mm/a.o" not in shown
+    assert "   12 |   x = 1;" in shown
 
 
 def test_without_a_known_error_the_end_of_the_output_is_shown() -> None:
-    kept = ErrorLines()
-    for line in ("one", "two", "three", "four"):
-        kept.see(line)
-    assert (kept.first, kept.lines) == ("", ("two", "three", "four"))
+    assert error_lines(("one", "two", "three", "four")) == ("", ("two", "three", "four"))
+    assert error_lines(()) == ("", ())
 
 
 def slot_with(tmp_path: Path, makefile: str) -> Slot:
@@ -125,35 +124,18 @@ def slot_with(tmp_path: Path, makefile: str) -> Slot:
     return slot
 
 
-class Recorder:
-    """Remembers what it was told of progress."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[float, float | None]] = []
-
-    def update(self, task: str, done: float, total: float | None, *, unit: str = "") -> None:
-        assert (task, unit) == ("t", "steps")
-        self.told.append((done, total))
-
-    def finish(self, task: str) -> None:
-        pass
-
-
-def test_steps_are_counted_and_the_total_is_never_less_than_what_is_done(tmp_path: Path) -> None:
+def test_steps_are_counted(tmp_path: Path) -> None:
     rule = "all:\n\t@echo '  CC      a.o'; echo '  LD      b'; echo other; echo '  AR      c'\n"
-    slot, seen = slot_with(tmp_path, rule), Recorder()
-    steps = run_make(slot, ["all"], jobs=1, task="t", expected=2, progress=seen)
-    assert steps == 3
-    assert seen.told == [(1, 2), (2, 2), (3, 3)]
+    slot, seen = slot_with(tmp_path, rule), []
+    run_make(slot, ["all"], seen.append)
+    assert seen == [1, 2, 3]
     assert "other" in slot.log.read_text()
 
 
 def test_a_build_that_fails_says_the_first_error(tmp_path: Path) -> None:
     rule = "all:\n\t@echo '../tree/a.c:1:2: error: no'; echo more; false\n"
     with pytest.raises(BuildError, match=r"does not build: a\.c:1:2: error: no") as caught:
-        run_make(
-            slot_with(tmp_path, rule), ["all"], jobs=1, task="t", expected=None, progress=SILENT
-        )
+        run_make(slot_with(tmp_path, rule), ["all"])
     assert "more" in caught.value.log_tail
 
 

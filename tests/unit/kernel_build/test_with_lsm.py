@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import BuildError, UsageError
-from lsmeter.kernels.build.shipped import shipped_lsm
+from lsmeter.base.errors import BuildError, UsageError
+from lsmeter.kernels.build.fragment import shipped_lsm
 from lsmeter.kernels.build.with_lsm import check_count, overlay, read_lsm
 
 COUNT_HEADER = """#if IS_ENABLED(CONFIG_SECURITY)

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import string
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.kernels.apt_sources import (
-    AptSource,
     debian_sources,
-    own_suites,
+    packages_of,
     parse_deb822,
     parse_one_line,
     render,
-    suite_on_mirror,
 )
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -65,43 +61,32 @@ deb https://mirror.example.org/flat ./
 MIRROR = "https://mirror.example.org/debian"
 
 
-def test_deb822_is_read() -> None:
-    first, security, vendor = parse_deb822(DEB822)
-    assert first == AptSource(
-        ("deb", "deb-src"),
-        (MIRROR,),
-        ("bookworm", "bookworm-updates"),
-        ("main", "contrib"),
-        (("signed-by", KEYRING),),
-    )
-    assert security.options == (("signed-by", KEYRING), ("check-valid-until", "no"))
-    assert "abcdef" in dict(vendor.options)["signed-by"]
+def test_deb822_is_read_and_what_decides_about_trust_is_carried_over() -> None:
+    first, security = debian_sources(parse_deb822(DEB822))
+    assert first == {
+        "URIs": MIRROR,
+        "Suites": "bookworm bookworm-updates",
+        "Components": "main",
+        "Signed-By": KEYRING,
+    }
+    assert security["URIs"] == f"{MIRROR}-security"
+    assert (security["Signed-By"], security["Check-Valid-Until"]) == (KEYRING, "no")
+    vendor = parse_deb822(DEB822)[-1]
+    assert "abcdef" in debian_sources([vendor])[0]["Signed-By"]
 
 
 def test_one_line_is_read() -> None:
     binary, source, *rest = parse_one_line(ONE_LINE)
-    assert binary == AptSource(
-        ("deb",),
-        (f"{MIRROR}/",),
-        ("sid",),
-        ("main",),
-        (("signed-by", "/k.gpg"), ("check-date", "no")),
-    )
-    assert source.types == ("deb-src",)
-    assert source.components == ("main", "contrib")
-    assert [item.suites for item in rest] == [("bookworm",), ("./",)]
-
-
-def test_only_debians_own_archive_counts() -> None:
-    found = debian_sources(parse_deb822(DEB822))
-    assert [source.uris[0] for source in found] == [MIRROR, f"{MIRROR}-security"]
-    assert {source.components for source in found} == {("main",)}
+    assert (binary["Types"], binary["URIs"], binary["Suites"]) == ("deb", f"{MIRROR}/", "sid")
+    assert (binary["signed-by"], binary["Check-Date"]) == ("/k.gpg", "no")
+    assert (source["Types"], source["Components"]) == ("deb-src", "main contrib")
+    assert [item["Suites"] for item in rest] == ["bookworm", "./"]
 
 
 def test_ubuntu_cdroms_and_flat_archives_are_not_debian() -> None:
     ubuntu = parse_one_line("deb http://archive.example.org/ubuntu noble main universe")
     assert debian_sources(ubuntu) == ()
-    assert [s.suites for s in debian_sources(parse_one_line(ONE_LINE))] == [("sid",)]
+    assert [s["Suites"] for s in debian_sources(parse_one_line(ONE_LINE))] == ["sid"]
 
 
 def test_a_mirror_with_its_own_key_counts_where_there_is_no_other() -> None:
@@ -111,37 +96,25 @@ def test_a_mirror_with_its_own_key_counts_where_there_is_no_other() -> None:
 
 def test_other_suites_come_from_the_same_mirrors() -> None:
     debian = debian_sources(parse_deb822(DEB822))
-    stable, security = suite_on_mirror(debian, ("stable", "stable-security"), "deb")
-    assert (stable.uris, stable.suites) == ((MIRROR,), ("stable",))
-    assert security.uris == (f"{MIRROR}-security",)
-    assert dict(security.options)["signed-by"] == KEYRING
-    assert stable.types == ("deb",)
-    assert suite_on_mirror(debian[:1], ("stable-security",), "deb") == ()
+    stable, security = packages_of(debian, ("stable", "stable-security"), Targets="Packages")
+    assert (stable["URIs"], stable["Suites"]) == (MIRROR, "stable")
+    assert security["URIs"] == f"{MIRROR}-security"
+    assert security["Signed-By"] == KEYRING
+    assert (stable["Types"], stable["Targets"]) == ("deb", "Packages")
+    assert packages_of(debian[:1], ("stable-security",)) == ()
 
 
 def test_own_suites_are_of_one_kind_and_once() -> None:
     line = "deb http://m.example.org/debian sid main\n"
     machine = parse_one_line(line + line.replace("deb ", "deb-src "))
-    assert len(own_suites(debian_sources(machine), "deb-src")) == 1
+    assert len(packages_of(debian_sources(machine))) == 1
 
 
-WORD = st.text(string.ascii_lowercase + string.digits + "-./:", min_size=1).filter(
-    lambda word: word[0] not in "#-"
-)
-WORDS = st.lists(WORD, min_size=1, max_size=3).map(tuple)
-SOURCE = st.builds(
-    AptSource,
-    types=st.sampled_from([("deb",), ("deb-src",), ("deb", "deb-src")]),
-    uris=WORDS,
-    suites=WORDS,
-    components=WORDS,
-    options=st.sampled_from([(), (("signed-by", "/a.gpg"), ("trusted", "yes"))]),
-)
-
-
-@given(st.lists(SOURCE, max_size=4).map(tuple))
-def test_what_is_written_is_read_back(sources: tuple[AptSource, ...]) -> None:
-    assert parse_deb822(render(sources)) == sources
+def test_what_is_written_is_read_back() -> None:
+    debian = packages_of(debian_sources((*parse_deb822(DEB822), *parse_one_line(ONE_LINE))))
+    assert [dict(source) for source in parse_deb822(render(debian))] == list(debian)
+    vendor = debian_sources(parse_deb822(DEB822)[-1:])
+    assert [dict(source) for source in parse_deb822(render(vendor))] == list(vendor)
 
 
 @given(st.text())

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import InfrastructureError, UsageError
-from lsmeter.kernels.resolve import listings, resolve
+from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.kernels.resolve import Request, listings, resolve
 from lsmeter.kernels.sources.host import HostSource
 from lsmeter.model import BootProtocol
-from lsmeter.progress import SILENT
 from tests.unit.kernels.synthetic import bzimage, deb, elf, write_tree
 
 
@@ -96,7 +95,7 @@ class TestPath:
         # A limit on the size of files fails a write as a full disk does, without being root.
         program = (
             "import resource, sys\n"
-            "from lsmeter.errors import InfrastructureError\n"
+            "from lsmeter.base.errors import InfrastructureError\n"
             "from lsmeter.kernels.resolve import resolve\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
             "try:\n"
@@ -125,13 +124,13 @@ class TestPath:
 class TestHost:
     def test_the_running_kernel(self, tmp_path: Path) -> None:
         source = HostSource(write_tree(tmp_path, "6.1.0-9"), "6.1.0-9")
-        kernel = source.resolve("host", progress=SILENT)
+        kernel = source.resolve("host", Request())
         assert (kernel.name, kernel.release) == ("host", "6.1.0-9")
         assert [module.name for module in kernel.modules] == ["brd", "libcrc32c", "xfs"]
 
     def test_no_image(self, tmp_path: Path) -> None:
         with pytest.raises(InfrastructureError, match=r"kernel 6\.1 has no image in") as caught:
-            HostSource(tmp_path, "6.1").resolve("host", progress=SILENT)
+            HostSource(tmp_path, "6.1").resolve("host", Request())
         assert "container" in caught.value.hint
 
     def test_an_unreadable_image(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +138,7 @@ class TestHost:
         # Root reads everything, so the answer of the system call is all that can be replaced.
         monkeypatch.setattr("lsmeter.kernels.sources.host.os.access", lambda *_: False)
         with pytest.raises(InfrastructureError, match="readable only by root") as caught:
-            source.resolve("host", progress=SILENT)
+            source.resolve("host", Request())
         assert "sudo install" in caught.value.hint
 
     def test_nothing_follows_the_name(self) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.errors import UsageError
-from lsmeter.kernels import modinfo, modules, tree
-from lsmeter.kernels.modules import ModuleInfo, load_order
+from lsmeter.base.errors import UsageError
+from lsmeter.kernels import tree
+from lsmeter.kernels.tree import ModuleInfo, load_order
 from tests.unit.kernels.synthetic import bzimage, elf, module, write_tree
 
 NAMES = st.sampled_from([f"m{number}" for number in range(12)])
@@ -31,16 +31,11 @@ NAMES = st.sampled_from([f"m{number}" for number in range(12)])
     ],
 )
 def test_module_name(path: str, name: str | None) -> None:
-    assert modules.module_name(path) == name
-
-
-def test_modules_dep_is_read() -> None:
-    text = "kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz\nkernel/lib/libcrc32c.ko.xz:\nbad\n"
-    assert modules.parse_modules_dep(text) == {"xfs": ("libcrc32c",), "libcrc32c": ()}
+    assert tree.module_name(path) == name
 
 
 def test_modinfo_is_read() -> None:
-    info = modinfo.read_modinfo(module("xfs", "libcrc32c,a-b", "pre: crc32c x post: y"))
+    info = tree.read_modinfo(module("xfs", "libcrc32c,a-b", "pre: crc32c x post: y"))
     assert info == ModuleInfo(("libcrc32c", "a_b"), ("crc32c", "x"))
 
 
@@ -48,7 +43,7 @@ def test_modinfo_is_read() -> None:
 def test_a_damaged_module_is_a_value_error(tail: bytes) -> None:
     for content in (tail, module("xfs")[:64] + tail, module("xfs")[: -len(tail) or None]):
         try:
-            modinfo.read_modinfo(content)
+            tree.read_modinfo(content)
         except ValueError:
             continue
 
@@ -88,7 +83,7 @@ def test_soft_dependencies_are_wishes() -> None:
 
 def test_config_values_have_no_prefix_and_no_quotes() -> None:
     text = '# CONFIG_A is not set\nCONFIG_B=y\nCONFIG_C="x \\"y\\" \\\\z"\nCONFIG_D=""\nOTHER=1\n'
-    assert modules.parse_config(text) == {"B": "y", "C": 'x "y" \\z', "D": ""}
+    assert tree.parse_config(text) == {"B": "y", "C": 'x "y" \\z', "D": ""}
 
 
 class TestTree:
@@ -104,15 +99,9 @@ class TestTree:
         write_tree(tmp_path, "6.1")
         found = tree.find(tmp_path, "6.1")
         files = tree.needed_modules(found, ("xfs", "ext4", "9pnet", "nonesuch"), tmp_path / "out")
+        assert files[tmp_path / "out/xfs.ko"][0] == "libcrc32c"
         assert [file.name for file in files] == ["libcrc32c.ko", "xfs.ko", "9pnet.ko"]
-        assert files[1].read_bytes() == module("xfs", "libcrc32c", "pre: crc32c")
-
-    def test_modules_dep_overrides_modinfo(self, tmp_path: Path) -> None:
-        write_tree(tmp_path, "6.1")
-        dep = tmp_path / "lib/modules/6.1/modules.dep"
-        dep.write_text("kernel/fs/xfs/xfs.ko.xz: kernel/net/9p/9pnet.ko.gz\n")
-        files = tree.needed_modules(tree.find(tmp_path, "6.1"), ("xfs",), tmp_path / "out")
-        assert [file.name for file in files] == ["9pnet.ko", "xfs.ko"]
+        assert list(files)[1].read_bytes() == module("xfs", "libcrc32c", "pre: crc32c")
 
     @pytest.mark.parametrize(
         "content", [b"\xfd7zXZ\0damaged", lzma.compress(b"no ELF")], ids=["xz", "elf"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.errors import InfrastructureError, UsageError
+from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.kernels import package, tree
 from tests.unit.kernels.synthetic import deb, write_tree
 
@@ -85,5 +85,5 @@ def test_a_file_too_large_for_a_kernel_is_refused(
 
 def test_no_dpkg_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InfrastructureError, match="dpkg-deb is not installed"):
+    with pytest.raises(InfrastructureError, match="dpkg-deb not found"):
         package.extract(tmp_path / "x.deb", tmp_path, tree.is_wanted)

@@ -9,11 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from lsmeter.conclusion import Comparison, Difference, Estimate, Mean, Peak, Verdict, WholeCost
-from lsmeter.model import Benchmark, Instrument, Metric, ParamValue, Problem
-from lsmeter.report.model import KernelFacts, Report, SetupFacts
-from tests.unit.model_builders import change
+from lsmeter.model import Benchmark, Kernel, Metric, ParamValue, Place, Problem
+from lsmeter.model.conclusion import (
+    Comparison,
+    Difference,
+    Estimate,
+    Mean,
+    Peak,
+    Sampled,
+    Verdict,
+    WholeCost,
+)
+from lsmeter.report.document import report_document
+from lsmeter.report.model import Report, SetupFacts
+from lsmeter.tables import render as tables
+from lsmeter.tables.render import Options
+from tests.unit.model_builders import change, kernel
 
 LATENCY = Metric("latency", "insns")
 SETUPS = ("capability", "selinux", "apparmor", "tomoyo", "landlock", "bpf", "distribution")
@@ -70,6 +83,16 @@ CAUSE = "whole cost not known well enough: -1.20% to +2.40%"
 HALF = 6.5  # of the interval of a whole cost
 
 
+def render(report: Report, form: str, options: Options = tables.DEFAULT_OPTIONS) -> str:
+    """Show a report in a format, as `lsmeter report` does."""
+    document = report_document(report, tables.find_format(form).detail)
+    return tables.render(document, form, options)
+
+
+def place(setup: str, kernel: str = KERNELS[0]) -> Place:
+    return Place(kernel, setup, "file", "tmpfs", "root")
+
+
 def benchmark(operation: str, **params: ParamValue) -> Benchmark:
     return Benchmark(
         suite="file",
@@ -124,22 +147,15 @@ def cost(item: Benchmark, setup: str, kernel: str = KERNELS[0]) -> int:
 def estimate(
     item: Benchmark, setup: str, value: float, *, kernel: str = KERNELS[0], repeats: bool = True
 ) -> Estimate:
+    peaks = (Peak(int(value), 0.96), Peak(int(value) + 400, 0.04))
     return Estimate(
-        kernel=kernel,
-        setup=setup,
-        filesystem="tmpfs",
-        user="root",
+        place=place(setup, kernel),
         benchmark=item,
-        value=value,
-        minimum=value,
-        maximum=value + 400,
-        share_at_mode=0.96,
+        centre=value,
         low=value,
         high=value if repeats else value + 8,
-        samples=100,
-        boots=2,
         repeats=repeats,
-        peaks=(Peak(int(value), 0.96), Peak(int(value) + 400, 0.04)),
+        evidence=Sampled(100, 2, value, value + 400, 0.96, peaks),
         mean=Mean(value + 16, value + 12.5, value + 19.5, readings=97, ticked=3),
         whole=whole_cost(whole_value(item, setup, value)),
     )
@@ -193,12 +209,8 @@ def comparison(
         0.0 if item.control or value == baseline_value else HALF,
     )
     return Comparison(
-        kernel=kernel,
-        setup=setup,
-        baseline_kernel=baseline_kernel or kernel,
-        baseline_setup=baseline_setup,
-        filesystem="tmpfs",
-        user="root",
+        place=place(setup, kernel),
+        baseline=place(baseline_setup, baseline_kernel or kernel),
         benchmark=item,
         typical=typical,
         mean=change(baseline_value + 16, value + 16),
@@ -212,9 +224,10 @@ def comparison(
     )
 
 
-def kernel_facts(name: str) -> KernelFacts:
+def kernel_facts(name: str) -> Kernel:
     release = name.removeprefix("debian:") + ".0-49-cloud-amd64"
-    return KernelFacts(name, release, "1-1", "package linux-image-cloud-amd64", "ab" * 32, "pvh")
+    origin = "package linux-image-cloud-amd64"
+    return replace(kernel(name), release=release, version="1-1", origin=origin, config={})
 
 
 def setup_facts(kernel: str, setup: str) -> SetupFacts:
@@ -271,7 +284,7 @@ def report(
         "created": "2024-05-01T12:00:00Z",
         "lsmeter_version": "0.1.0",
         "command": "lsmeter run experiments/main.toml",
-        "instrument": Instrument.EXACT,
+        "instrument": "exact",
         "unit": "insns",
         "baseline_setup": baseline,
         "margin": 0.01,

@@ -5,13 +5,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lsmeter.evidence import BOOT_TITLE, Counter, Gauge, OneOffCost, ProofOutcome, StateChange
-from lsmeter.hooks.attribution.account import FunctionLine, HookLine
-from lsmeter.hooks.attribution.layer import LayerOrigin
-from lsmeter.layers import Link, layered_costs
+from lsmeter.analysis.evidence import (
+    BOOT_TITLE,
+    CheckOutcome,
+    Counter,
+    Gauge,
+    OneOffCost,
+    StateChange,
+)
+from lsmeter.analysis.layers import Link, layered_costs
+from lsmeter.attribution.account import Account, Explained
+from lsmeter.attribution.cost import Amount, Cost, Site
+from lsmeter.attribution.explain import explain
+from lsmeter.attribution.load import AttributedCell
+from lsmeter.attribution.profile import Context, Function
 from lsmeter.model import Problem
-from lsmeter.policy import Layer
+from lsmeter.model.setup import Layer
 from lsmeter.report.model import Report
+from lsmeter.results.manifest import ManifestCell
 from tests.unit.report import builders
 
 KERNEL = builders.KERNELS[0]
@@ -62,13 +73,10 @@ def above(setup: str) -> int:
     return total
 
 
-def proof(setup: str, name: str, *, denied: bool, held: int = 2) -> ProofOutcome:
+def proof(setup: str, name: str, *, denied: bool, held: int = 2) -> CheckOutcome:
     went = denied if held else not denied
-    return ProofOutcome(
-        kernel=KERNEL,
-        setup=setup,
-        filesystem="tmpfs",
-        user="root",
+    return CheckOutcome(
+        place=builders.place(setup),
         name=name,
         access="read",
         path="/srv/lsmeter/" + name.removeprefix("read-"),
@@ -84,10 +92,7 @@ def proof(setup: str, name: str, *, denied: bool, held: int = 2) -> ProofOutcome
 
 def state(setup: str, item: builders.Benchmark, boot: int) -> StateChange:
     return StateChange(
-        kernel=KERNEL,
-        setup=setup,
-        filesystem="tmpfs",
-        user="root",
+        place=builders.place(setup),
         benchmark=item,
         state="avc",
         boot=boot,
@@ -110,29 +115,26 @@ def state(setup: str, item: builders.Benchmark, boot: int) -> StateChange:
 
 
 def one_off(setup: str, title: str, insns: int) -> OneOffCost:
-    return OneOffCost(KERNEL, setup, "tmpfs", "root", title, insns, insns - 300, insns + 12, 2)
+    return OneOffCost(builders.place(setup), title, insns, insns - 300, insns + 12, 2)
 
 
-def origin(setup: str, over: str) -> LayerOrigin:
-    return LayerOrigin(
-        kernel=KERNEL,
-        setup=setup,
-        over=over,
-        filesystem="tmpfs",
-        user="root",
-        operations=6,
-        difference_insns=3930,
-        hooks=(
-            HookLine("security_inode_permission", 24, 24, 2800, 0.712),
-            HookLine("security_file_open", 2, 2, 900, 0.229),
-        ),
-        more_hooks=3,
-        functions=(
-            FunctionLine("avc_has_perm_noaudit", "selinux", 2100),
-            FunctionLine("__inode_security_revalidate", "selinux", -40),
-        ),
-        more_functions=0,
-    )
+def origin(setup: str, over: str) -> Account:
+    """Make an account of six operations, one of which has all that changed."""
+    hook = Site(Context.CALL, "security_inode_permission", Function("avc_has_perm", "selinux"))
+    rest = Site(Context.CALL, "security_file_open", Function("file_has_perm", "selinux"))
+    outside = Site(Context.CALL, "", Function("dput"))
+    cost = Cost({hook: Amount(24, 2800), rest: Amount(2, 900), outside: Amount(2, 230)}, {})
+    cells = [
+        AttributedCell(
+            ManifestCell("", builders.place(name), ()),
+            *({}, {}, {}, frozenset(), {}, {}),
+        )
+        for name in (over, setup)
+    ]
+    nothing = Cost({}, {})
+    found = {str(number): explain(nothing, nothing) for number in range(5)}
+    operations = {**found, "open": explain(nothing, cost)}
+    return Account(*cells, {}, Explained(operations), Explained({}))
 
 
 def report() -> Report:
@@ -149,7 +151,7 @@ def report() -> Report:
         for item in chosen
     )
     whole = builders.report(setups=SETUPS, benchmarks=chosen)
-    values = {(item.setup, item.benchmark.id): item.value for item in estimates}
+    values = {(item.place.setup, item.benchmark.id): item.centre for item in estimates}
     failed = "smack-enforcing"
     return replace(
         whole,
@@ -169,7 +171,7 @@ def report() -> Report:
             ),
         ),
         setups=tuple(replace(facts, note="") for facts in whole.setups),
-        proofs=(
+        checks=(
             proof("selinux-enforcing", "read-secret", denied=True),
             proof("selinux-enforcing", "read-public", denied=False),
             proof(failed, "read-secret", denied=True, held=0),

@@ -6,10 +6,10 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.conclusion import Verdict
 from lsmeter.model import Problem
-from lsmeter.report import content, words
+from lsmeter.report import document, grids, summary
 from lsmeter.report.model import Report
+from lsmeter.tables.model import Detail
 from tests.unit.report import builders
 
 
@@ -17,8 +17,13 @@ def _with(report: Report, **changes: object) -> Report:
     return Report(**{**vars(report), **changes})  # type: ignore[arg-type]
 
 
+def said(report: Report) -> list[str]:
+    section = summary.section(report, grids.grids(report), Detail.FULL)
+    return [item.text for item in section.items]
+
+
 def test_variants_stand_in_natural_order_under_their_operation() -> None:
-    (grid,) = content.grids(builders.report())
+    (grid,) = grids.grids(builders.report())
     group = next(group for group in grid.groups if group.operation == "open")
     labels = [row.label for row in group.rows]
     assert labels[:3] == ["depth=1", "depth=2", "depth=3"]
@@ -35,12 +40,12 @@ def test_variants_stand_in_natural_order_under_their_operation() -> None:
 @given(st.permutations(list(range(1, 13))))
 def test_depth_10_comes_after_depth_2_whatever_the_order_of_running(depths: list[int]) -> None:
     benchmarks = [builders.benchmark("open", depth=depth) for depth in depths]
-    (grid,) = content.grids(builders.report(benchmarks=benchmarks))
+    (grid,) = grids.grids(builders.report(benchmarks=benchmarks))
     assert [row.label for row in grid.rows] == [f"depth={depth}" for depth in range(1, 13)]
 
 
 def test_columns_follow_the_setups_and_leave_the_baseline_out() -> None:
-    (grid,) = content.grids(builders.report())
+    (grid,) = grids.grids(builders.report())
     assert grid.baseline_setup == "capability"
     assert grid.heads == builders.SETUPS[1:]
     assert all(row.baseline_value() for row in grid.rows)
@@ -48,14 +53,16 @@ def test_columns_follow_the_setups_and_leave_the_baseline_out() -> None:
 
 def test_every_number_of_a_report_is_in_its_grids() -> None:
     report = builders.report(kernels=builders.KERNELS)
-    grids = content.grids(report)
-    assert [grid.place.kernel for grid in grids] == list(builders.KERNELS)
-    found = [c for grid in grids for i in range(len(grid.columns)) for c in grid.comparisons(i)]
+    found_grids = grids.grids(report)
+    assert [grid.place.kernel for grid in found_grids] == list(builders.KERNELS)
+    found = [
+        c for grid in found_grids for i in range(len(grid.columns)) for c in grid.comparisons(i)
+    ]
     assert sorted(map(id, found)) == sorted(map(id, report.comparisons))
 
 
 def test_two_runs_side_by_side_share_no_baseline() -> None:
-    (grid,) = content.grids(builders.side_by_side())
+    (grid,) = grids.grids(builders.side_by_side())
     assert grid.baseline_setup is None
     assert grid.heads == ("capability", "selinux")
     row = next(row for row in grid.rows if row.benchmark.id == "open depth=4")
@@ -66,15 +73,15 @@ def test_two_runs_side_by_side_share_no_baseline() -> None:
 def test_a_comparison_that_is_missing_leaves_its_row_and_a_warning() -> None:
     report = builders.report(setups=("capability", "selinux"))
     lacking = tuple(c for c in report.comparisons if c.benchmark.id != "open depth=4")
-    (grid,) = content.grids(_with(report, comparisons=lacking))
+    (grid,) = grids.grids(_with(report, comparisons=lacking))
     row = next(row for row in grid.rows if row.benchmark.id == "open depth=4")
     assert row.slots[0].comparison is None
     assert row.baseline_value() is not None
-    assert "1 benchmark without a number" in words.summarise(report, grid, 0).warnings[-1]
+    assert "1 benchmark without a number" in summary.summarise(report, grid, 0).warnings[-1]
 
 
 def test_a_baseline_alone_gives_a_grid_without_columns() -> None:
-    (grid,) = content.grids(builders.report(setups=("capability",)))
+    (grid,) = grids.grids(builders.report(setups=("capability",)))
     assert grid.columns == ()
     assert grid.baseline_setup == "capability"
     assert len(list(grid.rows)) == len(builders.suite())
@@ -82,15 +89,15 @@ def test_a_baseline_alone_gives_a_grid_without_columns() -> None:
 
 def test_a_setup_without_its_baseline_keeps_its_values() -> None:
     report = builders.report(setups=("capability", "selinux"))
-    estimates = tuple(e for e in report.estimates if e.setup == "selinux")
-    (grid,) = content.grids(_with(report, estimates=estimates, comparisons=()))
+    estimates = tuple(e for e in report.estimates if e.place.setup == "selinux")
+    (grid,) = grids.grids(_with(report, estimates=estimates, comparisons=()))
     assert grid.heads == ("selinux",)
     assert all(row.slots[0].value is not None for row in grid.rows)
     assert all(row.baseline_value() is None for row in grid.rows)
 
 
 def test_an_empty_report_has_no_grid() -> None:
-    assert content.grids(builders.report(setups=())) == ()
+    assert grids.grids(builders.report(setups=())) == ()
 
 
 def test_problems_that_differ_in_their_benchmark_are_joined_and_none_is_lost() -> None:
@@ -98,9 +105,10 @@ def test_problems_that_differ_in_their_benchmark_are_joined_and_none_is_lost() -
         Problem("denied", "debian:6.1", "selinux", name, "EACCES") for name in ("open", "stat")
     ]
     problems.append(Problem("boot hung", "debian:6.1", "selinux"))
-    joined, other = content.problem_groups(builders.report(problems=problems))
-    assert joined.where == "debian:6.1 · selinux · open, stat"
-    assert other.problem.title == "boot hung"
+    shown = document.report_document(builders.report(problems=problems), Detail.SHORT)
+    joined, other = shown.sections[-1].items
+    assert joined.text == "denied (debian:6.1 · selinux · open, stat): EACCES"
+    assert other.text == "boot hung (debian:6.1 · selinux)"
 
 
 def test_the_summary_names_the_largest_overhead_with_its_values() -> None:
@@ -112,21 +120,21 @@ def test_the_summary_names_the_largest_overhead_with_its_values() -> None:
         builders.comparison(opened, "selinux", 1668, 1234),
     )
     report = _with(report, comparisons=comparisons)
-    (grid,) = content.grids(report)
-    summary = words.summarise(report, grid, 0)
-    assert summary.sentences[0] == (
+    (grid,) = grids.grids(report)
+    found = summary.summarise(report, grid, 0)
+    assert found.sentences[0] == (
         "selinux: largest typical overhead +35.2 %: open depth=4 (1,234 → 1,668 instructions); "
-        "largest whole +21.5 %: open depth=4 (+611 ±6)."
+        "largest whole +21.5 %: open depth=4 (+611 ±6, open+close)."
     )
-    assert summary.medians.typical is not None
-    assert math.isclose(summary.medians.typical, (0.1 + 1668 / 1234 - 1) / 2)
-    assert summary.sentences[1] == (
+    assert found.medians.typical is not None
+    assert math.isclose(found.medians.typical, (0.1 + 1668 / 1234 - 1) / 2)
+    assert found.sentences[1] == (
         "Median over 2 benchmarks: typical +22.6 %, in-line mean +21.7 %, whole cost +15.7 %; "
         "2 slower."
     )
 
 
-def test_the_summary_names_what_is_untouched_and_what_is_cheaper() -> None:
+def test_the_summary_names_what_is_identical_and_what_is_faster() -> None:
     read, creat = builders.benchmark("read", size=0), builders.benchmark("creat")
     report = builders.report(setups=("capability", "bpf"), benchmarks=[read, creat])
     comparisons = (
@@ -134,11 +142,11 @@ def test_the_summary_names_what_is_untouched_and_what_is_cheaper() -> None:
         builders.comparison(creat, "bpf", 80, 100),
     )
     report = _with(report, comparisons=comparisons)
-    (grid,) = content.grids(report)
-    text = " ".join(words.summarise(report, grid, 0).sentences)
+    (grid,) = grids.grids(report)
+    text = " ".join(summary.summarise(report, grid, 0).sentences)
     assert "largest typical overhead 0.0 %: read size=0" in text
-    assert "1 benchmark cheaper, most of all -20.0 %: creat (100 → 80 instructions)" in text
-    assert "Untouched, identical in every number: read." in text
+    assert "1 benchmark faster, most -20.0 %: creat (100 → 80 instructions)" in text
+    assert "Identical in every number: read." in text
 
 
 def test_a_control_that_moved_is_a_warning_and_no_overhead() -> None:
@@ -149,35 +157,34 @@ def test_a_control_that_moved_is_a_warning_and_no_overhead() -> None:
         builders.comparison(opened, "bpf", 103, 100),
     )
     report = _with(report, comparisons=comparisons)
-    overview = words.overview(report, content.grids(report))
-    assert overview.summaries[0].largest is comparisons[1]
-    assert overview.controls.startswith("Controls (empty) moved in 1 of 1")
-    assert any("the control empty moved by +100.0 %" in text for text in overview.warnings)
+    assert summary.summarise(report, grids.grids(report)[0], 0).largest is comparisons[1]
+    texts = said(report)
+    assert texts[0].startswith("Controls (empty) changed in 1 of 1")
+    assert any("the control empty changed by +100.0 %" in text for text in texts)
 
 
 def test_equal_words_of_several_setups_are_said_once() -> None:
     report = builders.report(setups=("capability", "selinux", "tomoyo", "landlock"))
-    overview = words.overview(report, content.grids(report))
-    hooking = [note for note in overview.notes if "hooking only" in note]
-    assert hooking == ["selinux, tomoyo, landlock: no policy loaded: this measures hooking only."]
-    assert any(
-        note.startswith("landlock: the guest reported the same active LSMs as under capability")
-        for note in overview.notes
-    )
+    texts = said(report)
+    hooking = [text for text in texts if "hooking only" in text]
+    names = "selinux, tomoyo, landlock"
+    assert hooking == [f"Note: {names}: no policy loaded: this measures hooking only."]
+    wanted = "Note: landlock: same active LSMs in the guest as under capability: capability."
+    assert wanted in texts
 
 
 def test_a_setup_without_numbers_is_named() -> None:
     report = builders.report(setups=("capability", "selinux"))
     facts = (*report.setups, builders.setup_facts("debian:6.1", "smack"))
-    overview = words.overview(_with(report, setups=facts), content.grids(report))
-    assert "smack on debian:6.1 gave no number; see problems." in overview.warnings
+    wanted = "Warning: smack on debian:6.1 gave no number; see problems."
+    assert wanted in said(_with(report, setups=facts))
 
 
 def test_overheads_of_a_zero_baseline_are_left_out_of_the_figures() -> None:
     zero = builders.benchmark("read", size=0)
     report = builders.report(setups=("capability", "bpf"), benchmarks=[zero])
     report = _with(report, comparisons=(builders.comparison(zero, "bpf", 5, 0),))
-    (grid,) = content.grids(report)
-    summary = words.summarise(report, grid, 0)
-    assert (summary.medians.typical, summary.largest) == (None, None)
-    assert dict(summary.counts)[Verdict.INCONCLUSIVE] == 1
+    (grid,) = grids.grids(report)
+    found = summary.summarise(report, grid, 0)
+    assert (found.medians.typical, found.largest) == (None, None)
+    assert found.counts == "1 inconclusive"

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from lsmeter.model import Instrument, Problem
-from lsmeter.report import numbers
-from lsmeter.report.html import palette, svg
+from lsmeter.model import Problem
 from lsmeter.report.model import Report
-from lsmeter.report.render import render
+from lsmeter.tables import look, svg
+from lsmeter.tables.values import count, percent
 from tests.unit.report import builders
+from tests.unit.report.builders import render
 
 ATTACK = "<script>alert(1)</script>\"'><img src=https://evil.invalid/x onerror=alert(2)>{{ 7*7 }}"
 VOID = {"meta", "link", "br", "img", "input", "hr", "base", "source"}
@@ -112,13 +112,13 @@ def test_text_in_every_field_is_shown_and_does_nothing() -> None:
     assert_needs_nothing(text)
 
 
-def test_the_page_has_words_first_then_plots_tables_method_and_problems(main_page: str) -> None:
+def test_the_page_has_words_first_then_plots_method_and_problems(main_page: str) -> None:
     order = [
         attributes["id"]
         for tag, attributes in Page(main_page).elements
         if tag == "section" and "id" in attributes
     ]
-    assert order == ["summary", "grid-1", "whole", "tables", "method", "problems"]
+    assert order == ["summary", "grid-1", "whole", "method", "problems"]
     links = {a["href"] for tag, a in Page(main_page).elements if tag == "a"}
     assert links == {f"#{name}" for name in order}
 
@@ -138,28 +138,28 @@ def test_no_stand_in_colour_is_left_and_every_property_has_a_value(main_page: st
     assert not re.search(r"#010[123][0-9a-f]{2}", main_page)
     style = _style(main_page)
     light, dark = style.split("prefers-color-scheme: dark")
-    for name in palette.PROPERTIES.values():
+    for name in look.PROPERTIES.values():
         assert f"{name}:" in light
         assert f"{name}:" in dark
 
 
 def test_the_heat_map_has_a_number_for_every_comparison(main_page: str) -> None:
     report = builders.report()
-    start = main_page.index("plot-1-1-title")
+    start = main_page.index("plot-2-title")
     drawing = main_page[start : main_page.index("</svg>", start)]
     written = re.findall(r">([+-]?[\d.,]+)</text>", drawing)
-    wanted = [numbers.percent(c.overhead).removesuffix(" %") for c in report.comparisons]
+    wanted = [percent(c.overhead).removesuffix(" %") for c in report.comparisons]
     assert sorted(written) == sorted(wanted)
 
 
 def test_every_value_of_the_report_is_in_the_tables(main_page: str) -> None:
     words = "".join(Page(main_page).words)
-    assert all(numbers.count(item.value) in words for item in builders.report().estimates)
+    assert all(count(item.centre) in words for item in builders.report().estimates)
     assert all(facts.image_sha256 in words for facts in builders.report().kernels)
 
 
 def test_a_timed_report_does_not_speak_of_counting() -> None:
-    changes = {"instrument": Instrument.TIMED, "unit": "ns"}
+    changes = {"instrument": "timed", "unit": "ns"}
     report = builders.report(setups=("capability", "bpf"), changes=changes)
     text = render(report, "html")
     assert "nanoseconds per operation, timed instrument" in text
@@ -168,14 +168,19 @@ def test_a_timed_report_does_not_speak_of_counting() -> None:
 
 def test_a_report_without_numbers_says_so() -> None:
     text = render(builders.report(setups=(), kernels=()), "html")
-    assert "There is no number to show." in text
+    assert "no estimates" in text
     assert "Nothing was compared." in text
     assert "<svg" not in text
 
 
 def test_an_identity_that_is_no_identity_is_refused() -> None:
     with pytest.raises(ValueError, match="identity"):
-        svg.drawn({}, identity='x"><script>', title="", description="")
+        svg.drawn(
+            {"data": {"values": []}, "mark": "bar"},
+            identity='x"><script>',
+            title="",
+            description="",
+        )
 
 
 def large() -> Report:
@@ -189,7 +194,7 @@ def test_two_thousand_comparisons_take_less_than_300_mb() -> None:
     code = (
         "import pathlib, re\n"
         "from tests.unit.report.test_html import large\n"
-        "from lsmeter.report.render import render\n"
+        "from tests.unit.report.builders import render\n"
         "report = large()\n"
         "render(report, 'html')\n"
         # Not ru_maxrss: that begins with the size of the process that started this one.

@@ -4,30 +4,36 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from lsmeter.hooks.attribution.whole_account import (
-    CauseLine,
-    ContextLine,
-    WholeAccount,
-    WholeHookLine,
-)
+from lsmeter.attribution.account import Explained
+from lsmeter.attribution.cost import Amount, Cost, Site
+from lsmeter.attribution.data import report_entry
+from lsmeter.attribution.explain import explain
+from lsmeter.attribution.flame import graph_files
+from lsmeter.attribution.profile import Context, Function
+from lsmeter.attribution.tables import HEADING, Extent, section
 from lsmeter.model import Round
-from lsmeter.report import origin
-from lsmeter.report.html import svg
+from lsmeter.report.build import run_report
 from lsmeter.report.model import Report
-from lsmeter.report.render import formats, render
-from lsmeter.results.boots import ATTRIBUTION_FILE
 from lsmeter.results.directory import read_run
-from lsmeter.run.report import read_report
+from lsmeter.tables import svg
+from lsmeter.tables.model import Shown
+from lsmeter.tables.render import formats
 from tests.unit.attribution.recorded import VALUES, write_run
 from tests.unit.attribution.trees import tree
+from tests.unit.report.builders import render
 from tests.unit.report.test_html import ATTACK, Page, assert_needs_nothing, attacked
 
 SCHEMA = Path(__file__).parents[3] / "src/lsmeter/report/schema/report-1.json"
+
+
+def read_report(path: Path) -> Report:
+    return run_report(read_run(path))
 
 
 @pytest.fixture(scope="module")
@@ -41,30 +47,33 @@ def page(report: Report) -> str:
 
 
 def test_every_setup_is_accounted_for_to_the_last_instruction(report: Report) -> None:
-    found = {item.setup: item for item in report.accounts}
+    found = {item.place.setup: (item, report_entry(item)) for item in report.accounts}
     assert set(found) == {"smack", "selinux"}
-    for setup, item in found.items():
+    for setup, (account, item) in found.items():
         base, own = VALUES["before-capability"], VALUES[f"before-{setup}"]
-        assert item.difference_insns == sum(own.values()) - sum(base.values())
-        assert item.difference_insns == item.hook_insns + item.residue_insns + item.other_insns
-        assert (item.operations, item.exact, item.missing) == (3, 3, ())
-        assert item.hooks[0].hook == "security_inode_permission"
-        shares = sum(line.share or 0.0 for line in item.hooks)
-        assert shares == pytest.approx(item.hook_insns / item.difference_insns)
-        grown = item.tested_tree.insns - item.baseline_tree.insns
-        assert grown == item.difference_insns - item.other_insns
-    assert found["selinux"].residue == ()
+        assert item["difference_insns"] == sum(own.values()) - sum(base.values())
+        parts = (item["hook_insns"], item["residue_insns"], item["other_insns"])
+        assert item["difference_insns"] == sum(parts)
+        assert (item["operations"], item["exact"], item["missing"]) == (3, 3, [])
+        assert item["hooks"][0]["hook"] == "security_inode_permission"
+        shares = sum(line["share"] or 0.0 for line in item["hooks"])
+        assert shares == pytest.approx(item["hook_insns"] / item["difference_insns"])
+        grown = sum(tree.insns for tree in account.after.values())
+        grown -= sum(tree.insns for tree in account.before.values())
+        assert grown == item["difference_insns"] - item["other_insns"]
+    assert found["selinux"][1]["residue"] == []
     # Smack refuses the fast path walk: the kernel pays outside of its hooks.
-    assert {"__d_lookup", "__d_lookup_rcu"} <= {line.function for line in found["smack"].residue}
-    assert (found["smack"].hooks[0].baseline_calls, found["smack"].hooks[0].calls) == (6, 9)
+    smack = found["smack"][1]
+    assert {"__d_lookup", "__d_lookup_rcu"} <= {line["function"] for line in smack["residue"]}
+    assert (smack["hooks"][0]["baseline_calls"], smack["hooks"][0]["calls"]) == (6, 9)
 
 
 def test_the_page_has_a_section_with_two_graphs_for_each_setup(page: str) -> None:
     found = Page(page)
     sections = [a["id"] for tag, a in found.elements if tag == "section" and "id" in a]
-    assert sections == ["summary", "grid-1", "whole", "origin", "tables", "method", "problems"]
+    assert sections == ["summary", "grid-1", "whole", "origin", "origin-2", "method", "problems"]
     assert "#origin" in {a["href"] for tag, a in found.elements if tag == "a"}
-    start, end = page.index('<section id="origin">'), page.index('<section id="tables">')
+    start, end = page.index('<section id="origin">'), page.index('<section id="method">')
     section = page[start:end]
     assert section.count("<svg") == 4
     assert "smack_inode_permission" in section
@@ -106,10 +115,10 @@ def test_an_inlined_drawing_keeps_nothing_that_acts() -> None:
 @pytest.mark.parametrize("form", ["table", "markdown"])
 def test_text_formats_say_it_too(report: Report, form: str) -> None:
     text = render(report, form)
-    assert origin.HEADING in text
+    assert HEADING in text
     assert "security_inode_permission" in text
     words = " ".join(text.replace("\\", "").split())
-    assert "hooks +1,273, residue +316" in words
+    assert "hooks +1,273, non-hook +316" in words
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +137,10 @@ def with_windows(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def test_whole_costs_are_shown_by_context(with_windows: Report) -> None:
-    smack = with_windows.accounts[0].whole
-    assert smack is not None
-    assert smack.operations == 3
-    assert smack.baseline_insns == pytest.approx(3 * (900 + 8000 + 40_000 + 600) / 200)
-    assert smack.difference_insns == 0
+    smack = report_entry(with_windows.accounts[0])["whole"]
+    assert smack["operations"] == 3
+    assert smack["baseline_insns"] == pytest.approx(3 * (900 + 8000 + 40_000 + 600) / 200)
+    assert smack["difference_insns"] == 0
     for form in ("table", "markdown", "html"):
         assert "Whole cost by context" in render(with_windows, form), form
     data = json.loads(render(with_windows, "json"))
@@ -140,23 +148,38 @@ def test_whole_costs_are_shown_by_context(with_windows: Report) -> None:
     assert data["accounts"][0]["whole"]["operations"] == 3
 
 
-def test_whole_costs_that_differ_are_listed() -> None:
-    lines = (
-        ContextLine("system call", deferred=False, hook_insns=200.0, outside_insns=-0.2),
-        ContextLine("RCU callback", deferred=True, hook_insns=103.4, outside_insns=12.0),
+def test_whole_costs_that_differ_are_listed(report: Report) -> None:
+    hook = Site(Context.CALL, "security_file_free", Function("selinux_file_free", "selinux"))
+    later = Site(Context.RCU, "security_inode_free", Function("inode_free_by_rcu"))
+    rcu = Site(Context.RCU, "", Function("rcu_cblist_dequeue"))
+    cost = Cost({hook: Amount(1.0, 200.0), later: Amount(1.0, 103.4), rcu: Amount(1.0, 12.0)}, {})
+    operations = {"open": explain(Cost({}, {}), cost, reported=316.0)}
+    whole = Explained(operations)
+    shown = section(replace(report.accounts[0], whole=whole), Extent.REPORT)
+    tables = {table.key: table for table in shown.tables}
+    assert tables["contexts"].rows == (
+        ("system call", "in line", 200.0, 0.0),
+        ("RCU callback", "deferred", 103.4, 12.0),
     )
-    later = WholeHookLine("security_inode_free", "RCU callback", 0.0, 1.0, 103.4, 0.33)
-    cause = CauseLine("RCU has more callbacks to run", 12.0, 1)
-    whole = WholeAccount(1, 500.0, 315.2, 316.0, lines, (later,), 2, (cause,))
-    contexts, hooks, causes = origin.whole_listings(whole)
-    assert contexts.rows == (
-        ("system call", "in line", "+200", "+0"),
-        ("RCU callback", "deferred", "+103", "+12"),
-    )
-    arrow = "\N{RIGHTWARDS ARROW}"
-    assert hooks.rows[0][:4] == ("security_inode_free", "RCU callback", f"0.0 {arrow} 1.0", "+103")
-    assert hooks.more == ("2 more hooks.",)
-    assert causes.rows == (("RCU has more callbacks to run", "+12", "1"),)
+    row = tables["whole-hooks"].rows[1]
+    assert row[:2] == ("security_inode_free", "RCU callback")
+    assert row[4:6] == (103.4, 103.4 / 315.4)
+    causes = {row[0]: row[2] for row in tables["causes"].rows}
+    assert causes["RCU has more callbacks to run"] == Shown(12.0, "+12 (1)")
+
+
+def test_suites_are_told_apart(report: Report) -> None:
+    first = report.accounts[0]
+    cell = first.tested.cell
+    cell = replace(cell, place=replace(cell.place, suite="net"))
+    other = replace(first, tested=replace(first.tested, cell=cell))
+    titles = [section(item, Extent.REPORT).title for item in (first, other)]
+    assert titles == [
+        "smack over capability (vmlinux, file, tmpfs, root)",
+        "smack over capability (vmlinux, net, tmpfs, root)",
+    ]
+    assert [report_entry(item)["suite"] for item in (first, other)] == ["file", "net"]
+    assert len(graph_files([first, other])) == 8
 
 
 def test_json_keeps_its_contract(report: Report) -> None:
@@ -173,13 +196,13 @@ def test_runs_without_attribution_are_reported_as_ever(tmp_path: Path) -> None:
     assert plain.accounts == ()
     for item in formats():
         text = render(plain, item.name)
-        assert origin.HEADING not in text
+        assert HEADING not in text
         assert "accounts" not in text
 
 
 def test_damaged_attribution_is_a_problem_of_the_report(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", "before")
-    path = next(run.rglob(ATTRIBUTION_FILE))
+    path = next(run.rglob("attribution.zst"))
     path.write_bytes(b"nonsense")
     found = read_report(run)
     assert found.accounts == ()
@@ -191,8 +214,8 @@ def test_damaged_attribution_is_a_problem_of_the_report(tmp_path: Path) -> None:
 
 def test_setups_that_cannot_be_explained_are_named(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", "before")
-    baseline = {item.setup: item.hash for item in read_run(run).manifest.cells}["capability"]
-    for path in run.glob(f"boots/{baseline}-*/{ATTRIBUTION_FILE}"):
+    baseline = {item.place.setup: item.hash for item in read_run(run).manifest.cells}["capability"]
+    for path in run.glob(f"boots/{baseline}-*/attribution.zst"):
         path.unlink()
     found = read_report(run)
     assert found.accounts == ()

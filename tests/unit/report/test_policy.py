@@ -7,27 +7,24 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.cells import cell_len
 
-from lsmeter.layers import Link, layered_costs
-from lsmeter.policy import Layer
-from lsmeter.report import plain
-from lsmeter.report.chapters import chapters, deciding
-from lsmeter.report.listing import Column, Kind, Listing, Saying
+from lsmeter.analysis.layers import Link, layered_costs
+from lsmeter.model.setup import Layer
+from lsmeter.report import layers
+from lsmeter.report.document import report_document
 from lsmeter.report.model import Report
-from lsmeter.report.render import render
+from lsmeter.tables.model import Detail
 from tests.unit.report import policy_builders
+from tests.unit.report.builders import render
 from tests.unit.report.test_html import Page, assert_needs_nothing, attacked
 
 HEADINGS = (
-    "Proof of enforcement",
-    "Hooking and deciding",
+    "Enforcement checks",
+    "Hook overhead and policy evaluation",
     "State of the modules",
     "One-off costs",
 )
-SHOWN = ("table", "commit", "markdown", "html")
+SHOWN = ("table", "text", "markdown", "html")
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +67,8 @@ def test_every_format_shows_layers_states_and_costs(report: Report, name: str) -
 
 
 def test_the_lower_part_of_a_longer_chain_is_not_told_twice(report: Report) -> None:
-    found = deciding.stacks(report)
-    assert [stack.setup for stack in found] == [
+    found = layers.stacks(report)
+    assert [stack.place.setup for stack in found] == [
         "selinux-enforcing+audit-rules+ima",
         "apparmor-enforcing:rules=512",
     ]
@@ -83,11 +80,11 @@ def test_a_benchmark_without_a_number_in_between_has_a_table_of_its_own(report: 
     lacking = tuple(
         item
         for item in report.estimates
-        if (item.setup, item.benchmark.id) != ("selinux-permissive", "open depth=4")
+        if (item.place.setup, item.benchmark.id) != ("selinux-permissive", "open depth=4")
     )
     links = policy_builders.LINKS
-    layers = layered_costs(links, lacking, {})
-    found = deciding.stacks(replace(report, layers=layers))
+    costs = layered_costs(links, lacking, {})
+    found = layers.stacks(replace(report, layers=costs))
     odd = next(stack for stack in found if "+ policy" in stack.heads and "+ audit" in stack.heads)
     assert [item.benchmark.id for item in odd.costs] == ["open depth=4"]
     assert sum(len(stack.costs) for stack in found) == 2 * len(policy_builders.benchmarks())
@@ -96,10 +93,11 @@ def test_a_benchmark_without_a_number_in_between_has_a_table_of_its_own(report: 
 def test_one_layer_over_the_baseline_is_told_by_the_overheads(report: Report) -> None:
     links = (*policy_builders.LINKS[:2], Link("apparmor", "capability", (Layer.INTEGRITY,)))
     single = replace(report, layers=layered_costs(links, report.estimates, {}))
-    assert len(deciding.chapter(single).listings[0].rows) == len(policy_builders.benchmarks())
-    (brief,) = deciding.chapter(single, narrow=True).listings
-    assert brief.rows == ()
-    assert "apparmor (+ integrity)" in brief.sayings[0].sentence
+    (table,) = layers.section(single, Detail.FULL).tables
+    assert len(table.rows) == len(policy_builders.benchmarks())
+    brief = layers.section(single, Detail.TERMINAL)
+    assert brief.tables == ()
+    assert "apparmor (+ integrity)" in brief.items[0].text
 
 
 def test_layers_that_add_the_same_are_told_apart() -> None:
@@ -113,16 +111,16 @@ def test_layers_that_add_the_same_are_told_apart() -> None:
         policy_builders.builders.estimate(item, link.setup, 100 + at)
         for at, link in enumerate(links)
     ]
-    (stack,) = deciding.stacks(
+    (stack,) = layers.stacks(
         replace(policy_builders.report(), layers=layered_costs(links, estimates, {}))
     )
     assert stack.heads == ("base", "+ integrity: apparmor", "+ integrity: evm")
 
 
 def test_all_panels_show_the_same_variant_of_an_operation(report: Report) -> None:
-    found = deciding.stacks(report)
+    found = layers.stacks(report)
     # The layers add the same at every depth here: the first of equals is taken.
-    assert deciding.dearest(found) == (
+    assert layers.largest(found) == (
         "empty",
         "getppid",
         "stat depth=1",
@@ -134,8 +132,8 @@ def test_all_panels_show_the_same_variant_of_an_operation(report: Report) -> Non
     assert dear.benchmark.id == "stat depth=4"
     grown = replace(dear, value=dear.value + 10_000)
     first = replace(found[0], costs=(*found[0].costs[:3], grown, *found[0].costs[4:]))
-    assert "stat depth=4" in deciding.dearest((first, found[1]))
-    assert "stat depth=1" not in deciding.dearest((found[1], first))
+    assert "stat depth=4" in layers.largest((first, found[1]))
+    assert "stat depth=1" not in layers.largest((found[1], first))
 
 
 def test_json_has_what_the_tables_are_made_of(report: Report) -> None:
@@ -156,8 +154,8 @@ def test_json_has_what_the_tables_are_made_of(report: Report) -> None:
 def test_the_page_has_sections_and_stacked_bars(page: str) -> None:
     found = Page(page)
     order = [a["id"] for tag, a in found.elements if tag == "section" and "id" in a]
-    wanted = ["whole", "proofs", "layers", "states", "one-off"]
-    assert order == ["summary", "grid-1", *wanted, "tables", "method", "problems"]
+    wanted = ["whole", "checks", "layers", "states", "one-off"]
+    assert order == ["summary", "grid-1", *wanted, "method", "problems"]
     links = {a["href"] for tag, a in found.elements if tag == "a"}
     assert links == {f"#{name}" for name in order}
     start, end = page.index('<section id="layers">'), page.index('<section id="states">')
@@ -177,34 +175,5 @@ def test_texts_of_guests_do_nothing_in_the_page(report: Report) -> None:
 
 
 def test_reports_without_policies_have_no_chapters() -> None:
-    (only,) = chapters(policy_builders.builders.report())
-    assert only.identity == "whole"
-    assert chapters(policy_builders.builders.report(), short=True) == ()
-
-
-words = st.text(st.sampled_from("abc 模%+-"), min_size=1, max_size=30)
-
-
-@given(
-    st.integers(1, 9).flatmap(
-        lambda size: st.lists(st.tuples(*[words] * size), min_size=1, max_size=4)
-    ),
-    st.integers(72, 120),
-)
-def test_plain_tables_fit_and_lose_no_cell(rows: list[tuple[str, ...]], width: int) -> None:
-    columns = tuple(Column("head", Kind.NUMBER) for _ in rows[0])
-    found = list(plain.lines(Listing("t", columns, tuple(rows)), width))
-    assert max(map(cell_len, found)) <= width
-    text = "\n".join(found)
-    for row in rows:
-        for cell in row[1:]:
-            assert cell.rstrip() in text
-
-
-def test_sayings_stand_for_rows_and_long_lines_are_broken() -> None:
-    saying = Saying("what happened " * 12, ("x" * 300,))
-    listing = Listing("t", (Column("a"),), (("hidden",),), sayings=(saying,))
-    found = list(plain.lines(listing, 72))
-    assert max(map(len, found)) <= 72
-    assert "hidden" not in "".join(found)
-    assert "".join(found).count("x") == 300
+    shown = report_document(policy_builders.builders.report(), Detail.TERMINAL)
+    assert [section.key for section in shown.sections] == ["grid-1", "whole", "summary"]

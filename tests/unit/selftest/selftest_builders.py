@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lsmeter.conclusion import Comparison, Difference, Verdict
+from lsmeter.model import Place
+from lsmeter.model.conclusion import Comparison, Difference, Verdict
 from lsmeter.selftest.judge import Charge, Counted, Seen
 from lsmeter.selftest.scenarios import SCENARIOS, Part, Scenario
 from tests.unit.model_builders import benchmark, change
@@ -19,8 +20,8 @@ def true_seen(scenario: Scenario) -> Seen:
     """Return what is true of a scenario in every number, verdict and name."""
     return Seen(
         comparison=true_comparison(scenario),
-        before=Counted(float(scenario.injected_insns(scenario.before, Part.WHOLE)), 0.0, 0),
-        after=Counted(float(scenario.injected_insns(scenario.after, Part.WHOLE)), 0.0, 0),
+        before=Counted(float(scenario.injected_insns(scenario.before)), 0.0, 0),
+        after=Counted(float(scenario.injected_insns(scenario.after)), 0.0, 0),
         charges=tuple(
             Charge(site.function, site.hook, site.context, float(insns))
             for site, insns in scenario.site_insns.items()
@@ -31,19 +32,14 @@ def true_seen(scenario: Scenario) -> Seen:
 def true_comparison(scenario: Scenario) -> Comparison:
     """Return the comparison: the least of the possible typical differences, the whole exact."""
     before, after = scenario.peaks()
-    blob = float(scenario.expected_insns(Part.IN_LINE)) if scenario.is_least else 0.0
-    typical = min(after) - min(before) + blob
+    typical = min(after) - min(before)
     in_line = float(scenario.expected_insns(Part.IN_LINE))
     whole = float(scenario.expected_insns(Part.WHOLE))
     operation, _, params = scenario.benchmark.partition(" ")
     key, _, value = params.partition("=")
     return Comparison(
-        kernel="built:selftest",
-        setup=scenario.tested,
-        baseline_kernel="built:selftest",
-        baseline_setup=scenario.baseline,
-        filesystem="tmpfs",
-        user="root",
+        place=Place("built:selftest", scenario.after.setup, "file", "tmpfs", "root"),
+        baseline=Place("built:selftest", scenario.before.setup, "file", "tmpfs", "root"),
         benchmark=replace(benchmark(operation), params=((key, int(value)),)),
         typical=change(BASE, BASE + typical),
         mean=change(BASE, BASE + in_line, half=100.0),

@@ -3,32 +3,32 @@
 
 from __future__ import annotations
 
-from lsmeter.hooks.attribution.contexts import Context as Where
-from lsmeter.hooks.attribution.whole import Amount, Place, WholeCost
-from lsmeter.hooks.attribution.whole_explain import explain_whole
-from lsmeter.policy import StateReading
-from lsmeter.selftest.costs import Context
-from lsmeter.selftest.gather import charges, counted
-from lsmeter.selftest.judge import Charge
+from lsmeter.attribution.cost import Amount, Cost, Site
+from lsmeter.attribution.explain import explain
+from lsmeter.attribution.profile import Context as Where
+from lsmeter.attribution.profile import Function
+from lsmeter.model import StateReading
+from lsmeter.selftest.judge import Charge, charges, counted
+from lsmeter.selftest.scenarios import Context
 from tests.unit.selftest.selftest_builders import BY_NAME
 
-OPEN = Place(Where.CALL, "security_file_open", "inject_file_open")
-FREE = Place(Where.TASK_WORK, "security_file_free", "inject_file_free.isra.0")
-RCU = Place(Where.RCU, "", "inject_rcu_file_free")
-THREAD = Place(Where.WORKQUEUE, "", "inject_worker")
-TICK = Place(Where.INTERRUPT, "", "update_vsyscall")
+OPEN = Site(Where.CALL, "security_file_open", Function("inject_file_open"))
+FREE = Site(Where.TASK_WORK, "security_file_free", Function("inject_file_free.isra.0"))
+RCU = Site(Where.RCU, "", Function("inject_rcu_file_free"))
+THREAD = Site(Where.WORKQUEUE, "", Function("inject_worker"))
+TICK = Site(Where.INTERRUPT, "", Function("update_vsyscall"))
 
 
-def cost(**insns: float) -> WholeCost:
+def cost(**insns: float) -> Cost:
     places = {"open": OPEN, "free": FREE, "rcu": RCU, "thread": THREAD, "tick": TICK}
     found = {places[name]: Amount(1.0, value) for name, value in insns.items()}
-    return WholeCost(found, {}, {})
+    return Cost(found, {})
 
 
 def test_every_function_is_charged_in_its_context_the_largest_first() -> None:
     before = cost(open=10, free=20, rcu=30, thread=40, tick=50)
     after = cost(open=285, free=1020, rcu=5030, thread=39, tick=52)
-    assert charges(explain_whole(before, after)) == (
+    assert charges(explain(before, after)) == (
         Charge("inject_rcu_file_free", "", Context.RCU, 5000),
         Charge("inject_file_free", "file_free", Context.TASK_WORK, 1000),
         Charge("inject_file_open", "file_open", Context.CALL, 275),
@@ -52,14 +52,14 @@ def test_counters_of_all_boots_are_averaged() -> None:
     assert found.lost == 2
 
 
-def test_a_place_that_one_boot_never_met_leaves_the_truth_unknown() -> None:
+def test_a_point_that_one_boot_never_met_leaves_the_truth_unknown() -> None:
     scenario = BY_NAME["row-chmod"]
     states = [state(scenario.benchmark, 640, 320_000), state(scenario.benchmark, 0, 0)]
     assert counted(scenario, scenario.after, states).insns is None
     assert counted(scenario, scenario.after, []).insns is None
 
 
-def test_a_place_that_was_not_named_costs_nothing() -> None:
+def test_a_point_that_was_not_named_costs_nothing() -> None:
     scenario = BY_NAME["share-10"]
     states = [StateReading(scenario.benchmark, "inject", (("lost", 0),), (("lost", 0),))]
     found = counted(scenario, scenario.before, states)

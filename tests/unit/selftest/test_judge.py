@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from lsmeter.conclusion import Change, Comparison, Difference, Verdict
-from lsmeter.selftest.costs import Context
-from lsmeter.selftest.judge import Charge, Counted, Seen, judge, judge_bystander
-from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS, Part, Scenario
+from lsmeter.model.conclusion import Change, Comparison, Difference, Verdict
+from lsmeter.selftest.judge import Charge, Counted, Seen, judge
+from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS, Context, Part, Scenario
 from tests.unit.model_builders import change
 from tests.unit.selftest.selftest_builders import BY_NAME, WHOLE, true_comparison, true_seen
 
@@ -99,7 +98,7 @@ def test_an_interval_that_holds_the_truth_is_right() -> None:
 def test_an_interval_that_holds_everything_is_not_right() -> None:
     scenario = BY_NAME["row-stat"]
     (reason,) = judge(scenario, said(scenario, whole=whole(210.0, half=220.0))).reasons
-    assert reason == "whole -10.0 to +430.0: not told apart from nothing"
+    assert reason == "whole -10.0 to +430.0: the interval contains 0"
     for name in ("control-stat", "cancel-turns"):
         scenario = BY_NAME[name]
         for half in (101.0, float("inf")):
@@ -143,7 +142,7 @@ def counted(seen: Seen, **changes: Any) -> Seen:
 def test_without_a_known_truth_nothing_passes(scenario: Scenario) -> None:
     seen = true_seen(scenario)
     assert "could not put off 3" in judge(scenario, counted(seen, lost=3)).reasons[0]
-    assert "never at a place" in judge(scenario, counted(seen, insns=None)).reasons[0]
+    assert "never at a point" in judge(scenario, counted(seen, insns=None)).reasons[0]
     other = (seen.after.insns or 0.0) * 1.1 + 10.0
     assert "the module injected" in judge(scenario, counted(seen, insns=other)).reasons[0]
     lost = replace(seen, before=Counted(seen.before.insns, 0.0, lost=1))
@@ -163,7 +162,7 @@ NAMED = [item for item in SCENARIOS if any(item.site_insns.values())]
 @pytest.mark.parametrize("scenario", NAMED, ids=lambda item: item.name)
 def test_each_function_has_to_be_named(scenario: Scenario) -> None:
     seen = true_seen(scenario)
-    for site in scenario.sites:
+    for site in scenario.site_insns:
         others = tuple(item for item in seen.charges or () if item.function != site.function)
         reasons = judge(scenario, replace(seen, charges=others)).reasons
         assert any(reason.startswith(f"{site.function} is not named (") for reason in reasons)
@@ -178,7 +177,7 @@ def test_a_function_has_to_be_named_where_it_is_and_with_what_it_costs(
     charges = tuple(replace(item, **change) for item in seen.charges or ())
     done = judge(scenario, replace(seen, charges=charges))
     # Work of its own is named by its function; which hook stands for it may be said, or not.
-    free = all(not site.hook and site.context is not Context.CALL for site in scenario.sites)
+    free = all(not site.hook and site.context is not Context.CALL for site in scenario.site_insns)
     assert done.passed == ("hook" in change and free)
 
 
@@ -218,9 +217,9 @@ def test_bystanders_cover_every_benchmark_and_are_judged_by_verdict() -> None:
     assert all(item.is_control for item in BYSTANDERS)
     for scenario in BYSTANDERS:
         for verdict in Verdict:
-            done = judge_bystander(scenario, said(scenario, verdict=verdict))
+            done = judge(scenario, said(scenario, verdict=verdict))
             assert done.passed == (verdict not in {Verdict.SLOWER, Verdict.FASTER})
-        assert not judge_bystander(scenario, replace(true_seen(scenario), comparison=None)).passed
+        assert not judge(scenario, replace(true_seen(scenario), comparison=None)).passed
 
 
 def test_all_reasons_are_told_at_once() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The selftest's table: one row for each scenario, and why one failed."""
+"""The selftest's document: one row for each scenario, and why one failed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.conclusion import Verdict
 from lsmeter.model import Problem
-from lsmeter.report.format import RenderOptions
-from lsmeter.report.heading import Heading
-from lsmeter.selftest.judge import Judgement, judge, judge_bystander
-from lsmeter.selftest.report import FORMATS, SelftestReport
+from lsmeter.model.conclusion import Verdict
+from lsmeter.selftest.judge import Judgement, judge
+from lsmeter.selftest.report import SelftestReport, document
 from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS
+from lsmeter.tables.render import Options, formats, render
 from tests.unit.selftest.selftest_builders import true_comparison, true_seen
 
-PLAIN = RenderOptions(width=180, colour=False)
-HEADING = Heading(
-    "Selftest", "2026-11-20T10:00:00+00:00", "0", "lsmeter selftest exact", "tmpfs", "root"
-)
+FORMS = [item.name for item in formats()]
+FOR_PEOPLE = [name for name in FORMS if name not in {"csv", "json"}]
 
 
 def report(*judgements: Judgement, bystander: Verdict = Verdict.EQUIVALENT) -> SelftestReport:
@@ -29,12 +26,16 @@ def report(*judgements: Judgement, bystander: Verdict = Verdict.EQUIVALENT) -> S
     first = BYSTANDERS[0]
     seen = replace(true_seen(first), comparison=replace(true_comparison(first), verdict=bystander))
     return SelftestReport(
-        heading=HEADING,
-        kernel="built:selftest",
-        boots=2,
         judgements=tuple(given.get(item.name, judge(item, true_seen(item))) for item in SCENARIOS),
-        bystanders=(judge_bystander(first, seen),),
+        bystanders=(judge(first, seen),),
+        facts=(("kernels", "built:selftest"),),
+        data=(("kernel", "built:selftest"),),
     )
+
+
+def shown(told: SelftestReport, form: str) -> str:
+    text = render(document(told), form, Options(width=180))
+    return " ".join(text.split()) if form in {"table", "text"} else text
 
 
 def spoilt() -> Judgement:
@@ -43,9 +44,9 @@ def spoilt() -> Judgement:
     return judge(scenario, replace(true_seen(scenario), comparison=comparison))
 
 
-@pytest.mark.parametrize("form", ["table", "markdown"])
+@pytest.mark.parametrize("form", FOR_PEOPLE)
 def test_there_is_a_row_for_each_scenario(form: str) -> None:
-    text = FORMATS[form](report(), PLAIN)
+    text = shown(report(), form)
     for item in SCENARIOS:
         assert item.name in text
     assert f"{len(SCENARIOS)} of {len(SCENARIOS)} scenarios pass" in text
@@ -53,9 +54,20 @@ def test_there_is_a_row_for_each_scenario(form: str) -> None:
     assert "1 further comparisons in which nothing was injected: 1 equivalent" in text
 
 
-@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_a_row_has_each_number_as_it_is_known() -> None:
+    rows = {row[0].text: row[3:] for row in document(report()).tables[0].rows}
+    truth, counted, typical, mean, whole, verdict, named, result = rows["row-stat"]
+    assert [item.text for item in (truth, counted, typical, mean, whole, verdict)] == [
+        *("+200", "+200", "0", "+200 ±100.0", "+200 ±2.0", "▲ slower"),
+    ]
+    assert (named, result) == ("inject_inode_getattr +200", "pass")
+    truth, counted, *_ = rows["blob-creat"]
+    assert (truth.text, counted) == ("≥+125", None)
+
+
+@pytest.mark.parametrize("form", FOR_PEOPLE)
 def test_what_fails_is_told_with_its_reason(form: str) -> None:
-    text = FORMATS[form](report(spoilt()), PLAIN)
+    text = shown(report(spoilt()), form)
     assert f"FAIL: {len(SCENARIOS) - 1} of {len(SCENARIOS)} scenarios pass" in text
     assert "row-stat: called equivalent, and is slower" in text
 
@@ -63,7 +75,7 @@ def test_what_fails_is_told_with_its_reason(form: str) -> None:
 def test_a_bystander_fails_the_test_too() -> None:
     told = report(bystander=Verdict.SLOWER)
     assert not told.passed
-    text = FORMATS["table"](told, PLAIN)
+    text = shown(told, "table")
     assert f"{BYSTANDERS[0].name}: called slower" in text
     assert (
         f"FAIL: {len(SCENARIOS)} of {len(SCENARIOS)} scenarios pass, "
@@ -76,23 +88,22 @@ def test_nothing_at_all_does_not_pass() -> None:
     assert not replace(report(), judgements=()).passed
 
 
-def test_a_row_without_numbers_is_drawn() -> None:
+@pytest.mark.parametrize("form", [*FOR_PEOPLE, "json"])
+def test_a_row_without_numbers_and_problems_are_shown(form: str) -> None:
     scenario = SCENARIOS[0]
     done = judge(scenario, replace(true_seen(scenario), comparison=None, charges=None, missing="x"))
-    for form in FORMATS.values():
-        assert "no numbers: x" in form(report(done), PLAIN)
+    told = replace(report(done), problems=(Problem("boot 1: panic", detail="oops"),))
+    assert "no numbers: x" in shown(told, form)
+    assert "boot 1: panic" in shown(told, form)
 
 
-def test_problems_are_shown() -> None:
-    told = replace(report(), problems=(Problem("boot 1: panic", detail="oops"),))
-    for form in FORMATS.values():
-        assert "boot 1: panic" in form(told, PLAIN)
-
-
-def test_the_document_has_every_number() -> None:
-    data = json.loads(FORMATS["json"](report(spoilt()), PLAIN))
-    assert data["format"] == "lsmeter-selftest"
-    assert not data["passed"]
+def test_the_data_have_every_number() -> None:
+    data = json.loads(shown(report(spoilt()), "json"))
+    assert (data["format"], data["kernel"], data["passed"]) == (
+        "lsmeter-selftest",
+        "built:selftest",
+        False,
+    )
     assert len(data["scenarios"]) == len(SCENARIOS)
     row = data["scenarios"][0]
     assert row["truth"] == {"in_line": 200, "whole": 200, "is_least": False, "counted_whole": 200}

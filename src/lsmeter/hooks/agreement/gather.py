@@ -1,161 +1,154 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Brings the views of each benchmark together: from a run, a source, counts and slopes; pure."""
+"""Brings together what run directories and a source say of the same places."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 
-from lsmeter.hooks.agreement.benchmarks import bounds, components, least
-from lsmeter.hooks.agreement.compare import compare
-from lsmeter.hooks.agreement.model import (
-    Agreement,
-    CountedRuns,
-    Place,
-    Readings,
-    SlopeReading,
-)
-from lsmeter.hooks.attribution.load import AttributedCell
-from lsmeter.hooks.attribution.profile import INTERRUPT, Tree
+from lsmeter.analysis.counts import find_counts
+from lsmeter.analysis.slopes import find_slopes
+from lsmeter.attribution.profile import Tree
+from lsmeter.base.errors import UsageError
+from lsmeter.base.storage import cache_dir
+from lsmeter.hooks.agreement.compare import KernelFacts, compare, kernel_facts, source_of
+from lsmeter.hooks.agreement.model import Agreement, BenchmarkAgreement, Readings
 from lsmeter.hooks.source.model import SourceAnalysis
-from lsmeter.report.numbers import natural
+from lsmeter.hooks.source.rules import least_needed
+from lsmeter.model import Benchmark, Kernel, Place
+from lsmeter.results.directory import RunData
+from lsmeter.tasks.count import REFUSED
+
+Trees = Mapping[Place, Mapping[str, Tree]]
 
 _SERIES = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\d)")
+_MAX_SYMBOLS_BYTES = 64 << 20
 
 
-@dataclass(frozen=True)
-class CountedBenchmark:
-    """All hooks of one benchmark as counted at one place."""
+def trees_of(run: RunData) -> Trees:
+    """Return the call tree of every benchmark of a run's cells that were attributed."""
+    if not any(cell.task.name == "attribute" for cell in run.manifest.cells):
+        return {}
+    from lsmeter.attribution.load import run_cells  # noqa: PLC0415 (slow, and rarely needed)
 
-    place: Place
-    benchmark: str
-    hooks: Mapping[str, CountedRuns]  # by name, with security_
-
-
-@dataclass(frozen=True)
-class SlopedBenchmark:
-    """The slope of one benchmark at one place, whose setup is that of the slope."""
-
-    place: Place
-    benchmark: str
-    reading: SlopeReading
+    return {item.cell.place: item.trees for item in run_cells(run) if item.trees}
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """All that may go in; what is empty or None was not measured.
+def symbols_of(kernel: Kernel) -> frozenset[str]:
+    """Return the functions of a kernel that was attributed on this machine, else none."""
+    path = cache_dir() / "symbols" / f"kallsyms-{kernel.image_sha256[:16]}.txt"
+    if not path.is_file():
+        return frozenset()
+    with path.open(encoding="ascii", errors="replace") as file:
+        lines = (line.split() for line in file.read(_MAX_SYMBOLS_BYTES).splitlines())
+        return frozenset(words[2] for words in lines if len(words) > 2 and words[1] in "tTwW")
 
-    releases gives the release of kernels by name (`uname -r`), where it is known. problems are
-    lines on what could not be measured.
+
+def agree(
+    runs: Sequence[RunData],
+    source: SourceAnalysis | None = None,
+    *,
+    read_trees: Callable[[RunData], Trees] = trees_of,
+    read_symbols: Callable[[Kernel], frozenset[str]] = symbols_of,
+) -> Agreement:
+    """Compare what runs and a source say, at each place where hooks were attributed or counted.
+
+    Slopes stand beside every setup of their kernel; where nothing else was measured, they make a
+    place. UsageError when one name stands for two kernels.
     """
+    kernels = _kernels(runs)
+    trees = {place: found for run in runs for place, found in read_trees(run).items()}
+    counted = _counted(runs)
+    sloped = {(s.place, s.benchmark.id): s for run in runs for s in find_slopes(run).slopes}
+    there = dict.fromkeys((*trees, *(place for place, _ in counted)))
+    beside = {place.beside for place in there}
+    slopes = {(place.beside, name): found for (place, name), found in reversed(sloped.items())}
+    facts: dict[str, KernelFacts] = {}
+    for name, kernel in kernels.items():
+        of = [found for place, found in trees.items() if place.kernel == name]
+        pairs = (pair for found in of for pair in found.items())
+        facts[name] = kernel_facts(pairs, read_symbols(kernel) if of else (), _refused(runs, name))
+    benchmarks = {(b.suite, b.id): b for run in runs for b in run.manifest.benchmarks}
+    others = [name for name, kernel in kernels.items() if not _fits(source, kernel)]
 
-    cells: Sequence[AttributedCell] = ()
-    counts: Sequence[CountedBenchmark] = ()
-    slopes: Sequence[SlopedBenchmark] = ()
-    source: SourceAnalysis | None = None
-    releases: Mapping[str, str] | None = None
-    problems: tuple[str, ...] = ()
+    def at(place: Place) -> Iterator[BenchmarkAgreement]:
+        fits = source is not None and place.kernel not in others
+        ways = source_of(source, place.filesystem) if source is not None and fits else None
+        for (suite, name), benchmark in benchmarks.items():
+            tree = trees.get(place, {}).get(name)
+            counts, slope = counted.get((place, name)), slopes.get((place.beside, name))
+            known = any(found is not None for found in (tree, counts, slope))
+            if suite == place.suite and known:
+                reachable = ways.hooks(benchmark.syscalls) if ways is not None else None
+                readings = Readings(benchmark, least(benchmark), reachable, counts, tree, slope)
+                yield compare(readings, facts[place.kernel], ways)
+
+    alone = dict.fromkeys(place for place, _ in sloped if place.beside not in beside)
+    problems = (p for run in runs for f in (find_counts, find_slopes) for p in f(run).problems)
+    views: dict[str, Sized] = {"counting": counted, "attribution": trees, "slopes": sloped}
+    notes = [] if source is not None else ["source: not given (--source TREE)"]
+    notes += [f"{name}: in none of the runs" for name, found in views.items() if not found]
+    if source is not None:
+        of_source = f"the source is of Linux {source.kernel_version}"
+        notes += [f"{of_source}, not of {name}" for name in others]
+    if sloped and there:
+        notes.append(
+            "slopes were measured under the tunable module, the rest under each place's setup"
+        )
+    return Agreement(
+        {place: tuple(at(place)) for place in (*there, *alone)},
+        (*notes, *(note for run in runs for note in run.notes)),
+        tuple(dict.fromkeys(problems)),
+    )
 
 
-def agree(inputs: Inputs) -> Agreement:
-    """Compare all that went in: one table for each kernel and setup, in natural order."""
-    tables = [compare(place, _readings(inputs, place)) for place in _places(inputs)]
-    return Agreement(tuple(tables), tuple(_notes(inputs)))
+def least(benchmark: Benchmark) -> int | None:
+    """Return the access checks that POSIX needs (the study's Min Hook), None if not known."""
+    if benchmark.control:
+        return 0
+    needed = least_needed()
+    depth = benchmark.components
+    found = [needed.get(call) for call in benchmark.syscalls]
+    # Runs that are older than the catalogue's components have paths of length 0.
+    known = [c for c in found if c is not None and (depth or not c.per_component)]
+    if len(known) < len(found) or not found:
+        return None
+    return sum(count.constant + count.per_component * depth for count in known)
 
 
-def hook_runs(tree: Tree) -> dict[str, int]:
-    """Return the runs of every hook in one operation, also of hooks that hooks call.
-
-    Those in interrupts are left out: they are no part of the operation.
-    """
-    found: dict[str, int] = {}
-    interrupted: list[bool] = []
-    for node in tree.nodes:
-        inside = interrupted[node.parent] if node.parent >= 0 else node.function.name == INTERRUPT
-        interrupted.append(inside)
-        if node.function.hook and not inside:
-            name = node.function.name
-            found[name] = found.get(name, 0) + node.calls
+def _kernels(runs: Iterable[RunData]) -> dict[str, Kernel]:
+    found: dict[str, Kernel] = {}
+    for run in runs:
+        for kernel in run.manifest.kernels:
+            if found.setdefault(kernel.name, kernel).image_sha256 != kernel.image_sha256:
+                raise UsageError(
+                    f"{run.path}: {kernel.name} is another image than in the runs before it",
+                    hint="compare runs of the same kernel image",
+                )
     return found
 
 
-def _places(inputs: Inputs) -> Iterator[Place]:
-    """Yield where hooks were attributed or counted; kernels with slopes alone come as well."""
-    attributed = [
-        Place(item.cell.kernel, item.cell.setup, item.cell.filesystem, item.cell.user)
-        for item in inputs.cells
-    ]
-    counted = [item.place for item in inputs.counts]
-    there = {_without_setup(place) for place in (*attributed, *counted)}
-    sloped = [item.place for item in inputs.slopes if _without_setup(item.place) not in there]
-    yield from dict.fromkeys((*attributed, *counted, *sloped))
+def _counted(runs: Iterable[RunData]) -> dict[tuple[Place, str], dict[str, tuple[int, ...]]]:
+    """Return all readings of each hook; a benchmark that ran none has no hooks."""
+    found: dict[tuple[Place, str], dict[str, tuple[int, ...]]] = {}
+    for counts in map(find_counts, runs):
+        found |= {(place, benchmark.id): {} for place, benchmark in counts.benchmarks}
+        for item in counts.counts:
+            if (hooks := found.get((item.place, item.benchmark.id))) is not None:
+                hooks[f"security_{item.hook}"] = item.readings
+    return found
 
 
-def _without_setup(place: Place) -> Place:
-    """Return the place that slopes stand beside: they were measured under a setup of their own."""
-    return replace(place, setup="")
+def _refused(runs: Iterable[RunData], kernel: str) -> Iterator[str]:
+    for run in runs:
+        for cell in run.manifest.cells:
+            for boot in run.boots_of(cell) if cell.place.kernel == kernel else ():
+                names = dict(boot.facts).get(REFUSED, "").split(",")
+                yield from (f"security_{name}" for name in names if name)
 
 
-def _readings(inputs: Inputs, place: Place) -> Iterator[Readings]:
-    trees = {
-        name: tree
-        for item in inputs.cells
-        if Place(item.cell.kernel, item.cell.setup, item.cell.filesystem, item.cell.user) == place
-        for name, tree in item.trees.items()
-    }
-    counts = {item.benchmark: item.hooks for item in inputs.counts if item.place == place}
-    slopes: dict[str, SlopeReading] = {}
-    for item in inputs.slopes:
-        if _without_setup(item.place) == _without_setup(place):
-            slopes.setdefault(item.benchmark, item.reading)
-    source = inputs.source if _source_fits(inputs, place.kernel) else None
-    for name in sorted({*trees, *counts, *slopes}, key=natural):
-        yield Readings(
-            benchmark=name,
-            components=components(name),
-            least=least(name),
-            source=None if source is None else bounds(source, place.filesystem, name),
-            counted=counts.get(name),
-            attributed=hook_runs(trees[name]) if name in trees else None,
-            slope=slopes.get(name),
-        )
-
-
-def _source_fits(inputs: Inputs, kernel: str) -> bool:
-    """Say whether the source is of a kernel's series; a kernel that tells no series fits."""
-    if inputs.source is None:
-        return False
-    told = f"{(inputs.releases or {}).get(kernel, '')} {kernel}"
-    series = _SERIES.search(told)
-    wanted = _SERIES.search(inputs.source.kernel_version)
+def _fits(source: SourceAnalysis | None, kernel: Kernel) -> bool:
+    """Say whether a source is of a kernel's series; a kernel that names no series fits."""
+    series = _SERIES.search(f"{kernel.release} {kernel.name}")
+    wanted = _SERIES.search(source.kernel_version) if source is not None else None
     return series is None or wanted is None or series[1] == wanted[1]
-
-
-def _notes(inputs: Inputs) -> Iterator[str]:
-    for what, there, how in (
-        ("source", inputs.source is not None, "--source TREE"),
-        ("counting", bool(inputs.counts), "--counts FILE"),
-        ("attribution", bool(inputs.cells), "--run RUN"),
-        ("slopes", bool(inputs.slopes), "--slopes FILE"),
-    ):
-        if not there:
-            yield f"{what}: not given ({how})"
-    kernels = dict.fromkeys(place.kernel for place in _places(inputs))
-    if inputs.source is not None:
-        for kernel in kernels:
-            if not _source_fits(inputs, kernel):
-                yield f"the source is of Linux {inputs.source.kernel_version}, not of {kernel}"
-    if inputs.slopes and (inputs.cells or inputs.counts):
-        yield (
-            "slopes were measured under the tunable module, the rest under the setup of each table"
-        )
-    yield from inputs.problems
-    yield from _missing_attribution(inputs.cells)
-
-
-def _missing_attribution(cells: Iterable[AttributedCell]) -> Iterator[str]:
-    for item in cells:
-        if item.missing:
-            names = ", ".join(item.missing)
-            yield f"{item.cell.setup} on {item.cell.kernel}: no attribution for {names}"

@@ -1,34 +1,89 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What four views say of the runs of hooks, and how far they agree, as frozen types; no I/O.
+"""Four views of which hooks one operation runs, and how far they agree; pure.
 
-A *view* is one way to know how often a hook runs in one operation: from the source (at most), by
-counting in the running kernel, by attribution, and by the slope of the tunable module, which
-sees the two hooks of CHECKS only. Every number is that of one run of one benchmark; None means
-that it was not measured, never 0.
+A *view* is one way to know which hooks run: the source (which can be reached), counting in the
+running kernel, attribution, and the slope of the tunable module, which sees the two hooks of
+CHECKS only. None means that a view was not measured, never 0. Hooks are named with security_.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
-# The hooks that the tunable module delays: what its slopes count.
+from lsmeter.analysis.slopes import Slope
+from lsmeter.attribution.profile import INTERRUPT, Node, Tree
+from lsmeter.kernels.functions import base_name
+from lsmeter.model import Benchmark, Place, Problem
+from lsmeter.tasks.sweep import most_frequent
+
+# The hooks that the tunable module delays: all that its slopes count.
 CHECKS = ("security_inode_permission", "security_file_permission")
+CHECKS_NAME = "inode_permission + file_permission"
+
+
+Stack = tuple[str, ...]  # functions from the root to a node, without what the compiler appended
+
+_SYSCALL = re.compile(r"__[a-z0-9]+_sys_(\w+)")  # its entry: __x64_sys_newstat
+_RCU_WALK_ENDS = frozenset({"try_to_unlazy", "unlazy_walk"})
+_WALKERS = frozenset({"link_path_walk", "may_lookup"})
+
+
+def stacks(tree: Tree, *, interrupts: bool = False) -> Iterator[tuple[Node, Stack]]:
+    """Yield the nodes of the operation, or of the interrupts in it, with their stacks."""
+    found: list[Stack] = []
+    for node in tree.nodes:
+        above = found[node.parent] if node.parent >= 0 else ()
+        found.append((*above, base_name(node.function.name)))
+        if (found[-1][0] == INTERRUPT) == interrupts:
+            yield node, found[-1]
+
+
+def hook_runs(tree: Tree, *, below: str = "", interrupts: bool = False) -> Counter[str]:
+    """Count the runs of every hook, also of those that hooks call; below a function, if named."""
+    found: Counter[str] = Counter()
+    for node, stack in stacks(tree, interrupts=interrupts):
+        if node.function.hook and (not below or below in stack):
+            found[node.function.name] += node.calls
+    return found
+
+
+def other_process(stack: Stack, syscalls: Collection[str]) -> str:
+    """Return what shows that the process that measures did not run this, "" for nothing.
+
+    It outlives every reading, and makes no other system calls than the benchmark's.
+    """
+    for name in stack if syscalls else ():
+        syscall = _SYSCALL.fullmatch(name)
+        if name == "do_exit" or (syscall is not None and syscall[1] not in syscalls):
+            return name
+    return ""
+
+
+def rcu_walks_left(tree: Tree) -> int:
+    """Return how often a look-up of a component left the RCU walk: it asks the hook again."""
+    return sum(
+        node.calls
+        for node, stack in stacks(tree)
+        if stack[-1] in _RCU_WALK_ENDS and _WALKERS & set(stack[-2:-1])
+    )
 
 
 class View(StrEnum):
-    """A way to know how often hooks run."""
+    """A way to know which hooks run."""
 
-    ORDINARY = "source, ordinary"
-    MOST = "source, most"
+    SOURCE = "source"
     COUNTING = "counting"
     ATTRIBUTION = "attribution"
     SLOPE = "slope"
 
 
 class Outcome(StrEnum):
-    """What a comparison of views says, the best first."""
+    """What a comparison of views says."""
 
     AGREE = "agree"
     EXPLAINED = "explained"
@@ -37,163 +92,86 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Bound:
-    """What the source says of one hook for one path: its runs at most.
+class Readings:
+    """All that is known of one benchmark at one place; counted has every reading of a hook."""
 
-    repeats says that the source has the hook in a loop whose length it does not tell.
-    """
+    benchmark: Benchmark
+    least: int | None = None  # access checks that POSIX needs; None where the study says nothing
+    reachable: frozenset[str] | None = None
+    counted: Mapping[str, tuple[int, ...]] | None = None
+    tree: Tree | None = None
+    slope: Slope | None = None
 
-    ordinary: int
-    most: int
-    repeats: bool = False
-
-
-@dataclass(frozen=True)
-class CountedRuns:
-    """Runs of one hook as counted; steady says that every sample had the same number."""
-
-    runs: int
-    steady: bool = True
-
-
-@dataclass(frozen=True)
-class SlopeReading:
-    """Runs of CHECKS in one operation by its slope.
-
-    calls is None when the slope is no whole number, and reason says why not.
-    """
-
-    setup: str
-    slope: float
-    calls: int | None
-    reason: str = ""
+    @cached_property
+    def runs(self) -> dict[View, Mapping[str, int]]:
+        """The runs of each hook that ran, by the views that were measured hook by hook."""
+        found: dict[View, Mapping[str, int]] = {}
+        if self.counted is not None:
+            counts = {hook: most_frequent(of) for hook, of in self.counted.items()}
+            found[View.COUNTING] = {hook: runs for hook, runs in counts.items() if runs}
+        if self.tree is not None:
+            found[View.ATTRIBUTION] = +hook_runs(self.tree)
+        return found
 
     @property
-    def value(self) -> float:
-        """The whole number where there is one, else the slope as it is."""
-        return self.slope if self.calls is None else self.calls
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where hooks ran: what one table is about."""
-
-    kernel: str
-    setup: str
-    filesystem: str
-    user: str
-
-
-@dataclass(frozen=True)
-class Readings:
-    """All that is known of one benchmark at one place.
-
-    A mapping that is None was not measured; a hook that is missing from one that is there did
-    not run. benchmark is the id: `open depth=4`.
-    """
-
-    benchmark: str
-    components: int  # of the path; 0 for calls without one
-    least: int | None  # decisions that POSIX needs; None when the study does not say
-    source: Mapping[str, Bound] | None = None
-    counted: Mapping[str, CountedRuns] | None = None
-    attributed: Mapping[str, int] | None = None
-    slope: SlopeReading | None = None
-
-    def hooks(self) -> tuple[str, ...]:
-        """Return every hook that any view knows, sorted."""
-        views: tuple[Mapping[str, object] | None, ...] = (
-            self.source,
-            self.counted,
-            self.attributed,
-        )
-        return tuple(sorted({hook for view in views if view for hook in view}))
-
-    def runs(self, view: View, hook: str) -> int | None:
-        """Return the runs of one hook in one view; None when not measured."""
-        if view in (View.ORDINARY, View.MOST):
-            if self.source is None:
-                return None
-            bound = self.source.get(hook, Bound(0, 0))
-            return bound.ordinary if view is View.ORDINARY else bound.most
-        if view is View.COUNTING:
-            return None if self.counted is None else self.counted.get(hook, CountedRuns(0)).runs
-        if view is View.ATTRIBUTION:
-            return None if self.attributed is None else self.attributed.get(hook, 0)
-        return None
+    def ran(self) -> frozenset[str]:
+        """The hooks that ran in any view."""
+        return frozenset(hook for runs in self.runs.values() for hook in runs)
 
     def total(self, view: View) -> int | None:
-        """Return the runs of all hooks in one view; None when not measured."""
-        return self._sum(view, self.hooks())
+        """Return the runs of all hooks in one view."""
+        return sum(self.runs[view].values()) if view in self.runs else None
 
     def checks(self, view: View) -> float | None:
-        """Return the runs of the two hooks of CHECKS; None when not measured."""
-        if view is View.SLOPE:
-            return None if self.slope is None else self.slope.value
-        return self._sum(view, CHECKS)
-
-    def _sum(self, view: View, hooks: tuple[str, ...]) -> int | None:
-        known = [runs for hook in hooks if (runs := self.runs(view, hook)) is not None]
-        if known:
-            return sum(known)
-        present = {
-            View.ORDINARY: self.source,
-            View.MOST: self.source,
-            View.COUNTING: self.counted,
-            View.ATTRIBUTION: self.attributed,
-        }.get(view)
-        return None if present is None else 0
+        """Return the runs of CHECKS in one view; a slope that is not whole stays as it is."""
+        if view is View.SLOPE and self.slope is not None:
+            whole = self.slope.hook_calls.value
+            return self.slope.regression.slope.value if whole is None else whole
+        runs = self.runs.get(view)
+        return None if runs is None else sum(runs.get(hook, 0) for hook in CHECKS)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One disagreement: what two views say of a hook, or of the hooks of CHECKS together.
+    """One disagreement: what two views say of a hook, or of CHECKS together (CHECKS_NAME).
 
-    reasons are those known to lead to it; without any it is open.
+    first_runs is None where the source can reach the hook. reason names why they differ, "" while
+    that is open; evidence is what was found in either case.
     """
 
-    hook: str  # or CHECKS_NAME
+    hook: str
     first: View
-    first_runs: float
+    first_runs: float | None
     second: View
     second_runs: float
-    reasons: tuple[str, ...] = ()
+    reason: str = ""
+    evidence: str = ""
 
     @property
     def outcome(self) -> Outcome:
         """Whether it is explained."""
-        return Outcome.EXPLAINED if self.reasons else Outcome.OPEN
+        return Outcome.EXPLAINED if self.reason else Outcome.OPEN
 
 
 @dataclass(frozen=True)
 class BenchmarkAgreement:
     """One benchmark: what is known of it, and where the views differ.
 
-    checks is the outcome for the two hooks of CHECKS (counting, attribution, slope), total that
-    for all hooks (source, counting, attribution).
+    checks is the outcome for CHECKS (counting, attribution, slope), total for all hooks (counting,
+    attribution), source for which hooks run (source, counting, attribution).
     """
 
     readings: Readings
     checks: Outcome
     total: Outcome
+    source: Outcome
     findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
-class PlaceAgreement:
-    """The table of one kernel under one setup."""
-
-    place: Place
-    benchmarks: tuple[BenchmarkAgreement, ...]
-
-    def count(self, outcome: Outcome) -> int:
-        """Return how many benchmarks have this outcome in either comparison."""
-        return sum(outcome in (item.checks, item.total) for item in self.benchmarks)
-
-
-@dataclass(frozen=True)
 class Agreement:
-    """All tables, and what a reader must know of what went in."""
+    """All benchmarks by place, and what a reader must know of what went in."""
 
-    places: tuple[PlaceAgreement, ...]
-    notes: tuple[str, ...] = field(default=())
+    places: Mapping[Place, tuple[BenchmarkAgreement, ...]]
+    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()

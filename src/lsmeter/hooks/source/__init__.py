@@ -1,8 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where hooks are in a kernel's source: which modules implement them, which calls reach them."""
-
-from __future__ import annotations
-
-from lsmeter.hooks.source.analysis import analyse
-
-__all__ = ["analyse"]

@@ -9,82 +9,81 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 
-from lsmeter.errors import UsageError
-from lsmeter.registry import nearest
+from lsmeter.base.errors import UsageError
+from lsmeter.base.registry import nearest
+from lsmeter.hooks.source.config import EVERYTHING, Config, left_out
+from lsmeter.hooks.source.rules import TREE
 
 MAX_FILE_BYTES = 4 * 1024 * 1024  # ten times the largest C file of a kernel's VFS
 MAX_FILES = 20_000
 MAX_DIRECTORY_DEPTH = 8  # below the folders named here
 
-# Every folder: (path, whether its subfolders are read too). Code elsewhere is not followed.
-CORE = (
-    ("fs", False),
-    ("fs/crypto", False),
-    ("fs/exportfs", False),
-    ("fs/iomap", False),
-    ("fs/notify", True),
-    ("fs/quota", False),
-    ("fs/verity", False),
-    ("mm", False),
-    ("kernel", False),
-    ("security", True),
-    ("include/linux", False),
-)
-CORE_FILES = ("lib/iov_iter.c",)
-
-# A file system is its folder under fs/, but for these.
-FILESYSTEM_FOLDERS = {"ext4": ("fs/ext4", "fs/jbd2"), "tmpfs": ()}
-FILESYSTEM_FILES = {"tmpfs": ("mm/shmem.c",)}
 DEFAULT_FILESYSTEMS = ("tmpfs", "ext2", "ext4", "xfs")
 
 # A kernel without a memory management unit runs none of these modules' policies.
 NO_MMU = re.compile(r"(^|[/_-])nommu")
+_VERSION = r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION)[ \t]*=[ \t]*(\S*)[ \t]*$"
 
 
-@dataclass(frozen=True)
-class SourceFile:
-    """One file to read: its path below the tree, and what tells whether it has changed."""
-
-    path: str
-    size_bytes: int
-    mtime_ns: int
-    ctime_ns: int
-
-
-@dataclass(frozen=True)
+@dataclass
 class Listing:
-    """The files of a tree that the analysis reads, and the file system that owns each."""
+    """The files of a tree that the analysis reads, and those that each file system owns."""
 
     root: Path
     version: str
-    files: tuple[SourceFile, ...]
-    owners: tuple[tuple[str, tuple[str, ...]], ...]  # file system: its paths
-    problems: tuple[str, ...]
+    config: Config = EVERYTHING
+    files: dict[str, os.stat_result] = field(default_factory=dict)
+    owners: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
 
 
-def list_tree(root: Path, filesystems: tuple[str, ...]) -> Listing:
-    """List what is to be read below `root`.
+def list_tree(root: Path, filesystems: tuple[str, ...], config: Config = EVERYTHING) -> Listing:
+    """List what is to be read below `root`: what `config` compiles, and headers.
 
     Raises UsageError when it is no kernel tree, is too old or damaged, or lacks a file system.
     """
-    version = _kernel_version(root)
-    problems: list[str] = []
-    found: dict[str, SourceFile] = {}
-    for folder, deep in CORE:
-        _list_folder(root, folder, found, problems, deep=deep)
-    for path in CORE_FILES:
-        _add(root, path, found, problems)
-    owners = tuple((name, _own_files(root, name, found, problems)) for name in filesystems)
-    if len(found) > MAX_FILES:
+    listing = Listing(root, _kernel_version(root), config)
+    _list(listing, TREE["folders"], deep=False)
+    _list(listing, TREE["deep"], TREE["files"])
+    for name in filesystems:
+        listing.owners[name] = _own_files(listing, name)
+    if len(listing.files) > MAX_FILES:
         raise UsageError(
-            f"{root}: {len(found)} files to read, more than {MAX_FILES}: this is no kernel tree",
+            f"{root}: {len(listing.files)} files to read, more than {MAX_FILES}: no kernel tree",
             hint="name the top folder of one kernel's source",
         )
-    files = tuple(found[path] for path in sorted(found))
-    return Listing(root, version, files, owners, tuple(problems))
+    listing.files = dict(sorted(listing.files.items()))
+    if config.is_known:
+        _drop_left_out(listing)
+    return listing
+
+
+def _drop_left_out(listing: Listing) -> None:
+    """Drop the files that the configuration does not compile, and file systems without any."""
+    inside = {
+        path: [f"{one}/" for one in PurePosixPath(path).parents[:-1]] for path in listing.files
+    }
+    makefiles = {
+        folder.rstrip("/"): text
+        for folder in sorted(set().union(*inside.values()))
+        for name in ("Makefile", "Kbuild")
+        if (text := read_optional(listing.root, f"{folder}{name}"))
+    }
+    left = left_out(makefiles, listing.config)
+    listing.files = {
+        path: file
+        for path, file in listing.files.items()
+        if not left & {re.sub(r"\.c$", ".o", path), *inside[path]}
+    }
+    for name, paths in tuple(listing.owners.items()):
+        listing.owners[name] = tuple(path for path in paths if path in listing.files)
+        if not any(path.endswith(".c") for path in listing.owners[name]):
+            del listing.owners[name]
+            listing.problems.append(f"{name} is not analysed: {listing.config.origin} has it off")
 
 
 def read_source(root: Path, path: str) -> str:
@@ -108,16 +107,26 @@ def read_source(root: Path, path: str) -> str:
     return data.decode("utf-8", errors="replace")
 
 
+def read_optional(root: Path, path: str) -> str:
+    """Return the text of a file that may be missing, a link or too large: then ""."""
+    file = root / path
+    plain = file.is_file() and not file.is_symlink() and file.stat().st_size <= MAX_FILE_BYTES
+    return read_source(root, path) if plain else ""
+
+
+def ignored_names(root: Path, folder: str) -> frozenset[str]:
+    """Return the plain names in the .gitignore of a folder: files that a build makes."""
+    lines = (line.strip() for line in read_optional(root, f"{folder}/.gitignore").splitlines())
+    return frozenset(line.lstrip("/") for line in lines if line and not line.startswith("#"))
+
+
 def _kernel_version(root: Path) -> str:
     if not root.is_dir():
         raise UsageError(f"{root} is no directory", hint="name the top folder of a kernel source")
-    makefile = root / "Makefile"
-    values: dict[str, str] = {}
-    if makefile.is_file() and makefile.stat().st_size <= MAX_FILE_BYTES:
-        text = read_source(root, "Makefile")
-        pattern = r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION)[ \t]*=[ \t]*(\S*)[ \t]*$"
-        values = dict(re.findall(pattern, text, re.MULTILINE))
-    if not values.get("VERSION", "").isdigit() or not values.get("PATCHLEVEL", "").isdigit():
+    found = re.findall(_VERSION, read_optional(root, "Makefile"), re.MULTILINE)
+    values: dict[str, str] = dict(found)
+    version = [values.get(name, "") for name in ("VERSION", "PATCHLEVEL")]
+    if not all(map(str.isdigit, version)):
         raise UsageError(
             f"{root} is no kernel tree: its Makefile has no VERSION and PATCHLEVEL",
             hint="name the top folder of a kernel source, for example linux-6.12",
@@ -128,85 +137,52 @@ def _kernel_version(root: Path) -> str:
                 f"{root} is damaged or not whole: {needed} is missing",
                 hint="unpack the whole source again (git: git checkout .)",
             )
-    sublevel = values.get("SUBLEVEL") or "0"
-    return f"{values['VERSION']}.{values['PATCHLEVEL']}.{sublevel}{values.get('EXTRAVERSION', '')}"
+    return ".".join((*version, values.get("SUBLEVEL") or "0")) + values.get("EXTRAVERSION", "")
 
 
-def _own_files(
-    root: Path, name: str, found: dict[str, SourceFile], problems: list[str]
-) -> tuple[str, ...]:
+def _own_files(listing: Listing, name: str) -> tuple[str, ...]:
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise UsageError(
             f"--filesystem: {name!r} is no name of a file system", hint="for example ext4 or btrfs"
         )
-    own: dict[str, SourceFile] = {}
-    for folder in FILESYSTEM_FOLDERS.get(name, (f"fs/{name}",)):
-        _list_folder(root, folder, own, problems, deep=True)
-    for path in FILESYSTEM_FILES.get(name, ()):
-        _add(root, path, own, problems)
-    if not any(path.endswith(".c") for path in own):
-        known = _folders_with_source(root / "fs")
+    own = Listing(listing.root, "", problems=listing.problems)
+    folders = TREE["filesystem_folders"].get(name, (f"fs/{name}",))
+    _list(own, folders, TREE["filesystem_files"].get(name, ()))
+    if not any(path.endswith(".c") for path in own.files):
+        fs = listing.root / "fs"
+        known = sorted(entry.name for entry in fs.iterdir() if (entry / "Kconfig").is_file())
         raise UsageError(
-            f"{root} has no source of the file system '{name}'{nearest(name, known)}",
+            f"{listing.root} has no source of the file system '{name}'{nearest(name, known)}",
             hint=f"it has tmpfs and {', '.join(known)}" if known else "this tree has none",
         )
-    found.update(own)
-    return tuple(sorted(own))
+    listing.files |= own.files
+    return tuple(sorted(own.files))
 
 
-def _folders_with_source(fs: Path) -> list[str]:
-    """Name the file systems of a tree: folders under fs/ that have a Kconfig."""
-    return sorted(entry.name for entry in fs.iterdir() if (entry / "Kconfig").is_file())
-
-
-def _list_folder(
-    root: Path, folder: str, found: dict[str, SourceFile], problems: list[str], *, deep: bool
+def _list(
+    listing: Listing, folders: Iterable[str], files: Iterable[str] = (), *, deep: bool = True
 ) -> None:
-    """Add the .c and .h files of a folder; links to folders are not followed, so none can loop."""
-    waiting = [(folder, 0)]
-    while waiting:
-        here, depth = waiting.pop()
+    """Add files, and the .c and .h files of folders; no links, so none can loop or lead out."""
+    paths = list(files)
+    for folder in folders:  # older and newer kernels lack some of them
+        for here, inner, names in os.walk(listing.root / folder):
+            inside = Path(here).relative_to(listing.root).as_posix()
+            if not deep or inside.count("/") - folder.count("/") >= MAX_DIRECTORY_DEPTH:
+                too_deep = (f"{inside}/{one}: nested too deep, not read" for one in inner if deep)
+                listing.problems.extend(too_deep)
+                inner.clear()
+            paths += (f"{inside}/{name}" for name in names if name.endswith((".c", ".h")))
+    for path in paths:
         try:
-            entries = sorted(os.scandir(root / here), key=lambda entry: entry.name)
-        except OSError:
-            continue  # older and newer kernels lack some of the folders
-        for entry in entries:
-            path = f"{here}/{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                if not deep:
-                    continue
-                if depth < MAX_DIRECTORY_DEPTH:
-                    waiting.append((path, depth + 1))
-                else:
-                    problems.append(f"{path}: nested too deep, not read")
-            elif entry.name.endswith((".c", ".h")) and not NO_MMU.search(path):
-                _add(root, path, found, problems)
-
-
-def _add(root: Path, path: str, found: dict[str, SourceFile], problems: list[str]) -> None:
-    try:
-        facts = (root / path).lstat()
-    except OSError:
-        return
-    if not stat.S_ISREG(facts.st_mode):
-        problems.append(f"{path}: no regular file (a link or device), not read")
-    elif facts.st_size > MAX_FILE_BYTES:
-        problems.append(f"{path}: {facts.st_size} bytes, more than {MAX_FILE_BYTES}, not read")
-    else:
-        found[path] = SourceFile(path, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-
-
-def read_ignored(root: Path, folders: set[str]) -> dict[str, frozenset[str]]:
-    """Return the plain names in the .gitignore of each folder: files that a build makes."""
-    ignored: dict[str, frozenset[str]] = {}
-    for folder in folders:
-        path = f"{folder}/.gitignore"
-        try:
-            facts = (root / path).lstat()
+            facts = (listing.root / path).lstat()
         except OSError:
             continue
-        if stat.S_ISREG(facts.st_mode) and facts.st_size <= MAX_FILE_BYTES:
-            lines = (line.strip().lstrip("/") for line in read_source(root, path).splitlines())
-            names = (line for line in lines if line and not line.startswith("#"))
-            ignored[folder] = frozenset(names)
-    return ignored
+        if NO_MMU.search(path):
+            continue
+        if not stat.S_ISREG(facts.st_mode):
+            listing.problems.append(f"{path}: no regular file (a link or device), not read")
+        elif facts.st_size > MAX_FILE_BYTES:
+            size = f"{facts.st_size} bytes, more than {MAX_FILE_BYTES}"
+            listing.problems.append(f"{path}: {size}, not read")
+        else:
+            listing.files[path] = facts

@@ -1,30 +1,102 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the analysis of a kernel's source finds, as frozen types without I/O.
+"""What C files say, and what the analysis of a kernel's source finds in them; types without I/O.
 
-Words: a *hook* is an entry of the framework's list (`inode_permission`); an *interface* is the
-function the rest of the kernel calls for it (`security_inode_permission`).
+A *hook* is an entry of the framework's list (`inode_permission`); an *interface* is the function
+the rest of the kernel calls for it (`security_inode_permission`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from functools import total_ordering
+from typing import Any, NamedTuple
+
+# A statement; only what decides how often a call runs is kept.
+#   ("call", index of the call)           ("case", statements, whether it is the default)
+#   ("if", branch, condition, then, else) ("switch", on, cases)    ("loop", statements)
+#   ("return",) ("break",) ("continue",)  ("goto", label)          ("label", label)
+Statement = tuple[Any, ...]
+Statements = tuple[Statement, ...]
+ORDINARY, RETRY_THEN, RETRY_ELSE = "", "then", "else"  # which branch of an if is a retry
+
+
+# Plain tuples: hundreds of thousands of them cross between processes.
+class Call(NamedTuple):
+    """One call as written: a name, or a field (`x->i_op->permission`) of `base` or `variable`."""
+
+    line: int
+    name: str  # of the function, the field, or the local variable that holds a function
+    arguments: tuple[tuple[int, str], ...] = ()  # position and name of plain names passed on
+    is_field: bool = False
+    base: str = ""  # the field before it (i_op), or ""
+    variable: str = ""  # the variable before it, or ""
+
+
+class Function(NamedTuple):
+    """A function's body, or that of a macro that looks like one (macro is True)."""
+
+    name: str
+    file: str
+    line: int
+    static: bool
+    macro: bool
+    calls: tuple[Call, ...]
+    body: Statements
+    parameters: tuple[str, ...] = ()
+    types: tuple[tuple[str, str], ...] = ()  # variable: struct it points to
+    aliases: tuple[tuple[str, str, str], ...] = ()  # variable: field before, field or function
+    hooks: tuple[str, ...] = ()  # framework files only: hooks whose modules it calls
+
+
+class Entry(NamedTuple):
+    """One function in a table: `static const struct STRUCT TABLE = { .FIELD = FUNCTION }`."""
+
+    struct: str
+    field: str
+    function: str
+    table: str
+    file: str
+
+
+@dataclass
+class FileFacts:
+    """All that one file says."""
+
+    path: str
+    dropped_lines: int = 0
+    unread_bytes: int = 0  # text that the parser could not make sense of
+    references: frozenset[str] = frozenset()  # names whose address is taken
+    functions: list[Function] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    fields: set[tuple[str, str]] = field(default_factory=set)  # field: struct it points to
+    # struct: field that is a pointer to a function
+    function_fields: set[tuple[str, str]] = field(default_factory=set)
+
 
 # From here on a count says no more than that there are many ways, and is printed as "many".
 MANY = 50
 
 
 @total_ordering
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Count:
-    """How often a hook runs in one system call: constant + per_component x path components.
+    """Runs of a hook in one system call: constant + per_component x d, d components of the path.
 
-    d, the path's number of components, is the number of directories that are searched. Counts
-    are ordered as they are for long paths: first per_component, then constant.
+    Ordered as for long paths. repeats: the hook is also in a loop of unknown length.
     """
 
     constant: int = 0
     per_component: int = 0
+    repeats: bool = field(default=False, compare=False)
+
+    @staticmethod
+    def parse(text: str) -> Count:
+        """Read `3`, `d`, `6d` or `2d+4`."""
+        found = re.fullmatch(r"(?:(\d*)d)?\+?(\d+)?", text.strip())
+        if not found or not text.strip():
+            raise ValueError(f"{text!r} is no count")
+        return Count(int(found[2] or "0"), 0 if found[1] is None else int(found[1] or "1"))
 
     def __str__(self) -> str:
         constant = "many" if self.constant >= MANY else str(self.constant)
@@ -34,7 +106,21 @@ class Count:
         return f"{depth}+{constant}" if self.constant else depth
 
     def __add__(self, other: Count) -> Count:
-        return Count(self.constant + other.constant, self.per_component + other.per_component)
+        return Count(
+            self.constant + other.constant,
+            self.per_component + other.per_component,
+            self.repeats or other.repeats,
+        )
+
+    def __or__(self, other: Count) -> Count:
+        more = max(self, other)
+        return more if self.repeats == other.repeats else replace(more, repeats=True)
+
+    def looped(self, *, over_path: bool = False) -> Count:
+        """Return the runs in a loop: over the path's components, or of unknown length."""
+        if over_path:
+            return Count(0, self.constant + self.per_component, self.repeats)
+        return replace(self, repeats=True)
 
     def __lt__(self, other: Count) -> bool:
         return (self.per_component, self.constant) < (other.per_component, other.constant)
@@ -42,18 +128,12 @@ class Count:
 
 @dataclass(frozen=True)
 class Hook:
-    """One hook that the framework defines.
-
-    condition is the preprocessor condition it is under, as written, or "". returns is the type
-    it returns: a hook that returns void decides nothing.
-    """
+    """One hook of the framework; condition is the #if around it, as written, or ""."""
 
     name: str
     object_class: str
-    returns: str
+    returns: str  # a hook that returns void decides nothing
     condition: str
-    file: str
-    line: int
 
 
 @dataclass(frozen=True)
@@ -63,24 +143,21 @@ class Implementation:
     hook: str
     function: str
     condition: str
-    file: str
-    line: int
 
 
 @dataclass(frozen=True)
 class Module:
     """A security module, named as in /sys/kernel/security/lsm.
 
-    general_hooks are the hooks outside of every #if in the module's own list. called_by_name says
-    that it is no module of the framework: the kernel calls its functions by name (IMA and EVM of
-    old kernels). code_lines follow the rule of lsmeter.hooks.source.lines.
+    general_hooks are under no #if of the module's own list. called_by_name: no module of the
+    framework, the kernel calls its functions by name (IMA and EVM before 6.9).
     """
 
     name: str
-    directory: str
+    directory: str  # or its file in security/ itself
     hooks: int
     general_hooks: int
-    hooks_by_class: tuple[tuple[str, int], ...]
+    hooks_by_class: dict[str, int]
     code_lines: int
     lines_per_hook: float | None  # None when it has no hooks
     implementations: tuple[Implementation, ...]
@@ -90,35 +167,28 @@ class Module:
 
 @dataclass(frozen=True)
 class Interface:
-    """A function that the kernel calls to ask its modules, and what it leads to.
-
-    modules are those that act when it is called: through the hooks, or by a call of their own
-    functions.
-    """
+    """A function that the kernel calls to ask modules, and the modules that act when it does."""
 
     name: str
     hooks: tuple[str, ...]
     modules: tuple[str, ...]
     object_class: str
     decision: bool
-    file: str
-    line: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Edge:
-    """One call that leads towards a hook, as the source has it.
+    """One call that leads towards a hook, in the order of the source.
 
     via says how the callee was found: `call`, `STRUCT.FIELD of TABLE`, `static call NAME`,
-    `callback`, `variable` or `macro`. condition is the #if around the call, or "".
+    `hook NAME`, `callback`, `variable` or `macro`.
     """
 
-    caller: str
-    callee: str
     file: str
     line: int
+    callee: str
     via: str
-    condition: str
+    caller: str
     in_path_loop: bool
 
 
@@ -126,9 +196,9 @@ class Edge:
 class HookUse:
     """One interface that one system call can reach on one file system.
 
-    ordinary is the most runs in a call that succeeds at the first try, over all flags of the
-    call; most adds the retries (RCU walk, stale handles). repeats says that it is also inside
-    a loop whose length cannot be told from the source. chain is a shortest way to it.
+    ordinary is the most runs in a call that succeeds at the first try, over all its flags; most
+    adds retries and rare ways. repeats: it is also in a loop of unknown length. chain is a
+    shortest way to it.
     """
 
     interface: str
@@ -139,34 +209,20 @@ class HookUse:
 
 
 @dataclass(frozen=True)
-class Decisions:
-    """How often one module decides at most, over all interfaces of one system call together.
-
-    That is no more than the sum over interfaces, and less where branches ask different ones.
-    """
-
-    module: str
-    ordinary: Count = field(default_factory=Count)
-    most: Count = field(default_factory=Count)
-
-
-@dataclass(frozen=True)
 class SyscallUse:
     """All interfaces that one system call can reach on one file system."""
 
     syscall: str
     filesystem: str
-    uses: tuple[HookUse, ...]
-    decisions: tuple[Decisions, ...]  # of the modules that judge accesses to files
+    hooks: tuple[HookUse, ...]
 
 
 @dataclass(frozen=True)
 class Mediation:
-    """How often one module decides in one system call, against the least that POSIX needs.
+    """How often one module decides at most in one system call, over all interfaces together.
 
-    verdict: `over-worked` (more decisions than needed), `as needed`, `fewer` (less often than
-    needed: a module that judges whole paths decides once), `unmediated` (needed, but no
-    decision), `none needed`.
+    Of two branches that ask different hooks only one counts. least is what POSIX needs, where the
+    study says so; verdict is over-worked, as needed, fewer, unmediated or none needed.
     """
 
     syscall: str
@@ -179,40 +235,21 @@ class Mediation:
 
 
 @dataclass(frozen=True)
-class FileSystem:
-    """A file system whose operation tables were followed."""
-
-    name: str
-    tables: tuple[str, ...]
-    edges: tuple[Edge, ...]
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What was read, and what was not."""
-
-    files: int
-    size_bytes: int
-    functions: int
-    conditional_regions: int
-    lines_of_other_branches: int
-    unresolved_pointer_calls: int
-
-
-@dataclass(frozen=True)
 class SourceAnalysis:
     """All that `lsmeter hooks source` found in one tree."""
 
     tree: str
     kernel_version: str
+    configuration: str  # where it was read, "" when every option is taken to be on
     hooks: tuple[Hook, ...]
     modules: tuple[Module, ...]
-    framework_code_lines: int  # security/*.c without commoncap.c, and the framework's headers
-    security_code_lines: int  # all of security/
+    # hooks, general_hooks, code_lines (security/*.c without modules), security_code_lines (all)
+    framework: dict[str, int]
     interfaces: tuple[Interface, ...]
-    filesystems: tuple[FileSystem, ...]
+    edges: dict[str, tuple[Edge, ...]]  # by file system
     syscalls: tuple[SyscallUse, ...]
-    mediations: tuple[Mediation, ...]
-    scope: Scope
+    judges: tuple[str, ...]  # the modules that judge accesses to files
+    mediation: tuple[Mediation, ...]
+    scope: dict[str, int]  # what was read, and what was not
     notes: tuple[str, ...]
     problems: tuple[str, ...]

@@ -1,302 +1,276 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tells which interfaces each system call reaches on one file system, how often, and how."""
+"""Tells which interfaces each system call reaches on one file system, how often, and how.
+
+Statements in sequence add up; of branches the dearest counts; the loop over path components in
+link_path_walk multiplies by d; any other loop counts once and is marked. Without retries, a branch
+taken after ECHILD, ESTALE or the like is no way through, nor is a jump back; with them, a jump
+back is one more run of the function.
+
+Modules that judge accesses to files are held against the least that POSIX needs. Their decisions
+are the runs of the interfaces that are decisions (rules.decides) and that they act on.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping
-from functools import reduce
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 
-from lsmeter.hooks.source.askers import FRAMEWORK, Askers, is_asker
-from lsmeter.hooks.source.barriers import is_rare
-from lsmeter.hooks.source.counts import (
-    NO_COSTS,
-    ZERO,
-    Cost,
-    Costs,
-    added,
-    function_costs,
-    highest,
-)
-from lsmeter.hooks.source.explore import Reached, explore
-from lsmeter.hooks.source.facts import Function, Statement
-from lsmeter.hooks.source.interfaces import Interfaces
-from lsmeter.hooks.source.link import Program, View
+import networkx as nx
+
 from lsmeter.hooks.source.model import (
+    RETRY_ELSE,
+    RETRY_THEN,
     Count,
-    Decisions,
     Edge,
-    FileSystem,
     HookUse,
     Interface,
+    Mediation,
+    Statement,
+    Statements,
     SyscallUse,
 )
-from lsmeter.hooks.source.syntax import syscall_function
+from lsmeter.hooks.source.program import FRAMEWORK, Program, Walk, asks
+from lsmeter.hooks.source.rules import is_rare, least_needed
 
 # Functions whose loops run once for each component of the path.
 PATH_LOOPS = frozenset({"link_path_walk"})
+_END = -1  # a node that all interfaces lead to
+
+Costs = Mapping[int | str, Count]  # runs by interface, and decisions by module
+NO_COSTS: Costs = {}
+_Way = Costs | None  # the costs on the way to a place; None: there is no way
+
+
+def _joined(join: Callable[[Count, Count], Count], *costs: Costs) -> Costs:
+    result: dict[int | str, Count] = {}
+    for one in costs:
+        for interface, count in one.items():
+            result[interface] = join(result[interface], count) if interface in result else count
+    return result
+
+
+_highest = partial(_joined, Count.__or__)
+_added = partial(_joined, Count.__add__)
+
+
+def _either(*ways: _Way) -> _Way:
+    there = [way for way in ways if way is not None]
+    return _highest(*there) if len(there) > 1 else next(iter(there), None)
+
+
+def _then(way: _Way, costs: Costs) -> _Way:
+    return _added(way, costs) if way is not None and costs else way
+
+
+@dataclass
+class Counter:
+    """Counts a function; call_costs gives the costs of its call of an index."""
+
+    call_costs: Callable[[int], Costs]
+    path_loops: bool  # its loops run once for each component of the path
+    retries: bool
+    _left: dict[str, _Way] = field(default_factory=dict)  # by return, break, or goto back
+    _jumps: dict[str, _Way] = field(default_factory=dict)  # by label
+    _labels: set[str] = field(default_factory=set)
+
+    def count(self, body: Statements) -> Costs:
+        """Return the costs of the function with this body."""
+        end = self._sequence(body, NO_COSTS)
+        # a jump to a label that was not seen leaves the function
+        again = self._left.pop("goto", None)
+        every = _either(end, *self._left.values(), *self._jumps.values()) or NO_COSTS
+        return every if again is None else _highest(every, _added(again, every))
+
+    def _sequence(self, statements: Statements, way: _Way) -> _Way:
+        for statement in statements:
+            if way is not None or self._jumps or _has_label(statement):
+                way = self._statement(statement, way)
+        return way
+
+    def _statement(self, statement: Statement, way: _Way) -> _Way:
+        """Return the way after a statement, None when it ends elsewhere."""
+        match statement:
+            case ("call", index):
+                way = _then(way, self.call_costs(index))
+            case ("if", branch, condition, then, other):
+                way = self._sequence(condition, way)
+                yes = way if self.retries or branch != RETRY_THEN else None
+                no = way if self.retries or branch != RETRY_ELSE else None
+                way = _either(self._sequence(then, yes), self._sequence(other, no))
+            case ("case", inside, _):
+                way = self._sequence(inside, way)
+            case ("loop", inside):
+                way = self._loop(inside, way)
+            case ("switch", on, cases):
+                way = self._switch(cases, self._sequence(on, way))
+            case ("label", name):
+                self._labels.add(name)
+                way = _either(way, self._jumps.pop(name, None))
+            case _:
+                self._leave(statement[0], statement[-1], way)
+                way = None
+        return way
+
+    def _leave(self, kind: str, label: str, way: _Way) -> None:
+        if kind == "goto" and label not in self._labels:
+            self._jumps[label] = _either(self._jumps.get(label), way)
+        elif kind != "goto" or self.retries:
+            kind = "break" if kind == "continue" else kind  # both end this run of the loop's body
+            self._left[kind] = _either(self._left.get(kind), way)
+
+    def _switch(self, cases: Statements, way: _Way) -> _Way:
+        outer = self._left.pop("break", None)
+        before: _Way = None
+        for case in cases:
+            before = self._statement(case, _either(way, before))
+        end = _either(before, self._left.get("break"))
+        self._left["break"] = outer
+        has_default = any(case[0] == "case" and case[2] for case in cases)
+        return end if has_default else _either(end, way)
+
+    def _loop(self, body: Statements, way: _Way) -> _Way:
+        """Count a body once, as many times as the loop runs, beside what was before it."""
+        broken, returned = self._left.pop("break", None), self._left.pop("return", None)
+        once = _either(self._sequence(body, NO_COSTS), self._left.get("break"))
+        left = self._left.get("return")
+        self._left |= {"break": broken, "return": returned}
+        every = _either(once, left)
+        if every is None:
+            return way
+        runs = {one: count.looped(over_path=self.path_loops) for one, count in every.items()}
+        through = _then(way, runs)
+        if left is not None:
+            self._left["return"] = _either(returned, through)
+        return _either(through, way)
+
+
+def _has_label(statement: Statement) -> bool:
+    parts = [part for part in statement[1:] if isinstance(part, tuple)]
+    return statement[0] == "label" or any(_has_label(one) for part in parts for one in part)
+
+
+def _verdict(decisions: Count, least: Count) -> str:
+    """Say how a module's decisions in a system call stand to the least needed."""
+    if decisions == least:
+        return "none needed" if least == Count() else "as needed"
+    if decisions > least:
+        return "over-worked"
+    return "unmediated" if decisions == Count() else "fewer"
 
 
 class Reach:
-    """What is reached on one file system, once the walk has been done."""
+    """What the system calls of a tree reach on one file system."""
 
     def __init__(
         self,
         program: Program,
         filesystem: str,
-        interfaces: Interfaces,
-        askers: Askers,
-        judges: tuple[str, ...] = (),
+        interfaces: Mapping[int, Interface],
+        judges: tuple[str, ...],
     ) -> None:
         self._functions = program.functions
-        self._program = program
-        self._view = View(program, filesystem)
-        self._interfaces = interfaces
-        self._askers = askers
-        # The decisions of each of these modules are counted together: of two branches with
-        # different hooks only one runs. Their keys among the costs are negative.
-        self._judges = {name: -1 - at for at, name in enumerate(judges)}
-        self.found: dict[int, Interface] = {}
-        self._reached = Reached()
-        self._callees: dict[int, tuple[int, ...]] = {}
-        self._costs: dict[int, Costs] = {}
-
-    def run(self, syscalls: Iterable[str]) -> tuple[tuple[SyscallUse, ...], FileSystem]:
-        """Follow the system calls; those that the tree does not have are left out."""
-        roots = {name: root for name in syscalls if (root := self._root(name)) is not None}
-        self._reached = explore(self._view, roots.values(), self._askers)
-        self._find_interfaces()
-        self._keep_relevant()
-        for group in _groups(self._callees):
-            self._count(group)
-        uses = tuple(self._uses(name, root) for name, root in sorted(roots.items()))
-        return uses, FileSystem(
-            self._view.filesystem, tuple(sorted(self._view.tables)), self._edges()
-        )
-
-    @property
-    def unresolved(self) -> int:
-        """Return how many calls through pointers led to no known function."""
-        return self._reached.unresolved
-
-    def _root(self, syscall: str) -> int | None:
-        found = self._program.by_name.get(syscall_function(syscall), ())
-        return next((one for one in found if self._view.visible(one)), None)
-
-    def _find_interfaces(self) -> None:
-        """Find those that are called by name; a module's own tables are no way to ask it."""
-        by_name = {
+        walk = Walk(program, filesystem)
+        self._targets = walk.targets
+        self.unresolved = walk.unresolved
+        # Those that are called by name; a module's own tables are no way to ask it.
+        called = {
             target
-            for caller, calls in self._reached.targets.items()
-            for targets in calls.values()
-            for target, via in targets.items()
-            if via in ("call", "macro") and self._asks(caller, target)
+            for caller, calls in walk.targets.items()
+            for found in calls.values()
+            for target, via in found.items()
+            if via in ("call", "macro") and asks(self._functions[caller], self._functions[target])
         }
-        for number in sorted(by_name):
-            interface = self._interfaces.of(self._functions[number])
-            if interface is not None:
-                self.found[number] = interface
+        self.interfaces = {one: interfaces[one] for one in sorted(called) if one in interfaces}
+        self._graph = self._relevant()
+        self._judges = judges
+        counted = self._count(retries=False), self._count(retries=True)
+        self.uses: list[SyscallUse] = []
+        self.mediations: list[Mediation] = []
+        least = least_needed()
+        for name, root in walk.roots.items():
+            ordinary, most = (costs.get(root, NO_COSTS) for costs in counted)
+            self.uses.append(SyscallUse(name, filesystem, self._uses(root, ordinary, most)))
+            for judge in judges if name in least else ():
+                runs, more = ordinary.get(judge, Count()), most.get(judge, Count())
+                says = _verdict(runs, least[name])
+                self.mediations.append(
+                    Mediation(name, filesystem, judge, runs, more, least[name], says)
+                )
 
-    def _asks(self, caller: int, target: int) -> bool:
-        """Tell whether a call comes to security/ from outside, or from a module that asks."""
-        asking, asked = self._functions[caller], self._functions[target]
-        if not asked.file.startswith(FRAMEWORK):
-            return False
-        if is_asker(asking):
-            return not is_asker(asked)
-        return not asking.file.startswith(FRAMEWORK)
+    def _relevant(self) -> nx.DiGraph[int]:
+        whole: nx.DiGraph[int] = nx.DiGraph((number, _END) for number in self.interfaces)
+        whole.add_node(_END)
+        whole.add_edges_from(
+            (caller, callee)
+            for caller, calls in self._targets.items()
+            for callee in sorted({one for found in calls.values() for one in found})
+        )
+        return nx.DiGraph(whole.subgraph(nx.ancestors(whole, _END)))
 
-    def _keep_relevant(self) -> None:
-        """Keep the calls that lead to an interface."""
-        callers: dict[int, set[int]] = {}
-        for caller, calls in self._reached.targets.items():
-            for targets in calls.values():
-                for callee in targets:
-                    callers.setdefault(callee, set()).add(caller)
-        relevant = set(self.found)
-        waiting = list(relevant)
-        while waiting:
-            for caller in callers.get(waiting.pop(), ()):
-                if caller not in relevant:
-                    relevant.add(caller)
-                    waiting.append(caller)
-        for number in relevant:
-            calls = self._reached.targets.get(number, {})
-            callees = {one for targets in calls.values() for one in targets if one in relevant}
-            self._callees[number] = tuple(sorted(callees))
-
-    def _count(self, group: tuple[int, ...]) -> None:
-        if len(group) == 1 and group[0] in self.found and not self._callees[group[0]]:
-            self._costs[group[0]] = self._one_run(group[0])
-            return
-        first = {one: self._one(one, frozenset(group), NO_COSTS) for one in group}
-        if len(group) > 1:
-            whole = {
-                interface: Cost(cost.ordinary, cost.most, repeats=True)
-                for interface, cost in highest(first.values()).items()
-            }
-            first = {one: self._one(one, frozenset(group), whole) for one in group}
-        for one, costs in first.items():
-            rare = is_rare(self._functions[one].name)
-            self._costs[one] = _never_ordinary(costs) if rare else costs
-
-    def _one_run(self, number: int) -> Costs:
-        interface = self.found[number]
-        once = Cost(Count(1), Count(1))
-        costs = {number: once}
-        if interface.decision:
-            costs |= {
-                self._judges[name]: once for name in interface.modules if name in self._judges
-            }
+    def _count(self, *, retries: bool) -> dict[int, Costs]:
+        """Count every function, callees first; those that call each other count as one run."""
+        costs: dict[int, Costs] = {}
+        groups = nx.condensation(self._graph)
+        for number in reversed(list(nx.topological_sort(groups))):
+            group: set[int] = groups.nodes[number]["members"]
+            inside = ChainMap(dict.fromkeys(group, NO_COSTS), costs)
+            found = {one: self._one(one, inside, retries=retries) for one in group}
+            if len(group) > 1:
+                once = _highest(*found.values())
+                looped = {one: count.looped() for one, count in once.items()}
+                inside.maps[0] = dict.fromkeys(group, looped)
+                found = {one: self._one(one, inside, retries=retries) for one in group}
+            for one, cost in found.items():
+                rare = not retries and is_rare(self._functions[one].name)
+                costs[one] = NO_COSTS if rare else cost
         return costs
 
-    def _one(self, number: int, group: frozenset[int], inside: Costs) -> Costs:
-        """Count one function; calls of its own group cost `inside`."""
+    def _one(self, number: int, costs: Mapping[int, Costs], *, retries: bool) -> Costs:
         function = self._functions[number]
-        calls = self._reached.targets.get(number, {})
+        calls = self._targets.get(number, {})
 
         def call_costs(index: int) -> Costs:
-            targets = calls.get(index)
-            if not targets:
-                return NO_COSTS
-            found = [
-                inside if target in group else self._costs[target]
-                for target in targets
-                if target in self._callees
-            ]
+            found = [costs[one] for one in calls.get(index, ()) if one in self._graph]
             if function.file.startswith(FRAMEWORK):
-                return reduce(added, found, NO_COSTS)  # the framework runs one module after another
-            return found[0] if len(found) == 1 else highest(found)
+                return _added(*found)  # the framework runs one module after another
+            return found[0] if len(found) == 1 else _highest(*found)
 
         path = function.name in PATH_LOOPS
-        costs = function_costs(function.body, call_costs, path_loops=path)
-        return added(self._one_run(number), costs) if number in self.found else costs
+        cost = Counter(call_costs, path_loops=path, retries=retries).count(function.body)
+        if (interface := self.interfaces.get(number)) is None:
+            return cost
+        # The decisions of each judge are counted together: of two branches with different hooks
+        # only one runs.
+        keys = [name for name in interface.modules if name in self._judges]
+        own: Costs = dict.fromkeys((number, *(keys if interface.decision else ())), Count(1))
+        return _added(own, cost)
 
-    def _uses(self, syscall: str, root: int) -> SyscallUse:
-        costs = self._costs.get(root, NO_COSTS)
-        chains = self._chains(root)
-        uses = [
+    def _uses(self, root: int, ordinary: Costs, most: Costs) -> tuple[HookUse, ...]:
+        chains = nx.single_source_shortest_path(self._graph, root) if root in self._graph else {}
+        uses = (
             HookUse(
-                self.found[one].name,
-                costs[one].ordinary,
-                costs[one].most,
-                costs[one].repeats,
-                chain,
+                self.interfaces[one].name,
+                ordinary.get(one, Count()),
+                most[one],
+                most[one].repeats,
+                tuple(self._functions[step].name for step in chain),
             )
             for one, chain in chains.items()
-            if one in costs
-        ]
-        decisions = tuple(
-            Decisions(name, costs[key].ordinary, costs[key].most)
-            if key in costs
-            else Decisions(name)
-            for name, key in self._judges.items()
+            if one in self.interfaces and one in most
         )
-        ordered = tuple(sorted(uses, key=lambda use: use.interface))
-        return SyscallUse(syscall, self._view.filesystem, ordered, decisions)
+        return tuple(sorted(uses, key=lambda use: use.interface))
 
-    def _chains(self, root: int) -> dict[int, tuple[str, ...]]:
-        """Return a shortest chain from `root` to every interface it reaches."""
-        parents: dict[int, int | None] = {root: None}
-        waiting = deque([root])
-        while waiting:
-            here = waiting.popleft()
-            for callee in self._callees.get(here, ()):
-                if callee not in parents:
-                    parents[callee] = here
-                    waiting.append(callee)
-        chains: dict[int, tuple[str, ...]] = {}
-        for interface in self.found:
-            if interface not in parents:
-                continue
-            chain: list[str] = []
-            step: int | None = interface
-            while step is not None:
-                chain.append(self._functions[step].name)
-                step = parents[step]
-            chains[interface] = tuple(reversed(chain))
-        return chains
-
-    def _edges(self) -> tuple[Edge, ...]:
-        edges: set[Edge] = set()
-        for number in self._callees:
-            function = self._functions[number]
-            conditions = dict(function.conditions)
-            looped = _in_loops(function) if function.name in PATH_LOOPS else frozenset[int]()
-            for index, targets in self._reached.targets.get(number, {}).items():
-                line = function.calls[index].line
+    def edges(self) -> tuple[Edge, ...]:
+        """Return the calls that lead to an interface, in the order of the source."""
+        found: set[Edge] = set()
+        for number in self._graph:
+            caller = self._functions[number]
+            loop = caller.name in PATH_LOOPS
+            for index, targets in self._targets.get(number, {}).items():
                 for target, via in targets.items():
-                    if target in self._callees:
-                        edges.add(
-                            Edge(
-                                function.name,
-                                self._functions[target].name,
-                                function.file,
-                                line,
-                                via,
-                                conditions.get(line, ""),
-                                index in looped,
-                            )
-                        )
-        return tuple(sorted(edges, key=lambda edge: (edge.file, edge.line, edge.callee, edge.via)))
-
-
-def _never_ordinary(costs: Costs) -> Costs:
-    return {interface: Cost(ZERO, cost.most, cost.repeats) for interface, cost in costs.items()}
-
-
-def _in_loops(function: Function) -> frozenset[int]:
-    """Return the indices of the calls that stand inside a loop."""
-    found: set[int] = set()
-    waiting: list[tuple[Statement, bool]] = [(one, False) for one in function.body]
-    while waiting:
-        statement, inside = waiting.pop()
-        if statement[0] == "call" and inside and isinstance(statement[1], int):
-            found.add(statement[1])
-        inside = inside or statement[0] == "loop"
-        for part in statement[1:]:
-            if isinstance(part, tuple):
-                waiting += [(one, inside) for one in part]
-    return frozenset(found)
-
-
-def _groups(callees: Mapping[int, tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return groups of functions that call each other, callees before callers (Tarjan 1972)."""
-    order: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    on_stack: set[int] = set()
-    groups: list[tuple[int, ...]] = []
-    for start in callees:
-        if start in order:
-            continue
-        work = [(start, 0)]
-        while work:
-            node, at = work.pop()
-            if at == 0:
-                order[node] = low[node] = len(order)
-                stack.append(node)
-                on_stack.add(node)
-            nexts = callees[node]
-            if at:
-                low[node] = min(low[node], low[nexts[at - 1]])
-            while at < len(nexts):
-                callee = nexts[at]
-                at += 1
-                if callee not in order:
-                    work += [(node, at), (callee, 0)]
-                    break
-                if callee in on_stack:
-                    low[node] = min(low[node], order[callee])
-            else:
-                if low[node] == order[node]:
-                    groups.append(_pop_group(stack, on_stack, node))
-    return groups
-
-
-def _pop_group(stack: list[int], on_stack: set[int], root: int) -> tuple[int, ...]:
-    group: list[int] = []
-    while not group or group[-1] != root:
-        group.append(stack.pop())
-        on_stack.discard(group[-1])
-    return tuple(group)
+                    if target in self._graph:
+                        line, callee = caller.calls[index].line, self._functions[target].name
+                        found.add(Edge(caller.file, line, callee, via, caller.name, loop))
+        return tuple(sorted(found))

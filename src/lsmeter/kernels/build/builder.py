@@ -1,50 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds a kernel: source, fragments and modules in; a kernel in the cache out."""
+"""Builds a kernel: source, fragments and modules in; a kernel in the cache out.
+
+With SELinux in it, its minimal policy is made as well (mdp-policy). The kernel's own program
+(scripts/selinux/mdp) writes one type that may do everything to itself, so it refuses nothing; one
+more type is added here, whose files may be labelled and looked at, but neither opened nor read:
+without it no guest could show that the policy is enforced.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
-import os
 import re
-import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lsmeter.errors import BuildError, InfrastructureError
-from lsmeter.kernels.build import (
-    artifacts,
-    configure,
-    farm,
-    fragment,
-    shipped,
-    store,
-    with_lsm,
-)
-from lsmeter.kernels.build.make import Slot, check_tools, run_make, version_of
-from lsmeter.kernels.build.source import SourceTree, identify_again, resolve_source
-from lsmeter.kernels.digest import sha256_of
+from lsmeter.base import process
+from lsmeter.base.errors import BuildError, LsmeterError
+from lsmeter.base.progress import SILENT, Progress, shown
+from lsmeter.base.storage import locked, make_dir, sha256_of, write_atomic
+from lsmeter.kernels.build import fragment, with_lsm
+from lsmeter.kernels.build.make import Slot, check_tools, plan, run_make, sync, version_of
+from lsmeter.kernels.build.source import SourceTree, identify_again, kernel_release, resolve_source
+from lsmeter.kernels.sources import built as store
 from lsmeter.model import Kernel
-from lsmeter.progress import SILENT, Progress
-from lsmeter.storage import locked, make_dir, write_atomic
 
 DEFAULT_CONFIGS = ("lsm-all",)
 
 # Part of every kernel's identity: raise it when the way of building changes what comes out.
 _RECIPE = 2
-_STRIP_TIMEOUT_S = 120
 
-
-@dataclass(frozen=True)
-class Toolchain:
-    """The programs whose version changes the kernel."""
-
-    compiler: str
-    linker: str
-    pahole: str
+MDP_POLICY = "mdp-policy"
+COMPILER = "checkpolicy"
+# The newest version that libsepol 3.1 wrote, and that every kernel since 5.1 reads.
+_DEFAULT_VERSION = 31
+_BEFORE = re.compile(r"^user ", re.MULTILINE)
+_ADDED = """\
+type lsmeter_secret_t;
+allow base_t lsmeter_secret_t:file { getattr relabelfrom relabelto unlink };
+allow lsmeter_secret_t base_t:filesystem associate;
+"""
+_VERSIONS = re.compile(r"^#define\s+(POLICYDB_VERSION_\w+)\s+(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Recipe:
     fragments: tuple[fragment.Fragment, ...]
     assignments: tuple[fragment.Assignment, ...]
     lsms: tuple[with_lsm.OutOfTreeLsm, ...]
-    toolchain: Toolchain
+    toolchain: tuple[str, str, str]  # versions of what changes the kernel: gcc, ld, pahole
 
     @property
     def identity(self) -> str:
@@ -65,7 +63,7 @@ class Recipe:
             "source": self.source.identity,
             "config": fragment.config_text(self.assignments),
             "lsms": [lsm.identity for lsm in self.lsms],
-            "toolchain": dataclasses.astuple(self.toolchain),
+            "toolchain": self.toolchain,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -80,7 +78,7 @@ class Recipe:
     def slot(self) -> Slot:
         """Return where it is built; kernels that differ in added modules share their objects."""
         names = sorted(part.name for part in self.fragments if not part.with_lsm)
-        key = json.dumps([str(self.source.path), names, dataclasses.astuple(self.toolchain)])
+        key = json.dumps([str(self.source.path), names, self.toolchain])
         digest = hashlib.sha256(key.encode()).hexdigest()[:10]
         readable = re.sub(r"[^A-Za-z0-9.+-]", "-", "-".join([self.source.path.name, *names]))
         return Slot(store.slots_dir() / f"{readable[:60]}-{digest}")
@@ -99,10 +97,10 @@ def build_kernel(
     """Return the kernel built from `source` with the fragments `configs`, built if need be.
 
     source: debian-source:6.1, a tarball, or the directory of a kernel tree. configs: names of
-    fragments that come with lsmeter, or files. with_lsms: directories of modules to add.
-    name: what to call it (default: after what goes in). offline: fetch nothing.
-    refresh: look for a newer patch of a Debian series now. A kernel of the same name that was
-    made of something else is replaced. Raises UsageError, BuildError or InfrastructureError.
+    fragments that come with lsmeter, or files. with_lsms: directories of modules to add. name: what
+    to call it (default: after what goes in). offline: fetch nothing. refresh: look for a newer
+    patch of a Debian series now. A kernel of the same name that was made of something else is
+    replaced.
     """
     wanted = store.check_name(name) if name else None
     recipe = prepare(
@@ -113,7 +111,7 @@ def build_kernel(
     if built is not None and built.identity == recipe.identity and not _can_complete(built):
         return store.to_kernel(built)
     with locked(f"kernel-slot-{recipe.slot.home.name}"):
-        _build(recipe, wanted, progress, len(os.sched_getaffinity(0)))
+        _build(recipe, wanted, progress)
     return store.to_kernel(store.get_built(wanted))
 
 
@@ -127,8 +125,11 @@ def prepare(
     refresh: bool = False,
 ) -> Recipe:
     """Read all that goes into a kernel; what is wrong with the user's words is said here."""
-    fragments = _fragments(configs)
-    shipped_lsms = [shipped.shipped_lsm(word) for part in fragments for word in part.with_lsm]
+    named = [fragment.load_fragment(word) for word in dict.fromkeys(configs)]
+    foundation = fragment.foundation_of(named)
+    below = [fragment.load_fragment(foundation)] if foundation else []
+    fragments = (*below, *named)
+    shipped_lsms = [fragment.shipped_lsm(word) for part in fragments for word in part.with_lsm]
     lsms = tuple(with_lsm.read_lsm(path) for path in (*shipped_lsms, *with_lsms))
     requests = [fragment.Fragment(f"--with-lsm {lsm.name}", "", lsm.assignments) for lsm in lsms]
     assignments = fragment.merge([*fragments, *requests])
@@ -138,58 +139,75 @@ def prepare(
         fragments=fragments,
         assignments=assignments,
         lsms=lsms,
-        toolchain=Toolchain(version_of("gcc"), version_of("ld"), version_of("pahole")),
+        toolchain=(version_of("gcc"), version_of("ld"), version_of("pahole")),
     )
 
 
-def _fragments(configs: Sequence[str]) -> tuple[fragment.Fragment, ...]:
-    named = [shipped.load_fragment(word) for word in dict.fromkeys(configs)]
-    foundation = fragment.foundation_of(named)
-    return tuple([shipped.load_fragment(foundation)] if foundation else []) + tuple(named)
+def _build(recipe: Recipe, name: str, progress: Progress) -> None:
+    from lsmeter.kernels import vmlinux  # noqa: PLC0415  (what is unchanged needs no ELF reader)
 
-
-def _build(recipe: Recipe, name: str, progress: Progress, jobs: int) -> None:
     slot = recipe.slot
     make_dir(slot.home)
-    task = f"build {name}"
-    started = time.monotonic()
+    began = time.monotonic()
     try:
-        write_atomic(slot.log, b"")
-        _lay_out(recipe, slot)
-        config = configure.configure(
-            recipe.assignments, slot, jobs=jobs, task=task, progress=progress
-        )
-        with_lsm.check_count(configure.tree_reader(slot.tree), config)
-        fresh = not (slot.objects / "vmlinux").exists()
-        expected = sum(part.objects for part in recipe.fragments) if fresh else 0
-        steps = run_make(
-            slot, ["vmlinux"], jobs=jobs, task=task, expected=expected or None, progress=progress
-        )
-        _refuse_moved(recipe.source)
-        configure.remember(recipe.assignments, slot)
-        boot_image = _strip(slot)
+        config = _compile(recipe, name, progress)
+        image = slot.home / "vmlinux"
+        # Debug information, which no guest needs, stays behind.
+        process.output(["objcopy", "--strip-debug", str(slot.objects / "vmlinux"), str(image)])
     except BuildError as error:
         error.log_path = error.log_path or slot.log
         raise
-    finally:
-        progress.finish(task)
-    made = artifacts.make_artifacts(slot, config)
-    facts = _facts(recipe, name, boot_image, time.monotonic() - started, steps)
+    made, without = make_policy(slot, config)
     files = {
-        "vmlinux": boot_image,
+        "vmlinux": image,
         "System.map": slot.objects / "System.map",
         "config": slot.objects / ".config",
-        **made.files,
+        **made,
     }
-    kept = tuple((key, sha256_of(path)) for key, path in made.files.items())
-    store.put(dataclasses.replace(facts, artifacts=kept, without=made.without), files)
+    compiler = recipe.toolchain[0]
+    lsms = tuple(lsm.name for lsm in recipe.lsms)
+    fragments = tuple(part.name for part in recipe.fragments)
+    added = f" with {', '.join(lsms)}" if lsms else ""
+    facts = store.BuiltKernel(
+        name=name,
+        identity=recipe.identity,
+        release=vmlinux.prepare_elf(image).release or kernel_release(recipe.source.path),
+        origin=f"built from {recipe.source.origin}, {'+'.join(fragments)}{added}, {compiler}",
+        fragments=fragments,
+        with_lsm=lsms,
+        compiler=compiler,
+        slot=slot.home.name,
+        image_sha256=sha256_of(image),
+        image_bytes=image.stat().st_size,
+        build_s=round(time.monotonic() - began, 1),
+        artifacts=tuple((key, sha256_of(path)) for key, path in made.items()),
+        without=without,
+    )
+    store.put(facts, files)
+
+
+def _compile(recipe: Recipe, name: str, progress: Progress) -> Mapping[str, str]:
+    """Configure the kernel and make its vmlinux; return the configuration."""
+    slot, source = recipe.slot, recipe.source
+    fresh = not (slot.objects / "vmlinux").exists()
+    expected = sum(part.objects for part in recipe.fragments) if fresh else 0
+    with shown(progress, f"build {name}", expected or None, "steps") as show:
+        write_atomic(slot.log, b"")
+        own = with_lsm.overlay(recipe.lsms, fragment.tree_reader(source.path))
+        sync(slot.tree, plan(source.path, source.files, own))
+        config = fragment.configure(recipe.assignments, slot)
+        with_lsm.check_count(fragment.tree_reader(slot.tree), config)
+        run_make(slot, ["vmlinux"], lambda done: show(min(done, expected or done)))
+        _refuse_moved(source)
+        fragment.remember(recipe.assignments, slot)
+    return config
 
 
 def _can_complete(built: store.BuiltKernel) -> bool:
     """Say whether a file that belongs to the kernel is missing and could be made now."""
     kernel = store.to_kernel(built)
-    missing = set(artifacts.wanted(kernel.config)) - set(kernel.artifacts)
-    return bool(missing) and artifacts.can_make()
+    missing = _wants_policy(kernel.config) and MDP_POLICY not in kernel.artifacts
+    return missing and process.find(COMPILER) is not None
 
 
 def _refuse_moved(source: SourceTree) -> None:
@@ -201,54 +219,67 @@ def _refuse_moved(source: SourceTree) -> None:
         )
 
 
-def _lay_out(recipe: Recipe, slot: Slot) -> None:
-    source = recipe.source
-    own = with_lsm.overlay(recipe.lsms, configure.tree_reader(source.path))
-    if source.files is None:
-        entries = farm.plan_links(source.path, own)
-    else:
-        entries = farm.plan_files(source.path, source.files, own)
-    farm.sync(slot.tree, entries)
+def _wants_policy(config: Mapping[str, str]) -> bool:
+    return config.get("SECURITY_SELINUX") == "y"
 
 
-def _strip(slot: Slot) -> Path:
-    """Return a copy of the image without debug information, which no guest needs."""
-    stripped = slot.home / "vmlinux"
-    words = ["objcopy", "--strip-debug", str(slot.objects / "vmlinux"), str(stripped)]
+def make_policy(
+    slot: Slot, config: Mapping[str, str]
+) -> tuple[dict[str, Path], tuple[tuple[str, str], ...]]:
+    """Make the policy that belongs to the kernel built in `slot`, for one with SELinux.
+
+    Returns it by its name; where it cannot be made, its name and the reason: no failure.
+    """
+    if not _wants_policy(config):
+        return {}, ()
     try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, timeout=_STRIP_TIMEOUT_S, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise InfrastructureError("objcopy took too long on the new kernel") from error
-    if done.returncode:
-        raise BuildError(
-            "objcopy cannot strip the new kernel", log_tail=tuple(done.stderr.splitlines()[-5:])
-        )
-    return stripped
+        return {MDP_POLICY: _minimal_policy(slot)}, ()
+    except LsmeterError as error:
+        return {}, ((MDP_POLICY, error.title),)
 
 
-def _facts(
-    recipe: Recipe, name: str, boot_image: Path, build_s: float, steps: int
-) -> store.BuiltKernel:
-    from lsmeter.kernels import image  # noqa: PLC0415  (what is unchanged needs no ELF reader)
+def _minimal_policy(slot: Slot) -> Path:
+    """Return the compiled policy; raise BuildError or InfrastructureError with what failed."""
+    program = slot.objects / "scripts/selinux/mdp/mdp"
+    source, contexts = slot.home / "mdp.conf", slot.home / "mdp.contexts"
+    if not program.is_file():
+        raise BuildError("the kernel's build made no scripts/selinux/mdp")
+    if process.find(COMPILER) is None:
+        raise BuildError(f"{COMPILER} is not installed (Debian: apt install {COMPILER})")
+    process.output([str(program), "-m", str(source), str(contexts)])
+    try:
+        source.write_text(with_secret(source.read_text(encoding="ascii")), encoding="ascii")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise BuildError(f"scripts/selinux/mdp wrote what is no policy: {error}") from error
+    policy = slot.home / MDP_POLICY
+    words = [COMPILER, "-M", "-U", "allow", "-c", str(_version(slot.tree))]
+    process.output([*words, "-o", str(policy), str(source)])
+    return policy
 
-    prepared = image.prepare_elf(boot_image)
-    lsms = tuple(lsm.name for lsm in recipe.lsms)
-    fragments = tuple(part.name for part in recipe.fragments)
-    added = f" with {', '.join(lsms)}" if lsms else ""
-    return store.BuiltKernel(
-        name=name,
-        identity=recipe.identity,
-        release=prepared.release or recipe.source.release,
-        origin=f"built from {recipe.source.origin}, {'+'.join(fragments)}{added}, "
-        f"{recipe.toolchain.compiler}",
-        fragments=fragments,
-        with_lsm=lsms,
-        compiler=recipe.toolchain.compiler,
-        slot=recipe.slot.home.name,
-        image_sha256=sha256_of(boot_image),
-        image_bytes=boot_image.stat().st_size,
-        build_s=round(build_s, 1),
-        steps=steps,
-    )
+
+def with_secret(text: str) -> str:
+    """Return mdp's policy with one more type, whose files nothing may open; pure."""
+    at = _BEFORE.search(text)
+    if at is None or "type base_t;" not in text:
+        raise ValueError("it has no type base_t or no user")
+    return text[: at.start()] + _ADDED + text[at.start() :]
+
+
+def policy_version(header: str) -> int | None:
+    """Return the newest policy that a kernel reads, by its security/selinux/include/security.h."""
+    found: dict[str, str] = dict(_VERSIONS.findall(header))
+    word = found.get("POLICYDB_VERSION_MAX", "")
+    number = found.get(word, word)
+    return int(number) if number.isdecimal() else None
+
+
+def _version(tree: Path) -> int:
+    """Return the policy version to compile: what both kernel and compiler know."""
+    try:
+        header = (tree / "security/selinux/include/security.h").read_text(encoding="utf-8")
+    except OSError:
+        return _DEFAULT_VERSION
+    kernel = policy_version(header) or _DEFAULT_VERSION
+    said = process.output([COMPILER, "-V"]).split()
+    compiler = int(said[0]) if said and said[0].isdecimal() else _DEFAULT_VERSION
+    return min(kernel, compiler)

@@ -1,28 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Configuration fragments: what they say, how they merge, and what kconfig made of them.
+"""Configuration: what fragments say, how they merge, and whether kconfig made what was asked for.
 
 A fragment is a file of `CONFIG_NAME=value` lines. Its header is comments: `# title:` (one line),
 and where needed `# foundation:` (the fragment that it stands on: `base` unless it says another,
 `none` when it is itself a foundation), `# objects:` (about how many files a first build
 compiles) and `# with-lsm:` (a module directory that comes with lsmeter). A line
 `# optional: why` above an option says that a kernel that does not know the option is no error.
-Nothing here reads or writes a file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from lsmeter.errors import UsageError
+from lsmeter.base.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.base.registry import unknown
+from lsmeter.base.storage import write_atomic
+from lsmeter.kernels.build import kconfig
+from lsmeter.kernels.build.make import Slot, run_make
+from lsmeter.kernels.tree import parse_config
 
 DEFAULT_FOUNDATION = "base"
 _NO_FOUNDATION = "none"
 _MAX_FRAGMENT_CHARS = 1_000_000
+_SUFFIX = ".config"
 
 _ASSIGNMENT = re.compile(r"CONFIG_([A-Za-z0-9_]+)=(y|n|m|-?[0-9]+|0x[0-9a-fA-F]+|\"[^\"\\]*\")")
 _NOT_SET = re.compile(r"# CONFIG_([A-Za-z0-9_]+) is not set")
+# What kconfig read for the last configuration, by its own account.
+_READ = re.compile(r"^deps_config := \\\n((?:\t\S+(?: \\)?\n)+)$", re.MULTILINE)
+_STAMP = "configured"
 _HEADER = re.compile(r"# (title|foundation|objects|with-lsm): (.+)")
 
 
@@ -62,59 +72,36 @@ def parse_fragment(name: str, text: str) -> Fragment:
     found: dict[str, Assignment] = {}
     optional = False
     for number, raw in enumerate(text.splitlines(), start=1):
-        line = raw.strip()
-        if assignment := _assignment(line, name, number, optional=optional):
-            _refuse_second(found.get(assignment.option), assignment)
-            found[assignment.option] = assignment
+        line, place = raw.strip(), f"fragment {name}, line {number}"
+        if match := _ASSIGNMENT.fullmatch(line) or _NOT_SET.fullmatch(line):
+            option, value = (*match.groups(), "n")[:2]
+            if earlier := found.get(option):
+                raise UsageError(f"{place}: CONFIG_{option} is already set in line {earlier.line}")
+            found[option] = Assignment(option, value, name, number, optional)
         elif match := _HEADER.fullmatch(line):
             header[match[1]] = match[2].strip()
         elif line and not line.startswith("#"):
             raise UsageError(
-                f"fragment {name}, line {number}: not an option: {line[:80]}",
+                f"{place}: not an option: {line[:80]}",
                 hint="lines are CONFIG_NAME=value, with y, n, m, a number or a quoted text",
             )
         optional = line.startswith("# optional:")
+    foundation = header.get("foundation", DEFAULT_FOUNDATION)
+    objects = header.get("objects", "0")
+    if not objects.isdecimal():
+        raise UsageError(f"fragment {name}: '# objects: {objects[:40]}' is not a number")
     return Fragment(
         name=name,
         title=header.get("title", ""),
         assignments=tuple(found.values()),
-        foundation=_foundation(header.get("foundation", DEFAULT_FOUNDATION)),
-        objects=_objects(name, header.get("objects", "0")),
+        foundation=None if foundation == _NO_FOUNDATION else foundation,
+        objects=int(objects),
         with_lsm=tuple(header.get("with-lsm", "").split()),
     )
 
 
-def _assignment(line: str, name: str, number: int, *, optional: bool) -> Assignment | None:
-    if match := _ASSIGNMENT.fullmatch(line):
-        return Assignment(match[1], match[2], name, number, optional)
-    if match := _NOT_SET.fullmatch(line):
-        return Assignment(match[1], "n", name, number, optional)
-    return None
-
-
-def _refuse_second(earlier: Assignment | None, later: Assignment) -> None:
-    if earlier is not None:
-        raise UsageError(
-            f"fragment {later.fragment}, line {later.line}: CONFIG_{later.option} "
-            f"is already set in line {earlier.line}"
-        )
-
-
-def _foundation(word: str) -> str | None:
-    return None if word == _NO_FOUNDATION else word
-
-
-def _objects(name: str, word: str) -> int:
-    if not word.isdecimal():
-        raise UsageError(f"fragment {name}: '# objects: {word[:40]}' is not a number")
-    return int(word)
-
-
 def foundation_of(fragments: Sequence[Fragment]) -> str | None:
-    """Return the foundation to add, None when one of the fragments is a foundation itself.
-
-    Raises UsageError when there are two, or when fragments stand on different ones.
-    """
+    """Return the foundation to add, None when one of the fragments is a foundation itself."""
     own = [fragment.name for fragment in fragments if fragment.foundation is None]
     if len(own) > 1:
         raise UsageError(
@@ -137,27 +124,21 @@ def merge(fragments: Sequence[Fragment]) -> tuple[Assignment, ...]:
     merged: dict[str, Assignment] = {}
     yielding: set[str] = set()
     for fragment in sorted(fragments, key=lambda item: item.foundation is not None):
-        for assignment in fragment.assignments:
-            earlier = merged.get(assignment.option)
-            if earlier is not None and earlier.value != assignment.value:
-                _refuse_conflict(earlier, assignment, yielding)
-            if earlier is None or earlier.value != assignment.value or earlier.optional:
-                merged[assignment.option] = assignment
-        if fragment.foundation is None:
-            yielding.update(option.option for option in fragment.assignments)
-        else:
-            yielding.difference_update(option.option for option in fragment.assignments)
+        for later in fragment.assignments:
+            earlier = merged.get(later.option)
+            differs = earlier is None or earlier.value != later.value
+            if earlier is not None and differs and earlier.option not in yielding:
+                raise UsageError(
+                    f"the fragments {earlier.fragment} and {later.fragment} cannot be combined: "
+                    f"{earlier.text} (line {earlier.line}) against "
+                    f"{later.text} (line {later.line})",
+                    hint="build two kernels, or write one fragment: --config FILE.config",
+                )
+            if differs or (earlier is not None and earlier.optional):
+                merged[later.option] = later
+        options = {assignment.option for assignment in fragment.assignments}
+        yielding = yielding | options if fragment.foundation is None else yielding - options
     return tuple(merged[option] for option in sorted(merged))
-
-
-def _refuse_conflict(earlier: Assignment, later: Assignment, yielding: set[str]) -> None:
-    if earlier.option in yielding:
-        return
-    raise UsageError(
-        f"the fragments {earlier.fragment} and {later.fragment} cannot be combined: "
-        f"{earlier.text} (line {earlier.line}) against {later.text} (line {later.line})",
-        hint="build two kernels, or write a fragment of your own (--config FILE.config)",
-    )
 
 
 def config_text(assignments: Iterable[Assignment]) -> str:
@@ -165,28 +146,138 @@ def config_text(assignments: Iterable[Assignment]) -> str:
     return "".join(f"{assignment.text}\n" for assignment in assignments)
 
 
-def parse_config(text: str) -> dict[str, str]:
-    """Read a .config: values by option, both without prefix; what is not set is absent."""
-    options: dict[str, str] = {}
-    for line in text.splitlines():
-        if line.startswith("CONFIG_"):
-            option, _, value = line.removeprefix("CONFIG_").partition("=")
-            options[option] = value
-    return options
-
-
 def dropped(assignments: Iterable[Assignment], config: Mapping[str, str]) -> tuple[Assignment, ...]:
-    """Return what was asked for but is not so in the final `config`."""
-    return tuple(
-        assignment
-        for assignment in assignments
-        if not _same(assignment.value, config.get(assignment.option, "n"))
+    """Return what was asked for but is not so in the final `config` (of parse_config)."""
+
+    def got(assignment: Assignment) -> bool:
+        wanted, value = assignment.value.strip('"'), config.get(assignment.option, "n")
+        numbers = wanted.startswith("0x") and value.startswith("0x")
+        return int(wanted, 16) == int(value, 16) if numbers else wanted == value
+
+    return tuple(assignment for assignment in assignments if not got(assignment))
+
+
+def kernel_dir() -> Path:
+    """Return the directory `kernel/`: in the installed package, else in the work tree."""
+    package = Path(__file__).parents[2]
+    for candidate in (package / "_kernel", package.parents[1] / "kernel"):
+        if (candidate / "config").is_dir():
+            return candidate
+    raise InfrastructureError(
+        "the kernel fragments of lsmeter are missing", hint="install lsmeter again"
     )
 
 
-def _same(wanted: str, got: str) -> bool:
-    return wanted == got or (_is_hex(wanted) and _is_hex(got) and int(wanted, 16) == int(got, 16))
+def fragment_names() -> tuple[str, ...]:
+    """Return the names of all fragments that come with lsmeter."""
+    return tuple(sorted(path.stem for path in (kernel_dir() / "config").glob(f"*{_SUFFIX}")))
 
 
-def _is_hex(value: str) -> bool:
-    return value.startswith("0x")
+def load_fragment(word: str) -> Fragment:
+    """Return the fragment that `word` names, or the user's own file (`./my.config`)."""
+    if "/" in word or word.endswith(_SUFFIX):
+        path = Path(word).expanduser()
+    elif word in fragment_names():
+        path = kernel_dir() / "config" / f"{word}{_SUFFIX}"
+    else:
+        raise unknown("fragment", word, fragment_names(), where="--config")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise UsageError(
+            f"--config {path}: cannot read it: {reason}",
+            hint=f"fragments that come with lsmeter: {', '.join(fragment_names())}",
+        ) from error
+    return parse_fragment(path.name.removesuffix(_SUFFIX), text)
+
+
+def shipped_lsm(name: str) -> Path:
+    """Return the directory of a module that comes with lsmeter."""
+    return kernel_dir() / name
+
+
+def configure(assignments: Sequence[Assignment], slot: Slot) -> Mapping[str, str]:
+    """Make the slot's .config of `assignments` and return it; raise BuildError if one is dropped.
+
+    Nothing runs when the slot was last built from the same words, Kconfig files and .config: a
+    .config that is written again, be it the same, costs make seconds of work.
+    """
+    wanted, stamp = slot.home / "wanted.config", slot.home / _STAMP
+    text = config_text(assignments).encode()
+    if not stamp.is_file() or stamp.read_bytes() != (_digest(slot, text) or "?").encode():
+        stamp.unlink(missing_ok=True)
+        write_atomic(wanted, text)
+        run_make(slot, ["allnoconfig"], extra={"KCONFIG_ALLCONFIG": str(wanted)})
+    config = parse_config((slot.objects / ".config").read_text(encoding="utf-8"))
+    check_config(assignments, config, tree_reader(slot.tree))
+    return config
+
+
+def remember(assignments: Sequence[Assignment], slot: Slot) -> None:
+    """Note what the slot's configuration was made of.
+
+    To be called once it has been built, from a source that did not change meanwhile: the files
+    are read now, and a newer Kconfig would pass for the one that .config was made of. A note that
+    is there still holds.
+    """
+    stamp = slot.home / _STAMP
+    if not stamp.exists():
+        text = config_text(assignments).encode()
+        write_atomic(stamp, _digest(slot, text).encode())
+
+
+def _digest(slot: Slot, text: bytes) -> str:
+    """Hash all that the configuration depends on, and itself; "" when that is not known."""
+    try:
+        listed = (slot.objects / "include/config/auto.conf.cmd").read_text(encoding="utf-8")
+        found = _READ.search(listed)
+        if found is None:
+            return ""
+        digest = hashlib.sha256(text)
+        digest.update((slot.objects / ".config").read_bytes())
+        for word in found[1].split():
+            if word != "\\":
+                content = (slot.tree / word).read_bytes()
+                digest.update(f"\n{word} {len(content)}\n".encode() + content)
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return digest.hexdigest()
+
+
+def tree_reader(tree: Path) -> kconfig.Reader:
+    """Return a reader of the files of a kernel's tree: None for one that is not there."""
+
+    def read(path: str) -> str | None:
+        try:
+            return (tree / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+
+    return read
+
+
+def check_config(
+    assignments: Sequence[Assignment], config: Mapping[str, str], read: kconfig.Reader
+) -> None:
+    """Raise BuildError that names each option that kconfig dropped, who wanted it, and why.
+
+    An optional one that this kernel does not know is none.
+    """
+    lost = dropped(assignments, config)
+    tree = kconfig.read_kconfig(read) if lost else kconfig.Kconfig()
+    lines = [
+        f"{item.text} ({item.fragment}, line {item.line}): "
+        f"{kconfig.reason(tree, config, item.option, item.value)}"
+        for item in lost
+        if not (item.optional and item.option not in tree.definitions)
+    ]
+    if not lines:
+        return
+    more = f", and {len(lines) - 1} more" if len(lines) > 1 else ""
+    raise BuildError(
+        f"this kernel cannot be configured as asked: {lines[0]}{more}",
+        hint="add what it depends on in a fragment of your own (--config FILE.config), "
+        "or use a kernel that has it",
+        log_tail=tuple(lines[1:]),
+    )

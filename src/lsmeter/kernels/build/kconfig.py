@@ -2,38 +2,149 @@
 """Why kconfig dropped an option: reads a tree's Kconfig files for what the option depends on.
 
 This is no second kconfig: the kernel's own decides. It is used only after an option was
-dropped, and names the part of the condition that the final configuration does not meet.
+dropped, and names the part of the condition that the final configuration does not meet. What
+it does not understand it passes over, so that a new keyword costs a reason and nothing else.
+(kconfiglib stops at such a keyword: at `modules` of 5.14 and at `transitional` of 6.18.)
 """
 
 from __future__ import annotations
 
+import ast
+import operator as operators
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-
-from lsmeter.kernels.build.expression import Value, conjuncts, evaluate, symbols
+from enum import IntEnum
 
 Reader = Callable[[str], str | None]  # a file's text by its path in the tree, None if absent
 
 _MAX_FILES = 10_000
-_BLOCK_ENDS = {"endif": "if", "endmenu": "menu", "endchoice": "choice"}
-_TYPES = ("bool", "tristate", "string", "int", "hex", "def_bool", "def_tristate")
+_ARCH = re.compile(r"\$\(?(SRCARCH|ARCH|HEADER_ARCH)\)?")
+_TYPES = ("bool", "tristate", "string", "int", "hex", "def_bool", "def_tristate", "prompt")
 # A macro's definition (if-success = …) begins with a word that is none.
 _KEYWORD = re.compile(r"([a-z_]+)(?=[\s\"'(]|$)\s*(.*)")
 _QUOTED = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')\s*(?:if\s+(.*))?")
 _SELECT = re.compile(r"([A-Za-z0-9_]+)(?:\s+if\s+(.*))?")
+_COMMENT = re.compile(r"((?:\"[^\"]*\"?|'[^']*'?|[^\"'#])*+)#.*")
+_TOKEN = re.compile(
+    r"\s*(\$\((?:[^()]|\([^()]*\))*\)|&&|\|\||!=|<=|>=|[!=<>()]|\"[^\"]*\"|'[^']*'|[A-Za-z0-9_.\-]+)"
+)
+_COMPARISONS = ("!=", "<", ">", "<=", ">=")
+_ORDERS = {ast.Lt: operators.lt, ast.Gt: operators.gt, ast.LtE: operators.le, ast.GtE: operators.ge}
+_SYMBOL = re.compile(r"(?=.*[A-Z])[A-Za-z0-9_]+")
 
 
-@dataclass(frozen=True)
+class Value(IntEnum):
+    """The truth of a condition; m counts as YES here, since it lets an option be set.
+
+    What only the running kconfig can know, such as `$(cc-option,…)`, is UNKNOWN.
+    """
+
+    NO = 0
+    UNKNOWN = 1
+    YES = 2
+
+
+def _tokens(text: str) -> list[str]:
+    found: list[str] = []
+    at = 0
+    while at < len(text.rstrip()):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            return [*found, "$(unreadable)"]
+        found.append(match[1])
+        at = match.end()
+    return found
+
+
+_PYTHON = {"&&": " and ", "||": " or ", "!": " not ", "=": "==", "(": "(", ")": ")"}
+
+
+def evaluate(condition: str, config: Mapping[str, str]) -> Value:
+    """Return the truth of `condition` under `config` (options without prefix).
+
+    Python's parser reads it, which has the same precedences; what makes no sense is UNKNOWN.
+    """
+    words = _tokens(condition)
+    numbered = (
+        _PYTHON.get(word) or (word if word in _COMPARISONS else f" w{number} ")
+        for number, word in enumerate(words)
+    )
+    try:
+        return _truth(ast.parse("".join(numbered).strip(), mode="eval").body, words, config)
+    except (SyntaxError, RecursionError, MemoryError):
+        return Value.UNKNOWN
+
+
+def _truth(node: ast.expr, words: list[str], config: Mapping[str, str]) -> Value:
+    match node:
+        case ast.BoolOp(op, operands):
+            choose = min if isinstance(op, ast.And) else max
+            return choose(_truth(operand, words, config) for operand in operands)
+        case ast.UnaryOp(ast.Not(), operand):
+            return Value(Value.YES - _truth(operand, words, config))
+        case ast.Compare(ast.Name(left), [operator], [ast.Name(right)]):
+            values = [_text(words[int(name[1:])], config) for name in (left, right)]
+            return _compare(values[0], operator, values[1])
+        case ast.Name(name):
+            text = _text(words[int(name[1:])], config)
+            if text is not None:
+                return Value.YES if text in ("y", "m") else Value.NO
+    return Value.UNKNOWN
+
+
+def _text(word: str, config: Mapping[str, str]) -> str | None:
+    """Return the value of a symbol or constant; None when only kconfig knows it."""
+    if "$(" in word:
+        return None
+    if word[0] in "\"'":
+        return word[1:-1]
+    return config.get(word, "n") if _SYMBOL.fullmatch(word) else word
+
+
+def _compare(left: str | None, operator: ast.cmpop, right: str | None) -> Value:
+    if left is None or right is None:
+        return Value.UNKNOWN
+    if isinstance(operator, (ast.Eq, ast.NotEq)):
+        return Value.YES if (left == right) == isinstance(operator, ast.Eq) else Value.NO
+    try:
+        numbers = int(left, 0), int(right, 0)
+    except ValueError:
+        return Value.UNKNOWN
+    return Value.YES if _ORDERS[type(operator)](*numbers) else Value.NO
+
+
+def conjuncts(condition: str) -> tuple[str, ...]:
+    """Split at the outermost `&&`, so that the false part can be named alone."""
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for word in _tokens(condition):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if word == "||" and depth == 0:
+            return (condition,)
+        if word == "&&" and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return tuple(re.sub(r"(?<=[!(]) | (?=\))", "", " ".join(part)) for part in parts if part)
+
+
+def symbols(condition: str) -> tuple[str, ...]:
+    """Return the names of the options in `condition`, each once, in order."""
+    return tuple(dict.fromkeys(word for word in _tokens(condition) if _SYMBOL.fullmatch(word)))
+
+
+@dataclass
 class Definition:
     """One place that defines a symbol; depends includes the conditions of menus around it."""
 
-    file: str
-    line: int
-    depends: tuple[str, ...]
-    asked: bool  # whether it has a question at all; if not, only others can set it
-    asked_if: str  # the condition of the question, "" when there is none
-    choice: str  # the question of the choice that it belongs to, "" when none
+    name: str
+    place: str  # file:line
+    depends: list[str]
+    title: str = ""
+    asked: bool = False  # whether it has a question at all; if not, only others can set it
+    asked_if: str = ""  # the condition of the question, "" when there is none
+    choice: str = ""  # the question of the choice that it belongs to, "" when none
 
 
 @dataclass
@@ -44,172 +155,89 @@ class Kconfig:
     selected_by: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
 
-@dataclass
-class _Block:
-    kind: str
-    depends: list[str]
-    title: str = ""
+def read_kconfig(read: Reader, *, root: str = "Kconfig", arch: str = "x86") -> Kconfig:
+    """Read the Kconfig files from `root` on; read gives a file's text, None where there is none."""
+    found = Kconfig()
+    blocks: list[Definition] = []  # those that are open
+    owner: Definition | None = None  # of the properties that follow
+    for place, word, rest in _statements(read, root, arch, iter(range(_MAX_FILES)), ()):
+        if word in ("config", "menuconfig"):
+            outer = [condition for block in blocks for condition in block.depends]
+            choices = [block.title or "a choice" for block in blocks if block.name == "choice"]
+            owner = Definition(rest, place, outer, choice=choices[-1] if choices else "")
+            found.definitions.setdefault(rest, []).append(owner)
+        elif word in ("if", "menu", "choice"):
+            owner = Definition(word, place, [rest] if word == "if" else [], rest.strip("\"'"))
+            blocks.append(owner)
+        elif word in ("endif", "endmenu", "endchoice"):
+            del blocks[-1:]
+            owner = blocks[-1] if blocks else None
+        elif word == "comment":
+            owner = Definition("", place, [])  # whose conditions are its own, and of no interest
+        elif word in ("mainmenu", "source"):
+            owner = blocks[-1] if blocks else None
+        elif owner is not None:
+            _property(found, owner, word, rest)
+    return found
 
 
-@dataclass
-class _Entry:
-    """The config that is being read."""
+def _statements(
+    read: Reader, path: str, arch: str, files: Iterator[int], above: tuple[str, ...]
+) -> Iterator[tuple[str, str, str]]:
+    """Give place, keyword and rest of each line, with the files that a `source` names in place.
 
-    name: str
-    file: str
-    line: int
-    depends: list[str] = field(default_factory=list)
-    asked: bool = False
-    asked_if: str = ""
-
-
-class _Reader:
-    """Follows `source` lines through the tree and keeps the conditions of open blocks."""
-
-    def __init__(self, read: Reader, variables: Mapping[str, str]) -> None:
-        self._read = read
-        self._variables = variables
-        self._blocks: list[_Block] = []
-        self._entry: _Entry | None = None
-        self._files = 0
-        self._open_files: list[str] = []  # a file that sources itself is read once
-        self.result = Kconfig()
-
-    def file(self, path: str) -> None:
-        text = None if path in self._open_files else self._read(path)
-        self._files += 1
-        if text is None or self._files > _MAX_FILES:
-            return
-        self._open_files.append(path)
-        for number, line in _logical_lines(text):
-            self._line(path, number, line)
-        self._close()
-        self._open_files.pop()
-
-    def _line(self, path: str, number: int, line: str) -> None:
+    A file that sources itself is read once, and no more files than `files` has numbers.
+    """
+    known = path not in above and next(files, None) is not None
+    for number, line in _logical_lines((read(path) or "") if known else ""):
         match = _KEYWORD.match(line)
         if match is None:
-            return
+            continue
         word, rest = match[1], match[2].strip()
-        if word in ("config", "menuconfig"):
-            self._close()
-            self._entry = _Entry(rest, path, number)
-        elif word in ("source", "osource", "rsource", "orsource"):
-            self._close()
-            self._source(path, word, rest)
-        elif word in ("if", "menu", "choice", "comment", "mainmenu"):
-            self._close()
-            self._open(word, rest)
-        elif word in _BLOCK_ENDS:
-            self._close()
-            if self._blocks:
-                self._blocks.pop()
+        if word in ("source", "osource", "rsource", "orsource"):
+            target = _ARCH.sub(arch, rest.strip("\"'"))
+            target = f"{path.rpartition('/')[0]}/{target}" if "rsource" in word else target
+            yield path, "source", target
+            yield from _statements(read, target, arch, files, (*above, path))
+            yield path, "source", ""
         else:
-            self._property(word, rest)
+            yield f"{path}:{number}", word, rest
 
-    def _source(self, path: str, word: str, rest: str) -> None:
-        target = rest.strip("\"'")
-        for name, value in self._variables.items():
-            target = target.replace(f"$({name})", value).replace(f"${name}", value)
-        if "rsource" in word:
-            target = f"{path.rpartition('/')[0]}/{target}"
-        self.file(target)
 
-    def _open(self, word: str, rest: str) -> None:
-        if word in ("comment", "mainmenu"):
-            return  # has properties of no interest, and no end
-        self._blocks.append(_Block(word, [rest] if word == "if" else [], rest.strip("\"'")))
-
-    def _property(self, word: str, rest: str) -> None:
-        entry = self._entry
-        if word == "depends" and rest.startswith("on"):
-            condition = rest[2:].strip()
-            if entry is not None:
-                entry.depends.append(condition)
-            elif self._blocks:
-                self._blocks[-1].depends.append(condition)
-        elif word in (*_TYPES, "prompt"):
-            self._question(rest)
-        elif word == "select" and entry is not None and (match := _SELECT.fullmatch(rest)):
-            who = (entry.name, match[2] or "")
-            self.result.selected_by.setdefault(match[1], []).append(who)
-
-    def _question(self, rest: str) -> None:
-        match = _QUOTED.fullmatch(rest)
-        if match is None:
-            return
-        if self._entry is not None:
-            self._entry.asked = True
-            self._entry.asked_if = match[2] or ""
-        elif self._blocks and self._blocks[-1].kind == "choice":
-            self._blocks[-1].title = match[1].strip("\"'")
-
-    def _close(self) -> None:
-        entry, self._entry = self._entry, None
-        if entry is None:
-            return
-        outer = [condition for block in self._blocks for condition in block.depends]
-        choices = [block.title for block in self._blocks if block.kind == "choice"]
-        definition = Definition(
-            file=entry.file,
-            line=entry.line,
-            depends=(*outer, *entry.depends),
-            asked=entry.asked,
-            asked_if=entry.asked_if,
-            choice=(choices[-1] or "a choice") if choices else "",
-        )
-        self.result.definitions.setdefault(entry.name, []).append(definition)
+def _property(found: Kconfig, owner: Definition, word: str, rest: str) -> None:
+    if word == "depends" and rest.startswith("on"):
+        condition, _, when = rest[2:].strip().partition(" if ")  # since Linux 7
+        owner.depends.append(f"{condition} || !({when})" if when else condition)
+    elif word in _TYPES and (match := _QUOTED.fullmatch(rest)):
+        owner.asked, owner.asked_if = True, match[2] or ""
+        owner.title = match[1].strip("\"'")
+    elif word == "select" and (match := _SELECT.fullmatch(rest)):
+        found.selected_by.setdefault(match[1], []).append((owner.name, match[2] or ""))
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Give lines without comments and help texts, with continued lines joined."""
-    help_indent: int | None = None
-    in_help = False
+    help_indent = -1  # of the text of a help; 0 before its first line, -1 outside of one
     held, held_number = "", 0
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.expandtabs()
-        indent = len(line) - len(line.lstrip())
-        if in_help:
-            if not line.strip():
+        if help_indent >= 0:
+            indent = len(line) - len(line.lstrip())
+            help_indent = help_indent or indent
+            if not line.strip() or (indent >= help_indent and indent > 0):
                 continue
-            help_indent = indent if help_indent is None else help_indent
-            if indent >= help_indent and indent > 0:
-                continue
-            in_help = False
-        stripped = _uncommented(line).strip()
+            help_indent = -1
+        commented = _COMMENT.fullmatch(line)
+        stripped = (commented[1] if commented else line).strip()
         if stripped.endswith("\\"):
             held, held_number = held + stripped[:-1] + " ", held_number or number
             continue
         whole, held = held + stripped, ""
         start, held_number = held_number or number, 0
         if whole in ("help", "---help---"):
-            in_help, help_indent = True, None
+            help_indent = 0
         elif whole:
             yield start, whole
-
-
-def _uncommented(line: str) -> str:
-    quote = ""
-    for at, char in enumerate(line):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char == "#":
-            return line[:at]
-    return line
-
-
-def read_kconfig(read: Reader, *, root: str = "Kconfig", arch: str = "x86") -> Kconfig:
-    """Read the Kconfig files from `root` on; read gives a file's text, None where there is none."""
-    reader = _Reader(read, {"SRCARCH": arch, "ARCH": arch, "HEADER_ARCH": arch})
-    reader.file(root)
-    return reader.result
-
-
-def known(kconfig: Kconfig, option: str) -> bool:
-    """Say whether the tree defines the option anywhere."""
-    return option in kconfig.definitions
 
 
 def reason(kconfig: Kconfig, config: Mapping[str, str], option: str, wanted: str) -> str:
@@ -217,54 +245,46 @@ def reason(kconfig: Kconfig, config: Mapping[str, str], option: str, wanted: str
     definitions = kconfig.definitions.get(option)
     if not definitions:
         return "this kernel has no such option"
-    if wanted == "n" and (forced := _selectors(kconfig, config, option)):
+    selectors = kconfig.selected_by.get(option, [])
+    forced = [
+        f"{name} (={config[name]})"
+        for name, condition in selectors
+        if config.get(name, "n") != "n"
+        and (not condition or evaluate(condition, config) is not Value.NO)
+    ]
+    if wanted == "n" and forced:
         return f"it is selected by {', '.join(forced)}"
-    texts = [_unmet(definition, config) for definition in definitions]
-    if all(texts):
-        where = definitions[0]
-        return f"{'; or '.join(dict.fromkeys(texts))} ({where.file}:{where.line})"
-    met = definitions[texts.index("")]
-    return _otherwise(met, kconfig, config, option, wanted)
+    unmet = [_unmet(definition, config) for definition in definitions]
+    if all(unmet):
+        return f"{'; or '.join(dict.fromkeys(unmet))} ({definitions[0].place})"
+    met = definitions[unmet.index("")]
+    names = [name for name, _ in selectors][:6]
+    return f"{_otherwise(met, names, config, wanted)} ({met.place})"
 
 
 def _unmet(definition: Definition, config: Mapping[str, str]) -> str:
     parts = [part for condition in definition.depends for part in conjuncts(condition)]
     false = [part for part in parts if evaluate(part, config) is Value.NO]
-    if false:
-        return "it depends on " + " and ".join(_with_values(part, config) for part in false)
-    return ""
+    return "it depends on " + " and ".join(_valued(p, config) for p in false) if false else ""
 
 
 def _otherwise(
-    definition: Definition, kconfig: Kconfig, config: Mapping[str, str], option: str, wanted: str
+    definition: Definition, selectors: list[str], config: Mapping[str, str], wanted: str
 ) -> str:
-    place = f"({definition.file}:{definition.line})"
     if not definition.asked:
-        selectors = [name for name, _ in kconfig.selected_by.get(option, [])][:6]
         by = f" (select it: {', '.join(selectors)})" if selectors else ""
-        return f"it cannot be set, it follows from other options{by} {place}"
+        return f"it cannot be set, it follows from other options{by}"
     if definition.asked_if and evaluate(definition.asked_if, config) is Value.NO:
-        shown = _with_values(definition.asked_if, config)
-        return f"it can only be set with {shown} {place}"
+        return f"it can only be set with {_valued(definition.asked_if, config)}"
     if definition.choice:
-        return f"another option of the choice '{definition.choice}' was taken {place}"
+        return f"another option of the choice '{definition.choice}' was taken"
     unsure = [part for part in definition.depends if evaluate(part, config) is Value.UNKNOWN]
     if unsure:
-        return f"it depends on {' and '.join(unsure)}, which the compiler decides {place}"
-    return (
-        f"kconfig gave no reason; it has the value {config.get(option, 'n')}, not {wanted} {place}"
-    )
+        return f"it depends on {' and '.join(unsure)}, which the compiler decides"
+    value = config.get(definition.name, "n")
+    return f"kconfig gave no reason; it has the value {value}, not {wanted}"
 
 
-def _selectors(kconfig: Kconfig, config: Mapping[str, str], option: str) -> list[str]:
-    return [
-        f"{name} (={config[name]})"
-        for name, condition in kconfig.selected_by.get(option, [])
-        if config.get(name, "n") != "n"
-        and (not condition or evaluate(condition, config) is not Value.NO)
-    ]
-
-
-def _with_values(part: str, config: Mapping[str, str]) -> str:
+def _valued(part: str, config: Mapping[str, str]) -> str:
     values = ", ".join(f"{name}={config.get(name, 'n')}" for name in symbols(part))
     return f"{part} ({values})" if values else part

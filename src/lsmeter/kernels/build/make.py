@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the kernel's own make: progress while it runs, the compiler's words when it fails."""
+"""Where a kernel is built, and the run of its own make there.
+
+Objects remember the path that they were built from, so a changed copy of a tree would compile
+everything again, and a user's tree must not be touched. So every build has, beside its objects,
+a farm of links to the source; only the directories on the way to a changed file are real. Files
+that are our own are written only when their content changes, so that make, which goes by time,
+compiles what changed and nothing else.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import signal
-import subprocess
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 
-from lsmeter.errors import BuildError, InfrastructureError
-from lsmeter.progress import Progress
-from lsmeter.storage import cache_dir, make_dir, write_atomic
-
-# One moment for every build: a kernel's image must depend on its source alone.
-BUILD_TIMESTAMP = "Thu Jan  1 00:00:00 UTC 2026"
-BUILD_NAME = "lsmeter"
+from lsmeter.base import host, process
+from lsmeter.base.errors import BuildError, InfrastructureError
+from lsmeter.base.storage import cache_dir, cannot_write, make_dir, write_atomic
 
 # Threads of pahole number types in an order of chance, and gain nothing on a kernel of this size.
 _SERIAL_PAHOLE = """\
@@ -34,10 +34,13 @@ done
 exec pahole "$@"
 """
 
+Entry = Path | bytes  # of a farm: a link to that path, or a file with that content
+
+_LEFT_OUT = frozenset({".git"})  # the build would name the kernel after the state of the tree
 _NEEDED = ("make", "gcc", "ld", "objcopy", "flex", "bison", "bc", "perl")
 _CCACHE_SIZE = "5G"
-_STOP_WAIT_S = 10.0
 _MAX_LINE_CHARS = 4000
+_MAX_KEPT_LINES = 100_000
 _MAX_SHOWN_LINES = 20
 _COMPILED = re.compile(r"^  (CC|AS|LD|AR|HOSTCC|VDSO|OBJCOPY|GEN|UPD|BTF|KSYMS|NM|SYSMAP|LTO)\b")
 _FIRST_ERROR = re.compile(
@@ -47,36 +50,75 @@ _FIRST_ERROR = re.compile(
 _MAKE_STOPS = re.compile(r"^make(\[\d+\])?: \*\*\* ")
 
 
-@dataclass(frozen=True)
 class Slot:
-    """Where one configuration of one source is built; all three live side by side for ccache."""
+    """Where one configuration of one source is built; all of it side by side for ccache."""
 
-    home: Path
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.tree = home / "tree"  # the farm of links that make sees as the kernel's tree
+        self.objects = home / "obj"  # O=
+        self.pahole = home / "pahole"  # what make calls for pahole
+        self.log = home / "build.log"  # of the last build
 
-    @property
-    def tree(self) -> Path:
-        """Return the farm of links that make sees as the kernel's tree."""
-        return self.home / "tree"
 
-    @property
-    def objects(self) -> Path:
-        """Return the directory of objects (O=)."""
-        return self.home / "obj"
+def plan(source: Path, files: Sequence[str] | None, own: Mapping[str, bytes]) -> dict[str, Entry]:
+    """Plan a farm of `source` with the files `own` (relative) in place of its.
 
-    @property
-    def pahole(self) -> Path:
-        """Return the program that make calls for pahole."""
-        return self.home / "pahole"
+    files: all that belongs to it, for a tree that has other things in it.
+    """
+    if files is not None:
+        return {**{path: source / path for path in files}, **own}
+    entries: dict[str, Entry] = dict(own)
+    real = {str(parent) for path in own for parent in PurePosixPath(path).parents}
+    for folder in sorted(real | {"."}):
+        home = source / folder
+        for entry in home.iterdir() if home.is_dir() else ():
+            path = entry.relative_to(source).as_posix()
+            if path not in real and path not in own and path not in _LEFT_OUT:
+                entries[path] = source / path
+    return entries
 
-    @property
-    def log(self) -> Path:
-        """Return the log of the last build."""
-        return self.home / "build.log"
+
+def sync(farm: Path, entries: Mapping[str, Entry]) -> None:
+    """Make the directory `farm` hold exactly `entries`, changing only what differs."""
+    folders = {str(parent) for path in entries for parent in PurePosixPath(path).parents}
+    try:
+        farm.mkdir(parents=True, exist_ok=True)
+        _remove_others(farm, entries, folders)
+        for folder in sorted(folders):
+            (farm / folder).mkdir(parents=True, exist_ok=True)
+        for path, entry in entries.items():
+            _put(farm / path, entry)
+    except OSError as error:
+        raise cannot_write(farm, error) from error
+
+
+def _remove_others(farm: Path, entries: Mapping[str, Entry], folders: set[str]) -> None:
+    for home, subfolders, names in os.walk(farm):
+        for name in [*subfolders, *names]:
+            path = Path(home, name)
+            relative = path.relative_to(farm).as_posix()
+            if path.is_symlink() or not path.is_dir():
+                if relative not in entries:
+                    path.unlink()
+            elif relative not in folders:
+                shutil.rmtree(path)
+                subfolders.remove(name)
+
+
+def _put(path: Path, entry: Entry) -> None:
+    if isinstance(entry, Path):
+        if not path.is_symlink() or path.readlink() != entry:
+            path.unlink(missing_ok=True)
+            path.symlink_to(entry)
+    elif path.is_symlink() or not path.is_file() or path.read_bytes() != entry:
+        path.unlink(missing_ok=True)
+        path.write_bytes(entry)
 
 
 def check_tools() -> None:
     """Raise InfrastructureError if a program that every kernel build calls is missing."""
-    missing = [program for program in _NEEDED if shutil.which(program) is None]
+    missing = [program for program in _NEEDED if process.find(program) is None]
     if missing:
         raise InfrastructureError(
             f"cannot build a kernel without {', '.join(missing)}",
@@ -87,32 +129,21 @@ def check_tools() -> None:
 
 def version_of(program: str) -> str:
     """Return the first line of `program --version`, "" when the program is missing."""
-    try:
-        done = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    if process.find(program) is None:
         return ""
-    return done.stdout.partition("\n")[0].strip()
+    return process.run([program, "--version"], deadline_s=20).stdout.partition("\n")[0].strip()
 
 
-def command(slot: Slot, targets: Sequence[str], *, jobs: int) -> list[str]:
+def command(slot: Slot, targets: Sequence[str]) -> list[str]:
     """Return the make command for `targets`; the same for every build of a slot."""
-    compiler = "ccache gcc" if shutil.which("ccache") else "gcc"
+    compiler = "ccache gcc" if process.find("ccache") else "gcc"
     flags = f"-ffile-prefix-map={slot.tree}=/linux -ffile-prefix-map={slot.objects}=/build"
     # Where variables live in optimised code is a sixth of compile time, and BTF does not hold it.
     flags += " -fno-var-tracking -fno-var-tracking-assignments"
     return [
-        "make",
-        "-C",
-        str(slot.tree),
-        f"O={slot.objects}",
-        f"-j{jobs}",
-        "ARCH=x86_64",
-        f"CC={compiler}",
-        f"HOSTCC={compiler}",
-        f"KCFLAGS={flags}",
-        *([f"PAHOLE={slot.pahole}"] if shutil.which("pahole") else []),
+        *("make", "-C", str(slot.tree), f"O={slot.objects}", f"-j{host.cores()}", "ARCH=x86_64"),
+        *(f"CC={compiler}", f"HOSTCC={compiler}", f"KCFLAGS={flags}"),
+        *([f"PAHOLE={slot.pahole}"] if process.find("pahole") else []),
         *targets,
     ]
 
@@ -129,9 +160,10 @@ def environment(slot: Slot) -> dict[str, str]:
     }
     return kept | {
         "LC_ALL": "C",  # errors are searched for in what the compiler prints
-        "KBUILD_BUILD_TIMESTAMP": BUILD_TIMESTAMP,
-        "KBUILD_BUILD_USER": BUILD_NAME,
-        "KBUILD_BUILD_HOST": BUILD_NAME,
+        # One moment for every build: a kernel's image must depend on its source alone.
+        "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 2026",
+        "KBUILD_BUILD_USER": "lsmeter",
+        "KBUILD_BUILD_HOST": "lsmeter",
         "KBUILD_BUILD_VERSION": "1",
         "CCACHE_DIR": str(make_dir(cache_dir() / "ccache")),
         "CCACHE_BASEDIR": str(slot.home),  # so that slots share objects, whatever their path
@@ -146,30 +178,34 @@ def environment(slot: Slot) -> dict[str, str]:
 def run_make(
     slot: Slot,
     targets: Sequence[str],
-    *,
-    jobs: int,
-    task: str,
-    expected: int | None,
-    progress: Progress,
-    extra: dict[str, str] | None = None,
-) -> int:
-    """Run make for `targets` and return how many steps it printed.
+    show: Callable[[int], None] = lambda _: None,
+    extra: Mapping[str, str] | None = None,
+) -> None:
+    """Run make for `targets`; show is told how many steps it has printed.
 
-    The output goes to the slot's log and, as a count of steps out of `expected`, to `progress`.
-    Raises BuildError with the first error that the compiler reports. When interrupted, the whole
-    build is stopped, and the next run goes on from its objects.
+    The output goes to the slot's log. When interrupted, the whole build is stopped, and the next
+    run goes on from its objects.
     """
     steps = 0
+    lines: deque[str] = deque(maxlen=_MAX_KEPT_LINES)
+    env = environment(slot) | dict(extra or {})
     write_pahole(slot)
-    with slot.log.open("a", buffering=1, encoding="utf-8") as log:
-        for line in _output(command(slot, targets, jobs=jobs), environment(slot) | (extra or {})):
+    with (
+        slot.log.open("a", buffering=1, encoding="utf-8") as log,
+        process.started(command(slot, targets), env=env) as child,
+    ):
+        assert child.stdout is not None  # noqa: S101  (it is a pipe)
+        while line := child.stdout.readline(_MAX_LINE_CHARS):
             log.write(line)
+            lines.append(line.rstrip("\n"))
             if _COMPILED.match(line):
                 steps += 1
-                progress.update(
-                    task, steps, max(expected, steps) if expected else None, unit="steps"
-                )
-    return steps
+                show(steps)
+        code = child.wait()
+    if code:
+        first, shown = error_lines(lines)
+        where = re.sub(r"^(/linux/|\.\./tree/|.*/tree/)", "", first) or "make failed"
+        raise BuildError(f"the kernel does not build: {where}", log_tail=shown)
 
 
 def write_pahole(slot: Slot) -> None:
@@ -178,72 +214,16 @@ def write_pahole(slot: Slot) -> None:
     slot.pahole.chmod(0o755)
 
 
-def _output(words: list[str], env: dict[str, str]) -> Iterator[str]:
-    """Give the output of a build line by line; raise BuildError when it fails."""
-    process = subprocess.Popen(
-        words,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # so that an interrupt reaches us first, and we stop it whole
-    )
-    kept = ErrorLines()
-    try:
-        assert process.stdout is not None  # noqa: S101  (PIPE was asked for)
-        while line := process.stdout.readline(_MAX_LINE_CHARS):
-            kept.see(line.rstrip("\n"))
-            yield line
-        code = process.wait()
-    finally:
-        _stop(process)
-    if code:
-        raise _failed(kept)
+def error_lines(output: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the first error in a build's output and the lines to show with it; pure.
 
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    """End the process group if it still runs: first asked, so that half-made files go."""
-    if process.poll() is None:
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_STOP_WAIT_S)
-                break
-    if process.stdout is not None:
-        process.stdout.close()
-
-
-class ErrorLines:
-    """Picks from a build's output the first error and what stands around it."""
-
-    def __init__(self) -> None:
-        self._before: list[str] = []
-        self._shown: list[str] = []
-        self.first = ""
-
-    def see(self, line: str) -> None:
-        """Take the next line of the output."""
-        if self.first and len(self._shown) < _MAX_SHOWN_LINES:
-            self._shown.append(line)
-        if _FIRST_ERROR.search(line) and (not self.first or self._is_better(line)):
-            self.first = line
-            self._shown = [*self._before, line]
-        self._before = [*self._before, line][-3:]
-
-    def _is_better(self, line: str) -> bool:
-        """Prefer what the compiler says over make's remark that it failed."""
-        return bool(_MAKE_STOPS.match(self.first)) and not _MAKE_STOPS.match(line)
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """Return the lines to show; the end of the output when no error was found in it."""
-        shown = self._shown or self._before
-        return tuple(line for line in shown if line.strip() and not _COMPILED.match(line))
-
-
-def _failed(kept: ErrorLines) -> BuildError:
-    first = re.sub(r"^(/linux/|\.\./tree/|.*/tree/)", "", kept.first) or "make failed"
-    return BuildError(f"the kernel does not build: {first}", log_tail=kept.lines)
+    What the compiler says is preferred to make's remark that it failed. The error is "", and the
+    lines are the last ones, when there is none.
+    """
+    lines = list(output)
+    errors = [at for at, line in enumerate(lines) if _FIRST_ERROR.search(line)]
+    said = [at for at in errors if not _MAKE_STOPS.match(lines[at])]
+    at = (said or errors or [len(lines)])[0]
+    shown = lines[max(at - 3, 0) : at + _MAX_SHOWN_LINES - 3]
+    kept = tuple(line for line in shown if line.strip() and not _COMPILED.match(line))
+    return ("".join(lines[at : at + 1]), kept)

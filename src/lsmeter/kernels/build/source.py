@@ -14,18 +14,21 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from lsmeter.errors import InfrastructureError, UsageError
-from lsmeter.kernels.build import gittree
-from lsmeter.kernels.build.debian import PREFIX, fetch_debian_source
-from lsmeter.kernels.digest import sha256_of
-from lsmeter.progress import Progress
-from lsmeter.storage import cache_dir, locked, make_dir, new_entry
+from lsmeter.base import process
+from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.progress import Progress, shown
+from lsmeter.base.storage import cache_dir, locked, new_entry, sha256_of
+from lsmeter.kernels import apt, package
 
+PREFIX = "debian-source:"
+_SERIES = re.compile(r"[1-9][0-9]?\.[0-9]{1,2}")
 _TARBALL = re.compile(r".+\.(tar|tar\.(gz|xz|bz2)|tgz|txz)")
 _MAX_TARBALL_MEMBERS = 500_000
 _MAX_TARBALL_BYTES = 8 << 30  # a kernel unpacks to about 1.5 GB
+_MAX_UNTRACKED_BYTES = 64 << 20
 _VERSION_LINE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", re.M)
 _MAKEFILE_HEAD_CHARS = 4096
+_NEW_FILES = ("ls-files", "-z", "--others", "--exclude-standard")
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,9 @@ class SourceTree:
     label: str
     path: Path
     identity: str
-    release: str  # as the tree's Makefile says it
     origin: str  # one line for people
     files: tuple[str, ...] | None = None
     is_users: bool = False
-
-
-def identify_again(source: SourceTree) -> str:
-    """Return the identity that a user's tree has now."""
-    again = _git if gittree.is_git(source.path) else _directory
-    return again(source.path).identity
 
 
 def resolve_source(
@@ -60,12 +56,22 @@ def resolve_source(
     offline: use only what is cached. refresh: look for a newer patch of a series now.
     """
     if text.startswith(PREFIX):
-        return _debian(text, progress, offline=offline, refresh=refresh)
+        series = text.removeprefix(PREFIX)
+        version, tarball = fetch_debian_source(
+            series, progress=progress, offline=offline, refresh=refresh
+        )
+        tree = _unpacked(tarball, f"debian-{version}", progress)
+        origin = f"Debian source linux-source-{series} {version}"
+        return SourceTree(series, tree, f"debian-source {version}", origin)
     path = Path(text).expanduser().absolute()
     if path.is_dir():
-        return _git(path) if gittree.is_git(path) else _directory(path)
+        return _users_tree(path)
     if path.is_file() and _TARBALL.fullmatch(path.name):
-        return _tarball(path, progress)
+        digest = sha256_of(path)
+        tree = _unpacked(path, f"tar-{digest[:16]}", progress)
+        label = f"{kernel_release(tree)}-t{digest[:8]}"
+        origin = f"tarball {path.name} (sha256 {digest[:12]})"
+        return SourceTree(label, tree, f"tarball sha256 {digest}", origin)
     what = "is neither a directory nor a tarball" if path.exists() else "does not exist"
     raise UsageError(
         f"kernel source '{text}' {what}",
@@ -73,64 +79,33 @@ def resolve_source(
     )
 
 
-def _debian(text: str, progress: Progress, *, offline: bool, refresh: bool) -> SourceTree:
-    series = text.removeprefix(PREFIX)
-    package = fetch_debian_source(series, progress=progress, offline=offline, refresh=refresh)
-    tree = _unpacked(package.tarball, f"debian-{package.version}", progress)
-    return SourceTree(
-        label=series,
-        path=tree,
-        identity=f"debian-source {package.version}",
-        release=kernel_release(tree),
-        origin=f"Debian source {package.name} {package.version}",
-    )
+def identify_again(source: SourceTree) -> str:
+    """Return the identity that a user's tree has now."""
+    return _users_tree(source.path).identity
 
 
-def _tarball(path: Path, progress: Progress) -> SourceTree:
-    digest = sha256_of(path)
-    tree = _unpacked(path, f"tar-{digest[:16]}", progress)
-    release = kernel_release(tree)
-    return SourceTree(
-        label=f"{release}-t{digest[:8]}",
-        path=tree,
-        identity=f"tarball sha256 {digest}",
-        release=release,
-        origin=f"tarball {path.name} (sha256 {digest[:12]})",
-    )
-
-
-def _git(path: Path) -> SourceTree:
-    state = gittree.state(path)
+def _users_tree(path: Path) -> SourceTree:
+    """Describe a tree of the user's: by what git says, or by names, sizes and times."""
     release = kernel_release(path)
-    mark = f"g{state.head[:12]}" + (f"-dirty-{state.changes[:8]}" if state.changes else "")
-    return SourceTree(
-        label=f"{release}-{mark}",
-        path=path,
-        identity=f"git {state.head} {state.changes}".rstrip(),
-        release=release,
-        origin=f"git tree {path.name} at {state.head[:12]}"
-        + (" with changes that are not committed" if state.changes else ""),
-        files=gittree.files(path) if is_built_in_place(path) else None,
-        is_users=True,
-    )
-
-
-def _directory(path: Path) -> SourceTree:
-    release = kernel_release(path)
-    if is_built_in_place(path):
+    marks = (".config", "include/config", "arch/x86/include/generated")
+    built_in_place = any((path / mark).exists() for mark in marks)  # as the kernel's make sees it
+    files = None
+    if (path / ".git").exists():  # a file in a linked work tree
+        head, changes = _git_state(path)
+        label = f"g{head[:12]}" + (f"-dirty-{changes[:8]}" if changes else "")
+        identity = f"git {head} {changes}".rstrip()
+        origin = f"git tree {path.name} at {head[:12]}"
+        origin += " with changes that are not committed" if changes else ""
+        files = _git_files(path) if built_in_place else None
+    elif built_in_place:
         raise UsageError(
             f"kernel source {path} has been built in place: its objects would mix with new ones",
             hint=f"run 'make mrproper' in it, or give a clean copy; {path} is never changed here",
         )
-    digest = stat_identity(path)
-    return SourceTree(
-        label=f"{release}-d{digest[:8]}",
-        path=path,
-        identity=f"directory {digest}",
-        release=release,
-        origin=f"directory {path.name}",
-        is_users=True,
-    )
+    else:
+        digest = stat_identity(path)
+        label, identity, origin = f"d{digest[:8]}", f"directory {digest}", f"directory {path.name}"
+    return SourceTree(f"{release}-{label}", path, identity, origin, files, is_users=True)
 
 
 def kernel_release(tree: Path) -> str:
@@ -147,16 +122,8 @@ def kernel_release(tree: Path) -> str:
             f"{tree} is not a kernel source tree: no kernel Makefile and security/Kconfig in it",
             hint="give the top directory, the one with MAINTAINERS and Kconfig",
         )
-    numbers = f"{parts['VERSION']}.{parts['PATCHLEVEL']}"
-    if parts.get("SUBLEVEL"):
-        numbers += f".{parts['SUBLEVEL']}"
-    return numbers + parts.get("EXTRAVERSION", "")
-
-
-def is_built_in_place(tree: Path) -> bool:
-    """Say whether the kernel's Makefile would refuse this tree for a build elsewhere."""
-    marks = (".config", "include/config", "arch/x86/include/generated")
-    return any((tree / mark).exists() for mark in marks)
+    sublevel = f".{parts['SUBLEVEL']}" if parts.get("SUBLEVEL") else ""
+    return f"{parts['VERSION']}.{parts['PATCHLEVEL']}{sublevel}{parts.get('EXTRAVERSION', '')}"
 
 
 def stat_identity(tree: Path) -> str:
@@ -168,23 +135,119 @@ def stat_identity(tree: Path) -> str:
         lines, below = [], []
         with os.scandir(f"{tree}/{folder}") as entries:
             for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name != ".git":
-                        below.append(f"{folder}{entry.name}/")
-                    continue
-                status = entry.stat(follow_symlinks=False)
-                lines.append(f"{folder}{entry.name}\0{status.st_size}\0{status.st_mtime_ns}\n")
+                if not entry.is_dir(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    lines.append(f"{folder}{entry.name}\0{status.st_size}\0{status.st_mtime_ns}\n")
+                elif entry.name != ".git":
+                    below.append(f"{folder}{entry.name}/")
         digest.update("".join(sorted(lines)).encode(errors="surrogateescape"))
         folders += sorted(below)
     return digest.hexdigest()
 
 
+def _git_state(tree: Path) -> tuple[str, str]:
+    """Return the commit, and a hash of all that differs from it: "" when nothing does.
+
+    What differs are tracked files, and new ones that are not ignored.
+    """
+    head = _git(tree, "rev-parse", "HEAD").decode().strip()
+    difference = _git(tree, "diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD")
+    new = [name for name in _git(tree, *_NEW_FILES).split(b"\0") if name]
+    if not difference and not new:
+        return head, ""
+    digest = hashlib.sha256(difference)
+    for name in sorted(new):
+        path = tree / os.fsdecode(name)
+        content = b""
+        if path.is_symlink():
+            content = os.fsencode(path.readlink())
+        elif path.is_file() and path.stat().st_size > _MAX_UNTRACKED_BYTES:
+            size = f"{_MAX_UNTRACKED_BYTES >> 20} MiB"
+            raise UsageError(
+                f"{path} is new in the kernel tree and larger than {size}",
+                hint="commit it, or have git ignore it (.git/info/exclude)",
+            )
+        elif path.is_file():
+            content = path.read_bytes()
+        digest.update(b"\0" + name + b"\0" + content)
+    return head, digest.hexdigest()
+
+
+def _git_files(tree: Path) -> tuple[str, ...]:
+    """Return tracked and new, unignored files: the tree without what a build left in it."""
+    found = _git(tree, *_NEW_FILES, "--cached").split(b"\0")
+    names = sorted({os.fsdecode(name) for name in found if name})
+    return tuple(name for name in names if os.path.lexists(tree / name))
+
+
+def _git(tree: Path, *words: str) -> bytes:
+    # no lock and no rewrite of the index: the tree belongs to someone else
+    done = process.run_bytes(["git", "--no-optional-locks", "-C", str(tree), *words])
+    if done.returncode:
+        raise UsageError(
+            f"git {words[0]} fails in {tree}",
+            hint="the tree needs at least one commit; see what git says",
+            log_tail=tuple(done.stderr.decode(errors="replace").splitlines()[-5:]),
+        )
+    return done.stdout
+
+
+def fetch_debian_source(
+    series: str, *, progress: Progress, offline: bool = False, refresh: bool = False
+) -> tuple[str, Path]:
+    """Return version and tarball (Debian's patches applied) of the series' newest source package.
+
+    A kernel must not change under someone who compares two builds: once fetched it stays until
+    `refresh`. offline: use only what is cached.
+    """
+    if not _SERIES.fullmatch(series):
+        raise UsageError(
+            f"'{PREFIX}{series[:40]}' names no series of kernels",
+            hint="give it as two numbers: debian-source:6.1, debian-source:6.12",
+        )
+    home = cache_dir() / "kernel-source" / f"deb-{series}"
+    with locked(f"kernel-source-deb-{series}"):
+        cached = None if refresh else _cached(home)
+        if cached is None and offline:
+            raise InfrastructureError(
+                f"the source of {series} is not cached, and the network is not to be used",
+                hint="allow the network once; after that the cache is enough",
+            )
+        if cached is None:
+            _fetch(f"linux-source-{series}", home, progress)
+            cached = _cached(home)
+    if cached is None:
+        raise InfrastructureError(f"linux-source-{series} has no tarball of the source in it")
+    return cached
+
+
+def _cached(home: Path) -> tuple[str, Path] | None:
+    tarballs = sorted(home.rglob("linux-source-*.tar.xz"))
+    version = home / "version"
+    return (version.read_text().strip(), tarballs[0]) if tarballs and version.is_file() else None
+
+
+def _fetch(name: str, home: Path, progress: Progress) -> None:
+    """Fetch the newest package of this name in the first group of suites that has one."""
+    for state, _ in apt.states(progress):
+        best = package.newest(package.packages(state, [name]))
+        if best is not None:
+            break
+    else:
+        raise UsageError(
+            f"Debian's archive has no {name}",
+            hint="use a series that is in a suite now (debian-source:6.1), a tarball or a git tree",
+        )
+    with new_entry(home) as partial:
+        for deb in package.fetch(state, [best], partial, progress):
+            package.extract(deb, partial, lambda path: path.endswith(".tar.xz"))
+            deb.unlink()
+        (partial / "version").write_text(best.version)
+
+
 def _unpacked(tarball: Path, name: str, progress: Progress) -> Path:
     """Return the tree in the cache that `tarball` unpacks to."""
-    home = make_dir(cache_dir() / "kernel-source")
-    final = home / re.sub(r"[^A-Za-z0-9.+-]", "_", name)
-    if final.is_dir():
-        return final
+    final = cache_dir() / "kernel-source" / re.sub(r"[^A-Za-z0-9.+-]", "_", name)
     with locked(f"kernel-source-{final.name}"):
         if not final.is_dir():
             with new_entry(final) as partial:
@@ -194,35 +257,31 @@ def _unpacked(tarball: Path, name: str, progress: Progress) -> Path:
 
 def _extract(tarball: Path, target: Path, progress: Progress) -> None:
     """Unpack the one directory that `tarball` holds, with its links kept inside `target`."""
-    task = f"unpack {tarball.name}"
-    total = tarball.stat().st_size
-    members = unpacked_bytes = 0
+    size_bytes, unpacked_bytes = tarball.stat().st_size, 0
     try:
-        with tarball.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:*") as archive:
-            for member in archive:
-                members += 1
+        with (
+            shown(progress, f"unpack {tarball.name}", size_bytes, "B") as show,
+            tarball.open("rb") as raw,
+            tarfile.open(fileobj=raw, mode="r:*") as archive,
+        ):
+            for number, member in enumerate(archive):
                 unpacked_bytes += member.size
-                if members > _MAX_TARBALL_MEMBERS or unpacked_bytes > _MAX_TARBALL_BYTES:
+                if number > _MAX_TARBALL_MEMBERS or unpacked_bytes > _MAX_TARBALL_BYTES:
                     raise UsageError(f"{tarball} is too large for a kernel's source")
-                if stripped := _below_top(member):
+                # The archive's top directory is left out.
+                name = _below_top(member.name)
+                link = _below_top(member.linkname) if member.islnk() else member.linkname
+                if name:
+                    stripped = member.replace(name=name, linkname=link, deep=False)
                     archive.extract(stripped, target, filter="data")
-                if members % 500 == 0:
-                    progress.update(task, raw.tell(), total, unit="B")
+                if number % 500 == 0:
+                    show(raw.tell())
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise InfrastructureError(
             f"cannot unpack {tarball}: {error}", hint="fetch it again; it may be cut short"
         ) from error
-    finally:
-        progress.finish(task)
     kernel_release(target)
 
 
-def _below_top(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Return the member without the archive's top directory; None for that directory itself."""
-    _, _, rest = member.name.removeprefix("./").partition("/")
-    if not rest:
-        return None
-    if member.islnk():
-        _, _, link = member.linkname.removeprefix("./").partition("/")
-        return member.replace(name=rest, linkname=link, deep=False)
-    return member.replace(name=rest, deep=False)
+def _below_top(name: str) -> str:
+    return name.removeprefix("./").partition("/")[2]

@@ -2,7 +2,7 @@
 """Adds a security module that lives outside the kernel to a copy of the kernel's tree.
 
 The module is a directory with Kconfig, Makefile and C files, as it would stand under security/.
-This says which files of the tree must change for it; `farm` puts them in place.
+This says which files of the tree must change for it; `make.sync` puts them in place.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lsmeter.errors import BuildError, UsageError
+from lsmeter.base.errors import BuildError, UsageError
 from lsmeter.kernels.build.fragment import Assignment
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _OPTION = re.compile(r"^(?:menu)?config[ \t]+([A-Z][A-Z0-9_]*)[ \t]*$", re.M)
-_FILES = re.compile(r"Kconfig.*|Makefile|Kbuild|.+\.(c|h|S|config|inc)")
+# Neither hidden ones nor what modpost writes.
+_FILES = re.compile(
+    r"([^./][^/]*/)*(Kconfig[^/]*|Makefile|Kbuild|(?!.*\.mod\.c$)[^./][^/]*\.(c|h|S|config|inc))"
+)
 _MAX_FILES = 2_000
 _MAX_BYTES = 32 << 20
 _HINT = (
@@ -59,50 +62,43 @@ class OutOfTreeLsm:
         return (Assignment("SECURITY", "y", who, 0), Assignment(self.option, "y", who, 0))
 
 
+def _wrong(path: Path, what: str, hint: str = _HINT) -> UsageError:
+    return UsageError(f"--with-lsm {path}{what}", hint=hint)
+
+
 def read_lsm(path: Path) -> OutOfTreeLsm:
     """Read the module in the directory `path`; raise UsageError for what is wrong with it."""
     path = path.expanduser().absolute()
     if not path.is_dir():
-        what = "is no directory" if path.exists() else "does not exist"
-        raise UsageError(f"--with-lsm {path} {what}", hint=_HINT)
+        raise _wrong(path, " is no directory" if path.exists() else " does not exist")
     if not _NAME.fullmatch(path.name):
-        raise UsageError(
-            f"--with-lsm {path}: '{path.name}' cannot be a directory's name under security/",
-            hint="rename it: lower-case letters, digits, - and _, at most 32",
-        )
+        hint = "rename it: lower-case letters, digits, - and _, at most 32"
+        raise _wrong(path, f": '{path.name}' cannot be a directory's name under security/", hint)
     for needed in ("Kconfig", "Makefile"):
         if not (path / needed).is_file():
-            raise UsageError(f"--with-lsm {path}: it has no {needed}", hint=_HINT)
+            raise _wrong(path, f": it has no {needed}")
     files = tuple(_files(path))
     if not any(name.endswith(".c") for name, _ in files):
-        raise UsageError(f"--with-lsm {path}: it has no C file", hint=_HINT)
-    kconfig = dict(files)["Kconfig"].decode(errors="replace")
-    option = _OPTION.search(kconfig)
+        raise _wrong(path, ": it has no C file")
+    option = _OPTION.search(dict(files)["Kconfig"].decode(errors="replace"))
     if option is None:
-        raise UsageError(
-            f"--with-lsm {path}: its Kconfig defines no option",
-            hint="the first 'config NAME' of it is the option that builds the module in",
-        )
+        hint = "the first 'config NAME' of it is the option that builds the module in"
+        raise _wrong(path, ": its Kconfig defines no option", hint)
     return OutOfTreeLsm(path.name, option[1], path, files)
 
 
 def _files(path: Path) -> Iterable[tuple[str, bytes]]:
+    names = [file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()]
+    wanted = [name for name in names if _FILES.fullmatch(name.as_posix())]
+    if len(wanted) > _MAX_FILES:
+        raise _wrong(path, f": it has {len(wanted)} files")
     total = 0
-    found = sorted(file for file in path.rglob("*") if _belongs(file, path))
-    if len(found) > _MAX_FILES:
-        raise UsageError(f"--with-lsm {path}: it has {len(found)} files", hint=_HINT)
-    for file in found:
-        content = file.read_bytes()
+    for name in wanted:
+        content = (path / name).read_bytes()
         total += len(content)
         if total > _MAX_BYTES:
-            raise UsageError(f"--with-lsm {path}: larger than {_MAX_BYTES >> 20} MiB", hint=_HINT)
-        yield file.relative_to(path).as_posix(), content
-
-
-def _belongs(file: Path, top: Path) -> bool:
-    hidden = any(part.startswith(".") for part in file.relative_to(top).parts)
-    built = file.name.endswith(".mod.c")
-    return file.is_file() and not hidden and not built and bool(_FILES.fullmatch(file.name))
+            raise _wrong(path, f": larger than {_MAX_BYTES >> 20} MiB")
+        yield name.as_posix(), content
 
 
 def overlay(lsms: Iterable[OutOfTreeLsm], read: Callable[[str], str | None]) -> dict[str, bytes]:
@@ -113,21 +109,16 @@ def overlay(lsms: Iterable[OutOfTreeLsm], read: Callable[[str], str | None]) -> 
     changed: dict[str, str] = {}
     own: dict[str, bytes] = {}
     for lsm in lsms:
-        if read(f"security/{lsm.name}/Makefile") is not None or _taken(lsm, own):
-            raise UsageError(
-                f"--with-lsm {lsm.path}: the kernel already has security/{lsm.name}",
-                hint="rename the directory, and its option if it is the same too",
-            )
+        makefile = f"security/{lsm.name}/Makefile"
+        if makefile in own or read(makefile) is not None:
+            hint = "rename the directory, and its option if it is the same too"
+            raise _wrong(lsm.path, f": the kernel already has security/{lsm.name}", hint)
         own |= {f"security/{lsm.name}/{name}": content for name, content in lsm.files}
         for path, edit in _EDITS.items():
             text = changed.get(path) or read(path)
             if text is not None:
                 changed[path] = edit(text, lsm)
     return own | {path: text.encode() for path, text in changed.items()}
-
-
-def _taken(lsm: OutOfTreeLsm, own: Mapping[str, bytes]) -> bool:
-    return f"security/{lsm.name}/Makefile" in own
 
 
 def _kconfig(text: str, lsm: OutOfTreeLsm) -> str:
@@ -153,7 +144,11 @@ def _count_header(text: str, lsm: OutOfTreeLsm) -> str:
     )
     match = _COUNT_LIST.search(text)
     if match is None:
-        raise _uncountable(lsm, _COUNT_HEADER)
+        raise BuildError(
+            f"--with-lsm {lsm.path}: cannot add the module to the count in this kernel's "
+            f"{_COUNT_HEADER}",
+            hint="the kernel changed how it counts modules; use another version, or report it",
+        )
     listed = f"{match[1]}CAPABILITIES_ENABLED {macro}"
     return text[: match.start()] + define + listed + text[match.end() :]
 
@@ -167,13 +162,6 @@ def _config_count(text: str, lsm: OutOfTreeLsm) -> str:
     return text[: match.end()] + line + text[match.end() :]
 
 
-def _uncountable(lsm: OutOfTreeLsm, path: str) -> BuildError:
-    return BuildError(
-        f"--with-lsm {lsm.path}: cannot add the module to the count in this kernel's {path}",
-        hint="the kernel changed how it counts modules; use another version, or report it",
-    )
-
-
 _EDITS: Mapping[str, Callable[[str, OutOfTreeLsm], str]] = {
     "security/Kconfig": _kconfig,
     "security/Makefile": _makefile,
@@ -185,7 +173,7 @@ _EDITS: Mapping[str, Callable[[str, OutOfTreeLsm], str]] = {
 def check_count(read: Callable[[str], str | None], config: Mapping[str, str]) -> None:
     """Refuse more modules than the kernel can count: the macro would silently count wrongly.
 
-    read gives files of the tree with the modules added. Raises UsageError.
+    read gives files of the tree with the modules added.
     """
     header, args = read(_COUNT_HEADER), read("include/linux/args.h")
     places = _ARGS_PLACES.search(args or "")

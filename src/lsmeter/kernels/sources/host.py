@@ -7,13 +7,12 @@ import os
 import platform
 from pathlib import Path
 
-from lsmeter.errors import InfrastructureError, UsageError
+from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.registry import nearest
 from lsmeter.kernels import tree
-from lsmeter.kernels.source import DEFAULT_MODULES, KernelListing, KernelSource
-from lsmeter.kernels.unpack import kernel_of_tree
+from lsmeter.kernels.entry import kernel_of_tree
+from lsmeter.kernels.resolve import KernelListing, KernelSource, Request
 from lsmeter.model import Kernel
-from lsmeter.progress import Progress
-from lsmeter.registry import nearest
 
 
 class HostSource(KernelSource):
@@ -27,19 +26,7 @@ class HostSource(KernelSource):
         self.root = root
         self.release = release or platform.release()
 
-    def matches(self, spec: str) -> bool:
-        """Take `host`."""
-        return spec == "host" or spec.startswith("host:")
-
-    def resolve(
-        self,
-        spec: str,
-        *,
-        progress: Progress,
-        offline: bool = False,  # noqa: ARG002  # files of this host need no network
-        refresh: bool = False,  # noqa: ARG002  # and are looked at each time
-        modules: tuple[str, ...] = DEFAULT_MODULES,
-    ) -> Kernel:
+    def resolve(self, spec: str, request: Request) -> Kernel:
         """Return the running kernel; InfrastructureError when its image is not to be had."""
         if spec != "host":
             raise UsageError(
@@ -58,12 +45,7 @@ class HostSource(KernelSource):
                 f"this host's kernel image {found.image} is readable only by root",
                 hint=f"copy it: sudo install -m 644 {found.image} . and give the copy's path",
             )
-        task = f"unpack {found.image.name}"
-        progress.update(task, 0, None)
-        try:
-            return kernel_of_tree(spec, found, origin=f"this host's {found.image}", modules=modules)
-        finally:
-            progress.finish(task)
+        return kernel_of_tree(spec, found, f"this host's {found.image}", request)
 
     def listing(self) -> tuple[KernelListing, ...]:
         """Return the one name."""

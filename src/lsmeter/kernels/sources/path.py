@@ -6,12 +6,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lsmeter.errors import UsageError
+from lsmeter.base.errors import UsageError
 from lsmeter.kernels import tree
-from lsmeter.kernels.source import DEFAULT_MODULES, KernelListing, KernelSource
-from lsmeter.kernels.unpack import kernel_of_deb, kernel_of_tree
+from lsmeter.kernels.entry import kernel_of_deb, kernel_of_tree
+from lsmeter.kernels.resolve import KernelListing, KernelSource, Request
 from lsmeter.model import Kernel
-from lsmeter.progress import Progress
 
 
 class PathSource(KernelSource):
@@ -25,15 +24,7 @@ class PathSource(KernelSource):
         """Take what has a slash, and the name of a file in the current directory."""
         return "/" in spec or Path(spec).is_file()
 
-    def resolve(
-        self,
-        spec: str,
-        *,
-        progress: Progress,
-        offline: bool = False,  # noqa: ARG002  # a file needs no network
-        refresh: bool = False,  # noqa: ARG002  # and is looked at each time
-        modules: tuple[str, ...] = DEFAULT_MODULES,
-    ) -> Kernel:
+    def resolve(self, spec: str, request: Request) -> Kernel:
         """Return the kernel in the file `spec`; UsageError when it is none or not there."""
         path = Path(spec).expanduser()
         if not path.is_file():
@@ -46,14 +37,10 @@ class PathSource(KernelSource):
             raise UsageError(
                 f"cannot read kernel {spec}: {error.strerror}", hint="make the file readable"
             ) from error
-        progress.update(f"unpack {path.name}", 0, None)
-        try:
-            if is_package:
-                return kernel_of_deb(spec, path, modules=modules)
-            origin = f"file {path.absolute()}"
-            return kernel_of_tree(spec, beside(path.absolute()), origin=origin, modules=modules)
-        finally:
-            progress.finish(f"unpack {path.name}")
+        if is_package:
+            return kernel_of_deb(spec, path, request)
+        found = beside(path.absolute())
+        return kernel_of_tree(spec, found, f"file {path.absolute()}", request)
 
     def listing(self) -> tuple[KernelListing, ...]:
         """Return one line that stands for all paths."""
@@ -76,19 +63,16 @@ def beside(path: Path) -> tree.KernelTree:
     homes = [path.parent]
     if path.parts[-4:-1] == ("arch", "x86", "boot"):
         homes.append(path.parents[3])  # the top of the kernel's build tree
-    names = [f"config-{suffix}", "config", ".config"]
-    maps = [f"System.map-{suffix}", "System.map"]
+
+    def file(*names: str) -> Path | None:
+        return tree.first(*(home / name for home in homes for name in names))
+
     return tree.KernelTree(
         release="unknown",
         image=path,
-        config=_first(homes, names),
-        system_map=tree.real_system_map(_first(homes, maps)),
+        config=file(f"config-{suffix}", "config", ".config"),
+        system_map=tree.real_system_map(file(f"System.map-{suffix}", "System.map")),
     )
-
-
-def _first(homes: list[Path], names: list[str]) -> Path | None:
-    paths = (home / name for home in homes for name in names)
-    return next((path for path in paths if path.is_file()), None)
 
 
 SOURCE = PathSource()

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The markers around measured regions, and the numbers of regions (docs/protocol.md): shared by
+ * the plugin, the probe, and the guests of tests. Only numbers are here, for assemblers as well.
+ */
+#ifndef LSMETER_MARKERS_H
+#define LSMETER_MARKERS_H
+
+/* A marker is a NOP that carries one of these, with 16 bits of payload. */
+#define MARKER_PREPARE 0x4c500000
+#define MARKER_BEGIN   0x4c510000
+#define MARKER_END     0x4c520000
+#define MARKER_NIBBLE  0x4c530000
+/* 0x4c5 as the first 12 bits: 8 would be too few to rule out a coincidence. */
+#define MARKER_MASK    0xfff00000
+#define MARKER_KIND    0x000f0000
+#define MARKER_PAYLOAD 0x0000ffff
+
+/* On x86 an 8-byte NOP with a 32-bit displacement: these bytes, then the marker. */
+#define MARKER_NOP_X86 0x0f, 0x1f, 0x84, 0x00
+
+/* Regions: benchmarks by their index from 0; their whole cost from here; the idle guest. */
+#define REGION_WHOLE 0x4000
+#define REGION_IDLE  0x8000
+
+#endif

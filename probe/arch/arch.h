@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What differs between architectures, one header each. It gives
+ *
+ *	ARCH_MARK_BEGIN, ARCH_MARK_END, ARCH_MARK_NIBBLE: markers, as text for asm
+ *	arch_counter, and with a marker before or after it arch_mark_begin, arch_mark_end
+ *	arch_region_none, arch_region_one, arch_region_two: the measured regions
+ *	arch_call, arch_call_skip, arch_call_all: one call of a struct call (bench.h)
+ *	arch_syscall4, arch_syscall6: a system call with so many arguments
+ *	AS_OPEN and others: number and arguments of calls that not all architectures have
+ *	ARCH_CALL_TRAITS: what the catalogue has to know of those calls
+ *	arch_piece: a row of instructions that do nothing
+ *	arch_cpu_model: the processor's name
+ */
+#ifndef LSMETER_ARCH_H
+#define LSMETER_ARCH_H
+
+#if defined(__x86_64__)
+#include "x86_64.h"
+#else
+#error "the probe knows x86_64 only: add arch/NAME.h for this architecture"
+#endif
+
+#endif

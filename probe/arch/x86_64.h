@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * x86_64: see arch.h. The measured regions are assembler from end to end, so that no compiler
+ * option changes a reading.
+ */
+#ifndef LSMETER_ARCH_X86_64_H
+#define LSMETER_ARCH_X86_64_H
+
+#include "../../plugin/markers.h"
+
+#include <cpuid.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/*
+ * Leave the 64-bit counter in rax; rdx is lost. lfence keeps real hardware from moving rdtsc
+ * across the calls; under emulation it is one instruction like any other, the same at both ends.
+ */
+#define READ_TSC \
+	"lfence\n\t" \
+	"rdtsc\n\t" \
+	"shl $32, %%rdx\n\t" \
+	"or %%rdx, %%rax\n\t"
+
+/*
+ * A QEMU plugin sees a marker by its bytes, so the probe needs no privilege; everywhere else it
+ * does nothing.
+ */
+#define TEXT_OF(...)	TEXT_OF_(__VA_ARGS__)
+#define TEXT_OF_(...)	#__VA_ARGS__
+#define MARK(number)	".byte " TEXT_OF(MARKER_NOP_X86) "\n\t.long " TEXT_OF(number) "\n\t"
+#define ARCH_MARK_BEGIN MARK(MARKER_BEGIN)
+#define ARCH_MARK_END	MARK(MARKER_END)
+#define ARCH_MARK_NIBBLE \
+	".byte " TEXT_OF(MARKER_NOP_X86) "\n\t.long " TEXT_OF(MARKER_NIBBLE) " + %c0"
+
+static inline uint64_t arch_counter(void)
+{
+	uint64_t now;
+
+	asm volatile(READ_TSC : "=&a"(now) : : "rdx", "cc", "memory");
+	return now;
+}
+
+/* Begin the region; the counter just after. */
+static inline uint64_t arch_mark_begin(void)
+{
+	uint64_t now;
+
+	asm volatile(ARCH_MARK_BEGIN READ_TSC : "=&a"(now) : : "rdx", "cc", "memory");
+	return now;
+}
+
+/* End the region; the counter just before. */
+static inline uint64_t arch_mark_end(void)
+{
+	uint64_t now;
+
+	asm volatile(READ_TSC ARCH_MARK_END : "=&a"(now) : : "rdx", "cc", "memory");
+	return now;
+}
+
+/* Of struct call: its number, its arguments, its result; region.c asserts the offsets. */
+#define CALL_WITH(operand, instruction) \
+	"mov 0(" operand "), %%rax\n\t" \
+	"mov 8(" operand "), %%rdi\n\t" \
+	"mov 16(" operand "), %%rsi\n\t" \
+	"mov 24(" operand "), %%rdx\n\t" \
+	"mov 32(" operand "), %%r10\n\t" instruction "\n\t" \
+	"mov %%rax, 56(" operand ")\n\t"
+
+#define CALL(operand) CALL_WITH(operand, "syscall")
+
+#define CALL_CLOBBERS "rdx", "rcx", "rdi", "rsi", "r10", "r11", "cc", "memory"
+
+/*
+ * What a region costs by itself (loading registers, the second rdtsc) is in every reading, and is
+ * what the benchmark `empty` shows.
+ */
+static inline uint64_t arch_region_none(void)
+{
+	uint64_t first, second;
+
+	asm volatile(ARCH_MARK_BEGIN READ_TSC "mov %%rax, %[first]\n\t" READ_TSC ARCH_MARK_END
+		     : [first] "=&r"(first), "=&a"(second)
+		     :
+		     : "rdx", "cc", "memory");
+	return second - first;
+}
+
+static inline uint64_t arch_region_one(void *call)
+{
+	uint64_t first, second;
+
+	asm volatile(ARCH_MARK_BEGIN READ_TSC "mov %%rax, %[first]\n\t" CALL("%[call]")
+			     READ_TSC ARCH_MARK_END
+		     : [first] "=&r"(first), "=&a"(second)
+		     : [call] "r"(call)
+		     : CALL_CLOBBERS);
+	return second - first;
+}
+
+static inline uint64_t arch_region_two(void *call, void *next)
+{
+	uint64_t first, second;
+
+	asm volatile(ARCH_MARK_BEGIN READ_TSC "mov %%rax, %[first]\n\t" CALL("%[call]")
+			     CALL("%[next]") READ_TSC ARCH_MARK_END
+		     : [first] "=&r"(first), "=&a"(second)
+		     : [call] "r"(call), [next] "r"(next)
+		     : CALL_CLOBBERS);
+	return second - first;
+}
+
+/* Make a call of up to four arguments. */
+static inline void arch_call(void *call)
+{
+	register long rax asm("rax");
+
+	asm volatile(CALL("%[call]") : "=&a"(rax) : [call] "r"(call) : CALL_CLOBBERS);
+}
+
+/* The same instructions, with a NOP for the system call. */
+static inline void arch_call_skip(void *call)
+{
+	register long rax asm("rax");
+
+	asm volatile(CALL_WITH("%[call]", "nop") : "=&a"(rax) : [call] "r"(call) : CALL_CLOBBERS);
+}
+
+/*
+ * Make a call of up to six arguments, in the function that this is used in: what shares the stack
+ * of its parent (vfork) returns to nobody.
+ */
+static inline __attribute__((always_inline)) void arch_call_all(void *call)
+{
+	register long rax asm("rax");
+
+	asm volatile("mov 40(%[call]), %%r8\n\t"
+		     "mov 48(%[call]), %%r9\n\t" CALL("%[call]")
+		     : "=&a"(rax)
+		     : [call] "r"(call)
+		     : "r8", "r9", CALL_CLOBBERS);
+}
+
+static inline long arch_syscall4(long nr, long a, long b, long c, long d)
+{
+	long result;
+	register long r10 asm("r10") = d;
+
+	asm volatile("syscall"
+		     : "=a"(result)
+		     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
+		     : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline long arch_syscall6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long result;
+	register long r10 asm("r10") = d;
+	register long r8 asm("r8") = e;
+	register long r9 asm("r9") = f;
+
+	asm volatile("syscall"
+		     : "=a"(result)
+		     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+		     : "rcx", "r11", "memory");
+	return result;
+}
+
+/*
+ * Number and four arguments of calls that younger architectures have in another form only
+ * (openat for open), for sys4() and CALLS().
+ */
+#define AS_ACCESS(path, mode)	     SYS_access, (long)(path), mode, 0, 0
+#define AS_CHMOD(path, mode)	     SYS_chmod, (long)(path), mode, 0, 0
+#define AS_CREAT(path, mode)	     SYS_creat, (long)(path), mode, 0, 0
+#define AS_FORK()		     SYS_fork, 0, 0, 0, 0
+#define AS_LINK(from, to)	     SYS_link, (long)(from), (long)(to), 0, 0
+#define AS_MKDIR(path, mode)	     SYS_mkdir, (long)(path), mode, 0, 0
+#define AS_OPEN(path, flags, mode)   SYS_open, (long)(path), flags, mode, 0
+#define AS_PIPE(ends)		     SYS_pipe, (long)(ends), 0, 0, 0
+#define AS_RENAME(from, to)	     SYS_rename, (long)(from), (long)(to), 0, 0
+#define AS_RMDIR(path)		     SYS_rmdir, (long)(path), 0, 0, 0
+#define AS_STAT(path, buffer)	     SYS_stat, (long)(path), (long)(buffer), 0, 0
+#define AS_FSTATAT(at, path, buffer) SYS_newfstatat, at, (long)(path), (long)(buffer), 0
+#define AS_SYMLINK(target, path)     SYS_symlink, (long)(target), (long)(path), 0, 0
+#define AS_UNLINK(path)		     SYS_unlink, (long)(path), 0, 0, 0
+
+/* What the catalogue has to know of them, and of others that differ. */
+#define ARCH_CALL_TRAITS \
+	{SYS_chmod, NULL, NULL, PATH_IS(0)}, {SYS_creat, NULL, NULL, PATH_IS(0)}, \
+		{SYS_mkdir, NULL, NULL, PATH_IS(0)}, {SYS_open, NULL, NULL, PATH_IS(0)}, \
+		{SYS_rename, NULL, NULL, PATH_IS(0) | PATH_IS(1)}, \
+		{SYS_rmdir, NULL, NULL, PATH_IS(0)}, {SYS_stat, NULL, "newstat", PATH_IS(0)}, \
+		{SYS_newfstatat, "fstatat", NULL, PATH_IS(1)}, \
+		{SYS_symlink, NULL, NULL, PATH_IS(1)}, \
+	{ \
+		SYS_unlink, NULL, NULL, PATH_IS(0) \
+	}
+
+/* Instructions that cost an emulator next to nothing, since they stand in one row. */
+static inline void arch_piece(void)
+{
+	asm volatile(".rept 480\n\tnop\n\t.endr");
+}
+
+#define CPU_MODEL_BYTES 49
+
+/* False where the processor has no name. */
+static inline bool arch_cpu_model(char model[CPU_MODEL_BYTES])
+{
+	unsigned int word[12];
+
+	for (unsigned int i = 0; i < 3; i++) {
+		if (!__get_cpuid(0x80000002u + i, &word[4 * i], &word[4 * i + 1], &word[4 * i + 2],
+				 &word[4 * i + 3]))
+			return false;
+	}
+	memcpy(model, word, sizeof(word));
+	model[sizeof(word)] = '\0';
+	return true;
+}
+
+#endif

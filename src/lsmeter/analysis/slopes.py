@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a run's sweeps of policy latencies to calls of hooks and the cost of a path; pure.
+
+The policy latency is the time that one call of a hook waits that consults the security module's
+policy. The slope of an operation's latency over it is the number of such calls in the operation.
+What a module looks up in one call is up to the module: none, one or several rules or entries of
+its cache; its own counters tell.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+
+from lsmeter.analysis.cells import benchmarks_of, boot_problem
+from lsmeter.model import Benchmark, BootStatus, Place, Problem
+from lsmeter.results.directory import RunData
+from lsmeter.statistics.regression import Regression, Whole, regress, whole
+from lsmeter.tasks.lookups import LookUp, lookups
+from lsmeter.tasks.sweep import Sweep, sweeps
+
+# A line through fewer depths would fit whatever they are.
+_LEAST_DEPTHS = 3
+_TABLE6 = "asiaccs21-table6.csv"
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The line through a sweep of one benchmark on one kernel under one setup.
+
+    The regression is of latency_ns on policy_ns, so that its intercept is the latency (ns) of
+    the operation if calls waited for nothing. hook_calls is its slope as a whole number: calls of
+    hooks that consult the policy.
+    """
+
+    place: Place
+    sweep: Sweep
+    regression: Regression
+    hook_calls: Whole
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """What was measured."""
+        return self.sweep.benchmark
+
+
+@dataclass(frozen=True)
+class DepthFit:
+    """What one more component of the path costs an operation, and what it costs without any.
+
+    hook_calls is the regression of slopes on the depth of the path, latency that of the intercepts
+    (ns): each has the share of one component as its slope, and the fixed part as its intercept.
+    """
+
+    place: Place
+    operation: str
+    depths: tuple[int, ...]
+    hook_calls: Regression
+    latency: Regression
+    per_component: Whole  # calls for one component
+    fixed: Whole  # calls beside those for the path
+
+
+@dataclass(frozen=True)
+class Published:
+    """A slope that a study printed."""
+
+    benchmark: str  # id
+    slope: float
+    place: str  # in the study
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """All slopes and look-ups of a run, and what could not be measured."""
+
+    delays_ns: tuple[int, ...]
+    slopes: tuple[Slope, ...]
+    depths: tuple[DepthFit, ...]
+    lookups: tuple[LookUp, ...]
+    published: tuple[Published, ...]
+    problems: tuple[Problem, ...]
+
+    def published_for(self, slope: Slope) -> Published | None:
+        """Return what the study has for the same operation and path, if it has it."""
+        wanted = slope.benchmark.id
+        return next((row for row in self.published if row.benchmark == wanted), None)
+
+
+def find_slopes(run: RunData) -> Slopes:
+    """Fit the sweeps of a run, and gather the look-ups that stand beside them."""
+    slopes: list[Slope] = []
+    looked: list[LookUp] = []
+    problems = list(run.manifest.problems)
+    ns_per_insn = 1 << run.manifest.conditions.icount_shift
+    delays: tuple[int, ...] = ()
+    for cell in run.manifest.cells:
+        benchmarks = benchmarks_of(run.manifest, cell)
+        delays = cell.task.delays_ns or delays
+        for boot in run.boots_of(cell):
+            found: list[Problem] = []
+            if boot.status is not BootStatus.OK:
+                found.append(boot_problem(cell, boot))
+            if boot.status.usable and cell.task.name == "sweep":
+                lines, missing = sweeps(boot, benchmarks, cell.task.delays_ns, ns_per_insn)
+                slopes += fit_slopes(lines, cell.place)
+                found += missing
+            elif boot.status.usable and cell.task.name == "lookups":
+                here, missing = lookups(boot, benchmarks, cell.place)
+                looked += here
+                found += missing
+            place = cell.place
+            problems += (replace(p, kernel=place.kernel, setup=place.setup) for p in found)
+    depths = fit_depths(slopes)
+    return Slopes(delays, tuple(slopes), depths, tuple(looked), table6(), tuple(problems))
+
+
+@cache
+def table6() -> tuple[Published, ...]:
+    """Return Table 6 and the slopes of section 5.2.1 of the ASIA CCS'21 study."""
+    text = (resources.files("lsmeter") / "reference" / _TABLE6).read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return tuple(
+        Published(row["benchmark"], float(row["slope"]), row["place"], row["note"])
+        for row in csv.DictReader(lines)
+    )
+
+
+def fit_slopes(found: Iterable[Sweep], place: Place) -> tuple[Slope, ...]:
+    """Fit the latency of each operation on the policy latency."""
+    slopes = []
+    for sweep in found:
+        fit = regress(
+            [point.latency_ns for point in sweep.points],
+            [point.policy_ns for point in sweep.points],
+        )
+        slopes.append(Slope(place, sweep, fit, whole(fit.slope)))
+    return tuple(slopes)
+
+
+def fit_depths(slopes: Iterable[Slope]) -> tuple[DepthFit, ...]:
+    """Fit slopes and intercepts on the depth of the path, where at least three depths are known.
+
+    Only benchmarks whose single parameter is `depth` belong to such a row.
+    """
+    rows: dict[tuple[Place, str], dict[int, Slope]] = {}
+    for slope in slopes:
+        params = slope.benchmark.params
+        if len(params) == 1 and params[0][0] == "depth" and isinstance(params[0][1], int):
+            key = slope.place, slope.benchmark.operation
+            rows.setdefault(key, {})[params[0][1]] = slope
+    return tuple(_depth_fit(key, row) for key, row in rows.items() if len(row) >= _LEAST_DEPTHS)
+
+
+def _depth_fit(key: tuple[Place, str], row: Mapping[int, Slope]) -> DepthFit:
+    depths = tuple(sorted(row))
+    lines = [row[depth].regression for depth in depths]
+    hook_calls = regress([line.slope.value for line in lines], depths)
+    return DepthFit(
+        *key,
+        depths=depths,
+        hook_calls=hook_calls,
+        latency=regress([line.intercept.value for line in lines], depths),
+        per_component=whole(hook_calls.slope),
+        fixed=whole(hook_calls.intercept),
+    )

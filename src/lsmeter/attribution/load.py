@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads the attribution of a run's boots, and joins it with what the run measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lsmeter.analysis.cells import CellResult, cell_results
+from lsmeter.attribution.cost import Cost, Kept, idle_cost, mean_cost, whole_cost
+from lsmeter.attribution.profile import Profile, Tree, parse_profile
+from lsmeter.base.errors import UsageError
+from lsmeter.model import BenchmarkStatus, Samples
+from lsmeter.results.boots import read_output
+from lsmeter.results.directory import RunData, read_run
+from lsmeter.results.manifest import ManifestBoot, ManifestCell
+from lsmeter.statistics.estimate import BootReadings
+
+# Instructions between the markers that the clock does not see (probe/clock.h): the first marker
+# and lfence, the rdtsc that the difference leaves out, and shl and or after the second rdtsc.
+MARKER_INSNS = 5
+OUTPUT = "attribution"  # of the plugin, beside a boot
+
+
+@dataclass(frozen=True)
+class AttributedBoot:
+    """What one boot measured, in the order in which it did, and what its plugin counted."""
+
+    samples: Sequence[Samples]
+    profile: Profile
+
+
+@dataclass(frozen=True)
+class AttributedCell:
+    """One cell with the value and the call tree of each benchmark that has both.
+
+    values are typical counts. kept has all trees of a benchmark, the one whose total is the value
+    first. repeats names the benchmarks whose value was the same in every boot. wholes are the whole
+    costs of those whose bulk windows the plugin counted; no_whole says why others have none.
+    """
+
+    cell: ManifestCell
+    values: Mapping[str, int]
+    readings: Mapping[str, Sequence[BootReadings]]
+    kept: Mapping[str, tuple[Kept, ...]]
+    repeats: frozenset[str]
+    wholes: Mapping[str, Cost]
+    no_whole: Mapping[str, str]
+
+    @property
+    def trees(self) -> dict[str, Tree]:
+        """The tree of the reported value, by benchmark."""
+        return {name: kept[0].tree for name, kept in self.kept.items()}
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Benchmarks with a value but without a tree."""
+        return tuple(name for name in self.values if name not in self.kept)
+
+
+def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...]]:
+    """Read a run and its attribution; UsageError when it was made without --attribute."""
+    run = read_run(path)
+    cells = run_cells(run)
+    if not cells:
+        raise UsageError(
+            f"{path}: this run has no attribution", hint="make one: lsmeter run --attribute ..."
+        )
+    return run, cells
+
+
+def run_cells(run: RunData) -> tuple[AttributedCell, ...]:
+    """Read the attribution of a run that was read; empty when it was made without."""
+    profiles = {
+        (boot.cell_hash, boot.index): profile
+        for boot in run.manifest.boots
+        if (profile := _read_profile(run.path, boot)) is not None
+    }
+    return tuple(_cell(result, profiles) for result in cell_results(run)) if profiles else ()
+
+
+def _cell(result: CellResult, profiles: Mapping[tuple[str, int], Profile]) -> AttributedCell:
+    samples = {(boot.cell_hash, boot.index): boot.samples for boot in result.boots}
+    seen = [
+        AttributedBoot(samples[boot], profile)
+        for boot, profile in profiles.items()
+        if boot in samples
+    ]
+    values = {item.benchmark.id: int(item.centre) for item in result.estimates}
+    wholes, no_whole = cell_wholes(seen)
+    return AttributedCell(
+        cell=result.cell,
+        values=values,
+        readings=result.readings,
+        kept={name: kept for name in values if (kept := _kept(seen, name, values[name]))},
+        repeats=frozenset(item.benchmark.id for item in result.estimates if item.repeats),
+        wholes=wholes,
+        no_whole=no_whole,
+    )
+
+
+def cell_wholes(boots: Iterable[AttributedBoot]) -> tuple[dict[str, Cost], dict[str, str]]:
+    """Return the whole cost of each benchmark, the mean over boots, and why there is none."""
+    found: dict[str, list[Cost]] = {}
+    missing: dict[str, str] = {}
+    for boot in boots:
+        for name, cost in _boot_wholes(boot):
+            if isinstance(cost, Cost):
+                found.setdefault(name, []).append(cost)
+            else:
+                missing[name] = cost
+    costs = {name: mean_cost(items) for name, items in found.items()}
+    return costs, {name: reason for name, reason in missing.items() if name not in costs}
+
+
+def _boot_wholes(boot: AttributedBoot) -> Iterator[tuple[str, Cost | str]]:
+    """Yield each benchmark's whole cost in one boot, or why it cannot be used."""
+    windows = boot.profile.idle()
+    idle = idle_cost(windows.trees) if windows else None
+    for place, samples in enumerate(boot.samples):
+        whole = samples.whole
+        if samples.status is not BenchmarkStatus.OK or whole is None:
+            continue
+        region = boot.profile.bulk(place)
+        found: Cost | str
+        if idle is None:
+            found = "the idle guest was not watched"
+        elif whole.status is not BenchmarkStatus.OK:
+            found = "its whole cost was not measured"
+        elif region is None or region.sum is None:
+            found = "the plugin saw no bulk window of it"
+        elif region.damaged or region.aborted:
+            found = "a limit of the plugin was hit in a bulk window of it"
+        elif not region.summed == region.samples == len(whole.rounds):
+            found = f"the plugin saw {region.summed} of its {len(whole.rounds)} bulk windows"
+        else:
+            found = whole_cost(region.sum, sum(item.operations for item in whole.rounds), idle)
+        yield samples.benchmark, found
+
+
+def _kept(boots: Iterable[AttributedBoot], name: str, value: int) -> tuple[Kept, ...]:
+    """Return the trees of a benchmark in all boots, that of the reported value first.
+
+    If none has its total, the most frequent one comes first.
+    """
+    # The number of a region is the place of its benchmark in the order of the boot.
+    regions = [
+        region
+        for boot in boots
+        for place, item in enumerate(boot.samples)
+        if item.benchmark == name and (region := boot.profile.region(place)) is not None
+    ]
+    trees = {tree.insns: tree for region in reversed(regions) for tree in region.trees}
+    samples: dict[int, int] = {}
+    for region in regions:
+        for insns, count in region.totals:
+            samples[insns] = samples.get(insns, 0) + count
+    found = [Kept(tree, samples[insns]) for insns, tree in trees.items()]
+    reported = value + MARKER_INSNS
+    return tuple(
+        sorted(
+            found, key=lambda item: (item.tree.insns != reported, -item.samples, item.tree.insns)
+        )
+    )
+
+
+def _read_profile(run: Path, boot: ManifestBoot) -> Profile | None:
+    folder = run / "boots" / boot.folder
+    data = read_output(folder, OUTPUT)
+    if data is None:
+        return None
+    return parse_profile(data.decode("ascii", errors="replace"), where=str(folder / OUTPUT))

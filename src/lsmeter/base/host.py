@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Facts of the machine that lsmeter itself runs on, for the manifest and for doctor."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+from pathlib import Path
+
+
+def host_facts() -> tuple[tuple[str, str], ...]:
+    """Return what a reader of results may ask of the machine: processor, memory, system."""
+    return (
+        ("processor", processor()),
+        ("cores", str(cores())),
+        ("memory_mib", str(memory_bytes() >> 20)),
+        ("system", _told("/etc/os-release", r"PRETTY_NAME=\"?([^\"\n]+)") or platform.system()),
+        ("kernel", platform.release()),
+        ("python", platform.python_version()),
+    )
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def processor() -> str:
+    """Return the processor's model name, or the architecture where none is told."""
+    return _told("/proc/cpuinfo", r"model name\s*: *(.*\S)") or platform.machine()
+
+
+def memory_bytes() -> int:
+    """Return how much memory can be had now without swapping; 0 when it is not told."""
+    return int(_told("/proc/meminfo", r"MemAvailable:\s*(\d+)") or 0) << 10
+
+
+def free_bytes(path: Path) -> int:
+    """Return the free space where `path` is, or will be made."""
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free
+
+
+def _told(path: str, line: str) -> str:
+    """Return the first group of the first line in a file that begins like `line`, or ""."""
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    found = re.search(f"^{line}", text, re.MULTILINE)
+    return found[1] if found else ""

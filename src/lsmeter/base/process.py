@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs other programs: by argument list, in English, with a deadline; never through a shell."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from lsmeter.base.errors import BuildError, InfrastructureError
+
+# Debian's package of a program, where it has another name.
+PACKAGES = {
+    "apt-get": "apt",
+    "apt-cache": "apt",
+    "apt-config": "apt",
+    "debugfs": "e2fsprogs",
+    "dpkg-deb": "dpkg",
+    "mke2fs": "e2fsprogs",
+    "newgidmap": "uidmap",
+    "newuidmap": "uidmap",
+    "objcopy": "binutils",
+    "setpriv": "util-linux",
+    "unshare": "util-linux",
+}
+DEADLINE_S = 600.0
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of a program: in English, administrators' programs in PATH."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    return {**os.environ, "LC_ALL": "C.UTF-8", "PATH": path, **(extra or {})}
+
+
+def find(program: str) -> str | None:
+    """Return the path of a program, None when it is not installed."""
+    return shutil.which(program, path=environment()["PATH"])
+
+
+def missing(*programs: str, why: str = "") -> InfrastructureError:
+    """Build the error for programs that are not installed: it names their packages."""
+    packages = " ".join(dict.fromkeys(PACKAGES.get(program, program) for program in programs))
+    return InfrastructureError(
+        f"{', '.join(programs)} not found" + (f": {why}" if why else ""),
+        hint=f"install: apt-get install {packages}",
+    )
+
+
+def need(programs: Sequence[str], why: str) -> None:
+    """Raise InfrastructureError that names the packages to install if a program is missing."""
+    if gone := [program for program in programs if find(program) is None]:
+        raise missing(*gone, why=why)
+
+
+def run_bytes(
+    words: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    deadline_s: float = DEADLINE_S,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program to its end, whatever its status."""
+    env = environment() if env is None else env
+    try:
+        return subprocess.run(
+            words, env=env, input=stdin, capture_output=True, check=False, timeout=deadline_s
+        )
+    except FileNotFoundError as error:
+        raise missing(words[0]) from error
+    except subprocess.TimeoutExpired as error:
+        raise InfrastructureError(
+            f"{words[0]} did not end within {deadline_s:.0f} s", hint="try again"
+        ) from error
+    except OSError as error:
+        raise InfrastructureError(f"{words[0]} does not run: {error.strerror}") from error
+
+
+def run(
+    words: Sequence[str],
+    *,
+    stdin: str = "",
+    env: Mapping[str, str] | None = None,
+    deadline_s: float = DEADLINE_S,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program whose output is text, as run_bytes does."""
+    done = run_bytes(words, stdin=stdin.encode(), env=env, deadline_s=deadline_s)
+    texts = (data.decode(errors="replace") for data in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, *texts)
+
+
+def output(words: Sequence[str], *, stdin: str = "", extra: Mapping[str, str] | None = None) -> str:
+    """Run a program to its end; return what it printed, raise BuildError when it fails."""
+    done = run(words, stdin=stdin, env=environment(extra))
+    if done.returncode:
+        raise BuildError(
+            f"{words[0]} failed with status {done.returncode}: {last_words(done)}",
+            hint="is the disk full?" if "No space" in done.stderr else "",
+            log_tail=tuple((done.stderr.strip() or done.stdout.strip()).splitlines()[-12:]),
+        )
+    return done.stdout + done.stderr
+
+
+def last_words(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the last line that a program printed, to say why it failed."""
+    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return lines[-1][:200] if lines else f"status {done.returncode}"
+
+
+@contextlib.contextmanager
+def started(
+    words: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    to: IO[str] | int = subprocess.PIPE,
+    pass_fds: Sequence[int] = (),
+    cwd: Path | None = None,
+    grace_s: float = 10.0,
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a program in a process group of its own, which ends with the block at the latest.
+
+    It is asked to end first, so that it can remove what is half made. An interrupt reaches
+    lsmeter only, which then stops the whole group. to: where both its outputs go.
+    """
+    try:
+        process = subprocess.Popen(
+            words,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=to,
+            stderr=subprocess.STDOUT,
+            pass_fds=pass_fds,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        raise missing(words[0]) from error
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(grace_s)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()

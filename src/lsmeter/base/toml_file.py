@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads a TOML file that a person wrote; what is wrong with it is said in one line."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from lsmeter.base.errors import UsageError
+from lsmeter.base.registry import nearest
+
+MAX_FILE_BYTES = 1 << 20
+
+
+def read_toml(
+    path: Path, kind: str, *, hint: str, where: str = "", missing: str = ""
+) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    kind: what the file should be, such as "an experiment file". hint: what to do when it is none.
+    where: which word named it, such as "--setup". missing: what is said of a file that is not
+    there, instead of "cannot read it".
+    """
+    named = f"{where}: {path}" if where else f"{path}"
+    try:
+        size = path.stat().st_size
+        if size <= MAX_FILE_BYTES:
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not valid TOML: {error}", hint=hint) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{named}: cannot read it: it is not UTF-8 text", hint=hint) from error
+    except OSError as error:
+        said = f"cannot read it: {error.strerror}"
+        if missing and isinstance(error, FileNotFoundError):
+            said = missing
+        raise UsageError(f"{named}: {said}", hint=hint) from error
+    raise UsageError(f"{path}: larger than {MAX_FILE_BYTES} bytes: not {kind}", hint=hint)
+
+
+def wrong_key(
+    error: ValidationError, table: type[BaseModel], *, where: str, hint: str
+) -> UsageError:
+    """Build the error for the first key of a table that is not as it has to be."""
+    first = error.errors()[0]
+    place = [str(part) for part in first["loc"]]
+    key = ".".join(place)[:80] or "(top level)"
+    if first["type"] == "extra_forbidden":
+        for word in place[:-1]:
+            inner = table.model_fields[word].annotation if word in table.model_fields else None
+            table = inner if isinstance(inner, type) and issubclass(inner, BaseModel) else table
+        known = sorted(table.model_fields)
+        return UsageError(
+            f"{where}: unknown key '{key}'{nearest(place[-1], known)}",
+            hint=f"known keys: {', '.join(known)}",
+        )
+    if first["type"] == "missing":
+        return UsageError(f"{where}: {key}: missing", hint=hint)
+    expected = first["msg"].replace("Input should be", "expected").replace("Value error, ", "")
+    given = str(first.get("input"))[:60]
+    return UsageError(
+        f"{where}: {key}: {expected[0].lower()}{expected[1:]}, not {given!r}", hint=hint
+    )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a person asks for: an experiment as a TOML file, with the command line's words over it.
+
+Names are checked here for their form only; kernels, setups and benchmarks are looked up by the
+plan. Every error names the file, the key, what was expected and the nearest valid name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lsmeter.base.toml_file import read_toml, wrong_key
+from lsmeter.instruments import DEFAULT, find_instrument
+from lsmeter.model import Conditions, Sampling, Task
+from lsmeter.tasks import find_task
+
+Name = Annotated[str, Field(min_length=1, max_length=400)]
+Names = Annotated[list[Name], Field(min_length=1, max_length=200)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class SamplingTable(_Strict):
+    """The `[sampling]` table."""
+
+    samples: int = Field(Sampling.samples, ge=1, le=100_000)
+    warmup: int = Field(Sampling.warmup, ge=0, le=100_000)
+    cold: bool = Sampling.cold
+    whole_ppm: int = Field(Sampling.whole_ppm, ge=0, le=1_000_000)
+
+
+class ConditionsTable(_Strict):
+    """The `[conditions]` table: what changes counts without being the security setup."""
+
+    mitigations: Literal["off", "auto", "forced"] = "off"
+    init_on_alloc: bool = Conditions.init_on_alloc
+    tick: Literal["nohz", "periodic"] = "nohz"
+    slabs: Literal["default", "single"] = "default"
+    icount_shift: int = Field(Conditions.icount_shift, ge=0, le=10)
+    cpu: str = Field(Conditions.cpu, pattern=r"^[A-Za-z0-9_.,+=-]{1,200}$")
+    memory_mib: int = Field(Conditions.memory_mib, ge=128, le=65536)
+
+
+class Experiment(_Strict):
+    """One experiment: factors (kernels, setups, file systems, users), and how to measure.
+
+    margin is the overhead, as a fraction, below which two costs count as equivalent.
+    """
+
+    title: str = Field("", max_length=200)
+    question: str = Field("", max_length=4000)
+    kernels: Names = ["debian:6.1"]
+    setups: Names = ["capability", "selinux", "apparmor", "tomoyo", "landlock", "bpf"]
+    baseline: Name | None = None
+    suites: Names = ["file"]
+    benchmarks: Names = ["*"]
+    filesystems: Names = ["tmpfs"]
+    users: Annotated[list[Literal["root", "user"]], Field(min_length=1)] = ["root"]
+    image: Name | None = None
+    instrument: Name = DEFAULT
+    task: Name = "readings"
+    delays_ns: list[int] = []
+    boots: int = Field(2, ge=1, le=1000)
+    seed: int = Field(42, ge=0, le=2**31)
+    margin: float = Field(0.01, ge=0.0, le=10.0, strict=False)
+    sampling: SamplingTable = SamplingTable()
+    conditions: ConditionsTable = ConditionsTable()
+
+    @property
+    def baseline_setup(self) -> str:
+        """The setup that the others are compared with: dac, else capability, else the first."""
+        if self.baseline is not None:
+            return self.baseline
+        for name in ("dac", "capability"):
+            if name in self.setups:
+                return name
+        return self.setups[0]
+
+    def sampling_model(self) -> Sampling:
+        """Return the sampling as the model's type."""
+        return find_task(self.task).sampling or Sampling(**self.sampling.model_dump())
+
+    def conditions_model(self) -> Conditions:
+        """Return the conditions as the model's type."""
+        return Conditions(**self.conditions.model_dump())
+
+    def task_model(self, setup: str) -> Task:
+        """Return what the boots of a setup are asked to do."""
+        if not self.delays_ns:
+            return Task(self.task)
+        return Task(self.task, control=setup, delays_ns=tuple(self.delays_ns))
+
+
+def read_experiment(path: Path) -> dict[str, Any]:
+    """Read a TOML file into plain data; raise UsageError that names the file and the place."""
+    return read_toml(
+        path,
+        "an experiment file",
+        hint="examples are in experiments/; without a file the main experiment is run",
+        missing="no such experiment file",
+    )
+
+
+def build_experiment(data: dict[str, Any], *, where: str) -> Experiment:
+    """Check plain data (a file's, with the command line's words over it) into an Experiment."""
+    try:
+        found = Experiment.model_validate(data)
+    except ValidationError as error:
+        hint = "docs/experiments.md lists every key with its type"
+        raise wrong_key(error, Experiment, where=where, hint=hint) from None
+    find_instrument(found.instrument, where=f"{where}: instrument")
+    find_task(found.task, where=f"{where}: task")
+    return found
+
+
+def merge(data: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
+    """Lay the command line's words over a file's data; None means: not said."""
+    merged = dict(data)
+    for key, value in words.items():
+        if isinstance(value, dict):
+            table = merged.get(key, {})
+            merged[key] = merge(table if isinstance(table, dict) else {}, value)
+        elif value is not None:
+            merged[key] = value
+    return merged

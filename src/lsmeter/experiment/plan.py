@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From an experiment to the cells and boots that answer it; pure.
+
+The plan also holds what cannot be measured, with the reason, so that nothing is left out
+silently.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lsmeter.base.registry import unknown
+from lsmeter.experiment.asked import Experiment
+from lsmeter.instruments import find_instrument
+from lsmeter.model import Benchmark, Cell, Image, Kernel, Problem, Setup
+from lsmeter.setups import parse_setup
+from lsmeter.tasks import find_task
+
+
+@dataclass(frozen=True)
+class PlannedBoot:
+    """One boot to come: the cell, which of its boots, and the seed of QEMU's random numbers."""
+
+    cell: Cell
+    index: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a run will do, in order."""
+
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+    boots: tuple[PlannedBoot, ...]
+    problems: tuple[Problem, ...]  # what was asked for and cannot be measured
+    benchmarks: tuple[Benchmark, ...]
+
+
+def make_plan(
+    experiment: Experiment,
+    kernels: Sequence[Kernel],
+    catalogue: Sequence[Benchmark],
+    identity: Mapping[str, str],
+    filesystems: Sequence[str],
+    images: Mapping[str, Image] | None = None,
+    programs: Mapping[str, str] | None = None,
+) -> Plan:
+    """Lay out every cell and boot of `experiment`.
+
+    catalogue is every benchmark that the probe has, filesystems those that the guest can make;
+    identity names further facts that change results (QEMU, probe). images are the root file
+    systems at hand, by name, and programs the digests of the programs that setups bring along.
+    Raises UsageError for names that nothing knows.
+    """
+    kind = find_task(experiment.task)
+    setups = _setups(experiment)
+    for setup in setups if kind.setups else ():
+        if setup.name not in kind.setups:
+            raise unknown(f"setup of a {kind.name}", setup.name, kind.setups, where="--setup")
+    unit = find_instrument(experiment.instrument).unit
+    benchmarks = tuple(
+        replace(item, metric=replace(item.metric, unit=unit))
+        for item in select_benchmarks(catalogue, experiment.suites, experiment.benchmarks)
+    )
+    for name in experiment.filesystems:
+        if name not in filesystems:
+            raise unknown("file system", name, filesystems, where="--filesystem")
+    cells: list[Cell] = []
+    problems: list[Problem] = []
+    for kernel in kernels:
+        for setup in setups:
+            if is_dac(kernel) != (setup.lsms == ()):
+                continue  # the other kind of kernel: see _without_kernel
+            missing = missing_options(kernel, setup) + missing_artifacts(kernel, setup)
+            missing += missing_names(kernel, kind.needs)
+            if missing:
+                problems.append(_unavailable(kernel, setup, missing))
+                continue
+            image = (images or {})[setup.image] if setup.image else None
+            facts = {**identity, **{name: (programs or {})[name] for name in _programs(setup)}}
+            cells.extend(
+                replace(cell, image=image)
+                for cell in _cells(experiment, kernel, setup, benchmarks, facts)
+            )
+    problems.extend(_without_kernel(setups, kernels))
+    return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
+
+
+def joined(plans: Sequence[Plan]) -> Plan:
+    """Join plans into one whose cells have several tasks; the first gives the experiment."""
+    first = plans[0]
+    benchmarks = dict.fromkeys(item for plan in plans for item in plan.benchmarks)
+    return Plan(
+        first.experiment,
+        tuple(cell for plan in plans for cell in plan.cells),
+        tuple(boot for plan in plans for boot in plan.boots),
+        tuple(problem for plan in plans for problem in plan.problems),
+        tuple(benchmarks),
+    )
+
+
+def select_benchmarks(
+    catalogue: Sequence[Benchmark], suites: Sequence[str], patterns: Sequence[str]
+) -> tuple[Benchmark, ...]:
+    """Return the benchmarks of `suites` whose id or operation matches one of the patterns."""
+    known = {benchmark.suite for benchmark in catalogue}
+    for suite in suites:
+        if suite not in known:
+            raise unknown("suite", suite, known, where="--suite")
+    offered = [benchmark for benchmark in catalogue if benchmark.suite in suites]
+    for pattern in patterns:
+        if not any(_matches(benchmark, pattern) for benchmark in offered):
+            names = {benchmark.operation for benchmark in offered}
+            raise unknown("benchmark", pattern, names, where="--benchmark")
+    return tuple(
+        benchmark
+        for benchmark in offered
+        if any(_matches(benchmark, pattern) for pattern in patterns)
+    )
+
+
+def missing_options(kernel: Kernel, setup: Setup) -> tuple[str, ...]:
+    """Return the kernel options that `setup` needs and `kernel` was built without."""
+    return missing_names(kernel, setup.needs_config)
+
+
+def missing_names(kernel: Kernel, needed: Iterable[str]) -> tuple[str, ...]:
+    """Return which of the options that are needed `kernel` was built without, if that is known."""
+    if not kernel.config:
+        return ()
+    lacking = (name for name in needed if kernel.config.get(name, "n") not in {"y", "m"})
+    return tuple(f"CONFIG_{name}" for name in lacking)
+
+
+def missing_artifacts(kernel: Kernel, setup: Setup) -> tuple[str, ...]:
+    """Return what `setup` needs and should have been made with the kernel."""
+    wanted = {item.artifact for item in setup.files if item.artifact}
+    return tuple(sorted(wanted - set(kernel.artifacts)))
+
+
+def images_needed(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the images that the experiment's setups need."""
+    return tuple(sorted({setup.image for setup in _setups(experiment) if setup.image}))
+
+
+def programs_needed(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of lsmeter's own programs that the experiment's setups bring along."""
+    return tuple(sorted({name for setup in _setups(experiment) for name in _programs(setup)}))
+
+
+def _programs(setup: Setup) -> set[str]:
+    return {item.program for item in setup.files if item.program}
+
+
+def is_dac(kernel: Kernel) -> bool:
+    """Say whether `kernel` was built without security modules: such a kernel is for dac only."""
+    return bool(kernel.config) and kernel.config.get("SECURITY", "n") != "y"
+
+
+def _without_kernel(setups: Sequence[Setup], kernels: Sequence[Kernel]) -> list[Problem]:
+    """Name the setups for which no kernel of the right kind was given."""
+    kinds = {is_dac(kernel) for kernel in kernels}
+    return [
+        Problem(
+            title=f"{setup.name} cannot be measured: no kernel "
+            + ("without CONFIG_SECURITY" if setup.lsms == () else "with CONFIG_SECURITY")
+            + " was named",
+            setup=setup.name,
+            detail="build one: lsmeter kernel build debian-source:6.1 --config "
+            + ("dac" if setup.lsms == () else "lsm-all"),
+        )
+        for setup in setups
+        if (setup.lsms == ()) not in kinds
+    ]
+
+
+def _matches(benchmark: Benchmark, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(benchmark.id, pattern) or benchmark.operation == pattern
+
+
+def _setups(experiment: Experiment) -> tuple[Setup, ...]:
+    setups = {setup.name: setup for setup in map(parse_setup, experiment.setups)}
+    baseline = parse_setup(experiment.baseline_setup, where="--baseline")
+    # The baseline is measured even where only the others were named.
+    return tuple({baseline.name: baseline, **setups}.values())
+
+
+def _unavailable(kernel: Kernel, setup: Setup, missing: tuple[str, ...]) -> Problem:
+    return Problem(
+        title=f"{setup.name} cannot be measured on {kernel.name}: "
+        f"the kernel was built without {', '.join(missing)}",
+        kernel=kernel.name,
+        setup=setup.name,
+    )
+
+
+def _cells(
+    experiment: Experiment,
+    kernel: Kernel,
+    setup: Setup,
+    benchmarks: Sequence[Benchmark],
+    identity: Mapping[str, str],
+) -> list[Cell]:
+    return [
+        Cell(
+            kernel=kernel,
+            setup=setup,
+            suite=suite,
+            filesystem=filesystem,
+            user=user,
+            instrument=experiment.instrument,
+            conditions=experiment.conditions_model(),
+            sampling=experiment.sampling_model(),
+            benchmarks=tuple(item.id for item in benchmarks if item.suite == suite),
+            identity=tuple(sorted(identity.items())),
+            task=experiment.task_model(setup.name),
+        )
+        for suite in experiment.suites
+        for filesystem in experiment.filesystems
+        for user in experiment.users
+    ]
+
+
+def _boots(experiment: Experiment, cells: Sequence[Cell]) -> tuple[PlannedBoot, ...]:
+    """Order the boots in blocks: every cell once, in an order drawn from the seed, then again.
+
+    Each boot of a cell has another seed, so that a count that repeats does so although timer
+    ticks and random numbers fall elsewhere. Cells that share their hash are booted once.
+    """
+    draw = random.Random(experiment.seed)  # noqa: S311  (an order, not a secret)
+    distinct = list({cell.hash: cell for cell in cells}.values())
+    boots: list[PlannedBoot] = []
+    for index in range(experiment.boots):
+        block = distinct[:]
+        draw.shuffle(block)
+        boots.extend(PlannedBoot(cell, index, experiment.seed + index) for cell in block)
+    return tuple(boots)
+
+
+def describe_size(plan: Plan) -> str:
+    """Say in one line how much the plan is: "14 boots of 7 cells, 61 benchmarks each"."""
+    distinct = {cell.hash: cell for cell in plan.cells}
+    samples = sorted({cell.sampling.samples for cell in distinct.values()})
+    each = " or ".join(map(str, samples)) or "no"
+    return (
+        f"{len(plan.boots)} boots of {len(distinct)} cells, "
+        f"{len(plan.benchmarks)} benchmarks of {each} samples each"
+    )
+
+
+def baseline_name(experiment: Experiment) -> str:
+    """Return the canonical name of the baseline setup; UsageError when it is not known."""
+    return parse_setup(experiment.baseline_setup, where="--baseline").name
+
+
+def boot_order(benchmarks: Sequence[str], seed: int) -> tuple[str, ...]:
+    """Return the ids in the order of the boot with this seed: always the same one.
+
+    What ran before leaves its traces in the kernel's allocators, so each boot has another order: a
+    count that depends on it is then seen to differ between boots.
+    """
+    order = list(benchmarks)
+    random.Random(seed).shuffle(order)  # noqa: S311  (an order, not a secret)
+    return tuple(order)

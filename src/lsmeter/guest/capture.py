@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What came out of one guest, as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Ending(StrEnum):
+    """How the run of a guest came to its end, seen from outside."""
+
+    EXITED = "exited"  # QEMU ended by itself; exit_code tells how
+    DEADLINE = "deadline"  # killed: it took too long for what it had done
+    SILENT = "silent"  # killed: nothing was reported for too long
+    FLOODED = "flooded"  # killed: it printed more than any honest guest does
+    STOPPED = "stopped"  # killed: the user stopped the run
+
+
+@dataclass(frozen=True)
+class Capture:
+    """All that came out of one guest."""
+
+    results: bytes
+    console: bytes
+    ending: Ending
+    exit_code: int | None
+    wall_s: float
+    stderr: str = ""  # what QEMU itself complained of
+    outputs: Mapping[str, bytes] = field(default_factory=dict)  # of a plugin, by name
+
+    @property
+    def complete_lines(self) -> bytes:
+        """The results, without the line in the middle of which the guest was killed, if it was."""
+        if self.ending is Ending.EXITED and (self.exit_code or 0) >= 0:
+            return self.results
+        return self.results[: self.results.rfind(b"\n") + 1]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an image is made of: one TOML file, and a directory of files that go into it.
+
+Definitions that come with lsmeter are `definitions/NAME.toml`; a user's own is named by
+its path. Everything that a definition says is part of the image's identity.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lsmeter.base import process
+from lsmeter.base.errors import UsageError
+from lsmeter.base.registry import nearest, unknown
+from lsmeter.base.toml_file import read_toml
+
+SUFFIX = ".toml"
+BUILDS = ("mmdebstrap", "mke2fs", "debugfs")  # the programs that take part in a build
+# Raised when the builder itself makes other images from the same definition.
+BUILDER = 2
+_MAX_PART_BYTES = 64 << 20
+
+_Package = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]{1,99}$")]
+_Path = Annotated[str, Field(pattern=r"^/[!-~]{1,200}$")]
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """One file that the definition puts into the image; path begins with a slash."""
+
+    path: str
+    data: bytes
+    executable: bool = False
+
+
+class ImageDefinition(BaseModel):
+    """All that determines an image, but for the versions of packages and programs.
+
+    packages are asked for by name, keep are patterns of paths under documentation that stay,
+    files is the directory of parts beside the definition, prepare is a script (a path in the
+    image) that is run in the tree, labels says whether each file gets its SELinux context, tools
+    are the paths that the finished image must have.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str = Field(min_length=1, max_length=200)
+    suite: Annotated[str, Field(pattern=r"^[a-z]{2,30}$")] = "bookworm"
+    packages: tuple[_Package, ...] = Field(max_length=500)
+    keep: tuple[_Path, ...] = ()
+    files: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")] | None = None
+    prepare: Annotated[str, Field(pattern=r"^(/[!-~]{1,200})?$")] = ""
+    labels: bool = False
+    tools: tuple[_Path, ...] = ()
+    size_mib: int = Field(1024, ge=64, le=65536, strict=True)
+    name: str = Field("", exclude=True)  # of the file, which cannot say it
+    parts: tuple[FilePart, ...] = Field((), exclude=True)
+
+
+def shipped_dir() -> Path:
+    """Return the directory of the definitions that come with lsmeter."""
+    return Path(__file__).parent / "definitions"
+
+
+def definition_names() -> tuple[str, ...]:
+    """Return the names of the definitions that come with lsmeter."""
+    return tuple(sorted(path.stem for path in shipped_dir().glob(f"*{SUFFIX}")))
+
+
+def load_definition(word: str) -> ImageDefinition:
+    """Return the definition that `word` names, or the user's own file (`./mine.toml`)."""
+    own = "/" in word or word.endswith(SUFFIX)
+    if not own and word not in definition_names():
+        raise unknown("image", word, definition_names())
+    path = Path(word).expanduser() if own else shipped_dir() / f"{word}{SUFFIX}"
+    names = ", ".join(definition_names())
+    hint = f"docs/images.md lists every key; images that come with lsmeter: {names}"
+    found = check_table(read_toml(path, "an image definition", hint=hint), where=str(path))
+    name = path.name.removesuffix(SUFFIX)
+    if not name.isascii() or not name.replace("-", "").replace(".", "").isalnum():
+        raise UsageError(
+            f"{path}: '{name}' cannot name an image",
+            hint="call the file by letters, digits, '.' and '-': my-policy.toml",
+        )
+    parts = _read_files(path.parent / found.files) if found.files else ()
+    return found.model_copy(update={"name": name, "parts": parts})
+
+
+def check_table(data: dict[str, Any], *, where: str) -> ImageDefinition:
+    """Check what a definition says, and return it without its name and files."""
+    own = sorted({"name", "parts"} & data.keys())
+    if own:
+        raise UsageError(f"{where}: unknown key '{own[0]}'")
+    try:
+        return ImageDefinition.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    said = f"{key}: {first['msg']}"
+    if first["type"] == "extra_forbidden":
+        said = f"unknown key '{key}'{nearest(key, ImageDefinition.model_fields)}"
+    raise UsageError(f"{where}: {said}")
+
+
+def _read_files(root: Path) -> tuple[FilePart, ...]:
+    """Read the files that go into an image, sorted by path; raise UsageError if one cannot be."""
+    if not root.is_dir():
+        raise UsageError(f"{root}: no such directory of files for the image")
+    parts = (_part(path, root) for path in root.rglob("*") if not path.is_dir())
+    return tuple(sorted(parts, key=lambda part: part.path))
+
+
+def _part(path: Path, root: Path) -> FilePart:
+    if path.is_symlink() or not path.is_file():
+        raise UsageError(f"{path}: only plain files can go into an image")
+    try:
+        if path.stat().st_size > _MAX_PART_BYTES:
+            raise UsageError(f"{path}: larger than {_MAX_PART_BYTES} bytes")
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read it: {error.strerror}") from error
+    return FilePart(f"/{path.relative_to(root)}", data, executable=os.access(path, os.X_OK))
+
+
+def identity(definition: ImageDefinition, programs: dict[str, str]) -> str:
+    """Return the hash of all that determines an image before packages are chosen.
+
+    programs: name and version of each program that takes part in the build.
+    """
+    digest = hashlib.sha256()
+    facts = {**definition.model_dump(exclude={"files"}), "name": definition.name}
+    head = {"builder": BUILDER, "definition": facts, "programs": programs}
+    digest.update(json.dumps(head, sort_keys=True).encode())
+    for part in definition.parts:
+        for field in (part.path.encode(), b"x" if part.executable else b"-", part.data):
+            digest.update(len(field).to_bytes(8, "little") + field)
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the version of each program that takes part in a build; raise if one is missing."""
+    process.need(BUILDS, "images are built and read with it")
+    found = {}
+    for program, option in (("mmdebstrap", "--version"), ("mke2fs", "-V"), ("debugfs", "-V")):
+        done = process.run([program, option])
+        match = re.search(r"\d+\.\d[\w.]*", done.stdout + done.stderr)
+        found[program] = match[0] if match else "unknown"
+    return found

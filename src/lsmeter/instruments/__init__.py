@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How cost is read: one file each; here is what each says of itself, and how to find it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lsmeter.base import registry
+from lsmeter.model import Benchmark, Place
+from lsmeter.model.conclusion import Estimate
+from lsmeter.statistics.compare import Compared
+from lsmeter.statistics.estimate import BootReadings
+
+DEFAULT = "exact"
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """One way to read cost; numbers of different instruments are never compared.
+
+    unit is that of its numbers, unit_word the word for it, covers what they leave out.
+    side_by_side says that guests may run at a time, reusable that a stored boot may serve another
+    day, portable that it may serve on another host. machines are those that it can read.
+    comparable names the conditions that two runs must share. estimate gives what one benchmark
+    costs in a cell, compare how two cells differ: baseline first, then the margin as a fraction
+    and which direction is good; calls says that a reading is one call of many of a cycle.
+    """
+
+    name: str
+    title: str
+    unit: str
+    unit_word: str
+    covers: str
+    machines: tuple[str, ...]
+    side_by_side: bool
+    reusable: bool
+    portable: bool
+    comparable: tuple[str, ...]
+    estimate: Callable[[Place, Benchmark, Sequence[BootReadings]], Estimate]
+    compare: Callable[..., Compared]
+
+
+@functools.cache
+def instruments() -> Mapping[str, Instrument]:
+    """Return all instruments by name."""
+    found = registry.members("lsmeter.instruments", "INSTRUMENT", Instrument)
+    return {item.name: item for item in found}
+
+
+def find_instrument(name: str, *, where: str = "--instrument") -> Instrument:
+    """Return the instrument called `name`; UsageError names the known ones when there is none."""
+    found = instruments().get(name)
+    if found is None:
+        raise registry.unknown("instrument", name, instruments(), where=where)
+    return found

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The exact instrument: guest instructions, counted under emulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsmeter.instruments import Instrument
+from lsmeter.model import Benchmark, Place
+from lsmeter.model.conclusion import Estimate
+from lsmeter.statistics.compare import compare
+from lsmeter.statistics.estimate import BootReadings, in_line_mean, typical, whole_cost
+
+
+def estimate(place: Place, benchmark: Benchmark, boots: Sequence[BootReadings]) -> Estimate:
+    """Take the most frequent count for the cost, with the in-line mean and the whole cost."""
+    most = typical(boots)
+    whole, missing = whole_cost(boots)
+    return Estimate(
+        place=place,
+        benchmark=benchmark,
+        centre=most.value,
+        low=most.low,
+        high=most.high,
+        repeats=most.repeats,
+        evidence=most.evidence,
+        mean=in_line_mean(boots),
+        whole=whole,
+        whole_missing=missing,
+    )
+
+
+INSTRUMENT = Instrument(
+    name="exact",
+    title="guest instructions, counted under emulation (QEMU TCG, -icount): free of noise",
+    unit="insns",
+    unit_word="instructions",
+    covers="caches, branch prediction and time are not seen",
+    machines=("emulation", "replay"),
+    side_by_side=True,
+    reusable=True,
+    portable=True,
+    comparable=("mitigations", "init_on_alloc", "tick", "slabs", "icount_shift", "cpu"),
+    estimate=estimate,
+    compare=compare,
+)

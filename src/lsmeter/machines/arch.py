@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All that differs between processor architectures, as one value for each of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lsmeter.model import BootProtocol
+
+
+class Kind(StrEnum):
+    """What kind of code a symbol starts, in the letters of the plugin's symbol file."""
+
+    FUNCTION = "f"
+    SYSCALL = "s"
+    FAULT = "x"
+    TRAP = "t"
+    INTERRUPT = "i"
+    SWITCH = "w"
+    START = "p"
+    DEAD = "d"
+    NONE = "n"
+
+
+@dataclass(frozen=True)
+class EntryCode:
+    """The symbols of a kernel's entry code, by which attribution follows control flow."""
+
+    special: Mapping[str, Kind]  # before patterns
+    patterns: tuple[tuple[re.Pattern[str], Kind], ...]
+    no_function: re.Pattern[str]  # only ends the function before it
+    thunk: re.Pattern[str]  # an address that has such a name is one, whatever else it is called
+    stubs: Mapping[str, str]  # tables of vector stubs without symbols, and what their stubs are
+    stub_bytes: int
+    max_stubs: int
+
+
+@dataclass(frozen=True)
+class Board:
+    """QEMU's machine for one boot protocol, and what plugs into its bus."""
+
+    machine: str
+    disk: str
+    network: str
+
+
+@dataclass(frozen=True)
+class Arch:
+    """One processor architecture."""
+
+    name: str  # as uname -m prints it
+    program: str  # QEMU
+    package: str  # that has it, in Debian
+    cpu: str
+    boards: Mapping[BootProtocol, Board]
+    results: str  # device of the result channel; {}: the character device behind it
+    bulk: str  # one that takes a buffer at a time
+    bulk_needs: str  # kernel options
+    console: str  # words of the kernel's command line, from here on
+    reset: str
+    words: tuple[str, ...]
+    mitigations: Mapping[str, tuple[str, ...]]  # by the condition's value
+    entry: EntryCode
+    exit_device: str  # ends QEMU when the guest writes to it
+    exit_sector: bytes  # a boot sector that does, and nothing else
+    exit_code: int  # of QEMU then
+
+
+_X86_ENTRY = EntryCode(
+    special={
+        **dict.fromkeys(
+            (
+                *("entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat"),
+                *("entry_INT80_compat", "asm_int80_emulation"),
+            ),
+            Kind.SYSCALL,
+        ),
+        "__switch_to_asm": Kind.SWITCH,
+        # Before 6.5 it is the first code of a new task; since then a function that this code
+        # calls, which the plugin tells by the call.
+        **dict.fromkeys(("ret_from_fork", "ret_from_fork_asm"), Kind.START),
+        "do_task_dead": Kind.DEAD,
+        # Not repeated when they return: the instruction that caused them is over.
+        **dict.fromkeys(("asm_exc_debug", "asm_exc_int3", "asm_exc_overflow"), Kind.TRAP),
+        **dict.fromkeys(
+            ("asm_exc_nmi", "asm_exc_machine_check", "asm_exc_double_fault"), Kind.INTERRUPT
+        ),
+    },
+    patterns=(
+        (re.compile(r"asm_exc_xen_.*"), Kind.FUNCTION),
+        (re.compile(r"asm_exc_.*"), Kind.FAULT),
+        (re.compile(r"asm_sysvec_.*|asm_(common|spurious)_interrupt"), Kind.INTERRUPT),
+    ),
+    no_function=re.compile(
+        r"__pfx_.*|__cfi_.*|.*\.cold(\.\d+)?|"
+        r"__x86_(indirect|return)_.*|__SC[TK]__.*|__fentry__|srso_.*|retbleed_.*|"
+        r".*untrain_ret.*|its_return_thunk|entry_SYSCALL_64_(safe_stack|after_hwframe)|"
+        r"entry_SYSRETQ_.*|entry_SYSCALL_compat_.*|entry_SYSENTER_compat_.*|"
+        r"entry_INT80_compat_.*|"
+        r"syscall_return_via_sysret|swapgs_restore_regs_and_return_to_usermode|"
+        r"restore_regs_and_return_to_kernel|common_interrupt_return|native_(irq_return_)?iret|"
+        r"native_irq_return_ldt|early_xen_iret_patch|error_return|paranoid_exit_done|"
+        r"_?_?(s|e)(init|head|)text|_text|_stext|_etext|.*_text_(start|end)|__start_.*|"
+        r"__stop_.*|.*text_segment_.*|__kprobes_text_.*"
+    ),
+    thunk=re.compile(r"__x86_(indirect|return)_.*"),
+    # `push vector; jmp asm_common_interrupt`, 8 bytes apart, 16 with indirect branch tracking
+    # (arch/x86/include/asm/idtentry.h); a multiple of both is right too.
+    stubs={
+        "irq_entries_start": "asm_common_interrupt",
+        "spurious_entries_start": "asm_spurious_interrupt",
+    },
+    stub_bytes=8,
+    max_stubs=2 * 256,
+)
+
+X86_64 = Arch(
+    name="x86_64",
+    program="qemu-system-x86_64",
+    package="qemu-system-x86",
+    # String instructions that count one instruction a byte, and one that hangs Linux in its boot.
+    cpu="max,-erms,-fsrm",
+    boards={
+        # No firmware, no PCI. The RTC stays: without it the kernel's probe spins a guest second.
+        BootProtocol.PVH: Board(
+            "microvm,x-option-roms=off,rtc=on", "virtio-blk-device", "virtio-net-device"
+        ),
+        BootProtocol.BZIMAGE: Board("pc", "virtio-blk-pci", "virtio-net-pci"),
+    },
+    results="isa-serial,chardev={},iobase=0x2f8,irq=3",
+    bulk="isa-debugcon,chardev={},iobase=0xe9",
+    bulk_needs="CONFIG_X86_IOPL_IOPERM",
+    console="console=ttyS0",
+    # The board has nothing that resets it: after a second of tries the kernel would run the
+    # firmware in place, and loop in the kernel's wiped image as often as not. A triple fault
+    # ends the guest at once.
+    reset="reboot=t",
+    # With one processor each lock prefix would be patched away, each with two switches of
+    # the address space: a sixth of a guest. A prefix is no instruction.
+    words=("noreplace-smp",),
+    # Forced: the code against attacks that the emulated processor does not know of, as far as it
+    # is more instructions.
+    mitigations={
+        "off": ("mitigations=off",),
+        "auto": ("mitigations=auto",),
+        "forced": ("mitigations=auto", "pti=on", "spectre_v2=retpoline", "retbleed=unret"),
+    },
+    entry=_X86_ENTRY,
+    exit_device="isa-debug-exit,iobase=0xf4,iosize=0x04",
+    # 16-bit code: mov al, 0; out 0xf4, al; hlt.
+    exit_sector=bytes((0xB0, 0x00, 0xE6, 0xF4, 0xF4)).ljust(510, b"\0") + b"\x55\xaa",
+    exit_code=1,  # (value << 1) | 1
+)
+
+ARCHES: Mapping[str, Arch] = {arch.name: arch for arch in (X86_64,)}
+# Of the guests, as long as kernels do not say theirs.
+GUEST = X86_64

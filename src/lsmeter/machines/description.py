@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a guest is made of, as one frozen value, and how QEMU is asked for it; pure."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+from lsmeter.base.errors import InfrastructureError
+from lsmeter.machines.arch import GUEST, Arch
+from lsmeter.model import BootProtocol, Conditions, Kernel, Setup
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network device with one end, 0 or 1, of a link that two guests share.
+
+    Frames go from the one end's socket to the other's, `link`.0 and `link`.1: the guests may
+    start in any order, and what the other cannot take yet is lost, as on a wire.
+    """
+
+    link: str  # a path
+    end: int
+
+    @property
+    def mac(self) -> str:
+        """The device's address: always the same for the same end of the same link."""
+        digest = zlib.crc32(self.link.encode()).to_bytes(4, "big")[:3]
+        return ":".join(f"{byte:02x}" for byte in (0x52, 0x54, *digest, self.end))
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A TCG plugin with its arguments, and with what it writes."""
+
+    file: str
+    arguments: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[tuple[str, str], ...] = ()  # file in folder, and the argument that takes it
+    folder: str = ""
+
+
+@dataclass(frozen=True)
+class Description:
+    """All that decides what QEMU runs.
+
+    console and results are the files of the channels. Their paths and that of initrd are words in
+    place of what changes by boot; what runs the guest replaces them.
+    """
+
+    arch: Arch
+    boot_protocol: BootProtocol
+    kernel: str
+    cmdline: str
+    accelerator: str = "tcg"
+    icount_shift: int | None = None  # guest time: 2**this ns for each instruction; None: real
+    cpu: str = ""  # the architecture's own
+    memory_mib: int = 256
+    seed: int = 0
+    initrd: str = "INITRD"
+    console: str = "CONSOLE"
+    results: str = "RESULTS"
+    bulk: bool = False  # the result channel takes a buffer at a time
+    disks: tuple[str, ...] = ()  # raw images; what a guest writes to one ends with QEMU
+    networks: tuple[Network, ...] = ()
+    plugin: Plugin | None = None
+
+
+def qemu_words(guest: Description) -> tuple[str, ...]:
+    """Return the words that start `guest`; docs/exact-instrument.md has the reasons."""
+    arch = guest.arch
+    board = arch.boards[guest.boot_protocol]
+    results = (arch.bulk if guest.bulk else arch.results).format("results")
+    words = [
+        *(arch.program, "-M", board.machine),
+        *_time(guest),
+        *("-seed", str(guest.seed)),
+        *("-cpu", guest.cpu or arch.cpu),
+        *("-m", str(guest.memory_mib)),
+        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
+        *("-chardev", f"file,id=console,path={_comma(guest.console)}"),
+        *("-serial", "chardev:console"),
+        *("-chardev", f"file,id=results,path={_comma(guest.results)}", "-device", results),
+        *("-kernel", guest.kernel, "-initrd", guest.initrd, "-append", guest.cmdline),
+    ]
+    for number, disk in enumerate(guest.disks):
+        name = f"disk{number}" if number else "root"
+        drive = f"if=none,id={name},format=raw,snapshot=on,cache=unsafe,file={_comma(disk)}"
+        words += ["-drive", drive, "-device", f"{board.disk},drive={name}"]
+    for number, network in enumerate(guest.networks):
+        here, there = (f"{_comma(network.link)}.{end}" for end in (network.end, 1 - network.end))
+        ends = f"local.type=unix,local.path={here},remote.type=unix,remote.path={there}"
+        device = f"{board.network},netdev=link{number},mac={network.mac}"
+        words += ["-netdev", f"dgram,id=link{number},{ends}", "-device", device]
+    if guest.plugin:
+        words += ["-plugin", _plugin(guest.plugin)]
+    return tuple(words)
+
+
+def _plugin(plugin: Plugin) -> str:
+    outputs = ((argument, f"{plugin.folder}/{name}") for name, argument in plugin.outputs)
+    given = [*plugin.arguments, *outputs]
+    for path in (plugin.file, *(value for _, value in given)):
+        # QEMU's plugin option splits at commas; how they are escaped differs by version.
+        if "," in path:
+            raise InfrastructureError(
+                f"a QEMU plugin cannot use a path with a comma: {path}",
+                hint="choose another directory (LSMETER_CACHE, TMPDIR)",
+            )
+    return ",".join((plugin.file, *(f"{key}={value}" for key, value in given)))
+
+
+def _time(guest: Description) -> tuple[str, ...]:
+    if guest.icount_shift is None:
+        return ("-rtc", "base=utc,clock=host", "-accel", guest.accelerator)
+    if guest.accelerator != "tcg":
+        raise ValueError(f"instructions are not counted with the accelerator {guest.accelerator}")
+    return (
+        *("-rtc", "base=2024-01-01T00:00:00,clock=vm"),
+        *("-accel", "tcg,thread=single"),
+        *("-icount", f"shift={guest.icount_shift},sleep=off"),
+    )
+
+
+def _comma(path: str) -> str:
+    """Escape a path for a QEMU option, in which a comma is doubled."""
+    return path.replace(",", ",,")
+
+
+def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
+    """Return the kernel's command line: what holds still, the conditions, then the setup."""
+    words = [
+        GUEST.console,
+        "quiet",
+        # End at once, and say why, whatever goes wrong: a damaged kernel gives no numbers.
+        *("panic=-1", "oops=panic", "softlockup_panic=1"),
+        GUEST.reset,
+        # 12 of the 19 guest seconds of Debian's boot, and of no concern to what is measured.
+        "cryptomgr.notests",
+        # Names in the formats of trace events, and records of functions that were replaced: half
+        # of the start of a kernel with every module, and only for who reads traces.
+        "initcall_blacklist=trace_eval_init,ftrace_check_for_weak_functions",
+        *GUEST.words,
+        # Addresses and random numbers change how often hash chains are walked.
+        *("nokaslr", "norandmaps", "randomize_kstack_offset=off", "random.trust_cpu=on"),
+        # With the default tables, which grow with memory, names meet in a hash chain by chance
+        # and a look-up costs 2 to 12 instructions more in one boot than in another.
+        *("dhash_entries=1048576", "ihash_entries=262144"),
+        *GUEST.mitigations[conditions.mitigations],
+        f"init_on_alloc={int(conditions.init_on_alloc)}",
+    ]
+    if conditions.slabs == "single":
+        # In a slab of several pages the kernel has to find the first one: an instruction more
+        # or less by where an object happens to lie.
+        words.append("slub_max_order=0")
+    if conditions.tick == "periodic":
+        words += ["nohz=off", "highres=off"]
+    if setup.lsms:
+        modules = [name for name in setup.lsms if name != "capability"]
+        words.append("lsm=" + (",".join(modules) if modules else "capability"))
+    return " ".join((*words, *setup.cmdline))
+
+
+def counted_guest(
+    kernel: Kernel, setup: Setup, conditions: Conditions, seed: int = 0
+) -> Description:
+    """Describe a guest of one processor that QEMU's TCG emulates, counting its instructions."""
+    return Description(
+        arch=GUEST,
+        boot_protocol=kernel.boot_protocol,
+        kernel=str(kernel.image),
+        cmdline=kernel_cmdline(setup, conditions),
+        icount_shift=conditions.icount_shift,
+        cpu=conditions.cpu,
+        memory_mib=conditions.memory_mib,
+        seed=seed,
+    )

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What attribution needs besides QEMU: the plugin, and the symbols of the guest's kernel.
+
+The interface of plugins changed between versions of QEMU and distributions ship no header, so
+that the plugin is compiled on this host for the version found here (plugin/qemu_api.h).
+
+Symbols are in the kernel's System.map, or a guest of it that does nothing else lists
+/proc/kallsyms: distributions ship System.map as a stub. That takes some seconds, once for each
+kernel. The plugin's file says where each function starts, what kind of code it is, and whose it
+is. What is no function of its own only ends the one before it: thunks and trampolines, whose
+instructions are their caller's, the cold parts that the compiler moved away, and labels in entry
+code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from lsmeter.base import process
+from lsmeter.base.errors import BootError, BuildError, InfrastructureError
+from lsmeter.base.limits import Limits
+from lsmeter.base.storage import cache_dir, locked, make_dir, write_atomic
+from lsmeter.guest.initramfs import base
+from lsmeter.kernels.functions import assign_modules
+from lsmeter.machines.arch import GUEST, Kind
+from lsmeter.machines.description import counted_guest
+from lsmeter.machines.qemu import run_guest
+from lsmeter.model import Conditions, Kernel, Setup
+
+_FLAGS = (
+    *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"),
+    *("-shared", "-fPIC", "-fvisibility=hidden"),
+)
+_INIT_FLAGS = (
+    *("-std=gnu11", "-Os", "-Wall", "-Wextra", "-Werror"),
+    *("-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-fno-pie", "-no-pie"),
+)
+_DEADLINE_S = 120
+# The first QEMU version with each interface, newest first; see plugin/qemu_api.h.
+_INTERFACES = (((11, 1), 7), ((9, 1), 3), ((9, 0), 2), ((7, 2), 1))
+
+MAX_TEXT_BYTES = 64 << 20
+MAX_SYMBOLS = 2_000_000
+HEADER = "lsmeter-symbols 1"
+
+# "ffffffff81000000 T _text", and in kallsyms a module's name: "\t[ext4]".
+_LINE = re.compile(r"([0-9a-f]{8,16}) ([A-Za-z?]) ([!-~]{1,511})(?:\t\[([\w-]{1,64})\])?")
+_SILENCE_S = 120.0  # from its start to the first symbol the guest says nothing
+_END = b"eof\n"
+# Listing needs no module, and with one fewer it cannot be refused by lockdown.
+_SETUP = Setup(name="capability", title="", lsms=("capability",))
+
+_locks: dict[str, asyncio.Lock] = {}
+
+
+@dataclass(frozen=True)
+class BuiltPlugin:
+    """A plugin that the given QEMU can load."""
+
+    path: Path
+    sha256: str  # of its sources and their options
+
+
+def plugin_interface(qemu_version: str) -> int:
+    """Return the plugin interface of a QEMU ("7.2.22 (Debian ...)"); BuildError if too old."""
+    match = re.match(r"(\d{1,4})\.(\d{1,4})", qemu_version)
+    if match is None:
+        raise BuildError(f"cannot tell the version of QEMU from {qemu_version[:60]!r}")
+    version = int(match[1]), int(match[2])
+    for first, interface in _INTERFACES:
+        if version >= first:
+            return interface
+    raise BuildError(
+        f"QEMU {version[0]}.{version[1]} is too old for attribution",
+        hint="install QEMU 7.2 or later, or run without --attribute",
+    )
+
+
+def source_dir() -> Path:
+    """Return the folder with the plugin's C sources: shipped, or in the source tree."""
+    package = Path(__file__).parents[1]
+    for folder in (package / "_plugin", package.parents[1] / "plugin"):
+        if (folder / "attribution.c").is_file():
+            return folder
+    raise BuildError(
+        "the sources of the QEMU plugin are missing from this installation",
+        hint="install lsmeter again, or run it from its source tree",
+    )
+
+
+def build_plugin(qemu_version: str) -> BuiltPlugin:
+    """Return the plugin for this version of QEMU, compiled now or found in the cache."""
+    interface = plugin_interface(qemu_version)
+    source = source_dir()
+    hasher = hashlib.sha256(f"{interface} {_FLAGS}".encode())
+    for path in sorted(source.glob("*.[ch]")):
+        hasher.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    digest = hasher.hexdigest()
+    files = (str(path) for path in sorted(source.glob("*.c")))
+    words = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", *files)
+    return BuiltPlugin(_cached(f"attribution-{interface}-{digest[:16]}.so", words), digest)
+
+
+def build_kallsyms_init() -> bytes:
+    """Return the init of the guest that lists a kernel's symbols, compiled now or cached."""
+    source = source_dir() / "kallsyms" / "init.c"
+    digest = hashlib.sha256(source.read_bytes() + str(_INIT_FLAGS).encode()).hexdigest()
+    return _cached(f"kallsyms-{digest[:16]}", (*_INIT_FLAGS, str(source))).read_bytes()
+
+
+def _cached(name: str, words: tuple[str, ...]) -> Path:
+    """Return the file of this name in the cache, compiled now if it is not there."""
+    target = cache_dir() / "plugin" / name
+    if not target.is_file():
+        with locked(f"plugin-{name}"):
+            if not target.is_file():
+                _compile(words, target)
+    return target
+
+
+def _compile(words: tuple[str, ...], target: Path) -> None:
+    compiler = os.environ.get("CC", "cc")
+    if process.find(compiler) is None:
+        raise BuildError(
+            f"the C compiler {compiler} is not there, and the QEMU plugin must be compiled",
+            hint="install one: apt-get install gcc libc6-dev",
+        )
+    make_dir(target.parent)
+    with tempfile.TemporaryDirectory(prefix="lsmeter-plugin-") as folder:
+        output = Path(folder) / target.name
+        try:
+            done = process.run([compiler, "-o", str(output), *words], deadline_s=_DEADLINE_S)
+        except InfrastructureError as error:
+            raise BuildError(f"the QEMU plugin could not be compiled: {error.title}") from error
+        if done.returncode != 0:
+            raise BuildError(
+                f"the QEMU plugin could not be compiled (exit status {done.returncode})",
+                hint="install gcc and libc6-dev; the compiler said:",
+                log_tail=tuple(done.stderr.strip().splitlines()[-20:]),
+            )
+        write_atomic(target, output.read_bytes())
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A function of the guest's kernel; module is "" outside the security modules."""
+
+    addr: int
+    name: str
+    kind: Kind
+    module: str
+
+
+@dataclass(frozen=True)
+class SymbolTable:
+    """Every function, and what is none, by ascending address; and where the kernel's text lies."""
+
+    text_start: int
+    text_end: int
+    symbols: tuple[Symbol, ...]
+
+
+async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
+    """Return the symbols of `kernel` as its guests have them (nokaslr).
+
+    limits are those of the guest that is asked, where one has to be.
+    """
+    path = kernel.system_map
+    if path is None:
+        path = cache_dir() / "symbols" / f"kallsyms-{kernel.image_sha256[:16]}.txt"
+        async with _locks.setdefault(kernel.image_sha256, asyncio.Lock()):
+            if not path.is_file():
+                write_atomic(path, await _ask_guest(kernel, limits))
+    try:
+        if path.stat().st_size > MAX_TEXT_BYTES:
+            raise InfrastructureError(f"{path}: larger than {MAX_TEXT_BYTES} bytes")
+        text = path.read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        raise InfrastructureError(f"cannot read {path}: {error.strerror}") from error
+    return parse_symbols(text, where=str(path))
+
+
+def write_symbols(table: SymbolTable) -> Path:
+    """Write the plugin's symbol file into the cache, and return where it is."""
+    data = symbol_file(table).encode("ascii")
+    path = cache_dir() / "symbols" / f"{hashlib.sha256(data).hexdigest()[:16]}.txt"
+    if not path.is_file():
+        write_atomic(path, data)
+    return path
+
+
+async def _ask_guest(kernel: Kernel, limits: Limits) -> bytes:
+    # A serial line would take minutes.
+    guest = replace(counted_guest(kernel, _SETUP, Conditions(), seed=1), bulk=True)
+    limits = replace(limits, silence_s=_SILENCE_S, results_bytes=MAX_TEXT_BYTES)
+    capture = await run_guest(guest, base(build_kallsyms_init()), limits)
+    if not capture.results.endswith(_END):
+        console = capture.console.decode(errors="replace").splitlines()
+        raise BootError(
+            f"a guest of {kernel.name} did not list its symbols ({capture.ending.value})",
+            hint="attribution needs CONFIG_KALLSYMS, CONFIG_PROC_FS and "
+            f"{guest.arch.bulk_needs}, or a System.map beside the image",
+            log_tail=tuple(console[-10:]),
+        )
+    return capture.results.removesuffix(_END)
+
+
+def parse_symbols(text: str, *, where: str) -> SymbolTable:
+    """Read System.map or kallsyms into a table; InfrastructureError when it cannot serve.
+
+    where names the source in errors. A System.map without addresses (distributions ship a stub)
+    and a kallsyms whose addresses are hidden are refused.
+    """
+    found: dict[int, list[str]] = {}
+    start = end = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _LINE.fullmatch(line)
+        if match is None or number > MAX_SYMBOLS:
+            raise _refuse(f"{where}:{number}: not a line of a symbol table: {line[:60]!r}")
+        addr, kind, name = int(match[1], 16), match[2], match[3]
+        if name in {"_stext", "_text"}:
+            start = min(start, addr) if start else addr
+        elif name == "_etext":
+            end = addr
+        if kind in "tTwW":
+            found.setdefault(addr, []).append(name)
+    if not start < end:
+        raise _refuse(f"{where}: no addresses of _stext and _etext")
+    found = {addr: names for addr, names in found.items() if addr >= start}
+    return SymbolTable(start, end, _table(found))
+
+
+def symbol_file(table: SymbolTable) -> str:
+    """Write the table as the plugin reads it; a module is appended to the name after an @."""
+    lines = [f"{HEADER} {table.text_start:x} {table.text_end:x} {len(table.symbols)}"]
+    for symbol in table.symbols:
+        owner = f"@{symbol.module}" if symbol.module else ""
+        lines.append(f"{symbol.addr:x} {symbol.kind} {symbol.name}{owner}")
+    return "\n".join(lines) + "\n"
+
+
+def kind_of(name: str) -> Kind:
+    """Say what kind of code starts at a symbol of Linux."""
+    entry = GUEST.entry
+    if name in entry.special:
+        return entry.special[name]
+    for pattern, kind in entry.patterns:
+        if pattern.fullmatch(name):
+            return kind
+    return Kind.FUNCTION
+
+
+def _table(found: dict[int, list[str]]) -> tuple[Symbol, ...]:
+    named = [(addr, _preferred(names)) for addr, names in sorted(found.items())]
+    functions = [(addr, name) for addr, name in named if name]
+    modules = assign_modules([name for _, name in functions])
+    symbols = {addr: Symbol(addr, names[0], Kind.NONE, "") for addr, names in found.items()}
+    for (addr, name), module in zip(functions, modules, strict=True):
+        symbols[addr] = Symbol(addr, name, kind_of(name), module)
+    for addr, name in _stubs(found):
+        symbols[addr] = Symbol(addr, name, Kind.INTERRUPT, "")
+    return tuple(symbols[addr] for addr in sorted(symbols))
+
+
+def _stubs(found: dict[int, list[str]]) -> Iterable[tuple[int, str]]:
+    """Name each place at which an interrupt's vector may lead into the kernel."""
+    entry = GUEST.entry
+    addresses = sorted(found)
+    for addr, following in pairwise(addresses):
+        for name in entry.stubs.keys() & set(found[addr]):
+            stop = min(following, addr + entry.max_stubs * entry.stub_bytes)
+            for stub in range(addr, stop, entry.stub_bytes):
+                yield stub, entry.stubs[name]
+
+
+def _preferred(names: Sequence[str]) -> str:
+    """Choose one of several names for an address; "" when none is a function's."""
+    functions = [name for name in names if not GUEST.entry.no_function.fullmatch(name)]
+    if not functions or any(GUEST.entry.thunk.fullmatch(name) for name in names):
+        return ""
+    return min(functions, key=lambda name: (len(name) - len(name.lstrip("_")), len(name), name))
+
+
+def _refuse(title: str) -> InfrastructureError:
+    return InfrastructureError(
+        title,
+        hint="attribution needs the System.map of the build, or /proc/kallsyms read by root "
+        "with kernel.kptr_restrict=0",
+    )

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The nouns of lsmeter as frozen types: no I/O, and no collection that can change.
+
+The words are those of docs/glossary.md. Numbers carry their unit in their name.
+"""
+
+from lsmeter.model.boot import (
+    BenchmarkStatus,
+    Boot,
+    BootStatus,
+    HookReadings,
+    Idle,
+    Problem,
+    Round,
+    Samples,
+    StateReading,
+    Whole,
+)
+from lsmeter.model.cell import (
+    Artifact,
+    Benchmark,
+    Better,
+    BootProtocol,
+    Cell,
+    Conditions,
+    Image,
+    Kernel,
+    KernelModule,
+    Metric,
+    ParamValue,
+    Place,
+    Sampling,
+    Task,
+)
+from lsmeter.model.setup import Expectation, Setup
+
+__all__ = [
+    "Artifact",
+    "Benchmark",
+    "BenchmarkStatus",
+    "Better",
+    "Boot",
+    "BootProtocol",
+    "BootStatus",
+    "Cell",
+    "Conditions",
+    "Expectation",
+    "HookReadings",
+    "Idle",
+    "Image",
+    "Kernel",
+    "KernelModule",
+    "Metric",
+    "ParamValue",
+    "Place",
+    "Problem",
+    "Round",
+    "Samples",
+    "Sampling",
+    "Setup",
+    "StateReading",
+    "Task",
+    "Whole",
+]

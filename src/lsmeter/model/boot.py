@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One start of a guest, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+UNREAD = 2**32 - 1  # in counts: a counter was not read, or went back (probe/counter.h)
+
+
+class BootStatus(StrEnum):
+    """How a boot ended. Only OK and PARTIAL boots give numbers."""
+
+    OK = "ok"
+    PARTIAL = "partial"  # ended badly after some benchmarks were finished; those are kept
+    PANIC = "panic"
+    OOPS = "oops"
+    HANG = "hang"
+    EARLY_EXIT = "early-exit"
+    WRONG_SETUP = "wrong-setup"
+    GARBAGE = "garbage"
+    INFRASTRUCTURE = "infrastructure"
+
+    @property
+    def usable(self) -> bool:
+        """Whether a boot that ended so gives numbers."""
+        return self in (BootStatus.OK, BootStatus.PARTIAL)
+
+
+class BenchmarkStatus(StrEnum):
+    """How one benchmark ended in the guest. Only OK gives numbers."""
+
+    OK = "ok"
+    FAILED = "failed"  # an operation failed, or succeeded where it had to fail
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    SKIPPED = "skipped"  # this kernel or file system cannot do it; the reason is in detail
+
+
+@dataclass(frozen=True)
+class Round:
+    """Cycles of a benchmark back to back, until all that they left was done; in instructions."""
+
+    operations: int  # cycles
+    loop: int  # what the loop itself took in user space
+    bulk: int  # from the first cycle to the last
+    settle: int  # from there until all was quiet
+    taken: int  # the part of settle that was not spinning
+
+    def cost(self, idle_share: float) -> float:
+        """Return the instructions of one cycle; an idle guest spends idle_share of its time."""
+        idle = idle_share * (self.bulk + self.settle)
+        return (self.bulk + self.taken - self.loop - idle) / self.operations
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The whole cost of one benchmark's cycle in one boot, round by round."""
+
+    status: BenchmarkStatus
+    rounds: tuple[Round, ...] = ()
+    detail: str = ""  # why it is not ok
+
+
+@dataclass(frozen=True)
+class Samples:
+    """All readings of one benchmark in one boot, in the order they were taken."""
+
+    benchmark: str  # id
+    status: BenchmarkStatus
+    values: tuple[int, ...] = ()
+    failures: int = 0
+    detail: str = ""  # why it is not ok, with the errno's name
+    ticked: tuple[int, ...] = ()  # places of the readings into which a timer tick fell
+    whole: Whole | None = None  # where the whole cost was asked for
+    delay_ns: int | None = None  # of the sweep that it belongs to
+
+
+@dataclass(frozen=True)
+class HookReadings:
+    """How often one hook (without security_) ran in each reading of one benchmark."""
+
+    benchmark: str
+    hook: str
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StateReading:
+    """The numbers of one state file around one benchmark."""
+
+    benchmark: str
+    state: str
+    before: tuple[tuple[str, int], ...]
+    after: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A while in which a guest did nothing: its instructions, and those that were not nothing."""
+
+    elapsed: int
+    taken: int
+    ticks: int
+
+
+@dataclass(frozen=True)
+class Boot:
+    """One start of a guest: what it said of itself, and what it measured."""
+
+    cell_hash: str
+    index: int
+    seed: int
+    status: BootStatus
+    facts: tuple[tuple[str, str], ...] = ()
+    samples: tuple[Samples, ...] = ()
+    detail: str = ""  # one line: why the status is not ok
+    console_tail: tuple[str, ...] = ()
+    wall_s: float = 0.0
+    states: tuple[StateReading, ...] = ()
+    idle: tuple[Idle, ...] = ()
+    counts: tuple[HookReadings, ...] = ()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that went wrong or could not be measured; always shown, never dropped."""
+
+    title: str  # one line
+    kernel: str = ""
+    setup: str = ""
+    benchmark: str = ""
+    detail: str = ""
+    log_tail: tuple[str, ...] = ()

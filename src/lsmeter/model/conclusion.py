@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is concluded from measurements, as frozen types: estimates, comparisons, verdicts; no I/O.
+
+The words are those of docs/glossary.md; docs/method.md says what each number covers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lsmeter.model import Benchmark, Place
+
+
+class Verdict(StrEnum):
+    """What a comparison says, given the margin."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    EQUIVALENT = "equivalent"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A value of a distribution, and the share of readings that have it (0..1)."""
+
+    value: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean of the readings into which no timer tick fell; ticked ones are left out.
+
+    low and high bound it: its confidence interval, and the means of single boots.
+    """
+
+    value: float
+    low: float
+    high: float
+    readings: int
+    ticked: int
+
+
+@dataclass(frozen=True)
+class WholeCost:
+    """What a benchmark's cycle costs with all that it leaves to be done later, per cycle."""
+
+    value: float
+    low: float  # low and high: the confidence interval over all rounds, or the furthest boots
+    high: float
+    boot_low: float  # the means of single boots
+    boot_high: float
+    operations: int  # cycles of all boots
+    rounds: int
+    boots: int
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The readings that an estimate rests on, over all boots."""
+
+    samples: int
+    boots: int
+    minimum: float
+    maximum: float
+    share: float  # of the readings that have the centre's value (0..1)
+    peaks: tuple[Peak, ...] = ()  # the most frequent values
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one benchmark costs in one cell, over its boots."""
+
+    place: Place
+    benchmark: Benchmark
+    centre: float  # the typical cost; what is typical, the instrument says
+    low: float
+    high: float
+    repeats: bool  # low and high are equal, over at least two boots
+    evidence: Sampled
+    mean: Mean | None = None  # None where a tick fell into every reading
+    whole: WholeCost | None = None  # None where it was not measured
+    whole_missing: str = ""  # why, if it was tried
+
+
+@dataclass(frozen=True)
+class Change:
+    """How one number differs between two sides; a positive overhead is always worse.
+
+    difference is value - baseline_value, low and high bound it. The overheads are fractions of
+    baseline_value (0.25 = 25 % worse).
+    """
+
+    baseline_value: float
+    value: float
+    difference: float
+    low: float
+    high: float
+    overhead: float
+    overhead_low: float
+    overhead_high: float
+
+
+class Difference(StrEnum):
+    """Whether two sides differ at all; whether it matters is for the verdict."""
+
+    NONE = "none"  # every reading and every round is the same
+    UNSEEN = "unseen"  # not identical, and nothing that chance would not do
+    SEEN = "seen"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One benchmark of one setup against the baseline; a positive overhead is always worse."""
+
+    place: Place
+    baseline: Place
+    benchmark: Benchmark
+    typical: Change
+    mean: Change | None  # of the in-line mean and the whole cost, where both sides have it
+    whole: Change | None
+    in_step: float | None  # share of paired readings that differ by it, if the sides run in step
+    moved: float  # what peaks that came, went or moved are worth, as a fraction of the baseline
+    found: Difference
+    verdict: Verdict
+    cause: str  # why a verdict is inconclusive
+    repeats: bool
+
+    @property
+    def value(self) -> float:
+        """The typical cost under the tested setup."""
+        return self.typical.value
+
+    @property
+    def baseline_value(self) -> float:
+        """The typical cost under the baseline."""
+        return self.typical.baseline_value
+
+    @property
+    def difference(self) -> float:
+        """The typical difference."""
+        return self.typical.difference
+
+    @property
+    def overhead(self) -> float:
+        """The typical overhead, as a fraction."""
+        return self.typical.overhead
+
+    @property
+    def overhead_low(self) -> float:
+        """The least that the typical overhead may be."""
+        return self.typical.overhead_low
+
+    @property
+    def overhead_high(self) -> float:
+        """The most that the typical overhead may be."""
+        return self.typical.overhead_high

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Security configurations of a kernel, and how a policy is put in force and checked in a guest.
+
+What each action and access does in the guest: probe/steps.h, probe/proof.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+# Besides the actions of probe/steps.h: `work` mounts the file system of the benchmarks, `try` makes
+# the accesses of the enforcement checks while no policy is in force, `own` gives a file to the user
+# that measures.
+ACTIONS = (
+    *("run", "write", "load", "file", "mkdir", "mount", "label", "visit", "enter", "key"),
+    *("background", "work", "try", "own"),
+)
+ACCESSES = ("read", "write", "create", "execute", "stat", "copy", "chmod", "reread")
+
+# What has to be in lsm= for IMA and EVM to work at all before Linux 6.4 (LSM_ORDER_LAST), and is
+# never in the list of active modules, because it has no hooks of its own.
+INTEGRITY = "integrity"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that a guest does before anything is measured; one that fails ends the boot.
+
+    title names it where its one-off cost is reported; "" where it is not.
+    """
+
+    action: str  # of ACTIONS
+    words: tuple[str, ...] = ()
+    title: str = ""
+
+
+TRY = Step("try")
+
+
+@dataclass(frozen=True)
+class EnforcementCheck:
+    """An access that the policy must deny, or must allow, made as a worker makes it.
+
+    A denied access must have been possible before the policy came into force, which
+    shows that it is not file modes that deny it.
+    """
+
+    name: str  # read-secret
+    access: str  # of ACCESSES
+    path: str  # FROM:TO for copy, of which only the second half may be denied
+    denied: bool
+    message: str = ""  # what the kernel's own line on the access contains; "": it logs nothing
+
+
+@dataclass(frozen=True)
+class SetupFile:
+    """A file that the guest finds in /setup: text of the setup's own, an artifact, or a program."""
+
+    name: str
+    text: str = ""
+    artifact: str = ""  # made with the kernel, such as a policy from its source
+    base64: str = ""  # in place of text where the content may be no text
+    program: str = ""  # compiled when lsmeter was installed (lsmeter.guest.probe)
+
+
+@dataclass(frozen=True)
+class StateFile:
+    """A file in the guest that holds numbers by name."""
+
+    name: str  # avc
+    path: str
+
+
+class Layer(StrEnum):
+    """What a setup adds to the one below it: these tell hook overhead from policy evaluation."""
+
+    HOOKS = "hooks"  # a module in the list that has no policy: its hooks are called and return
+    PERMISSIVE = "permissive"  # a policy that is evaluated and denies nothing
+    POLICY = "policy"  # a policy that is enforced
+    AUDIT = "audit"
+    INTEGRITY = "integrity"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A fact that the guest must report for the setup to count as verified."""
+
+    fact: str  # selinux.enforce
+    value: str  # 0
+    why: str  # no policy may be enforced: this setup measures hooks only
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One security configuration of a kernel.
+
+    over and layer say what its cost consists of: selinux-enforcing is the policy over selinux,
+    which is the hooks over capability.
+    """
+
+    name: str  # canonical: selinux+bpf, landlock:layers=2,rules=8
+    title: str
+    # In the order of lsm=. None: the kernel's own default; empty: a kernel with CONFIG_SECURITY=n.
+    lsms: tuple[str, ...] | None
+    cmdline: tuple[str, ...] = ()
+    expect: tuple[Expectation, ...] = ()
+    guest: tuple[tuple[str, str], ...] = ()  # what the probe does to itself: landlock.layers, 2
+    needs_config: tuple[str, ...] = ()  # kernel options without which it cannot work
+    image: str = ""  # the root file system that the guest needs, "" for none
+    files: tuple[SetupFile, ...] = ()
+    steps: tuple[Step, ...] = ()  # bring the policy into force
+    confine: tuple[tuple[str, str], ...] = ()  # path and text by which a worker enters its domain
+    checks: tuple[EnforcementCheck, ...] = ()
+    states: tuple[StateFile, ...] = ()  # read before and after each benchmark
+    counters: tuple[StateFile, ...] = ()  # read around a single operation as well
+    before: tuple[Step, ...] = ()  # before each single reading
+    reads: tuple[tuple[str, str], ...] = ()  # further facts: name, and the guest's file
+    over: str = "capability"  # the setup to which this one adds something; "" for none
+    layer: Layer | None = Layer.HOOKS  # what it adds
+    note: str = ""  # what a reader must know: e.g. "no policy loaded: hook overhead only"
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a setup adds to the one below it; over is "" where there is none."""
+
+    setup: str
+    over: str
+    adds: tuple[Layer, ...]
+
+
+def ordered(steps: tuple[Step, ...], checks: tuple[EnforcementCheck, ...]) -> tuple[Step, ...]:
+    """Return the steps as a guest takes them.
+
+    Every check is tried once: where a step names it, at a bare TRY, else before all steps.
+    """
+    named = {word for step in steps if step.action == "try" for word in step.words}
+    rest = tuple(check.name for check in checks if check.name not in named)
+    if not rest:
+        return tuple(step for step in steps if step != TRY)
+    first = Step("try", rest) if named else TRY
+    if TRY in steps:
+        return tuple(first if step == TRY else step for step in steps)
+    return (first, *steps)
+
+
+def make_links(setups: Iterable[Setup], find: Callable[[str], Setup | None]) -> tuple[Link, ...]:
+    """Return a link for each setup and for each that lies below one of them.
+
+    find returns the setup that a name stands for, None where nothing knows it.
+    """
+    found: dict[str, Link] = {}
+    waiting = list(setups)
+    while waiting:
+        setup = waiting.pop(0)
+        if setup.name in found:
+            continue
+        below = find(setup.over) if setup.over else None
+        over = below.name if below is not None else setup.over
+        found[setup.name] = Link(setup.name, over, _adds(setup, find))
+        if below is not None:
+            waiting.append(below)
+    return tuple(found.values())
+
+
+def _adds(setup: Setup, find: Callable[[str], Setup | None]) -> tuple[Layer, ...]:
+    """Name the layers that a setup adds.
+
+    A stack adds all of its last module: `yama+selinux-enforcing` has the hooks of SELinux as
+    well, which `yama` has not. Audit and integrity come without a module.
+    """
+    if setup.layer is None:
+        return ()
+    last = setup.name.rpartition("+")[2]
+    if last == setup.name or setup.layer in (Layer.AUDIT, Layer.INTEGRITY):
+        return (setup.layer,)
+    alone: dict[str, Setup] = {}
+    below = find(last)
+    while below is not None and below.name not in alone and below.name != "capability":
+        alone[below.name] = below
+        below = find(below.over) if below.over else None
+    adds = (item.layer for item in reversed(alone.values()) if item.layer is not None)
+    return tuple(dict.fromkeys(adds)) or (setup.layer,)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a run's data to the Report that every format shows.
+
+Only benchmarks that were ok in a boot whose setup was verified give numbers; everything else
+becomes a Problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from lsmeter.analysis.builds import caveats
+from lsmeter.analysis.cells import (
+    CellResult,
+    baseline_of,
+    cell_results,
+    compare_cells,
+    versions,
+    within_run,
+    without_baseline,
+)
+from lsmeter.analysis.evidence import gather
+from lsmeter.analysis.layers import layered_costs
+from lsmeter.attribution.account import Account, layer_accounts, run_accounts
+from lsmeter.attribution.load import AttributedCell, run_cells
+from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.guest.conclude import active_lsms
+from lsmeter.instruments import find_instrument
+from lsmeter.model import Kernel, Problem
+from lsmeter.report.frame import missing_note
+from lsmeter.report.model import Report, SetupFacts
+from lsmeter.results.directory import RunData
+from lsmeter.results.manifest import Manifest, links_of
+
+
+def run_report(run: RunData) -> Report:
+    """Report a run with where its cost comes from; damaged attribution is a problem of it."""
+    try:
+        return make_report(run, run_cells(run))
+    except InfrastructureError as error:
+        problem = Problem("no attribution is shown: it is damaged", detail=error.title)
+        found = make_report(run)
+        return replace(found, problems=(*found.problems, problem))
+
+
+def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Report:
+    """Report one run: every setup against the baseline setup of the same kernel."""
+    manifest = run.manifest
+    results = cell_results(run)
+    estimates = tuple(item for result in results for item in result.estimates)
+    evidence = gather(manifest, [(result.cell, result.boots) for result in results])
+    siblings = [
+        (found, item)
+        for item in results
+        if (found := baseline_of(manifest, item, results)) is not None
+    ]
+    setups = tuple(_setup_facts(manifest, result) for result in _one_per_setup(results))
+    layers = layered_costs(links_of(manifest), estimates, versions(manifest))
+    explained = run_accounts(attributed, manifest.baseline_setup)
+    accounts = tuple(item for item in explained if item.typical.operations)
+    return Report(
+        title=manifest.title or "Cost of security modules",
+        created=manifest.created,
+        lsmeter_version=manifest.lsmeter_version,
+        command=manifest.command,
+        instrument=manifest.instrument,
+        unit=find_instrument(manifest.instrument).unit,
+        baseline_setup=manifest.baseline_setup,
+        margin=manifest.margin,
+        conditions=_conditions(manifest),
+        host=manifest.host,
+        tools=manifest.tools,
+        kernels=manifest.kernels,
+        setups=setups,
+        estimates=estimates,
+        comparisons=within_run(manifest, results),
+        problems=(
+            *manifest.problems,
+            *(item for result in results for item in result.problems),
+            *without_baseline(manifest, results),
+        ),
+        notes=(
+            *_alike(manifest.kernels, setups, manifest.baseline_setup),
+            *missing_note(run),
+            *run.notes,
+            *_unexplained(manifest, attributed, accounts),
+        ),
+        accounts=accounts,
+        checks=evidence.checks,
+        layers=layers,
+        layer_origins=layer_accounts(layers, attributed),
+        states=evidence.states,
+        one_off=evidence.one_off,
+        caveats=caveats(_kernels(manifest, manifest, siblings), security=False),
+    )
+
+
+def compare_runs(before: RunData, after: RunData) -> Report:
+    """Report run `after` against run `before`, setup by setup; refuse different instruments.
+
+    A setup is compared with the setup of the same name; where each run has one kernel they may
+    differ, else a kernel is compared with the one of the same name.
+    """
+    first, second = before.manifest, after.manifest
+    if first.instrument != second.instrument:
+        raise UsageError(
+            f"cannot compare {before.path} ({first.instrument}) with {after.path} "
+            f"({second.instrument}): numbers of different instruments are not comparable"
+        )
+    report = make_report(after)
+    baselines, tested = cell_results(before), cell_results(after)
+    pairs = [
+        (old, new) for new in tested for old in baselines if _counterparts(first, second, old, new)
+    ]
+    if not pairs:
+        raise UsageError(
+            f"{before.path} and {after.path} have no setup in common",
+            hint="compare runs of the same setups, file systems and users",
+        )
+    settings = zip(_conditions(first), _conditions(second), strict=True)
+    differing = sorted(f"{key}: {old} and {new}" for (key, old), (_, new) in settings if old != new)
+    marked = (
+        replace(problem, title=f"{before.path.name}: {problem.title}")
+        for result in baselines
+        for problem in result.problems
+    )
+    kernels = (*first.kernels, *second.kernels)
+    return replace(
+        report,
+        title=f"{before.path.name} (baseline) against {after.path.name}",
+        comparisons=tuple(
+            item for old, new in pairs for item in compare_cells(old, new, second.margin)
+        ),
+        problems=(*marked, *report.problems),
+        notes=(
+            *report.notes,
+            *(f"the runs differ in conditions ({item})" for item in differing),
+        ),
+        kernels=tuple({(k.name, k.image_sha256): k for k in kernels}.values()),
+        caveats=caveats(_kernels(first, second, pairs)),
+    )
+
+
+def _kernels(
+    first: Manifest, second: Manifest, pairs: Iterable[tuple[CellResult, CellResult]]
+) -> list[tuple[Kernel, Kernel]]:
+    """Return the kernels of the cells that are compared, baseline first."""
+    before = {kernel.name: kernel for kernel in first.kernels}
+    after = {kernel.name: kernel for kernel in second.kernels}
+    return [(before[old.cell.place.kernel], after[new.cell.place.kernel]) for old, new in pairs]
+
+
+def _counterparts(first: Manifest, second: Manifest, old: CellResult, new: CellResult) -> bool:
+    before, after = old.cell.place, new.cell.place
+    if len(first.kernels) == len(second.kernels) == 1:
+        before = replace(before, kernel=after.kernel)
+    return before == after
+
+
+def _one_per_setup(results: Sequence[CellResult]) -> list[CellResult]:
+    """Keep one cell of each kernel and setup, one that booted if there is any."""
+    chosen: dict[tuple[str, str], CellResult] = {}
+    for result in results:
+        key = (result.cell.place.kernel, result.cell.place.setup)
+        if key not in chosen or (not chosen[key].boots and result.boots):
+            chosen[key] = result
+    return list(chosen.values())
+
+
+def _setup_facts(manifest: Manifest, result: CellResult) -> SetupFacts:
+    setup = next(item for item in manifest.setups if item.name == result.cell.place.setup)
+    facts = next((boot.facts for boot in result.boots if boot.facts), ())
+    return SetupFacts(
+        kernel=result.cell.place.kernel,
+        setup=setup.name,
+        title=setup.title,
+        note=setup.note,
+        asked_lsms=setup.lsms,
+        active_lsms=active_lsms(dict(facts)),
+        facts=facts,
+        boots=len(result.boots),
+        verified=any(boot.status.usable for boot in result.boots),
+    )
+
+
+def _conditions(manifest: Manifest) -> tuple[tuple[str, str], ...]:
+    settings = {**vars(manifest.conditions), **vars(manifest.sampling)}
+    return tuple((key, str(value).lower()) for key, value in settings.items())
+
+
+def _alike(kernels: Iterable[Kernel], setups: Iterable[SetupFacts], baseline: str) -> Iterator[str]:
+    """Name the setups whose active LSMs are those of the baseline."""
+    known = {(item.kernel, item.setup): item for item in setups}
+    for kernel in kernels:
+        base = known.get((kernel.name, baseline))
+        active = base.active_lsms if base is not None else ()
+        for item in known.values():
+            same = item.kernel == kernel.name and item.active_lsms == active
+            if same and active and item is not base:
+                yield (
+                    f"{item.setup} on {kernel.name}: the active LSMs are those of the baseline "
+                    f"({', '.join(active)}); only their state differs"
+                )
+
+
+def _unexplained(
+    manifest: Manifest, cells: Iterable[AttributedCell], accounts: Iterable[Account]
+) -> Iterator[str]:
+    """Name the setups that were measured, and whose cost could not be taken apart."""
+    explained = {item.place for item in accounts}
+    baseline = manifest.baseline_setup
+    for item in cells:
+        place = item.cell.place
+        if place.setup != baseline and item.values and place not in explained:
+            yield (
+                f"{place.setup} on {place.kernel}: where its cost comes from is not shown; that "
+                f"needs the attribution of it and of {baseline} on the same kernel"
+            )

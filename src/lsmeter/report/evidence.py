@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What guests showed beside the measurements: enforcement, module states, one-off costs; pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from lsmeter.analysis.evidence import BOOT_TITLE, CheckOutcome, Gauge, StateChange
+from lsmeter.model import Place
+from lsmeter.report import numbers
+from lsmeter.report.model import Report
+from lsmeter.tables.model import Column, Detail, Item, Kind, Section, Shown, Table, Tone, Value
+from lsmeter.tables.values import MISSING, many
+
+_CHECKS = (
+    "Each guest made these accesses just before it measured, as the measured process makes them. "
+    "A guest in which one went otherwise gave no numbers."
+)
+_STATES = (
+    "Read from the module before and after each benchmark. Counters: change per reading of the "
+    "benchmark, with what prepares and undoes it; over all boots. Others: before "
+    f"{numbers.ARROW} after, in the boot where it was largest."
+)
+_ONE_OFF = (
+    "What a guest pays once, before anything is measured: guest time as instructions; waiting "
+    "counts as well. Guest boot: the kernel's start and its modules, before the first step of the "
+    "setup. Median, least and most of all boots."
+)
+_MEANS = "Means over the variants of each operation; markdown and HTML have all."
+_OF = "_of"  # `buckets_used_of` is what `buckets_used` is a part of
+
+
+def checks(report: Report) -> Section:
+    """Show the outcome of every enforcement check of every setup."""
+    found: dict[Place, list[CheckOutcome]] = {}
+    alike: dict[tuple[str, tuple[CheckOutcome, ...]], list[str]] = {}
+    for item in report.checks:
+        found.setdefault(item.place, []).append(item)
+    for place, outcomes in found.items():
+        # What went the same way on every file system and for every user is shown once.
+        anywhere = replace(place, suite="", filesystem="", user="")
+        same = tuple(replace(item, place=anywhere) for item in outcomes)
+        where = f"{place.suite}, {place.filesystem}, {place.user}"
+        alike.setdefault((f"{place.setup} on {place.kernel}", same), []).append(where)
+    items: list[Item] = []
+    for (setup, same), places in alike.items():
+        title = f"{setup} ({'; '.join(dict.fromkeys(places))})"
+        items += [Item(title, tone=Tone.HEADING), *map(_check, same)]
+    return Section("Enforcement checks", (_CHECKS,), items=tuple(items), key="checks")
+
+
+def _check(item: CheckOutcome) -> Item:
+    was = item.happened or "not tried"
+    was += f" ({item.error})" if item.happened and item.error else ""
+    wanted = "denied" if item.denied else "allowed"
+    before = f"; {item.before} before there was a policy" if item.denied and item.before else ""
+    held = f"Held in {item.held} of {many(item.boots, 'boot')}."
+    held = held if item.boots else "No boot reported anything."
+    text = f"{item.name}: {item.access} {item.path} must be {wanted}, was {was}"
+    return Item(f"{text}{before}. {held}", (item.message,) if item.message else ())
+
+
+def states(report: Report, detail: Detail) -> Section:
+    """Show the numbers of every setup that has any: a row for each benchmark, or operation."""
+    full = detail is Detail.FULL
+    places: dict[str, list[StateChange]] = {}
+    for item in report.states:
+        places.setdefault(item.place.label, []).append(item)
+    tables = (_states(label, found, full=full) for label, found in places.items())
+    return Section("State of the modules", (_STATES,), tuple(tables), key="states")
+
+
+_Key = tuple[str, str]  # the state and the number's name
+_Moved = dict[_Key, list[tuple[int, int]]]  # how far, in how many readings
+
+
+def _states(label: str, found: Sequence[StateChange], *, full: bool) -> Table:
+    """Show how far counters went; of a gauge, the boot in which it was largest."""
+    counters: dict[str, _Moved] = {}
+    gauges: dict[str, dict[_Key, Gauge]] = {}
+    for item in chain.from_iterable(numbers.by_operation(found).values()):
+        name = item.benchmark.id if full else item.benchmark.operation
+        moved, known = counters.setdefault(name, {}), gauges.setdefault(name, {})
+        for counter in item.counters:
+            pair = (counter.difference, item.readings)
+            moved.setdefault((item.state, counter.name), []).append(pair)
+        for gauge in item.gauges:
+            key = (item.state, gauge.name)
+            known[key] = max(known.get(key, gauge), gauge, key=lambda one: one.after)
+    moving = list(dict.fromkeys(key for moved in counters.values() for key in moved))
+    standing = dict.fromkeys(
+        (state, name)
+        for known in gauges.values()
+        for state, name in known
+        if not (name.endswith(_OF) and (state, name.removesuffix(_OF)) in known)
+    )
+    names = Counter(name for _, name in (*moving, *standing))
+    heads = (
+        Column("_".join(key), " ".join(key[names[key[1]] == 1 :]).replace("_", " "))
+        for key in (*moving, *standing)
+    )
+    rows = (
+        (
+            name,
+            *(_rate(counters[name].get(key, [])) for key in moving),
+            *(_gauge(key, gauges[name]) for key in standing),
+        )
+        for name in counters
+    )
+    first = Column("benchmark", "benchmark" if full else "operation", Kind.NAME)
+    return Table("states", label, (first, *heads), tuple(rows), lead=() if full else (_MEANS,))
+
+
+def _rate(moved: Sequence[tuple[int, int]]) -> Value:
+    """Write how far a counter went in each reading."""
+    readings = sum(count for _, count in moved)
+    if not readings:
+        return None
+    rate = sum(difference for difference, _ in moved) / readings
+    if rate.is_integer():
+        return Shown(rate, f"{rate:,.0f}")
+    if abs(rate) < 0.01:
+        return Shown(rate, "<0.01" if rate > 0 else ">-0.01")
+    return Shown(rate, f"{rate:,.2f}" if abs(rate) < 100 else f"{rate:,.1f}")
+
+
+def _gauge(key: _Key, gauges: Mapping[_Key, Gauge]) -> Value:
+    state, name = key
+    gauge = gauges.get(key)
+    if gauge is None:
+        return Shown(None, MISSING)
+    whole = gauges.get((state, name + _OF))
+    text = f"{gauge.after:,}" + (f"/{whole.after:,}" if whole is not None else "")
+    if gauge.before is not None and gauge.before != gauge.after:
+        text = f"{gauge.before:,}{numbers.ARROW}{text}"
+    return Shown(gauge.after, text)
+
+
+def one_off(report: Report) -> Section:
+    """List the steps of each setup, and the guest boots of all."""
+    found: dict[tuple[str, str], list[tuple[Value, ...]]] = {}
+    for item in report.one_off:
+        boot = item.title == BOOT_TITLE
+        title = f"Guest boot on {', '.join(item.place.beside)}" if boot else item.place.label
+        name = item.place.setup if boot else item.title
+        counts = (item.insns, item.low_insns, item.high_insns, item.boots)
+        found.setdefault(("setup" if boot else "step", title), []).append((name, *counts))
+    keys = (("insns", "instructions"), ("low_insns", "least"), ("high_insns", "most"))
+    columns = (*(Column(*names) for names in keys), Column("boots", "boots"))
+    tables = (
+        Table(key, title, (Column(key, key, Kind.NAME), *columns), tuple(rows))
+        for (key, title), rows in sorted(found.items(), key=lambda item: item[0][0] == "setup")
+    )
+    return Section("One-off costs", (_ONE_OFF,), tuple(tables), key="one-off")

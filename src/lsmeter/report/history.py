@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The typical overhead of each setup over kernel versions, from a run on several; pure.
+
+As Table 1 of ASIA CCS'21 does for Linux 2.4 to 5.3: a row for each operation, a column for each
+kernel. An operation's overhead is the median over its variants, of the typical counts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lsmeter.analysis.cells import cell_results, within_run
+from lsmeter.instruments import find_instrument
+from lsmeter.report.frame import run_data, run_facts
+from lsmeter.results.directory import RunData
+from lsmeter.tables import look
+from lsmeter.tables.look import channel
+from lsmeter.tables.model import Column, Document, Kind, Section, Table
+
+ALL = "all operations"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A setup's overhead on one operation and one kernel (fractions; positive is worse)."""
+
+    kernel: str
+    release: str
+    setup: str
+    operation: str  # ALL: the median over every benchmark but the controls
+    median: float
+    largest: float
+    benchmarks: int
+
+
+def find_points(run: RunData) -> tuple[Point, ...]:
+    """Gather the medians of every setup, operation and kernel of a run."""
+    releases = {kernel.name: kernel.release for kernel in run.manifest.kernels}
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for item in within_run(run.manifest, cell_results(run)):
+        if item.benchmark.control or not math.isfinite(item.overhead):
+            continue
+        for operation in (item.benchmark.operation, ALL):
+            key = (item.place.kernel, item.place.setup, operation)
+            found.setdefault(key, []).append(item.overhead)
+    return tuple(
+        Point(
+            *(kernel, releases[kernel], setup, operation),
+            median=statistics.median(values),
+            largest=max(values, key=abs),
+            benchmarks=len(values),
+        )
+        for (kernel, setup, operation), values in found.items()
+    )
+
+
+def _order(points: Sequence[Point]) -> tuple[dict[str, str], list[str], list[str]]:
+    """Return kernels with their releases (oldest first), setups and operations."""
+
+    def version(known: tuple[str, str]) -> list[int]:
+        return [int(part) for part in re.findall(r"\d+", known[1].partition("-")[0])[:4]]
+
+    kernels = sorted({(point.kernel, point.release) for point in points}, key=version)
+    operations = {point.operation for point in points} - {ALL}
+    setups = dict.fromkeys(point.setup for point in points)
+    return dict(kernels), list(setups), [ALL, *sorted(operations)]
+
+
+def document(run: RunData) -> Document:
+    """Return what `history` shows: for each setup a row per operation, a column per kernel."""
+    points, manifest = find_points(run), run.manifest
+    kernels, setups, operations = _order(points)
+    medians = {(point.setup, point.operation, point.kernel): point.median for point in points}
+    columns = (
+        Column("operation", "operation", Kind.NAME),
+        *(Column(kernel, kernel, Kind.PERCENT) for kernel in kernels),
+    )
+    tables = tuple(
+        Table(
+            "points",
+            f"{setup}: typical overhead over {manifest.baseline_setup}, median of an operation's "
+            f"variants; positive is worse",
+            columns,
+            tuple((name, *(medians.get((setup, name, k)) for k in kernels)) for name in operations),
+        )
+        for setup in setups
+    )
+    return Document(
+        "lsmeter-history",
+        1,
+        manifest.title or "Overhead of security modules over kernel versions",
+        facts=run_facts(run),
+        sections=(Section("", tables=tables),),
+        notes=run.notes,
+        data={
+            **run_data(run),
+            "baseline_setup": manifest.baseline_setup,
+            "unit": find_instrument(manifest.instrument).unit,
+            "kernels": list(kernels),
+            "points": points,
+        },
+    )
+
+
+def plot(run: RunData) -> dict[str, Any]:
+    """Return a Vega-Lite plot: overhead over kernels, a line for each setup, by operation."""
+    points, manifest = find_points(run), run.manifest
+    kernels, setups, operations = _order(points)
+    unit = find_instrument(manifest.instrument).unit
+    short = {name: release.partition("-")[0] or name for name, release in kernels.items()}
+    rows = [
+        {
+            "kernel": short[point.kernel],
+            "setup": point.setup,
+            "operation": point.operation,
+            "overhead": point.median * 100,
+        }
+        for point in points
+    ]
+    order = list(dict.fromkeys(short.values()))
+    title = f"typical overhead over {manifest.baseline_setup}, % of {unit}"
+    spec = {
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": channel("kernel:O", sort=order, title="kernel"),
+            "y": channel("overhead:Q", title=title),
+            "color": channel("setup:N", sort=setups, title=None),
+        },
+        **look.PANEL,
+    }
+    panels = look.facets(rows, spec, "operation", 3, sort=operations)
+    title = f"{manifest.title} ({manifest.instrument} instrument)"
+    return {"$schema": look.SCHEMA, **panels, "title": title}

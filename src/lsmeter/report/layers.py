@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hook overhead and policy evaluation told apart, layer upon layer; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from lsmeter.analysis.layers import LayeredCost
+from lsmeter.attribution.tables import layer_sentence
+from lsmeter.model import Place
+from lsmeter.model.setup import Layer
+from lsmeter.report import numbers
+from lsmeter.report.model import Report
+from lsmeter.tables.model import Column, Detail, Item, Kind, Section, Shown, Table, Value
+from lsmeter.tables.values import change, count, percent
+
+HEADING = "Hook overhead and policy evaluation"
+BASE = "base"
+_ODD = numbers.UNREPEATED_MARK
+_MANY = 120  # rows, of which a terminal shows the largest of each operation
+_WORDS = {
+    Layer.HOOKS: "hooks",
+    Layer.PERMISSIVE: "permissive policy",
+    Layer.POLICY: "policy",
+    Layer.AUDIT: "audit",
+    Layer.INTEGRITY: "integrity",
+}
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One tested setup in one place: benchmarks whose cost has the same layers.
+
+    heads name the layers from below, the base first.
+    """
+
+    place: Place
+    heads: tuple[str, ...]
+    costs: tuple[LayeredCost, ...]
+
+
+def stacks(report: Report) -> tuple[Stack, ...]:
+    """Arrange the layered costs of a report.
+
+    A setup that is but a lower part of another is shown as that one's layers only.
+    """
+    groups: dict[tuple[object, ...], list[LayeredCost]] = {}
+    for item in report.layers:
+        adds = tuple(layer.adds for layer in item.layers)
+        groups.setdefault((item.place, item.chain, adds, item.base.kernel), []).append(item)
+    return tuple(
+        Stack(
+            group[0].place,
+            _heads(group[0]),
+            tuple(item for part in numbers.by_operation(group).values() for item in part),
+        )
+        for group in groups.values()
+        if not _is_part(group, groups.values())
+    )
+
+
+def _is_part(group: list[LayeredCost], groups: Iterable[list[LayeredCost]]) -> bool:
+    def surroundings(item: LayeredCost) -> tuple[Place, str]:
+        return replace(item.place, setup=""), item.base.kernel
+
+    first = group[0]
+    return any(
+        other is not group
+        and surroundings(other[0]) == surroundings(first)
+        and len(other[0].chain) > len(first.chain)
+        and other[0].chain[: len(first.chain)] == first.chain
+        and {item.benchmark.id for item in group} <= {item.benchmark.id for item in other}
+        for other in groups
+    )
+
+
+def _heads(item: LayeredCost) -> tuple[str, ...]:
+    """Name the layers; those that add the same are told apart by the module that is added."""
+    adds = [layer.adds for layer in item.layers]
+    heads = [f"+ {layer_words(*pair)}" for pair in zip(adds, [(), *adds], strict=False)]
+    named = (
+        f"{head}: {layer.setup.rpartition('+')[2]}" if heads.count(head) > 1 else head
+        for head, layer in zip(heads, item.layers, strict=True)
+    )
+    return (BASE, *named)
+
+
+def layer_words(adds: tuple[Layer, ...], below: tuple[Layer, ...] = ()) -> str:
+    """Name what a layer adds; below is what the layer under it adds.
+
+    An enforced policy decides as one that only logs does: over that one it adds enforcing only.
+    """
+    kinds = [kind for kind in adds if not (kind is Layer.PERMISSIVE and Layer.POLICY in adds)]
+    if kinds == [Layer.POLICY] and Layer.PERMISSIVE in below:
+        return "enforcing"
+    found = [_WORDS[kind] for kind in kinds]
+    return " and ".join(filter(None, (", ".join(found[:-1]), *found[-1:]))) or "a change"
+
+
+def section(report: Report, detail: Detail) -> Section:
+    """Show what each layer of each setup costs."""
+    found = stacks(report)
+    rule = (
+        "A layer's cost is the difference of the typical counts of two setups, in "
+        f"{numbers.unit_word(report.unit)} and in % of the base; the layers sum to the typical "
+        "cost of the tested setup. A layer below zero is a gain."
+    )
+    full = detail is Detail.FULL
+    # One layer over the baseline: the overheads show it already.
+    single = [item for item in found if not full and _is_single(report, item)]
+    rest = [item for item in found if item not in single]
+    many = sum(len(item.costs) for item in rest) > _MANY
+    short = detail is Detail.SHORT or (detail is Detail.TERMINAL and many)
+    names = dict.fromkeys(f"{item.place.setup} ({item.heads[1]})" for item in single)
+    text = f"Setups of one layer, whose cost is the overhead above: {', '.join(names)}."
+    return Section(
+        HEADING,
+        (rule,),
+        tuple(_table(report, item, short=short, full=full) for item in rest),
+        (Item(text),) if names else (),
+        key="layers",
+    )
+
+
+def _is_single(report: Report, stack: Stack) -> bool:
+    below = replace(stack.place, setup=report.baseline_setup)
+    return len(stack.heads) == 2 and stack.costs[0].base == below
+
+
+def _table(report: Report, stack: Stack, *, short: bool, full: bool) -> Table:
+    shown = largest((stack,)) if short else ()
+    costs = [item for item in stack.costs if not short or item.benchmark.id in shown]
+    odd = any(not layer.repeats for item in costs for layer in item.layers)
+    lead = [_legend(stack)]
+    if short:
+        lead.append(
+            "For each operation the variant with the largest cost above the base; markdown and "
+            "HTML have all."
+        )
+    return Table(
+        "layers",
+        stack.place.label,
+        (
+            Column("benchmark", "benchmark", Kind.NAME),
+            *(Column(head, head) for head in stack.heads),
+            Column("total", "total"),
+        ),
+        tuple(_row(item, full=full, mark=" " * odd) for item in costs),
+        lead=tuple(lead),
+        more=tuple(_origins(report, stack)),
+    )
+
+
+def _legend(stack: Stack) -> str:
+    first = stack.costs[0]
+    base = first.base.setup
+    if first.base.kernel != stack.place.kernel:
+        base += f" on {first.base.kernel}"
+    parts = [f"{BASE} = {base}"]
+    parts += [
+        f"{head} = {layer.setup} over {layer.over}"
+        for head, layer in zip(stack.heads[1:], first.layers, strict=True)
+    ]
+    return "; ".join(parts) + "."
+
+
+def largest(found: Iterable[Stack]) -> tuple[str, ...]:
+    """Return, for each operation, the variant to which the layers of any stack add most."""
+    costs = [item for stack in found for item in stack.costs]
+    return tuple(
+        max(group, key=lambda item: abs(item.value - item.base_value)).benchmark.id
+        for group in numbers.by_operation(costs).values()
+    )
+
+
+def _row(item: LayeredCost, *, full: bool, mark: str) -> tuple[Value, ...]:
+    """Write one cost; mark stands where a number repeats, so that digits stand below digits."""
+
+    def cell(value: float, text: str, share: float | None, mark: str) -> Shown:
+        if full:
+            return Shown(value, text, detail=f"{percent(share)}{mark.strip()}")
+        return Shown(value, f"{text} {percent(share, space='')}{mark}")
+
+    share = (item.value - item.base_value) / item.base_value if item.base_value else None
+    layers = (
+        cell(part.difference, change(part.difference), part.share, mark if part.repeats else _ODD)
+        for part in item.layers
+    )
+    return (
+        item.benchmark.id,
+        item.base_value,
+        *layers,
+        cell(item.value, count(item.value), share, ""),
+    )
+
+
+def _origins(report: Report, stack: Stack) -> Iterator[str]:
+    """Say where each layer's cost lies, in runs that were made to tell."""
+    for head, layer in zip(stack.heads[1:], stack.costs[0].layers, strict=True):
+        place = replace(stack.place, setup=layer.setup)
+        for item in report.layer_origins:
+            if item.place == place and item.baseline.cell.place.setup == layer.over:
+                yield f"The layer {head}: {layer_sentence(item)}"

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whole costs and in-line means, which the tables of typical counts do not show; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lsmeter.model import Benchmark
+from lsmeter.model.conclusion import Estimate
+from lsmeter.report import findings, numbers, overheads
+from lsmeter.report.grids import Grid, Row, Slot, place_label
+from lsmeter.report.model import Report
+from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Value
+from lsmeter.tables.values import count, percent
+
+
+class _Number(NamedTuple):
+    """One of the numbers beside the typical count."""
+
+    name: str
+    field: str  # of estimates and comparisons
+    per: str  # what it is of
+
+
+_NUMBERS = (_Number("Whole cost", "whole", "cycle"), _Number("In-line mean", "mean", "call"))
+
+
+def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
+    """Show whole costs and means: all of them, on a terminal those that disagree.
+
+    A mail has them in its sentences.
+    """
+    narrow = detail is Detail.TERMINAL
+    tables = tuple(
+        table
+        for number in _NUMBERS
+        for grid in (() if detail is Detail.SHORT else grids)
+        for table in _tables(report, grid, number, narrow=narrow)
+    )
+    unit = f"{numbers.unit_word(report.unit)}, {report.instrument} instrument"
+    rule = (
+        f"{findings.THREE_NUMBERS} Shown: differences from the baseline in {unit}, "
+        f"{numbers.PLUS_MINUS} half the 99 % interval, and the overhead over the baseline's own "
+        "such cost."
+    )
+    return Section("Whole cost and in-line mean", (rule,), tables, key="whole")
+
+
+def _tables(report: Report, grid: Grid, number: _Number, *, narrow: bool) -> Iterator[Table]:
+    rows = [row for row in grid.rows if _has(row, number)]
+    cycles = number.per == "cycle"
+    more = tuple(findings.spread(filter(grid.has, report.estimates))) if cycles else ()
+    chosen = rows
+    if narrow and grid.compared:
+        chosen = [row for row in rows if _is_apart(report, row, number)]
+    lead = [_lead(report, grid, number)]
+    if not chosen:
+        # A mean that agrees everywhere needs no words where room is scarce.
+        if not rows or not more:
+            return
+        lead = [f"No {number.name.lower()} differs from the typical count by more than the margin."]
+    elif len(chosen) < len(rows):
+        lead.append(
+            f"{len(chosen):,} of {len(rows):,} benchmarks: those marked "
+            f"{numbers.APART_MARK} above for it; markdown, HTML and CSV have all."
+        )
+    heads = ((grid.baseline_head,) if grid.baseline_setup is not None else ()) + grid.heads
+    yield Table(
+        number.name.lower().replace(" ", "_"),
+        f"{number.name}{numbers.DOT}{place_label(report, grid)}",
+        (Column("benchmark", "benchmark", Kind.NAME), *(Column(head, head) for head in heads)),
+        overheads.grouped(
+            chosen,
+            lambda row: _cycle(row.benchmark) if cycles else row.benchmark.operation,
+            lambda row: _cells(report, grid, row, number, narrow=narrow),
+        ),
+        lead=tuple(lead),
+        more=more,
+    )
+
+
+def _cycle(kind: Benchmark) -> str:
+    """Name an operation with its cycle, where that is more than the operation."""
+    if kind.cycle == kind.operation:
+        return kind.operation
+    return f"{kind.operation}: {kind.cycle or 'no system call'}"
+
+
+def _lead(report: Report, grid: Grid, number: _Number) -> str:
+    what = f"{numbers.unit_word(report.unit)} per {number.per}"
+    if not grid.compared:
+        return f"{number.name} in {what}."
+    base = f"{grid.baseline_head} in {what}; " if grid.baseline_setup is not None else ""
+    return f"{base}{number.name.lower()} of the others: difference in {what}, overhead."
+
+
+def _has(row: Row, number: _Number) -> bool:
+    known = (
+        row.baseline,
+        *(part for slot in row.slots for part in (slot.estimate, slot.comparison)),
+    )
+    return any(getattr(item, number.field, None) is not None for item in known)
+
+
+def _is_apart(report: Report, row: Row, number: _Number) -> bool:
+    found = (slot.comparison for slot in row.slots if slot.comparison is not None)
+    return any(findings.apart(c, getattr(c, number.field), report.margin) for c in found)
+
+
+def _cells(
+    report: Report, grid: Grid, row: Row, number: _Number, *, narrow: bool
+) -> Iterator[Value]:
+    if grid.baseline_setup is not None:
+        yield _base(row, number)
+    for slot in row.slots:
+        yield _cell(report, slot, number, narrow=narrow)
+
+
+def _level(item: Estimate | None, number: _Number) -> Shown | None:
+    known = getattr(item, number.field, None)
+    return known and Shown(known.value, numbers.level(known.value, known.low, known.high))
+
+
+def _base(row: Row, number: _Number) -> Value:
+    """Return the baseline's own cost."""
+    known = _level(row.baseline, number)
+    changes = (getattr(slot.comparison, number.field, None) for slot in row.slots)
+    value = next((change.baseline_value for change in changes if change is not None), None)
+    return known or Shown(value, count(value if value is None else round(value) + 0.0))
+
+
+def _cell(report: Report, slot: Slot, number: _Number, *, narrow: bool) -> Value:
+    item = slot.comparison
+    change = getattr(item, number.field, None)
+    if item is None or change is None:
+        return _level(slot.estimate, number)
+    mark = numbers.APART_MARK if findings.apart(item, change, report.margin) else ""
+    text = numbers.amount(change)
+    if narrow:
+        share = percent(change.overhead, space="")
+        return Shown(change.difference, f"{text} {share}{mark or ' '}")
+    detail = f"{percent(change.overhead)} {mark}".strip()
+    return Shown(change.difference, text, detail=detail)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads a setup of the user's own from a TOML file: `--setup ./mymodule.toml`.
+
+It can say all that a setup that comes with lsmeter says, but for parameters. Nothing in it is
+run on this machine. docs/own-setups.md lists the keys.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+
+from lsmeter.base.errors import UsageError
+from lsmeter.base.registry import nearest
+from lsmeter.base.toml_file import read_toml, wrong_key
+from lsmeter.model import Expectation, Setup
+from lsmeter.model.setup import (
+    ACCESSES,
+    ACTIONS,
+    EnforcementCheck,
+    Layer,
+    SetupFile,
+    StateFile,
+    Step,
+)
+
+SUFFIX = ".toml"
+_HINT = "docs/own-setups.md lists every key"
+MAX_PART_BYTES = 16 << 20  # of one file that goes into the guest
+
+_Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]
+_Word = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
+_Text = Annotated[str, Field(min_length=1, max_length=2000)]
+_Path = Annotated[str, Field(pattern=r"^/[ -~]{1,200}$")]
+# TOML has lists only.
+_Pair = Annotated[tuple[_Path, _Text], Field(strict=False)]
+_Lsm = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Expect(_Table):
+    fact: _Word
+    value: str = Field(max_length=500)
+    why: str = Field("the setup file expects it", min_length=1, max_length=200)
+
+
+class _Check(_Table):
+    name: _Name
+    access: str = Field(pattern=f"^({'|'.join(ACCESSES)})$")
+    path: _Path
+    denied: bool
+    message: str = Field("", max_length=200)
+
+
+class _State(_Table):
+    name: _Name
+    path: _Path
+
+
+class _SetupTable(_Table):
+    name: _Name
+    title: str = Field(min_length=1, max_length=200)
+    lsms: list[_Lsm] = Field(min_length=1, max_length=16)
+    cmdline: list[_Word] = Field([], max_length=32)
+    needs_config: list[Annotated[str, Field(pattern=r"^[A-Z0-9_]{1,80}$")]] = []
+    note: str = Field("", max_length=500)
+    image: str = Field("", max_length=400)
+    files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,60}$")], _Text] = {}
+    steps: list[list[_Text]] = Field([], max_length=128)
+    before: list[list[_Text]] = Field([], max_length=128)
+    confine: list[_Pair] = Field([], max_length=4)
+    checks: list[_Check] = Field(
+        [], max_length=32, validation_alias=AliasChoices("checks", "proofs")
+    )
+    states: list[_State] = Field([], max_length=8)
+    counters: list[_State] = Field([], max_length=8)
+    reads: dict[_Word, _Path] = {}
+    expect: list[_Expect] = Field([], max_length=64)
+    over: str = Field("capability", max_length=200)
+    layer: Literal["hooks", "permissive", "policy", "audit", "integrity"] = "policy"
+
+
+def read_setup(path: Path, *, where: str = "--setup") -> Setup:
+    """Return the setup that the file describes."""
+    data = read_toml(
+        path,
+        "a setup file",
+        hint="docs/own-setups.md shows one",
+        where=where,
+        missing="no such setup file",
+    )
+    try:
+        table = _SetupTable.model_validate(data)
+    except ValidationError as error:
+        raise wrong_key(error, _SetupTable, where=str(path), hint=_HINT) from None
+    lists = {key: tuple(value) for key, value in table if isinstance(value, list)}
+    changed = {
+        **lists,
+        "expect": tuple(Expectation(**dict(item)) for item in table.expect),
+        "files": tuple(_part(path, name, source) for name, source in table.files.items()),
+        "steps": tuple(_step(path, "steps", words) for words in table.steps),
+        "before": tuple(_step(path, "before", words) for words in table.before),
+        "checks": tuple(EnforcementCheck(**dict(item)) for item in table.checks),
+        "states": tuple(StateFile(**dict(item)) for item in table.states),
+        "counters": tuple(StateFile(**dict(item)) for item in table.counters),
+        "reads": tuple(table.reads.items()),
+        "layer": Layer(table.layer),
+    }
+    return Setup(**{**dict(table), **changed})
+
+
+def _step(path: Path, key: str, words: list[str]) -> Step:
+    if not words or words[0] not in ACTIONS:
+        said = words[0] if words else ""
+        raise UsageError(
+            f"{path}: {key}: '{said[:40]}' is no action{nearest(said, ACTIONS)}",
+            hint=f"known: {', '.join(ACTIONS)}",
+        )
+    return Step(words[0], tuple(words[1:]))
+
+
+def _part(path: Path, name: str, source: str) -> SetupFile:
+    """Read a file that goes into the guest; its path is relative to the setup file."""
+    part = path.parent / source
+    try:
+        if part.stat().st_size > MAX_PART_BYTES:
+            raise UsageError(f"{path}: files.{name}: {part} has more than {MAX_PART_BYTES} bytes")
+        data = part.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{path}: files.{name}: cannot read {part}: {error.strerror}",
+            hint="paths are relative to the setup file",
+        ) from error
+    return SetupFile(name, base64=base64.b64encode(data).decode())

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CSV for spreadsheets and scripts: one table as it is, several with a column `table`."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from lsmeter.tables.formats.json import records
+from lsmeter.tables.model import Detail, Document, Raw
+from lsmeter.tables.render import Format, Options
+
+
+def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
+    """Return a line of heads, and one for each row; a cell without a value is empty."""
+    several = len(document.tables) > 1
+    rows = [
+        {**({"table": table.key} if several else {}), **record}
+        for table in document.tables
+        for record in records(table)
+    ]
+    columns = [column.key for table in document.tables for column in table.columns]
+    heads = dict.fromkeys([*(rows[0] if rows else ()), *columns])
+    text = io.StringIO()
+    writer = csv.DictWriter(text, tuple(heads), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _field(value) for key, value in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def _field(value: Raw) -> str | int | float:
+    """Write whole numbers without a point."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else round(value, 9)
+    return value
+
+
+FORMAT = Format("csv", "CSV for spreadsheets and scripts", ".csv", Detail.DATA, render)

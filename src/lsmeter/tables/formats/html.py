@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One HTML page that holds its plots and styles and needs no network."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator
+
+import jinja2
+from markupsafe import Markup
+
+from lsmeter.tables import values
+from lsmeter.tables.model import Detail, Document, Figure, Section
+from lsmeter.tables.render import Format, Options
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    """Escape everything, and stop at any name that the template has wrong."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lsmeter.tables"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["firm"] = _firm
+    environment.globals.update(
+        cell=values.shown, numbers=values.NUMBERS, missing=values.MISSING, key=_key
+    )
+    return environment
+
+
+def _firm(text: str) -> str:
+    """Keep a number and its per cent sign on one line."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def _key(section: Section, place: int) -> str:
+    """Return what a link to a section names."""
+    words = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")
+    return section.key or f"{words or 'section'}-{place}"
+
+
+def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
+    """Return the page. Plots are drawn while it is made: about a second."""
+    numbers = itertools.count(1)
+
+    def drawn(section: Section) -> Iterator[tuple[Figure, Markup]]:
+        for figure in section.figures:
+            drawing = figure.draw(f"plot-{next(numbers)}")
+            if drawing:
+                # lsmeter.tables.svg made it: it holds no text that was not escaped.
+                yield figure, Markup(drawing)  # noqa: S704
+
+    page = _environment().get_template("page.html.j2")
+    return page.render(document=document, drawn=drawn) + "\n"
+
+
+FORMAT = Format("html", "one self-contained HTML page with plots", ".html", Detail.FULL, render)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""GitHub Markdown for pull requests and issues."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from lsmeter.tables import values
+from lsmeter.tables.model import Detail, Document, Kind, Section, Table, Tone
+from lsmeter.tables.render import Format, Options
+
+# An underscore inside a word is no emphasis in GitHub's dialect.
+_SPECIAL = re.compile(r"[\\`*\[\]|~#!]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
+
+
+def escape(text: str) -> str:
+    """Return `text` so that Markdown shows it as it is, and no HTML comes of it."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(lambda match: "\\" + match.group(), text).strip()
+
+
+def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
+    """Return headings, sentences and tables."""
+    lines = [f"# {escape(document.title)}", ""]
+    lines += [f"- {escape(name)}: {escape(value)}" for name, value in document.facts]
+    lines += [*([""] if document.facts else []), *_paragraphs(document.lead)]
+    for section in document.sections:
+        lines += _section(section)
+    lines += [f"- Note: {escape(text)}" for text in document.notes]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from (escape(text), "")
+
+
+def _section(section: Section) -> Iterator[str]:
+    if section.title:
+        yield from (f"## {escape(section.title)}", "")
+    yield from _paragraphs(section.lead)
+    for item in section.items:
+        if item.tone is Tone.HEADING:
+            yield from ("", f"**{escape(item.text)}**", "")
+            continue
+        yield f"- {escape(item.text)}"
+        if item.quoted:
+            yield from ("", *("      " + line for line in item.quoted), "")
+    if section.items:
+        yield ""
+    for table in section.tables:
+        yield from _table(table)
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield from (f"### {escape(table.title)}", "")
+    yield from _paragraphs(table.lead)
+    if table.rows:
+        yield _line(escape(column.head) for column in table.columns)
+        yield _line("---:" if c.kind in values.NUMBERS else "---" for c in table.columns)
+        for row in table.rows:
+            cells = [values.shown(*cell) for cell in zip(row, table.columns, strict=False)]
+            texts = [escape(values.full(cell)) for cell in cells]
+            if len(row) < len(table.columns) or cells[0].tone is Tone.HEADING:
+                texts[0] = f"**{texts[0]}**"
+            texts += [""] * (len(table.columns) - len(row))
+            codes = (column.kind is Kind.CODE for column in table.columns)
+            yield _line(
+                f"<code>{text}</code>" if code and text != values.MISSING else text
+                for text, code in zip(texts, codes, strict=True)
+            )
+        yield ""
+    yield from _paragraphs(table.more)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+FORMAT = Format("markdown", "GitHub Markdown with tables", ".md", Detail.FULL, render)

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Documents as lines of plain text: tables are split rather than wrapped; pure."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from rich.cells import cell_len
+
+from lsmeter.tables import values
+from lsmeter.tables.model import Document, Section, Shown, Table, Tone
+
+Paint = Callable[[str, Tone], str]
+
+_QUOTE = "    | "
+_FIRM = "\N{NO-BREAK SPACE}"
+_HEAD = 12  # columns of a head that can be broken
+_PROSE = 24  # columns that prose gets at least
+# Longest name in a head and in a row; a longer one gets a key that is explained above the table.
+_ENDLESS = 10_000
+_LIMITS = tuple((head, label) for label in (_ENDLESS, 24, 20) for head in (_ENDLESS, 24, 12, 10, 8))
+
+
+def unpainted(text: str, tone: Tone) -> str:  # noqa: ARG001 - the tone is for those who paint
+    """Return a text without colour."""
+    return text
+
+
+def document_lines(
+    document: Document, width: int, *, rule: str, paint: Paint = unpainted
+) -> Iterator[str]:
+    """Return a document as lines of at most `width` columns; rule underlines heads."""
+    yield from _heading(document.title, width, paint)
+    for name, value in document.facts:
+        yield from wrapped(f"{name}: {value}", width, indent="  ")
+    for text in document.lead:
+        yield from wrapped(text, width)
+    for section in document.sections:
+        yield from _section(section, width, rule, paint)
+    if document.notes:
+        yield ""
+    for text in document.notes:
+        yield from wrapped(f"Note: {text}", width, indent="  ")
+
+
+def _heading(text: str, width: int, paint: Paint, indent: str = "") -> Iterator[str]:
+    for line in wrapped(text, width, indent) if text else ():
+        yield paint(line, Tone.HEADING)
+
+
+def _section(section: Section, width: int, rule: str, paint: Paint) -> Iterator[str]:
+    yield ""
+    yield from _heading(section.title, width, paint)
+    for text in section.lead:
+        yield from wrapped(text, width)
+    for place, item in enumerate(section.items):
+        if item.tone is Tone.HEADING:
+            yield from [""] if place or section.title else []
+            yield from _heading(item.text, width, paint)
+        else:
+            found = wrapped(f"- {item.text}", width, indent="  ")
+            yield from (paint(line, item.tone) for line in found)
+        for text in item.quoted:
+            yield from (_QUOTE + line for line in wrapped(text, width - len(_QUOTE)))
+    before = bool(section.title or section.lead or section.items)
+    for table in section.tables:
+        yield from [""] if before else []
+        before = True
+        yield from _heading(table.title, width, paint)
+        yield from table_lines(table, width, rule=rule, paint=paint)
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Break a text into lines of `width` columns; a number keeps its per cent sign and its bounds.
+
+    Wide characters count double.
+    """
+    wide = any(cell_len(char) > 1 for char in text)
+    found = textwrap.wrap(
+        re.sub(" (?=[%\N{PLUS-MINUS SIGN}])", _FIRM, text),
+        width // 2 if wide else width,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_FIRM, " ") for line in found] or [""]
+
+
+def table_lines(table: Table, width: int, *, rule: str, paint: Paint = unpainted) -> Iterator[str]:
+    """Return a table as lines of at most `width` columns, without its title."""
+    for text in table.lead:
+        yield from wrapped(text, width)
+    if table.rows:
+        sheet = _Sheet(table, width)
+        layout = sheet.layout()
+        for name, key in layout.keys.items():
+            yield from wrapped(f"{key} = {name}", width, indent="  ")
+        for place, part in enumerate(layout.parts):
+            if place or table.lead or layout.keys:
+                yield ""
+            yield from sheet.lines(layout, part, rule, paint)
+    if table.more:
+        yield ""
+    for text in table.more:
+        yield from wrapped(text, width)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """A table shared out over parts that fit."""
+
+    heads: list[list[str]]  # each broken over lines
+    labels: list[str]  # the first cell of each row
+    parts: list[dict[int, int]]  # the width of each column
+    keys: dict[str, str]
+    gap: int
+
+
+class _Sheet:
+    """A table's cells as text, and how they can be laid out; a row of one cell is a heading."""
+
+    def __init__(self, table: Table, width: int) -> None:
+        self.table = table
+        self.width = width
+        self.rows = [
+            [values.shown(*cell) for cell in zip(row, table.columns, strict=False)]
+            for row in table.rows
+        ]
+        for at, column in enumerate(table.columns):
+            if column.kind in values.NUMBERS:
+                self._trim(at)
+        self.right = [column.kind in values.NUMBERS for column in table.columns]
+        self._columns = range(len(table.columns))
+        whole = [row for row in self.rows if not self.is_heading(row)]
+        self._natural = [
+            max([cell_len(row[at].text) for row in whole] or [0]) for at in self._columns
+        ]
+
+    def _trim(self, at: int) -> None:
+        """Take the blanks away that all numbers of a column end in."""
+        rows = [row for row in self.rows if not self.is_heading(row) and row[at].text.strip()]
+        blanks = min((len(row[at].text) - len(row[at].text.rstrip()) for row in rows), default=0)
+        for row in rows:
+            row[at] = replace(row[at], text=row[at].text[: len(row[at].text) - blanks])
+
+    def is_heading(self, row: list[Shown]) -> bool:
+        """Say whether a row is a heading of those below it."""
+        return len(row) < len(self.table.columns)
+
+    def layout(self) -> _Layout:
+        """Return the layout with the fewest parts, then with the fewest keys."""
+        found = (self._layout(*limits, gap) for limits in _LIMITS for gap in (2, 1))
+        return min(found, key=lambda item: (len(item.parts), len(item.keys), -item.gap))
+
+    def _layout(self, head_limit: int, label_limit: int, gap: int) -> _Layout:
+        keys: dict[str, str] = {}
+        limit = min(label_limit, self.width // 2)
+        if self.table.columns[0].kind in values.BROKEN:
+            limit = _ENDLESS
+        labels = [
+            row[0].text if self.is_heading(row) else _short(row[0].text, limit, keys)
+            for row in self.rows
+        ]
+        heads = [_broken(_short(c.head, head_limit, keys)) for c in self.table.columns]
+        natural = [
+            max(size, *map(cell_len, head)) for size, head in zip(self._natural, heads, strict=True)
+        ]
+        shown = [
+            text for text, row in zip(labels, self.rows, strict=True) if not self.is_heading(row)
+        ]
+        if len(natural) > 1:
+            natural[0] = max(map(cell_len, (*heads[0], *shown)))
+        return _Layout(heads, labels, self._parts(natural, gap), keys, gap)
+
+    def _parts(self, natural: list[int], gap: int) -> list[dict[int, int]]:
+        """Share the columns over parts that fit; the first ones stand in each part."""
+        least = [
+            min(size, _PROSE) if self.table.columns[at].kind in values.BROKEN else size
+            for at, size in enumerate(natural)
+        ]
+        fixed = list(self._columns[: self.table.fixed])
+        if sum(least[at] for at in fixed) > self.width // 2:
+            fixed = fixed[:1]
+        blocks: list[list[int]] = []
+        for at in self._columns[len(fixed) :]:
+            if self.table.columns[at].joined and blocks:
+                blocks[-1].append(at)
+            else:
+                blocks.append([at])
+        parts: list[list[int]] = []
+        left = 0
+        for block in blocks:
+            needed = sum(least[at] + gap for at in block)
+            if not parts or needed > left:
+                parts.append([*fixed])
+                left = self.width - sum(least[at] + gap for at in fixed) + gap
+            parts[-1] += block
+            left -= needed
+        return [self._widths(part, natural, least, gap) for part in parts or [fixed]]
+
+    def _widths(
+        self, part: list[int], natural: list[int], least: list[int], gap: int
+    ) -> dict[int, int]:
+        """Give prose the room that is left; take from the widest where there is too little."""
+        found = {at: least[at] for at in part}
+        room = self.width - gap * (len(part) - 1)
+        for at in part:
+            found[at] += max(0, min(room - sum(found.values()), natural[at] - found[at]))
+        while sum(found.values()) > room:
+            widest = max(found, key=lambda at: found[at])
+            found[widest] -= min(sum(found.values()) - room, max(1, found[widest] // 2))
+        return found
+
+    def lines(
+        self, layout: _Layout, part: dict[int, int], rule: str, paint: Paint
+    ) -> Iterator[str]:
+        """Return one part of the table."""
+        heads = [
+            [line for text in layout.heads[at] for line in _cut(text, part[at])] for at in part
+        ]
+        height = max(map(len, heads))
+        if any(map(any, heads)):
+            padded = [[""] * (height - len(head)) + head for head in heads]
+            yield from self._row(layout, part, padded, [Tone.PLAIN] * len(part), unpainted)
+            yield rule * (sum(part.values()) + layout.gap * (len(part) - 1))
+        for row, label in zip(self.rows, layout.labels, strict=True):
+            if self.is_heading(row):
+                yield from _heading(label, self.width, paint, indent="  ")
+                continue
+            cells = [_cut(row[at].text if at else label, part[at]) for at in part]
+            yield from self._row(layout, part, cells, [row[at].tone for at in part], paint)
+
+    def _row(
+        self,
+        layout: _Layout,
+        part: dict[int, int],
+        cells: list[list[str]],
+        tones: list[Tone],
+        paint: Paint,
+    ) -> Iterator[str]:
+        for texts in zip_longest(*cells, fillvalue=""):
+            found = []
+            for at, text, tone in zip(part, texts, tones, strict=True):
+                space = " " * (part[at] - cell_len(text))
+                found.append(paint(space + text if self.right[at] else text + space, tone))
+            yield (" " * layout.gap).join(found)
+
+
+def _short(name: str, limit: int, keys: dict[str, str]) -> str:
+    """Return a name that fits: a key, explained above the table, where it is too long."""
+    if cell_len(name.strip()) <= limit:
+        return name
+    blank = name[: len(name) - len(name.lstrip())]
+    return blank + keys.setdefault(name.strip(), f"[{len(keys) + 1}]")
+
+
+def _broken(head: str) -> list[str]:
+    """Break a head at its spaces, so that it is no wider than it must be."""
+    return textwrap.wrap(head, _HEAD, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _cut(text: str, width: int) -> list[str]:
+    """Break a cell over lines where it does not fit."""
+    if cell_len(text) <= width:
+        return [text]
+    blank = text[: len(text) - len(text.lstrip())]
+    return [blank + line for line in wrapped(text.strip(), max(2, width - len(blank)))]

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a format is; finds one by its name and renders a document with it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lsmeter.base import registry
+from lsmeter.tables.data import scrubbed
+from lsmeter.tables.model import Detail, Document
+
+
+@dataclass(frozen=True)
+class Options:
+    """How text is to look: columns of the terminal, and whether colours may be written.
+
+    A format ignores what does not apply to it.
+    """
+
+    width: int = 80
+    colour: bool = False
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to write a document.
+
+    suffix is that of a file in this format, with its dot. render is pure: the same document and
+    options give the same text, which ends with a newline. aliases are old names.
+    """
+
+    name: str
+    title: str
+    suffix: str
+    detail: Detail
+    render: Callable[[Document, Options], str]
+    aliases: tuple[str, ...] = ()
+
+
+DEFAULT_OPTIONS = Options()
+
+
+@functools.cache
+def formats() -> tuple[Format, ...]:
+    """Return all formats, sorted by name."""
+    found = registry.members("lsmeter.tables.formats", "FORMAT", Format)
+    return tuple(sorted(found, key=lambda item: item.name))
+
+
+def find_format(name: str) -> Format:
+    """Return the format called `name`; UsageError names the known ones when there is none."""
+    for item in formats():
+        if name in (item.name, *item.aliases):
+            return item
+    raise registry.unknown("format", name, (item.name for item in formats()), where="--format")
+
+
+def render(document: Document, form: str, options: Options = DEFAULT_OPTIONS) -> str:
+    """Return a document as text in the format called `form`.
+
+    Text that came from a guest is freed of control characters first, whatever the format.
+    """
+    return find_format(form).render(scrubbed(document), options)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a boot can be asked to do: one file each; here is what each says of itself."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lsmeter.base import registry
+from lsmeter.model import Cell, Sampling
+
+
+def _nothing(cell: Cell) -> Mapping[str, Any]:  # noqa: ARG001
+    return {}
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """One kind of task.
+
+    title says in a few words what a boot does. request returns the fields of the guest's request
+    that it sets. needs are kernel options without which it cannot be done, setups the only ones
+    that can do it (empty: all). sampling replaces the experiment's. plugin says that the machine
+    has to write call trees. silence_s is how long a guest may report nothing.
+    """
+
+    name: str
+    title: str
+    request: Callable[[Cell], Mapping[str, Any]] = _nothing
+    needs: tuple[str, ...] = ()
+    setups: tuple[str, ...] = ()
+    sampling: Sampling | None = None
+    plugin: bool = False
+    silence_s: float = 0.0
+
+
+@functools.cache
+def kinds() -> tuple[TaskKind, ...]:
+    """Return all kinds of tasks, sorted by name."""
+    found = registry.members("lsmeter.tasks", "TASK", TaskKind)
+    return tuple(sorted(found, key=lambda kind: kind.name))
+
+
+def find_task(name: str, *, where: str = "task") -> TaskKind:
+    """Return the task called `name`; UsageError names the known ones when there is none."""
+    for kind in kinds():
+        if kind.name == name:
+            return kind
+    raise registry.unknown("task", name, (kind.name for kind in kinds()), where=where)

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Readings with the call tree of each, so that every instruction has a function it belongs to."""
+
+from __future__ import annotations
+
+from lsmeter.tasks import TaskKind
+from lsmeter.tasks.readings import costs
+
+TASK = TaskKind("attribute", "readings, whole costs and call trees", costs, plugin=True)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The whole command line over recorded guests: plan, execute, conclude, store, resume, report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Done, InProcess, Lsmeter
+from tests.unit.kernels.synthetic import bzimage, elf
+
+CAPTURES = Path(__file__).parents[1] / "data" / "captures"
+FIVE = (
+    "--benchmark",
+    "getppid",
+    "--benchmark",
+    "open depth=[12]",
+    "--benchmark",
+    "stat depth=[12]",
+)
+FINE = ("run", "--setup", "capability", "--setup", "selinux", *FIVE, "--samples", "20")
+ONE = ("--benchmark", "getppid", "--boots", "1", "--samples", "20", "--quick")
+
+
+@pytest.fixture
+def replay(in_process: InProcess, monkeypatch: pytest.MonkeyPatch) -> Lsmeter:
+    """Return the command on a machine whose guests are recorded; its kernel is ./kernel."""
+    (in_process.home / "kernel").write_bytes(bzimage(elf(), release="6.1.0-56-cloud-amd64"))
+    monkeypatch.setenv("LSMETER_REPLAY", str(CAPTURES))
+    return in_process
+
+
+def measured(lsmeter: Lsmeter, *words: str, run: str = "run") -> Done:
+    return lsmeter(*words, "--kernel", "./kernel", "--machine", "replay", "--run-dir", run)
+
+
+def report(lsmeter: Lsmeter, run: str = "run") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(lsmeter("report", run, "--format", "json").out)
+    return found
+
+
+def test_a_run_is_planned_carried_out_and_reported(replay: Lsmeter) -> None:
+    done = measured(replay, *FINE)
+    assert done.code == 0, done.err + done.out
+    assert "4 boots of 2 cells, 5 benchmarks of 20 samples each" in done.err
+    found = report(replay)
+    assert found["problems"] == []
+    assert {(item["setup"], item["boots"]) for item in found["estimates"]} == {
+        ("capability", 2),
+        ("selinux", 2),
+    }
+    overheads = {item["id"]: item["overhead"] for item in found["comparisons"]}
+    assert overheads["getppid"] == 0
+    assert overheads["open depth=1"] > 0.2
+    assert all(item["whole"] is not None for item in found["comparisons"])
+    assert (replay.home / "run" / "report.html").is_file()
+
+
+def test_a_run_is_resumed_and_nothing_is_measured_twice(replay: Lsmeter) -> None:
+    assert measured(replay, *FINE).code == 0
+    before = report(replay)
+    # As if it had been killed after three boots, and the store knew two of them.
+    first, *_ = sorted((replay.home / "run" / "boots").iterdir())
+    shutil.rmtree(first)
+    stopped = replay("report", "run")
+    assert "1 of 4 boots are missing; the same command resumes it" in " ".join(stopped.out.split())
+    again = measured(replay, *FINE)
+    assert again.code == 0
+    assert again.err.count("from the store") == 4
+    assert report(replay)["estimates"] == before["estimates"]
+
+
+@pytest.mark.parametrize(
+    ("setup", "status", "detail"),
+    [
+        ("tomoyo", "panic", "sysrq triggered crash"),
+        ("yama", "hang", "deadline"),
+        ("landlock", "hang", "deadline"),
+        ("selinux+apparmor", "wrong-setup", "not active: apparmor"),
+        ("unenforced.toml", "wrong-setup", "must be denied, and was allowed"),
+    ],
+)
+def test_a_boot_that_goes_wrong_costs_its_own_cell_only(
+    replay: Lsmeter, setup: str, status: str, detail: str
+) -> None:
+    if setup.endswith(".toml"):
+        shutil.copy(CAPTURES / setup, replay.home)
+        setup = f"./{setup}"
+    done = measured(replay, "run", "--setup", setup, *ONE)
+    assert done.code == 1, done.err
+    found = report(replay)
+    assert found["estimates"] == []
+    (problem,) = [item for item in found["problems"] if "boot 0" in item["title"]]
+    assert problem["title"].endswith(status)
+    assert detail in problem["detail"]
+    # What failed is tried again, and the run directory is the same.
+    assert measured(replay, "run", "--setup", setup, *ONE).code == 1
+
+
+def test_what_was_finished_before_qemu_was_killed_is_kept(replay: Lsmeter) -> None:
+    words = ("--benchmark", "getppid", "--benchmark", "open", "--benchmark", "stat")
+    more = ("--samples", "2000", "--quick", "--boots", "1")
+    done = measured(replay, "run", "--setup", "apparmor", *words, *more)
+    assert done.code == 1
+    found = report(replay)
+    assert found["estimates"]
+    assert any("QEMU ended with status -9" in item["detail"] for item in found["problems"])
+    assert any("no number for apparmor" in item["title"] for item in found["problems"])
+
+
+def test_slopes_are_fitted_and_shown_again(replay: Lsmeter) -> None:
+    words = ("--benchmark", "open depth=[123]", "--benchmark", "getppid", "--delays", "0:2000:1000")
+    done = measured(
+        replay, "slopes", "--setup", "tunable-bpf", "--lookups", "selinux", *words, "-f", "json"
+    )
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    assert {item["benchmark"]: item["hook_calls"] for item in data["slopes"]}["getppid"] == 0
+    calls = [item["hook_calls"] for item in data["slopes"] if item["benchmark"] == "open"]
+    assert calls == [2, 3, 4]
+    assert {item["counter"] for item in data["lookups"]} >= {"avc.lookups"}
+    assert report(replay)["slopes"] == data["slopes"]
+    again = replay("slopes", "run", "--format", "csv")
+    assert "hook_calls" in again.out
+
+
+def test_hooks_are_counted_and_shown_again(replay: Lsmeter) -> None:
+    done = measured(replay, "hooks", "count", *FIVE, "--format", "json")
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    runs = {
+        (item["benchmark"], item["hook"]): item["runs"]
+        for item in data["counts"]
+        if item["params"] == {"depth": 2}
+    }
+    assert runs["open", "inode_permission"] == 3
+    assert report(replay)["counts"] == data["counts"]
+
+
+def test_costs_are_attributed_to_hooks(replay: Lsmeter) -> None:
+    setups = ("--setup", "capability", "--setup", "selinux", "--benchmark", "open depth=1")
+    more = ("--samples", "5", "--quick", "--boots", "1")
+    done = measured(replay, "run", "--attribute", *setups, *more)
+    assert done.code == 0, done.err
+    cost = replay("hooks", "cost", "run")
+    assert cost.code == 0, cost.err
+    assert "inode_permission" in cost.out
+    data = json.loads(replay("hooks", "cost", "run", "--format", "json").out)
+    assert data["format"].startswith("lsmeter")
+    accounts = report(replay)["accounts"]
+    assert accounts[0]["setup"] == "selinux"
+
+
+def test_a_boot_that_was_not_recorded_is_an_error_of_one_line(replay: Lsmeter) -> None:
+    done = measured(replay, "run", "--setup", "bpf", *ONE)
+    assert done.code == 2
+    assert "no recording of this boot" in done.err
+    assert "Traceback" not in done.err

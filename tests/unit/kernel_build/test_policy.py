@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files that are made with a kernel: SELinux's minimal policy."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from lsmeter.kernels.build.builder import MDP_POLICY, make_policy, policy_version, with_secret
+from lsmeter.kernels.build.make import Slot
+
+WITH_SELINUX = {"SECURITY_SELINUX": "y"}
+CONF = "type base_t;\nrole base_r;\nallow base_t base_t:file *;\nuser user_u roles { base_r };\n"
+HEADER = """\
+#define POLICYDB_VERSION_GLBLUB\t\t32
+#define POLICYDB_VERSION_COMP_FTRANS\t33 /* compressed */
+#define POLICYDB_VERSION_MIN   POLICYDB_VERSION_GLBLUB
+#define POLICYDB_VERSION_MAX   POLICYDB_VERSION_COMP_FTRANS
+"""
+
+
+@pytest.fixture
+def slot(tmp_path: Path) -> Slot:
+    return Slot(tmp_path)
+
+
+def program(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def give_mdp(slot: Slot, script: str) -> None:
+    program(slot.objects / "scripts/selinux/mdp/mdp", script)
+
+
+def reason(slot: Slot) -> str:
+    made, without = make_policy(slot, WITH_SELINUX)
+    assert not made
+    return dict(without)[MDP_POLICY]
+
+
+def test_a_kernel_without_selinux_needs_none(slot: Slot) -> None:
+    assert make_policy(slot, {}) == ({}, ())
+
+
+def test_the_added_type_comes_before_users() -> None:
+    text = with_secret(CONF)
+    assert text.index("type lsmeter_secret_t;") < text.index("user user_u")
+    assert "open" not in text
+    assert text.startswith("type base_t;")
+
+
+@pytest.mark.parametrize("text", ["", "type base_t;\n", "user user_u roles { base_r };\n"])
+def test_what_is_no_policy_of_mdp_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="base_t"):
+        with_secret(text)
+
+
+@pytest.mark.parametrize(
+    ("header", "version"),
+    [(HEADER, 33), ("#define POLICYDB_VERSION_MAX 30\n", 30), ("", None), ("#define X 1\n", None)],
+)
+def test_the_version_is_read_from_the_kernel(header: str, version: int | None) -> None:
+    assert policy_version(header) == version
+
+
+def test_a_kernel_without_the_program_says_so(slot: Slot) -> None:
+    assert "scripts/selinux/mdp" in reason(slot)
+
+
+def test_a_missing_compiler_is_named(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
+    give_mdp(slot, "exit 0")
+    monkeypatch.setenv("PATH", str(slot.home))
+    assert "apt install checkpolicy" in reason(slot)
+
+
+@pytest.mark.parametrize(
+    ("mdp", "checkpolicy", "said"),
+    [
+        ("echo no >&2; exit 3", "exit 0", "mdp failed with status 3: no"),
+        ('echo nonsense > "$2"', "exit 0", "is no policy"),
+        (f"printf '%s' '{CONF}' > \"$2\"", "echo line 4: bad >&2; exit 1", "line 4: bad"),
+    ],
+)
+def test_what_fails_is_told_and_is_no_error(
+    slot: Slot, monkeypatch: pytest.MonkeyPatch, mdp: str, checkpolicy: str, said: str
+) -> None:
+    give_mdp(slot, mdp)
+    program(slot.home / "bin/checkpolicy", checkpolicy)
+    monkeypatch.setenv("PATH", f"{slot.home}/bin:/usr/bin:/bin")
+    assert said in reason(slot)
+
+
+def test_the_newest_version_that_both_know_is_asked_for(
+    slot: Slot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_mdp(slot, f"printf '%s' '{CONF}' > \"$2\"")
+    # Says 31 for -V; else keeps its words where the policy should go.
+    asked = 'case $1 in -V) echo "31 (range 31-15)";; *) echo "$@" > "$7";; esac'
+    program(slot.home / "bin/checkpolicy", asked)
+    header = slot.tree / "security/selinux/include/security.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(HEADER)
+    monkeypatch.setenv("PATH", f"{slot.home}/bin:/usr/bin:/bin")
+    made, _ = make_policy(slot, WITH_SELINUX)
+    assert "-c 31" in made[MDP_POLICY].read_text()

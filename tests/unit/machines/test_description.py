@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How guests are started: word for word as ever, and what a description can say besides."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lsmeter.base.errors import InfrastructureError
+from lsmeter.machines.description import (
+    Description,
+    Network,
+    Plugin,
+    counted_guest,
+    kernel_cmdline,
+    qemu_words,
+)
+from lsmeter.machines.emulation import MACHINE, guest_of, plain_start
+from lsmeter.model import BootProtocol, Conditions, Image, Setup, Task
+from lsmeter.setups import parse_setup
+from tests.unit.model_builders import cell
+
+COMMANDS = Path(__file__).parents[2] / "data/machines/commands.txt"
+BASE = cell(parse_setup("capability"))
+PVH = replace(BASE, kernel=replace(BASE.kernel, image=Path("KERNEL")))
+BZIMAGE = replace(PVH, kernel=replace(PVH.kernel, boot_protocol=BootProtocol.BZIMAGE))
+IMAGE = Image("policy", Path("/images/a,b/policy.ext4"), "0" * 64)
+PLUGIN = Plugin("PLUGIN")
+COMMAS = {"console": "/a,b/c", "results": "/a,b/r", "initrd": "/a,b/i"}
+
+
+def under(**conditions: str | int | bool) -> Description:
+    return guest_of(replace(PVH, conditions=Conditions(**conditions)))  # type: ignore[arg-type]
+
+
+def of(setup: str) -> Description:
+    return guest_of(replace(PVH, setup=parse_setup(setup)))
+
+
+GUESTS = {
+    "pvh": guest_of(PVH),
+    "bzimage": guest_of(BZIMAGE),
+    "pvh-image": guest_of(replace(PVH, image=IMAGE)),
+    "bzimage-image": guest_of(replace(BZIMAGE, image=IMAGE)),
+    "stack": of("selinux+bpf"),
+    **{name: of(name) for name in ("dac", "distribution", "audit", "ima")},
+    "forced": under(mitigations="forced", init_on_alloc=True),
+    "auto": under(mitigations="auto", tick="periodic"),
+    "other": under(slabs="single", icount_shift=3, cpu="max", memory_mib=512),
+    "seed": guest_of(PVH, 42),
+    "attributed": replace(guest_of(PVH), plugin=PLUGIN),
+    "attributed-bzimage-image": replace(guest_of(replace(BZIMAGE, image=IMAGE), 7), plugin=PLUGIN),
+    "commas": replace(guest_of(PVH), **COMMAS),  # type: ignore[arg-type]
+    "symbols": replace(guest_of(PVH, 1), bulk=True),
+    "start": counted_guest(PVH.kernel, Setup("", "", None), Conditions()),
+}
+
+
+def commands() -> dict[str, tuple[str, ...]]:
+    lines = (line.partition(": ") for line in COMMANDS.read_text().splitlines())
+    return {name: tuple(shlex.split(words)) for name, _, words in lines}
+
+
+def test_every_recorded_command_is_compared() -> None:
+    assert GUESTS.keys() == commands().keys()
+
+
+@pytest.mark.parametrize("name", GUESTS)
+def test_guests_are_started_word_for_word_as_ever(name: str) -> None:
+    """Another word may be another number; what was measured was measured with these."""
+    assert qemu_words(GUESTS[name]) == commands()[name]
+
+
+def test_the_identity_of_the_machine_is_that_of_what_was_measured() -> None:
+    assert plain_start() == commands()["start"]
+
+
+def test_what_is_shown_is_what_is_run() -> None:
+    assert MACHINE.command(PVH) == commands()["pvh"]
+    attributed = replace(PVH, task=Task("attribute"))
+    assert MACHINE.command(attributed) == commands()["attributed"]
+
+
+def test_a_guest_that_restarts_ends_at_once() -> None:
+    """Without a way to reset, 7.2 ran the firmware in place and hung there."""
+    assert "reboot=t" in kernel_cmdline(parse_setup("capability"), Conditions()).split()
+    assert "-no-reboot" in qemu_words(guest_of(PVH))
+
+
+def test_two_guests_share_a_link() -> None:
+    ends = [replace(guest_of(PVH), networks=(Network("/run/cable", end),)) for end in (0, 1)]
+    one, other = (" ".join(qemu_words(guest)) for guest in ends)
+    assert "local.path=/run/cable.0,remote.type=unix,remote.path=/run/cable.1" in one
+    assert "local.path=/run/cable.1,remote.type=unix,remote.path=/run/cable.0" in other
+    assert len({guest.networks[0].mac for guest in ends}) == 2
+
+
+def test_real_time_other_accelerators_and_disks() -> None:
+    guest = Description(
+        arch=GUESTS["pvh"].arch,
+        boot_protocol=BootProtocol.BZIMAGE,
+        kernel="K",
+        cmdline="",
+        accelerator="kvm",
+        disks=("a", "b"),
+    )
+    words = qemu_words(guest)
+    assert "-icount" not in words
+    assert {"kvm", "virtio-blk-pci,drive=disk1", guest.arch.cpu} <= set(words)
+    with pytest.raises(ValueError, match="not counted with the accelerator kvm"):
+        qemu_words(replace(guest, icount_shift=4))
+
+
+def test_a_plugin_has_arguments_and_outputs() -> None:
+    plugin = Plugin("/p.so", (("syms", "/s"),), (("attribution", "out"),), "/o")
+    words = qemu_words(replace(guest_of(PVH), plugin=plugin))
+    assert words[-1] == "/p.so,syms=/s,out=/o/attribution"
+    comma = replace(plugin, folder="/o,x")
+    with pytest.raises(InfrastructureError, match="comma: /o,x"):
+        qemu_words(replace(guest_of(PVH), plugin=comma))

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run that counted hooks, in every format, from the plan to the document."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lsmeter.model import Problem
+from lsmeter.report.counts import document
+from lsmeter.results.directory import RunData
+from lsmeter.tables.render import Options, render
+from lsmeter.tasks import find_task
+from tests.unit.model_builders import benchmark, kernel
+from tests.unit.run_builders import plan_of, run_of
+
+ABLE = dict.fromkeys(find_task("count").needs, "y")
+LINES = (
+    "hello version=1 probe=lsmeter-probe",
+    "fact lsm capability",
+    "fact count.hooks 289",
+    "begin 0 open%20depth=1",
+    "samples 0 7x3",
+    "counts 0 file_open 1x3",
+    "counts 0 inode_permission 2x3",
+    "counts 0 task_free 0,1,0",
+    "end 0 status=ok n=3 failures=0 errno=0 detail=",
+    "begin 1 getppid",
+    "samples 1 5x3",
+    "end 1 status=ok n=3 failures=0 errno=0 detail=",
+    "bye 2",
+)
+
+
+def _line(body: str) -> bytes:
+    return b"%s *%08x\n" % (body.encode(), zlib.crc32(body.encode()))
+
+
+@pytest.fixture
+def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunData:
+    monkeypatch.setenv("LSMETER_DATA", str(tmp_path / "data"))
+    said = b"".join(_line(f"{number} {line}") for number, line in enumerate(LINES))
+    words = {"setups": ["capability"], "task": "count", "filesystems": ["ext4"], "users": ["user"]}
+    items = (benchmark("open", depth=1), benchmark("getppid"))
+    return run_of(plan_of([kernel(**ABLE)], items, words), tmp_path / "run", lambda _: said)
+
+
+def test_json_has_what_programs_are_promised(counted: RunData) -> None:
+    data = json.loads(render(document(counted), "json", Options()))
+    assert (data["format"], data["version"]) == ("lsmeter-hook-counts", 1)
+    place = {"kernel": "debian:6.1", "setup": "capability", "suite": "file"}
+    place |= {"filesystem": "ext4", "user": "user"}
+    assert data["counts"][1] == {
+        **place,
+        "benchmark": "open",
+        "params": {"depth": 1},
+        "hook": "inode_permission",
+        "runs": 2,
+        "steady": True,
+    }
+    assert [item["runs"] for item in data["benchmarks"]] == [3, 0]
+    assert data["watched"] == [{"kernel": "debian:6.1", "setup": "capability", "functions": 289}]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "text"])
+def test_tables_name_the_most_frequent_first_and_mark_what_varied(
+    counted: RunData, form: str
+) -> None:
+    text = render(document(counted), form, Options(width=120)).replace("\\", "")
+    assert "inode_permission 2, file_open 1, task_free 0?" in text
+    (none,) = [line for line in text.splitlines() if "getppid" in line]
+    assert "none" in none
+    assert "task_free did not run equally often" in " ".join(text.split())
+
+
+def test_markdown_is_not_broken_by_what_names_hold(counted: RunData) -> None:
+    manifest = replace(counted.manifest, problems=(Problem("a|b *c* <script>"),))
+    text = render(document(replace(counted, manifest=manifest)), "markdown", Options())
+    assert "<script>" not in text
+    assert "a\\|b" in text
+
+
+def test_a_kernel_that_cannot_count_is_a_problem() -> None:
+    able = kernel(**ABLE)
+    unable = kernel("mine", **{**ABLE, "DEBUG_INFO_BTF": "n"})
+    unknown = replace(able, name="unknown", config={})
+    words = {"setups": ["capability", "smack"], "task": "count"}
+    plan = plan_of([able, unable, unknown], (benchmark("open", depth=1),), words)
+    assert [(item.kernel.name, item.setup.name) for item in plan.cells] == [
+        ("debian:6.1", "capability"),
+        ("unknown", "capability"),
+        ("unknown", "smack"),
+    ]
+    assert {item.task.name for item in plan.cells} == {"count"}
+    titles = [problem.title for problem in plan.problems]
+    assert any(title.endswith("built without CONFIG_SECURITY_SMACK") for title in titles)
+    assert any(title.endswith("built without CONFIG_DEBUG_INFO_BTF") for title in titles)

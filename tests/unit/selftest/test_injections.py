@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the module is told, in the words that it takes, and what that amounts to."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import pytest
+
+from lsmeter.kernels.build.fragment import shipped_lsm
+from lsmeter.selftest.scenarios import SITES
+from lsmeter.setups import parse_setup
+from lsmeter.setups.inject import INJECTIONS, NOTHING, Injection, Point
+
+MODULE = shipped_lsm("inject-lsm")
+
+
+def defined(name: str, file: str = "inject.h") -> int:
+    found = re.search(rf"#define {name} (\d+)", (MODULE / file).read_text())
+    assert found, name
+    return int(found[1])
+
+
+def made(text: str) -> Injection:
+    return Injection("test", "a test", text)
+
+
+def test_points_have_the_order_and_the_words_of_the_module() -> None:
+    words = re.findall(r'INJECT_PLACE\(\w+, "(\w+)"\)', (MODULE / "place.c").read_text())
+    assert [*words, "blob"] == list(Point)
+    assert set(SITES) == set(Point)
+
+
+def test_every_function_that_attribution_has_to_name_is_there() -> None:
+    code = "".join(path.read_text() for path in sorted(MODULE.glob("*.c")))
+    for point, site in SITES.items():
+        if point is Point.BLOB:
+            continue  # the kernel's own memset
+        body = re.search(rf"^static \w+ {site.function}\([^)]*\)\n{{(.*?)^}}", code, re.M | re.S)
+        assert body, site.function
+        assert f"inject_cost_of(INJECT_{point.name});" in body[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "mean"),
+    [
+        ("getattr:insns=500", Fraction(500)),
+        ("open:insns=500,share=55", Fraction(275)),
+        ("rename:insns=5000,random=45", Fraction(2250)),
+        ("setattr:insns=32000,every=64", Fraction(500)),
+        ("file_free:insns=0+1000+20", Fraction(340)),
+        ("rcu:insns=0", Fraction(0)),
+        ("blob:bytes=1000", Fraction(125)),  # 8 bytes per instruction
+    ],
+)
+def test_a_cost_has_its_mean(text: str, mean: Fraction) -> None:
+    assert made(text).mean_insns(Point(text.partition(":")[0])) == mean
+    assert made(text).mean_insns(Point.OUTSIDE) == 0
+
+
+def test_peaks_say_which_costs_calls_have() -> None:
+    costs = "getattr:insns=500;open:insns=500,share=40;rename:insns=0+1000;task:insns=7+7+9,every=3"
+    injection = made(costs)
+    assert injection.peaks(Point.GETATTR) == {500: 1}
+    assert injection.peaks(Point.OPEN) == {0: Fraction(3, 5), 500: Fraction(2, 5)}
+    assert injection.peaks(Point.RENAME) == {0: Fraction(1, 2), 1000: Fraction(1, 2)}
+    assert injection.peaks(Point.TASK) == {0: Fraction(2, 3), 7: Fraction(2, 9), 9: Fraction(1, 9)}
+    assert injection.peaks(Point.RCU) == {0: 1}
+
+
+def test_unburnt_keeps_all_but_the_instructions() -> None:
+    injection = made("getattr:insns=7+20,every=8;rcu:insns=5;blob:bytes=400")
+    assert injection.unburnt.text == "getattr:insns=0+0,every=8;rcu:insns=0;blob:bytes=0"
+    assert (injection.setup, injection.unburnt.setup) == (
+        "inject:cost=test",
+        "inject:cost=test,burn=no",
+    )
+    assert (INJECTIONS[NOTHING].text, INJECTIONS[NOTHING].setup) == (NOTHING, "inject")
+
+
+@pytest.mark.parametrize("name", INJECTIONS)
+def test_a_setup_tells_the_module_and_expects_to_be_told_the_same(name: str) -> None:
+    for burn, injection in (("yes", INJECTIONS[name]), ("no", INJECTIONS[name].unburnt)):
+        setup = parse_setup(f"inject:cost={name},burn={burn}")
+        (expected,) = setup.expect
+        assert (expected.fact, expected.value) == ("inject.costs", injection.text)
+        told = () if injection.text == NOTHING else (f"inject={injection.text}",)
+        assert setup.cmdline == told
+        assert dict(setup.reads)["inject.costs"].endswith("/inject/costs")
+        assert [state.name for state in setup.states] == ["inject"]
+
+
+@pytest.mark.parametrize("injection", INJECTIONS.values(), ids=INJECTIONS)
+def test_every_injection_is_one_that_the_module_takes(injection: Injection) -> None:
+    assert len(injection.text) < defined("INJECT_TEXT_MAX", "cost.c")
+    points = [word.partition(":")[0] for word in injection.text.split(";")]
+    assert injection.text == NOTHING or points == [item for item in Point if item in points]
+    limits = {
+        "insns": range(defined("INJECT_MAX_INSNS") + 1),
+        "bytes": range(defined("INJECT_MAX_BYTES") + 1),
+        "every": range(2, defined("INJECT_MAX_EVERY") + 1),
+        "share": range(1, 100),
+        "random": range(0, 100, 100 // defined("INJECT_BLOCK")),
+    }
+    for settings in injection.costs.values():
+        assert len({"share", "random", "every"} & set(settings)) <= 1
+        assert all(len(numbers) <= defined("INJECT_MAX_COSTS") for numbers in settings.values())
+        assert all(number in limits[key] for key in settings for number in settings[key])

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sweeps with a known truth, and the recorded ones of real guests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lsmeter.experiment.plan import Plan
+from lsmeter.guest.session import Session, parse_session
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Kernel, Place, Samples
+from tests.unit.model_builders import benchmark, kernel
+from tests.unit.run_builders import plan_of
+
+DELAYS_NS = tuple(range(0, 110_001, 10_000))
+NS_PER_INSN = 16
+WAIT_NS = 768  # beside the delay
+PLACE = Place("6.1", "tunable", "file", "tmpfs", "root")
+
+# What a guest with the tunable module in Linux 6.1 sent: 11 samples at each of 12 delays.
+RECORDED = Path(__file__).parents[2] / "data" / "slopes" / "tunable-6.1.log"
+
+# What a guest of Debian's 6.1 sent that counted the look-ups of SELinux without a policy.
+LOOKUPS = RECORDED.with_name("selinux-lookups-6.1.log")
+
+SWEPT = (
+    benchmark("getppid"),
+    *(benchmark("open", depth=depth) for depth in range(1, 9)),
+    benchmark("read", size=1),
+    benchmark("rename", depth=2),
+    *(benchmark("stat", depth=depth) for depth in range(1, 9)),
+)
+LOOKED_UP = (
+    *(benchmark(name, depth=1) for name in ("creat", "open", "rename", "stat")),
+    benchmark("getppid"),
+    *(benchmark("read", size=size) for size in (0, 1, 1024, 2048, 4096)),
+    benchmark("stat", depth=2),
+)
+
+
+def boot_of(session: Session) -> Boot:
+    """Return the boot of a session, as if its setup had been verified."""
+    return Boot(
+        "00",
+        0,
+        1,
+        BootStatus.OK,
+        session.facts,
+        session.samples,
+        counts=session.counts,
+        states=session.states,
+    )
+
+
+def made(samples: Sequence[Samples]) -> Boot:
+    """Return a boot of a sweep with these samples."""
+    facts = tuple((f"policy.{ns}", f"{ns + WAIT_NS} {ns + WAIT_NS}") for ns in DELAYS_NS)
+    return Boot("00", 0, 1, BootStatus.OK, facts, tuple(samples))
+
+
+def reading(
+    item: Benchmark,
+    delay_ns: int,
+    *values: int,
+    status: BenchmarkStatus = BenchmarkStatus.OK,
+    detail: str = "",
+) -> Samples:
+    return Samples(item.id, status, values, detail=detail, delay_ns=delay_ns)
+
+
+def exact(item: Benchmark, calls: int, insns: int) -> list[Samples]:
+    """Return samples that lie on a line, with a disturbed reading at each delay."""
+    found = []
+    for delay in DELAYS_NS:
+        value = insns + calls * delay // NS_PER_INSN
+        found.append(reading(item, delay, value, value, value + 999))
+    return found
+
+
+def recorded_boot() -> Boot:
+    return boot_of(parse_session(RECORDED.read_bytes(), tuple(item.id for item in SWEPT)))
+
+
+def lookups_boot() -> Boot:
+    return boot_of(parse_session(LOOKUPS.read_bytes(), tuple(item.id for item in LOOKED_UP)))
+
+
+def tunable_kernel() -> Kernel:
+    return replace(kernel(SECURITY_TUNABLE="y"), release="6.1.192", image_sha256="cd" * 32)
+
+
+def sweep_plan(*more: dict[str, object], on: Kernel | None = None) -> Plan:
+    """Plan the recorded sweep."""
+    words = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS)}
+    return plan_of([on or tunable_kernel()], SWEPT, words, *more)

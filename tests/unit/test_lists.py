@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `kernel list`, `image list`, `doctor` and `list` show, as documents."""
+
+from __future__ import annotations
+
+import json
+
+from lsmeter.cli.doctor import doctor_document
+from lsmeter.cli.image import images_document
+from lsmeter.cli.kernel import kernels_document
+from lsmeter.cli.listing import names_document
+from lsmeter.doctor import Finding, State
+from lsmeter.images.build import BuiltImage
+from lsmeter.kernels.sources.built import BuiltKernel
+from lsmeter.tables.render import formats, render
+
+KERNEL = BuiltKernel(
+    name="6.1-dac",
+    identity="i",
+    release="6.1.9",
+    origin="built from x",
+    fragments=("base", "dac"),
+    with_lsm=(),
+    compiler="gcc 12",
+    slot="slot",
+    image_sha256="0" * 64,
+    image_bytes=30 << 20,
+    build_s=591.2,
+)
+IMAGE = BuiltImage("mine", "f" * 64, "a title", "c" * 64, 1 << 30, 179 << 20, 6927, (), (), 12.3)
+
+
+def test_built_kernels_have_numbers_for_machines_and_words_for_people() -> None:
+    document = kernels_document([KERNEL])
+    (row,) = json.loads(render(document, "json"))["tables"]["kernels"]
+    assert row == {
+        "name": "built:6.1-dac",
+        "release": "6.1.9",
+        "image_mib": 30,
+        "build_s": 591.2,
+        "origin": "built from x",
+    }
+    assert " 591 " in render(document, "table")
+    assert "no kernel has been built" in render(kernels_document([]), "text")
+
+
+def test_images_are_listed_with_those_that_can_be_built() -> None:
+    document = images_document([IMAGE], {"mine": "not shown", "policy": "Debian"})
+    (found,) = json.loads(render(document, "json"))["images"]
+    assert (found["name"], found["labelled"]) == ("mine", 6927)
+    assert found["path"].endswith("image.ext4")
+    text = render(document, "table")
+    assert "fffffffffff" in text
+    assert "(not built)" in text
+    assert "not shown" not in text
+
+
+def test_findings_say_what_to_do() -> None:
+    findings = [
+        Finding("QEMU", State.MISSING, "not installed", "apt-get install it"),
+        Finding("disk", State.OK, "9 MiB"),
+    ]
+    checks = json.loads(render(doctor_document(findings), "json"))["tables"]["checks"]
+    assert [check["state"] for check in checks] == ["missing", "ok"]
+    assert checks[0]["what_to_do"] == "apt-get install it"
+
+
+def test_every_list_is_shown_in_every_format() -> None:
+    for form in formats():
+        assert "landlock" in render(names_document("setups", [("landlock", "a title")]), form.name)
