@@ -78,11 +78,11 @@ def source(
     if explain is None:
         show(documents.document(found, filesystem), form, output)
         return
-    explained = documents.explain(found, *explain, filesystem)
+    chain, dot = documents.explain(found, *explain, filesystem)
     if graph is GraphFormat.TEXT:
-        show(documents.explanation_document(explained), form, output)
+        show(chain, form, output)
     else:
-        deliver(documents.as_dot(explained), output)
+        deliver(dot, output)
 
 
 def analysed(

@@ -17,7 +17,7 @@ from lsmeter.cli.hooks import add_to
 from lsmeter.hooks.source import analysis
 from lsmeter.hooks.source.analysis import analyse
 from lsmeter.hooks.source.config import Config
-from lsmeter.hooks.source.document import as_dot, document, explain, explanation_document
+from lsmeter.hooks.source.document import document, explain
 from lsmeter.hooks.source.model import Count, SourceAnalysis
 from lsmeter.hooks.source.syntax import FileFacts
 from lsmeter.tables.model import Table
@@ -72,14 +72,14 @@ def test_problems_are_in_the_document(found: SourceAnalysis) -> None:
 
 
 def test_a_chain_tells_places_and_ways(found: SourceAnalysis) -> None:
-    shown = explanation_document(explain(found, "chmod", "inode_permission", "alpha"))
+    shown = explain(found, "chmod", "inode_permission", "alpha")[0]
     assert (
         "notify_change",
         "alpha_setattr",
         "fs/open.c:9",
         "inode_operations.setattr of alpha_inode_operations",
     ) in shown.tables[0].rows
-    walk = explanation_document(explain(found, "open", "security_inode_permission", "alpha"))
+    walk = explain(found, "open", "security_inode_permission", "alpha")[0]
     assert any(
         "once for each path component" in str(row) for one in walk.tables for row in one.rows
     )
@@ -87,8 +87,7 @@ def test_a_chain_tells_places_and_ways(found: SourceAnalysis) -> None:
 
 
 def test_graphs_are_whole(found: SourceAnalysis) -> None:
-    explanation = explain(found, "open", "inode_permission", "alpha")
-    dot = as_dot(explanation)
+    _, dot = explain(found, "open", "inode_permission", "alpha")
     assert '"may_lookup" -> "inode_permission"' in dot
     assert '"path_openat" -> "inode_permission"' in dot, "all ways, not only the shortest"
 

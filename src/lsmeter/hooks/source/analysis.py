@@ -80,7 +80,7 @@ def analyse(
 
 
 def _key_of(listing: Listing) -> str:
-    digest = hashlib.sha256(f"{listing.root.resolve()} {listing.config.digest()}".encode())
+    digest = hashlib.sha256(f"{listing.root.resolve()} {listing.config}".encode())
     for path in sorted(Path(__file__).parent.glob("*.*")):
         digest.update(path.read_bytes())
     digest.update(f"{list(listing.owners)} {listing.problems}\n".encode())
@@ -202,7 +202,9 @@ def _notes(config: Config) -> tuple[str, ...]:
     off = ", ".join(sorted(name for name in OPTIONS_OFF if name.startswith("CONFIG_")))
     everything = f"No configuration: every option is taken to be on, but for {off}."
     return (
-        f"Only what {config.origin} compiles is read." if config.is_known else everything,
+        f"Only what {config.origin} compiles is read."
+        if config.options is not None
+        else everything,
         COUNTS_NOTE,
         f"Not entered: {'; '.join(BARRIER_REASONS)}.",
         f"Among the most, but not ordinary: {'; '.join(RARE_REASONS)}.",

@@ -8,7 +8,6 @@ OPTIONS_OFF lists what is off all the same. A condition that cannot be judged co
 from __future__ import annotations
 
 import bisect
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +28,6 @@ _SERIES = re.compile(r"^# Linux/\S+ (\d+\.\d+)", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*([\w-]+)-(y|m|objs|\$\(CONFIG_\w+\))[ \t]*[:+]?=(.*)$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([a-z]+)\b((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 _ATOM = re.compile(r"(!\s*)?(?:\b(defined|IS_[A-Z]+)\s*\(\s*(\w+)\s*\)|\b(?:defined\s+)?(\w+))")
-_IN_LINE = re.compile(r"[^\n]+")
 _INNERMOST = re.compile(r"\(([^()]*)\)")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 _ENABLED = re.compile(r"\b(IS_ENABLED|IS_BUILTIN|IS_REACHABLE|IS_MODULE)\((CONFIG_\w+)\)")
@@ -43,11 +41,6 @@ class Config:
     origin: str = ""  # the file, or the kernel's name
     series: str = ""  # 6.12, where it is known
 
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a configuration."""
-        return self.options is not None
-
     def has(self, option: str, asked: str = "defined") -> bool:
         """Tell what `asked` (defined, IS_ENABLED, …) says of a name in a condition."""
         bare = option.removeprefix("CONFIG_")
@@ -60,11 +53,6 @@ class Config:
             as_module = self.options.get(bare.removesuffix("_MODULE")) == "m"
             return value not in ("n", "m") or (bare.endswith("_MODULE") and as_module)
         return value != "n"
-
-    def digest(self) -> str:
-        """Name its content."""
-        content = "" if self.options is None else repr(sorted(self.options.items()))
-        return hashlib.sha256(f"{self.origin}\n{content}".encode()).hexdigest()
 
 
 EVERYTHING = Config()
@@ -110,11 +98,11 @@ def left_out(makefiles: Mapping[str, str], config: Config) -> frozenset[str]:
 
 
 class Chosen(NamedTuple):
-    """A text with the branches that are off blanked, each place kept."""
+    """A text with the branches that are off blanked, its lines kept."""
 
     text: str
     dropped_lines: int
-    condition: Callable[[int], str]  # the CONFIG_ conditions that a place is under, joined with &&
+    condition: Callable[[int], str]  # CONFIG_ conditions that a place was under, joined by &&
 
 
 def chosen(text: str, config: Config = EVERYTHING) -> Chosen:
@@ -150,7 +138,7 @@ def chosen(text: str, config: Config = EVERYTHING) -> Chosen:
 
 def compiled(text: str, config: Config) -> str:
     """Return what a configuration compiles of a text; all branches without one."""
-    return chosen(text, config).text if config.is_known else text
+    return chosen(text, config).text if config.options is not None else text
 
 
 def defines(text: str) -> Iterator[tuple[int, str]]:
@@ -170,16 +158,16 @@ def without_directives(text: str) -> str:
 
 def without_comments(text: str) -> str:
     """Blank the comments of `text`, keeping its lines."""
-    return _COMMENT.sub(lambda found: _blank(found[0]), text)
+    return _COMMENT.sub(lambda found: _blank(found[0]) or " ", text)
 
 
 def _blank(text: str) -> str:
-    return _IN_LINE.sub(lambda found: " " * len(found[0]), text)
+    return "\n" * text.count("\n")
 
 
 def judge_enabled(text: str, config: Config) -> str:
     """Replace IS_ENABLED(CONFIG_X) and its like by 1 or 0, where there is a configuration."""
-    if not config.is_known:
+    if config.options is None:
         return text
     return _ENABLED.sub(
         lambda found: str(int(config.has(found[2], found[1]))).ljust(len(found[0])), text

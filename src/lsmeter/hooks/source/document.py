@@ -3,15 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import networkx as nx
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
-from lsmeter.hooks.source.model import Count, Edge, HookUse, Mediation, SourceAnalysis, SyscallUse
+from lsmeter.hooks.source.model import (
+    Count,
+    Edge,
+    HookUse,
+    Interface,
+    Mediation,
+    SourceAnalysis,
+    SyscallUse,
+)
 from lsmeter.hooks.source.rules import CLASSES, FILE_ACCESS_CLASSES, OTHER, SYSCALLS, TABLE5_CLASSES
 from lsmeter.tables.model import Document, Item, Kind, Section, Shown, Table, Tone, Value, columns
 
@@ -174,21 +181,6 @@ def _verdict(one: Mediation) -> Shown:
     return Shown(f"{one.decisions}{word}", f"{one.decisions}{word}", tone)
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """How one system call comes to one interface on one file system.
-
-    chain are the calls of a shortest way; graph are the calls of all ways, cut at
-    MAX_GRAPH_NODES functions.
-    """
-
-    title: str
-    use: HookUse
-    modules: tuple[str, ...]
-    chain: tuple[Edge, ...]
-    graph: tuple[Edge, ...]
-
-
 def chosen_filesystem(analysis: SourceAnalysis, name: str | None) -> str:
     """Return the file system that is asked for: ext4, or the first, when none is named."""
     if name is not None and name not in analysis.edges:
@@ -198,42 +190,67 @@ def chosen_filesystem(analysis: SourceAnalysis, name: str | None) -> str:
 
 def explain(
     analysis: SourceAnalysis, syscall: str, hook: str, filesystem: str | None = None
-) -> Explanation:
+) -> tuple[Document, str]:
     """Explain how `syscall` comes to `hook` (with or without security_ before it).
 
-    Raises UsageError when one of them is not known, or there is no way between them.
+    Returns a shortest chain of calls with those by which other ways join it, and the graph of all
+    ways in the language of Graphviz, cut at MAX_GRAPH_NODES functions. Raises UsageError when one
+    of them is not known, or there is no way between them.
     """
     system = chosen_filesystem(analysis, filesystem)
+    use, interface = _reaching(analysis, syscall, hook, system)
+    edges: dict[tuple[str, str], Edge] = {}  # the first place of each call
+    for edge in analysis.edges[system]:
+        edges.setdefault((edge.caller, edge.callee), edge)
+    chain = [edges[pair] for pair in pairwise(use.chain)]
+    kept = _near(nx.DiGraph(list(edges)), use.chain[0], interface.name)
+    ways = (one for one in edges.values() if one.caller in kept and one.callee in kept)
+    graph = [one for one in ways if one.callee != use.chain[0]]
+    joins = [
+        edge
+        for edge in graph
+        if edge not in chain
+        and (edge.in_path_loop or (edge.callee in use.chain and edge.caller not in use.chain))
+    ]
+    heads = columns(Kind.CODE, "caller", "callee", "place", "via")
+    more = (f"{len(joins) - MAX_JOINS} more: see the graph",) if len(joins) > MAX_JOINS else ()
+    tables = [Table("chain", "A shortest way", heads, tuple(map(_cells, chain)))]
+    if joins:
+        cells = tuple(map(_cells, joins[:MAX_JOINS]))
+        tables.append(Table("joins", "Other ways join it here", heads, cells, more=more))
+    document = Document(
+        "lsmeter-hooks-explain",
+        1,
+        f"{syscall} on {system} reaches {interface.name}"
+        + (" (also in a loop)" if use.repeats else ""),
+        facts=(
+            ("runs at most", f"{use.ordinary} on an ordinary pass, {use.most} with retries"),
+            ("modules that act", ", ".join(interface.modules) or "none"),
+        ),
+        sections=(Section("Calls", tables=tuple(tables)),),
+    )
+    return document, _dot(interface.name, graph)
+
+
+def _reaching(
+    analysis: SourceAnalysis, syscall: str, hook: str, system: str
+) -> tuple[HookUse, Interface]:
     calls = {one.syscall: one.hooks for one in analysis.syscalls if one.filesystem == system}
     if syscall not in calls:
         raise unknown("system call", syscall, calls, where="--explain")
     uses = {use.interface: use for use in calls[syscall]}
     interfaces = [one for one in analysis.interfaces if one.name in uses]
     named = [one for one in interfaces if one.name in (hook, f"security_{hook}")]
-    found = next(iter(named or [one for one in interfaces if hook in one.hooks]), None)
-    if found is None:
-        known = {one.name for one in analysis.hooks}
-        known |= {one.name.removeprefix("security_") for one in analysis.interfaces}
-        if hook.removeprefix("security_") not in known:
-            raise unknown("hook", hook, known, where="--explain")
-        names = ", ".join(name.removeprefix("security_") for name in sorted(uses))
-        raise UsageError(
-            f"--explain: {syscall} does not reach {hook} on {system}",
-            hint=f"it reaches: {names}" if names else "it reaches no hook at all",
-        )
-    edges: dict[tuple[str, str], Edge] = {}  # the first place of each call
-    for edge in analysis.edges[system]:
-        edges.setdefault((edge.caller, edge.callee), edge)
-    use = uses[found.name]
-    start = use.chain[0]
-    kept = _near(nx.DiGraph(list(edges)), start, found.name)
-    ways = (one for one in edges.values() if one.callee != start)
-    return Explanation(
-        f"{syscall} on {system} reaches {found.name}",
-        use,
-        found.modules,
-        tuple(edges[pair] for pair in pairwise(use.chain)),
-        tuple(one for one in ways if one.caller in kept and one.callee in kept),
+    for found in named or [one for one in interfaces if hook in one.hooks]:
+        return uses[found.name], found
+    known = {one.name for one in analysis.hooks}
+    known |= {one.name.removeprefix("security_") for one in analysis.interfaces}
+    if hook.removeprefix("security_") not in known:
+        raise unknown("hook", hook, known, where="--explain")
+    names = ", ".join(name.removeprefix("security_") for name in sorted(uses))
+    raise UsageError(
+        f"--explain: {syscall} does not reach {hook} on {system}",
+        hint=f"it reaches: {names}" if names else "it reaches no hook at all",
     )
 
 
@@ -245,43 +262,15 @@ def _near(calls: nx.DiGraph[str], start: str, end: str) -> set[str]:
     return {name for _, _, name in ways[:MAX_GRAPH_NODES]}
 
 
-def explanation_document(found: Explanation) -> Document:
-    """Return the chain, one call per row, and the calls by which other ways join it."""
-    use, chain = found.use, set(pairwise(found.use.chain))
-    joins = [
-        edge
-        for edge in found.graph
-        if (edge.caller, edge.callee) not in chain
-        and (edge.in_path_loop or (edge.callee in use.chain and edge.caller not in use.chain))
-    ]
-    heads = columns(Kind.CODE, "caller", "callee", "place", "via")
-    more = (f"{len(joins) - MAX_JOINS} more: see the graph",) if len(joins) > MAX_JOINS else ()
-    tables = [Table("chain", "A shortest way", heads, tuple(map(_cells, found.chain)))]
-    if joins:
-        cells = tuple(map(_cells, joins[:MAX_JOINS]))
-        tables.append(Table("joins", "Other ways join it here", heads, cells, more=more))
-    return Document(
-        "lsmeter-hooks-explain",
-        1,
-        found.title + (" (also in a loop)" if use.repeats else ""),
-        facts=(
-            ("runs at most", f"{use.ordinary} on an ordinary pass, {use.most} with retries"),
-            ("modules that act", ", ".join(found.modules) or "none"),
-        ),
-        sections=(Section("Calls", tables=tuple(tables)),),
-    )
-
-
 def _cells(edge: Edge) -> tuple[str, ...]:
     via = f"{edge.via}, once for each path component" if edge.in_path_loop else edge.via
     return edge.caller, edge.callee, f"{edge.file}:{edge.line}", via
 
 
-def as_dot(found: Explanation) -> str:
-    """Return the graph of all ways in the language of Graphviz."""
+def _dot(end: str, graph: Iterable[Edge]) -> str:
     lines = ["digraph ways {", "  rankdir=LR;", "  node [shape=box, fontname=monospace];"]
-    lines.append(f'  "{found.use.interface}" [style=bold];')
-    for edge in found.graph:
+    lines.append(f'  "{end}" [style=bold];')
+    for edge in graph:
         facts = [] if edge.via == "call" else [f'label="{edge.via}"', "style=dashed"]
         if edge.in_path_loop:
             facts = [f'label="{edge.via}: per component"', "color=red"]

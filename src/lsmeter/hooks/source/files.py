@@ -57,7 +57,7 @@ def list_tree(root: Path, filesystems: tuple[str, ...], config: Config = EVERYTH
             hint="name the top folder of one kernel's source",
         )
     listing.files = dict(sorted(listing.files.items()))
-    if config.is_known:
+    if config.options is not None:
         _drop_left_out(listing)
     return listing
 

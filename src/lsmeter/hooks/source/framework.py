@@ -232,8 +232,9 @@ def find_interfaces(
             bare = re.sub(r"^(cap|ima|evm)_", "", name)
             found[number] = Interface(name, (), tuple(own), object_class(bare), decision=False)
         elif run and name.startswith("security_") and not function.macro:
-            called = (one for call in function.calls for one in program.called(call.name))
-            asked = set().union(*map(acting.__getitem__, run), *map(owner, called))
+            called = (one for call in function.calls for one in program.by_name.get(call.name, ()))
+            owners = (owner(program.functions[one]) for one in called)
+            asked = set().union(*map(acting.__getitem__, run), *owners)
             bare = name.removeprefix("security_")
             main = bare if bare in run else run[0]
             decision = any(decides(hook, returns[hook]) for hook in run)

@@ -38,7 +38,6 @@ class Function(NamedTuple):
 
     name: str
     file: str
-    line: int
     static: bool
     macro: bool
     calls: tuple[Call, ...]

@@ -62,10 +62,6 @@ class Program:
                 for one in module.implementations:
                     self.askers[one.hook].append(one.function)
 
-    def called(self, name: str) -> list[Function]:
-        """Return all functions of a name."""
-        return [self.functions[one] for one in self.by_name.get(name, ())]
-
 
 class Walk:
     """The calls that were followed from the system calls, for files on one file system.
@@ -120,21 +116,21 @@ class Walk:
         return self._named[name, file]
 
     def _through_pointer(self, function: Function, call: Call) -> Found:
-        how = f"static call {call.name}" if call.base == "static_call" else ""
+        """Return what a call through a field may run: of all structs that have it, if unknown."""
+        how, declared = "", dict(function.types).get(call.variable)
+        structs = self._program.callable_fields.get(call.name, set())
+        if call.base == "static_call":
+            how, structs = f"static call {call.name}", {call.base}
+        elif call.base:
+            structs = (self._program.field_structs.get(call.base, set()) & structs) or structs
+        elif declared is not None:
+            structs = {declared} & structs
         return {
             one: how or f"{struct}.{call.name} of {entry.table}"
-            for struct in sorted({call.base} if how else self._structs(function, call))
+            for struct in sorted(structs)
             for entry in self._tables.get((struct, call.name), ())
             for one in self._find(entry.function, entry.file)
         }
-
-    def _structs(self, function: Function, call: Call) -> set[str]:
-        """Return the structs that may hold the pointer called; all that have it, if unknown."""
-        candidates = self._program.callable_fields.get(call.name, set())
-        if call.base:
-            return (self._program.field_structs.get(call.base, set()) & candidates) or candidates
-        declared = dict(function.types).get(call.variable)
-        return candidates if declared is None else {declared} & candidates
 
     def _through_variable(self, function: Function, name: str) -> Found:
         """Return what a call of a local variable may run; nothing when it is no such variable."""

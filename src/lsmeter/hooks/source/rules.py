@@ -10,7 +10,7 @@ import csv
 import importlib.resources
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,8 @@ from lsmeter.hooks.source.model import Count
 
 _RULES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text())
 
-CLASSES: Final = tuple(_RULES["classes"])  # of objects, as in Table 5 and beyond
+_PREFIXES = {name: re.compile("|".join(of)) for name, of in _RULES["classes"].items()}
+CLASSES: Final = tuple(_PREFIXES)  # of objects, as in Table 5 and beyond
 TABLE5_CLASSES = CLASSES[:14]
 FILE_ACCESS_CLASSES = ("inode", "dentry", "file", "superblock", "path", "bprm")
 OTHER = "other"  # of hooks that no prefix fits
@@ -49,21 +50,18 @@ _NO_DECISION = re.compile(
 )
 
 
-def _any(kind: str) -> re.Pattern[str]:
+def _matcher(kind: str) -> Callable[[str], re.Match[str] | None]:
     patterns = (pattern for rule in _RULES[kind] for pattern in rule["functions"])
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns)).fullmatch
 
 
-_BARRIER, _RARE = _any("barrier"), _any("rare")
+is_barrier = _matcher("barrier")  # the walk ends at a function of this name
+is_rare = _matcher("rare")  # a function of this name is no part of an ordinary call
 
 
 def object_class(hook: str) -> str:
     """Return the class of a hook; "other" when no prefix fits."""
-    for name, prefixes in _RULES["classes"].items():
-        for prefix in prefixes:
-            if hook == prefix[:-1] if prefix.endswith("$") else hook.startswith(prefix):
-                return str(name)
-    return OTHER
+    return next((name for name, fits in _PREFIXES.items() if fits.match(hook)), OTHER)
 
 
 def decides(hook: str, returns: str) -> bool:
@@ -71,16 +69,6 @@ def decides(hook: str, returns: str) -> bool:
     if returns != "int" or object_class(hook) not in _DECIDING_CLASSES:
         return False
     return not _NO_DECISION.search(hook)
-
-
-def is_barrier(function: str) -> bool:
-    """Tell whether the walk ends at a function of this name."""
-    return _BARRIER.fullmatch(function) is not None
-
-
-def is_rare(function: str) -> bool:
-    """Tell whether a function of this name is no part of an ordinary call."""
-    return _RARE.fullmatch(function) is not None
 
 
 def reference_rows(name: str) -> tuple[dict[str, str], ...]:

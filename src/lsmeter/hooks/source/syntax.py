@@ -112,7 +112,7 @@ def _macros(path: str, text: str) -> Iterator[Function]:
             calls = [Call(line, name) for name in names if name not in no_calls][:MAX_MACRO_CALLS]
             if calls:
                 body = tuple(("call", index) for index in range(len(calls)))
-                yield Function(found[1], path, line, True, True, tuple(calls), body)  # noqa: FBT003
+                yield Function(found[1], path, True, True, tuple(calls), body)  # noqa: FBT003
 
 
 def _child(node: Node | None, name: str) -> Node | None:
@@ -316,7 +316,6 @@ class _Reader:
             Function(
                 _declared_name(node),
                 path,
-                node.start_point[0] + 1,
                 static=any(_text(one) == "static" for one in node.children),
                 macro=False,
                 calls=tuple(self._calls),
