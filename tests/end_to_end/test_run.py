@@ -127,7 +127,7 @@ def test_damaged_and_foreign_results_are_named(lsmeter: Lsmeter) -> None:
     for path, content, part in (
         (samples, b"PAR1 no", "samples.parquet"),
         (boot, boot.read_bytes()[:100], "boot.json"),
-        (manifest, manifest.read_bytes().replace(b'"version": 1', b'"version": 9', 1), "version 9"),
+        (manifest, manifest.read_bytes().replace(b'"version": 2', b'"version": 9', 1), "version 9"),
         (manifest, b"[" * 100_000, "manifest.json"),
         (manifest, b"\xff\xfe", "manifest.json"),
     ):

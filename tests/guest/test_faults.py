@@ -166,7 +166,7 @@ class TestKilled:
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert "the same command goes on from there" in err
+        assert "the same command resumes it" in err
         assert "Traceback" not in err
         assert not self.guests(lsmeter)
         assert lsmeter(*self.words).code == 0

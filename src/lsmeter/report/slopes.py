@@ -237,13 +237,18 @@ def _slope_data(found: Slopes, slope: Slope) -> dict[str, Any]:
 
 
 def _depth_data(fit: DepthFit) -> dict[str, Any]:
+    calls = {
+        "per_component": fit.hook_calls.slope.value,
+        "fixed": fit.hook_calls.intercept.value,
+        "r2": fit.hook_calls.r2,
+    }
     return {
         **vars(fit.place),
         "benchmark": fit.operation,
         "depths": fit.depths,
-        "hook_calls_per_component": fit.hook_calls.slope.value,
-        "hook_calls_fixed": fit.hook_calls.intercept.value,
-        "hook_calls_r2": fit.hook_calls.r2,
+        **{f"hook_calls_{name}": value for name, value in calls.items()},
+        # The name that hook_calls had.
+        **{f"authorisations_{name}": value for name, value in calls.items()},
         "latency_per_component_ns": fit.latency.slope.value,
         "latency_fixed_ns": fit.latency.intercept.value,
         "latency_r2": fit.latency.r2,
