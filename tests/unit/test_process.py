@@ -41,10 +41,8 @@ def test_a_failure_says_its_last_words() -> None:
 
 
 def test_a_program_that_does_not_end_is_stopped() -> None:
-    began = time.monotonic()
     with pytest.raises(InfrastructureError, match="did not end within 0 s"):
         process.run(["sleep", "60"], deadline_s=0.1)
-    assert time.monotonic() - began < 30
 
 
 def test_the_whole_group_ends_with_the_block(tmp_path: Path) -> None:
