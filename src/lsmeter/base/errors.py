@@ -12,6 +12,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
 
+from lsmeter.base.printable import printable
+
 
 class ExitCode(IntEnum):
     """Documented exit codes of the command line (docs/exit-codes.md)."""
@@ -46,7 +48,7 @@ class LsmeterError(Exception):
         log_path: Path | None = None,
     ) -> None:
         # Names from outside may hold anything; an error is one line all the same.
-        self.title = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in title)
+        self.title = printable(title)
         super().__init__(self.title)
         self.hint = hint
         self.log_tail = log_tail
