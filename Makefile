@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What people and machines type. Every target sets up what it needs and is safe to repeat.
 .DEFAULT_GOAL := help
-.PHONY: help run test quick check format lock benchmark clean
+.PHONY: help run test quick faults check format lock benchmark clean
 
 PYTHON ?= python3
 # Ubuntu's archive has no Debian kernel: there the main experiment takes the machine's own.
@@ -20,6 +20,9 @@ test: .venv/.test-ready ## Set everything up, check the code and run all tests
 
 quick: .venv/.test-ready ## Run the tests that need no guest: seconds
 	$(BIN)/python -m pytest -q -m 'not guest and not network and not build and not browser'
+
+faults: .venv/.test-ready ## Inject every fault of the campaign: half an hour
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/faults --all-faults
 
 check: .venv/.test-ready ## Lint, format and type checks: what CI and pre-commit run
 	$(BIN)/ruff check .

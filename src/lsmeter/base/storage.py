@@ -11,12 +11,12 @@ import functools
 import hashlib
 import os
 import shutil
-import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import platformdirs
 from filelock import FileLock
@@ -73,21 +73,33 @@ def sha256_of(path: Path) -> str:
 def write_atomic(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that a reader sees all of it or nothing, also after a kill."""
     make_dir(path.parent)
-    temporary = None
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            temporary = Path(file.name)
+        nameless = _nameless(path.parent)
+        with nameless or partial.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-            temporary.chmod(0o644)
-            temporary.replace(path)
+            os.fchmod(file.fileno(), 0o644)
+            if nameless:
+                # Only with a directory (which an absolute path does not need) does it follow links.
+                number = file.fileno()
+                os.link(f"/proc/self/fd/{number}", partial, src_dir_fd=number)
+        partial.replace(path)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
+
+
+def _nameless(directory: Path) -> BinaryIO | None:
+    """Open a file that has no name yet, so that a kill leaves nothing; None where that cannot be.
+
+    Not every file system has them (O_TMPFILE in open(2)): NFS does not.
+    """
+    try:
+        return os.fdopen(os.open(directory, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600), "wb")
+    except OSError:
+        return None
 
 
 @contextmanager
