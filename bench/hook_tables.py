@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lsmeter.base.progress import SILENT
 from lsmeter.hooks.source.analysis import analyse
 from lsmeter.hooks.source.document import decisions_table, mediation_table
 from lsmeter.hooks.source.model import Count, Module, SourceAnalysis
@@ -211,7 +210,7 @@ def main() -> int:
     parser.add_argument("tree", nargs="+", help="folder of a kernel's source, or debian-source:6.1")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if it differs")
     arguments = parser.parse_args()
-    trees = [resolve_source(tree, progress=SILENT).path for tree in arguments.tree]
+    trees = [resolve_source(tree).path for tree in arguments.tree]
     old = DOCUMENT.read_text()
     new = document_with(old, tables([analyse(tree) for tree in trees]))
     if arguments.check:

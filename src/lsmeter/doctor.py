@@ -8,7 +8,7 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,7 @@ from lsmeter.images.bootstrap import need_to_build
 from lsmeter.machines.arch import ARCHES, GUEST
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.model import BootProtocol
+from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone, columns, rows
 
 _NEEDED_MEMORY_MIB = 1024
 _NEEDED_DISK_MIB = 2048
@@ -47,77 +48,83 @@ class Finding:
     hint: str = ""
 
 
-Found = tuple[State, str] | tuple[State, str, str]  # a Finding without its name
+class _LimitedError(LsmeterError):
+    """What a check ends with when lsmeter works all the same, if not for everything."""
 
 
-def _machine() -> Found:
+def _machine() -> str:
     machine = platform.machine()
     if machine in ARCHES:
-        return State.OK, f"{host.processor()}, {host.cores()} core(s)"
-    return State.MISSING, f"{machine}: only {', '.join(ARCHES)} is supported"
+        return f"{host.processor()}, {host.cores()} core(s)"
+    raise InfrastructureError(f"{machine}: only {', '.join(ARCHES)} is supported")
 
 
-def _qemu() -> Found:
+def _qemu() -> str:
     """Look for QEMU, and for a version that the exact instrument was measured with."""
     version = qemu_version()
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < _OLDEST_QEMU:
-        return State.LIMITED, f"{version} is older than 7.2", "results may not repeat"
-    return State.OK, version
+        raise _LimitedError(f"{version} is older than 7.2", hint="results may not repeat")
+    return version
 
 
-def _probe() -> Found:
-    return State.OK, f"{len(catalogue(find_probe()))} benchmarks"
+def _probe() -> str:
+    return f"{len(catalogue(find_probe()))} benchmarks"
 
 
-def _programs() -> Found:
+def _programs() -> str:
     process.need(_PROGRAMS, "kernels and guests are prepared with it")
-    return State.OK, ", ".join(_PROGRAMS)
+    return ", ".join(_PROGRAMS)
 
 
-def _compiler() -> Found:
+def _compiler() -> str:
     """Look for a C compiler; only building (the probe, kernels) needs it."""
-    path = shutil.which("cc")
-    if path is None:
-        said = "no cc: the probe and kernels cannot be built"
-        return State.LIMITED, said, "apt-get install gcc libc6-dev make"
-    return State.OK, path
+    if path := shutil.which("cc"):
+        return path
+    said = "no cc: the probe and kernels cannot be built"
+    raise _LimitedError(said, hint="apt-get install gcc libc6-dev make")
 
 
-def _images() -> Found:
+def _images() -> str:
     """Look for what builds guest images; only setups with a policy need them."""
-    need_to_build()
-    how = "as root" if os.geteuid() == 0 else "in a user namespace"
-    return State.OK, f"can be built, {how}"
+    try:
+        need_to_build()
+    except LsmeterError as error:
+        raise _LimitedError(error.title, hint=error.hint) from error
+    return "can be built, " + ("as root" if os.geteuid() == 0 else "in a user namespace")
 
 
-def _memory() -> Found:
+def _memory() -> str:
     """Look whether a guest for each core fits into memory."""
     free = host.memory_bytes() >> 20
-    text = f"{free} MiB available"
-    return (State.OK, text) if free >= _NEEDED_MEMORY_MIB else (State.LIMITED, text, "use --jobs 1")
+    return _enough(free, _NEEDED_MEMORY_MIB, f"{free} MiB available", "use --jobs 1")
 
 
-def _disk() -> Found:
+def _disk() -> str:
     """Look whether kernels and results fit where they are kept."""
     free = min(host.free_bytes(path) for path in (storage.cache_dir(), storage.data_dir())) >> 20
-    text = f"{free} MiB free for the cache"
-    if free >= _NEEDED_DISK_MIB:
-        return State.OK, text
-    return State.LIMITED, text, "set LSMETER_CACHE and LSMETER_DATA to a larger disk"
+    hint = "set LSMETER_CACHE and LSMETER_DATA to a larger disk"
+    return _enough(free, _NEEDED_DISK_MIB, f"{free} MiB free for the cache", hint)
 
 
-def _kvm() -> Found:
+def _enough(found: int, needed: int, text: str, hint: str) -> str:
+    if found < needed:
+        raise _LimitedError(text, hint=hint)
+    return text
+
+
+def _kvm() -> str:
     """Boot a guest of one instruction on KVM under a deadline, and say how that went.
 
     On some machines /dev/kvm exists and opens, and a guest on it hangs for ever; only a guest
     that ends shows that it works.
     """
     if not _KVM.exists():
-        return State.LIMITED, "there is no /dev/kvm", "not needed for the exact instrument"
+        raise _LimitedError("there is no /dev/kvm", hint="not needed for the exact instrument")
     if not os.access(_KVM, os.R_OK | os.W_OK):
-        return State.LIMITED, "/dev/kvm may not be opened", "add yourself to the group kvm"
+        raise _LimitedError("/dev/kvm may not be opened", hint="add yourself to the group kvm")
     if process.find(GUEST.program) is None:
-        return State.LIMITED, "QEMU is not installed", f"apt-get install {GUEST.package}"
+        hint = f"apt-get install {GUEST.package}"
+        raise _LimitedError("QEMU is not installed", hint=hint)
     with tempfile.TemporaryDirectory(prefix="lsmeter-kvm-") as directory:
         disk = Path(directory) / "disk"
         disk.write_bytes(GUEST.exit_sector)
@@ -130,34 +137,47 @@ def _kvm() -> Found:
         ]
         try:
             done = process.run(words, deadline_s=_KVM_DEADLINE_S)
-        except InfrastructureError:
+        except InfrastructureError as error:
             said = f"/dev/kvm opens, but a guest on it hangs (no end within {_KVM_DEADLINE_S:g} s)"
             hint = "nested virtualisation is broken here; the exact instrument does not need KVM"
-            return State.LIMITED, said, hint
+            raise _LimitedError(said, hint=hint) from error
     if done.returncode == GUEST.exit_code:
-        return State.OK, "a guest ran on it and ended"
+        return "a guest ran on it and ended"
     said = f"a guest on it failed: {process.last_words(done)[:120]}"
-    return State.LIMITED, said, "the exact instrument does not need KVM"
+    raise _LimitedError(said, hint="the exact instrument does not need KVM")
 
 
-# What is looked at, how, and how it is when that ends in an error.
-_CHECKS: tuple[tuple[str, Callable[[], Found], State], ...] = (
-    ("machine", _machine, State.MISSING),
-    ("QEMU", _qemu, State.MISSING),
-    ("probe", _probe, State.MISSING),
-    ("programs", _programs, State.MISSING),
-    ("compiler", _compiler, State.LIMITED),
-    ("images", _images, State.LIMITED),
-    ("memory", _memory, State.LIMITED),
-    ("disk", _disk, State.LIMITED),
-    ("KVM", _kvm, State.LIMITED),
-)
+_CHECKS: dict[str, Callable[[], str]] = {
+    "machine": _machine,
+    "QEMU": _qemu,
+    "probe": _probe,
+    "programs": _programs,
+    "compiler": _compiler,
+    "images": _images,
+    "memory": _memory,
+    "disk": _disk,
+    "KVM": _kvm,
+}
 
 
 def findings() -> Iterator[Finding]:
     """Check this machine, one thing after the other."""
-    for name, look, failed in _CHECKS:
+    for name, look in _CHECKS.items():
         try:
-            yield Finding(name, *look())
+            yield Finding(name, State.OK, look())
+        except _LimitedError as error:
+            yield Finding(name, State.LIMITED, error.title, error.hint)
         except LsmeterError as error:
-            yield Finding(name, failed, error.title, error.hint)
+            yield Finding(name, State.MISSING, error.title, error.hint)
+
+
+def doctor_document(found: Iterable[Finding]) -> Document:
+    """Make the table of what was found; pure."""
+    tones = {State.OK: Tone.BETTER, State.LIMITED: Tone.WARNING, State.MISSING: Tone.WORSE}
+    heads = (*columns(Kind.NAME, "state", "what"), *columns(Kind.PROSE, "found", "what to do"))
+    cells = rows(
+        (Shown(one.state.value, one.state.value, tones[one.state]), one.name, one.text, one.hint)
+        for one in found
+    )
+    section = Section("", tables=(Table("checks", "", heads, cells),))
+    return Document("lsmeter-doctor", 1, "This machine", sections=(section,))

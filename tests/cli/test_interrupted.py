@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from lsmeter.base.errors import ExitCode
-from lsmeter.cli import main, measure, selftest
+from lsmeter.cli import main, measure
 from lsmeter.results.directory import create_run
 from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.selftest import scenarios
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import plan_of
 
@@ -41,8 +42,8 @@ def test_an_interrupted_command_shows_what_it_has(
     where = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter", "emulation", (), ())
     create_run(tmp_path, make_manifest(plan, where, {cell.hash: () for cell in plan.cells}))
     stopped = (tmp_path, ExitCode.INTERRUPTED)
-    for module, name in ((measure, "measure"), (selftest, "_measured")):
-        monkeypatch.setattr(module, name, lambda *_, **__: stopped)
+    monkeypatch.setattr(measure, "measure", lambda *_, **__: stopped)
+    monkeypatch.setattr(scenarios, "selftest_kernel", lambda _: kernel())
     monkeypatch.setattr(sys, "argv", ["lsmeter", *command.split()])
     with pytest.raises(SystemExit) as left:
         main.main()

@@ -13,7 +13,7 @@ from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.guest.request import GUEST_KEYS
 from lsmeter.instruments import DEFAULT, instruments
 from lsmeter.kernels.resolve import sources
-from lsmeter.machines.machine import machines
+from lsmeter.machines import machines
 from lsmeter.model import Benchmark, Conditions
 from lsmeter.setups import Choice, SetupDefinition, definitions, parse_setup
 from lsmeter.tables.render import formats
@@ -63,8 +63,8 @@ def test_instruments_and_tasks_are_named_and_described() -> None:
         assert set(item.machines) <= set(machines())
         assert set(item.comparable) <= {field.name for field in fields(Conditions)}
     assert DEFAULT in instruments()
-    assert {kind.name for kind in kinds()} >= {"readings", "attribute", "sweep", "count"}
-    assert all(NAME.fullmatch(kind.name) and kind.title for kind in kinds())
+    assert kinds().keys() >= {"readings", "attribute", "sweep", "count"}
+    assert all(NAME.fullmatch(kind.name) and kind.title for kind in kinds().values())
 
 
 def test_machines_are_named_and_described() -> None:

@@ -8,7 +8,6 @@ import json
 import pytest
 from bench import agreement_table
 
-from lsmeter.base.progress import SILENT
 from lsmeter.kernels.build.source import resolve_source
 from tests.conftest import Lsmeter
 
@@ -20,7 +19,7 @@ pytestmark = [
 
 
 def test_the_first_row_is_what_the_code_gives(lsmeter: Lsmeter) -> None:
-    tree = resolve_source("debian-source:6.1", progress=SILENT).path
+    tree = resolve_source("debian-source:6.1").path
     words = ("--setup", "capability", "--boots", "1", "--samples", "15")
     ran = lsmeter("run", "--attribute", *words, "--suite", "file", "--run-dir", "seen")
     assert ran.code == 0, ran.err

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lsmeter.attribution.load import load_run
-from lsmeter.hooks.agreement.model import hook_runs
+from lsmeter.hooks.agreement.compare import hook_runs
 from tests.conftest import Lsmeter
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]

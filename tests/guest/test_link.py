@@ -12,7 +12,7 @@ import pytest
 from lsmeter.base.limits import Limits
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.initramfs import archive, base
-from lsmeter.kernels.resolve import resolve
+from lsmeter.kernels.resolve import Request, resolve
 from lsmeter.machines.description import Description, Network, counted_guest
 from lsmeter.machines.qemu import run_guest
 from lsmeter.model import Conditions, Kernel, Setup
@@ -34,7 +34,7 @@ async def both(guests: list[Description], initrd: bytes) -> list[Capture]:
 
 def test_each_receives_frames_of_the_other(debian_kernel: Kernel, tmp_path: Path) -> None:
     del debian_kernel  # fetched once; here with other modules
-    kernel = resolve("debian:6.1", modules=("virtio_mmio", "virtio_net"))
+    kernel = resolve("debian:6.1", Request(("virtio_mmio", "virtio_net")))
     modules = {f"/modules/{n}.ko": m.file.read_bytes() for n, m in enumerate(kernel.modules)}
     initrd = base(compiled(SOURCE, tmp_path)) + archive(modules)
     ends = [Network(str(tmp_path / "link,1"), end) for end in (0, 1)]

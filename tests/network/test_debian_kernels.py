@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from lsmeter.kernels.resolve import resolve
+from lsmeter.kernels.resolve import Request, resolve
 from lsmeter.kernels.vmlinux import has_pvh_entry
 from lsmeter.model import BootProtocol
 
@@ -29,4 +29,4 @@ def test_a_cloud_kernel_is_fetched_and_then_cached(series: str) -> None:
     assert kernel.config["SECURITY_SELINUX"] == "y"
     assert {"brd", "loop", "xfs"} <= {module.name for module in kernel.modules}
     assert kernel.config["EXT4_FS"] == "y", "so it is no module, and is not loaded"
-    assert resolve(f"debian:{series}", offline=True) == kernel
+    assert resolve(f"debian:{series}", Request(offline=True)) == kernel

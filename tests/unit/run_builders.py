@@ -13,7 +13,7 @@ from lsmeter.base.limits import Limits
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import Plan, PlannedBoot, joined, make_plan
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.machines.machine import Machine, OnResults
+from lsmeter.machines import Machine, OnResults
 from lsmeter.model import Benchmark, Boot, Cell, Kernel
 from lsmeter.results.directory import RunData, create_run, read_run
 from lsmeter.results.manifest import Circumstances, make_manifest

@@ -30,7 +30,7 @@ def test_what_is_written_is_read_and_listed_by_name(entries: Entries[Facts]) -> 
     for name in ("b", "a", ".partial"):
         entries.write(entries.home / name, Facts(name, (("x", "1"),)))
     assert entries.read(entries.home / "a") == Facts("a", (("x", "1"),))
-    assert [home.name for home, _ in entries.all()] == ["a", "b"]
+    assert [facts.name for facts in entries.all()] == ["a", "b"]
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b"\xff", b'{"name": 3}'])

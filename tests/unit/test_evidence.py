@@ -21,9 +21,9 @@ from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Problem, Samples, S
 from lsmeter.model.setup import EnforcementCheck, Layer
 from lsmeter.results.boots import write_boot
 from lsmeter.results.directory import MANIFEST_FILE, create_run, read_run
-from lsmeter.results.manifest import Circumstances, ManifestBoot, links_of, make_manifest
+from lsmeter.results.manifest import Circumstances, links_of, make_manifest
 from lsmeter.setups import parse_setup
-from lsmeter.setups._guest import run, write
+from lsmeter.setups._guest import do
 from tests.unit.model_builders import benchmark, cell
 
 BENCHMARKS = (benchmark("open", depth=1), benchmark("open", depth=2))
@@ -32,7 +32,7 @@ PERMISSIVE = replace(
     name="logging",
     over="selinux",
     layer=Layer.PERMISSIVE,
-    steps=(write("/x", "0"),),
+    steps=(do("write", "/x", "0"),),
 )
 ENFORCED = replace(
     parse_setup("selinux"),
@@ -40,9 +40,9 @@ ENFORCED = replace(
     over="logging",
     layer=Layer.POLICY,
     steps=(
-        write("/x", "1"),
-        run("/load", title="policy load"),
-        run("/label", title="relabelling"),
+        do("write", "/x", "1"),
+        do("run", "/load", title="policy load"),
+        do("run", "/label", title="relabelling"),
     ),
     checks=(
         EnforcementCheck("secret", "read", "/secret", denied=True, message="avc:"),
@@ -104,7 +104,7 @@ class Run:
         manifest = make_manifest(plan, told, {item.hash: () for item in cells})
         create_run(self.path, manifest)
         for planned in boots:
-            folder = ManifestBoot(planned.cell.hash, planned.index, planned.seed).folder
+            folder = planned.id.folder
             write_boot(self.path / "boots" / folder, self._boot(planned), CAPTURE)
         return self.path
 

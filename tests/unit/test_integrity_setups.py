@@ -10,8 +10,7 @@ import pytest
 from lsmeter.experiment.asked import Experiment
 from lsmeter.experiment.plan import missing_options
 from lsmeter.guest.conclude import verify
-from lsmeter.guest.filesystem import image_for
-from lsmeter.guest.filesystem import unpack as unpack_image
+from lsmeter.guest.filesystem import ext4_image
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import parse_numbers
 from lsmeter.machines.description import kernel_cmdline
@@ -20,6 +19,7 @@ from lsmeter.model.setup import ACCESSES, ACTIONS, INTEGRITY, EnforcementCheck, 
 from lsmeter.setups import parse_setup
 from lsmeter.setups._guest import IMA_POLICY, TRY, tried
 from lsmeter.setups.integrity import DIRECTORY, EXT4_UUID, digest
+from tests.unit.guest.packed import unpack
 from tests.unit.model_builders import kernel
 
 ALONE = ("ima-measure", "ima-appraise", "ima-audit", "ima", "evm")
@@ -85,7 +85,7 @@ def test_the_number_of_rules_before_those_that_count(name: str, count: int) -> N
 
 
 def test_the_uuid_in_the_rules_is_that_of_the_file_system_of_the_benchmarks() -> None:
-    superblock = unpack_image(image_for("ext4"))[1024:2048]
+    superblock = unpack(ext4_image())[1024:2048]
     assert superblock[0x68:0x78].hex() == EXT4_UUID.replace("-", "")
 
 
@@ -98,13 +98,13 @@ def test_a_second_policy_needs_a_kernel_that_takes_one() -> None:
     config = dict.fromkeys(("IMA", "IMA_APPRAISE", "EVM", "ENCRYPTED_KEYS"), "y")
     plain = kernel(**config)
     two = parse_setup("ima-measure+ima-appraise")
-    assert missing_options(plain, two) == ("CONFIG_IMA_WRITE_POLICY",)
-    assert missing_options(kernel(**config, IMA_WRITE_POLICY="y"), two) == ()
-    assert missing_options(plain, parse_setup("ima-appraise+evm")) == ()
+    assert missing_options(plain, two.needs_config) == ("CONFIG_IMA_WRITE_POLICY",)
+    assert missing_options(kernel(**config, IMA_WRITE_POLICY="y"), two.needs_config) == ()
+    assert missing_options(plain, parse_setup("ima-appraise+evm").needs_config) == ()
 
 
 def test_a_kernel_without_ima_or_evm_cannot_be_measured() -> None:
-    missing = missing_options(kernel(), parse_setup("ima-appraise+evm"))
+    missing = missing_options(kernel(), parse_setup("ima-appraise+evm").needs_config)
     assert {"CONFIG_IMA", "CONFIG_IMA_APPRAISE", "CONFIG_EVM"} <= set(missing)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import json
 
-from lsmeter.cli.doctor import doctor_document
 from lsmeter.cli.image import images_document
 from lsmeter.cli.kernel import kernels_document
 from lsmeter.cli.listing import names_document
-from lsmeter.doctor import Finding, State
+from lsmeter.doctor import Finding, State, doctor_document
 from lsmeter.images.build import BuiltImage
 from lsmeter.kernels.sources.built import BuiltKernel
 from lsmeter.tables.render import formats, render

@@ -83,7 +83,7 @@ def test_a_guest_that_is_stopped_in_the_middle_of_a_line_loses_no_whole_delay(
     plan = sweep_plan()
     run = run_of(plan, tmp_path / "a", lambda _: Capture(cut(), b"", ending, None, 1.0))
     slopes = find_slopes(run).slopes
-    assert {len(slope.sweep.points) for slope in slopes} == {6, 7}
+    assert {len(slope.points) for slope in slopes} == {6, 7}
     assert len(slopes) == 19
     assert calls(run).items() >= ALL.items()
     assert titles(run)[0] == "tunable on debian:6.1: boot 0: partial"

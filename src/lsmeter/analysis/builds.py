@@ -42,35 +42,23 @@ def caveats(pairs: Iterable[tuple[Kernel, Kernel]], *, security: bool = True) ->
 
 def _compilers(old: Kernel, new: Kernel) -> Iterable[str]:
     first, second = old.config.get(_COMPILER, ""), new.config.get(_COMPILER, "")
-    if first == second:
-        return
     if not first or not second:
-        yield f"the compiler of {new.name if first else old.name} is not known"
-        return
-    before, after = _named(first), _named(second)
-    if before == after:
-        before, after = first, second
-    yield f"different compilers: {after} against {before}; as measured, {_MEASURED}"
-
-
-def _named(text: str) -> str:
-    """Return name and version of a compiler: gcc 12.2.0."""
-    found = _NAMED.search(text)
-    return f"{found[1]} {found[2]}" if found else text
+        if first != second:
+            yield f"the compiler of {new.name if first else old.name} is not known"
+    elif first != second:
+        # gcc 12.2.0, where those differ; else all that is said.
+        short = [f"{n[1]} {n[2]}" if (n := _NAMED.search(s)) else s for s in (first, second)]
+        before, after = (first, second) if short[0] == short[1] else short
+        yield f"different compilers: {after} against {before}; as measured, {_MEASURED}"
 
 
 def _options(old: Kernel, new: Kernel, *, security: bool) -> Iterable[str]:
-    names = sorted({*old.config, *new.config} - {_COMPILER})
     told = [
-        f"{name}={_value(new, name)} against {_value(old, name)}"
-        for name in names
-        if old.config.get(name, "n") != new.config.get(name, "n")
-        and (security or not name.startswith(_SECURITY))
+        f"{name}={after} against {before}"
+        for name in sorted({*old.config, *new.config} - {_COMPILER})
+        for before, after in [[item.config.get(name) or "n" for item in (old, new)]]
+        if before != after and (security or not name.startswith(_SECURITY))
     ]
     if told:
         more = f" and {len(told) - _SHOWN:,} more" if len(told) > _SHOWN else ""
         yield f"different build options: {', '.join(told[:_SHOWN])}{more}"
-
-
-def _value(kernel: Kernel, name: str) -> str:
-    return kernel.config.get(name, "n") or "n"

@@ -7,13 +7,22 @@ becomes a Problem.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lsmeter.instruments import find_instrument
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Idle, Problem, Samples
+from lsmeter.model import (
+    Benchmark,
+    BenchmarkStatus,
+    Boot,
+    BootStatus,
+    Idle,
+    Problem,
+    Samples,
+    Whole,
+)
 from lsmeter.model.conclusion import Comparison, Estimate
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import Manifest, ManifestCell
@@ -36,26 +45,23 @@ class CellResult:
 
 def cell_results(run: RunData) -> tuple[CellResult, ...]:
     """Estimate every benchmark of every cell that took readings, in the order of the manifest."""
-    by_hash: dict[str, list[Boot]] = {}
-    for boot in run.boots:
-        by_hash.setdefault(boot.cell_hash, []).append(boot)
     return tuple(
-        _cell_result(run.manifest, cell, by_hash.get(cell.hash, []))
+        _cell_result(run.manifest, cell, run.boots_of(cell))
         for cell in run.manifest.cells
         if cell.task.name in READING_TASKS
     )
 
 
-def _cell_result(manifest: Manifest, cell: ManifestCell, boots: list[Boot]) -> CellResult:
+def _cell_result(manifest: Manifest, cell: ManifestCell, boots: tuple[Boot, ...]) -> CellResult:
     readings = cell_readings(boots)
     estimate = find_instrument(manifest.instrument).estimate
     estimates = tuple(
         estimate(cell.place, benchmark, readings[benchmark.id])
-        for benchmark in manifest.benchmarks
-        if benchmark.suite == cell.place.suite and readings.get(benchmark.id)
+        for benchmark in manifest.benchmarks_of(cell)
+        if benchmark.id in readings
     )
-    problems = tuple(_problems(cell, boots))
-    return CellResult(manifest.instrument, cell, tuple(boots), estimates, problems, readings)
+    problems = tuple(dict.fromkeys(_problems(cell, boots)))
+    return CellResult(manifest.instrument, cell, boots, estimates, problems, readings)
 
 
 def cell_readings(boots: Iterable[Boot]) -> dict[str, list[BootReadings]]:
@@ -65,17 +71,11 @@ def cell_readings(boots: Iterable[Boot]) -> dict[str, list[BootReadings]]:
         if not boot.status.usable:
             continue
         share = idle_share(boot.idle)
-        for samples in boot.samples:
-            if samples.status is BenchmarkStatus.OK and samples.values:
-                found.setdefault(samples.benchmark, []).append(
-                    BootReadings(
-                        boot=boot.seed,
-                        values=np.asarray(samples.values, dtype=np.int64),
-                        ticked=samples.ticked,
-                        whole=samples.whole,
-                        idle_share=share,
-                    )
-                )
+        for item in boot.samples:
+            if item.status is BenchmarkStatus.OK and item.values:
+                values = np.asarray(item.values, dtype=np.int64)
+                readings = BootReadings(boot.seed, values, item.ticked, item.whole, share)
+                found.setdefault(item.benchmark, []).append(readings)
     return found
 
 
@@ -90,23 +90,14 @@ def compare_cells(baseline: CellResult, tested: CellResult, margin: float) -> It
     compare = find_instrument(tested.instrument).compare
     before = {item.benchmark.id: item for item in baseline.estimates}
     for item in tested.estimates:
-        base = before.get(item.benchmark.id)
-        if base is None:
+        kind = item.benchmark
+        if (base := before.get(kind.id)) is None:
             continue
-        name = item.benchmark.id
-        found = compare(
-            baseline.readings[name],
-            tested.readings[name],
-            margin,
-            item.benchmark.metric.better,
-            calls=bool(item.benchmark.cycle),
-        )
+        sides = (baseline.readings[kind.id], tested.readings[kind.id])
+        found = compare(*sides, margin, kind.metric.better, calls=bool(kind.cycle))
+        repeats = item.repeats and base.repeats
         yield Comparison(
-            place=item.place,
-            baseline=base.place,
-            benchmark=item.benchmark,
-            repeats=item.repeats and base.repeats,
-            **vars(found),
+            **vars(found), place=item.place, baseline=base.place, benchmark=kind, repeats=repeats
         )
 
 
@@ -119,18 +110,11 @@ def baseline_of(
     are known by the version that their release begins with (6.1.192).
     """
     place = tested.cell.place
-    cells = [
-        item
-        for item in results
-        if item.cell.place.setup == manifest.baseline_setup
-        and item.cell.place.beside[1:] == place.beside[1:]
-    ]
-    for item in cells:
-        if item.cell.place.kernel == place.kernel:
-            return item
     version = versions(manifest)
+    wanted = replace(place, setup=manifest.baseline_setup)
+    cells = [item for item in results if replace(item.cell.place, kernel=place.kernel) == wanted]
     siblings = [item for item in cells if version[item.cell.place.kernel] == version[place.kernel]]
-    return siblings[0] if siblings else None
+    return min(siblings, key=lambda item: item.cell.place.kernel != place.kernel, default=None)
 
 
 def within_run(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comparison, ...]:
@@ -147,14 +131,13 @@ def within_run(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Compa
 def without_baseline(manifest: Manifest, results: Sequence[CellResult]) -> Iterable[Problem]:
     """Name the kernels on which there is nothing to compare with."""
     for kernel in dict.fromkeys(item.cell.place.kernel for item in results):
-        of_kernel = [item for item in results if item.cell.place.kernel == kernel]
-        if any(baseline_of(manifest, item, results) for item in of_kernel):
-            continue
-        yield Problem(
-            title=f"{kernel}: nothing to compare with: the baseline {manifest.baseline_setup} "
-            "was measured neither on it nor on a kernel of the same version",
-            kernel=kernel,
-        )
+        mine = (item for item in results if item.cell.place.kernel == kernel)
+        if not any(baseline_of(manifest, item, results) for item in mine):
+            yield Problem(
+                f"{kernel}: nothing to compare with: the baseline {manifest.baseline_setup} "
+                "was measured neither on it nor on a kernel of the same version",
+                kernel,
+            )
 
 
 def versions(manifest: Manifest) -> dict[str, str]:
@@ -164,45 +147,49 @@ def versions(manifest: Manifest) -> dict[str, str]:
 
 def boot_problem(cell: ManifestCell, boot: Boot) -> Problem:
     """Say how a boot went wrong."""
-    place = cell.place
-    return Problem(
-        title=f"{place.setup} on {place.kernel}: boot {boot.index}: {boot.status.value}",
-        kernel=place.kernel,
-        setup=place.setup,
-        detail=boot.detail,
-        log_tail=boot.console_tail,
-    )
+    kernel, setup = cell.place.kernel, cell.place.setup
+    title = f"{setup} on {kernel}: boot {boot.index}: {boot.status.value}"
+    return Problem(title, kernel, setup, detail=boot.detail, log_tail=boot.console_tail)
 
 
 def _problems(cell: ManifestCell, boots: Iterable[Boot]) -> Iterable[Problem]:
-    seen: set[tuple[str, str, str]] = set()
     place = cell.place
     for boot in boots:
         if boot.status is not BootStatus.OK:
             yield boot_problem(cell, boot)
         for samples in boot.samples:
-            for what, status, detail in _failures(samples):
-                if (what, samples.benchmark, detail) in seen:
-                    continue
-                seen.add((what, samples.benchmark, detail))
+            what, lost = "number", samples.status is not BenchmarkStatus.OK
+            failed: Samples | Whole = samples
+            if not lost and samples.whole is not None:
+                what, failed = "whole cost", samples.whole
+                lost = failed.status is not BenchmarkStatus.OK
+            if lost:
                 yield Problem(
-                    title=f"{samples.benchmark}: no {what} for {place.setup} on {place.kernel}: "
-                    f"{status.value}",
-                    kernel=place.kernel,
-                    setup=place.setup,
-                    benchmark=samples.benchmark,
-                    detail=detail,
+                    f"{samples.benchmark}: no {what} for {place.setup} on {place.kernel}: "
+                    f"{failed.status.value}",
+                    place.kernel,
+                    place.setup,
+                    samples.benchmark,
+                    failed.detail,
                 )
 
 
-def _failures(samples: Samples) -> Iterable[tuple[str, BenchmarkStatus, str]]:
-    """Name what one benchmark did not give, how it ended and why."""
-    if samples.status is not BenchmarkStatus.OK:
-        yield "number", samples.status, samples.detail
-    elif samples.whole is not None and samples.whole.status is not BenchmarkStatus.OK:
-        yield "whole cost", samples.whole.status, samples.whole.detail
+def read_boots(
+    run: RunData,
+    tasks: Mapping[str, Callable[[ManifestCell, Boot, Sequence[Benchmark]], Iterable[Problem]]],
+) -> tuple[Problem, ...]:
+    """Have the usable boots of some tasks read; return all problems, with their places.
 
-
-def benchmarks_of(manifest: Manifest, cell: ManifestCell) -> tuple[Benchmark, ...]:
-    """Return the benchmarks that the boots of a cell were asked for."""
-    return tuple(item for item in manifest.benchmarks if item.suite == cell.place.suite)
+    tasks has, by name, what reads one boot, given the benchmarks that it was asked for.
+    """
+    problems = list(run.manifest.problems)
+    for cell in run.manifest.cells:
+        kernel, setup = cell.place.kernel, cell.place.setup
+        read = tasks.get(cell.task.name)
+        for boot in run.boots_of(cell):
+            if boot.status is not BootStatus.OK:
+                problems.append(boot_problem(cell, boot))
+            if boot.status.usable and read is not None:
+                found = read(cell, boot, run.manifest.benchmarks_of(cell))
+                problems += (replace(item, kernel=kernel, setup=setup) for item in found)
+    return tuple(problems)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lsmeter.guest.conclude import check_problems
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Place, Setup, StateReading
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Place, Setup
 from lsmeter.model.setup import EnforcementCheck, ordered
 from lsmeter.results.manifest import Manifest, ManifestCell
 
@@ -168,21 +168,17 @@ def _changes(
         readings = counts.get(reading.benchmark, 0)
         if benchmark is None or not readings or reading.benchmark not in good:
             continue
-        counters, gauges = _moved(reading)
-        state = _cut(reading.state, _MAX_WORD)
-        yield StateChange(place, benchmark, state, boot.index, readings + warmup, counters, gauges)
-
-
-def _moved(reading: StateReading) -> tuple[tuple[Counter, ...], tuple[Gauge, ...]]:
-    before = dict(reading.before)
-    counters: list[Counter] = []
-    gauges: list[Gauge] = []
-    for name, after in reading.after:
-        if name not in COUNTERS and not name.endswith(_COUNTER_ENDINGS):
-            gauges.append(Gauge(name, before.get(name), after))
-        elif name in before:
-            counters.append(Counter(name, after - before[name]))
-    return tuple(counters), tuple(gauges)
+        before = dict(reading.before)
+        grow = [n for n, _ in reading.after if n in COUNTERS or n.endswith(_COUNTER_ENDINGS)]
+        yield StateChange(
+            place,
+            benchmark,
+            _cut(reading.state, _MAX_WORD),
+            boot.index,
+            readings + warmup,
+            tuple(Counter(n, v - before[n]) for n, v in reading.after if n in grow and n in before),
+            tuple(Gauge(n, before.get(n), v) for n, v in reading.after if n not in grow),
+        )
 
 
 def _one_off_costs(setup: Setup, place: Place, boots: Iterable[Boot]) -> Iterator[OneOffCost]:
@@ -192,11 +188,8 @@ def _one_off_costs(setup: Setup, place: Place, boots: Iterable[Boot]) -> Iterato
     wanted = {f"step.{number}": step.title for number, step in steps if step.title}
     for fact, title in {**wanted, BOOT_FACT: BOOT_TITLE}.items():
         texts = (facts.get(fact, "") for facts in reported)
-        found = sorted(int(text) for text in texts if _is_number(text))
+        told = [t for t in texts if t.isascii() and t.isdigit() and len(t) <= _MAX_DIGITS]
+        found = sorted(map(int, told))
         if found:
             middle = found[(len(found) - 1) // 2]
             yield OneOffCost(place, title, middle, found[0], found[-1], len(found))
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS

@@ -7,7 +7,7 @@ which is capabilities, each with something added. Pure; every sum is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -74,76 +74,51 @@ def layered_costs(
     is the base of all others of its version.
     """
     by_name = {link.setup: link for link in links}
-    known = _Known(tuple(estimates), versions)
-    found = (_layered(item, by_name, known) for item in known.estimates)
+    here = {(item.place, item.benchmark.id): item for item in estimates}
+
+    def versioned(place: Place) -> Place:
+        return replace(place, kernel=versions.get(place.kernel, place.kernel))
+
+    anywhere = {(versioned(place), name): item for (place, name), item in reversed(here.items())}
+
+    def known(link: Link, tested: Estimate) -> Estimate | None:
+        """Return the estimate of the link's setup in the place of `tested`."""
+        place, name = replace(tested.place, setup=link.setup), tested.benchmark.id
+        sibling = None if link.over else anywhere.get((versioned(place), name))
+        return here.get((place, name), sibling)
+
+    found = (
+        _layered(item, [(link, known(link, item)) for link in chain(item.place.setup, by_name)])
+        for item in here.values()
+    )
     return tuple(item for item in found if item is not None and _evaluates(item))
 
 
-class _Known:
-    """The estimates of a run, found by what they are of."""
-
-    def __init__(self, estimates: tuple[Estimate, ...], versions: Mapping[str, str]) -> None:
-        self.estimates = estimates
-        self._versions = versions
-        self._here = {(item.place, item.benchmark.id): item for item in estimates}
-        self._anywhere: dict[tuple[Place, str], Estimate] = {}
-        for (place, benchmark), item in self._here.items():
-            self._anywhere.setdefault((self._sibling(place), benchmark), item)
-
-    def of(self, link: Link, tested: Estimate) -> Estimate | None:
-        """Return the estimate of the link's setup in the place of `tested`."""
-        place = replace(tested.place, setup=link.setup)
-        here = self._here.get((place, tested.benchmark.id))
-        if here is not None or link.over:
-            return here
-        return self._anywhere.get((self._sibling(place), tested.benchmark.id))
-
-    def _sibling(self, place: Place) -> Place:
-        """Return the place that kernels of one version share."""
-        return replace(place, kernel=self._versions.get(place.kernel, place.kernel))
-
-
-def _layered(tested: Estimate, links: Mapping[str, Link], known: _Known) -> LayeredCost | None:
-    storeys = tuple(_storeys(chain(tested.place.setup, links), tested, known))
+def _layered(tested: Estimate, found: Iterable[tuple[Link, Estimate | None]]) -> LayeredCost | None:
+    """Take one cost apart; found has the estimate of each link of its setup, from itself down."""
+    storeys: list[Estimate] = []
+    adds: list[tuple[Layer, ...]] = []  # what each storey adds to the next one
+    for link, estimate in found:
+        if estimate is not None:
+            storeys.append(estimate)
+            adds.append(())
+        adds[-1] = (*link.adds, *adds[-1])
     if len(storeys) < 2:
         return None
-    _, base = storeys[-1]
-    layers = (
+    base = storeys[-1]
+    layers = [
         LayerCost(
-            setup=upper.place.setup,
-            over=lower.place.setup,
-            adds=adds,
+            upper.place.setup,
+            lower.place.setup,
+            tuple(dict.fromkeys(added)),
             difference=upper.centre - lower.centre,
             share=(upper.centre - lower.centre) / base.centre if base.centre else None,
             repeats=upper.repeats and lower.repeats,
         )
-        for (adds, upper), (_, lower) in pairwise(storeys)
-    )
-    return LayeredCost(
-        place=tested.place,
-        base=base.place,
-        benchmark=tested.benchmark,
-        base_value=base.centre,
-        layers=tuple(layers)[::-1],
-        value=tested.centre,
-    )
-
-
-def _storeys(
-    found: tuple[Link, ...], tested: Estimate, known: _Known
-) -> Iterator[tuple[tuple[Layer, ...], Estimate]]:
-    """Pair each setup that has a number with what it adds to the next one that has."""
-    adds: tuple[Layer, ...] = ()
-    upper: Estimate | None = None
-    for link in found:
-        here = known.of(link, tested)
-        if here is not None:
-            if upper is not None:
-                yield tuple(dict.fromkeys(adds)), upper
-            upper, adds = here, ()
-        adds = (*link.adds, *adds)
-    if upper is not None:
-        yield (), upper
+        for added, (upper, lower) in zip(adds, pairwise(storeys), strict=False)
+    ]
+    place, kind = tested.place, tested.benchmark
+    return LayeredCost(place, base.place, kind, base.centre, tuple(layers[::-1]), tested.centre)
 
 
 def _evaluates(item: LayeredCost) -> bool:

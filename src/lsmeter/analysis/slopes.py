@@ -10,16 +10,18 @@ its cache; its own counters tell.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from lsmeter.analysis.cells import benchmarks_of, boot_problem
-from lsmeter.model import Benchmark, BootStatus, Place, Problem
+from lsmeter.analysis.cells import read_boots
+from lsmeter.model import Benchmark, Boot, Place, Problem
 from lsmeter.results.directory import RunData
+from lsmeter.results.manifest import ManifestCell
 from lsmeter.statistics.regression import Regression, Whole, regress, whole
-from lsmeter.tasks.lookups import LookUp, lookups
+from lsmeter.tasks.count import Count
+from lsmeter.tasks.lookups import lookups
 from lsmeter.tasks.sweep import Sweep, sweeps
 
 # A line through fewer depths would fit whatever they are.
@@ -28,7 +30,7 @@ _TABLE6 = "asiaccs21-table6.csv"
 
 
 @dataclass(frozen=True)
-class Slope:
+class Slope(Sweep):
     """The line through a sweep of one benchmark on one kernel under one setup.
 
     The regression is of latency_ns on policy_ns, so that its intercept is the latency (ns) of
@@ -37,14 +39,8 @@ class Slope:
     """
 
     place: Place
-    sweep: Sweep
     regression: Regression
     hook_calls: Whole
-
-    @property
-    def benchmark(self) -> Benchmark:
-        """What was measured."""
-        return self.sweep.benchmark
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ class Slopes:
     delays_ns: tuple[int, ...]
     slopes: tuple[Slope, ...]
     depths: tuple[DepthFit, ...]
-    lookups: tuple[LookUp, ...]
+    lookups: tuple[Count, ...]
     published: tuple[Published, ...]
     problems: tuple[Problem, ...]
 
@@ -94,29 +90,24 @@ class Slopes:
 def find_slopes(run: RunData) -> Slopes:
     """Fit the sweeps of a run, and gather the look-ups that stand beside them."""
     slopes: list[Slope] = []
-    looked: list[LookUp] = []
-    problems = list(run.manifest.problems)
+    looked: list[Count] = []
     ns_per_insn = 1 << run.manifest.conditions.icount_shift
-    delays: tuple[int, ...] = ()
-    for cell in run.manifest.cells:
-        benchmarks = benchmarks_of(run.manifest, cell)
-        delays = cell.task.delays_ns or delays
-        for boot in run.boots_of(cell):
-            found: list[Problem] = []
-            if boot.status is not BootStatus.OK:
-                found.append(boot_problem(cell, boot))
-            if boot.status.usable and cell.task.name == "sweep":
-                lines, missing = sweeps(boot, benchmarks, cell.task.delays_ns, ns_per_insn)
-                slopes += fit_slopes(lines, cell.place)
-                found += missing
-            elif boot.status.usable and cell.task.name == "lookups":
-                here, missing = lookups(boot, benchmarks, cell.place)
-                looked += here
-                found += missing
-            place = cell.place
-            problems += (replace(p, kernel=place.kernel, setup=place.setup) for p in found)
+
+    def sweep(cell: ManifestCell, boot: Boot, asked: Sequence[Benchmark]) -> tuple[Problem, ...]:
+        lines, problems = sweeps(boot, asked, cell.task.delays_ns, ns_per_insn)
+        slopes.extend(fit_slope(line, cell.place) for line in lines)
+        return problems
+
+    def look(cell: ManifestCell, boot: Boot, asked: Sequence[Benchmark]) -> tuple[Problem, ...]:
+        found, problems = lookups(boot, asked, cell.place)
+        looked.extend(found)
+        return problems
+
+    problems = read_boots(run, {"sweep": sweep, "lookups": look})
+    delays = [cell.task.delays_ns for cell in run.manifest.cells if cell.task.delays_ns]
     depths = fit_depths(slopes)
-    return Slopes(delays, tuple(slopes), depths, tuple(looked), table6(), tuple(problems))
+    last = delays[-1] if delays else ()
+    return Slopes(last, tuple(slopes), depths, tuple(looked), table6(), problems)
 
 
 @cache
@@ -130,16 +121,11 @@ def table6() -> tuple[Published, ...]:
     )
 
 
-def fit_slopes(found: Iterable[Sweep], place: Place) -> tuple[Slope, ...]:
-    """Fit the latency of each operation on the policy latency."""
-    slopes = []
-    for sweep in found:
-        fit = regress(
-            [point.latency_ns for point in sweep.points],
-            [point.policy_ns for point in sweep.points],
-        )
-        slopes.append(Slope(place, sweep, fit, whole(fit.slope)))
-    return tuple(slopes)
+def fit_slope(sweep: Sweep, place: Place) -> Slope:
+    """Fit the latency of an operation on the policy latency."""
+    latencies_ns = [point.latency_ns for point in sweep.points]
+    fit = regress(latencies_ns, [point.policy_ns for point in sweep.points])
+    return Slope(**vars(sweep), place=place, regression=fit, hook_calls=whole(fit.slope))
 
 
 def fit_depths(slopes: Iterable[Slope]) -> tuple[DepthFit, ...]:
@@ -153,18 +139,14 @@ def fit_depths(slopes: Iterable[Slope]) -> tuple[DepthFit, ...]:
         if len(params) == 1 and params[0][0] == "depth" and isinstance(params[0][1], int):
             key = slope.place, slope.benchmark.operation
             rows.setdefault(key, {})[params[0][1]] = slope
-    return tuple(_depth_fit(key, row) for key, row in rows.items() if len(row) >= _LEAST_DEPTHS)
-
-
-def _depth_fit(key: tuple[Place, str], row: Mapping[int, Slope]) -> DepthFit:
-    depths = tuple(sorted(row))
-    lines = [row[depth].regression for depth in depths]
-    hook_calls = regress([line.slope.value for line in lines], depths)
-    return DepthFit(
-        *key,
-        depths=depths,
-        hook_calls=hook_calls,
-        latency=regress([line.intercept.value for line in lines], depths),
-        per_component=whole(hook_calls.slope),
-        fixed=whole(hook_calls.intercept),
-    )
+    found = []
+    for key, row in rows.items():
+        if len(row) < _LEAST_DEPTHS:
+            continue
+        depths = tuple(sorted(row))
+        lines = [row[depth].regression for depth in depths]
+        calls = regress([line.slope.value for line in lines], depths)
+        latency = regress([line.intercept.value for line in lines], depths)
+        fit = DepthFit(*key, depths, calls, latency, whole(calls.slope), whole(calls.intercept))
+        found.append(fit)
+    return tuple(found)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 from lsmeter.analysis.layers import LayeredCost
 from lsmeter.attribution.cost import Kept, combined, exact_sum
@@ -38,10 +39,9 @@ class Explained:
     @cached_property
     def total(self) -> Explanation:
         """The sum over operations, each counted once; reported if that is known of all."""
-        reported = [item.reported_insns for item in self.operations.values()]
-        known = [item for item in reported if item is not None]
-        clock = exact_sum(known) if len(known) == len(reported) else None
         found = self.operations.values()
+        known = [item.reported_insns for item in found if item.reported_insns is not None]
+        clock = exact_sum(known) if len(known) == len(found) else None
         before = combined((item.baseline, 1) for item in found)
         return explain(before, combined((item.tested, 1) for item in found), reported=clock)
 
@@ -164,19 +164,17 @@ def account(baseline: AttributedCell, tested: AttributedCell) -> Account:
             wanted = None if compared.in_step is None else difference
             pair = choose_pair(baseline.kept[name], tested.kept[name], wanted)
             pairs[name] = pair
-            doubt = pair.doubt or _unsteady(baseline, tested, name)
+            sides = [i.cell.place.setup for i in (baseline, tested) if name not in i.repeats]
+            unsteady = f"not known to repeat: {', '.join(sides)}" if sides else ""
             typical[name] = explain(
-                pair.baseline.cost, pair.tested.cost, reported=difference, doubt=doubt
+                *(pair.baseline.cost, pair.tested.cost),
+                reported=difference,
+                doubt=pair.doubt or unsteady,
             )
         if name in baseline.wholes and name in tested.wholes:
             reported = None if compared.whole is None else compared.whole.difference
             whole[name] = explain(baseline.wholes[name], tested.wholes[name], reported=reported)
     return Account(baseline, tested, pairs, Explained(typical), Explained(whole))
-
-
-def _unsteady(baseline: AttributedCell, tested: AttributedCell, name: str) -> str:
-    sides = [item.cell.place.setup for item in (baseline, tested) if name not in item.repeats]
-    return f"not known to repeat: {', '.join(sides)}" if sides else ""
 
 
 def choose_pair(
@@ -194,15 +192,17 @@ def choose_pair(
 
     def rank(pair: tuple[Kept, Kept]) -> tuple[float, int]:
         old, new = pair
-        return _apart(old.outside, new.outside), -min(old.samples, new.samples)
+        one, other = old.outside, new.outside
+        # Instructions that are on one side only.
+        apart = sum(abs(one.get(key, 0) - other.get(key, 0)) for key in one.keys() | other.keys())
+        return apart, -min(old.samples, new.samples)
 
-    frequent = [(old, new) for old in _frequent(baseline) for new in _frequent(tested)]
-    every = [(old, new) for old in baseline for new in tested]
-    for pairs in (frequent, every):
+    frequent = list(product(_frequent(baseline), _frequent(tested)))
+    for pairs in (frequent, product(baseline, tested)):
         fitting = [
             (old, new)
             for old, new in pairs
-            if difference is None or new.tree.insns - old.tree.insns == difference
+            if difference in {None, new.tree.insns - old.tree.insns}
         ]
         if fitting:
             return Pair(*min(fitting, key=rank))
@@ -214,8 +214,3 @@ def _frequent(trees: Sequence[Kept]) -> list[Kept]:
     """Return those that have at least half as many samples as the one that has the most."""
     most = max(item.samples for item in trees)
     return [item for item in trees if 2 * item.samples >= most]
-
-
-def _apart(one: dict[str, float], other: dict[str, float]) -> float:
-    """Return how many instructions are on one side only."""
-    return sum(abs(one.get(name, 0) - other.get(name, 0)) for name in one.keys() | other.keys())

@@ -105,9 +105,8 @@ def typical_cost(tree: Tree) -> Cost:
     """
     found: list[Context] = []
     for node in tree.nodes:
-        apart = node.parent < 0 and node.function.name == INTERRUPT
-        above = found[node.parent] if node.parent >= 0 else Context.CALL
-        found.append(Context.INTERRUPT if apart else above)
+        root = Context.INTERRUPT if node.function.name == INTERRUPT else Context.CALL
+        found.append(root if node.parent < 0 else found[node.parent])
     return _counted(tree, found, interrupts=False)
 
 
@@ -139,19 +138,13 @@ def mean_cost(costs: Sequence[Cost]) -> Cost:
 
 def combined(parts: Iterable[tuple[Cost, float]]) -> Cost:
     """Return the sum of costs, each times its factor."""
-    known = list(parts)
     calls: dict[tuple[Context, str], float] = {}
-    for cost, factor in known:
-        for key, count in cost.hook_calls.items():
-            calls[key] = calls.get(key, 0) + count * factor
-    return Cost(
-        _summed(
-            (site, amount.calls * factor, amount.insns * factor)
-            for cost, factor in known
-            for site, amount in cost.sites.items()
-        ),
-        calls,
-    )
+    sites: list[tuple[Site, float, float]] = []
+    for cost, factor in parts:
+        for hook, count in cost.hook_calls.items():
+            calls[hook] = calls.get(hook, 0) + count * factor
+        sites += ((key, i.calls * factor, i.insns * factor) for key, i in cost.sites.items())
+    return Cost(_summed(sites), calls)
 
 
 K = TypeVar("K")
@@ -159,22 +152,17 @@ K = TypeVar("K")
 
 def _summed(parts: Iterable[tuple[K, float, float]]) -> dict[K, Amount]:
     """Sum calls and instructions by key."""
-    found: dict[K, list[float]] = {}
+    found: dict[K, Amount] = {}
     for key, calls, insns in parts:
-        both = found.setdefault(key, [0, 0])
-        both[0] += calls
-        both[1] += insns
-    return {key: Amount(*both) for key, both in found.items()}
+        known = found.get(key, Amount())
+        found[key] = Amount(known.calls + calls, known.insns + insns)
+    return found
 
 
 def by_function(cost: Cost) -> Cost:
     """Return the in-line cost of functions, no matter in which hook they run."""
-    parts = (
-        (Site(Context.CALL, "", site.function), *amount)
-        for site, amount in cost.sites.items()
-        if site.context.inline
-    )
-    return Cost(_summed(parts), {})
+    inline = (item for item in cost.sites.items() if item[0].context.inline)
+    return Cost(_summed((Site(Context.CALL, "", i.function), *both) for i, both in inline), {})
 
 
 def function_changes(before: Cost, after: Cost) -> tuple[FunctionChange, ...]:
@@ -190,12 +178,8 @@ def function_changes(before: Cost, after: Cost) -> tuple[FunctionChange, ...]:
         was, now = old.get(key, Amount()), new.get(key, Amount())
         if max(abs(now.insns - was.insns), abs(now.calls - was.calls)) > _LEAST:
             changes.append(FunctionChange(*key[:2], *was, *now, *function))
-    return tuple(
-        sorted(
-            changes,
-            key=lambda item: (-abs(item.difference_insns), item.function, item.context, item.hook),
-        )
-    )
+    changes.sort(key=lambda i: (-abs(i.difference_insns), i.function, i.context, i.hook))
+    return tuple(changes)
 
 
 def _key(site: Site) -> tuple[Context, str, str]:
@@ -261,8 +245,8 @@ class Kept:
     @cached_property
     def outside(self) -> dict[str, float]:
         """Instructions of the functions that are in no hook and of no security module, by name."""
-        found: dict[str, float] = {}
-        for site, amount in self.cost.sites.items():
-            if site.context.inline and not site.hook and not site.function.module:
-                found[site.function.name] = amount.insns
-        return found
+        return {
+            site.function.name: amount.insns
+            for site, amount in self.cost.sites.items()
+            if site.context.inline and not site.hook and not site.function.module
+        }

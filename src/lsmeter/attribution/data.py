@@ -141,7 +141,7 @@ def cost_entry(item: Account) -> Entry:
             }
             for hook in typical.total.hooks
         ],
-        "missing": sorted({*tested.missing, *baseline.missing}),
+        "missing": list(item.missing),
         **_wholes(whole, _whole),
         "no_whole": {**baseline.no_whole, **tested.no_whole},
     }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import compress
 from math import fsum
@@ -32,10 +32,10 @@ _LEAST_CALLS = 0.005  # more calls of an operation: below it is chance in the ba
 
 # What a reader must know of every explanation of a whole cost.
 NOT_SEEN = (
-    "instructions in user space, which the trees leave out",
-    "time: caches, TLBs, branch prediction and waiting cost no instructions",
-    "other boots than those with attribution: work that a tick sets off falls elsewhere in each",
-    "which call caused deferred work: it is shared out evenly over the operations of the window",
+    "instructions in user space, which the trees leave out; time: caches, TLBs, branch prediction "
+    "and waiting cost no instructions; other boots than those with attribution: work that a tick "
+    "sets off falls elsewhere in each; which call caused deferred work: it is shared out evenly "
+    "over the operations of the window"
 )
 
 
@@ -91,6 +91,7 @@ class Explanation:
     hook_deferred_insns: float
     outside_inline_insns: float
     outside_deferred_insns: float
+    _: KW_ONLY
     reported_insns: float | None = None
     doubt: str = ""
 
@@ -157,20 +158,14 @@ def explain(
     """Explain tested - baseline; reported is the difference that the run reports, if it does."""
     changes = function_changes(baseline, tested)
     hooks = _hook_changes(baseline, tested, changes)
-    outside = [change for change in changes if not change.hook]
-    return Explanation(
-        baseline=baseline,
-        tested=tested,
-        hooks=tuple(sorted(hooks, key=lambda item: (-abs(item.difference_insns), item.hook))),
-        outside=tuple(outside),
-        causes=find_causes(changes),
-        hook_inline_insns=_sum(hooks, inline=True),
-        hook_deferred_insns=_sum(hooks, inline=False),
-        outside_inline_insns=_sum(outside, inline=True),
-        outside_deferred_insns=_sum(outside, inline=False),
-        reported_insns=reported,
-        doubt=doubt,
+    outside = tuple(change for change in changes if not change.hook)
+    sums = (
+        exact_sum(item.difference_insns for item in part if item.context.inline is inline)
+        for part in (hooks, outside)
+        for inline in (True, False)
     )
+    parts = (hooks, outside, find_causes(changes))
+    return Explanation(baseline, tested, *parts, *sums, reported_insns=reported, doubt=doubt)
 
 
 def by_context(changes: Iterable[Change]) -> dict[Context, float]:
@@ -181,13 +176,9 @@ def by_context(changes: Iterable[Change]) -> dict[Context, float]:
     return {context: exact_sum(found[context]) for context in Context if context in found}
 
 
-def _sum(changes: Iterable[Change], *, inline: bool) -> float:
-    return exact_sum(item.difference_insns for item in changes if item.context.inline is inline)
-
-
 def _hook_changes(
     baseline: Cost, tested: Cost, changes: Iterable[FunctionChange]
-) -> list[HookChange]:
+) -> tuple[HookChange, ...]:
     below: dict[tuple[Context, str], list[FunctionChange]] = {}
     for item in changes:
         if item.hook:
@@ -198,15 +189,11 @@ def _hook_changes(
     for key in sorted(keys):
         old, new = before.get(key, {}), after.get(key, {})
         modules = [(name, new.get(name, 0) - old.get(name, 0)) for name in old.keys() | new.keys()]
-        change = HookChange(
-            *key,
-            *(baseline.hook_calls.get(key, 0), sum(old.values())),
-            *(tested.hook_calls.get(key, 0), sum(new.values())),
-            modules=tuple(sorted(modules, key=lambda item: (-abs(item[1]), item[0]))),
-            functions=tuple(below.get(key, ())),
-        )
-        found.append(change)
-    return found
+        modules.sort(key=lambda item: (-abs(item[1]), item[0]))
+        was = baseline.hook_calls.get(key, 0), sum(old.values())
+        now = tested.hook_calls.get(key, 0), sum(new.values())
+        found.append(HookChange(*key, *was, *now, tuple(modules), tuple(below.get(key, ()))))
+    return tuple(sorted(found, key=lambda item: (-abs(item.difference_insns), item.hook)))
 
 
 def _by_module(cost: Cost) -> dict[tuple[Context, str], dict[str, float]]:
@@ -251,15 +238,11 @@ def sum_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
     found: dict[str, list[Cause]] = {}
     for cause in causes:
         found.setdefault(cause.words, []).append(cause)
-    sums = (
-        Cause(
-            words,
-            fsum(item.insns for item in items),
-            _by_size(part for item in items for part in item.functions),
-            operations=len(items),
-        )
-        for words, items in found.items()
-    )
+    sums = []
+    for words, items in found.items():
+        functions = _by_size(part for item in items for part in item.functions)
+        insns = fsum(item.insns for item in items)
+        sums.append(Cause(words, insns, functions, operations=len(items)))
     return tuple(sorted(sums, key=lambda item: (-item.insns, item.words)))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from lsmeter.base.errors import UsageError
 from lsmeter.model import BenchmarkStatus, Samples
 from lsmeter.results.boots import read_output
 from lsmeter.results.directory import RunData, read_run
-from lsmeter.results.manifest import ManifestBoot, ManifestCell
+from lsmeter.results.manifest import ManifestCell
 from lsmeter.statistics.estimate import BootReadings
 
 # Instructions between the markers that the clock does not see (probe/clock.h): the first marker
@@ -53,11 +54,6 @@ class AttributedCell:
         """The tree of the reported value, by benchmark."""
         return {name: kept[0].tree for name, kept in self.kept.items()}
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Benchmarks with a value but without a tree."""
-        return tuple(name for name in self.values if name not in self.kept)
-
 
 def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...]]:
     """Read a run and its attribution; UsageError when it was made without --attribute."""
@@ -72,11 +68,13 @@ def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...]]:
 
 def run_cells(run: RunData) -> tuple[AttributedCell, ...]:
     """Read the attribution of a run that was read; empty when it was made without."""
-    profiles = {
-        (boot.cell_hash, boot.index): profile
-        for boot in run.manifest.boots
-        if (profile := _read_profile(run.path, boot)) is not None
-    }
+    profiles: dict[tuple[str, int], Profile] = {}
+    for boot in run.manifest.boots:
+        folder = run.path / "boots" / boot.folder
+        data = read_output(folder, OUTPUT)
+        if data is not None:
+            text = data.decode("ascii", errors="replace")
+            profiles[boot.cell_hash, boot.index] = parse_profile(text, where=str(folder / OUTPUT))
     return tuple(_cell(result, profiles) for result in cell_results(run)) if profiles else ()
 
 
@@ -88,16 +86,9 @@ def _cell(result: CellResult, profiles: Mapping[tuple[str, int], Profile]) -> At
         if boot in samples
     ]
     values = {item.benchmark.id: int(item.centre) for item in result.estimates}
-    wholes, no_whole = cell_wholes(seen)
-    return AttributedCell(
-        cell=result.cell,
-        values=values,
-        readings=result.readings,
-        kept={name: kept for name in values if (kept := _kept(seen, name, values[name]))},
-        repeats=frozenset(item.benchmark.id for item in result.estimates if item.repeats),
-        wholes=wholes,
-        no_whole=no_whole,
-    )
+    kept = {name: found for name in values if (found := _kept(seen, name, values[name]))}
+    repeats = frozenset(item.benchmark.id for item in result.estimates if item.repeats)
+    return AttributedCell(result.cell, values, result.readings, kept, repeats, *cell_wholes(seen))
 
 
 def cell_wholes(boots: Iterable[AttributedBoot]) -> tuple[dict[str, Cost], dict[str, str]]:
@@ -152,22 +143,10 @@ def _kept(boots: Iterable[AttributedBoot], name: str, value: int) -> tuple[Kept,
         if item.benchmark == name and (region := boot.profile.region(place)) is not None
     ]
     trees = {tree.insns: tree for region in reversed(regions) for tree in region.trees}
-    samples: dict[int, int] = {}
+    samples: Counter[int] = Counter()
     for region in regions:
-        for insns, count in region.totals:
-            samples[insns] = samples.get(insns, 0) + count
+        samples.update(dict(region.totals))
     found = [Kept(tree, samples[insns]) for insns, tree in trees.items()]
     reported = value + MARKER_INSNS
-    return tuple(
-        sorted(
-            found, key=lambda item: (item.tree.insns != reported, -item.samples, item.tree.insns)
-        )
-    )
-
-
-def _read_profile(run: Path, boot: ManifestBoot) -> Profile | None:
-    folder = run / "boots" / boot.folder
-    data = read_output(folder, OUTPUT)
-    if data is None:
-        return None
-    return parse_profile(data.decode("ascii", errors="replace"), where=str(folder / OUTPUT))
+    found.sort(key=lambda item: (item.tree.insns != reported, -item.samples, item.tree.insns))
+    return tuple(found)

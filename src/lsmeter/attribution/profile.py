@@ -11,6 +11,7 @@ import functools
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
@@ -163,15 +164,13 @@ def contexts(tree: Tree) -> Sequence[Context]:
     found: list[Context] = []
     for node in tree.nodes:
         name = node.function.name
+        caller = tree.nodes[node.parent].function.name
         if node.parent < 0:
-            context = _ROOTS.get(name, Context.CALL)
+            found.append(_ROOTS.get(name, Context.CALL))
+        elif base_name(caller) == "rcu_core" and not name.startswith(rcu_own):
+            found.append(Context.RCU)
         else:
-            runs = runners.get(base_name(name))
-            context = Context(runs) if runs else found[node.parent]
-            caller = tree.nodes[node.parent].function.name
-            if base_name(caller) == "rcu_core" and not name.startswith(rcu_own):
-                context = Context.RCU
-        found.append(context)
+            found.append(Context(runners.get(base_name(name), found[node.parent])))
     return found
 
 
@@ -205,19 +204,15 @@ class _Reader:
         regions: dict[int, Region] = {}
         tail: dict[str, int] = {}
         whole = False
-        while not whole and self._number < len(self._lines):
-            if found := self._take(_TAIL):
-                if found[1] in tail:
-                    raise self._wrong(f"{found[1]} is there twice")
-                tail[found[1]] = int(found[2])
-            elif self._take(_EOF):
-                whole = True
-            else:
-                try:
+        with suppress(_CutError):
+            while not (whole := bool(self._take(_EOF))):
+                if found := self._take(_TAIL):
+                    if found[1] in tail:
+                        raise self._wrong(f"{found[1]} is there twice")
+                    tail[found[1]] = int(found[2])
+                else:
                     region = self._region()
-                except _CutError:
-                    break
-                regions[region.id] = region
+                    regions[region.id] = region
         if whole and (self._rest or self._number < len(self._lines)):
             self._number += not self._rest
             raise self._wrong("text after the end")

@@ -78,9 +78,6 @@ def _document(
 def section(item: Account, extent: Extent) -> Section:
     """Return what is shown of one account."""
     told = [] if extent is Extent.DIFF else [sentence(item)]
-    if extent is not Extent.REPORT:
-        cells = [cell for cell in (item.tested, item.baseline) if cell.missing]
-        told += [f"{i.cell.place.setup}: no attribution for {', '.join(i.missing)}" for i in cells]
     averages = (_tables(item, extent, whole=whole) for whole in (False, True))
     tables = (*chain(*averages), *_causes(item))
     return Section(
@@ -121,7 +118,8 @@ def layer_sentence(item: Account) -> str:
     ]
     return (
         f"{total.difference_insns:+,} instructions over {len(item.typical.operations)} operations. "
-        f"Hooks: {_first(hooks)}. Functions by their own instructions: {_first(functions)}."
+        f"Hooks: {_first(hooks, _OF_LAYER) or 'none changed'}. Functions by their own "
+        f"instructions: {_first(functions, _OF_LAYER) or 'none changed'}."
     )
 
 
@@ -193,10 +191,10 @@ def _contexts(item: Explained) -> Table:
         "contexts",
         "Whole cost by context",
         (
-            _Field(Kind.NAME, "context", "context", lambda context: context.value),
+            _Field(Kind.NAME, "context", "context", attrgetter("value")),
             _Field(Kind.NAME, "when", "when", lambda i: "in line" if i.inline else "deferred"),
-            _Field(Kind.CHANGE, "hook_insns", "hooks", lambda item: inside.get(item, 0.0)),
-            _Field(Kind.CHANGE, "outside_insns", "non-hook", lambda item: outside.get(item, 0.0)),
+            _Field(Kind.CHANGE, "hook_insns", "hooks", lambda i: inside.get(i, 0.0)),
+            _Field(Kind.CHANGE, "outside_insns", "non-hook", lambda i: outside.get(i, 0.0)),
         ),
         [context for context in Context if context in inside or context in outside],
         f"{round(item.total.difference_insns):+,} instructions over one cycle of "
@@ -228,19 +226,15 @@ def _causes(item: Account) -> tuple[Table, ...]:
             return None
         return Shown(cause.insns, f"{round(cause.insns):+,} ({cause.operations})")
 
-    def size(words: str) -> float:
-        return max(found[words].insns for found in (typical, whole) if words in found)
-
-    def functions(words: str) -> Value:
-        return _largest((whole.get(words) or typical[words]).functions)
-
+    # What is known of the whole cycle goes first.
+    best = typical | whole
     fields = (
         _Field(Kind.PROSE, "cause", "cause", str),
         _Field(Kind.CHANGE, "typical_insns", "typical call", lambda i: insns(typical.get(i))),
         _Field(Kind.CHANGE, "whole_insns", "whole cycle", lambda i: insns(whole.get(i))),
-        _Field(Kind.PROSE, "functions", "largest functions", functions),
+        _Field(Kind.PROSE, "functions", "largest functions", lambda i: _largest(best[i].functions)),
     )
-    names = sorted({*typical, *whole}, key=lambda words: (-size(words), words))
+    names = sorted(best, key=lambda words: (-best[words].insns, words))
     lead = "In brackets: operations. Stated only where the call trees prove it"
     table = _table("causes", "Causes of non-hook cost", fields, names, lead)
     return (table,) if names else ()
@@ -289,19 +283,16 @@ def _changed(changes: Iterable[FunctionChange]) -> str:
 
 
 def _largest(functions: Sequence[tuple[str, float]]) -> str:
-    names = ", ".join(f"{name} {_signed(insns)}" for name, insns in functions[:_NAMED])
-    more = len(functions) - _NAMED
-    return f"{names}, {more} more" if more > 0 else names
+    return _first([f"{name} {_signed(insns)}" for name, insns in functions], _NAMED)
 
 
 def _signed(insns: float) -> str:
     return f"{insns:+,}" if isinstance(insns, int) else f"{round(insns, 1) + 0.0:+,.1f}"
 
 
-def _first(found: list[str]) -> str:
-    text = ", ".join(found[:_OF_LAYER]) or "none changed"
-    more = len(found) - _OF_LAYER
-    return f"{text}, and {more:,} more" if more > 0 else text
+def _first(found: list[str], number: int) -> str:
+    more = [f"{len(found) - number:,} more"] if len(found) > number else []
+    return ", ".join([*found[:number], *more])
 
 
 def _each(change: Change) -> Value:
@@ -356,5 +347,5 @@ _WHOLE = (
 _HOW_TYPICAL = "difference = hooks + non-hook + interrupts, idle"
 _HOW_WHOLE = (
     "One cycle, deferred work included. difference = hooks + hooks, deferred + non-hook + "
-    f"non-hook, deferred. Not in the trees: {'; '.join(NOT_SEEN)}"
+    f"non-hook, deferred. Not in the trees: {NOT_SEEN}"
 )

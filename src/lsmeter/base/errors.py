@@ -79,12 +79,6 @@ class GuestError(LsmeterError):
     exit_code = ExitCode.GUEST
 
 
-class WorkloadError(LsmeterError):
-    """A benchmark or workload failed inside a healthy guest."""
-
-    exit_code = ExitCode.WORKLOAD
-
-
 class InfrastructureError(LsmeterError):
     """The host's fault: a missing program, no network, a full disk, a damaged cache or run."""
 

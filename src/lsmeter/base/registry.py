@@ -25,17 +25,12 @@ def members(package: str, attribute: str, kind: type[T]) -> tuple[T, ...]:
     without the attribute; an attribute of another type is a programming error (TypeError).
     """
     home = importlib.import_module(package)
-    found: list[T] = []
-    for info in sorted(pkgutil.iter_modules(home.__path__), key=lambda item: item.name):
-        if info.name.startswith("_"):
-            continue
-        module = importlib.import_module(f"{package}.{info.name}")
-        value = getattr(module, attribute, None)
-        if value is not None and not isinstance(value, kind):
-            raise TypeError(f"{package}.{info.name}: {attribute} is no {kind.__name__}")
-        if value is not None:
-            found.append(value)
-    return tuple(found)
+    names = sorted(item.name for item in pkgutil.iter_modules(home.__path__))
+    modules = [importlib.import_module(f"{package}.{name}") for name in names if name[0] != "_"]
+    found = tuple(getattr(module, attribute) for module in modules if hasattr(module, attribute))
+    if wrong := [value for value in found if not isinstance(value, kind)]:
+        raise TypeError(f"{package}: {attribute} is no {kind.__name__}: {wrong[0]!r}")
+    return found
 
 
 def nearest(word: str, names: Iterable[str]) -> str:

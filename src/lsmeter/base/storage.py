@@ -12,7 +12,7 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 import platformdirs
 from filelock import FileLock
 
-from lsmeter.base.errors import InfrastructureError
+from lsmeter.base.errors import InfrastructureError, UsageError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -43,11 +43,27 @@ def data_dir() -> Path:
 
 def make_dir(path: Path) -> Path:
     """Make `path` and its parents; raise InfrastructureError with the reason if that fails."""
-    try:
+    with writing(path):
         path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a write to `path` that fails in the block into the error that a user reads."""
+    try:
+        yield
     except OSError as error:
         raise cannot_write(path, error) from error
-    return path
+
+
+@contextmanager
+def reading(path: Path | str, hint: str = "make it readable and try again") -> Iterator[None]:
+    """Turn a read of the user's file `path` that fails in the block into a UsageError."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", hint=hint) from error
 
 
 def cannot_write(path: Path, error: OSError) -> InfrastructureError:
@@ -121,12 +137,11 @@ def new_entry(final: Path) -> Iterator[Path]:
     partial = final.parent / f".{final.name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        partial.mkdir()
-        yield partial
-        shutil.rmtree(final, ignore_errors=True)
-        partial.replace(final)
-    except OSError as error:
-        raise cannot_write(final, error) from error
+        with writing(final):
+            partial.mkdir()
+            yield partial
+            shutil.rmtree(final, ignore_errors=True)
+            partial.replace(final)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -135,12 +150,14 @@ def new_entry(final: Path) -> Iterator[Path]:
 class Entries(Generic[T]):
     """The entries of one kind; their facts are a dataclass, checked when they are read.
 
-    folder: under the cache. file: the name of the JSON file.
+    folder: under the cache. file: the name of the JSON file. whole: says of an entry's facts, and
+    the directory that they are in, whether all that belongs to them is there.
     """
 
     folder: str
     file: str
     kind: type[T]
+    whole: Callable[[T, Path], bool] = lambda _facts, _home: True
 
     @property
     def home(self) -> Path:
@@ -152,15 +169,15 @@ class Entries(Generic[T]):
         from pydantic import ValidationError  # noqa: PLC0415  (loads in a tenth of a second)
 
         try:
-            return self._adapter.validate_json((entry / self.file).read_bytes())
+            facts = self._adapter.validate_json((entry / self.file).read_bytes())
+            return facts if self.whole(facts, entry) else None
         except (OSError, ValidationError):
             return None
 
-    def all(self) -> tuple[tuple[Path, T], ...]:
-        """Return the directory and facts of every entry, by name; damaged ones are left out."""
+    def all(self) -> tuple[T, ...]:
+        """Return the facts of every entry, by name; damaged ones are left out."""
         homes = [path.parent for path in sorted(self.home.glob(f"[!.]*/{self.file}"))]
-        found = [(home, self.read(home)) for home in homes]
-        return tuple((home, facts) for home, facts in found if facts is not None)
+        return tuple(facts for facts in map(self.read, homes) if facts is not None)
 
     def write(self, entry: Path, facts: T) -> None:
         """Describe the entry in a directory."""

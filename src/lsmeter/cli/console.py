@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
+from functools import partial
 from typing import Literal
 
 from rich.console import Console
@@ -15,32 +15,35 @@ from lsmeter.base.errors import LsmeterError
 _TAIL_LINES = 20
 
 
-class Colour(StrEnum):
-    """When to use colour."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
+Colour = Literal["auto", "always", "never"]
 
 
 class Screen:
     """The two consoles of a command; set up once, by the options before the command."""
 
     def __init__(self) -> None:
-        self.use(Colour.AUTO)
+        self.use("auto")
 
     def use(self, colour: Colour) -> None:
         """Switch colour on or off; auto follows the terminal and NO_COLOR."""
-        forced = {Colour.ALWAYS: True, Colour.NEVER: False, Colour.AUTO: None}[colour]
-        plain = colour is Colour.NEVER or (colour is Colour.AUTO and "NO_COLOR" in os.environ)
-        system: Literal["auto"] | None = None if plain else "auto"
-        self.out = Console(highlight=False, color_system=system, force_terminal=forced)
-        self.err = Console(highlight=False, color_system=system, force_terminal=forced, stderr=True)
+        forced = {"always": True, "never": False}.get(colour)
+        plain = colour == "never" or (colour == "auto" and "NO_COLOR" in os.environ)
+        how = partial(
+            Console,
+            highlight=False,
+            color_system=None if plain else "auto",
+            force_terminal=forced,
+        )
+        self.out, self.err = how(), how(stderr=True)
 
     @property
     def colour(self) -> bool:
         """Whether results are shown in colour."""
         return self.out.is_terminal and self.out.color_system is not None
+
+    def tell(self, text: str) -> None:
+        """Print a line of results."""
+        self.out.print(escape(text), soft_wrap=True)
 
     def say(self, text: str) -> None:
         """Say something about what is going on, to standard error."""

@@ -3,21 +3,13 @@
 
 from __future__ import annotations
 
-import typer
-
-from lsmeter.base.errors import ExitCode
 from lsmeter.cli import options
 from lsmeter.cli.options import Asked
-from lsmeter.cli.show import FormatOption, OutputOption
+from lsmeter.cli.show import FormatOption, OutputOption, show
 
 _TITLE = "Overhead of security modules over kernel versions"
 _KERNELS = ["debian:6.1", "debian:6.12", "debian:7.2"]
 _SETUPS = ["capability", "selinux", "apparmor", "tomoyo", "landlock", "bpf"]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("history")(history)
 
 
 @options.measuring
@@ -37,20 +29,13 @@ def history(
         lsmeter history --kernel built:6.1-lsm-all --kernel built:7.2-lsm-all --setup smack
         lsmeter history runs/2026-11-20T10-00-00-history --plot history.svg
     """
-    from lsmeter.cli.measure import check_plot, draw, measure, showing
-    from lsmeter.cli.show import show
-    from lsmeter.report.history import document
-    from lsmeter.report.history import plot as specification
-    from lsmeter.results.directory import read_run
+    from lsmeter.cli.measure import check_plot, draw, measured
+    from lsmeter.report import history as report
 
     check_plot(plot)
-    code = ExitCode.OK
-    if run is None:
-        words = asked.words(title=_TITLE, kernels=_KERNELS, setups=_SETUPS)
-        words |= {} if boots is None else {"boots": boots}
-        run, code = measure([options.experiment(words)], "history", asked)
-    with showing(code):
-        data = read_run(run)
-        show(document(data), form, output)
-        draw(plot, lambda: specification(data))
-    return int(code)
+    words = asked.words(title=_TITLE, kernels=_KERNELS, setups=_SETUPS)
+    experiment = options.experiment({**words, "boots": boots})
+    with measured(run, [experiment], "history", asked) as (data, code):
+        show(report.document(data), form, output)
+        draw(plot, lambda: report.plot(data))
+    return code

@@ -1,41 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`lsmeter hooks`: where the cost comes from. Each command is added to `app` by its own file."""
+"""`lsmeter hooks`: hooks as a kernel's source has them, what they cost, how often they run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from enum import StrEnum
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lsmeter.base.errors import ExitCode, UsageError
+from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
+from lsmeter.cli.options import Asked
 from lsmeter.cli.show import FormatOption, OutputOption, deliver, show
 
 if TYPE_CHECKING:
+    from lsmeter.attribution.account import Account
     from lsmeter.hooks.source.config import Config
     from lsmeter.hooks.source.model import SourceAnalysis
 
-app = typer.Typer(name="hooks", no_args_is_help=True, help="Show where the cost comes from.")
-
 NO_CONFIG = "none"
 
+_TITLE = "Where the cost of each operation comes from"
 
-def add_to(whole: typer.Typer) -> None:
-    """Add the group of commands."""
-    whole.add_typer(app)
-
-
-class GraphFormat(StrEnum):
-    """How `--explain` shows the ways from a system call to a hook."""
-
-    TEXT = "text"
-    DOT = "dot"
+_Attributed = Annotated[Path, typer.Argument(help="A run that was made with --attribute.")]
+_Setups = Annotated[list[str] | None, typer.Option(help="Only these setups. Repeat for more.")]
 
 
-@app.command("source")
 def source(
     tree: Annotated[Path, typer.Argument(help="The top folder of a kernel's source.")],
     form: FormatOption = "table",
@@ -53,8 +46,9 @@ def source(
         typer.Option(help="Show how this system call comes to this hook.", metavar="SYSCALL HOOK"),
     ] = None,
     graph: Annotated[
-        GraphFormat, typer.Option(help="With --explain: a chain, or the graph of all ways.")
-    ] = GraphFormat.TEXT,
+        Literal["text", "dot"],
+        typer.Option(help="With --explain: a chain, or the graph of all ways."),
+    ] = "text",
     filesystem: Annotated[
         str | None,
         typer.Option(help="For files on this one: ext4, or any name under fs/, or tmpfs."),
@@ -79,7 +73,7 @@ def source(
         show(documents.document(found, filesystem), form, output)
         return
     chain, dot = documents.explain(found, *explain, filesystem)
-    if graph is GraphFormat.TEXT:
+    if graph == "text":
         show(chain, form, output)
     else:
         deliver(dot, output)
@@ -89,8 +83,7 @@ def analysed(
     tree: Path, config: str | None, filesystems: Iterable[str], *, cache: bool = True
 ) -> SourceAnalysis:
     """Analyse a source for the usual file systems and for others, and show that it goes on."""
-    from lsmeter.hooks.source.analysis import analyse
-    from lsmeter.hooks.source.files import DEFAULT_FILESYSTEMS
+    from lsmeter.hooks.source.analysis import DEFAULT_FILESYSTEMS, analyse
 
     wanted = (*DEFAULT_FILESYSTEMS, *filesystems)
     with LiveTasks(SCREEN.err) as progress:
@@ -100,7 +93,6 @@ def analysed(
 
 def _configuration(tree: Path, named: str | None) -> Config:
     """Return the configuration that is asked for: a file's, a kernel's, or the tree's own."""
-    from lsmeter.base.errors import UsageError
     from lsmeter.hooks.source.config import EVERYTHING, Config, read_config
     from lsmeter.kernels.resolve import resolve
 
@@ -116,3 +108,112 @@ def _configuration(tree: Path, named: str | None) -> Config:
         title = error.title.removeprefix("--kernel: ")
         raise UsageError(f"--config: no such file, and {title}", hint=error.hint) from error
     return Config(dict(kernel.config), named, ".".join(kernel.release.split(".")[:2]))
+
+
+@options.measuring
+def cost(
+    asked: Asked,
+    run: options.RunArgument = None,
+    form: FormatOption = "table",
+    output: OutputOption = None,
+    graphs: Annotated[
+        Path | None,
+        typer.Option(help="Also write flame graphs (HTML) and folded stacks to this directory."),
+    ] = None,
+) -> int:
+    """Show which hooks and which functions the cost of each operation comes from.
+
+    Without RUN it measures capability and selinux. With RUN, a run that was made with
+    --attribute, --setup shows only these setups of it.
+
+        lsmeter hooks cost --setup selinux --setup smack --run-dir r
+        lsmeter hooks cost r --setup smack --graphs smack-graphs
+    """
+    from lsmeter.attribution.account import run_accounts
+    from lsmeter.attribution.flame import graph_files
+    from lsmeter.attribution.load import load_run
+    from lsmeter.attribution.tables import cost_document
+    from lsmeter.cli.measure import measure, showing
+
+    code, only = ExitCode.OK, asked.setup
+    if run is None:
+        words = asked.words(title=_TITLE, task="attribute", setups=["capability", "selinux"])
+        run, code = measure([options.experiment(words)], "hooks-cost", asked)
+        only = None
+    with showing(code):
+        data, cells = load_run(run)
+        accounts = _only(run_accounts(cells, data.manifest.baseline_setup), only)
+        if not accounts:
+            raise UsageError(
+                f"{run}: no setup to explain against the baseline {data.manifest.baseline_setup}",
+                hint="the run needs the baseline and one more setup, both with attribution",
+            )
+        if graphs is not None:
+            for name, text in graph_files(accounts).items():
+                deliver(text, graphs / name)
+        show(cost_document(accounts), form, output)
+    return int(code)
+
+
+def _only(accounts: Sequence[Account], setups: Sequence[str] | None) -> Sequence[Account]:
+    """Return the accounts of these setups; UsageError for one that the run does not have."""
+    from lsmeter.base.registry import unknown
+
+    known = {item.place.setup for item in accounts}
+    for name in setups or ():
+        if name not in known:
+            raise unknown("setup", name, known, where="--setup")
+    return [item for item in accounts if not setups or item.place.setup in setups]
+
+
+def diff(
+    run_a: _Attributed,
+    run_b: _Attributed,
+    setup: _Setups = None,
+    form: FormatOption = "table",
+    output: OutputOption = None,
+) -> None:
+    """Show which hook and which function changed between two runs, per operation and per call.
+
+    Setups of the same name are compared: two kernels, or a kernel before and after a patch.
+
+        lsmeter hooks diff before after
+    """
+    from lsmeter.attribution.account import counterparts
+    from lsmeter.attribution.load import load_run
+    from lsmeter.attribution.tables import diff_document
+
+    accounts = counterparts(load_run(run_a)[1], load_run(run_b)[1])
+    chosen = [item for item in accounts if not setup or item.place.setup in setup]
+    if not chosen:
+        raise UsageError(
+            f"{run_a} and {run_b} have no setup in common"
+            + (f" among {', '.join(setup)}" if setup else ""),
+            hint="compare runs of the same setups, file systems and users",
+        )
+    show(diff_document(chosen, str(run_a), str(run_b)), form, output)
+
+
+@options.measuring
+def count(
+    asked: Asked,
+    run: options.RunArgument = None,
+    form: FormatOption = "table",
+    output: OutputOption = None,
+) -> int:
+    """Let an unmodified kernel count how often each of its hooks runs in one operation.
+
+    Only the measured system call is counted, not what sets it up or undoes it.
+
+        lsmeter hooks count
+        lsmeter hooks count --kernel debian:7.2 --setup selinux --benchmark open
+        lsmeter hooks count --format json -o counts.json
+    """
+    from lsmeter.cli.measure import measured
+    from lsmeter.report.counts import document
+
+    title = "Runs of each hook in one operation"
+    words = asked.words(title=title, task="count", setups=["capability"], boots=1, seed=1)
+    with measured(run, [options.experiment(words)], "hooks-count", asked) as (data, code):
+        show(document(data), form, output)
+    return code

@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from lsmeter.model import Kernel
     from lsmeter.results.directory import RunData
 
-_OldRun = Annotated[list[Path] | None, typer.Option(hidden=True)]
-
-
-def add_to(group: typer.Typer) -> None:
-    """Add the command to `lsmeter hooks`."""
-    group.command("agree")(agree)
-
 
 @options.measuring
 def agree(
@@ -51,9 +44,9 @@ def agree(
     ] = None,
     form: FormatOption = "table",
     output: OutputOption = None,
-    run: _OldRun = None,
-    counts: _OldRun = None,
-    slopes: _OldRun = None,
+    old: Annotated[
+        list[Path] | None, typer.Option("--run", "--counts", "--slopes", hidden=True)
+    ] = None,
     save: Annotated[bool, typer.Option("--save", hidden=True)] = False,
 ) -> int:
     """Compare what source, counting, attribution and slopes say of the hooks of each operation.
@@ -74,8 +67,7 @@ def agree(
     from lsmeter.cli.show import show
     from lsmeter.report.agreement import document
 
-    given = [*(runs or ()), *(run or ()), *(counts or ()), *(slopes or ())]
-    _refuse_files(given)
+    given = [*(runs or ()), *(old or ())]
     if save:
         SCREEN.say("--save does nothing: `lsmeter report RUN` shows the agreement of a run")
     if config is not None and source is None:
@@ -100,33 +92,21 @@ def agree(
     return int(code)
 
 
-def _refuse_files(given: Sequence[Path]) -> None:
-    for path in given:
-        if path.is_file():
-            raise UsageError(
-                f"{path}: a file; hooks agree reads run directories",
-                hint="keep the run: lsmeter hooks count --run-dir DIR, lsmeter slopes "
-                "--run-dir DIR; then: lsmeter hooks agree RUN DIR",
-            )
-
-
 def _asked(kernel: Kernel, setups: Sequence[str], words: dict[str, Any]) -> list[Experiment]:
     """Attribute and count a kernel's setups, and sweep its delays where a setup of it can."""
-    from lsmeter.experiment.plan import missing_options
-    from lsmeter.setups import parse_setup
-    from lsmeter.tasks import find_task
+    from lsmeter.cli.slopes import sweeping
 
-    sweeping = [n for n in find_task("sweep").setups if not missing_options(kernel, parse_setup(n))]
+    able = sweeping(kernel)
     # A tree is that of the most frequent reading; whole costs have no part in it.
     readings = {"samples": 15, "whole_ppm": 0}
     tasks: list[dict[str, Any]] = [
         {"task": "attribute", "setups": list(setups), "sampling": readings},
         {"task": "count", "setups": list(setups)},
     ]
-    if sweeping:
+    if able:
         delays = list(parse_delays(DEFAULT))
         sampling = {"samples": 11, "warmup": 3}
-        sweep = {"setups": sweeping[:1], "delays_ns": delays, "sampling": sampling}
+        sweep = {"setups": able[:1], "delays_ns": delays, "sampling": sampling}
         tasks.append({"task": "sweep", "image": None, **sweep})
     return [options.experiment({**words, "kernels": [kernel.name], **task}) for task in tasks]
 
@@ -135,6 +115,12 @@ def _read(given: Sequence[Path], source: Path | None) -> list[RunData]:
     """Read the runs; UsageError when they have fewer than two views together."""
     from lsmeter.results.directory import read_run
 
+    for path in filter(Path.is_file, given):
+        raise UsageError(
+            f"{path}: a file; hooks agree reads run directories",
+            hint="keep the run: lsmeter hooks count --run-dir DIR, lsmeter slopes "
+            "--run-dir DIR; then: lsmeter hooks agree RUN DIR",
+        )
     data = [read_run(path) for path in dict.fromkeys(given)]
     views = {cell.task.name for item in data for cell in item.manifest.cells}
     views &= {"attribute", "count", "sweep"}

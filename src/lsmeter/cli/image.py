@@ -9,28 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
-from lsmeter.cli.show import FormatOption, OutputOption, show
+from lsmeter.cli.show import FormatOption, OutputOption, listed, show
+from lsmeter.tables.model import Column, Document, Kind, Shown, Value, columns
 
 if TYPE_CHECKING:
     from lsmeter.images.build import BuiltImage
-    from lsmeter.tables.model import Document, Value
 
-app = typer.Typer(
-    name="image",
-    no_args_is_help=True,
-    help="""Build guest images: Debian root file systems with real policies and their tools.
+HELP = """Build guest images: Debian root file systems with real policies and their tools.
 
-    A setup that enforces a policy starts its guests from an image. `lsmeter run` builds it when
-    it is first needed; `lsmeter image build` does so ahead of time. Guests never change an
-    image: each writes to an overlay of its own, which is thrown away.
+A setup that enforces a policy starts its guests from an image. `lsmeter run` builds it when
+it is first needed; `lsmeter image build` does so ahead of time. Guests never change an
+image: each writes to an overlay of its own, which is thrown away.
 
-    Root is not needed where user namespaces are allowed.
-    """,
-)
+Root is not needed where user namespaces are allowed.
+"""
 
 Name = Annotated[
     str,
@@ -40,12 +35,6 @@ Name = Annotated[
 ]
 
 
-def add_to(parent: typer.Typer) -> None:
-    """Add the command and its sub-commands."""
-    parent.add_typer(app)
-
-
-@app.command("build")
 def build(
     name: Name = "policy",
     *,
@@ -70,10 +59,9 @@ def build(
         f"{image.name}: {len(image.packages)} packages, {image.labelled} labelled files, "
         f"{mib} MiB, built in {image.build_s:.0f} s"
     )
-    SCREEN.out.print(escape(str(image.file)), soft_wrap=True)
+    SCREEN.tell(str(image.file))
 
 
-@app.command("add")
 def add(
     source: Annotated[
         Path,
@@ -97,10 +85,9 @@ def add(
 
     image = add_image(source.expanduser(), name or source.absolute().stem.lower())
     SCREEN.say(f"added {image.name}: {image.used_bytes >> 20} MiB")
-    SCREEN.out.print(escape(str(image.file)), soft_wrap=True)
+    SCREEN.tell(str(image.file))
 
 
-@app.command("list")
 def list_images(form: FormatOption = "table", output: OutputOption = None) -> None:
     """List images: those that were built or added, and those that can be built."""
     from lsmeter.images.build import list_images
@@ -113,15 +100,12 @@ def list_images(form: FormatOption = "table", output: OutputOption = None) -> No
 
 def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]) -> Document:
     """Make the list of images; definitions: name and title of those that can be built; pure."""
-    from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table
-
     heads = (
-        Column("name", "name", Kind.NAME),
-        Column("identity", "identity", Kind.NAME),
+        *columns(Kind.NAME, "name", "identity"),
         Column("used_mib", "MiB"),
         Column("labelled_files", "labelled"),
         Column("build_s", "built in s"),
-        Column("title", "title", Kind.PROSE),
+        *columns(Kind.PROSE, "title"),
     )
     rows: list[tuple[Value, ...]] = [
         (
@@ -141,14 +125,10 @@ def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]
         for name, title in definitions.items()
         if name not in built
     ]
-    table = Table("images", "", heads, tuple(rows))
     data = {"images": [{**asdict(image), "path": str(image.file)} for image in images]}
-    return Document(
-        "lsmeter-image-list", 1, "Images", sections=(Section("", tables=(table,)),), data=data
-    )
+    return listed("lsmeter-image-list", "Images", "images", heads, rows, data=data)
 
 
-@app.command("path")
 def path(name: Name = "policy") -> None:
     """Print the path of an image that is there already; nothing is built.
 
@@ -156,10 +136,9 @@ def path(name: Name = "policy") -> None:
     """
     from lsmeter.images.build import built_image
 
-    SCREEN.out.print(escape(str(built_image(name).file)), soft_wrap=True)
+    SCREEN.tell(str(built_image(name).file))
 
 
-@app.command("remove")
 def remove(
     name: Annotated[str, typer.Argument(help="The image's name, as `lsmeter image list` has it.")],
 ) -> None:

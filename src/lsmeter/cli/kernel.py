@@ -8,36 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
-from lsmeter.cli.show import FormatOption, OutputOption, show
+from lsmeter.cli.show import FormatOption, OutputOption, listed, show
+from lsmeter.tables.model import Column, Document, Kind, Shown, columns
 
 if TYPE_CHECKING:
     from lsmeter.kernels.sources.built import BuiltKernel
-    from lsmeter.tables.model import Document
 
-app = typer.Typer(
-    name="kernel",
-    no_args_is_help=True,
-    help="""Build kernels from source, and list or remove those that were built.
+HELP = """Build kernels from source, and list or remove those that were built.
 
-    `lsmeter kernel build debian-source:6.1 --config lsm-all` builds every security module into
-    one kernel; `--config dac` builds the baseline without any. A built kernel is used like any
-    other: `lsmeter run --kernel built:6.1-lsm-all`.
-    """,
-)
+`lsmeter kernel build debian-source:6.1 --config lsm-all` builds every security module into
+one kernel; `--config dac` builds the baseline without any. A built kernel is used like any
+other: `lsmeter run --kernel built:6.1-lsm-all`.
+"""
 
 Name = Annotated[str, typer.Argument(help="The kernel's name, with or without `built:`.")]
 
 
-def add_to(parent: typer.Typer) -> None:
-    """Add the command and its sub-commands."""
-    parent.add_typer(app)
-
-
-@app.command("build")
 def build(
     source: Annotated[
         str,
@@ -85,26 +74,19 @@ def build(
     but security, so compare them for the cost of the hooks.
     """
     from lsmeter.kernels.build.builder import DEFAULT_CONFIGS, build_kernel
+    from lsmeter.kernels.resolve import Request
     from lsmeter.kernels.sources.built import get_built
 
     with LiveTasks(SCREEN.err) as tasks:
-        kernel = build_kernel(
-            source,
-            tuple(config or DEFAULT_CONFIGS),
-            tuple(with_lsm or ()),
-            name,
-            tasks,
-            offline=offline,
-            refresh=refresh,
-        )
+        request = Request(offline=offline, refresh=refresh, progress=tasks)
+        kernel = build_kernel(source, config or DEFAULT_CONFIGS, with_lsm or (), name, request)
     SCREEN.say(f"{kernel.release}: {kernel.origin}")
     for missing, why in get_built(kernel.name).without:
         SCREEN.say(f"without {missing}: {why}")
     SCREEN.say(f"use it: lsmeter run --kernel {kernel.name}")
-    SCREEN.out.print(escape(kernel.name), soft_wrap=True)
+    SCREEN.tell(kernel.name)
 
 
-@app.command("list")
 def list_kernels(form: FormatOption = "table", output: OutputOption = None) -> None:
     """List built kernels: name, release, size, time of the build, what it was built from."""
     from lsmeter.kernels.sources.built import list_built
@@ -114,16 +96,13 @@ def list_kernels(form: FormatOption = "table", output: OutputOption = None) -> N
 
 def kernels_document(kernels: Sequence[BuiltKernel]) -> Document:
     """Make the list of built kernels; pure."""
-    from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table
-
     heads = (
-        Column("name", "name", Kind.NAME),
-        Column("release", "release", Kind.NAME),
+        *columns(Kind.NAME, "name", "release"),
         Column("image_mib", "MiB"),
         Column("build_s", "built in s"),
         Column("origin", "from", Kind.PROSE),
     )
-    rows = tuple(
+    rows = [
         (
             f"built:{kernel.name}",
             kernel.release,
@@ -132,22 +111,19 @@ def kernels_document(kernels: Sequence[BuiltKernel]) -> Document:
             kernel.origin,
         )
         for kernel in kernels
-    )
+    ]
     empty = "no kernel has been built; try: lsmeter kernel build debian-source:6.1"
-    section = Section("", tables=(Table("kernels", "", heads, rows),) * bool(rows))
     notes = () if rows else (empty,)
-    return Document("lsmeter-kernel-list", 1, "Built kernels", sections=(section,), notes=notes)
+    return listed("lsmeter-kernel-list", "Built kernels", "kernels", heads, rows, notes=notes)
 
 
-@app.command("path")
 def path(name: Name) -> None:
     """Print the path of a built kernel's image; System.map and config lie beside it."""
     from lsmeter.kernels.sources.built import get_built
 
-    SCREEN.out.print(escape(str(get_built(name).image)), soft_wrap=True)
+    SCREEN.tell(str(get_built(name).image))
 
 
-@app.command("remove")
 def remove(name: Name) -> None:
     """Remove a built kernel, and its objects when no other kernel was built from them."""
     from lsmeter.kernels.sources.built import remove_built

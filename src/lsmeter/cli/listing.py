@@ -1,56 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`lsmeter list`: what can be named on the command line and in experiment files."""
+"""`lsmeter list` and `lsmeter doctor`: what can be named, and what this machine lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import Annotated
 
 import typer
 
-from lsmeter.cli.show import FormatOption, OutputOption, show
-
-if TYPE_CHECKING:
-    from lsmeter.setups import Choice, Parameter
-    from lsmeter.tables.model import Document
+from lsmeter.base.errors import ExitCode
+from lsmeter.base.registry import unknown
+from lsmeter.cli.show import FormatOption, OutputOption, listed, show
+from lsmeter.tables.model import Document, Kind, columns
 
 Row = tuple[str, str]
 
 
-class Kind(StrEnum):
-    """What can be listed."""
-
-    SETUPS = "setups"
-    SUITES = "suites"
-    BENCHMARKS = "benchmarks"
-    KERNELS = "kernels"
-    INSTRUMENTS = "instruments"
-    FILESYSTEMS = "filesystems"
-    FORMATS = "formats"
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("list")(list_names)
-
-
-def list_names(
-    kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
-    form: FormatOption = "table",
-    output: OutputOption = None,
-) -> None:
-    """List the names that options and experiment files take, each with one line on it."""
-    show(names_document(kind, _LISTS[kind]()), form, output)
-
-
 def names_document(kind: str, found: Iterable[Row]) -> Document:
     """Make the list of one kind of names; pure."""
-    from lsmeter.tables.model import Column, Document, Kind, Section, Table, rows
-
-    heads = (Column("name", "name", Kind.NAME), Column("title", "title", Kind.PROSE))
-    section = Section("", tables=(Table(kind, "", heads, rows(found)),))
-    return Document("lsmeter-list", 1, kind.capitalize(), sections=(section,))
+    heads = (*columns(Kind.NAME, "name"), *columns(Kind.PROSE, "title"))
+    return listed("lsmeter-list", kind.capitalize(), kind, heads, found)
 
 
 def _setups() -> Iterable[Row]:
@@ -58,27 +27,16 @@ def _setups() -> Iterable[Row]:
 
     for definition in definitions().values():
         yield definition.setup.name, definition.setup.title
-        for parameter in definition.parameters:
-            yield _parameter(parameter)
+        for item in definition.parameters:
+            told = f"{item.title}, {item.accepts}, default {item.default}"
+            yield f"  :{item.name}={item.kind}", told
     yield "a+b+c", "a stack of modules, in this order"
-
-
-def _parameter(parameter: Parameter | Choice) -> Row:
-    from lsmeter.setups import Choice
-
-    if isinstance(parameter, Choice):
-        value, limits = "WORD", ", ".join(parameter.choices)
-    else:
-        value, limits = "N", "{} to {}".format(*parameter.limits)
-    told = f"{parameter.title}, {limits}, default {parameter.default}"
-    return f"  :{parameter.name}={value}", told
 
 
 def _benchmarks() -> Iterable[Row]:
     from lsmeter.guest.probe import catalogue, find_probe
 
-    for benchmark in catalogue(find_probe()):
-        yield benchmark.id, f"{benchmark.title} [{benchmark.origin}]"
+    return [(item.id, f"{item.title} [{item.origin}]") for item in catalogue(find_probe())]
 
 
 def _suites() -> Iterable[Row]:
@@ -103,32 +61,54 @@ def _kernels() -> Iterable[Row]:
 def _instruments() -> Iterable[Row]:
     from lsmeter.instruments import instruments
 
-    for instrument in instruments().values():
-        yield instrument.name, instrument.title
+    return [(item.name, item.title) for item in instruments().values()]
 
 
 def _filesystems() -> Iterable[Row]:
-    from lsmeter.machines.machine import machines
+    from lsmeter.machines import machines
 
     titles = {"tmpfs": "in memory, no disk involved", "ext4": "on a RAM disk, mke2fs defaults"}
     names = dict.fromkeys(name for item in machines().values() for name in item.filesystems)
-    for name in names:
-        yield name, titles.get(name, "")
+    return [(name, titles.get(name, "")) for name in names]
 
 
 def _formats() -> Iterable[Row]:
     from lsmeter.tables.render import formats
 
-    for item in formats():
-        yield item.name, item.title
+    return [(item.name, item.title) for item in formats()]
 
 
-_LISTS: dict[Kind, Callable[[], Iterable[Row]]] = {
-    Kind.SETUPS: _setups,
-    Kind.SUITES: _suites,
-    Kind.BENCHMARKS: _benchmarks,
-    Kind.KERNELS: _kernels,
-    Kind.INSTRUMENTS: _instruments,
-    Kind.FILESYSTEMS: _filesystems,
-    Kind.FORMATS: _formats,
+KINDS = {
+    "setups": _setups,
+    "suites": _suites,
+    "benchmarks": _benchmarks,
+    "kernels": _kernels,
+    "instruments": _instruments,
+    "filesystems": _filesystems,
+    "formats": _formats,
 }
+
+
+def list_names(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
+    form: FormatOption = "table",
+    output: OutputOption = None,
+) -> None:
+    """List the names that options and experiment files take, each with one line on it."""
+    if kind not in KINDS:
+        raise unknown("list", kind, KINDS)
+    show(names_document(kind, KINDS[kind]()), form, output)
+
+
+def doctor(form: FormatOption = "table", output: OutputOption = None) -> int:
+    """Check QEMU, the probe, the compiler, memory, disk, and whether KVM works.
+
+    Each line says how one thing is, and how to get it where it is missing. KVM is tested by
+    booting a guest under a deadline. The exit code is 7 when something needed is missing.
+    """
+    from lsmeter.doctor import State, doctor_document, findings
+
+    found = list(findings())
+    show(doctor_document(found), form, output)
+    missing = any(finding.state is State.MISSING for finding in found)
+    return int(ExitCode.INFRASTRUCTURE if missing else ExitCode.OK)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -41,12 +40,7 @@ class _Live:
         self._bars.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._bars.stop()
 
 
@@ -63,7 +57,10 @@ class LiveTasks(_Live):
         """Show how far a task is."""
         amount = _amount(done, total, unit)
         if not self._console.is_terminal:
-            self._say_now_and_then(task, amount)
+            now = time.monotonic()
+            if now - self._said.get(task, -_QUIET_S) >= _QUIET_S:
+                self._said[task] = now
+                self._console.print(escape(f"{task}: {amount}"), soft_wrap=True)
             return
         if task not in self._tasks:
             self._tasks[task] = self._bars.add_task(escape(task), total=total, amount=amount)
@@ -73,12 +70,6 @@ class LiveTasks(_Live):
         """Take a task off the screen."""
         if task in self._tasks:
             self._bars.remove_task(self._tasks.pop(task))
-
-    def _say_now_and_then(self, task: str, amount: str) -> None:
-        now = time.monotonic()
-        if now - self._said.get(task, -_QUIET_S) >= _QUIET_S:
-            self._said[task] = now
-            self._console.print(escape(f"{task}: {amount}"), soft_wrap=True)
 
 
 class LiveRun(_Live):
@@ -136,7 +127,6 @@ def _name(boot: PlannedBoot) -> str:
 
 def _amount(done: float, total: float | None, unit: str) -> str:
     if unit == "B":
-        whole = f" of {total / 1e6:.0f} MB" if total else ""
-        return f"{done / 1e6:.0f} MB{whole}" if not total else f"{done / 1e6:.0f}{whole}"
+        return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB" if total else f"{done / 1e6:.0f} MB"
     whole = f"/{total:g}" if total else ""
     return f"{done:g}{whole} {unit}".strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -12,12 +13,9 @@ import typer
 from lsmeter import __version__
 from lsmeter.base.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.cli import (
-    doctor,
     history,
     hooks,
     hooks_agree,
-    hooks_cost,
-    hooks_count,
     image,
     kernel,
     listing,
@@ -44,14 +42,33 @@ app = typer.Typer(
     "5 guest, 6 workload, 7 this machine, 8 selftest failed, 130 interrupted.",
 )
 
-# The files with commands, in the order of the help; those of a group after the group.
-_COMMANDS = {
-    app: (run, report, slopes, history, hooks, kernel, image, listing, doctor, selftest),
-    hooks.app: (hooks_cost, hooks_count, hooks_agree),
+# The groups of commands with their help ("" is lsmeter itself), in the order of the help. A
+# command is called like its function, up to the first underscore.
+_GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
+    "": (
+        "",
+        (
+            *(run.run, report.report, report.compare, slopes.slopes, history.history),
+            *(listing.list_names, listing.doctor),
+        ),
+    ),
+    "hooks": (
+        "Show where the cost comes from.",
+        (hooks.source, hooks.cost, hooks.diff, hooks.count, hooks_agree.agree),
+    ),
+    "kernel": (kernel.HELP, (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)),
+    "image": (image.HELP, (image.build, image.add, image.list_images, image.path, image.remove)),
+    "selftest": (
+        "Show that an instrument says what is true, by costs that are known.",
+        (selftest.exact,),
+    ),
 }
-for group, modules in _COMMANDS.items():
-    for module in modules:
-        module.add_to(group)
+for _group, (_told, _commands) in _GROUPS.items():
+    _home = typer.Typer(name=_group, no_args_is_help=True, help=_told) if _group else app
+    if _group:
+        app.add_typer(_home)
+    for _command in _commands:
+        _home.command(_command.__name__.partition("_")[0])(_command)
 
 
 def _version(value: bool) -> None:  # noqa: FBT001  (typer calls it so)
@@ -64,7 +81,7 @@ def _version(value: bool) -> None:  # noqa: FBT001  (typer calls it so)
 def _options(
     colour: Annotated[
         Colour, typer.Option("--colour", "--color", help="When to use colour; NO_COLOR works too.")
-    ] = Colour.AUTO,
+    ] = "auto",
     _show: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from lsmeter import __version__
 from lsmeter.base.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.base.host import cores, host_facts
@@ -24,15 +26,18 @@ if TYPE_CHECKING:
     from lsmeter.cli.options import Asked
     from lsmeter.experiment.asked import Experiment
     from lsmeter.experiment.plan import Plan
-    from lsmeter.machines.machine import Machine
-    from lsmeter.model import Image, Kernel
+    from lsmeter.machines import Machine
+    from lsmeter.model import Kernel
+    from lsmeter.results.directory import RunData
     from lsmeter.run.execute import Settings
+
+    Experiments = Sequence[Experiment] | Callable[[Sequence[Kernel]], Sequence[Experiment]]
 
 _PLOTS = (".svg", ".png")
 
 
 def measure(
-    asked: Sequence[Experiment] | Callable[[Sequence[Kernel]], Sequence[Experiment]],
+    asked: Experiments,
     stem: str,
     how: Asked,
     *,
@@ -46,13 +51,13 @@ def measure(
     """
     from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.show import show_plan
-    from lsmeter.kernels.resolve import resolve
-    from lsmeter.machines.machine import find_machine
+    from lsmeter.kernels.resolve import Request, resolve
+    from lsmeter.machines import find_machine
 
     machine = find_machine(how.machine or "emulation")
     names = kernels or [name for item in asked for name in item.kernels]  # type: ignore[union-attr]
     with LiveTasks(SCREEN.err) as tasks:
-        found = {name: resolve(name, progress=tasks) for name in dict.fromkeys(names)}
+        found = {name: resolve(name, Request(progress=tasks)) for name in dict.fromkeys(names)}
         experiments = asked(tuple(found.values())) if callable(asked) else asked
         plan = _plan(experiments, found, machine, tasks)
     show_plan(plan, machine, commands=dry_run)
@@ -70,30 +75,25 @@ def _plan(
     machine: Machine,
     tasks: LiveTasks,
 ) -> Plan:
-    from lsmeter.experiment.plan import images_needed, joined, make_plan, programs_needed
+    from lsmeter.experiment.plan import joined, make_plan, programs_of, setups_of
     from lsmeter.guest.probe import catalogue, find_probe, find_program
+    from lsmeter.images.build import resolve_image
     from lsmeter.tasks import find_task
 
     benchmarks = catalogue(find_probe())
     plans = []
     for item in experiments:
-        programs = {name: find_program(name).sha256 for name in programs_needed(item)}
-        images = images_for(images_needed(item), item.image, tasks)
+        setups = setups_of(item)
+        named = {name for setup in setups for name in programs_of(setup)}
+        programs = {name: find_program(name).sha256 for name in named}
+        wanted = sorted({setup.image for setup in setups} - {""})
+        images = {name: resolve_image(item.image or name, tasks) for name in wanted}
         identity = machine.identity(attribute=find_task(item.task).plugin)
         mine = [kernels[name] for name in dict.fromkeys(item.kernels)]
         plans.append(
             make_plan(item, mine, benchmarks, identity, machine.filesystems, images, programs)
         )
     return joined(plans)
-
-
-def images_for(needed: Sequence[str], own: str | None, tasks: LiveTasks) -> dict[str, Image]:
-    """Make ready the images that the setups need; the user's own, if named, serves for all."""
-    if not needed:
-        return {}
-    from lsmeter.images.build import resolve_image
-
-    return {name: resolve_image(own or name, tasks) for name in needed}
 
 
 def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
@@ -136,6 +136,19 @@ def showing(code: ExitCode) -> Iterator[None]:
         if code is not ExitCode.INTERRUPTED:
             raise
         SCREEN.say(f"nothing to show yet: {error.title}")
+        raise typer.Exit(int(code)) from None
+
+
+@contextmanager
+def measured(
+    run: Path | None, asked: Experiments, stem: str, how: Asked, *, kernels: Sequence[str] = ()
+) -> Iterator[tuple[RunData, int]]:
+    """Give the run at `run`, else one that is measured first, and the exit code that it ends in."""
+    from lsmeter.results.directory import read_run
+
+    found = (run, ExitCode.OK) if run is not None else measure(asked, stem, how, kernels=kernels)
+    with showing(found[1]):
+        yield read_run(found[0]), int(found[1])
 
 
 async def _stopped(
@@ -169,9 +182,7 @@ def draw(plot: Path | None, specification: Callable[[], dict[str, object]]) -> N
 
     from lsmeter.base.storage import write_atomic
 
-    if plot.suffix == ".png":
-        drawn: bytes = vl_convert.vegalite_to_png(specification(), allowed_base_urls=[])
-    else:
-        drawn = vl_convert.vegalite_to_svg(specification(), allowed_base_urls=[]).encode()
-    write_atomic(plot, drawn)
+    as_form = vl_convert.vegalite_to_png if plot.suffix == ".png" else vl_convert.vegalite_to_svg
+    drawn: bytes | str = as_form(specification(), allowed_base_urls=[])
+    write_atomic(plot, drawn.encode() if isinstance(drawn, str) else drawn)
     SCREEN.say(f"written to {plot}")

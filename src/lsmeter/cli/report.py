@@ -12,12 +12,6 @@ import typer
 from lsmeter.cli.show import FormatOption, OutputOption, show
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("report")(report)
-    app.command("compare")(compare)
-
-
 def report(
     run: Annotated[Path, typer.Argument(help="Run directory of any command.")],
     form: FormatOption = "table",

@@ -12,11 +12,6 @@ from lsmeter.cli import options
 from lsmeter.cli.options import Asked
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("run")(run)
-
-
 @options.measuring
 def run(
     asked: Asked,

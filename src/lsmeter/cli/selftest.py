@@ -3,49 +3,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+import functools
+from typing import Annotated
 
 import typer
 
 from lsmeter.base.errors import ExitCode, InfrastructureError
-from lsmeter.base.limits import BOOT_S
 from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Asked
 from lsmeter.cli.show import FormatOption, OutputOption
 
-if TYPE_CHECKING:
-    from lsmeter.selftest.report import SelftestReport
 
-app = typer.Typer(
-    name="selftest",
-    no_args_is_help=True,
-    help="Show that an instrument says what is true, by costs that are known.",
-)
-
-
-def add_to(parent: typer.Typer) -> None:
-    """Add the group of commands."""
-    parent.add_typer(app)
-
-
-@app.callback()
-def _group() -> None:
-    """Keep `selftest` a group of commands while it has only one."""
-
-
-@app.command("exact")
+@functools.partial(options.measuring, only=("jobs", "fresh", "run_dir", "boot_deadline"))
 def exact(
+    asked: Asked,
     run: options.RunArgument = None,
     boots: Annotated[int, typer.Option(metavar="N", min=2, help="Boots of each setup.")] = 2,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Seed of orders and random numbers.")
     ] = 42,
-    jobs: options.JobsOption = None,
-    fresh: options.FreshOption = False,
-    run_dir: options.RunDirOption = None,
-    boot_deadline: options.BootDeadlineOption = BOOT_S,
     form: FormatOption = "table",
     output: OutputOption = None,
 ) -> int:
@@ -65,17 +42,28 @@ def exact(
 
     Exit code 0 if all of it is as it should be, 8 if any is not.
     """
-    from lsmeter.cli.measure import showing
+    from lsmeter.attribution.load import run_cells
+    from lsmeter.cli.live import LiveTasks
+    from lsmeter.cli.measure import measure, showing
     from lsmeter.cli.show import show
-    from lsmeter.selftest.report import document
+    from lsmeter.results.directory import read_run
+    from lsmeter.selftest.report import document, selftest_report
+    from lsmeter.selftest.scenarios import selftest_experiment, selftest_kernel
 
     code = ExitCode.OK
     if run is None:
-        run, code = _measured(
-            boots, seed, Asked(jobs=jobs, fresh=fresh, run_dir=run_dir, boot_deadline=boot_deadline)
-        )
+        with LiveTasks(SCREEN.err) as tasks:
+            kernel = selftest_kernel(tasks)
+        run, code = measure([selftest_experiment(kernel.name, boots, seed)], "selftest", asked)
     with showing(code):
-        report = _judged(run)
+        data = read_run(run)
+        try:
+            attributed = run_cells(data)
+        except InfrastructureError as error:
+            # Damaged attribution names no function, which is a failure of the selftest.
+            SCREEN.say(error.title)
+            attributed = ()
+        report = selftest_report(data, attributed)
         show(document(report), form, output)
         if output is not None:
             SCREEN.say(report.summary)
@@ -83,28 +71,3 @@ def exact(
         if code is not ExitCode.INTERRUPTED:
             return int(ExitCode.OK if report.passed else ExitCode.SELFTEST)
     return int(code)
-
-
-def _measured(boots: int, seed: int, how: Asked) -> tuple[Path, ExitCode]:
-    from lsmeter.cli.live import LiveTasks
-    from lsmeter.cli.measure import measure
-    from lsmeter.selftest.scenarios import selftest_experiment, selftest_kernel
-
-    with LiveTasks(SCREEN.err) as tasks:
-        kernel = selftest_kernel(tasks)
-    return measure([selftest_experiment(kernel.name, boots, seed)], "selftest", how)
-
-
-def _judged(path: Path) -> SelftestReport:
-    """Judge the run at `path`; damaged attribution names no function, which is a failure."""
-    from lsmeter.attribution.load import run_cells
-    from lsmeter.results.directory import read_run
-    from lsmeter.selftest.report import selftest_report
-
-    run = read_run(path)
-    try:
-        attributed = run_cells(run)
-    except InfrastructureError as error:
-        SCREEN.say(error.title)
-        attributed = ()
-    return selftest_report(run, attributed)

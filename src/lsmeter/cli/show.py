@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,11 +12,12 @@ import typer
 from rich.markup import escape
 
 from lsmeter.cli.console import SCREEN
+from lsmeter.tables.model import Column, Detail, Document, Section, Table, Value, rows
 
 if TYPE_CHECKING:
     from lsmeter.experiment.plan import Plan
-    from lsmeter.machines.machine import Machine
-    from lsmeter.tables.model import Detail, Document
+    from lsmeter.machines import Machine
+    from lsmeter.model import Kernel
 
 HTML_FILE = "report.html"
 
@@ -48,7 +49,6 @@ def show(
 
     A function makes the document for the room that the format has.
     """
-    from lsmeter.tables.model import Document
     from lsmeter.tables.render import Options, find_format, render
 
     if not isinstance(document, Document):
@@ -57,15 +57,31 @@ def show(
     deliver(render(document, form, Options(width=SCREEN.out.width, colour=colour)), output)
 
 
+def listed(
+    name: str,
+    title: str,
+    key: str,
+    heads: Sequence[Column],
+    found: Iterable[Iterable[Value]],
+    *,
+    notes: tuple[str, ...] = (),
+    data: object | None = None,
+) -> Document:
+    """Make a document of one table without words around it; no table where it has no rows."""
+    table = Table(key, "", tuple(heads), rows(found))
+    section = Section("", tables=(table,) if table.rows else ())
+    return Document(name, 1, title, sections=(section,), notes=notes, data=data)
+
+
 def deliver(text: str, output: Path | None) -> None:
     """Print text, or write it to a file."""
     from lsmeter.base.storage import write_atomic
 
     if output is None:
-        print_text(text)
-        return
-    write_atomic(output, text.encode())
-    SCREEN.say(f"written to {output}")
+        SCREEN.out.file.write(text if text.endswith("\n") else text + "\n")
+    else:
+        write_atomic(output, text.encode())
+        SCREEN.say(f"written to {output}")
 
 
 def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
@@ -79,22 +95,27 @@ def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
         err.print(f"[bold]{escape(experiment.title)}[/]", soft_wrap=True)
     if experiment.question:
         err.print(escape(" ".join(experiment.question.split())))
-    kernels = dict.fromkeys(cell.kernel for cell in plan.cells)
-    for kernel in kernels:
-        version = f", package {kernel.version}" if kernel.version else ""
-        err.print(f"kernel      {escape(kernel.name)} ({escape(kernel.release + version)})")
-    setups = dict.fromkeys(cell.setup.name for cell in plan.cells)
-    err.print(f"setups      {escape(', '.join(setups))}")
     instrument = find_instrument(experiment.instrument)
-    err.print(f"instrument  {escape(instrument.name)}: {escape(instrument.title)}")
-    err.print(f"machine     {escape(machine.name)}: {escape(machine.title)}")
-    err.print(f"plan        {describe_size(plan)}")
+    facts = [
+        *(("kernel", _described(cell.kernel)) for cell in plan.cells),
+        ("setups", ", ".join(dict.fromkeys(cell.setup.name for cell in plan.cells))),
+        ("instrument", f"{instrument.name}: {instrument.title}"),
+        ("machine", f"{machine.name}: {machine.title}"),
+        ("plan", describe_size(plan)),
+    ]
+    for name, text in dict.fromkeys(facts):
+        err.print(f"{name:<12}{escape(text)}")
     for problem in plan.problems:
         err.print(f"[yellow]problem[/]     {escape(problem.title)}", soft_wrap=True)
     if commands:
         for cell in plan.cells:
-            SCREEN.out.print(f"# {escape(cell.setup.name)} on {escape(cell.kernel.name)}")
-            SCREEN.out.print(escape(shlex.join(machine.command(cell))), soft_wrap=True)
+            SCREEN.tell(f"# {cell.setup.name} on {cell.kernel.name}")
+            SCREEN.tell(shlex.join(machine.command(cell)))
+
+
+def _described(kernel: Kernel) -> str:
+    version = f", package {kernel.version}" if kernel.version else ""
+    return f"{kernel.name} ({kernel.release}{version})"
 
 
 def show_run(path: Path) -> None:
@@ -102,17 +123,11 @@ def show_run(path: Path) -> None:
     from lsmeter.base.storage import write_atomic
     from lsmeter.report.document import document_of
     from lsmeter.results.directory import read_run
-    from lsmeter.tables.model import Detail
     from lsmeter.tables.render import render
 
     make = document_of(read_run(path))
     page = path / HTML_FILE
     write_atomic(page, render(make(Detail.FULL), "html").encode())
     show(make, "table")
-    SCREEN.out.print(f"results {escape(str(path))}", soft_wrap=True)
-    SCREEN.out.print(f"page    {escape(str(page))}", soft_wrap=True)
-
-
-def print_text(text: str) -> None:
-    """Print text that a format has made, as it is."""
-    SCREEN.out.file.write(text if text.endswith("\n") else text + "\n")
+    SCREEN.tell(f"results {path}")
+    SCREEN.tell(f"page    {page}")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lsmeter.base.errors import ExitCode, UsageError
+from lsmeter.base.errors import UsageError
 from lsmeter.cli import options
 from lsmeter.cli.options import Asked
-from lsmeter.cli.show import FormatOption, OutputOption
+from lsmeter.cli.show import FormatOption, OutputOption, show
 from lsmeter.tasks.sweep import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ _TITLE = "Calls of hooks that consult the policy"
 # The setups whose counters are read where none is named.
 _LOOKUPS = ("selinux",)
 _NO_LOOKUPS = "none"
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("slopes")(slopes)
 
 
 @options.measuring
@@ -74,29 +69,24 @@ def slopes(
         lsmeter slopes --kernel ./vmlinux --setup tunable --format json -o slopes.json
     """
     from lsmeter.analysis.slopes import find_slopes
-    from lsmeter.cli.measure import check_plot, draw, measure, showing
-    from lsmeter.cli.show import show
+    from lsmeter.cli.measure import check_plot, draw, measured
     from lsmeter.report.slopes import document, specification
-    from lsmeter.results.directory import read_run
 
     check_plot(plot)
-    code = ExitCode.OK
-    if run is None:
-        sampling = {"samples": samples, "warmup": warmup}
-        words = asked.words(title=_TITLE, boots=1, seed=1, sampling=sampling)
-        sweep = {**words, "task": "sweep", "delays_ns": list(parse_delays(delays))}
-        looked = {**words, "task": "lookups"}
-        beside = _lookup_setups(lookups)
+    sampling = {"samples": samples, "warmup": warmup}
+    words = asked.words(title=_TITLE, boots=1, seed=1, sampling=sampling)
+    sweep = {**words, "task": "sweep", "delays_ns": list(parse_delays(delays))}
+    looked = {**words, "task": "lookups"}
+    beside = _lookup_setups(lookups)
 
-        def lay_out(kernels: Sequence[Kernel]) -> list[Experiment]:
-            return _asked(kernels, setup, beside, sweep, looked)
+    def lay_out(kernels: Sequence[Kernel]) -> list[Experiment]:
+        return _asked(kernels, setup, beside, sweep, looked)
 
-        run, code = measure(lay_out, "slopes", asked, kernels=asked.kernel or ["debian:6.1"])
-    with showing(code):
-        data = read_run(run)
+    names = asked.kernel or ["debian:6.1"]
+    with measured(run, lay_out, "slopes", asked, kernels=names) as (data, code):
         show(document(data), form, output)
         draw(plot, lambda: specification(find_slopes(data)))
-    return int(code)
+    return code
 
 
 def _asked(
@@ -111,25 +101,32 @@ def _asked(
     beside are the setups whose counters are read; None for the usual ones, where a kernel is
     known to have them.
     """
-    from lsmeter.experiment.plan import missing_options
-    from lsmeter.setups import parse_setup
     from lsmeter.tasks import find_task
 
     found = []
     for kernel in kernels:
-        known = find_task("sweep").setups
-        possible = [name for name in known if not missing_options(kernel, parse_setup(name))]
-        swept = setups or possible[:1] or list(known)
+        possible = sweeping(kernel)
+        swept = setups or possible[:1] or list(find_task("sweep").setups)
         named = {"kernels": [kernel.name]}
         found.append(options.experiment({**sweep, **named, "setups": swept}))
-        read = list(_LOOKUPS if beside is None else beside)
-        if beside is None:
-            read = [
-                n for n in read if kernel.config and not missing_options(kernel, parse_setup(n))
-            ]
+        read = list(_able(kernel, _LOOKUPS) if beside is None and kernel.config else beside or ())
         if read and possible:
             found.append(options.experiment({**looked, **named, "setups": read}))
     return found
+
+
+def sweeping(kernel: Kernel) -> list[str]:
+    """Name the setups that can make the hooks of a kernel wait, the better one first."""
+    from lsmeter.tasks import find_task
+
+    return _able(kernel, find_task("sweep").setups)
+
+
+def _able(kernel: Kernel, setups: Sequence[str]) -> list[str]:
+    from lsmeter.experiment.plan import missing_options
+    from lsmeter.setups import parse_setup
+
+    return [n for n in setups if not missing_options(kernel, parse_setup(n).needs_config)]
 
 
 def _lookup_setups(names: list[str] | None) -> tuple[str, ...] | None:

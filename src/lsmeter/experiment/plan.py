@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from lsmeter.base.registry import unknown
 from lsmeter.experiment.asked import Experiment
 from lsmeter.instruments import find_instrument
-from lsmeter.model import Benchmark, Cell, Image, Kernel, Problem, Setup
+from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.setups import parse_setup
-from lsmeter.tasks import find_task
+from lsmeter.tasks import TaskKind, find_task
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class PlannedBoot:
     cell: Cell
     index: int
     seed: int
+
+    @property
+    def id(self) -> BootId:
+        """Name the boot without its cell."""
+        return BootId(self.cell.hash, self.index, self.seed)
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ def make_plan(
     Raises UsageError for names that nothing knows.
     """
     kind = find_task(experiment.task)
-    setups = _setups(experiment)
+    setups = setups_of(experiment)
     for setup in setups if kind.setups else ():
         if setup.name not in kind.setups:
             raise unknown(f"setup of a {kind.name}", setup.name, kind.setups, where="--setup")
@@ -75,17 +80,15 @@ def make_plan(
         for setup in setups:
             if is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
-            missing = missing_options(kernel, setup) + missing_artifacts(kernel, setup)
-            missing += missing_names(kernel, kind.needs)
-            if missing:
-                problems.append(_unavailable(kernel, setup, missing))
+            if missing := _missing(kernel, setup, kind):
+                what = f"the kernel was built without {', '.join(missing)}"
+                title = f"{setup.name} cannot be measured on {kernel.name}: {what}"
+                problems.append(Problem(title, kernel=kernel.name, setup=setup.name))
                 continue
             image = (images or {})[setup.image] if setup.image else None
-            facts = {**identity, **{name: (programs or {})[name] for name in _programs(setup)}}
-            cells.extend(
-                replace(cell, image=image)
-                for cell in _cells(experiment, kernel, setup, benchmarks, facts)
-            )
+            facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
+            identity_facts = tuple(sorted(facts.items()))
+            cells += _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
     problems.extend(_without_kernel(setups, kernels))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
 
@@ -112,23 +115,18 @@ def select_benchmarks(
         if suite not in known:
             raise unknown("suite", suite, known, where="--suite")
     offered = [benchmark for benchmark in catalogue if benchmark.suite in suites]
+    wanted: set[Benchmark] = set()
     for pattern in patterns:
-        if not any(_matches(benchmark, pattern) for benchmark in offered):
+        found = {item for item in offered if fnmatch.fnmatchcase(item.id, pattern)}
+        found |= {item for item in offered if item.operation == pattern}
+        if not found:
             names = {benchmark.operation for benchmark in offered}
             raise unknown("benchmark", pattern, names, where="--benchmark")
-    return tuple(
-        benchmark
-        for benchmark in offered
-        if any(_matches(benchmark, pattern) for pattern in patterns)
-    )
+        wanted |= found
+    return tuple(benchmark for benchmark in offered if benchmark in wanted)
 
 
-def missing_options(kernel: Kernel, setup: Setup) -> tuple[str, ...]:
-    """Return the kernel options that `setup` needs and `kernel` was built without."""
-    return missing_names(kernel, setup.needs_config)
-
-
-def missing_names(kernel: Kernel, needed: Iterable[str]) -> tuple[str, ...]:
+def missing_options(kernel: Kernel, needed: Iterable[str]) -> tuple[str, ...]:
     """Return which of the options that are needed `kernel` was built without, if that is known."""
     if not kernel.config:
         return ()
@@ -136,23 +134,14 @@ def missing_names(kernel: Kernel, needed: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"CONFIG_{name}" for name in lacking)
 
 
-def missing_artifacts(kernel: Kernel, setup: Setup) -> tuple[str, ...]:
-    """Return what `setup` needs and should have been made with the kernel."""
-    wanted = {item.artifact for item in setup.files if item.artifact}
-    return tuple(sorted(wanted - set(kernel.artifacts)))
+def _missing(kernel: Kernel, setup: Setup, kind: TaskKind) -> tuple[str, ...]:
+    """Return what the kernel lacks: options, and files that should have been made with it."""
+    files = {item.artifact for item in setup.files if item.artifact} - set(kernel.artifacts)
+    return (*missing_options(kernel, (*setup.needs_config, *kind.needs)), *sorted(files))
 
 
-def images_needed(experiment: Experiment) -> tuple[str, ...]:
-    """Return the names of the images that the experiment's setups need."""
-    return tuple(sorted({setup.image for setup in _setups(experiment) if setup.image}))
-
-
-def programs_needed(experiment: Experiment) -> tuple[str, ...]:
-    """Return the names of lsmeter's own programs that the experiment's setups bring along."""
-    return tuple(sorted({name for setup in _setups(experiment) for name in _programs(setup)}))
-
-
-def _programs(setup: Setup) -> set[str]:
+def programs_of(setup: Setup) -> set[str]:
+    """Return the names of lsmeter's own programs that a setup brings along."""
     return {item.program for item in setup.files if item.program}
 
 
@@ -164,38 +153,25 @@ def is_dac(kernel: Kernel) -> bool:
 def _without_kernel(setups: Sequence[Setup], kernels: Sequence[Kernel]) -> list[Problem]:
     """Name the setups for which no kernel of the right kind was given."""
     kinds = {is_dac(kernel) for kernel in kernels}
+    words = {True: ("without", "dac"), False: ("with", "lsm-all")}
     return [
         Problem(
-            title=f"{setup.name} cannot be measured: no kernel "
-            + ("without CONFIG_SECURITY" if setup.lsms == () else "with CONFIG_SECURITY")
-            + " was named",
+            f"{setup.name} cannot be measured: no kernel {word} CONFIG_SECURITY was named",
             setup=setup.name,
-            detail="build one: lsmeter kernel build debian-source:6.1 --config "
-            + ("dac" if setup.lsms == () else "lsm-all"),
+            detail=f"build one: lsmeter kernel build debian-source:6.1 --config {config}",
         )
         for setup in setups
+        for word, config in [words[setup.lsms == ()]]
         if (setup.lsms == ()) not in kinds
     ]
 
 
-def _matches(benchmark: Benchmark, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(benchmark.id, pattern) or benchmark.operation == pattern
-
-
-def _setups(experiment: Experiment) -> tuple[Setup, ...]:
+def setups_of(experiment: Experiment) -> tuple[Setup, ...]:
+    """Return the setups of an experiment, the baseline first."""
     setups = {setup.name: setup for setup in map(parse_setup, experiment.setups)}
     baseline = parse_setup(experiment.baseline_setup, where="--baseline")
     # The baseline is measured even where only the others were named.
     return tuple({baseline.name: baseline, **setups}.values())
-
-
-def _unavailable(kernel: Kernel, setup: Setup, missing: tuple[str, ...]) -> Problem:
-    return Problem(
-        title=f"{setup.name} cannot be measured on {kernel.name}: "
-        f"the kernel was built without {', '.join(missing)}",
-        kernel=kernel.name,
-        setup=setup.name,
-    )
 
 
 def _cells(
@@ -203,9 +179,10 @@ def _cells(
     kernel: Kernel,
     setup: Setup,
     benchmarks: Sequence[Benchmark],
-    identity: Mapping[str, str],
-) -> list[Cell]:
-    return [
+    identity: tuple[tuple[str, str], ...],
+    image: Image | None,
+) -> Iterable[Cell]:
+    return (
         Cell(
             kernel=kernel,
             setup=setup,
@@ -216,13 +193,14 @@ def _cells(
             conditions=experiment.conditions_model(),
             sampling=experiment.sampling_model(),
             benchmarks=tuple(item.id for item in benchmarks if item.suite == suite),
-            identity=tuple(sorted(identity.items())),
+            identity=identity,
             task=experiment.task_model(setup.name),
+            image=image,
         )
         for suite in experiment.suites
         for filesystem in experiment.filesystems
         for user in experiment.users
-    ]
+    )
 
 
 def _boots(experiment: Experiment, cells: Sequence[Cell]) -> tuple[PlannedBoot, ...]:

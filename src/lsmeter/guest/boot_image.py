@@ -5,23 +5,23 @@ from __future__ import annotations
 
 from base64 import b64decode
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 
-from lsmeter.base.errors import UsageError
 from lsmeter.experiment.plan import boot_order
-from lsmeter.guest.filesystem import image_for
+from lsmeter.guest.filesystem import ext4_image
 from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.guest.request import Request
 from lsmeter.model import Cell, KernelModule
 from lsmeter.tasks import find_task
 
-# Modules that only some guests load. What a kernel has built in is not among its modules.
-_FILESYSTEM_MODULES = frozenset({"ext4", "xfs"})  # named as what they are for
-_RAM_DISK_MODULES = frozenset({"brd"})
-_DISK_MODULES = frozenset({"virtio_mmio", "virtio_blk"})  # of an image
-
+# Modules that only some guests load, and what for: a file system, the RAM disk that has it, or the
+# disk of an image. What a kernel has built in is not among its modules.
+_FOR = {
+    "ext4": "ext4",
+    "xfs": "xfs",
+    "brd": "RAM disk",
+    **dict.fromkeys(("virtio_mmio", "virtio_blk"), "disk"),
+}
 # In a request 0 means that nothing varies; a boot with seed 0 varies as all others do. No other
 # boot has this seed: those of experiments end at 2**31.
 _VARY_FOR_SEED_0 = 2**32 - 1
@@ -40,43 +40,30 @@ def initramfs_for(cell: Cell, seed: int, benchmark_ms: int) -> bytes:
         **setup_files(cell),
     }
     if cell.filesystem != "tmpfs":
-        files["fs.img"] = image_for(cell.filesystem)
-    return _base(find_probe().path) + archive(files)
+        files["fs.img"] = ext4_image()
+    return base(find_probe().path.read_bytes()) + archive(files)
 
 
 def setup_files(cell: Cell) -> dict[str, bytes]:
     """Return the files that the setup brings along, by their path in the guest."""
     files: dict[str, bytes] = {}
     for item in cell.setup.files:
-        data = item.text.encode()
+        data = b64decode(item.base64) or item.text.encode()
         if item.artifact:
-            artifact = cell.kernel.artifacts.get(item.artifact)
-            if artifact is None:
-                raise UsageError(
-                    f"{cell.kernel.name} has no {item.artifact}, which {cell.setup.name} needs",
-                    hint="build the kernel: lsmeter kernel build debian-source:6.1 "
-                    "--config lsm-all",
-                )
-            data = artifact.file.read_bytes()
+            data = cell.kernel.artifacts[item.artifact].file.read_bytes()
         if item.program:
             data = find_program(item.program).path.read_bytes()
-        if item.base64:
-            data = b64decode(item.base64)
         files[f"/setup/{item.name}"] = data
     return files
 
 
 def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     """Return the modules that a guest loads, in their order."""
-    root = cell.image.filesystem if cell.image else ""
-    if cell.filesystem == "tmpfs" and not root:
-        return ()
-    unwanted = set(_FILESYSTEM_MODULES - {cell.filesystem, root})
-    if not root:
-        unwanted |= _DISK_MODULES
-    if cell.filesystem == "tmpfs":
-        unwanted |= _RAM_DISK_MODULES
-    return tuple(module for module in cell.kernel.modules if module.name not in unwanted)
+    wanted = {cell.filesystem, "RAM disk"} if cell.filesystem != "tmpfs" else set()
+    if cell.image:
+        wanted |= {cell.image.filesystem, "disk"}
+    modules = cell.kernel.modules if wanted else ()
+    return tuple(item for item in modules if _FOR.get(item.name) in {None, *wanted})
 
 
 def make_request(cell: Cell, seed: int, benchmark_ms: int) -> Request:
@@ -103,8 +90,3 @@ def make_request(cell: Cell, seed: int, benchmark_ms: int) -> Request:
 
 def _guest_path(module: KernelModule) -> str:
     return f"/modules/{module.name}.ko"
-
-
-@lru_cache(maxsize=2)
-def _base(probe: Path) -> bytes:
-    return base(probe.read_bytes())

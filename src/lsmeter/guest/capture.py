@@ -15,7 +15,6 @@ class Ending(StrEnum):
     DEADLINE = "deadline"  # killed: it took too long for what it had done
     SILENT = "silent"  # killed: nothing was reported for too long
     FLOODED = "flooded"  # killed: it printed more than any honest guest does
-    STOPPED = "stopped"  # killed: the user stopped the run
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Kernel, Setup
+from lsmeter.model import BenchmarkStatus, Boot, BootId, BootStatus, Kernel, Setup
 from lsmeter.model.setup import INTEGRITY, EnforcementCheck
+
+Lines = tuple[str, ...]  # of a console, clean
 
 # Raised whenever the same bytes are read as something else: stored boots are then read again.
 PARSER = 1
@@ -22,13 +24,14 @@ TAIL_LINES = 20
 LINE_CHARS = 200
 _SEARCH_BYTES = 4 << 20
 
-_PANIC = re.compile(r"Kernel panic - not syncing: ?(.*)")
-_OOPS = re.compile(
-    r"(?:\] |^)(BUG: .*|Oops: .*|general protection fault.*|invalid opcode: .*|"
-    r"stack segment: .*|double fault: .*|divide error: .*|kernel BUG at .*)"
-)
+_DAMAGE = {
+    BootStatus.OOPS: re.compile(
+        r"(?:\] |^)(BUG: .*|Oops: .*|general protection fault.*|invalid opcode: .*|"
+        r"stack segment: .*|double fault: .*|divide error: .*|kernel BUG at .*)"
+    ),
+    BootStatus.PANIC: re.compile(r"Kernel panic - not syncing: ?(.*)"),
+}
 _STAMP = re.compile(r"^\[ *\d+\.\d+\](?:\[[^\]]{1,12}\])? ")
-_LOOKS_LIKE_LINUX = re.compile(r"^\[ *\d+\.\d+\]", re.MULTILINE)
 
 # Active whatever `lsm=` says: capability always; lockdown where it starts early (Debian); the
 # IMA and EVM have hooks of their own, and are in the list, since Linux 6.9.
@@ -41,93 +44,70 @@ _MEANINGS = {
 
 
 def conclude(
-    asked: Boot, setup: Setup, kernel: Kernel, benchmarks: tuple[str, ...], capture: Capture
+    asked: BootId, setup: Setup, kernel: Kernel, benchmarks: tuple[str, ...], capture: Capture
 ) -> Boot:
-    """Parse, diagnose and verify one boot; asked has the cell's hash, the index and the seed."""
+    """Parse, diagnose and verify one boot."""
     session = parse_session(capture.complete_lines, benchmarks)
-    found = diagnose(capture, session)
-    boot = replace(
-        asked,
-        status=found.status,
+    lines = clean_lines(capture.console)
+    status, detail = diagnose(lines, session, capture)
+    if status.usable and (mismatches := verify(setup, kernel, dict(session.facts))):
+        status, detail = BootStatus.WRONG_SETUP, "; ".join(mismatches)
+    boot = Boot(
+        **vars(asked),
+        status=status,
         facts=session.facts,
-        detail=found.detail,
-        console_tail=found.tail,
+        detail=detail,
+        console_tail=() if status is BootStatus.OK else tail(lines),
         wall_s=round(capture.wall_s, 3),
         idle=session.idle,
     )
-    if not found.status.usable:
+    if not status.usable:
         return boot
-    mismatches = verify(setup, kernel, dict(session.facts))
-    if mismatches:
-        return replace(
-            boot,
-            status=BootStatus.WRONG_SETUP,
-            detail="; ".join(mismatches),
-            console_tail=tail(clean_lines(capture.console)),
-        )
     return replace(boot, samples=session.samples, states=session.states, counts=session.counts)
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """How a boot ended: its status, one line that says why ("" when it is ok), the last lines."""
-
-    status: BootStatus
-    detail: str
-    tail: tuple[str, ...]
-
-
-def diagnose(capture: Capture, session: Session) -> Diagnosis:
-    """Tell the ways apart in which a boot can end.
+def diagnose(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus, str]:
+    """Return how a boot ended, and one line that says why ("" when it is ok).
 
     A damaged kernel counts before all else, then damaged results, then how QEMU ended. What
     ended badly, or was ended, after some benchmark had finished is PARTIAL, unless it is garbage:
     then nothing of the boot can be trusted.
     """
-    lines = clean_lines(capture.console)
     status, detail = (
         kernel_damage(lines) or _outside(session, capture.ending) or _ended(lines, session, capture)
     )
     kept = any(samples.status is BenchmarkStatus.OK for samples in session.samples)
     if kept and status not in {BootStatus.OK, BootStatus.GARBAGE}:
-        status, detail = BootStatus.PARTIAL, f"{status.value}: {detail}"
-    return Diagnosis(status, detail, tail(lines) if status is not BootStatus.OK else ())
+        return BootStatus.PARTIAL, f"{status.value}: {detail}"
+    return status, detail
 
 
-def clean_lines(console: bytes) -> tuple[str, ...]:
+def clean_lines(console: bytes) -> Lines:
     """Split a console into lines with neither control characters nor escape sequences."""
     text = console[-_SEARCH_BYTES:].decode("utf-8", "replace")
     text = re.sub(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|.)", "", text)
-    lines = re.split(r"\r*\n", text)
     cleaned = (
         "".join(c if c.isprintable() else "?" for c in line.strip("\r")[:LINE_CHARS])
-        for line in lines
+        for line in text.split("\n")
     )
     return tuple(line for line in cleaned if line.strip())
 
 
-def tail(lines: tuple[str, ...], count: int = TAIL_LINES) -> tuple[str, ...]:
+def tail(lines: Lines) -> Lines:
     """Return the most telling lines: those from the first damage on, else the last ones."""
-    for number, line in enumerate(lines):
-        if _PANIC.search(line) or _OOPS.search(line):
-            return lines[number : number + count]
-    return lines[-count:]
+    damage = (number for number, line in enumerate(lines) if kernel_damage((line,)))
+    return lines[next(damage, -TAIL_LINES) :][:TAIL_LINES]
 
 
-def kernel_damage(lines: tuple[str, ...]) -> tuple[BootStatus, str] | None:
+def kernel_damage(lines: Lines) -> tuple[BootStatus, str] | None:
     """Return whether the kernel oopsed or panicked, with its own message.
 
     An oops that ends in a panic is an oops: the oops names the cause.
     """
-    panic: str | None = None
-    for line in lines:
-        oops = _OOPS.search(line)
-        if oops is not None:
-            return BootStatus.OOPS, oops[1].strip()
-        found = _PANIC.search(line)
-        if found is not None and panic is None:
-            panic = found[1].strip() or "no reason was given"
-    return None if panic is None else (BootStatus.PANIC, panic)
+    for status, form in _DAMAGE.items():
+        for found in filter(None, map(form.search, lines)):
+            return status, found[1].strip() or "no reason was given"
+    return None
 
 
 def _outside(session: Session, ending: Ending) -> tuple[BootStatus, str] | None:
@@ -137,44 +117,31 @@ def _outside(session: Session, ending: Ending) -> tuple[BootStatus, str] | None:
     if session.garbage:
         more = f" (and {len(session.garbage) - 1} more)" if len(session.garbage) > 1 else ""
         return BootStatus.GARBAGE, f"the result channel: {session.garbage[0]}{more}"
-    if ending is Ending.STOPPED:
-        return BootStatus.INFRASTRUCTURE, "stopped by the user"
     if ending is Ending.EXITED:
         return None
     how = "no output for too long" if ending is Ending.SILENT else "deadline exceeded"
-    if not session.greeted:
-        return BootStatus.HANG, f"{how}; the probe never started"
-    running = _unfinished(session)
-    return BootStatus.HANG, f"{how} {f'in {running!r}' if running else 'after the last benchmark'}"
+    where = f" {_where('in', session)}" if session.greeted else "; the probe never started"
+    return BootStatus.HANG, how + where
 
 
-def _ended(lines: tuple[str, ...], session: Session, capture: Capture) -> tuple[BootStatus, str]:
+def _ended(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus, str]:
     if session.errors:
         return BootStatus.EARLY_EXIT, f"probe error: {session.errors[0]}"
     if session.complete:
         return BootStatus.OK, ""
     if capture.exit_code:
-        said = clean_lines(capture.stderr.encode())
-        reason = f": {said[-1]}" if said else ""
-        return BootStatus.INFRASTRUCTURE, f"QEMU ended with status {capture.exit_code}{reason}"
+        said = "".join(f": {line}" for line in clean_lines(capture.stderr.encode())[-1:])
+        return BootStatus.INFRASTRUCTURE, f"QEMU ended with status {capture.exit_code}{said}"
     if session.greeted:
-        running = _unfinished(session)
-        where = f"before the end of {running!r}" if running else "after the last benchmark"
-        return BootStatus.EARLY_EXIT, f"the guest ended {where}"
-    if not any(_LOOKS_LIKE_LINUX.match(line) for line in lines):
+        return BootStatus.EARLY_EXIT, f"the guest ended {_where('before the end of', session)}"
+    if not any(_STAMP.match(line) for line in lines):
         return BootStatus.EARLY_EXIT, "no kernel output: is the image a Linux kernel?"
     last = f"last kernel message: {_STAMP.sub('', lines[-1])}"
     return BootStatus.EARLY_EXIT, f"the guest ended before the probe started; {last}"
 
 
-def _unfinished(session: Session) -> str:
-    """Return the benchmark that was running, else the first that was not reached."""
-    missing = (
-        samples.benchmark
-        for samples in session.samples
-        if samples.status is BenchmarkStatus.CRASHED and samples.detail.startswith("the guest")
-    )
-    return session.running or next(missing, "")
+def _where(inside: str, session: Session) -> str:
+    return f"{inside} {session.unfinished!r}" if session.unfinished else "after the last benchmark"
 
 
 def active_lsms(facts: Mapping[str, str]) -> tuple[str, ...]:
@@ -184,7 +151,7 @@ def active_lsms(facts: Mapping[str, str]) -> tuple[str, ...]:
 
 def verify(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> tuple[str, ...]:
     """Return one line for each way in which the guest is not what `setup` asked for."""
-    problems = list(_lsm_problems(setup, kernel, facts))
+    problems = list(filter(None, [_lsm_problem(setup, kernel, facts)]))
     for expected in setup.expect:
         reported = facts.get(expected.fact)
         if reported != expected.value:
@@ -221,52 +188,38 @@ def check_problems(check: EnforcementCheck, facts: Mapping[str, str]) -> list[st
     return []
 
 
-def _lsm_problems(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> tuple[str, ...]:
-    if setup.lsms == ():
-        said = facts.get("lsm", "")
-        return (f"active LSMs: asked for none, the guest reported '{said}'",) if said else ()
-    if "lsm" not in facts:
-        return ("the guest could not read the list of active LSMs",)
+def _lsm_problem(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> str:
     active = active_lsms(facts)
+    said = f"the guest reported '{','.join(active)}'"
+    if setup.lsms == ():
+        return f"active LSMs: asked for none, {said}" if active else ""
+    if "lsm" not in facts:
+        return "the guest could not read the list of active LSMs"
     if setup.lsms is None:
-        return _default_problems(kernel, active)
+        return _default_problem(kernel, active, said)
     asked = tuple(name for name in setup.lsms if name != INTEGRITY)
-    extra = [name for name in ALWAYS_ON if name not in asked]
-    chosen = tuple(name for name in active if name not in extra)
-    if chosen == asked or _early_lockdown(asked, chosen, kernel):
-        return ()
-    said = f"asked for '{','.join(asked)}', the guest reported '{','.join(active)}'"
-    return (f"active LSMs: {said}{_why_missing(asked, active)}",)
-
-
-def _early_lockdown(asked: tuple[str, ...], chosen: tuple[str, ...], kernel: Kernel) -> bool:
-    """Accept lockdown at the front wherever it was asked for, if the kernel starts it early."""
-    if kernel.config.get("SECURITY_LOCKDOWN_LSM_EARLY") != "y" or "lockdown" not in asked:
-        return False
-    rest = tuple(name for name in asked if name != "lockdown")
-    return chosen == ("lockdown", *rest)
-
-
-def _default_problems(kernel: Kernel, active: tuple[str, ...]) -> tuple[str, ...]:
-    """Check the kernel's own stack: every active module must be in CONFIG_LSM, in its order."""
-    if not active:
-        return ("active LSMs: the kernel's default stack is empty",)
-    default = kernel.config.get("LSM")
-    if default is None:
-        return ()
-    order = [name for name in default.split(",") if name]
-    listed = [name for name in active if name in order and name not in ALWAYS_ON]
-    strangers = [name for name in active if name not in order and name not in ALWAYS_ON]
-    if strangers or listed != sorted(listed, key=order.index):
-        return (f"active LSMs: CONFIG_LSM is '{default}', the guest reported '{','.join(active)}'",)
-    return ()
-
-
-def _why_missing(asked: tuple[str, ...], active: tuple[str, ...]) -> str:
-    missing = [name for name in asked if name not in active]
-    if not missing:
-        return "; the kernel does not allow this order"
-    return (
-        f"; not active: {', '.join(missing)} (not in this kernel, or exclusive with a module "
-        "that stands before it)"
+    chosen = tuple(name for name in active if name in asked or name not in ALWAYS_ON)
+    early = kernel.config.get("SECURITY_LOCKDOWN_LSM_EARLY") == "y" and "lockdown" in asked
+    # A kernel that starts lockdown early has it at the front, wherever it was asked for.
+    first = ("lockdown", *(name for name in asked if name != "lockdown")) if early else asked
+    if chosen in {asked, first}:
+        return ""
+    missing = ", ".join(name for name in asked if name not in active)
+    why = (
+        f"not active: {missing} (not in this kernel, or exclusive with a module that stands "
+        "before it)"
+        if missing
+        else "the kernel does not allow this order"
     )
+    return f"active LSMs: asked for '{','.join(asked)}', {said}; {why}"
+
+
+def _default_problem(kernel: Kernel, active: tuple[str, ...], said: str) -> str:
+    """Check the kernel's own stack: every active module must be in CONFIG_LSM, in its order."""
+    default = kernel.config.get("LSM")
+    chosen = [name for name in active if name not in ALWAYS_ON]
+    if not active:
+        return "active LSMs: the kernel's default stack is empty"
+    if default is None or chosen == [name for name in default.split(",") if name in chosen]:
+        return ""
+    return f"active LSMs: CONFIG_LSM is '{default}', {said}"

@@ -10,7 +10,7 @@ than the bytes saved.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 _CONSOLE = (5, 1)  # major and minor number of /dev/console
@@ -30,22 +30,14 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
     Those in a directory are executable: some are programs.
     """
-    members = [
-        _member(number, *member) for number, member in enumerate(_with_directories(files), 1)
-    ]
-    return b"".join((*members, _member(0, _TRAILER, 0)))
-
-
-def _with_directories(files: Mapping[str, bytes]) -> Iterator[tuple[str, int, bytes]]:
-    made = {"."}
+    members: dict[PurePosixPath, tuple[int, bytes]] = {}
     for path, data in files.items():
         name = PurePosixPath(path.lstrip("/"))
-        for parent in reversed(name.parents):
-            if str(parent) not in made:
-                made.add(str(parent))
-                yield str(parent), _DIRECTORY, b""
-        permissions = 0o755 if len(name.parts) > 1 else 0o644
-        yield str(name), stat.S_IFREG | permissions, data
+        members |= dict.fromkeys(name.parents[-2::-1], (_DIRECTORY, b""))
+        members[name] = (stat.S_IFREG | (0o755 if len(name.parts) > 1 else 0o644), data)
+    numbered = enumerate(members.items(), 1)
+    written = (_member(number, str(name), *member) for number, (name, member) in numbered)
+    return b"".join((*written, _member(0, _TRAILER, 0)))
 
 
 def _member(

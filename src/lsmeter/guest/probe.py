@@ -11,6 +11,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lsmeter.base import process
 from lsmeter.base.errors import BuildError, InfrastructureError
@@ -44,7 +45,7 @@ _REBUILD = "build it again: pip install . (or make -C probe, and set LSMETER_PRO
 
 @dataclass(frozen=True)
 class Program:
-    """A static binary for the guest; the probe is its init and sampler."""
+    """What was compiled for guests: a file, and the digest of all that made it."""
 
     path: Path
     sha256: str
@@ -55,8 +56,7 @@ def find_probe() -> Program:
     named = os.environ.get("LSMETER_PROBE")
     where = "LSMETER_PROBE names" if named else "this installation should have"
     path = Path(named) if named else _HOME / "lsmeter-probe"
-    missing = f"no probe: {where} {path}, which cannot be read"
-    return _program(path, missing, _REBUILD)
+    return _program(path, f"no probe: {where} {path}, which cannot be read", _REBUILD)
 
 
 def find_program(name: str) -> Program:
@@ -80,19 +80,12 @@ def catalogue(probe: Program) -> tuple[Benchmark, ...]:
     """Return every benchmark of `probe`, by running it on this host."""
     try:
         done = process.run_bytes([str(probe.path), "catalogue"], deadline_s=_DEADLINE_S)
-    except InfrastructureError as error:
-        raise BuildError(
-            f"the probe {probe.path} does not run: {error.title}", hint=_REBUILD
-        ) from error
-    if done.returncode != 0 or len(done.stdout) > _MAX_BYTES:
-        raise BuildError(
-            f"the probe {probe.path} gave no catalogue (exit status {done.returncode})",
-            hint=_REBUILD,
-        )
-    try:
-        return parse_catalogue(done.stdout.decode("ascii"))
-    except ValueError as error:
-        raise BuildError(f"the probe {probe.path}: {error}", hint=_REBUILD) from error
+        if not done.returncode and len(done.stdout) <= _MAX_BYTES:
+            return parse_catalogue(done.stdout.decode("ascii"))
+        why = f"it gave no catalogue (exit status {done.returncode})"
+    except (InfrastructureError, ValueError) as error:
+        why = str(error)
+    raise BuildError(f"the probe {probe.path}: {why}", hint=_REBUILD)
 
 
 def parse_catalogue(text: str) -> tuple[Benchmark, ...]:
@@ -102,18 +95,15 @@ def parse_catalogue(text: str) -> tuple[Benchmark, ...]:
         raise ValueError(f"catalogue: expected '{_HEADER}' first, got {lines[0]!r:.60}")
     if lines.pop() != "":
         raise ValueError("catalogue: does not end with a newline")
-    benchmarks: list[Benchmark] = []
-    known: set[tuple[str, str]] = set()
+    benchmarks: dict[str, Benchmark] = {}
     for number, line in enumerate(lines[1:], 2):
         try:
             benchmark = _parse_line(line)
         except ValueError as error:
             raise ValueError(f"catalogue line {number}: {error}") from error
-        if (benchmark.suite, benchmark.id) in known:
+        if benchmarks.setdefault(f"{benchmark.suite} {benchmark.id}", benchmark) is not benchmark:
             raise ValueError(f"catalogue line {number}: {benchmark.id} is there twice")
-        known.add((benchmark.suite, benchmark.id))
-        benchmarks.append(benchmark)
-    return tuple(benchmarks)
+    return tuple(benchmarks.values())
 
 
 def _parse_line(line: str) -> Benchmark:
@@ -123,17 +113,11 @@ def _parse_line(line: str) -> Benchmark:
     for text, (what, form) in zip(texts, _FIELDS.values(), strict=True):
         if not re.fullmatch(form, text):
             raise ValueError(f"not {what}: {text!r:.60}")
-    found = dict(zip(_FIELDS, texts, strict=True))
+    found: dict[str, Any] = dict(zip(_FIELDS, texts, strict=True))
     params = (part.split("=") for part in found["params"].split(",") if part)
-    return Benchmark(
-        suite=found["suite"],
-        operation=found["operation"],
-        params=tuple((key, int(value) if value.isdigit() else value) for key, value in params),
-        metric=Metric("latency"),
-        title=found["title"],
-        origin=found["origin"],
-        control=found["control"] == "1",
-        calls=found["calls"],
-        cycle=found["cycle"],
-        components=int(found["components"]),
-    )
+    found |= {
+        "params": tuple((key, int(value) if value.isdigit() else value) for key, value in params),
+        "control": found["control"] == "1",
+        "components": int(found["components"]),
+    }
+    return Benchmark(metric=Metric("latency"), **found)

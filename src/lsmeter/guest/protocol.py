@@ -45,10 +45,10 @@ class LineReader:
         self.garbage: list[str] = []  # one line each
         self._take = take
         self._pending = bytearray()
-        self._offset = 0  # of the first pending byte
+        self._length = 0  # of the unfinished line, of which no more than it may have is pending
+        self._offset = 0  # of its first byte
         self._next = 0  # the number that the next line must have
         self._lines = 0
-        self._skipping = False  # inside a line that is too long
 
     def feed(self, data: bytes) -> None:
         """Take more bytes. Never raises for what they hold."""
@@ -60,42 +60,33 @@ class LineReader:
 
     def close(self) -> None:
         """Say that no more bytes come: an unfinished line is garbage."""
-        if self._pending and not self._skipping:
+        if self._length:
             self._add_garbage("the last line is not finished")
-        self._pending.clear()
 
     def _collect(self, piece: bytes) -> None:
-        room = max(LINE_BYTES - 1 - len(self._pending), 0)
-        self._pending += piece[:room]
-        if self._skipping:
-            self._offset += len(piece)
-        elif len(piece) > room:
-            self._skipping = True
-            self._add_garbage("a line is too long")
-            self._offset += len(self._pending) + len(piece) - room
+        self._pending += piece[: LINE_BYTES - 1 - len(self._pending)]
+        self._length += len(piece)
 
     def _finish_line(self) -> None:
-        length = len(self._pending)
-        if self._skipping:
-            self._skipping, length = False, 0
-        else:
-            try:
-                self._parse(bytes(self._pending))
-                self._lines += 1
-            except BadLineError as error:
-                self._add_garbage(str(error))
+        try:
+            self._parse(bytes(self._pending))
+            self._lines += 1
+        except BadLineError as error:
+            self._add_garbage(str(error))
         self._pending.clear()
-        self._offset += length + 1
+        self._offset += self._length + 1
+        self._length = 0
 
     def _add_garbage(self, reason: str) -> None:
-        if len(self.garbage) > MAX_GARBAGE:
-            return
         if len(self.garbage) == MAX_GARBAGE:
             reason = "too much garbage; the rest of it is not listed"
         excerpt = self._pending[:_EXCERPT_BYTES].decode("latin-1").encode("unicode_escape")
-        self.garbage.append(f"byte {self._offset}: {reason}: {excerpt.decode()}")
+        if len(self.garbage) <= MAX_GARBAGE:
+            self.garbage.append(f"byte {self._offset}: {reason}: {excerpt.decode()}")
 
     def _parse(self, line: bytes) -> None:
+        if self._length >= LINE_BYTES:
+            raise BadLineError("a line is too long")
         if self._offset > TOTAL_BYTES or self._lines >= MAX_LINES:
             raise BadLineError("more than any honest guest says")
         match = _TAIL.fullmatch(line)

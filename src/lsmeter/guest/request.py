@@ -14,8 +14,6 @@ from lsmeter.model.setup import StateFile, ordered
 
 VERSION = 1
 MAX_BYTES = 65536
-FILESYSTEMS = ("tmpfs", "ext4", "xfs")
-USERS = ("root", "user")
 MAX_DELAY_NS = 10_000_000  # what the tunable module and the BPF programs accept
 
 # What a setup may ask the probe to do to itself (Setup.guest), with the largest value.
@@ -26,16 +24,17 @@ GUEST_KEYS = {
     "bpf.tunable": 1,
     "bpf.empty": 1,
 }
-MAX_STEPS = 128  # before anything is measured; as many before each reading
-MAX_CHECKS = 32
-MAX_STATES = 8
-MAX_CONFINE = 4
 MAX_COUNTINGS = 1000  # samples with count: each keeps a number for each hook
-SWEEP_CONTROLS = ("tunable", "tunable-bpf")
+# Fields that are always in a request, and those that are if they are set.
+_ALWAYS = (
+    *("suite", "filesystem", "user", "cold", "quiet"),
+    *("samples", "warmup", "icount_shift", "benchmark_deadline_ms"),
+)
+_IF_SET = ("whole_ppm", "vary", "count", "sweep.control", "root")
 _WORDS = {
-    **dict.fromkeys(("filesystem", "root"), ("file system", FILESYSTEMS)),
-    "user": ("user", USERS),
-    "sweep.control": ("sweep control", SWEEP_CONTROLS),
+    **dict.fromkeys(("filesystem", "root"), ("file system", ("tmpfs", "ext4", "xfs"))),
+    "user": ("user", ("root", "user")),
+    "sweep.control": ("sweep control", ("tunable", "tunable-bpf")),
 }
 # The least and the largest value of each number.
 _NUMBERS = {
@@ -46,13 +45,14 @@ _NUMBERS = {
     "whole_ppm": (1, 1_000_000),
     "vary": (1, 0xFFFFFFFF),
     "sweep.value": (0, MAX_DELAY_NS),
+    **{key: (0, most) for key, most in GUEST_KEYS.items()},
 }
 # How many lines of each kind there may be.
-_LINES = {
-    **dict.fromkeys(("step", "before", "read"), MAX_STEPS),
-    **dict.fromkeys(("state", "counter"), MAX_STATES),
-    "proof": MAX_CHECKS,
-    "confine": MAX_CONFINE,
+MAX_LINES = {
+    **dict.fromkeys(("step", "before", "read"), 128),
+    **dict.fromkeys(("state", "counter"), 8),
+    "proof": 32,
+    "confine": 4,
 }
 _NO_SETUP = Setup(name="", title="", lsms=None)
 
@@ -75,7 +75,7 @@ class Request:
     vary: int = 0  # seed of what may differ between boots; 0: nothing does
     modules: tuple[tuple[str, str], ...] = ()  # in the guest, with parameters, as they are loaded
     setup: Setup = _NO_SETUP  # its guest holds keys of GUEST_KEYS
-    sweep_control: str = ""  # of SWEEP_CONTROLS; "" for no sweep
+    sweep_control: str = ""  # tunable or tunable-bpf; "" for no sweep
     sweep_values_ns: tuple[int, ...] = ()  # delays of the policy, each with all benchmarks
     count: bool = False  # also count, in each reading, the hooks that it runs
     root: str = ""  # file system of the image that is the guest's root; "" for no image
@@ -94,25 +94,14 @@ class Request:
         return text.encode("ascii")
 
     def _lines(self) -> Iterator[tuple[str, str | int]]:
-        yield from (("version", VERSION), ("suite", self.suite))
-        yield from (("filesystem", self.filesystem), ("user", self.user))
-        yield from (("cold", int(self.cold)), ("quiet", int(self.quiet)))
-        for key in ("samples", "warmup", "icount_shift", "benchmark_deadline_ms"):
-            yield key, getattr(self, key)
-        yield from (
-            (key, getattr(self, key)) for key in ("whole_ppm", "vary") if getattr(self, key)
-        )
+        yield "version", VERSION
+        values = ((key, getattr(self, key.replace(".", "_"))) for key in (*_ALWAYS, *_IF_SET))
+        yield from ((key, value) for key, value in values if value or key in _ALWAYS)
         yield from (("module", " ".join(filter(None, module))) for module in self.modules)
-        yield from ((key, _guest(key, value)) for key, value in self.setup.guest)
-        if self.count:
-            yield "count", 1
-        if self.sweep_control:
-            yield "sweep.control", self.sweep_control
+        yield from ((key, int(value)) for key, value in self.setup.guest)
         yield from (("sweep.value", value) for value in self.sweep_values_ns)
-        if self.root:
-            yield "root", self.root
         for key, lines in self._policy().items():
-            _check_number(f"the number of {key} lines", len(lines), 0, _LINES[key])
+            _check_number(f"the number of {key} lines", len(lines), 0, MAX_LINES[key])
             yield from ((key, " ".join(map(_quoted, words))) for words in lines)
         yield from (("benchmark", benchmark) for benchmark in self.benchmarks)
 
@@ -145,7 +134,7 @@ def _checked(key: str, value: str | int) -> str:
     if isinstance(value, int):
         if key in _NUMBERS:
             _check_number(key, value, *_NUMBERS[key])
-        return str(value)
+        return str(int(value))
     kind, known = _WORDS.get(key, ("", (value,)))
     if value not in known:
         raise UsageError(f"unknown {kind} '{value}'", hint=f"known: {', '.join(known)}")
@@ -157,12 +146,3 @@ def _checked(key: str, value: str | int) -> str:
 def _check_number(what: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
         raise UsageError(f"{what} cannot be {value}", hint=f"use {low} to {high}")
-
-
-def _guest(key: str, value: str) -> int:
-    if key not in GUEST_KEYS:
-        raise UsageError(f"unknown guest option '{key}'", hint=f"known: {', '.join(GUEST_KEYS)}")
-    if not (value.isascii() and value.isdigit()):
-        raise UsageError(f"{key} must be a number, not '{value}'")
-    _check_number(key, int(value), 0, GUEST_KEYS[key])
-    return int(value)

@@ -38,7 +38,7 @@ class Session:
     complete: bool  # the last line came
     counts: tuple[HookReadings, ...] = ()  # of benchmarks that ended well
     states: tuple[StateReading, ...] = ()
-    running: str = ""  # the benchmark that had begun and not ended
+    unfinished: str = ""  # the benchmark that was running, else the first that was not reached
     idle: tuple[Idle, ...] = ()
 
 
@@ -65,12 +65,16 @@ class _Running:
 
 
 class SessionReader:
-    """A session as far as it is known; finished counts the benchmarks that have ended."""
+    """A session as far as it is known; finished counts the benchmarks that have ended.
+
+    feed takes more bytes of the result channel, and never raises for what they hold.
+    """
 
     def __init__(self, asked: tuple[str, ...]) -> None:
         self.finished = 0
         self._asked = asked
         self._lines = LineReader(self._take)
+        self.feed = self._lines.feed
         self._greeted = False
         self._begun = 0
         self._bye: int | None = None
@@ -83,34 +87,30 @@ class SessionReader:
         self._idle: list[Idle] = []
         self._errors: list[str] = []
 
-    def feed(self, data: bytes) -> None:
-        """Take more bytes of the result channel. Never raises for what they hold."""
-        self._lines.feed(data)
-
     def close(self) -> Session:
         """Return the session, with the benchmarks that were never reported."""
         self._lines.close()
         reported = {samples.benchmark for samples in self._samples}
         running = self._running.benchmark if self._running else ""
-        missing = [
+        missing = [benchmark for benchmark in self._asked if benchmark not in reported]
+        crashed = (
             Samples(
                 benchmark,
                 BenchmarkStatus.CRASHED,
                 detail=f"the guest ended {'while it ran' if benchmark == running else 'before it'}",
             )
-            for benchmark in self._asked
-            if benchmark not in reported
-        ]
+            for benchmark in missing
+        )
         return Session(
             facts=tuple(sorted(self._facts.items())),
-            samples=(*self._samples, *missing),
+            samples=(*self._samples, *crashed),
             errors=tuple(self._errors),
             garbage=tuple(self._lines.garbage),
             greeted=self._greeted,
             complete=self._bye == self._begun and self._running is None,
             counts=tuple(self._counts),
             states=tuple(self._states),
-            running=running,
+            unfinished=running or next(iter(missing), ""),
             idle=tuple(self._idle),
         )
 
@@ -224,11 +224,9 @@ class SessionReader:
         self._samples.append(samples)
 
 
-def _detail(number: int, detail: str) -> str:
-    if not number:
-        return detail
-    name = errno.errorcode.get(number, str(number))
-    return f"{name}: {detail}" if detail else name
+def _detail(number: int, text: str) -> str:
+    name = errno.errorcode.get(number, str(number)) if number else ""
+    return ": ".join(filter(None, (name, text)))
 
 
 def parse_numbers(text: str) -> tuple[tuple[str, int], ...]:
@@ -245,10 +243,7 @@ def parse_numbers(text: str) -> tuple[tuple[str, int], ...]:
     if lines and _HEAD.fullmatch(lines[0]):
         return _table(lines)
     found: list[tuple[str, int]] = []
-    for line in lines:
-        match = _LINE.fullmatch(line)
-        if match is None:
-            continue
+    for match in filter(None, map(_LINE.fullmatch, lines)):
         name = match[1].strip().replace(" ", "_")
         found.append((name, int(match[2])))
         if match[3] is not None:
@@ -258,10 +253,6 @@ def parse_numbers(text: str) -> tuple[tuple[str, int], ...]:
 
 def _table(lines: list[str]) -> tuple[tuple[str, int], ...]:
     names = lines[0].split(" ")[:MAX_NUMBERS]
-    totals = [0] * len(names)
-    for line in lines[1:]:
-        cells = line.split(" ")
-        if not _ROW.fullmatch(line) or len(cells) < len(names):
-            continue
-        totals = [total + int(cell) for total, cell in zip(totals, cells, strict=False)]
-    return tuple(zip(names, totals, strict=True))
+    rows = [line.split(" ") for line in lines[1:] if _ROW.fullmatch(line)]
+    whole = [row for row in rows if len(row) >= len(names)]
+    return tuple((name, sum(int(row[at]) for row in whole)) for at, name in enumerate(names))

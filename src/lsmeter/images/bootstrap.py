@@ -15,29 +15,23 @@ import shlex
 import tarfile
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from lsmeter.base import process
 from lsmeter.base.errors import BuildError, InfrastructureError
 from lsmeter.base.progress import Progress
-from lsmeter.base.storage import cache_dir, cannot_write, make_dir, write_atomic
-from lsmeter.images import tree
+from lsmeter.base.storage import cache_dir, make_dir, write_atomic, writing
+from lsmeter.images import ext4
 from lsmeter.images.definition import BUILDS, FilePart, ImageDefinition
-from lsmeter.images.ext4 import TIME_S
 from lsmeter.kernels import apt, apt_sources
 
 _ROOTLESS = ("newuidmap", "newgidmap")
 _TASK = "root file system"
-_DOCUMENTATION = (
-    "/usr/share/doc/*",
-    "/usr/share/man/*",
-    "/usr/share/locale/*",
-    "/usr/share/info/*",
-)
+_DOCUMENTATION = ("doc", "man", "locale", "info")  # below /usr/share
 _DEADLINE_S = 3600.0
 _STOP_WAIT_S = 30.0
 _TAIL_LINES = 12
@@ -69,18 +63,14 @@ _STAGES = {
     "cleaning package lists": ("cleaning up", 92),
     "creating tarball": ("writing the archive", 95),
 }
-_HINTS = (
-    ("No space left", "free some space (TMPDIR and LSMETER_CACHE), then build again"),
-    (
-        "Unable to locate package|has no installation candidate",
-        "is the package's name right, and is it in this suite's main archive?",
-    ),
-    (
-        "Failed to fetch|Could not resolve|Temporary failure",
-        "check the network and the proxy, then build again",
-    ),
-    ("NO_PUBKEY|not signed", "install debian-archive-keyring, then build again"),
-)
+_HINTS = {
+    "No space left": "free some space (TMPDIR and LSMETER_CACHE), then build again",
+    "Unable to locate package|has no installation candidate": "is the package's name right, "
+    "and is it in this suite's main archive?",
+    "Failed to fetch|Could not resolve|Temporary failure": "check the network and the proxy, "
+    "then build again",
+    "NO_PUBKEY|not signed": "install debian-archive-keyring, then build again",
+}
 
 
 class Bootstrap:
@@ -102,17 +92,18 @@ def need_to_build() -> None:
     if os.geteuid() == 0:
         return
     process.need(_ROOTLESS, "without root, an image is built in a user namespace")
+    without = "cannot build an image without root"
     for path in (Path("/etc/subuid"), Path("/etc/subgid")):
         if not _has_range(path):
             raise InfrastructureError(
-                f"cannot build an image without root: {path} has no range for this user",
+                f"{without}: {path} has no range for this user",
                 hint="usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER "
                 "(as root), or build as root",
             )
     done = process.run(["unshare", "--user", "true"])
     if done.returncode:
         raise InfrastructureError(
-            f"cannot build an image without root: no user namespaces: {done.stderr.strip()}",
+            f"{without}: no user namespaces: {done.stderr.strip()}",
             hint="allow them (sysctl kernel.unprivileged_userns_clone=1; on Ubuntu also "
             "kernel.apparmor_restrict_unprivileged_userns=0), or build as root",
         )
@@ -141,9 +132,8 @@ def overlay_tar(parts: tuple[FilePart, ...]) -> bytes:
     with tarfile.open(fileobj=memory, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for part in parts:
             member = tarfile.TarInfo(part.path.lstrip("/"))
-            member.size = len(part.data)
+            member.size, member.mtime = len(part.data), ext4.TIME_S
             member.mode = 0o755 if part.executable else 0o644
-            member.mtime = TIME_S
             archive.addfile(member, io.BytesIO(part.data))
     return memory.getvalue()
 
@@ -170,27 +160,24 @@ def command(
         '--aptopt=Acquire::Languages "none"',
         '--aptopt=Acquire::Retries "2"',
         "--dpkgopt=force-unsafe-io",  # a build that is cut off is thrown away whole
-        *(f"--dpkgopt=path-exclude={path}" for path in _DOCUMENTATION),
+        *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _DOCUMENTATION),
         *(f"--dpkgopt=path-include={path}" for path in with_parents(definition.keep)),
         "--skip=download/empty,essential/unlink",
-    ]
-    words += [
         '--setup-hook=mkdir -p "$1/var/cache/apt/archives"',
         f"--setup-hook=sync-in {shlex.quote(str(packages))} /var/cache/apt/archives",
+        *(f"--customize-hook={hook}" for hook in _after(definition, places, packages)),
+        *(definition.suite, str(places.archive)),
     ]
-    words += [f"--customize-hook={hook}" for hook in _after(definition, places, packages)]
-    words += [definition.suite, str(places.archive)]
     return [*words, str(places.sources)] if sources else words
 
 
 def with_parents(patterns: tuple[str, ...]) -> tuple[str, ...]:
     """Return patterns of paths to keep with the directories above them: dpkg needs both; pure."""
-    found = []
+    found: list[str] = []
     for pattern in patterns:
-        parts = pattern.strip("/").split("/")
         # What is left out are directories of three levels, such as /usr/share/doc.
-        found += ["/" + "/".join(parts[:depth]) for depth in range(4, len(parts))]
-        found.append(pattern)
+        above = [str(path) for path in PurePosixPath(pattern).parents][:-4]
+        found += [*reversed(above), pattern]
     return tuple(dict.fromkeys(found))
 
 
@@ -208,9 +195,11 @@ def _after(definition: ImageDefinition, places: Bootstrap, packages: Path) -> li
     if definition.prepare:
         hooks.append(f'chroot "$1" /bin/sh -eu {shlex.quote(definition.prepare)}')
     if definition.labels:
-        hooks.append(f'chroot "$1" /bin/sh -euc {shlex.quote(tree.LOOKUP)}')
-        hooks.append(f"download {tree.PATHS} {shlex.quote(str(places.paths))}")
-        hooks.append(f"download {tree.CONTEXTS} {shlex.quote(str(places.contexts))}")
+        hooks += [
+            f'chroot "$1" /bin/sh -euc {shlex.quote(ext4.LOOKUP)}',
+            f"download {ext4.PATHS} {shlex.quote(str(places.paths))}",
+            f"download {ext4.CONTEXTS} {shlex.quote(str(places.contexts))}",
+        ]
     return hooks
 
 
@@ -230,7 +219,7 @@ def bootstrap(definition: ImageDefinition, places: Bootstrap, progress: Progress
     else:
         # A user namespace has its own mounts, and may not enter the cache; without the right
         # to mount, nothing is mounted.
-        _run(words, places, progress, None)
+        _run(words, places, progress)
 
 
 @contextmanager
@@ -244,10 +233,8 @@ def _scratch(name: str) -> Iterator[Path]:
     for left in ours.glob(f"{prefix}{'?' * 8}"):  # as mkdtemp names them
         _remove(left)
     base = Path(os.environ.get("TMPDIR") or make_dir(ours))
-    try:
+    with writing(base):
         scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=base.absolute()))
-    except OSError as error:
-        raise cannot_write(base, error) from error
     try:
         scratch.chmod(0o755)  # apt fetches as a user of its own
         yield scratch
@@ -259,19 +246,19 @@ def _remove(scratch: Path) -> None:
     process.run(["rm", "-rf", "--one-file-system", "--", str(scratch)])
 
 
-def _run(words: list[str], places: Bootstrap, progress: Progress, scratch: Path | None) -> None:
+def _run(
+    words: list[str], places: Bootstrap, progress: Progress, scratch: Path | None = None
+) -> None:
     shell = ["sh", "-c", _STOP_ALL, str(scratch or "")]
     tied = ["setpriv", "--pdeathsig", "TERM", "--", *shell, *words]
-    extra = {"SOURCE_DATE_EPOCH": str(TIME_S), "DEBIAN_FRONTEND": "noninteractive"}
-    if scratch is not None:
-        extra["TMPDIR"] = str(scratch)
+    extra = {"SOURCE_DATE_EPOCH": str(ext4.TIME_S), "DEBIAN_FRONTEND": "noninteractive"}
+    extra |= {"TMPDIR": str(scratch)} if scratch else {}
     with process.started(tied, env=process.environment(extra), grace_s=_STOP_WAIT_S) as child:
         timer = threading.Timer(_DEADLINE_S, child.terminate)
         timer.start()
         try:
             with places.log.open("w", buffering=1, encoding="utf-8") as log:
-                if child.stdout is not None:
-                    _follow(child.stdout, log, progress)
+                _follow(child.stdout or (), log, progress)
             code = child.wait()
         finally:
             timer.cancel()
@@ -279,7 +266,7 @@ def _run(words: list[str], places: Bootstrap, progress: Progress, scratch: Path 
         raise failed(places.log.read_text(encoding="utf-8", errors="replace"), code)
 
 
-def _follow(output: IO[str], log: IO[str], progress: Progress) -> None:
+def _follow(output: Iterable[str], log: IO[str], progress: Progress) -> None:
     task = f"{_TASK}: starting"
     progress.update(task, 0, 100, unit="%")
     try:
@@ -295,9 +282,8 @@ def _follow(output: IO[str], log: IO[str], progress: Progress) -> None:
 
 def stage_of(line: str) -> tuple[str, int] | None:
     """Return what a line of mmdebstrap's output begins, and how far it is in per cent; pure."""
-    if not line.startswith("I: "):
-        return None
-    return next((stage for text, stage in _STAGES.items() if text in line), None)
+    said = line if line.startswith("I: ") else ""
+    return next((stage for text, stage in _STAGES.items() if text in said), None)
 
 
 def failed(log: str, code: int) -> BuildError:
@@ -312,10 +298,9 @@ def failed(log: str, code: int) -> BuildError:
         if line.startswith("dpkg: error")
     ]
     shown = (own or [line for line in reasons if "run_chroot" not in line] or lines[-1:] or [""])[0]
-    told = (hint for pattern, hint in _HINTS if re.search(pattern, log))
-    hint = next(told, "the lines above say why; nothing was kept")
+    told = (hint for pattern, hint in _HINTS.items() if re.search(pattern, log))
     return BuildError(
         f"the image cannot be built (mmdebstrap, status {code}): {shown.removeprefix('E: ')}",
-        hint=hint,
+        hint=next(told, "the lines above say why; nothing was kept"),
         log_tail=tuple((reasons or lines)[-_TAIL_LINES:]),
     )

@@ -20,7 +20,7 @@ from lsmeter.base import process
 from lsmeter.base.errors import BuildError, UsageError
 from lsmeter.base.progress import Progress, shown
 from lsmeter.base.registry import unknown
-from lsmeter.base.storage import Entries, locked, new_entry, sha256_of, write_atomic
+from lsmeter.base.storage import Entries, locked, make_dir, new_entry, sha256_of, write_atomic
 from lsmeter.images import ext4
 from lsmeter.images.bootstrap import Bootstrap, bootstrap
 from lsmeter.images.definition import (
@@ -32,13 +32,16 @@ from lsmeter.images.definition import (
     load_definition,
     versions,
 )
-from lsmeter.images.tree import labels_of, listing, unpack
 from lsmeter.model import Image
 
 FILE = "image.ext4"
 _ADDED = "added: "  # how the title of a user's own image begins
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,49}")
 _SPARE_MIB = 128
+
+
+def _home(name: str, identity: str) -> Path:
+    return IMAGES.home / f"{name}-{identity[:12]}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class BuiltImage:
     @property
     def home(self) -> Path:
         """Return the directory of its files."""
-        return IMAGES.home / f"{self.name}-{self.identity[:12]}"
+        return _home(self.name, self.identity)
 
     @property
     def file(self) -> Path:
@@ -72,7 +75,11 @@ class BuiltImage:
         return self.home / FILE
 
 
-IMAGES = Entries("images", "image.json", BuiltImage)
+def _whole(image: BuiltImage, home: Path) -> bool:
+    return image.home.name == home.name and image.file.stat().st_size == image.image_bytes
+
+
+IMAGES = Entries("images", "image.json", BuiltImage, _whole)
 
 
 def describe(image: Path, name: str, title: str, began: float) -> BuiltImage:
@@ -93,30 +100,18 @@ def describe(image: Path, name: str, title: str, began: float) -> BuiltImage:
     )
 
 
+def list_images() -> tuple[BuiltImage, ...]:
+    """Return all images, sorted by name; a damaged one is passed over."""
+    return IMAGES.all()
+
+
 def _called(name: str) -> tuple[BuiltImage, ...]:
     return tuple(image for image in list_images() if image.name == name)
 
 
-def find_image(name: str, identity: str) -> BuiltImage | None:
-    """Return the image of this name and identity, None when there is none that is whole."""
-    return next((image for image in _called(name) if image.identity == identity), None)
-
-
-def find_own(name: str) -> BuiltImage | None:
+def _own(name: str) -> BuiltImage | None:
     """Return the image that was added under `name`, None when there is none."""
     return next((image for image in _called(name) if image.title.startswith(_ADDED)), None)
-
-
-def list_images() -> tuple[BuiltImage, ...]:
-    """Return all images, sorted by name; a damaged one is passed over."""
-    return tuple(image for home, image in IMAGES.all() if _whole(image, home))
-
-
-def _whole(image: BuiltImage, home: Path) -> bool:
-    try:
-        return image.home.name == home.name and image.file.stat().st_size == image.image_bytes
-    except OSError:
-        return False
 
 
 def remove_images(name: str) -> tuple[BuiltImage, ...]:
@@ -183,17 +178,16 @@ def build_image(word: str, progress: Progress, *, again: bool = False) -> BuiltI
     programs = versions()
     key = identity(definition, programs)
     with locked(f"image-{definition.name}"):
-        found = None if again else find_image(definition.name, key)
+        found = None if again else IMAGES.read(_home(definition.name, key))
         return found or _build(definition, key, programs, progress)
 
 
 def built_image(word: str) -> BuiltImage:
     """Return the image that `word` names if it is there; raise UsageError otherwise."""
-    own = find_own(word)
-    if own is not None:
+    if own := _own(word):
         return own
     definition = load_definition(word)
-    found = find_image(definition.name, identity(definition, versions()))
+    found = IMAGES.read(_home(definition.name, identity(definition, versions())))
     if found is None:
         raise UsageError(
             f"image {definition.name} has not been built, or not as it is defined now",
@@ -207,20 +201,18 @@ def _build(
 ) -> BuiltImage:
     began = time.monotonic()
     name = definition.name
-    with new_entry(IMAGES.home / f"{name}-{key[:12]}") as partial:
-        work = partial / "work"
-        work.mkdir()
-        places = Bootstrap(work)
+    with new_entry(_home(name, key)) as partial:
+        places = Bootstrap(make_dir(partial / "work"))
         try:
             bootstrap(definition, places, progress)
             packages, contexts = _make(definition, places, partial / FILE, progress)
             ext4.require_tools(partial / FILE, name, definition.tools)
             # Not shutil: a tree of ten thousand files is gone sooner, and whatever is in it.
-            process.output(["rm", "-rf", "--", str(work)])
+            process.output(["rm", "-rf", "--", str(places.home)])
         except BuildError as error:
             error.log_path = _keep_log(places.log, name)
             raise
-        write_atomic(partial / "contexts", listing(contexts))
+        write_atomic(partial / "contexts", ext4.listing(contexts))
         facts = replace(
             describe(partial / FILE, name, definition.title, began),
             identity=key,
@@ -236,14 +228,12 @@ def _make(
     definition: ImageDefinition, places: Bootstrap, image: Path, progress: Progress
 ) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
     """Make the file system of the bootstrap's archive; return its packages and its labels."""
-    tree = places.home / "tree"
-    tree.mkdir()
-    contexts = {}
+    tree, contexts = make_dir(places.home / "tree"), {}
     with shown(progress, "file system: unpacking"):
-        nodes = unpack(places.archive, tree)
+        nodes = ext4.unpack(places.archive, tree)
         if definition.labels:
             looked_up = (places.paths.read_bytes(), places.contexts.read_bytes())
-            contexts = labels_of(nodes, *looked_up)
+            contexts = ext4.labels_of(nodes, *looked_up)
     with shown(progress, "file system: copying"):
         ext4.make_ext4(tree, image, definition.size_mib)
     with shown(progress, "file system: labelling"):
@@ -279,22 +269,19 @@ def resolve_image(word: str, progress: Progress) -> Image:
     if not word.endswith(SUFFIX):
         if "/" in word:
             return _file(Path(word).expanduser())
-        own = find_own(word)
-        if own is not None:
-            return Image(own.name, own.file, own.content_sha256)
-        if word not in definition_names():
+        if word not in definition_names() and not _own(word):
             names = {*definition_names(), *(image.name for image in list_images())}
             raise unknown("image", word, names)
-    image = build_image(word, progress)
+    image = _own(word) or build_image(word, progress)
     return Image(image.name, image.file, image.content_sha256)
 
 
 def _file(path: Path) -> Image:
     if not path.is_file():
+        names = ", ".join(definition_names())
         raise UsageError(
             f"image {path}: no such file",
-            hint="name an ext4 file system, a definition (.toml), or one of: "
-            + ", ".join(definition_names()),
+            hint=f"name an ext4 file system, a definition (.toml), or one of: {names}",
         )
     ext4.check_filesystem(path)
     return Image(path.name, path.absolute(), sha256_of(path))

@@ -19,8 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lsmeter.base import process
 from lsmeter.base.errors import UsageError
-from lsmeter.base.registry import nearest, unknown
-from lsmeter.base.toml_file import read_toml
+from lsmeter.base.registry import unknown
+from lsmeter.base.storage import reading
+from lsmeter.base.toml_file import read_toml, wrong_key
 
 SUFFIX = ".toml"
 BUILDS = ("mmdebstrap", "mke2fs", "debugfs")  # the programs that take part in a build
@@ -41,8 +42,8 @@ class FilePart:
     executable: bool = False
 
 
-class ImageDefinition(BaseModel):
-    """All that determines an image, but for the versions of packages and programs.
+class Table(BaseModel):
+    """What a definition's file says.
 
     packages are asked for by name, keep are patterns of paths under documentation that stay,
     files is the directory of parts beside the definition, prepare is a script (a path in the
@@ -61,7 +62,12 @@ class ImageDefinition(BaseModel):
     labels: bool = False
     tools: tuple[_Path, ...] = ()
     size_mib: int = Field(1024, ge=64, le=65536, strict=True)
-    name: str = Field("", exclude=True)  # of the file, which cannot say it
+
+
+class ImageDefinition(Table):
+    """All that determines an image, but for the versions of packages and programs."""
+
+    name: str  # of the file
     parts: tuple[FilePart, ...] = Field((), exclude=True)
 
 
@@ -83,31 +89,23 @@ def load_definition(word: str) -> ImageDefinition:
     path = Path(word).expanduser() if own else shipped_dir() / f"{word}{SUFFIX}"
     names = ", ".join(definition_names())
     hint = f"docs/images.md lists every key; images that come with lsmeter: {names}"
-    found = check_table(read_toml(path, "an image definition", hint=hint), where=str(path))
+    table = check_table(read_toml(path, "an image definition", hint=hint), str(path), hint)
     name = path.name.removesuffix(SUFFIX)
     if not name.isascii() or not name.replace("-", "").replace(".", "").isalnum():
         raise UsageError(
             f"{path}: '{name}' cannot name an image",
             hint="call the file by letters, digits, '.' and '-': my-policy.toml",
         )
-    parts = _read_files(path.parent / found.files) if found.files else ()
-    return found.model_copy(update={"name": name, "parts": parts})
+    parts = _read_files(path.parent / table.files) if table.files else ()
+    return ImageDefinition(**table.model_dump(), name=name, parts=parts)
 
 
-def check_table(data: dict[str, Any], *, where: str) -> ImageDefinition:
-    """Check what a definition says, and return it without its name and files."""
-    own = sorted({"name", "parts"} & data.keys())
-    if own:
-        raise UsageError(f"{where}: unknown key '{own[0]}'")
+def check_table(data: dict[str, Any], where: str, hint: str) -> Table:
+    """Check what a definition says."""
     try:
-        return ImageDefinition.model_validate(data)
+        return Table.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"])
-    said = f"{key}: {first['msg']}"
-    if first["type"] == "extra_forbidden":
-        said = f"unknown key '{key}'{nearest(key, ImageDefinition.model_fields)}"
-    raise UsageError(f"{where}: {said}")
+        raise wrong_key(error, Table, where=where, hint=hint) from error
 
 
 def _read_files(root: Path) -> tuple[FilePart, ...]:
@@ -121,12 +119,10 @@ def _read_files(root: Path) -> tuple[FilePart, ...]:
 def _part(path: Path, root: Path) -> FilePart:
     if path.is_symlink() or not path.is_file():
         raise UsageError(f"{path}: only plain files can go into an image")
-    try:
-        if path.stat().st_size > _MAX_PART_BYTES:
-            raise UsageError(f"{path}: larger than {_MAX_PART_BYTES} bytes")
+    if path.stat().st_size > _MAX_PART_BYTES:
+        raise UsageError(f"{path}: larger than {_MAX_PART_BYTES} bytes")
+    with reading(path):
         data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read it: {error.strerror}") from error
     return FilePart(f"/{path.relative_to(root)}", data, executable=os.access(path, os.X_OK))
 
 
@@ -136,7 +132,7 @@ def identity(definition: ImageDefinition, programs: dict[str, str]) -> str:
     programs: name and version of each program that takes part in the build.
     """
     digest = hashlib.sha256()
-    facts = {**definition.model_dump(exclude={"files"}), "name": definition.name}
+    facts = definition.model_dump(exclude={"files"})
     head = {"builder": BUILDER, "definition": facts, "programs": programs}
     digest.update(json.dumps(head, sort_keys=True).encode())
     for part in definition.parts:

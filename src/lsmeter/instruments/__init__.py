@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from lsmeter.base import registry
 from lsmeter.model import Benchmark, Place
-from lsmeter.model.conclusion import Estimate
-from lsmeter.statistics.compare import Compared
+from lsmeter.model.conclusion import Compared, Estimate
 from lsmeter.statistics.estimate import BootReadings
 
 DEFAULT = "exact"

@@ -14,20 +14,9 @@ from lsmeter.statistics.estimate import BootReadings, in_line_mean, typical, who
 
 def estimate(place: Place, benchmark: Benchmark, boots: Sequence[BootReadings]) -> Estimate:
     """Take the most frequent count for the cost, with the in-line mean and the whole cost."""
-    most = typical(boots)
-    whole, missing = whole_cost(boots)
-    return Estimate(
-        place=place,
-        benchmark=benchmark,
-        centre=most.value,
-        low=most.low,
-        high=most.high,
-        repeats=most.repeats,
-        evidence=most.evidence,
-        mean=in_line_mean(boots),
-        whole=whole,
-        whole_missing=missing,
-    )
+    most, whole = typical(boots), whole_cost(boots)
+    bounds = (most.value, most.low, most.high, most.repeats)
+    return Estimate(place, benchmark, *bounds, most.evidence, in_line_mean(boots), *whole)
 
 
 INSTRUMENT = Instrument(

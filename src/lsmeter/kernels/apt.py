@@ -24,7 +24,7 @@ from pathlib import Path
 from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.base.progress import Progress, shown
-from lsmeter.base.storage import cache_dir, cannot_write, locked, make_dir, write_atomic
+from lsmeter.base.storage import cache_dir, locked, make_dir, write_atomic, writing
 from lsmeter.kernels import apt_sources
 
 DAY_S = 86400.0
@@ -41,6 +41,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "oldstable-backports": ("oldstable-backports",),
 }
 _ENVIRONMENT = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+# dlstatus:item:percent:text
+_DOWNLOADED = re.compile(rb"dlstatus:\d+:(\d+\.?\d*):")
 _NO_DEBIAN_HINT = "use --kernel host, or the path of a kernel image or .deb"
 
 
@@ -82,14 +84,13 @@ class AptState:
                 return True
             try:
                 with shown(progress, f"package lists ({self.group})", 100, "%") as show:
-                    log = self.download(["update"], self.root, lambda share: show(share * 100))
+                    log = self.download(["update"], self.root, show)
             except InfrastructureError as error:
                 # A suite that the mirror does not have is no reason to do without the others.
                 log = error.log_tail
                 if not self.has_lists:
                     raise
-            reached = not any(_unreached(line) for line in log)
-            if reached:
+            if reached := not any(_unreached(line) for line in log):
                 (self.root / "updated").touch()
             return reached
 
@@ -98,22 +99,21 @@ class AptState:
     ) -> tuple[str, ...]:
         """Run apt-get on the network with `into` as its directory; return its messages.
 
-        show is told how far it is, from 0 to 1.
+        show is told how far it is, in per cent.
         """
-        words = ["apt-get", "-q", "-c", str(self.root / "apt.conf"), *arguments]
         read, write = os.pipe()
+        words = ["apt-get", "-q", "-c", str(self.root / "apt.conf"), *arguments]
+        words += ["-o", f"APT::Status-Fd={write}"]
+        env = process.environment(_ENVIRONMENT)
         with (
             os.fdopen(read, "rb", buffering=0) as status,
             os.fdopen(write, "wb") as childs_end,
             tempfile.TemporaryFile("w+", errors="replace") as log,
         ):
-            words += ["-o", f"APT::Status-Fd={write}"]
-            with process.started(
-                words, cwd=into, env=process.environment(_ENVIRONMENT), to=log, pass_fds=[write]
-            ) as child:
+            with process.started(words, cwd=into, env=env, to=log, pass_fds=[write]) as child:
                 childs_end.close()
-                for share in _shares(status):
-                    show(share)
+                for percent in _percents(status):
+                    show(percent)
                 code = child.wait()
             log.seek(0)
             text = log.read()
@@ -122,17 +122,14 @@ class AptState:
         return _messages(text)
 
 
-def _shares(status: FileIO) -> Iterator[float]:
+def _percents(status: FileIO) -> Iterator[float]:
     """Give how far apt says it is, until it closes its end."""
     while select.select([status], [], [], _STALL_S)[0]:
         line = status.readline()
         if not line:
             return
-        # dlstatus:item:percent:text
-        words = line.split(b":", 3)
-        with contextlib.suppress(ValueError, IndexError):
-            if words[0] == b"dlstatus":
-                yield min(max(float(words[2]) / 100, 0.0), 1.0)
+        if found := _DOWNLOADED.match(line):
+            yield min(float(found[1]), 100.0)
     raise InfrastructureError(f"apt-get did nothing for {_STALL_S:.0f} s", hint="try again")
 
 
@@ -148,38 +145,30 @@ def open_state(group: str) -> AptState | None:
     chosen = apt_sources.packages_of(debian, GROUPS[group], Targets="Packages")
     if not chosen:
         return None
-    state = AptState(make_dir(cache_dir() / "apt" / f"{group}-deb"), group)
-    with locked(f"apt-{state.root.name}"):
+    root = make_dir(cache_dir() / "apt" / f"{group}-deb")
+    state, sources = AptState(root, group), root / "debian.sources"
+    with locked(f"apt-{root.name}"):
         for name in ("lists", "archives"):
-            make_dir(state.root / name / "partial")
-        if _write_changed(state.root / "debian.sources", apt_sources.render(chosen)):
-            (state.root / "updated").unlink(missing_ok=True)
-        _write_changed(state.root / "apt.conf", _configuration(state.root.absolute()))
+            make_dir(root / name / "partial")
+        text = apt_sources.render(chosen)
+        if not sources.is_file() or sources.read_text() != text:
+            write_atomic(sources, text.encode())
+            (root / "updated").unlink(missing_ok=True)
+        write_atomic(root / "apt.conf", _configuration(root.absolute()).encode())
         if group == OWN and not state.has_lists:
-            _seed(state.root / "lists")
+            _seed(root / "lists")
     return state
-
-
-def _write_changed(path: Path, text: str) -> bool:
-    if path.is_file() and path.read_text() == text:
-        return False
-    write_atomic(path, text.encode())
-    return True
 
 
 def _seed(into: Path) -> None:
     """Start from the machine's own lists, so that an update fetches only what has changed."""
     lists = _apt_directories()["lists"]
-    for path in lists.glob("*") if lists.is_dir() else ():
-        wanted = path.name.endswith("InRelease") or "_Packages" in path.name
-        if wanted and path.is_file() and os.access(path, os.R_OK):
+    for path in (*lists.glob("*InRelease"), *lists.glob("*_Packages*")):
+        if path.is_file() and os.access(path, os.R_OK):
             copy = into / "partial" / path.name
-            try:
+            with writing(into):
                 shutil.copy2(path, copy)
                 copy.replace(into / path.name)
-            except OSError as error:
-                copy.unlink(missing_ok=True)
-                raise cannot_write(into, error) from error
 
 
 def _configuration(root: Path) -> str:
@@ -216,27 +205,23 @@ def machine_sources() -> tuple[apt_sources.Source, ...]:
     """Return the sources that this machine's own apt uses; those it cannot read are left out."""
     places = _apt_directories()
     found: list[apt_sources.Source] = []
-    parts = places["sourceparts"]
     parse = {".list": apt_sources.parse_one_line, ".sources": apt_sources.parse_deb822}
-    for path in (places["sourcelist"], *(sorted(parts.iterdir()) if parts.is_dir() else ())):
+    for path in (places["sourcelist"], *sorted(places["sourceparts"].glob("*"))):
         with contextlib.suppress(OSError):
-            if path.suffix in parse and path.is_file():
+            if path.suffix in parse:
                 found += parse[path.suffix](path.read_text(errors="replace"))
     return tuple(found)
 
 
 def _apt_directories() -> dict[str, Path]:
-    names = {
-        "sourcelist": "Dir::Etc::sourcelist/f",
-        "sourceparts": "Dir::Etc::sourceparts/d",
-        "lists": "Dir::State::lists/d",
-    }
-    command = ["apt-config", "shell", *(word for pair in names.items() for word in pair)]
+    etc, nowhere = "Dir::Etc::source", Path("/nonexistent")
+    command = ["apt-config", "shell", "sourcelist", f"{etc}list/f", "sourceparts", f"{etc}parts/d"]
+    command += ["lists", "Dir::State::lists/d"]
     done = _run(command)
     if done.returncode:
         raise _apt_failed(command, done.stderr)
     pairs = (word.partition("=") for word in shlex.split(done.stdout))
-    return dict.fromkeys(names, Path("/nonexistent")) | {k: Path(value) for k, _, value in pairs}
+    return dict.fromkeys(command[2::2], nowhere) | {name: Path(path) for name, _, path in pairs}
 
 
 def states(progress: Progress, older_than_s: float = DAY_S) -> Iterator[tuple[AptState, bool]]:

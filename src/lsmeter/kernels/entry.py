@@ -8,12 +8,14 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import shown
-from lsmeter.base.storage import Entries, cannot_write, locked, new_entry, sha256_of, write_atomic
+from lsmeter.base.storage import Entries, locked, new_entry, sha256_of, write_atomic, writing
 from lsmeter.kernels import package, tree
 from lsmeter.kernels.resolve import Request
 from lsmeter.kernels.tree import ModuleInfo, canonical, load_order, parse_config
@@ -55,11 +57,8 @@ KERNELS = Entries("kernels", "kernel.json", _Facts)
 
 def kernel_of_tree(name: str, found: tree.KernelTree, origin: str, request: Request) -> Kernel:
     """Return the kernel of files that stay where they are, unpacked into the cache once."""
-
-    def fill(new: Path) -> None:
-        create(new, found, version="", origin=origin, modules=request.modules, copy_image=False)
-
     what = found.image.name if found.image else found.release
+    fill = partial(create, found=found, origin=origin, modules=request.modules)
     return _made(f"file-{_fingerprint(found)}", name, what, request, fill)
 
 
@@ -67,10 +66,8 @@ def kernel_of_deb(name: str, deb: Path, request: Request) -> Kernel:
     """Return the kernel of one package file, unpacked into the cache once."""
     digest = sha256_of(deb)
 
-    def fill(new: Path) -> None:
-        origin = f"package file {deb.absolute()}"
-        fill_from_packages(new, {deb: digest}, origin=origin, modules=request.modules)
-
+    origin = f"package file {deb.absolute()}"
+    fill = partial(fill_from_packages, debs={deb: digest}, origin=origin, modules=request.modules)
     return _made(f"deb-{digest[:16]}", name, deb.name, request, fill)
 
 
@@ -80,16 +77,15 @@ def _made(
     """Return the kernel of a cache entry, filled if it is not there; what: the file unpacked."""
     home = KERNELS.home / entry
     with shown(request.progress, f"unpack {what}"), locked(entry):
-        kernel = load(home, name, request.modules)
-        if kernel is None:
+        if load(home, name, request.modules) is None:
             with new_entry(home) as new:
                 fill(new)
-            kernel = loaded(load(home, name, request.modules), home)
-    return kernel
+        return loaded(home, name, request.modules)
 
 
-def loaded(kernel: Kernel | None, home: Path) -> Kernel:
+def loaded(home: Path, name: str, modules: tuple[str, ...]) -> Kernel:
     """Return the kernel that was just put into `home`; it is only absent by another's doing."""
+    kernel = load(home, name, modules)
     if kernel is None:
         raise InfrastructureError(
             f"the cache entry {home} was changed while it was made", hint="try again"
@@ -98,7 +94,7 @@ def loaded(kernel: Kernel | None, home: Path) -> Kernel:
 
 
 def fill_from_packages(
-    new: Path, debs: Mapping[Path, str], *, origin: str, modules: tuple[str, ...]
+    new: Path, debs: Mapping[Path, str], origin: str, modules: tuple[str, ...]
 ) -> None:
     """Fill the new cache entry with the one kernel in these packages (path: SHA-256)."""
     root = new / "files"
@@ -112,30 +108,21 @@ def fill_from_packages(
             f"{names} has {len(found) or 'no'} kernel image{'s' if len(found) > 1 else ''}",
             hint="since Linux 7 Debian's images are in linux-binary-…, before in linux-image-…",
         )
-    create(
-        new,
-        tree.find(root, found[0]),
-        version=package.field(next(iter(debs)), "Version"),
-        origin=origin,
-        modules=modules,
-        packages=tuple((deb.name, digest) for deb, digest in debs.items()),
-    )
+    create(new, tree.find(root, found[0]), origin, modules, debs)
     shutil.rmtree(root)
 
 
 def create(
     entry: Path,
     found: tree.KernelTree,
-    *,
-    version: str,
     origin: str,
     modules: tuple[str, ...],
-    packages: tuple[tuple[str, str], ...] = (),
-    copy_image: bool = True,
+    debs: Mapping[Path, str] = MappingProxyType({}),
 ) -> None:
     """Fill the new directory `entry` with the kernel of `found`, ready to boot.
 
-    copy_image: also keep an image that is booted as it is; otherwise it is used where it lies.
+    debs: the packages that it was taken from; without any, an image that is booted as it is is
+    used where it lies.
     """
     from lsmeter.kernels import vmlinux  # noqa: PLC0415  (a cache hit needs no ELF reader)
 
@@ -145,20 +132,18 @@ def create(
         )
     prepared = vmlinux.prepare(found.image, entry / "vmlinux")
     booted = prepared.path
-    try:
-        if copy_image and booted.parent != entry:
+    with writing(entry):
+        if debs and booted.parent != entry:
             booted = Path(shutil.copyfile(booted, entry / "image"))
         if found.system_map:
             shutil.copyfile(found.system_map, entry / "System.map")
-    except OSError as error:
-        raise cannot_write(entry, error) from error
     config = tree.read_text(found.config) or vmlinux.embedded_config(booted)
     write_atomic(entry / "config", config.encode())
     considered = tuple(dict.fromkeys(canonical(name) for name in (*KEPT_MODULES, *modules)))
     files = tree.needed_modules(found, considered, entry / "modules")
     facts = _Facts(
         release=prepared.release or found.release,
-        version=version,
+        version=package.field(next(iter(debs)), "Version") if debs else "",
         origin=origin,
         image=booted.name if booted.parent == entry else str(booted.absolute()),
         image_bytes=booted.stat().st_size,
@@ -166,7 +151,7 @@ def create(
         boot_protocol=prepared.boot_protocol,
         modules=tuple(_Module(file.stem, sha256_of(file), needs) for file, needs in files.items()),
         considered=considered,
-        packages=packages,
+        packages=tuple((deb.name, digest) for deb, digest in debs.items()),
     )
     KERNELS.write(entry, facts)
 
@@ -187,7 +172,7 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
         config = (entry / "config").read_text(errors="replace")
     except OSError:
         return None
-    if not whole or not all(file.is_file() for file in files.values()):
+    if not (whole and all(file.is_file() for file in files.values())):
         return None
     # What a module needs is kept with it, or is built in, or was a soft wish not fulfilled.
     order = load_order(
@@ -209,8 +194,8 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
 
 def _fingerprint(found: tree.KernelTree) -> str:
     """Name a kernel tree in 16 hex digits: the image by content, the rest by size and time."""
-    others = [found.config, found.system_map, *found.module_files.values()]
-    stats = [(str(path), path.stat()) for path in others if path]
     parts = [sha256_of(found.image) if found.image else "", str(found.image)]
-    parts += [f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats]
+    for path in filter(None, (found.config, found.system_map, *found.module_files.values())):
+        status = path.stat()
+        parts.append(f"{path} {status.st_size} {status.st_mtime_ns}")
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

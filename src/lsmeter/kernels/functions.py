@@ -43,6 +43,10 @@ _PREFIXES: dict[str, tuple[str, ...]] = {
         *("inject_worker", "inject_outside_"),
     ),
 }
+_BY_LENGTH = sorted(
+    ((prefix, module) for module, prefixes in _PREFIXES.items() for prefix in prefixes),
+    key=lambda item: -len(item[0]),
+)
 # Too general to speak for every kernel: they count only beside the module's own functions.
 _WEAK = frozenset({"hashtab_", "unpack_", "hook_", "ruleset_", "cap_", "mls_", "sel_"})
 # How many symbols away from its neighbours of the same module a nameless function may lie. The
@@ -67,12 +71,14 @@ _SELINUX_NAMES = """
     validtrans_handle_fail
 """
 _SELINUX_NOT_HOOKS = frozenset(f"security_{name}" for name in _SELINUX_NAMES.split())
-# The framework's own start-up, which decides nothing. Since 6.19 it has a function for each stage
-# of the kernel's start, security_initcall_early and so on.
-_START_UP = frozenset({"security_init", "security_add_hooks", "security_module_enable"})
+_NOT_HOOKS = _SELINUX_NOT_HOOKS | {
+    # The framework's own start-up, which decides nothing.
+    *("security_init", "security_add_hooks", "security_module_enable"),
+    # Functions of file systems (reiserfs) and drivers (nvdimm, thunderbolt: sysfs) of that name.
+    *("security_list", "security_show", "security_store"),
+}
+# Since 6.19, for each stage of the kernel's start: security_initcall_early and so on.
 _START_UP_PREFIX = "security_initcall_"
-# Functions of file systems (reiserfs) and drivers (nvdimm, thunderbolt: sysfs) of that name.
-_OF_OTHERS = frozenset({"security_list", "security_show", "security_store"})
 
 
 @lru_cache(maxsize=1 << 16)
@@ -84,13 +90,8 @@ def base_name(name: str) -> str:
 def is_hook(name: str) -> bool:
     """Say whether a function is a hook: a call site `security_*` of the framework."""
     base = base_name(name)
-    return (
-        base.startswith("security_")
-        and base not in _SELINUX_NOT_HOOKS
-        and base not in _START_UP
-        and base not in _OF_OTHERS
-        and not base.startswith(_START_UP_PREFIX)
-    )
+    named = base.startswith("security_") and not base.startswith(_START_UP_PREFIX)
+    return named and base not in _NOT_HOOKS
 
 
 def assign_modules(names: Sequence[str]) -> tuple[str, ...]:
@@ -107,30 +108,23 @@ def assign_modules(names: Sequence[str]) -> tuple[str, ...]:
         if previous >= 0 and strong[previous] == module and index - previous <= _REACH:
             found[previous + 1 : index] = [module] * (index - previous - 1)
         previous = index
-    return tuple(module or _weak(name) for module, name in zip(found, names, strict=True))
+    # Among LSMs only the capability module has names that begin with cap_.
+    return tuple(
+        module or ("capability" if _prefix(name)[0] == "cap_" else "")
+        for module, name in zip(found, names, strict=True)
+    )
 
 
 def _strong(name: str) -> str:
     """Return the module that the name alone proves."""
-    base = base_name(name)
-    if base in _SELINUX_NOT_HOOKS:
+    if base_name(name) in _SELINUX_NOT_HOOKS:
         return "selinux"
     if is_hook(name):
         return FRAMEWORK
-    prefix, module = _longest_prefix(base)
+    prefix, module = _prefix(name)
     return "" if prefix in _WEAK else module
 
 
-def _weak(name: str) -> str:
-    """Return the module of a name that only the capability module uses among LSMs."""
-    prefix, module = _longest_prefix(base_name(name))
-    return module if prefix == "cap_" else ""
-
-
-def _longest_prefix(name: str) -> tuple[str, str]:
-    best = ("", "")
-    for module, prefixes in _PREFIXES.items():
-        for prefix in prefixes:
-            if len(prefix) > len(best[0]) and name.startswith(prefix):
-                best = (prefix, module)
-    return best
+def _prefix(name: str) -> tuple[str, str]:
+    """Return the longest prefix that a function's name begins with, and its module."""
+    return next((item for item in _BY_LENGTH if name.startswith(item[0])), ("", ""))

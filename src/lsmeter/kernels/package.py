@@ -22,7 +22,7 @@ from debian.debian_support import Version
 from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import Progress, shown
-from lsmeter.base.storage import cannot_write, make_dir, sha256_of
+from lsmeter.base.storage import make_dir, sha256_of, writing
 from lsmeter.kernels import apt
 
 _MOST_FILE_BYTES = 512 << 20  # a kernel's largest file is its image, tens of MiB
@@ -96,18 +96,16 @@ def fetch(
     """
     wanted = tuple(wanted)
     total_bytes = sum(item.size_bytes for item in wanted)
+    names = [f"{item.name}={item.version}" for item in wanted]
     with shown(progress, f"fetch {wanted[0].name}", total_bytes, "B") as show:
-        names = [f"{item.name}={item.version}" for item in wanted]
-        state.download(["download", *names], into, lambda share: show(round(share * total_bytes)))
+        state.download(["download", *names], into, lambda done: show(done * total_bytes // 100))
     files: dict[Path, str] = {}
     for item in wanted:
         version = item.version.replace(":", "%3a")
         path = into / f"{item.name}_{version}_{item.architecture}.deb"
         if not path.is_file() or sha256_of(path) != item.sha256:
             what = "is not what the archive's index says" if path.is_file() else "is missing"
-            raise InfrastructureError(
-                f"{path.name} {what}", hint="try again, or use another mirror"
-            )
+            raise InfrastructureError(f"{path.name} {what}", hint="try again, or another mirror")
         files[path] = item.sha256
     return files
 
@@ -124,8 +122,7 @@ def extract(deb: Path, into: Path, wanted: Callable[[str], bool]) -> tuple[Path,
     except FileNotFoundError as error:
         raise process.missing("dpkg-deb", why="packages are read with it") from error
     with child:
-        if child.stdout is None or child.stderr is None:
-            raise AssertionError
+        assert child.stdout and child.stderr  # noqa: S101, PT018  (they are pipes)
         reason = ""
         try:
             taken = _take(child.stdout, into, wanted)
@@ -139,7 +136,7 @@ def extract(deb: Path, into: Path, wanted: Callable[[str], bool]) -> tuple[Path,
             raise
         said = child.stderr.read(65536).decode(errors="replace")
     if reason or child.returncode:
-        raise _damaged(deb, said, reason)
+        raise _damaged(deb, f"{reason}\n{said}")
     return taken
 
 
@@ -157,16 +154,13 @@ def _take(stream: IO[bytes], into: Path, wanted: Callable[[str], bool]) -> tuple
                 raise tarfile.TarError(f"{path} is too large for a kernel's file")
             taken.append(into / path)
             make_dir(taken[-1].parent)
-            try:
-                with taken[-1].open("wb") as file:
-                    shutil.copyfileobj(archive.extractfile(member) or io.BytesIO(), file)
-            except OSError as error:
-                raise cannot_write(taken[-1], error) from error
+            with writing(taken[-1]), taken[-1].open("wb") as file:
+                shutil.copyfileobj(archive.extractfile(member) or io.BytesIO(), file)
     return tuple(taken)
 
 
-def _damaged(deb: Path, said: str, reason: str = "") -> UsageError:
-    last = (said.strip().splitlines() or [reason])[-1]
+def _damaged(deb: Path, said: str) -> UsageError:
+    last = said.strip().rpartition("\n")[2]
     return UsageError(
         f"{deb} is not a whole Debian package: {last}", hint="fetch or copy the file again"
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lsmeter.base import registry
+from lsmeter.base.errors import InfrastructureError
 from lsmeter.base.progress import SILENT, Progress
 from lsmeter.model import Kernel
 
@@ -39,6 +40,17 @@ class Request:
     offline: bool = False
     refresh: bool = False
     progress: Progress = SILENT
+
+
+ANY = Request()
+
+
+def not_cached(what: str) -> InfrastructureError:
+    """Build the error for what an offline request does not find."""
+    return InfrastructureError(
+        f"{what} is not cached, and the network is not to be used",
+        hint="allow the network once; after that the cache is enough",
+    )
 
 
 class KernelSource(ABC):
@@ -74,21 +86,11 @@ def sources() -> tuple[KernelSource, ...]:
     )
 
 
-def resolve(
-    spec: str,
-    *,
-    progress: Progress = SILENT,
-    offline: bool = False,
-    refresh: bool = False,
-    modules: tuple[str, ...] = DEFAULT_MODULES,
-) -> Kernel:
-    """Return the kernel that `spec` names (debian:6.1, host, ./vmlinux), cached or fetched.
-
-    The keywords are those of Request.
-    """
+def resolve(spec: str, request: Request = ANY) -> Kernel:
+    """Return the kernel that `spec` names (debian:6.1, host, ./vmlinux), cached or fetched."""
     for source in sources():
         if source.matches(spec):
-            return source.resolve(spec, Request(modules, offline, refresh, progress))
+            return source.resolve(spec, request)
     examples = {example for source in sources() for example in source.examples}
     names = {listing.name for listing in listings()} | examples
     raise registry.unknown("kernel", spec, names, where="--kernel")

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.storage import write_atomic
+from lsmeter.base.errors import UsageError
+from lsmeter.base.storage import reading, write_atomic
 from lsmeter.kernels.decompress import packing_of, unpack
 
 _MODULE_BYTES = 256 << 20
@@ -59,11 +59,9 @@ def find(root: Path, release: str) -> KernelTree:
     """Find the files of kernel `release` under `root`; only names are looked at."""
     bases = [root / base / release for base in ("usr/lib/modules", "lib/modules")]
     module_files: dict[str, Path] = {}
-    for base in bases:
-        for path in sorted(base.glob("*/**/*.ko*")) if base.is_dir() else ():
-            name = module_name(path.name)
-            if name:
-                module_files.setdefault(name, path)
+    for path in (path for base in bases for path in sorted(base.glob("*/**/*.ko*"))):
+        if name := module_name(path.name):
+            module_files.setdefault(name, path)
 
     def file(name: str) -> Path | None:
         return first(root / f"boot/{name}-{release}", *(base / name for base in bases))
@@ -98,16 +96,14 @@ def needed_modules(
     """
     builtin = parse_modules_builtin(read_text(tree.modules_builtin))
     contents: dict[str, bytes] = {}
-    infos: dict[str, ModuleInfo] = {}
 
     def info(name: str) -> ModuleInfo:
         path = tree.module_files[name]
         try:
             contents[name] = _read_module(path)
-            infos[name] = read_modinfo(contents[name])
+            return read_modinfo(contents[name])
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
-        return infos[name]
 
     try:
         order = load_order(wanted, frozenset(tree.module_files), builtin, info)
@@ -116,14 +112,12 @@ def needed_modules(
             f"modules of kernel {tree.release}: {error}",
             hint="the kernel's package or directory is incomplete; install or fetch it again",
         ) from error
-    for name in order:
+    needs: dict[Path, tuple[str, ...]] = {}
+    for name, facts in order.items():
         write_atomic(into / f"{name}.ko", contents[name])
-    return {
-        into / f"{name}.ko": tuple(
-            need for need in infos[name].depends + infos[name].softdeps if need not in builtin
-        )
-        for name in order
-    }
+        asked = (*facts.depends, *facts.softdeps)
+        needs[into / f"{name}.ko"] = tuple(need for need in asked if need not in builtin)
+    return needs
 
 
 def _read_module(path: Path) -> bytes:
@@ -137,18 +131,13 @@ def _read_module(path: Path) -> bytes:
 
 
 def read_text(path: Path | None) -> str:
-    """Return a file's text, "" for None. Raises InfrastructureError when it is unreadable."""
+    """Return a file's text, "" for None. Raises UsageError when it is unreadable."""
     return _read(path).decode(errors="replace") if path else ""
 
 
 def _read(path: Path) -> bytes:
-    try:
+    with reading(path, "make it readable, or give another kernel with --kernel"):
         return path.read_bytes()
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot read {path}: {error.strerror}",
-            hint="make it readable, or give another kernel with --kernel",
-        ) from error
 
 
 @dataclass(frozen=True)
@@ -181,10 +170,8 @@ def elf_damage() -> tuple[type[Exception], ...]:
     from elftools.common.exceptions import ELFError  # noqa: PLC0415  (only new kernels are read)
     from elftools.construct import ConstructError  # noqa: PLC0415
 
-    return (
-        *(ELFError, ConstructError, ValueError, KeyError, IndexError, AttributeError),
-        *(TypeError, AssertionError, OverflowError, MemoryError, struct.error),
-    )
+    anything = (ValueError, LookupError, AttributeError, TypeError, AssertionError)
+    return (ELFError, ConstructError, *anything, OverflowError, MemoryError, struct.error)
 
 
 def read_modinfo(content: bytes) -> ModuleInfo:
@@ -196,16 +183,11 @@ def read_modinfo(content: bytes) -> ModuleInfo:
         data = section.data() if section else b""
     except elf_damage() as error:
         raise ValueError(f"damaged module: {error}") from error
-    depends: list[str] = []
-    softdeps: list[str] = []
-    for entry in data.decode(errors="replace").split("\0"):
-        key, _, value = entry.partition("=")
-        if key == "depends":
-            depends += value.split(",")
-        elif key == "softdep":  # pre: a b post: c
-            softdeps += " ".join(_PRE.findall(value)).split()
-    found = [tuple(canonical(name) for name in names if name) for names in (depends, softdeps)]
-    return ModuleInfo(*found)
+    entries = [entry.partition("=") for entry in data.decode(errors="replace").split("\0")]
+    depends = [value.replace(",", " ") for key, _, value in entries if key == "depends"]
+    # softdep=pre: a b post: c
+    before = [pre for key, _, value in entries if key == "softdep" for pre in _PRE.findall(value)]
+    return ModuleInfo(*(tuple(canonical(" ".join(w)).split()) for w in (depends, before)))
 
 
 def load_order(
@@ -213,12 +195,12 @@ def load_order(
     available: frozenset[str],
     builtin: frozenset[str],
     info: Callable[[str], ModuleInfo],
-) -> tuple[str, ...]:
-    """Return the modules to load for `wanted`, each after those it needs, each once.
+) -> dict[str, ModuleInfo]:
+    """Return the modules to load for `wanted`, each once and after those it needs.
 
     What is built in or not available is left out. `info` is asked only for modules that are needed.
     """
-    order: list[str] = []
+    order: dict[str, ModuleInfo] = {}
     under_way: list[str] = []
 
     def visit(name: str) -> None:
@@ -236,12 +218,12 @@ def load_order(
                 raise ValueError(f"module {name} needs {need}, which is not there")
             visit(need)
         under_way.pop()
-        order.append(name)
+        order[name] = facts
 
     for name in map(canonical, wanted):
         if name in available:
             visit(name)
-    return tuple(order)
+    return order
 
 
 def parse_config(text: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import NoteSegment
 
 from lsmeter.base.errors import UsageError
-from lsmeter.base.storage import cannot_write
+from lsmeter.base.storage import reading, writing
 from lsmeter.kernels.decompress import DamagedError, packing_of, unpack
 from lsmeter.kernels.tree import elf_damage
 from lsmeter.model import BootProtocol
@@ -31,6 +31,7 @@ from lsmeter.model import BootProtocol
 _MOST_UNPACKED_BYTES = 1 << 30
 _PVH_NOTE = "18"  # XEN_ELFNOTE_PHYS32_ENTRY, include/xen/interface/elfnote.h
 _HEADER_BYTES = 0x268  # up to and with the last field of the setup header that is read
+_CONFIG = re.compile(rb"IKCFG_ST(\x1f\x8b.{16,1048576}?)IKCFG_ED", re.DOTALL)
 _RELEASE = re.compile(rb"Linux version (\d+\.\d+[0-9A-Za-z.+~_-]*) ")
 _HINT = "give an x86-64 bzImage, a vmlinux or a .deb of a kernel"
 
@@ -49,17 +50,14 @@ def prepare(source: Path, elf: Path) -> Image:
 
     An ELF with a PVH entry is used where it is; a bzImage without one inside is booted as it is.
     """
-    try:
-        with source.open("rb") as file:
-            head = file.read(_HEADER_BYTES)
-            if head.startswith(b"\x7fELF"):
-                return prepare_elf(source)
-            place = payload_place(head)
-            if place is None:
-                raise not_a_kernel(source, looks_like(head))
-            return _from_bzimage(source, file, place, elf)
-    except OSError as error:
-        raise UsageError(f"cannot read kernel {source}: {error.strerror}", hint=_HINT) from error
+    with reading(f"kernel {source}", _HINT), source.open("rb") as file:
+        head = file.read(_HEADER_BYTES)
+        if head.startswith(b"\x7fELF"):
+            return prepare_elf(source)
+        place = payload_place(head)
+        if place is None:
+            raise not_a_kernel(source, looks_like(head))
+        return _from_bzimage(source, file, place, elf)
 
 
 def payload_place(head: bytes) -> tuple[int, int] | None:
@@ -97,9 +95,7 @@ def not_a_kernel(path: Path, what: str) -> UsageError:
 
 def embedded_config(path: Path) -> str:
     """Return the configuration that CONFIG_IKCONFIG puts into an ELF, "" when there is none."""
-    packed = (
-        _search(path, re.compile(rb"IKCFG_ST(\x1f\x8b.{16,1048576}?)IKCFG_ED", re.DOTALL)) or b""
-    )
+    packed = _search(path, _CONFIG)
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
             return file.read(8 << 20).decode(errors="replace")
@@ -131,7 +127,7 @@ def has_pvh_entry(path: Path) -> bool:
 
 def prepare_elf(path: Path) -> Image:
     """Describe a vmlinux, used where it is; UsageError when it is none with a PVH entry."""
-    release = (_search(path, _RELEASE) or b"").decode()
+    release = _search(path, _RELEASE).decode()
     if not has_pvh_entry(path):
         what = "an ELF file without a PVH entry"
         what += " (built without CONFIG_PVH)" if release else " or a Linux banner"
@@ -148,15 +144,13 @@ def _from_bzimage(source: Path, file: BinaryIO, place: tuple[int, int], elf: Pat
     if length:
         file.seek(offset)
         try:
-            _unpack_payload(file.read(length), elf)
+            with writing(elf):
+                _unpack_payload(file.read(length), elf)
             if has_pvh_entry(elf):
                 return Image(elf, BootProtocol.PVH, release or prepare_elf(elf).release)
         except DamagedError as error:
             elf.unlink(missing_ok=True)
             raise not_a_kernel(source, f"a bzImage, but {error}") from error
-        except OSError as error:
-            elf.unlink(missing_ok=True)
-            raise cannot_write(elf, error) from error
         elf.unlink(missing_ok=True)
     return Image(source, BootProtocol.BZIMAGE, release)
 
@@ -186,11 +180,13 @@ def _read_release(file: BinaryIO) -> str:
     return text if re.fullmatch(r"\d+\.[0-9A-Za-z.+~_-]+", text) else ""
 
 
-def _search(path: Path, pattern: re.Pattern[bytes]) -> bytes | None:
-    """Find `pattern` in a file without reading it into memory; return its first group."""
-    with path.open("rb") as file:
-        if not path.stat().st_size:
-            return None
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            found = pattern.search(content)
-            return bytes(found.group(1)) if found else None
+def _search(path: Path, pattern: re.Pattern[bytes]) -> bytes:
+    """Find `pattern` in a file without reading it into memory; return its first group, or b""."""
+    if not path.stat().st_size:
+        return b""
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        found = pattern.search(content)
+        return bytes(found.group(1)) if found else b""

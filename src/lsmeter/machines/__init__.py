@@ -1,2 +1,65 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where boots happen: a file for each machine, and the layer that starts QEMU for them."""
+"""The interface of a machine, where boots happen: a planned boot goes in, raw bytes come out.
+
+A machine does not know what the bytes mean, and the parser knows no machine, so that a recorded
+capture goes the same way as a live one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from lsmeter.base.limits import Limits
+from lsmeter.base.registry import members, unknown
+from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.guest.capture import Capture
+from lsmeter.model import Cell
+
+# Takes bytes of the result channel as they come; returns how many benchmarks the guest has
+# finished by now, None if nobody counts them.
+OnResults = Callable[[bytes], int | None]
+
+
+class Machine(ABC):
+    """A place where guests run. Implementations are stateless and may run many at a time."""
+
+    name: str
+    title: str  # one line for people
+    filesystems: tuple[str, ...] = ("tmpfs", "ext4")  # that its guests can make
+    internal: bool = False  # for tests: not offered to users
+
+    @abstractmethod
+    def identity(self, *, attribute: bool = False) -> Mapping[str, str]:
+        """Name what can change results (versions, hashes); raise if it cannot run at all.
+
+        attribute: with what attributes instructions to functions.
+        """
+
+    @abstractmethod
+    async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
+        """Run one guest to its end; on_results sees bytes of the result channel as they come.
+
+        What on_results returns is how far the guest is, which gives it more time (Limits).
+        Must kill the guest when cancelled, and never raise for what the guest does.
+        """
+
+    @abstractmethod
+    def command(self, cell: Cell) -> tuple[str, ...]:
+        """Return the words that start a guest of `cell`, for the manifest and --dry-run."""
+
+
+@cache
+def machines() -> Mapping[str, Machine]:
+    """Return every machine that lsmeter.machines holds, by name."""
+    found = members("lsmeter.machines", "MACHINE", Machine)  # type: ignore[type-abstract]
+    return {machine.name: machine for machine in found}
+
+
+def find_machine(name: str) -> Machine:
+    """Return the machine called `name`; UsageError with the nearest name otherwise."""
+    known = machines()
+    if name not in known:
+        raise unknown("machine", name, known)
+    return known[name]

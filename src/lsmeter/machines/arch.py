@@ -29,8 +29,7 @@ class Kind(StrEnum):
 class EntryCode:
     """The symbols of a kernel's entry code, by which attribution follows control flow."""
 
-    special: Mapping[str, Kind]  # before patterns
-    patterns: tuple[tuple[re.Pattern[str], Kind], ...]
+    kinds: re.Pattern[str]  # its groups are named as kinds; what none matches is a function
     no_function: re.Pattern[str]  # only ends the function before it
     thunk: re.Pattern[str]  # an address that has such a name is one, whatever else it is called
     stubs: Mapping[str, str]  # tables of vector stubs without symbols, and what their stubs are
@@ -70,29 +69,17 @@ class Arch:
 
 
 _X86_ENTRY = EntryCode(
-    special={
-        **dict.fromkeys(
-            (
-                *("entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat"),
-                *("entry_INT80_compat", "asm_int80_emulation"),
-            ),
-            Kind.SYSCALL,
-        ),
-        "__switch_to_asm": Kind.SWITCH,
+    kinds=re.compile(
+        r"(?P<SYSCALL>entry_(?:SYSCALL_64|SYSCALL_compat|SYSENTER_compat|INT80_compat)|"
+        r"asm_int80_emulation)|(?P<SWITCH>__switch_to_asm)|(?P<DEAD>do_task_dead)|"
         # Before 6.5 it is the first code of a new task; since then a function that this code
         # calls, which the plugin tells by the call.
-        **dict.fromkeys(("ret_from_fork", "ret_from_fork_asm"), Kind.START),
-        "do_task_dead": Kind.DEAD,
+        r"(?P<START>ret_from_fork(?:_asm)?)|"
         # Not repeated when they return: the instruction that caused them is over.
-        **dict.fromkeys(("asm_exc_debug", "asm_exc_int3", "asm_exc_overflow"), Kind.TRAP),
-        **dict.fromkeys(
-            ("asm_exc_nmi", "asm_exc_machine_check", "asm_exc_double_fault"), Kind.INTERRUPT
-        ),
-    },
-    patterns=(
-        (re.compile(r"asm_exc_xen_.*"), Kind.FUNCTION),
-        (re.compile(r"asm_exc_.*"), Kind.FAULT),
-        (re.compile(r"asm_sysvec_.*|asm_(common|spurious)_interrupt"), Kind.INTERRUPT),
+        r"(?P<TRAP>asm_exc_(?:debug|int3|overflow))|"
+        r"(?P<INTERRUPT>asm_exc_(?:nmi|machine_check|double_fault)|asm_sysvec_.*|"
+        r"asm_(?:common|spurious)_interrupt)|"
+        r"(?P<FUNCTION>asm_exc_xen_.*)|(?P<FAULT>asm_exc_.*)"
     ),
     no_function=re.compile(
         r"__pfx_.*|__cfi_.*|.*\.cold(\.\d+)?|"

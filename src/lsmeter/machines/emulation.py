@@ -17,8 +17,8 @@ from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import find_probe
+from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.description import Description, Plugin, counted_guest, qemu_words
-from lsmeter.machines.machine import Machine, OnResults
 from lsmeter.machines.plugin import build_plugin, kernel_symbols, write_symbols
 from lsmeter.machines.qemu import qemu_version, run_guest
 from lsmeter.machines.replay import record

@@ -25,10 +25,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from lsmeter.base import process
-from lsmeter.base.errors import BootError, BuildError, InfrastructureError
+from lsmeter.base.errors import BootError, BuildError, InfrastructureError, LsmeterError
 from lsmeter.base.limits import Limits
-from lsmeter.base.storage import cache_dir, locked, make_dir, write_atomic
+from lsmeter.base.storage import cache_dir, write_atomic
 from lsmeter.guest.initramfs import base
+from lsmeter.guest.probe import Program
 from lsmeter.kernels.functions import assign_modules
 from lsmeter.machines.arch import GUEST, Kind
 from lsmeter.machines.description import counted_guest
@@ -43,7 +44,6 @@ _INIT_FLAGS = (
     *("-std=gnu11", "-Os", "-Wall", "-Wextra", "-Werror"),
     *("-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-fno-pie", "-no-pie"),
 )
-_DEADLINE_S = 120
 # The first QEMU version with each interface, newest first; see plugin/qemu_api.h.
 _INTERFACES = (((11, 1), 7), ((9, 1), 3), ((9, 0), 2), ((7, 2), 1))
 
@@ -61,25 +61,16 @@ _SETUP = Setup(name="capability", title="", lsms=("capability",))
 _locks: dict[str, asyncio.Lock] = {}
 
 
-@dataclass(frozen=True)
-class BuiltPlugin:
-    """A plugin that the given QEMU can load."""
-
-    path: Path
-    sha256: str  # of its sources and their options
-
-
 def plugin_interface(qemu_version: str) -> int:
     """Return the plugin interface of a QEMU ("7.2.22 (Debian ...)"); BuildError if too old."""
     match = re.match(r"(\d{1,4})\.(\d{1,4})", qemu_version)
     if match is None:
         raise BuildError(f"cannot tell the version of QEMU from {qemu_version[:60]!r}")
-    version = int(match[1]), int(match[2])
     for first, interface in _INTERFACES:
-        if version >= first:
+        if (int(match[1]), int(match[2])) >= first:
             return interface
     raise BuildError(
-        f"QEMU {version[0]}.{version[1]} is too old for attribution",
+        f"QEMU {match[0]} is too old for attribution",
         hint="install QEMU 7.2 or later, or run without --attribute",
     )
 
@@ -96,57 +87,40 @@ def source_dir() -> Path:
     )
 
 
-def build_plugin(qemu_version: str) -> BuiltPlugin:
+def build_plugin(qemu_version: str) -> Program:
     """Return the plugin for this version of QEMU, compiled now or found in the cache."""
     interface = plugin_interface(qemu_version)
-    source = source_dir()
-    hasher = hashlib.sha256(f"{interface} {_FLAGS}".encode())
-    for path in sorted(source.glob("*.[ch]")):
+    words = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}")
+    sources = sorted(source_dir().glob("*.[ch]"))
+    return _built(f"attribution-{interface}-{{}}.so", f"{interface} {_FLAGS}", words, sources)
+
+
+def _built(name: str, options: str, words: Sequence[str], sources: Sequence[Path]) -> Program:
+    """Return what is compiled from `sources`, now or found in the cache by their digest.
+
+    name has {} for the digest, of which `options` are a part.
+    """
+    hasher = hashlib.sha256(options.encode())
+    for path in sources:
         hasher.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    digest = hasher.hexdigest()
-    files = (str(path) for path in sorted(source.glob("*.c")))
-    words = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", *files)
-    return BuiltPlugin(_cached(f"attribution-{interface}-{digest[:16]}.so", words), digest)
-
-
-def build_kallsyms_init() -> bytes:
-    """Return the init of the guest that lists a kernel's symbols, compiled now or cached."""
-    source = source_dir() / "kallsyms" / "init.c"
-    digest = hashlib.sha256(source.read_bytes() + str(_INIT_FLAGS).encode()).hexdigest()
-    return _cached(f"kallsyms-{digest[:16]}", (*_INIT_FLAGS, str(source))).read_bytes()
-
-
-def _cached(name: str, words: tuple[str, ...]) -> Path:
-    """Return the file of this name in the cache, compiled now if it is not there."""
-    target = cache_dir() / "plugin" / name
-    if not target.is_file():
-        with locked(f"plugin-{name}"):
-            if not target.is_file():
-                _compile(words, target)
-    return target
-
-
-def _compile(words: tuple[str, ...], target: Path) -> None:
-    compiler = os.environ.get("CC", "cc")
-    if process.find(compiler) is None:
-        raise BuildError(
-            f"the C compiler {compiler} is not there, and the QEMU plugin must be compiled",
-            hint="install one: apt-get install gcc libc6-dev",
-        )
-    make_dir(target.parent)
+    built = Program(
+        cache_dir() / "plugin" / name.format(hasher.hexdigest()[:16]), hasher.hexdigest()
+    )
+    if built.path.is_file():
+        return built
+    files = (str(path) for path in sources if path.suffix == ".c")
     with tempfile.TemporaryDirectory(prefix="lsmeter-plugin-") as folder:
-        output = Path(folder) / target.name
+        output = Path(folder) / "built"
         try:
-            done = process.run([compiler, "-o", str(output), *words], deadline_s=_DEADLINE_S)
-        except InfrastructureError as error:
-            raise BuildError(f"the QEMU plugin could not be compiled: {error.title}") from error
-        if done.returncode != 0:
+            process.output([os.environ.get("CC", "cc"), "-o", str(output), *words, *files])
+        except LsmeterError as error:
             raise BuildError(
-                f"the QEMU plugin could not be compiled (exit status {done.returncode})",
-                hint="install gcc and libc6-dev; the compiler said:",
-                log_tail=tuple(done.stderr.strip().splitlines()[-20:]),
-            )
-        write_atomic(target, output.read_bytes())
+                f"the QEMU plugin could not be compiled: {error.title}",
+                hint="install a compiler: apt-get install gcc libc6-dev",
+                log_tail=error.log_tail,
+            ) from error
+        write_atomic(built.path, output.read_bytes())
+    return built
 
 
 @dataclass(frozen=True)
@@ -201,7 +175,8 @@ async def _ask_guest(kernel: Kernel, limits: Limits) -> bytes:
     # A serial line would take minutes.
     guest = replace(counted_guest(kernel, _SETUP, Conditions(), seed=1), bulk=True)
     limits = replace(limits, silence_s=_SILENCE_S, results_bytes=MAX_TEXT_BYTES)
-    capture = await run_guest(guest, base(build_kallsyms_init()), limits)
+    init = _built("kallsyms-{}", str(_INIT_FLAGS), _INIT_FLAGS, [source_dir() / "kallsyms/init.c"])
+    capture = await run_guest(guest, base(init.path.read_bytes()), limits)
     if not capture.results.endswith(_END):
         console = capture.console.decode(errors="replace").splitlines()
         raise BootError(
@@ -249,21 +224,16 @@ def symbol_file(table: SymbolTable) -> str:
 
 def kind_of(name: str) -> Kind:
     """Say what kind of code starts at a symbol of Linux."""
-    entry = GUEST.entry
-    if name in entry.special:
-        return entry.special[name]
-    for pattern, kind in entry.patterns:
-        if pattern.fullmatch(name):
-            return kind
-    return Kind.FUNCTION
+    found = GUEST.entry.kinds.fullmatch(name)
+    return Kind[found.lastgroup] if found and found.lastgroup else Kind.FUNCTION
 
 
 def _table(found: dict[int, list[str]]) -> tuple[Symbol, ...]:
-    named = [(addr, _preferred(names)) for addr, names in sorted(found.items())]
-    functions = [(addr, name) for addr, name in named if name]
-    modules = assign_modules([name for _, name in functions])
+    named = ((addr, _preferred(names)) for addr, names in sorted(found.items()))
+    functions = {addr: name for addr, name in named if name}
+    modules = assign_modules([*functions.values()])
     symbols = {addr: Symbol(addr, names[0], Kind.NONE, "") for addr, names in found.items()}
-    for (addr, name), module in zip(functions, modules, strict=True):
+    for (addr, name), module in zip(functions.items(), modules, strict=True):
         symbols[addr] = Symbol(addr, name, kind_of(name), module)
     for addr, name in _stubs(found):
         symbols[addr] = Symbol(addr, name, Kind.INTERRUPT, "")
@@ -273,8 +243,7 @@ def _table(found: dict[int, list[str]]) -> tuple[Symbol, ...]:
 def _stubs(found: dict[int, list[str]]) -> Iterable[tuple[int, str]]:
     """Name each place at which an interrupt's vector may lead into the kernel."""
     entry = GUEST.entry
-    addresses = sorted(found)
-    for addr, following in pairwise(addresses):
+    for addr, following in pairwise(sorted(found)):
         for name in entry.stubs.keys() & set(found[addr]):
             stop = min(following, addr + entry.max_stubs * entry.stub_bytes)
             for stub in range(addr, stop, entry.stub_bytes):

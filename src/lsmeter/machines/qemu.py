@@ -19,11 +19,12 @@ from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.base.limits import Limits
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.machines.arch import GUEST, Arch
+from lsmeter.machines import OnResults
+from lsmeter.machines.arch import GUEST
 from lsmeter.machines.description import Description, qemu_words
-from lsmeter.machines.machine import OnResults
 
 _CHUNK_BYTES = 1 << 16
+_PIPE_BYTES = 1 << 20  # what a pipe holds at most, as root may set it
 _STDERR_BYTES = 16 << 10
 _MAX_OUTPUT_BYTES = 513 << 20  # of a plugin; who reads it refuses more than 512 MiB
 # A look is taken so often. What passes between two looks counts as no more than twice that: the
@@ -37,12 +38,12 @@ SLACK = 4.0
 
 
 @cache
-def qemu_version(arch: Arch = GUEST) -> str:
+def qemu_version() -> str:
     """Return QEMU's version as it prints it; InfrastructureError when there is no QEMU."""
-    path = process.find(arch.program)
+    path = process.find(GUEST.program)
     if path is None:
         raise InfrastructureError(
-            f"{arch.program} is not installed", hint=f"install it: apt-get install {arch.package}"
+            f"{GUEST.program} is not installed", hint=f"install it: apt-get install {GUEST.package}"
         )
     done = process.run([path, "--version"], deadline_s=20)
     found = re.search(r"version (\S+(?: \([^)]{1,80}\))?)", done.stdout)
@@ -59,7 +60,6 @@ class Patience:
         self._units = units  # benchmarks that it is to finish, 0 where that is not known
         self._now = now
         self._awake_s = 0.0
-        self._paused = False
         self._words = False
         self._heard_s = 0.0
         self._told = 0  # benchmarks that heard() was told of
@@ -75,19 +75,14 @@ class Patience:
     def look(self, now: float) -> Ending | None:
         """Return why the guest is to be killed now, None as long as it is not.
 
-        To be called every LOOK_S. The first look after a pause of lsmeter's own kills nothing:
-        what the guest said in the pause is heard after it.
+        To be called every LOOK_S, once all is heard that the guest has said by then.
         """
-        passed_s = now - self._now
+        self._awake_s += min(now - self._now, _MOST_S)
         self._now = now
-        self._awake_s += min(passed_s, _MOST_S)
         if self._words:
             self._words, self._heard_s = False, self._awake_s
         if self._told > self._finished:
             self._finished, self._finished_s = self._told, self._awake_s
-        paused, self._paused = self._paused, passed_s > _MOST_S
-        if self._paused and not paused:
-            return None
         if self._awake_s >= self._end_s():
             return Ending.DEADLINE
         if self._awake_s >= self._heard_s + self._limits.quiet_s:
@@ -106,24 +101,43 @@ class Patience:
         return min(max(limits.boot_s, end_s), limits.most_s)
 
 
-class _Stream:
-    """Collects one channel up to a limit."""
+class _Channel:
+    """A pipe out of a guest: all that comes is read, and kept up to a limit."""
 
     def __init__(self, limit_bytes: int, on_data: Callable[[bytes], None] | None = None) -> None:
         self.data = bytearray()
         self.flooded = False
         self._limit_bytes = limit_bytes
         self._on_data = on_data
+        self._fd, self.guest_end = os.pipe()
+        os.set_blocking(self._fd, False)
+        asyncio.get_running_loop().add_reader(self._fd, self.read)
 
-    async def read(self, reader: asyncio.StreamReader) -> None:
-        while chunk := await reader.read(_CHUNK_BYTES):
-            room = self._limit_bytes - len(self.data)
-            self.data += chunk[:room]
-            if len(chunk) > room:
-                self.flooded = True
-                return
-            if self._on_data is not None:
-                self._on_data(chunk)
+    def read(self) -> None:
+        """Take what has come, or a chunk of it."""
+        try:
+            chunk = os.read(self._fd, _CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        if not chunk:
+            asyncio.get_running_loop().remove_reader(self._fd)
+            return
+        room = self._limit_bytes - len(self.data)
+        self.data += chunk[:room]
+        self.flooded |= len(chunk) > room
+        if self._on_data is not None:
+            self._on_data(chunk[:room])
+
+    def drain(self) -> None:
+        """Take what stands in the pipe, and no more however fast the guest goes on."""
+        for _ in range(_PIPE_BYTES // _CHUNK_BYTES):
+            self.read()
+
+    def close(self) -> None:
+        """Take the rest, and no more."""
+        self.drain()
+        asyncio.get_running_loop().remove_reader(self._fd)
+        os.close(self._fd)
 
 
 async def run_guest(
@@ -155,26 +169,23 @@ async def _run(
     guest: Description, initrd: bytes, limits: Limits, on_results: OnResults, units: int
 ) -> Capture:
     started = time.monotonic()
-    qemu, (console_pipe, results_pipe) = await _start(guest, initrd)
     patience = Patience(limits, units, started)
-    console = _Stream(limits.console_bytes, lambda _: patience.heard())
-    results = _Stream(limits.results_bytes, lambda data: patience.heard(on_results(data)))
-    stderr = _Stream(_STDERR_BYTES)
-    assert qemu.stderr is not None  # noqa: S101  (asked for in _start)
-    readers = [
-        asyncio.create_task(console.read(await _reader(console_pipe))),
-        asyncio.create_task(results.read(await _reader(results_pipe))),
-        asyncio.create_task(stderr.read(qemu.stderr)),
-    ]
+    console = _Channel(limits.console_bytes, lambda _: patience.heard())
+    results = _Channel(limits.results_bytes, lambda data: patience.heard(on_results(data)))
+    stderr = _Channel(_STDERR_BYTES)
+    channels = (console, results, stderr)
     try:
-        ending = await _wait(qemu, (console, results), patience)
+        qemu = await _start(guest, initrd, *(channel.guest_end for channel in channels))
+        try:
+            ending = await _wait(qemu, (console, results), patience)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                if qemu.returncode is None:
+                    os.killpg(qemu.pid, signal.SIGKILL)
+            await qemu.wait()
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            if qemu.returncode is None:
-                os.killpg(qemu.pid, signal.SIGKILL)
-        await qemu.wait()
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*readers, return_exceptions=True), timeout=5)
+        for channel in channels:
+            channel.close()
     if results.flooded or console.flooded:
         ending = Ending.FLOODED
     return Capture(
@@ -187,59 +198,41 @@ async def _run(
     )
 
 
-async def _start(
-    guest: Description, initrd: bytes
-) -> tuple[asyncio.subprocess.Process, tuple[int, int]]:
-    """Start QEMU; return it with what to read: of the console, and of the results."""
-    console_read, console_write = os.pipe()
-    results_read, results_write = os.pipe()
-    initrd_fd = os.memfd_create("initrd")
-    given = (console_write, results_write, initrd_fd)
+async def _start(guest: Description, initrd: bytes, *ends: int) -> asyncio.subprocess.Process:
+    """Start QEMU; ends are the guest's of console, results and stderr, and are closed here."""
+    *channels, stderr = ends
+    given = (*channels, os.memfd_create("initrd"))
     console, results, image = (f"/dev/fd/{fd}" for fd in given)
     guest = replace(guest, console=console, results=results, initrd=image)
     try:
-        with os.fdopen(initrd_fd, "wb", closefd=False) as file:
+        with os.fdopen(given[-1], "wb", closefd=False) as file:
             file.write(initrd)
         # setpriv makes the kernel kill QEMU when lsmeter is killed: no guest is left behind.
-        qemu = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
             *("setpriv", "--pdeathsig", "KILL", "--", *qemu_words(guest)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
+            stderr=stderr,
             pass_fds=given,
             start_new_session=True,
         )
     except OSError as error:
-        for fd in (console_read, results_read):
-            os.close(fd)
         raise InfrastructureError(f"cannot start {guest.arch.program}: {error}") from error
     finally:
-        for fd in given:
+        for fd in {*ends, *given}:
             os.close(fd)
-    return qemu, (console_read, results_read)
-
-
-async def _reader(fd: int) -> asyncio.StreamReader:
-    reader = asyncio.StreamReader(limit=_CHUNK_BYTES)
-    protocol = asyncio.StreamReaderProtocol(reader)
-    pipe = os.fdopen(fd, "rb", buffering=0)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, pipe)
-    return reader
 
 
 async def _wait(
-    qemu: asyncio.subprocess.Process, streams: tuple[_Stream, ...], patience: Patience
+    qemu: asyncio.subprocess.Process, heard: tuple[_Channel, ...], patience: Patience
 ) -> Ending:
     """Wait until QEMU ends or one of the limits is reached."""
-    exited = asyncio.create_task(qemu.wait())
-    try:
-        while True:
-            await asyncio.wait((exited,), timeout=LOOK_S)
-            if exited.done():
-                return Ending.EXITED
-            if any(stream.flooded for stream in streams):
-                return Ending.FLOODED
-            if ending := patience.look(time.monotonic()):
-                return ending
-    finally:
-        exited.cancel()
+    while not any(channel.flooded for channel in heard):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(qemu.wait(), LOOK_S)
+            return Ending.EXITED
+        for channel in heard:
+            channel.drain()
+        if ending := patience.look(time.monotonic()):
+            return ending
+    return Ending.FLOODED

@@ -22,7 +22,7 @@ from lsmeter.base.limits import Limits
 from lsmeter.base.storage import write_atomic
 from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.machines.machine import Machine, OnResults
+from lsmeter.machines import Machine, OnResults
 from lsmeter.model import Cell
 
 RECORD = "LSMETER_RECORD"
@@ -55,13 +55,11 @@ class Replay(Machine):
         home = _folder(_directory(), planned)
         try:
             facts = json.loads((home / "capture.json").read_bytes())
+            facts["ending"] = Ending(facts["ending"])
             capture = Capture(
+                **facts,
                 results=(home / "results").read_bytes()[: limits.results_bytes],
                 console=(home / "console").read_bytes(),
-                ending=Ending(facts["ending"]),
-                exit_code=facts["exit_code"],
-                wall_s=facts["wall_s"],
-                stderr=facts["stderr"],
                 outputs={
                     path.stem: zstandard.decompress(path.read_bytes(), _MAX_OUTPUT_BYTES)
                     for path in home.glob("*.zst")

@@ -7,6 +7,7 @@ The words are those of docs/glossary.md. Numbers carry their unit in their name.
 from lsmeter.model.boot import (
     BenchmarkStatus,
     Boot,
+    BootId,
     BootStatus,
     HookReadings,
     Idle,
@@ -33,32 +34,3 @@ from lsmeter.model.cell import (
     Task,
 )
 from lsmeter.model.setup import Expectation, Setup
-
-__all__ = [
-    "Artifact",
-    "Benchmark",
-    "BenchmarkStatus",
-    "Better",
-    "Boot",
-    "BootProtocol",
-    "BootStatus",
-    "Cell",
-    "Conditions",
-    "Expectation",
-    "HookReadings",
-    "Idle",
-    "Image",
-    "Kernel",
-    "KernelModule",
-    "Metric",
-    "ParamValue",
-    "Place",
-    "Problem",
-    "Round",
-    "Samples",
-    "Sampling",
-    "Setup",
-    "StateReading",
-    "Task",
-    "Whole",
-]

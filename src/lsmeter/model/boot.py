@@ -106,12 +106,23 @@ class Idle:
 
 
 @dataclass(frozen=True)
-class Boot:
-    """One start of a guest: what it said of itself, and what it measured."""
+class BootId:
+    """Which boot of which cell, and the seed of its random numbers."""
 
     cell_hash: str
     index: int
     seed: int
+
+    @property
+    def folder(self) -> str:
+        """Name the folder under boots/ that holds it once done."""
+        return f"{self.cell_hash}-{self.index}"
+
+
+@dataclass(frozen=True)
+class Boot(BootId):
+    """One start of a guest: what it said of itself, and what it measured."""
+
     status: BootStatus
     facts: tuple[tuple[str, str], ...] = ()
     samples: tuple[Samples, ...] = ()

@@ -200,16 +200,15 @@ class Cell:
     @property
     def hash(self) -> str:
         """Name all that can change the result, in 16 hex digits."""
+        setup = self.setup
         parts: dict[str, object] = {
             "kernel": self.kernel.image_sha256,
             "boot_protocol": self.kernel.boot_protocol.value,
             "modules": [module.sha256 for module in self.kernel.modules],
             # By content: two names of one configuration share their results.
             "setup": [
-                self.setup.lsms,
-                self.setup.cmdline,
-                self.setup.guest,
-                [(e.fact, e.value) for e in self.setup.expect],
+                *(setup.lsms, setup.cmdline, setup.guest),
+                [(expected.fact, expected.value) for expected in setup.expect],
             ],
             "suite": self.suite,
             "filesystem": self.filesystem,
@@ -221,27 +220,22 @@ class Cell:
             "identity": self.identity,
         }
         if self.task != READINGS:
-            parts["task"] = [*vars(self.task).values(), [vars(c) for c in self.setup.counters]]
+            parts["task"] = [*vars(self.task).values(), [vars(c) for c in setup.counters]]
         if self.image is not None:
             parts["image"] = self.image.sha256
-        policy = _policy_parts(self.setup)
+        policy: list[object] = [  # what of it can change a result
+            setup.reads,
+            [vars(item) for item in setup.files],
+            [(step.action, step.words) for step in setup.steps],
+            setup.confine,
+            [vars(check) for check in setup.checks],
+            [vars(state) for state in setup.states],
+            [(step.action, step.words) for step in setup.before],
+        ]
         if any(policy):
             parts["policy"] = policy
-        needed = {item.artifact for item in self.setup.files} & set(self.kernel.artifacts)
+        needed = {item.artifact for item in setup.files} & set(self.kernel.artifacts)
         if needed:
             parts["artifacts"] = {name: self.kernel.artifacts[name].sha256 for name in needed}
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _policy_parts(setup: Setup) -> list[object]:
-    """Return what of a setup's policy can change a result."""
-    return [
-        setup.reads,
-        [vars(item) for item in setup.files],
-        [(step.action, step.words) for step in setup.steps],
-        setup.confine,
-        [vars(check) for check in setup.checks],
-        [vars(state) for state in setup.states],
-        [(step.action, step.words) for step in setup.before],
-    ]

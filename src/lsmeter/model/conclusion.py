@@ -112,20 +112,31 @@ class Difference(StrEnum):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Compared:
+    """All that two sides' readings of one benchmark say of each other.
+
+    in_step is the share of pairs that differ by the typical difference, None where the sides do
+    not run in step (or have no boot with the same seed). moved is what peaks that came, went or
+    changed their share are worth, as a fraction of the baseline's typical value.
+    """
+
+    typical: Change
+    mean: Change | None  # of the in-line mean and the whole cost, where both sides have it
+    whole: Change | None
+    in_step: float | None
+    moved: float
+    found: Difference
+    verdict: Verdict
+    cause: str  # why it is inconclusive
+
+
+@dataclass(frozen=True)
+class Comparison(Compared):
     """One benchmark of one setup against the baseline; a positive overhead is always worse."""
 
     place: Place
     baseline: Place
     benchmark: Benchmark
-    typical: Change
-    mean: Change | None  # of the in-line mean and the whole cost, where both sides have it
-    whole: Change | None
-    in_step: float | None  # share of paired readings that differ by it, if the sides run in step
-    moved: float  # what peaks that came, went or moved are worth, as a fraction of the baseline
-    found: Difference
-    verdict: Verdict
-    cause: str  # why a verdict is inconclusive
     repeats: bool
 
     @property

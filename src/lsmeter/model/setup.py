@@ -152,16 +152,13 @@ def make_links(setups: Iterable[Setup], find: Callable[[str], Setup | None]) -> 
     find returns the setup that a name stands for, None where nothing knows it.
     """
     found: dict[str, Link] = {}
-    waiting = list(setups)
-    while waiting:
-        setup = waiting.pop(0)
-        if setup.name in found:
-            continue
-        below = find(setup.over) if setup.over else None
-        over = below.name if below is not None else setup.over
-        found[setup.name] = Link(setup.name, over, _adds(setup, find))
-        if below is not None:
-            waiting.append(below)
+    for setup in setups:
+        here: Setup | None = setup
+        while here is not None and here.name not in found:
+            below = find(here.over) if here.over else None
+            over = below.name if below is not None else here.over
+            found[here.name] = Link(here.name, over, _adds(here, find))
+            here = below
     return tuple(found.values())
 
 

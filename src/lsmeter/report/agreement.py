@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from lsmeter.hooks.agreement.gather import agree
-from lsmeter.hooks.agreement.model import (
+from lsmeter.hooks.agreement.compare import (
     CHECKS,
     Agreement,
     BenchmarkAgreement,
@@ -15,10 +14,22 @@ from lsmeter.hooks.agreement.model import (
     Outcome,
     View,
 )
+from lsmeter.hooks.agreement.gather import agree
 from lsmeter.hooks.source.model import SourceAnalysis
 from lsmeter.report.frame import problem_section, run_facts
 from lsmeter.results.directory import RunData
-from lsmeter.tables.model import Column, Document, Item, Kind, Section, Shown, Table, Value, columns
+from lsmeter.tables.model import (
+    Column,
+    Document,
+    Item,
+    Kind,
+    Section,
+    Shown,
+    Table,
+    Value,
+    columns,
+    rows,
+)
 from lsmeter.tables.values import MISSING, count, shown
 
 _HOOKS = (View.COUNTING, View.ATTRIBUTION)
@@ -97,19 +108,16 @@ def _outcomes(items: Sequence[BenchmarkAgreement]) -> Iterator[str]:
 
 
 def _benchmarks(items: Iterable[BenchmarkAgreement]) -> Table:
-    rows = []
-    for item in items:
+    def cells(item: BenchmarkAgreement) -> Iterator[Value]:
         of = item.readings
-        row = (
-            *(of.benchmark.id, of.least, *map(of.total, _HOOKS), item.total.value),
-            *(*(_number(of.checks(view)) for view in _CHECKS), item.checks.value),
-            None if of.reachable is None else len(of.reachable),
-            len(of.ran) if of.runs else None,
-            item.source.value,
-        )
-        rows.append(row)
+        yield from (of.benchmark.id, of.least, *map(of.total, _HOOKS), item.total.value)
+        yield from (*(_number(of.checks(view)) for view in _CHECKS), item.checks.value)
+        yield None if of.reachable is None else len(of.reachable)
+        yield len(of.ran) if of.runs else None
+        yield item.source.value
+
     title = "Runs of hooks in one operation"
-    return Table("benchmarks", title, _BENCHMARKS, tuple(rows), more=(_LEGEND,))
+    return Table("benchmarks", title, _BENCHMARKS, rows(map(cells, items)), more=(_LEGEND,))
 
 
 def _findings(items: Iterable[BenchmarkAgreement]) -> Table:
@@ -119,16 +127,16 @@ def _findings(items: Iterable[BenchmarkAgreement]) -> Table:
         for one in item.findings:
             key = (one.outcome.value, f"{one.first} / {one.second}", one.reason, one.evidence)
             groups.setdefault(key, []).append((item.readings.benchmark.id, one))
-    rows = [
+    found = [
         (
             *(outcome, views, _some(one.hook.removeprefix("security_") for _, one in members)),
             *(len(dict(members)), _some(_examples(members)), reason or MISSING, evidence),
         )
         for (outcome, views, reason, evidence), members in groups.items()
     ]
-    rows.sort(key=lambda row: (row[0] != Outcome.OPEN, row[1], row[5], -row[3]))
+    found.sort(key=lambda row: (row[0] != Outcome.OPEN, row[1], row[5], -row[3]))
     title = "Where views differ"
-    return Table("disagreements", title, _DISAGREEMENTS, tuple(rows), more=(_BRACKETS,))
+    return Table("disagreements", title, _DISAGREEMENTS, tuple(found), more=(_BRACKETS,))
 
 
 def _some(names: Iterable[str]) -> str:

@@ -33,6 +33,11 @@ from lsmeter.report.model import Report, SetupFacts
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import Manifest, links_of
 
+_OF_THE_MANIFEST = (
+    *("created", "lsmeter_version", "command", "instrument", "baseline_setup", "margin"),
+    *("host", "tools", "kernels"),
+)
+
 
 def run_report(run: RunData) -> Report:
     """Report a run with where its cost comes from; damaged attribution is a problem of it."""
@@ -50,28 +55,17 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
     results = cell_results(run)
     estimates = tuple(item for result in results for item in result.estimates)
     evidence = gather(manifest, [(result.cell, result.boots) for result in results])
-    siblings = [
-        (found, item)
-        for item in results
-        if (found := baseline_of(manifest, item, results)) is not None
-    ]
+    pairs = ((baseline_of(manifest, item, results), item) for item in results)
+    siblings = [(found, item) for found, item in pairs if found is not None]
     setups = tuple(_setup_facts(manifest, result) for result in _one_per_setup(results))
     layers = layered_costs(links_of(manifest), estimates, versions(manifest))
     explained = run_accounts(attributed, manifest.baseline_setup)
     accounts = tuple(item for item in explained if item.typical.operations)
     return Report(
+        **{name: getattr(manifest, name) for name in _OF_THE_MANIFEST},
         title=manifest.title or "Cost of security modules",
-        created=manifest.created,
-        lsmeter_version=manifest.lsmeter_version,
-        command=manifest.command,
-        instrument=manifest.instrument,
         unit=find_instrument(manifest.instrument).unit,
-        baseline_setup=manifest.baseline_setup,
-        margin=manifest.margin,
         conditions=_conditions(manifest),
-        host=manifest.host,
-        tools=manifest.tools,
-        kernels=manifest.kernels,
         setups=setups,
         estimates=estimates,
         comparisons=within_run(manifest, results),
@@ -169,10 +163,11 @@ def _one_per_setup(results: Sequence[CellResult]) -> list[CellResult]:
 
 
 def _setup_facts(manifest: Manifest, result: CellResult) -> SetupFacts:
-    setup = next(item for item in manifest.setups if item.name == result.cell.place.setup)
+    place = result.cell.place
+    setup = next(item for item in manifest.setups if item.name == place.setup)
     facts = next((boot.facts for boot in result.boots if boot.facts), ())
     return SetupFacts(
-        kernel=result.cell.place.kernel,
+        kernel=place.kernel,
         setup=setup.name,
         title=setup.title,
         note=setup.note,

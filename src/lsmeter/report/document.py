@@ -8,15 +8,14 @@ from dataclasses import replace
 from functools import partial
 
 from lsmeter.analysis.cells import READING_TASKS
-from lsmeter.attribution.account import Account
 from lsmeter.attribution.tables import HEADING, RULE, Extent, section, sentence
 from lsmeter.instruments import instruments
-from lsmeter.model import Problem
 from lsmeter.model.conclusion import Verdict
 from lsmeter.report import (
     data,
     evidence,
     findings,
+    frame,
     layers,
     numbers,
     overheads,
@@ -28,9 +27,9 @@ from lsmeter.report.build import run_report
 from lsmeter.report.grids import Grid, grids
 from lsmeter.report.model import Report
 from lsmeter.results.directory import RunData
-from lsmeter.tables.model import Column, Detail, Document, Item, Kind, Section, Table, Tone, Value
+from lsmeter.tables.model import Column, Detail, Document, Item, Kind, Section, Table, Value
 
-_LOG_LINES = 10
+_NONE = (Section("Problems (0)", items=(Item("None."),), key="problems"),)  # on a page
 _ORIGIN_ROWS = 5  # of each table, where there is little room
 _OVERHEAD = (
     "tested \N{DIVISION SIGN} baseline \N{MINUS SIGN} 1 for costs, 1 \N{MINUS SIGN} tested "
@@ -95,37 +94,32 @@ def report_document(report: Report, detail: Detail) -> Document:
         content = data.document(report)
         return Document(data.NAME, data.VERSION, report.title, sections=numbers_only, data=content)
     found = grids(report)
+    legend = detail is Detail.TERMINAL and report.comparisons
+    sections = (
+        item
+        for item in _sections(report, found, detail)
+        if item.tables or item.items or item.figures or item.key.startswith("grid")
+    )
     return Document(
         data.NAME,
         data.VERSION,
         report.title,
         tuple(_facts(report, found, detail)),
-        _lead(report, detail),
-        tuple(item for item in _sections(report, found, detail) if _has_content(item)),
+        (summary.legend(report) if legend else summary.SIGN_RULE,),
+        tuple(sections),
     )
 
 
-def _has_content(item: Section) -> bool:
-    return bool(item.tables or item.items or item.figures or item.key.startswith("grid"))
-
-
 def _facts(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[tuple[str, str]]:
-    if detail is Detail.SHORT:
-        yield "Measured", f"{summary.measured(report)}, lsmeter {report.lsmeter_version}"
-    else:
-        yield "Measured", summary.measured(report)
+    made_by = f"lsmeter {report.lsmeter_version}"
+    short = f", {made_by}" if detail is Detail.SHORT else ""
+    yield "Measured", f"{summary.measured(report)}{short}"
     yield "Sizes", summary.sizes(report)
     yield "Baseline", f"{summary.baseline(report, found)}; margin {summary.margin(report)}"
     if detail is Detail.FULL:
         yield "Conditions", ", ".join(f"{key}={value}" for key, value in report.conditions)
         yield "Command", report.command
-        yield "Made", f"{report.created} by lsmeter {report.lsmeter_version}"
-
-
-def _lead(report: Report, detail: Detail) -> tuple[str, ...]:
-    if detail is Detail.TERMINAL and report.comparisons:
-        return (summary.legend(report),)
-    return (summary.SIGN_RULE,)
+        yield "Made", f"{report.created} by {made_by}"
 
 
 def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[Section]:
@@ -154,8 +148,7 @@ def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterat
         yield from origins
     if detail is Detail.TERMINAL:
         yield words
-    if full or report.problems:
-        yield _problems(report, full=full)
+    yield from frame.problem_section(report.problems, full=full) or (_NONE if full else ())
 
 
 def _origins(report: Report, detail: Detail) -> tuple[Section, ...]:
@@ -163,18 +156,19 @@ def _origins(report: Report, detail: Detail) -> tuple[Section, ...]:
     if detail is Detail.SHORT:
         items = tuple(Item(f"{item.label}: {sentence(item)}") for item in report.accounts)
         return (Section(HEADING, (RULE,), items=items),) if items else ()
-    return tuple(_account(item, number, detail) for number, item in enumerate(report.accounts, 1))
-
-
-def _account(item: Account, number: int, detail: Detail) -> Section:
-    found = section(item, Extent.REPORT)
-    return replace(
-        found,
-        title=f"{HEADING}: {item.label}",
-        lead=(RULE,) if number == 1 else (),
-        tables=tuple(_cut(table, detail) for table in found.tables if table.rows),
-        key="origin" if number == 1 else f"origin-{number}",
-    )
+    sections = []
+    for number, item in enumerate(report.accounts, 1):
+        found = section(item, Extent.REPORT)
+        sections.append(
+            replace(
+                found,
+                title=f"{HEADING}: {item.label}",
+                lead=(RULE,) if number == 1 else (),
+                tables=tuple(_cut(table, detail) for table in found.tables if table.rows),
+                key="origin" if number == 1 else f"origin-{number}",
+            )
+        )
+    return tuple(sections)
 
 
 def _cut(table: Table, detail: Detail) -> Table:
@@ -236,29 +230,3 @@ def _method(report: Report) -> Section:
         lead = (f"Instrument {instrument.name}: {instrument.title}. {instrument.covers}.", *lead)
     shown = tuple(table for table in tables if table.rows)
     return Section("How it was measured", lead, shown, key="method")
-
-
-def _problems(report: Report, *, full: bool) -> Section:
-    """List problems; those that differ in nothing but the benchmark are joined."""
-    found: dict[Problem, list[str]] = {}
-    for problem in report.problems:
-        names = found.setdefault(replace(problem, benchmark=""), [])
-        names += [problem.benchmark] if problem.benchmark not in names else []
-    items = [_problem(item, names, full=full) for item, names in found.items()]
-    return Section(
-        f"Problems ({len(report.problems)})",
-        items=tuple(items) or (Item("None."),),
-        key="problems",
-    )
-
-
-def _problem(problem: Problem, names: list[str], *, full: bool) -> Item:
-    parts = (problem.kernel, problem.setup, ", ".join(filter(None, names)))
-    where = numbers.DOT.join(part for part in parts if part)
-    text = f"{problem.title} ({where})" if where else problem.title
-    tail = problem.log_tail if full else problem.log_tail[-_LOG_LINES:]
-    left = len(problem.log_tail) - len(tail)
-    if left:
-        tail = (f"({left} earlier lines: --format json)", *tail)
-    text = f"{text}: {problem.detail}" if problem.detail else text
-    return Item(text, tail, Tone.WORSE)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -74,41 +74,44 @@ def states(report: Report, detail: Detail) -> Section:
 
 
 _Key = tuple[str, str]  # the state and the number's name
-_Moved = dict[_Key, list[tuple[int, int]]]  # how far, in how many readings
 
 
 def _states(label: str, found: Sequence[StateChange], *, full: bool) -> Table:
     """Show how far counters went; of a gauge, the boot in which it was largest."""
-    counters: dict[str, _Moved] = {}
-    gauges: dict[str, dict[_Key, Gauge]] = {}
+    moved: dict[_Key, dict[str, list[tuple[int, int]]]] = {}  # how far, in how many readings
+    gauges: dict[_Key, dict[str, Gauge]] = {}
+    names: dict[str, None] = {}
     for item in chain.from_iterable(numbers.by_operation(found).values()):
         name = item.benchmark.id if full else item.benchmark.operation
-        moved, known = counters.setdefault(name, {}), gauges.setdefault(name, {})
+        names[name] = None
         for counter in item.counters:
-            pair = (counter.difference, item.readings)
-            moved.setdefault((item.state, counter.name), []).append(pair)
+            of = moved.setdefault((item.state, counter.name), {})
+            of.setdefault(name, []).append((counter.difference, item.readings))
         for gauge in item.gauges:
-            key = (item.state, gauge.name)
-            known[key] = max(known.get(key, gauge), gauge, key=lambda one: one.after)
-    moving = list(dict.fromkeys(key for moved in counters.values() for key in moved))
-    standing = dict.fromkeys(
+            known = gauges.setdefault((item.state, gauge.name), {})
+            known[name] = max(known.get(name, gauge), gauge, key=lambda one: one.after)
+    standing = [
         (state, name)
-        for known in gauges.values()
-        for state, name in known
-        if not (name.endswith(_OF) and (state, name.removesuffix(_OF)) in known)
-    )
-    names = Counter(name for _, name in (*moving, *standing))
+        for state, name in gauges
+        if not (name.endswith(_OF) and (state, name.removesuffix(_OF)) in gauges)
+    ]
+    alike = Counter(name for _, name in (*moved, *standing))
     heads = (
-        Column("_".join(key), " ".join(key[names[key[1]] == 1 :]).replace("_", " "))
-        for key in (*moving, *standing)
+        Column("_".join(key), " ".join(key[alike[key[1]] == 1 :]).replace("_", " "))
+        for key in (*moved, *standing)
     )
     rows = (
         (
             name,
-            *(_rate(counters[name].get(key, [])) for key in moving),
-            *(_gauge(key, gauges[name]) for key in standing),
+            *(_rate(moved[key].get(name, [])) for key in moved),
+            *(
+                _gauge(
+                    gauges[state, gauge].get(name), gauges.get((state, gauge + _OF), {}).get(name)
+                )
+                for state, gauge in standing
+            ),
         )
-        for name in counters
+        for name in names
     )
     first = Column("benchmark", "benchmark" if full else "operation", Kind.NAME)
     return Table("states", label, (first, *heads), tuple(rows), lead=() if full else (_MEANS,))
@@ -127,12 +130,10 @@ def _rate(moved: Sequence[tuple[int, int]]) -> Value:
     return Shown(rate, f"{rate:,.2f}" if abs(rate) < 100 else f"{rate:,.1f}")
 
 
-def _gauge(key: _Key, gauges: Mapping[_Key, Gauge]) -> Value:
-    state, name = key
-    gauge = gauges.get(key)
+def _gauge(gauge: Gauge | None, whole: Gauge | None) -> Value:
+    """Write how a gauge went; whole is what it is a part of."""
     if gauge is None:
         return Shown(None, MISSING)
-    whole = gauges.get((state, name + _OF))
     text = f"{gauge.after:,}" + (f"/{whole.after:,}" if whole is not None else "")
     if gauge.before is not None and gauge.before != gauge.after:
         text = f"{gauge.before:,}{numbers.ARROW}{text}"

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, Place, Problem
+from lsmeter.report import numbers
 from lsmeter.results.directory import RunData
-from lsmeter.tables.model import Item, Section, Tone
+from lsmeter.tables.model import Document, Item, Section, Tone
+
+_LOG_LINES = 10
 
 
 def run_facts(run: RunData) -> tuple[tuple[str, str], ...]:
@@ -39,6 +43,28 @@ def run_data(run: RunData) -> dict[str, Any]:
     }
 
 
+def run_document(
+    run: RunData,
+    name: str,
+    title: str,
+    sections: tuple[Section, ...],
+    problems: tuple[Problem, ...],
+    data: dict[str, Any],
+) -> Document:
+    """Return the document of a run of one task; the problems stand below its sections."""
+    notes = notes_of(run)
+    said = {"problems": [vars(problem) for problem in problems], "notes": notes}
+    return Document(
+        name,
+        1,
+        title,
+        facts=run_facts(run),
+        sections=(*sections, *problem_section(problems)),
+        notes=notes,
+        data={**run_data(run), **data, **said},
+    )
+
+
 def placed(place: Place, benchmark: Benchmark) -> dict[str, Any]:
     """Return what a number is of, for programs."""
     named = {"benchmark": benchmark.operation, "params": dict(benchmark.params)}
@@ -65,12 +91,26 @@ def missing_note(run: RunData) -> tuple[str, ...]:
     return (f"the run was stopped: {lacking}; the same command resumes it",)
 
 
-def problem_section(problems: Iterable[Problem]) -> tuple[Section, ...]:
-    """Return a section of problems, if there are any."""
-    items = []
-    for item in problems:
-        where = " on ".join(part for part in (item.setup, item.kernel) if part)
-        named = f"{where}: " if where and where not in item.title else ""
-        detail = f": {item.detail}" if item.detail else ""
-        items.append(Item(f"{named}{item.title}{detail}", item.log_tail[-10:], Tone.WARNING))
-    return (Section(f"Problems ({len(items)})", items=tuple(items)),) if items else ()
+def problem_section(problems: Sequence[Problem], *, full: bool = False) -> tuple[Section, ...]:
+    """List problems, if there are any; those that differ in nothing but the benchmark are joined.
+
+    A page has whole logs.
+    """
+    found: dict[Problem, list[str]] = {}
+    for problem in problems:
+        names = found.setdefault(replace(problem, benchmark=""), [])
+        names += [problem.benchmark] if problem.benchmark not in names else []
+    items = tuple(_problem(item, names, full=full) for item, names in found.items())
+    head = f"Problems ({len(problems)})"
+    return (Section(head, items=items, key="problems"),) if items else ()
+
+
+def _problem(problem: Problem, names: list[str], *, full: bool) -> Item:
+    parts = (problem.kernel, problem.setup, ", ".join(filter(None, names)))
+    where = numbers.DOT.join(filter(None, parts))
+    text = f"{problem.title} ({where})" if where else problem.title
+    tail = problem.log_tail if full else problem.log_tail[-_LOG_LINES:]
+    left = len(problem.log_tail) - len(tail)
+    if left:
+        tail = (f"({left} earlier lines: --format json)", *tail)
+    return Item(f"{text}: {problem.detail}" if problem.detail else text, tail, Tone.WORSE)

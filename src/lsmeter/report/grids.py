@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lsmeter.model import Benchmark, Place
@@ -124,45 +124,32 @@ class Grid:
 
 
 _Key = tuple[Place, str]  # without a setup; the kernel of the baseline
-
-
-@dataclass
-class _Draft:
-    """A grid while it is being collected."""
-
-    columns: dict[Column, dict[str, Comparison]] = field(default_factory=dict)
-    benchmarks: dict[str, Benchmark] = field(default_factory=dict)
+_Columns = dict[Column, dict[str, Comparison]]  # by the benchmark's id
 
 
 def grids(report: Report) -> tuple[Grid, ...]:
     """Arrange all numbers of a report: a grid per place, rows and columns in natural order."""
-    drafts: dict[_Key, _Draft] = {}
+    found: dict[_Key, _Columns] = {}
     for item in report.comparisons:
         place, base = item.place, item.baseline
-        draft = drafts.setdefault((replace(place, setup=""), base.kernel), _Draft())
-        draft.benchmarks.setdefault(item.benchmark.id, item.benchmark)
-        draft.columns.setdefault(Column(place.setup, base.setup), {})[item.benchmark.id] = item
+        columns = found.setdefault((replace(place, setup=""), base.kernel), {})
+        columns.setdefault(Column(place.setup, base.setup), {})[item.benchmark.id] = item
     for estimate in report.estimates:
-        _add_estimate(report, drafts, estimate)
-    estimates = {(item.place, item.benchmark.id): item for item in report.estimates}
+        _make_room(report, found, estimate.place)
     kernels = [facts.name for facts in report.kernels]
-    return tuple(
-        _grid(report, key, drafts[key], estimates)
-        for key in sorted(drafts, key=lambda k: (_rank(kernels, k[1]), _rank(kernels, k[0].kernel)))
-    )
+    keys = sorted(found, key=lambda k: (_rank(kernels, k[1]), _rank(kernels, k[0].kernel)))
+    return tuple(_grid(report, key, found[key]) for key in keys)
 
 
-def _add_estimate(report: Report, drafts: dict[_Key, _Draft], item: Estimate) -> None:
-    """Make room for an estimate whose comparison may be missing."""
-    place = item.place
-    homes = [key for key in drafts if _belongs(place, *key)]
+def _make_room(report: Report, found: dict[_Key, _Columns], place: Place) -> None:
+    """Make a column for an estimate whose comparison may be missing."""
+    homes = [key for key in found if _belongs(place, *key)]
     for home in homes or [(replace(place, setup=""), place.kernel)]:
-        draft = drafts.setdefault(home, _Draft())
-        draft.benchmarks.setdefault(item.benchmark.id, item.benchmark)
-        side_by_side = home[0].kernel != home[1] or any(a == b for a, b in draft.columns)
-        known = {name for column in draft.columns for name in column}
+        columns = found.setdefault(home, {})
+        side_by_side = home[0].kernel != home[1] or any(a == b for a, b in columns)
+        known = {name for column in columns for name in column}
         if not side_by_side and place.setup not in {*known, report.baseline_setup}:
-            draft.columns[Column(place.setup, report.baseline_setup)] = {}
+            columns[Column(place.setup, report.baseline_setup)] = {}
 
 
 def _belongs(place: Place, at: Place, baseline_kernel: str) -> bool:
@@ -171,19 +158,20 @@ def _belongs(place: Place, at: Place, baseline_kernel: str) -> bool:
     return alike and place.kernel in (at.kernel, baseline_kernel)
 
 
-def _grid(
-    report: Report, key: _Key, draft: _Draft, estimates: dict[tuple[Place, str], Estimate]
-) -> Grid:
+def _grid(report: Report, key: _Key, found: _Columns) -> Grid:
     place, baseline_kernel = key
+    estimates = {(item.place, item.benchmark.id): item for item in report.estimates}
     order = [facts.setup for facts in report.setups]
-    columns = sorted(draft.columns, key=lambda column: _rank(order, column.setup))
+    columns = sorted(found, key=lambda column: _rank(order, column.setup))
     baselines = {column.baseline_setup for column in columns} or {report.baseline_setup}
     baseline = baselines.pop() if len(baselines) == 1 else None
     base = replace(place, kernel=baseline_kernel, setup=baseline or "")
+    measured: tuple[Comparison | Estimate, ...] = (*report.comparisons, *report.estimates)
+    kinds = {item.benchmark.id: item.benchmark for item in measured if _belongs(item.place, *key)}
     rows = []
-    for name, benchmark in draft.benchmarks.items():
+    for name, benchmark in kinds.items():
         slots = (
-            Slot(draft.columns[c].get(name), estimates.get((replace(place, setup=c.setup), name)))
+            Slot(found[c].get(name), estimates.get((replace(place, setup=c.setup), name)))
             for c in columns
         )
         rows.append(Row(benchmark, estimates.get((base, name)), tuple(slots)))

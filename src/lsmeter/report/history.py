@@ -114,25 +114,17 @@ def plot(run: RunData) -> dict[str, Any]:
     unit = find_instrument(manifest.instrument).unit
     short = {name: release.partition("-")[0] or name for name, release in kernels.items()}
     rows = [
-        {
-            "kernel": short[point.kernel],
-            "setup": point.setup,
-            "operation": point.operation,
-            "overhead": point.median * 100,
-        }
+        {**vars(point), "kernel": short[point.kernel], "overhead": point.median * 100}
         for point in points
     ]
     order = list(dict.fromkeys(short.values()))
     title = f"typical overhead over {manifest.baseline_setup}, % of {unit}"
-    spec = {
-        "mark": {"type": "line", "point": True},
-        "encoding": {
-            "x": channel("kernel:O", sort=order, title="kernel"),
-            "y": channel("overhead:Q", title=title),
-            "color": channel("setup:N", sort=setups, title=None),
-        },
-        **look.PANEL,
+    encoding = {
+        "x": channel("kernel:O", sort=order, title="kernel"),
+        "y": channel("overhead:Q", title=title),
+        "color": channel("setup:N", sort=setups, title=None),
     }
+    spec = {"mark": {"type": "line", "point": True}, "encoding": encoding, **look.PANEL}
     panels = look.facets(rows, spec, "operation", 3, sort=operations)
     title = f"{manifest.title} ({manifest.instrument} instrument)"
     return {"$schema": look.SCHEMA, **panels, "title": title}

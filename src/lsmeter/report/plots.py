@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from lsmeter.attribution.account import Account
-from lsmeter.attribution.flame import Graph, graphs
+from lsmeter.attribution.flame import changed
 from lsmeter.model import Place
 from lsmeter.report import numbers, summary
 from lsmeter.report.grids import Grid, Group, Row, place_label
@@ -350,12 +350,5 @@ def of_layers(report: Report) -> tuple[Figure, ...]:
 
 
 def of_account(item: Account) -> tuple[Figure, ...]:
-    """Return two flame graphs: what changed, and where instructions are spent."""
-
-    def draw(graph: Graph, identity: str) -> str:
-        from lsmeter.tables import svg  # noqa: PLC0415
-
-        text = f"{graph.title}: {item.label}"
-        return svg.inlined(graph.drawing, identity=identity, title=text, description=graph.caption)
-
-    return tuple(Figure(g.title, g.caption, partial(draw, g)) for g in graphs(item))
+    """Return the flame graph of what changed."""
+    return (changed(item),)

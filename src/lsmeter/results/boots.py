@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,8 +43,32 @@ SAMPLES_SCHEMA = pl.Schema(
     {"benchmark": pl.String, "index": pl.UInt32, "value": pl.UInt64, "delay_ns": pl.UInt32}
 )
 
-_BOOT = TypeAdapter(Boot)
 K = TypeVar("K")
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """How a guest ended, and the digest of what it wrote."""
+
+    results_sha256: str
+    ending: Ending
+    exit_code: int | None
+    stderr: str
+
+
+@dataclass(frozen=True)
+class _Document:
+    """What boot.json says."""
+
+    boot: Boot
+    format: str = FORMAT
+    version: int = VERSION
+    lsmeter_version: str = ""
+    parser: int = 0
+    capture: _Taken | None = None
+
+
+_DOCUMENT = TypeAdapter(_Document)
 
 
 @dataclass(frozen=True)
@@ -60,20 +83,12 @@ class StoredBoot:
 
 def samples_table(boot: Boot) -> pl.DataFrame:
     """Return every reading of a boot: columns benchmark, index (from 0, in time), value, delay."""
-    parts = [
-        pl.DataFrame(
-            {
-                "benchmark": [samples.benchmark] * len(samples.values),
-                "index": range(len(samples.values)),
-                "value": samples.values,
-                "delay_ns": [samples.delay_ns] * len(samples.values),
-            },
-            schema=SAMPLES_SCHEMA,
-        )
+    rows = [
+        (samples.benchmark, index, value, samples.delay_ns)
         for samples in boot.samples
-        if samples.values
+        for index, value in enumerate(samples.values)
     ]
-    return pl.concat(parts) if parts else SAMPLES_SCHEMA.to_frame()
+    return pl.DataFrame(rows, SAMPLES_SCHEMA, orient="row")
 
 
 def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
@@ -81,41 +96,29 @@ def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
     table = io.BytesIO()
     samples_table(boot).write_parquet(table, compression="zstd")
     light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "lsmeter_version": __version__,
-        "parser": PARSER,
-        "capture": {
-            "results_sha256": hashlib.sha256(capture.results).hexdigest(),
-            "ending": capture.ending.value,
-            "exit_code": capture.exit_code,
-            "stderr": capture.stderr,
-        },
-        "boot": _BOOT.dump_python(light, mode="json"),
-    }
+    digest = hashlib.sha256(capture.results).hexdigest()
+    taken = _Taken(digest, capture.ending, capture.exit_code, capture.stderr)
+    document = _Document(light, lsmeter_version=__version__, parser=PARSER, capture=taken)
     write_atomic(directory / SAMPLES_FILE, table.getvalue())
     write_atomic(directory / CONSOLE_FILE, capture.console)
     write_atomic(directory / RESULTS_FILE, zstandard.compress(capture.results))
     for name, data in capture.outputs.items():
         write_atomic(directory / f"{name}{OUTPUT_SUFFIX}", zstandard.compress(data))
-    write_atomic(directory / BOOT_FILE, json.dumps(document, indent=1).encode())
+    write_atomic(directory / BOOT_FILE, _DOCUMENT.dump_json(document, indent=1))
 
 
 def read_boot(directory: Path) -> StoredBoot:
     """Read a boot back; raise InfrastructureError that names the file that is old or damaged."""
     path = directory / BOOT_FILE
-    document = read_document(path, FORMAT, _VERSIONS)
-    boot = validated(_BOOT, document.get("boot"), path)
+    found = validated(_DOCUMENT, read_document(path, FORMAT, _VERSIONS), path)
+    if found.parser and found.capture is None:
+        raise damaged(path, "capture: it does not say how the guest ended")
     table = _read_table(directory / SAMPLES_FILE)
-    parser = document.get("parser", 0)
-    if not isinstance(parser, int):
-        raise damaged(path, "parser is not a number")
     return StoredBoot(
-        boot=replace(boot, samples=_with_values(boot.samples, table)),
-        version=str(document.get("lsmeter_version", ""))[:40],
-        parser=parser,
-        capture=_read_capture(directory, document, boot) if parser else None,
+        boot=replace(found.boot, samples=_with_values(found.boot.samples, table)),
+        version=found.lsmeter_version[:40],
+        parser=found.parser,
+        capture=_read_capture(directory, found.capture, found.boot) if found.capture else None,
     )
 
 
@@ -134,22 +137,16 @@ def _with_values(boot: tuple[Samples, ...], table: pl.DataFrame) -> tuple[Sample
     )
 
 
-def _read_capture(directory: Path, document: Mapping[str, Any], boot: Boot) -> Capture:
+def _read_capture(directory: Path, said: _Taken, boot: Boot) -> Capture:
     """Return the raw form of a boot, once its digest is found right."""
-    said = document.get("capture")
-    if not isinstance(said, dict) or said.get("ending") not in list(Ending):
-        raise damaged(directory / BOOT_FILE, "capture: it does not say how the guest ended")
-    code, stderr = said.get("exit_code"), said.get("stderr")
-    if not isinstance(code, int | None) or not isinstance(stderr, str):
-        raise damaged(directory / BOOT_FILE, "capture: exit_code or stderr is of another type")
     results = _unpacked(directory / RESULTS_FILE)
-    if hashlib.sha256(results).hexdigest() != said.get("results_sha256"):
+    if hashlib.sha256(results).hexdigest() != said.results_sha256:
         raise damaged(directory / RESULTS_FILE, "it is not what was written")
     try:
         console = (directory / CONSOLE_FILE).read_bytes()
     except OSError as error:
         raise damaged(directory / CONSOLE_FILE, error.strerror or str(error)) from None
-    return Capture(results, console, Ending(said["ending"]), code, boot.wall_s, stderr)
+    return Capture(results, console, said.ending, said.exit_code, boot.wall_s, said.stderr)
 
 
 def _unpacked(path: Path) -> bytes:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from lsmeter import __version__
 from lsmeter.base.errors import UsageError
 from lsmeter.base.storage import cannot_write, make_dir, write_atomic
 from lsmeter.guest.conclude import PARSER, conclude
-from lsmeter.model import Boot
+from lsmeter.model import Boot, BootId
 from lsmeter.results.boots import (
     BOOT_FILE,
     StoredBoot,
@@ -24,15 +25,7 @@ from lsmeter.results.boots import (
     read_document,
     validated,
 )
-from lsmeter.results.manifest import (
-    FORMAT,
-    VERSION,
-    VERSIONS,
-    Manifest,
-    ManifestBoot,
-    ManifestCell,
-    upgraded,
-)
+from lsmeter.results.manifest import FORMAT, VERSION, VERSIONS, Manifest, ManifestCell, upgrade
 
 MANIFEST_FILE = "manifest.json"
 _MANIFEST = TypeAdapter(Manifest)
@@ -49,16 +42,16 @@ class RunData:
     path: Path
     manifest: Manifest
     boots: tuple[Boot, ...]
-    missing: tuple[ManifestBoot, ...] = ()
+    missing: tuple[BootId, ...] = ()
     notes: tuple[str, ...] = ()
 
     def boots_of(self, cell: ManifestCell) -> tuple[Boot, ...]:
         """Return the boots of one cell."""
         return tuple(boot for boot in self.boots if boot.cell_hash == cell.hash)
 
-    def folder(self, boot: Boot) -> Path:
+    def folder(self, boot: BootId) -> Path:
         """Return where a boot is kept."""
-        return self.path / "boots" / f"{boot.cell_hash}-{boot.index}"
+        return self.path / "boots" / boot.folder
 
 
 def create_run(path: Path, manifest: Manifest) -> None:
@@ -71,27 +64,19 @@ def create_run(path: Path, manifest: Manifest) -> None:
             f"--run-dir: {path} exists and is not a run directory",
             hint="name a new or an empty directory",
         )
-    if existing.exists():
-        _refuse_other_plan(path, manifest)
-    make_dir(path / "boots")
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "run": _MANIFEST.dump_python(manifest, mode="json"),
-    }
-    write_atomic(existing, json.dumps(document, indent=1).encode())
-
-
-def _refuse_other_plan(path: Path, manifest: Manifest) -> None:
-    before = read_manifest(path)
-    if {cell.hash for cell in before.cells} != {cell.hash for cell in manifest.cells}:
+    asked = {cell.hash for cell in manifest.cells}
+    if existing.exists() and asked != {cell.hash for cell in read_manifest(path).cells}:
         raise UsageError(
             f"--run-dir: {path} holds another run",
             hint="name another directory; a run is continued only with the same words",
         )
+    make_dir(path / "boots")
+    content = _MANIFEST.dump_python(manifest, mode="json")
+    document = {"format": FORMAT, "version": VERSION, "run": content}
+    write_atomic(existing, json.dumps(document, indent=1).encode())
 
 
-def copy_boot(stored: Path, run: Path, planned: ManifestBoot) -> None:
+def copy_boot(stored: Path, run: Path, planned: BootId) -> None:
     """Copy a boot measured by an earlier run into this one."""
     target = run / "boots" / planned.folder
     try:
@@ -107,15 +92,16 @@ def read_manifest(path: Path) -> Manifest:
         raise UsageError(f"{path}: no such run directory", hint="the run printed it")
     if not (path / MANIFEST_FILE).is_file():
         raise UsageError(f"{path}: not a run directory (it has no {MANIFEST_FILE})")
-    document = read_document(path / MANIFEST_FILE, FORMAT, VERSIONS)
-    found = validated(_MANIFEST, upgraded(document.get("run")), path / MANIFEST_FILE)
+    document = read_document(path / MANIFEST_FILE, FORMAT, VERSIONS).get("run")
+    # What cannot be brought into today's form is no manifest either: the check names what it lacks.
+    with suppress(AttributeError, KeyError, TypeError):
+        upgrade(document)
+    found = validated(_MANIFEST, document, path / MANIFEST_FILE)
     for kind, described in (("setup", found.setups), ("kernel", found.kernels)):
         used = {getattr(cell.place, kind) for cell in found.cells}
-        if unknown := sorted(used - {item.name for item in described}):
-            raise damaged(
-                path / MANIFEST_FILE,
-                f"a cell has a {kind} '{unknown[0][:80]}', which it does not describe",
-            )
+        for name in sorted(used - {item.name for item in described}):
+            said = f"a cell has a {kind} '{name[:80]}', which it does not describe"
+            raise damaged(path / MANIFEST_FILE, said)
     return found
 
 
@@ -127,7 +113,7 @@ def read_run(path: Path) -> RunData:
     manifest = read_manifest(path)
     cells = {cell.hash: cell for cell in manifest.cells}
     boots: list[Boot] = []
-    missing: list[ManifestBoot] = []
+    missing: list[BootId] = []
     again: Counter[str] = Counter()
     for planned in manifest.boots:
         folder = path / "boots" / planned.folder
@@ -161,7 +147,6 @@ def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
     place = cell.place
     setup = next(item for item in manifest.setups if item.name == place.setup)
     kernel = next(item for item in manifest.kernels if item.name == place.kernel)
-    benchmarks = tuple(item.id for item in manifest.benchmarks if item.suite == place.suite)
-    boot = stored.boot
-    bare = Boot(boot.cell_hash, boot.index, boot.seed, boot.status)
-    return conclude(bare, setup, kernel, benchmarks, stored.capture)
+    benchmarks = tuple(item.id for item in manifest.benchmarks_of(cell))
+    boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
+    return conclude(boot, setup, kernel, benchmarks, stored.capture)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from lsmeter.base.errors import UsageError
 from lsmeter.experiment.plan import Plan, baseline_name
 from lsmeter.model import (
     Benchmark,
+    BootId,
     Conditions,
     Kernel,
     Place,
@@ -21,7 +22,7 @@ from lsmeter.model import (
     Task,
 )
 from lsmeter.model.cell import READINGS
-from lsmeter.model.setup import Layer, Link, make_links
+from lsmeter.model.setup import Link, make_links
 from lsmeter.setups import parse_setup
 
 FORMAT = "lsmeter-run"
@@ -48,47 +49,6 @@ class ManifestCell:
 
 
 @dataclass(frozen=True)
-class ManifestBoot:
-    """A boot that the plan asked for, and the folder under boots/ that holds it once done."""
-
-    cell_hash: str
-    index: int
-    seed: int
-
-    @property
-    def folder(self) -> str:
-        """Name the boot's folder."""
-        return f"{self.cell_hash}-{self.index}"
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What a run set out to do, on which host and with which tools."""
-
-    lsmeter_version: str
-    created: str
-    command: str
-    title: str
-    question: str
-    instrument: str
-    machine: str
-    baseline_setup: str
-    margin: float
-    boots: tuple[ManifestBoot, ...]
-    sampling: Sampling
-    conditions: Conditions
-    host: tuple[tuple[str, str], ...]
-    tools: tuple[tuple[str, str], ...]
-    kernels: tuple[Kernel, ...]
-    setups: tuple[Setup, ...]
-    cells: tuple[ManifestCell, ...]
-    benchmarks: tuple[Benchmark, ...]
-    problems: tuple[Problem, ...]
-    # What the setups, and those below them, add to which: some may not be part of the run.
-    links: tuple[Link, ...] = ()
-
-
-@dataclass(frozen=True)
 class Circumstances:
     """Where and how a run is made: what the plan does not know."""
 
@@ -98,6 +58,31 @@ class Circumstances:
     machine: str
     host: tuple[tuple[str, str], ...]
     tools: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Manifest(Circumstances):
+    """What a run set out to do, on which host and with which tools."""
+
+    title: str
+    question: str
+    instrument: str
+    baseline_setup: str
+    margin: float
+    boots: tuple[BootId, ...]  # that the plan asked for
+    sampling: Sampling
+    conditions: Conditions
+    kernels: tuple[Kernel, ...]
+    setups: tuple[Setup, ...]
+    cells: tuple[ManifestCell, ...]
+    benchmarks: tuple[Benchmark, ...]
+    problems: tuple[Problem, ...]
+    # What the setups, and those below them, add to which: some may not be part of the run.
+    links: tuple[Link, ...] = ()
+
+    def benchmarks_of(self, cell: ManifestCell) -> tuple[Benchmark, ...]:
+        """Return the benchmarks that the boots of a cell were asked for."""
+        return tuple(item for item in self.benchmarks if item.suite == cell.place.suite)
 
 
 def make_manifest(
@@ -114,18 +99,14 @@ def make_manifest(
         instrument=experiment.instrument,
         baseline_setup=baseline_name(experiment),
         margin=experiment.margin,
-        boots=tuple(ManifestBoot(boot.cell.hash, boot.index, boot.seed) for boot in plan.boots),
+        boots=tuple(boot.id for boot in plan.boots),
         sampling=experiment.sampling_model(),
         conditions=experiment.conditions_model(),
         kernels=tuple(_shareable(kernel) for kernel in kernels.values()),
         setups=tuple(setups.values()),
         cells=tuple(
             ManifestCell(
-                hash=cell.hash,
-                place=cell.place,
-                command=commands[cell.hash],
-                task=cell.task,
-                warmup=cell.sampling.warmup,
+                cell.hash, cell.place, commands[cell.hash], cell.task, cell.sampling.warmup
             )
             for cell in plan.cells
         ),
@@ -150,53 +131,30 @@ def links_of(manifest: Manifest) -> tuple[Link, ...]:
     )
 
 
-def upgraded(document: Any) -> Any:  # noqa: ANN401  (JSON of any shape; it is checked afterwards)
-    """Return a run's document in today's form, as far as an older one can be read so.
+def upgrade(document: Any) -> None:  # noqa: ANN401  (JSON of any shape)
+    """Bring a run's document into today's form, as far as an older one can be read so.
 
-    The defaults of `Setup` would put every setup over capability: also that one, and dac.
+    Raises what comes of a document of another shape. The defaults of `Setup` would put every setup
+    over capability: also that one, and dac.
     """
-    if not isinstance(document, dict):
-        return document
-    backend = document.get("backend")
-    if backend is not None:
-        rest = {key: value for key, value in document.items() if key != "backend"}
-        document = {**rest, "machine": "replay" if backend == "replay" else "emulation"}
-        name = "attribute" if backend == "attributed" else "readings"
-        warmup = (document.get("sampling") or {}).get("warmup", 0)
-        document["cells"] = [_upgraded_cell(cell, name, warmup) for cell in document["cells"]]
-    setups = document.get("setups")
-    if isinstance(setups, list):
-        document = {**document, "setups": [_upgraded_setup(setup) for setup in setups]}
-    return document
-
-
-def _upgraded_cell(cell: Any, task: str, warmup: int) -> Any:  # noqa: ANN401
-    if not isinstance(cell, dict) or "place" in cell:
-        return cell
-    names = ("kernel", "setup", "suite", "filesystem", "user")
-    return {
-        "hash": cell.get("hash"),
-        "place": {name: cell.get(name) for name in names},
-        "command": cell.get("command"),
-        "task": {"name": task},
-        "warmup": warmup,
-    }
-
-
-def _upgraded_setup(setup: Any) -> Any:  # noqa: ANN401
-    if not isinstance(setup, dict):
-        return setup
-    if "proofs" in setup:  # what enforcement checks were called
-        setup = {("checks" if key == "proofs" else key): value for key, value in setup.items()}
-    if "over" in setup:
-        return setup
-    name = setup.get("name")
-    if setup.get("lsms") == []:
-        return {**setup, "over": "", "layer": None}
-    if name == "capability":
-        return {**setup, "over": "dac", "layer": Layer.HOOKS.value}
-    below = name.rpartition("+")[0] if isinstance(name, str) else ""
-    return {**setup, "over": below or "capability", "layer": Layer.HOOKS.value}
+    if document.get("backend") is not None:
+        backend = document["backend"]
+        document["machine"] = "replay" if backend == "replay" else "emulation"
+        for cell in document["cells"]:
+            cell.setdefault("place", {item.name: cell.get(item.name) for item in fields(Place)})
+            cell["task"] = {"name": "attribute" if backend == "attributed" else "readings"}
+            cell["warmup"] = document["sampling"].get("warmup", 0)
+    for setup in document["setups"]:
+        if "proofs" in setup:  # what enforcement checks were called
+            setup["checks"] = setup["proofs"]
+        if "over" in setup:
+            continue
+        if setup["lsms"] == []:
+            setup |= {"over": "", "layer": None}
+        elif setup["name"] == "capability":
+            setup["over"] = "dac"
+        else:
+            setup["over"] = setup["name"].rpartition("+")[0] or "capability"
 
 
 def _shareable(kernel: Kernel) -> Kernel:

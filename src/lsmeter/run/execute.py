@@ -12,14 +12,12 @@ from lsmeter.base.errors import InfrastructureError, LsmeterError
 from lsmeter.base.limits import Limits
 from lsmeter.base.storage import data_dir
 from lsmeter.experiment.plan import Plan, PlannedBoot
-from lsmeter.guest.capture import Capture
 from lsmeter.guest.conclude import conclude
 from lsmeter.guest.session import SessionReader
-from lsmeter.machines.machine import Machine
+from lsmeter.machines import Machine
 from lsmeter.model import Boot, BootStatus
 from lsmeter.results.boots import BOOT_FILE, read_boot, write_boot
 from lsmeter.results.directory import copy_boot
-from lsmeter.results.manifest import ManifestBoot
 from lsmeter.tasks import find_task
 
 
@@ -53,12 +51,11 @@ async def execute(
     When the caller is cancelled, guests that run are killed and what was finished stays. Errors
     of the host (a full disk) end the run; what a guest does wrong never does.
     """
-    work = _Work(run, machine, settings, observer)
     queue = list(reversed(plan.boots))
 
     async def worker() -> None:
         while queue:
-            await work.one(queue.pop())
+            await _one(queue.pop(), run, machine, settings, observer)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -69,47 +66,34 @@ async def execute(
         raise errors.exceptions[0] from None
 
 
-@dataclass(frozen=True)
-class _Work:
-    """What every boot of a run needs."""
+async def _one(
+    planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, observer: Observer
+) -> None:
+    """Make one boot, or take it from the store."""
+    if not settings.fresh and (stored := find_stored(planned)) is not None:
+        path, known = stored
+        copy_boot(path, run, planned.id)
+        observer.ended(planned, known, reused=True)
+        return
+    observer.started(planned)
+    cell = planned.cell
+    reader = SessionReader(cell.benchmarks)
 
-    run: Path
-    machine: Machine
-    settings: Settings
-    observer: Observer
+    def on_results(data: bytes) -> int:
+        known = reader.finished
+        reader.feed(data)
+        if reader.finished > known:
+            observer.advanced(planned, reader.finished)
+        return reader.finished
 
-    async def one(self, planned: PlannedBoot) -> None:
-        """Make one boot, or take it from the store."""
-        folder = ManifestBoot(planned.cell.hash, planned.index, planned.seed)
-        if not self.settings.fresh and (stored := find_stored(planned)) is not None:
-            path, known = stored
-            copy_boot(path, self.run, folder)
-            self.observer.ended(planned, known, reused=True)
-            return
-        self.observer.started(planned)
-        capture = await self._capture(planned)
-        cell = planned.cell
-        bare = Boot(cell.hash, planned.index, planned.seed, BootStatus.OK)
-        boot = conclude(bare, cell.setup, cell.kernel, cell.benchmarks, capture)
-        if boot.status is BootStatus.OK:
-            write_boot(stored_path(planned), boot, capture)
-        write_boot(self.run / "boots" / folder.folder, boot, capture)
-        self.observer.ended(planned, boot, reused=False)
-
-    async def _capture(self, planned: PlannedBoot) -> Capture:
-        reader = SessionReader(planned.cell.benchmarks)
-
-        def on_results(data: bytes) -> int:
-            known = reader.finished
-            reader.feed(data)
-            if reader.finished > known:
-                self.observer.advanced(planned, reader.finished)
-            return reader.finished
-
-        given = self.settings.limits
-        silence_s = max(given.silence_s, find_task(planned.cell.task.name).silence_s)
-        limits = replace(given, silence_s=silence_s)
-        return await self.machine.run(planned, limits, on_results)
+    silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)
+    limits = replace(settings.limits, silence_s=silence_s)
+    capture = await machine.run(planned, limits, on_results)
+    boot = conclude(planned.id, cell.setup, cell.kernel, cell.benchmarks, capture)
+    if boot.status is BootStatus.OK:
+        write_boot(stored_path(planned), boot, capture)
+    write_boot(run / "boots" / boot.folder, boot, capture)
+    observer.ended(planned, boot, reused=False)
 
 
 def stored_path(planned: PlannedBoot) -> Path:

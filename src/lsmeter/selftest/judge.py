@@ -5,8 +5,6 @@ A scenario passes if nothing that was said of it is wrong. Each way to be wrong 
 words that a person can act on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,7 +36,6 @@ WIDEST = 0.02
 # Part of the calls: what is rarer is not in the 100 readings of a boot, nor in their mean.
 RAREST = Fraction(1, 100)
 
-_HOOK = "security_"
 _CONTEXTS = {
     Runner.CALL: Context.CALL,
     Runner.TASK_WORK: Context.TASK_WORK,
@@ -131,12 +128,13 @@ class Gatherer:
         comparison = self._comparison(scenario)
         cells = (self._attributed.get(side.setup) for side in scenario.sides)
         before, after = (cell.wholes.get(scenario.benchmark) if cell else None for cell in cells)
+        missing = self._unattributed if comparison is not None else self._unmeasured
         return Seen(
             comparison=comparison,
             before=self._counted(scenario, scenario.before),
             after=self._counted(scenario, scenario.after),
             charges=charges(explain(before, after)) if before and after else None,
-            missing=self._missing(scenario, attributed=comparison is not None),
+            missing=next(missing(scenario), ""),
         )
 
     def _comparison(self, scenario: Scenario) -> Comparison | None:
@@ -149,31 +147,29 @@ class Gatherer:
 
     def _counted(self, scenario: Scenario, side: Injection) -> Counted:
         result = self._results.get(side.setup)
-        boots = result.boots if result is not None else ()
-        states = [state for boot in boots for state in boot.states]
+        states = [state for boot in (result.boots if result else ()) for state in boot.states]
         return counted(scenario, side, [s for s in states if s.benchmark == scenario.benchmark])
 
-    def _missing(self, scenario: Scenario, *, attributed: bool) -> str:
-        """Say why a scenario has no numbers, or no attribution."""
-        for setup in (side.setup for side in scenario.sides):
-            if attributed:
-                cell = self._attributed.get(setup)
-                reason = cell.no_whole.get(scenario.benchmark, "") if cell is not None else ""
-                if reason:
-                    return f"{setup}: {reason}"
-                continue
-            result = self._results.get(setup)
-            for problem in result.problems if result is not None else ():
-                if problem.benchmark in {"", scenario.benchmark}:
-                    return f"{problem.title}: {problem.detail}".removesuffix(": ")
-        return ""
+    def _unattributed(self, scenario: Scenario) -> Iterator[str]:
+        """Say why a scenario has no attribution."""
+        for side in scenario.sides:
+            cell = self._attributed.get(side.setup)
+            if cell is not None and (reason := cell.no_whole.get(scenario.benchmark)):
+                yield f"{side.setup}: {reason}"
+
+    def _unmeasured(self, scenario: Scenario) -> Iterator[str]:
+        """Say why a scenario has no numbers."""
+        found = (self._results.get(side.setup) for side in scenario.sides)
+        for problem in (item for result in found if result for item in result.problems):
+            if problem.benchmark in {"", scenario.benchmark}:
+                yield f"{problem.title}: {problem.detail}".removesuffix(": ")
 
 
 def counted(scenario: Scenario, side: Injection, states: Sequence[StateReading]) -> Counted:
     """Return what the module counted around a benchmark, in the mean over boots."""
     name = scenario.operation
     found = [counted_insns(item.before, item.after, name) for item in states]
-    known = [float(item) for item in found if item is not None]
+    known = [item for item in found if item is not None]
     slack = [counted_slack(side, item.before, item.after, name) for item in states]
     return Counted(
         insns=fmean(known) if known and len(known) == len(found) else None,
@@ -186,10 +182,10 @@ def charges(explanation: Explanation) -> tuple[Charge, ...]:
     """Return what every function is charged, in hooks and outside of them, the largest first."""
     found = (
         Charge(
-            function=base_name(item.function),
-            hook=item.hook.removeprefix(_HOOK),
-            context=_CONTEXTS.get(item.context),
-            insns=item.difference_insns,
+            base_name(item.function),
+            item.hook.removeprefix("security_"),
+            _CONTEXTS.get(item.context),
+            item.difference_insns,
         )
         for item in explanation.changes
     )

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a selftest found, as a document; pure. docs/selftest.md says when a row passes."""
 
-from __future__ import annotations
-
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -79,14 +78,8 @@ def selftest_report(run: RunData, attributed: Iterable[AttributedCell]) -> Selft
     manifest, gatherer = run.manifest, Gatherer(run, attributed)
     place = manifest.cells[0].place
     boots = max(boot.index for boot in manifest.boots) + 1
-    data = {
-        **run_data(run),
-        "filesystem": place.filesystem,
-        "user": place.user,
-        "unit": "insns",
-        "kernel": place.kernel,
-        "boots": boots,
-    }
+    where = {"filesystem": place.filesystem, "user": place.user, "unit": "insns"}
+    data = {**run_data(run), **where, "kernel": place.kernel, "boots": boots}
     return SelftestReport(
         judgements=tuple(judge(item, gatherer.seen(item)) for item in SCENARIOS),
         bystanders=tuple(judge(item, gatherer.seen(item)) for item in BYSTANDERS),
@@ -128,14 +121,13 @@ def document(report: SelftestReport) -> Document:
 
 def _controls(report: SelftestReport) -> Iterator[str]:
     """Say what became of the benchmarks in which nothing was injected."""
-    said = [item.seen.comparison for item in report.bystanders]
-    counts = {
-        verdict.value: sum(c is not None and c.verdict is verdict for c in said)
-        for verdict in Verdict
-    }
-    shown = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or MISSING
-    if said:
-        yield f"{len(said)} further comparisons in which nothing was injected: {shown}"
+    if report.bystanders:
+        said = Counter(
+            item.seen.comparison.verdict for item in report.bystanders if item.seen.comparison
+        )
+        shown = ", ".join(f"{said[name]} {name.value}" for name in Verdict if said[name]) or MISSING
+        count = len(report.bystanders)
+        yield f"{count} further comparisons in which nothing was injected: {shown}"
 
 
 def _row(item: Judgement) -> Iterator[Value]:
@@ -146,11 +138,8 @@ def _row(item: Judgement) -> Iterator[Value]:
     yield Shown(item.truth_insns, least + _insns(item.truth_insns))
     yield None if item.counted_insns is None else _number(item.counted_insns)
     yield from map(_shown, (found.typical, found.mean, found.whole) if found else (None,) * 3)
-    yield (
-        Shown(found.verdict.value, f"{VERDICT_MARKS[found.verdict]} {found.verdict.value}")
-        if (found)
-        else None
-    )
+    verdict = found.verdict if found else None
+    yield Shown(verdict.value, f"{VERDICT_MARKS[verdict]} {verdict.value}") if verdict else None
     yield ", ".join(f"{charge.function} {_insns(charge.insns)}" for charge in item.named)
     yield "pass" if item.passed else "FAIL"
 
@@ -189,9 +178,7 @@ def _data(item: Judgement) -> dict[str, Any]:
             "is_least": scenario.is_least,
             "counted_whole": item.counted_insns,
         },
-        "typical": found.typical if found else None,
-        "mean": found.mean if found else None,
-        "whole": found.whole if found else None,
+        **{name: getattr(found, name, None) for name in ("typical", "mean", "whole")},
         "difference": found.found.value if found else None,
         "verdict": found.verdict.value if found else None,
         "cause": found.cause if found else "",

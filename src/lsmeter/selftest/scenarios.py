@@ -6,8 +6,6 @@ The truth comes from the definition of the injection, and from what the module c
 was measured (`counted_insns`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -17,6 +15,7 @@ from lsmeter.base.progress import SILENT, Progress
 from lsmeter.experiment.asked import Experiment
 from lsmeter.kernels.build.builder import build_kernel
 from lsmeter.kernels.build.fragment import shipped_lsm
+from lsmeter.kernels.resolve import Request
 from lsmeter.model import Kernel
 from lsmeter.model.conclusion import Verdict
 from lsmeter.setups.inject import INJECTIONS, NOTHING, Injection, Point
@@ -130,21 +129,23 @@ class Scenario:
             return (Verdict.EQUIVALENT,)
         return (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE)
 
+    def costs(self, side: Injection, part: Part) -> Mapping[Point, Fraction]:
+        """Return what each point costs more in the mean, in instructions of one operation."""
+        points = _CALLS[part][self.operation].items()
+        return {point: count * side.mean_insns(point) for point, count in points}
+
     def expected_insns(self, part: Part) -> Fraction:
         """Return by how much the tested setup costs more in the mean, in instructions.
 
         Negative for a cost that was removed. For a blob it is the least (see is_least).
         """
-        return self._insns(self.after, part) - self._insns(self.before, part)
+        before, after = (sum(self.costs(side, part).values(), Fraction()) for side in self.sides)
+        return after - before
 
     def injected_insns(self, injection: Injection) -> Fraction:
         """Return what the module counts of one side; a larger blob is not counted."""
-        return self._insns(injection, Part.WHOLE, uncounted=Point.BLOB)
-
-    def _insns(self, side: Injection, part: Part, uncounted: Point | None = None) -> Fraction:
-        points = _CALLS[part][self.operation].items()
-        found = (count * side.mean_insns(point) for point, count in points if point != uncounted)
-        return sum(found, Fraction(0))
+        costs = self.costs(injection, Part.WHOLE).items()
+        return sum((cost for point, cost in costs if point != Point.BLOB), Fraction())
 
     @property
     def is_least(self) -> bool:
@@ -157,20 +158,17 @@ class Scenario:
 
         0 where costs cancel; for a larger blob the least.
         """
+        before, after = (self.costs(side, Part.WHOLE) for side in self.sides)
         return {
-            SITES[point]: count * (self.after.mean_insns(point) - self.before.mean_insns(point))
-            for point, count in _WHOLE[self.operation].items()
+            SITES[point]: after[point] - before[point]
+            for point in after
             if self.before.peaks(point) != self.after.peaks(point)
         }
 
     def site_cost(self, site: Site) -> Fraction:
         """Return what a function costs on the side on which it costs most, in instructions."""
-        return max(
-            count * side.mean_insns(point)
-            for point, count in _WHOLE[self.operation].items()
-            for side in self.sides
-            if SITES[point] == site
-        )
+        costs = (item for side in self.sides for item in self.costs(side, Part.WHOLE).items())
+        return max(cost for point, cost in costs if SITES[point] == site)
 
     @property
     def is_control(self) -> bool:
@@ -205,16 +203,13 @@ def counted_insns(
     prepares it; a period that is cut off at either end counts for as much as it was there. None
     where a point of the operation was named and never met.
     """
-    first, last = dict(before), dict(after)
     total = Fraction(0)
     for point, count in _CALLS[part][operation].items():
-        if f"{point}_calls" not in last:
+        if f"{point}_calls" not in dict(after):
             continue  # it was not named: it costs nothing
-        calls = last[f"{point}_calls"] - first.get(f"{point}_calls", 0)
-        insns = last[f"{point}_insns"] - first.get(f"{point}_insns", 0)
-        if calls <= 0:
+        if (calls := _counted(f"{point}_calls", before, after)) <= 0:
             return None
-        total += count * Fraction(insns, calls)
+        total += count * Fraction(_counted(f"{point}_insns", before, after), calls)
     return total
 
 
@@ -222,14 +217,16 @@ def counted_slack(
     injection: Injection, before: Numbers, after: Numbers, operation: str
 ) -> Fraction:
     """Return what one cost more or less is worth in what was counted, in instructions."""
-    first, last = dict(before), dict(after)
     total = Fraction(0)
     for point, count in _WHOLE[operation].items():
-        calls = last.get(f"{point}_calls", 0) - first.get(f"{point}_calls", 0)
-        if calls > 0:
+        if (calls := _counted(f"{point}_calls", before, after)) > 0:
             insns = injection.peaks(point)
             total += count * Fraction(max(insns) - min(insns), calls)
     return total
+
+
+def _counted(name: str, before: Numbers, after: Numbers) -> int:
+    return dict(after).get(name, 0) - dict(before).get(name, 0)
 
 
 def lost(numbers: Numbers) -> int:
@@ -241,68 +238,64 @@ def lost(numbers: Numbers) -> int:
 # baseline has all of that, and no instruction.
 _WITH_MACHINERY = ("rows", "elsewhere", "blob")
 
-# Name, benchmark, what is injected (into the baseline, and into the tested setup), title.
+# Name, operation, what is injected (into the baseline, and into the tested setup), title.
 _ROWS = (
-    ("row-stat", "stat depth=1", "rows", "+500 in 40 % of calls"),
+    ("row-stat", "stat", "rows", "+500 in 40 % of calls"),
     (
         "row-open",
-        "open depth=1",
+        "open",
         "rows",
         "+500 in 55 %; +1,000 on release of the file, +5,000 in its RCU callback",
     ),
-    ("row-rename", "rename depth=1", "rows", "+5,000 in 45 %"),
-    ("row-chmod", "chmod depth=1", "rows", "+32,000 in every 64th call"),
-    ("row-rmdir", "rmdir depth=1", "rows", "+500 in 60 %"),
-    ("row-ten", "read size=1", "rows", "ten costs, evenly spread"),
-    ("always", "stat depth=1", "even", "+500 always"),
-    ("share-10", "chmod depth=1", "even", "+500 in 10 %"),
-    ("share-40", "creat depth=1", "even", "+500 in 40 %"),
-    ("share-55", "mkdir depth=1", "even", "+500 in 55 %"),
-    ("share-60", "rename depth=1", "even", "+500 in 60 %"),
-    ("share-90", "read size=1", "even", "+500 in 90 %"),
-    ("random-10", "stat depth=1", "random", "+500 in 10 %, in no period"),
-    ("random-40", "chmod depth=1", "random", "+500 in 40 %, in no period"),
-    ("random-55", "creat depth=1", "random", "+500 in 55 %, in no period"),
-    ("random-60", "mkdir depth=1", "random", "+500 in 60 %, in no period"),
-    ("random-90", "rename depth=1", "random", "+500 in 90 %, in no period"),
-    ("every-8", "stat depth=1", "rare", "+2,000 in every 8th call"),
-    ("every-64", "chmod depth=1", "rare", "+16,000 in every 64th call"),
-    ("every-1000", "read size=1", "rare", "+200,000 in every 1,000th call"),
-    ("free-file", "open depth=1", "free", "+1,000 on release of the file"),
-    ("free-unlink", "unlink depth=1", "free", "+1,000 on release of the file, +700 of the inode"),
-    ("free-rmdir", "rmdir depth=1", "free", "+700 on release of the inode"),
-    ("rcu", "open depth=1", "elsewhere", "+5,000 in an RCU callback"),
-    ("task-work", "chmod depth=1", "elsewhere", "+500 in task work"),
-    ("worker", "mkdir depth=1", "elsewhere", "+2,000 in a kernel thread, a tick later"),
-    ("outside", "stat depth=1", "elsewhere", "+500 outside of hooks"),
-    ("blob-creat", "creat depth=1", "blob", "1,000 bytes more for each inode"),
-    ("blob-mkdir", "mkdir depth=1", "blob", "1,000 bytes more for each inode"),
-    ("removed-always", "stat depth=1", "even, none", "500 always, removed"),
-    ("removed-10", "chmod depth=1", "even, none", "500 in 10 %, removed"),
-    ("removed-90", "read size=1", "even, none", "500 in 90 %, removed"),
-    ("removed-free", "open depth=1", "free, none", "1,000 on release of the file, removed"),
-    ("cancel-turns", "stat depth=1", "flat, cancel", "500 always, then 0 and 1,000 in turn"),
-    ("cancel-even", "chmod depth=1", "flat, cancel", "500 always, then 1,000 in half of the calls"),
-    (
-        "cancel-rename",
-        "rename depth=1",
-        "flat, cancel",
-        "500 always, then 1,000 in half, in no period",
-    ),
-    ("cancel-read", "read size=1", "flat, cancel", "500 always, then 1,000 in half, in no period"),
+    ("row-rename", "rename", "rows", "+5,000 in 45 %"),
+    ("row-chmod", "chmod", "rows", "+32,000 in every 64th call"),
+    ("row-rmdir", "rmdir", "rows", "+500 in 60 %"),
+    ("row-ten", "read", "rows", "ten costs, evenly spread"),
+    ("always", "stat", "even", "+500 always"),
+    ("share-10", "chmod", "even", "+500 in 10 %"),
+    ("share-40", "creat", "even", "+500 in 40 %"),
+    ("share-55", "mkdir", "even", "+500 in 55 %"),
+    ("share-60", "rename", "even", "+500 in 60 %"),
+    ("share-90", "read", "even", "+500 in 90 %"),
+    ("random-10", "stat", "random", "+500 in 10 %, in no period"),
+    ("random-40", "chmod", "random", "+500 in 40 %, in no period"),
+    ("random-55", "creat", "random", "+500 in 55 %, in no period"),
+    ("random-60", "mkdir", "random", "+500 in 60 %, in no period"),
+    ("random-90", "rename", "random", "+500 in 90 %, in no period"),
+    ("every-8", "stat", "rare", "+2,000 in every 8th call"),
+    ("every-64", "chmod", "rare", "+16,000 in every 64th call"),
+    ("every-1000", "read", "rare", "+200,000 in every 1,000th call"),
+    ("free-file", "open", "free", "+1,000 on release of the file"),
+    ("free-unlink", "unlink", "free", "+1,000 on release of the file, +700 of the inode"),
+    ("free-rmdir", "rmdir", "free", "+700 on release of the inode"),
+    ("rcu", "open", "elsewhere", "+5,000 in an RCU callback"),
+    ("task-work", "chmod", "elsewhere", "+500 in task work"),
+    ("worker", "mkdir", "elsewhere", "+2,000 in a kernel thread, a tick later"),
+    ("outside", "stat", "elsewhere", "+500 outside of hooks"),
+    ("blob-creat", "creat", "blob", "1,000 bytes more for each inode"),
+    ("blob-mkdir", "mkdir", "blob", "1,000 bytes more for each inode"),
+    ("removed-always", "stat", "even, none", "500 always, removed"),
+    ("removed-10", "chmod", "even, none", "500 in 10 %, removed"),
+    ("removed-90", "read", "even, none", "500 in 90 %, removed"),
+    ("removed-free", "open", "free, none", "1,000 on release of the file, removed"),
+    ("cancel-turns", "stat", "flat, cancel", "500 always, then 0 and 1,000 in turn"),
+    ("cancel-even", "chmod", "flat, cancel", "500 always, then 1,000 in half of the calls"),
+    ("cancel-rename", "rename", "flat, cancel", "500 always, then 1,000 in half, in no period"),
+    ("cancel-read", "read", "flat, cancel", "500 always, then 1,000 in half, in no period"),
     # Without these, an instrument that calls everything slower would pass.
-    ("control-stat", "stat depth=1", "none, free", "nothing"),
-    ("control-rename", "rename depth=1", "none, free", "nothing"),
-    ("control-chmod", "chmod depth=1", "none, free", "nothing"),
-    ("control-read", "read size=1", "none, free", "nothing"),
-    ("control-open", "open depth=1", "none, rare", "nothing"),
+    ("control-stat", "stat", "none, free", "nothing"),
+    ("control-rename", "rename", "none, free", "nothing"),
+    ("control-chmod", "chmod", "none, free", "nothing"),
+    ("control-read", "read", "none, free", "nothing"),
+    ("control-open", "open", "none, rare", "nothing"),
 )
 
 
-def _scenario(name: str, benchmark: str, injected: str, title: str) -> Scenario:
+def _scenario(name: str, operation: str, injected: str, title: str) -> Scenario:
     *others, tested = injected.split(", ")
     after = INJECTIONS[tested]
     before = after.unburnt if tested in _WITH_MACHINERY else INJECTIONS[NOTHING]
+    benchmark = "read size=1" if operation == "read" else f"{operation} depth=1"
     return Scenario(name, title, benchmark, INJECTIONS[others[0]] if others else before, after)
 
 
@@ -316,18 +309,16 @@ BENCHMARKS = tuple(dict.fromkeys(item.benchmark for item in SCENARIOS))
 def _bystanders() -> tuple[Scenario, ...]:
     """Return all else that setups without machinery have in common with the one without a cost."""
     nothing = INJECTIONS[NOTHING]
-    measured = {item.after.setup: item.after for item in SCENARIOS if item.before == nothing}
-    for other in (INJECTIONS["flat"], INJECTIONS["cancel"], INJECTIONS["blob"].unburnt):
-        measured[other.setup] = other
+    sides = [item.after for item in SCENARIOS if item.before == nothing]
+    sides += [INJECTIONS["flat"], INJECTIONS["cancel"], INJECTIONS["blob"].unburnt]
     known = {(*item.sides, item.benchmark) for item in SCENARIOS}
     every = (
         Scenario(f"{after.setup} {name}", "nothing", name, nothing, after, bystander=True)
-        for after in measured.values()
+        for after in dict.fromkeys(sides)
         for name in BENCHMARKS
+        if (nothing, after, name) not in known
     )
-    return tuple(
-        item for item in every if item.is_control and (*item.sides, item.benchmark) not in known
-    )
+    return tuple(item for item in every if item.is_control)
 
 
 # Of these an instrument must not say that anything costs more or less.
@@ -340,7 +331,7 @@ def selftest_kernel(progress: Progress = SILENT) -> Kernel:
     The first build takes a minute or two, and minutes more where the source has to be fetched.
     """
     module = shipped_lsm("inject-lsm")
-    return build_kernel(SOURCE, ("tiny",), (module,), "selftest", progress, offline=False)
+    return build_kernel(SOURCE, ("tiny",), (module,), "selftest", Request(progress=progress))
 
 
 def selftest_experiment(kernel: str, boots: int, seed: int) -> Experiment:

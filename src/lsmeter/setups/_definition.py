@@ -4,11 +4,9 @@
 `selinux`, `landlock:layers=2,rules=8` and `landlock+apparmor+bpf` are such names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -24,12 +22,8 @@ HOOKS_ONLY = "no policy loaded: this measures hook overhead, not policy evaluati
 _SETTING = "[a-z][a-z0-9_]*=[a-z0-9][a-z0-9-]{0,31}"
 _COMPONENT = re.compile(f"[a-z][a-z0-9-]*(:{_SETTING}(,{_SETTING})*)?")
 _MAX_COMPONENTS = 16
-
 # What a stack has of all its parts, each once.
-_JOINED = (
-    *("cmdline", "expect", "guest", "files", "confine", "checks", "states", "counters"),
-    *("before", "reads"),
-)
+_JOINED = tuple(item.name for item in fields(Setup) if item.default == ())
 
 
 @dataclass(frozen=True)
@@ -40,12 +34,17 @@ class Parameter:
     title: str
     default: int
     limits: tuple[int, int]
+    kind = "N"
+
+    @property
+    def accepts(self) -> str:
+        """Say which values it takes."""
+        return "{} to {}".format(*self.limits)
 
     def read(self, text: str, setup: str, where: str) -> int:
         """Read its value for a setup; UsageError unless it lies within the limits."""
-        named = f"{where}: {setup}: {self.name}"
         low, high = self.limits
-        limits = f"{low} to {high} ({self.title})"
+        named, limits = f"{where}: {setup}: {self.name}", f"{self.accepts} ({self.title})"
         if not text.isdecimal():
             raise UsageError(f"{named}={text} is not a number of {limits}")
         if not low <= int(text) <= high:
@@ -61,12 +60,22 @@ class Choice:
     title: str
     default: str
     choices: tuple[str, ...]
+    kind = "WORD"
+
+    @property
+    def accepts(self) -> str:
+        """Say which values it takes."""
+        return ", ".join(self.choices)
 
     def read(self, text: str, setup: str, where: str) -> str:
         """Read its value for a setup; UsageError unless it is one of the choices."""
         if text not in self.choices:
             raise unknown(f"{self.name} of {setup}", text, self.choices, where=where)
         return text
+
+
+_FOUND = "the rules that the suite needs stand before the further ones, or after them"
+FOUND = Choice("found", _FOUND, "last", ("first", "last"))
 
 
 @dataclass(frozen=True)
@@ -183,33 +192,34 @@ def _stack(parts: list[Setup], where: str) -> Setup:
         raise UsageError(f"{where}: the stack needs two images: {', '.join(sorted(images))}")
     names = [part.name for part in parts]
     joined: dict[str, Any] = {
-        field: tuple(dict.fromkeys(chain.from_iterable(getattr(part, field) for part in parts)))
-        for field in _JOINED
+        name: tuple(dict.fromkeys(chain.from_iterable(getattr(part, name) for part in parts)))
+        for name in _JOINED
     }
+    joined["steps"] = _stacked_steps(parts, joined["steps"])
+    # A second policy for IMA needs an option of its own.
+    if sum(step.words[:1] == (IMA_POLICY,) for part in parts for step in part.steps) > 1:
+        joined["needs_config"] += ("IMA_WRITE_POLICY",)
     return Setup(
         name="+".join(names),
         title=f"stack of {', '.join(names)}, in this order",
         lsms=_stacked_lsms(parts),
-        needs_config=_stacked_needs(parts),
         note="; ".join(dict.fromkeys(part.note for part in parts if part.note)),
         image="".join(images),
-        steps=_stacked_steps(parts),
         over="+".join(names[:-1]),
         layer=parts[-1].layer,
         **joined,
     )
 
 
-def _stacked_steps(parts: list[Setup]) -> tuple[Step, ...]:
-    """Join the steps; with integrity, files to work with are made when it is in force.
+def _stacked_steps(parts: list[Setup], joined: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Order the steps: with integrity, files to work with are made when it is in force.
 
     IMA refuses a file that was made before it could keep the file's hash. A file that a later
     step names, to label it say, stays where it is.
     """
-    joined = tuple(dict.fromkeys(item for part in parts for item in part.steps))
-    if not any(part.layer is Layer.INTEGRITY for part in parts):
-        return joined
     others = [part for part in parts if part.layer is not Layer.INTEGRITY]
+    if len(others) == len(parts):
+        return joined
     late = {step for part in others for step in part.steps if _makes_work_file(step, joined)}
     return tuple(sorted(joined, key=lambda step: step in late))
 
@@ -218,15 +228,6 @@ def _makes_work_file(step: Step, steps: tuple[Step, ...]) -> bool:
     if step.action != "file" or not step.words[0].startswith(f"{WORK_DIRECTORY}/"):
         return False
     return not any(step.words[0] in other.words for other in steps if other != step)
-
-
-def _stacked_needs(parts: list[Setup]) -> tuple[str, ...]:
-    """Join the kernel options; a second policy for IMA needs one of its own."""
-    needs = dict.fromkeys(item for part in parts for item in part.needs_config)
-    policies = [step for part in parts for step in part.steps if step.words[:1] == (IMA_POLICY,)]
-    if len(policies) > 1:
-        needs["IMA_WRITE_POLICY"] = None
-    return tuple(needs)
 
 
 def _stacked_lsms(parts: list[Setup]) -> tuple[str, ...]:

@@ -5,13 +5,19 @@ It can say all that a setup that comes with lsmeter says, but for parameters. No
 run on this machine. docs/own-setups.md lists the keys.
 """
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import nearest
@@ -63,6 +69,43 @@ class _State(_Table):
     path: _Path
 
 
+def _step(words: list[str], info: ValidationInfo) -> Step:
+    said = words[0] if words else ""
+    if said not in ACTIONS:
+        raise UsageError(
+            f"{info.context}: {info.field_name}: '{said[:40]}' is no action"
+            + nearest(said, ACTIONS),
+            hint=f"known: {', '.join(ACTIONS)}",
+        )
+    return Step(said, tuple(words[1:]))
+
+
+def _files(sources: dict[str, str], info: ValidationInfo) -> tuple[SetupFile, ...]:
+    """Read the files that go into the guest; their paths are relative to the setup file."""
+    file: Any = info.context
+    found = []
+    for name, source in sources.items():
+        part, named = file.parent / source, f"{file}: files.{name}"
+        try:
+            if part.stat().st_size > MAX_PART_BYTES:
+                raise UsageError(f"{named}: {part} has more than {MAX_PART_BYTES} bytes")
+            data = part.read_bytes()
+        except OSError as error:
+            raise UsageError(
+                f"{named}: cannot read {part}: {error.strerror}",
+                hint="paths are relative to the setup file",
+            ) from error
+        found.append(SetupFile(name, base64=base64.b64encode(data).decode()))
+    return tuple(found)
+
+
+_Expected = Annotated[_Expect, AfterValidator(lambda item: Expectation(**dict(item)))]
+_Checked = Annotated[_Check, AfterValidator(lambda item: EnforcementCheck(**dict(item)))]
+_Read = Annotated[_State, AfterValidator(lambda item: StateFile(**dict(item)))]
+_Step = Annotated[list[_Text], AfterValidator(_step)]
+_FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,60}$")]
+
+
 class _SetupTable(_Table):
     name: _Name
     title: str = Field(min_length=1, max_length=200)
@@ -71,19 +114,19 @@ class _SetupTable(_Table):
     needs_config: list[Annotated[str, Field(pattern=r"^[A-Z0-9_]{1,80}$")]] = []
     note: str = Field("", max_length=500)
     image: str = Field("", max_length=400)
-    files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,60}$")], _Text] = {}
-    steps: list[list[_Text]] = Field([], max_length=128)
-    before: list[list[_Text]] = Field([], max_length=128)
+    files: Annotated[dict[_FileName, _Text], AfterValidator(_files)] = {}
+    steps: list[_Step] = Field([], max_length=128)
+    before: list[_Step] = Field([], max_length=128)
     confine: list[_Pair] = Field([], max_length=4)
-    checks: list[_Check] = Field(
+    checks: list[_Checked] = Field(
         [], max_length=32, validation_alias=AliasChoices("checks", "proofs")
     )
-    states: list[_State] = Field([], max_length=8)
-    counters: list[_State] = Field([], max_length=8)
-    reads: dict[_Word, _Path] = {}
-    expect: list[_Expect] = Field([], max_length=64)
+    states: list[_Read] = Field([], max_length=8)
+    counters: list[_Read] = Field([], max_length=8)
+    reads: Annotated[dict[_Word, _Path], AfterValidator(lambda found: tuple(found.items()))] = {}
+    expect: list[_Expected] = Field([], max_length=64)
     over: str = Field("capability", max_length=200)
-    layer: Literal["hooks", "permissive", "policy", "audit", "integrity"] = "policy"
+    layer: Layer = Field(Layer.POLICY, strict=False)
 
 
 def read_setup(path: Path, *, where: str = "--setup") -> Setup:
@@ -96,45 +139,10 @@ def read_setup(path: Path, *, where: str = "--setup") -> Setup:
         missing="no such setup file",
     )
     try:
-        table = _SetupTable.model_validate(data)
+        table = _SetupTable.model_validate(data, context=path)
     except ValidationError as error:
         raise wrong_key(error, _SetupTable, where=str(path), hint=_HINT) from None
-    lists = {key: tuple(value) for key, value in table if isinstance(value, list)}
-    changed = {
-        **lists,
-        "expect": tuple(Expectation(**dict(item)) for item in table.expect),
-        "files": tuple(_part(path, name, source) for name, source in table.files.items()),
-        "steps": tuple(_step(path, "steps", words) for words in table.steps),
-        "before": tuple(_step(path, "before", words) for words in table.before),
-        "checks": tuple(EnforcementCheck(**dict(item)) for item in table.checks),
-        "states": tuple(StateFile(**dict(item)) for item in table.states),
-        "counters": tuple(StateFile(**dict(item)) for item in table.counters),
-        "reads": tuple(table.reads.items()),
-        "layer": Layer(table.layer),
-    }
-    return Setup(**{**dict(table), **changed})
-
-
-def _step(path: Path, key: str, words: list[str]) -> Step:
-    if not words or words[0] not in ACTIONS:
-        said = words[0] if words else ""
-        raise UsageError(
-            f"{path}: {key}: '{said[:40]}' is no action{nearest(said, ACTIONS)}",
-            hint=f"known: {', '.join(ACTIONS)}",
-        )
-    return Step(words[0], tuple(words[1:]))
-
-
-def _part(path: Path, name: str, source: str) -> SetupFile:
-    """Read a file that goes into the guest; its path is relative to the setup file."""
-    part = path.parent / source
-    try:
-        if part.stat().st_size > MAX_PART_BYTES:
-            raise UsageError(f"{path}: files.{name}: {part} has more than {MAX_PART_BYTES} bytes")
-        data = part.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"{path}: files.{name}: cannot read {part}: {error.strerror}",
-            hint="paths are relative to the setup file",
-        ) from error
-    return SetupFile(name, base64=base64.b64encode(data).decode())
+    # No collection of a setup can change: what was not given is an empty tuple as well.
+    found: dict[str, Any] = dict(table)
+    lists = {key: tuple(value) for key, value in table if isinstance(value, (list, dict))}
+    return Setup(**{**found, **lists})

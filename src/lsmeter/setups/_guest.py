@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The words in which setups say what a guest does and what it may access: steps and checks."""
 
-from __future__ import annotations
-
 from lsmeter.model.setup import EnforcementCheck, Step
 
 # Where the guest mounts the file system of the benchmarks (probe/init.c).
@@ -17,54 +15,27 @@ PUBLIC = f"{WORK_DIRECTORY}/public"
 IMA_POLICY = "/sys/kernel/security/ima/policy"
 
 
-def run(*argv: str, title: str = "") -> Step:
-    """Run a program of the guest's image; it must leave with status 0."""
-    return Step("run", argv, title)
+def do(action: str, *words: str, title: str = "") -> Step:
+    """Return a step in the words of a setup file; docs/own-setups.md says what each action does."""
+    return Step(action, words, title)
 
 
 def shell(command: str) -> Step:
-    return run("/usr/bin/busybox", "sh", "-c", command)
+    return do("run", "/usr/bin/busybox", "sh", "-c", command)
 
 
-def write(path: str, text: str, title: str = "") -> Step:
-    """Write text to a file that exists, such as one of securityfs, in one call."""
-    return Step("write", (path, text), title)
+def made(path: str, text: str = "x") -> tuple[Step, Step]:
+    """Make a file that belongs to the user that measures."""
+    return do("file", path, text), do("own", path)
 
 
-def load(path: str, file: str, title: str = "") -> Step:
-    """Write a whole file of the guest into another, in one call."""
-    return Step("load", (path, file), title)
-
-
-def label(path: str, name: str, value: str) -> Step:
-    """Set an extended attribute."""
-    return Step("label", (path, name, value))
-
-
-def mkdir(path: str) -> Step:
-    return Step("mkdir", (path,))
-
-
-def own(path: str) -> Step:
-    """Give a file to the user that measures."""
-    return Step("own", (path,))
-
-
-def file(path: str, text: str = "x") -> Step:
-    return Step("file", (path, text))
-
-
-def mount(kind: str, path: str) -> Step:
-    return Step("mount", (kind, path))
-
-
-WORK = Step("work")
-TRY = Step("try")  # every check that no other step names
-MAKE_PUBLIC = file(PUBLIC, "public")
+WORK = do("work")
+TRY = do("try")  # every check that no other step names
+MAKE_PUBLIC = do("file", PUBLIC, "public")
 # The log takes ten lines in five seconds: those of checks could be lost among others.
-LOG_ALL = write("/proc/sys/kernel/printk_ratelimit", "0")
+LOG_ALL = do("write", "/proc/sys/kernel/printk_ratelimit", "0")
 # What writes audit records would take its turn within readings.
-KAUDITD_LAST = Step("background", ("kauditd",))
+KAUDITD_LAST = do("background", "kauditd")
 
 
 def denies(name: str, access: str, path: str, message: str = "") -> EnforcementCheck:
@@ -79,4 +50,4 @@ def allows(name: str, access: str, path: str, message: str = "") -> EnforcementC
 
 def tried(*checks: EnforcementCheck) -> Step:
     """Make the accesses of these checks alone: for setups that stand behind others in a stack."""
-    return Step("try", tuple(check.name for check in checks))
+    return do("try", *(check.name for check in checks))

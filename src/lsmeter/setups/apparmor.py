@@ -7,82 +7,58 @@ that Debian pins, which every kernel from 5.10 on has, so that the same tables a
 each of them.
 """
 
-from __future__ import annotations
+from dataclasses import replace
 
 from lsmeter.base.errors import UsageError
-from lsmeter.model.setup import EnforcementCheck, Expectation, Layer, Setup, Step
+from lsmeter.model.setup import Expectation, Layer, Setup, Step
 from lsmeter.setups import _guest as guest
 from lsmeter.setups._definition import HOOKS_ONLY, Choice, Parameter, SetupDefinition, Values
 
 _ENABLED = Expectation("apparmor.enabled", "Y", "the module can be off although it is listed")
 _CONTROL = "/sys/kernel/security/apparmor"
+_RULES = ("0", "10", "100", "1000", "10000")
+_PLACE = "further rules for paths apart from those of the suite, or in the same directories"
 _PARAMETERS = (
     Parameter("profiles", "profiles stacked upon each other", 1, (1, 8)),
-    Choice(
-        "rules",
-        "further rules for paths in the first profile",
-        "0",
-        ("0", "10", "100", "1000", "10000"),
-    ),
-    Choice(
-        "place",
-        "further rules for paths apart from those of the suite, or in the same directories",
-        "apart",
-        ("apart", "near"),
-    ),
+    Choice("rules", "further rules for paths in the first profile", "0", _RULES),
+    Choice("place", _PLACE, "apart", ("apart", "near")),
 )
 _WRITE = guest.allows("write-public", "write", guest.PUBLIC)
-_LOG_THOUSAND = guest.write("/proc/sys/kernel/printk_ratelimit_burst", "1000")
-# The image has this one in complain mode, too.
-_SAME = "lsmeter-enforce"
+_LOG_THOUSAND = guest.do("write", "/proc/sys/kernel/printk_ratelimit_burst", "1000")
 
-
-def _logged(
-    name: str, access: str, path: str, operation: str, *, enforcing: bool
-) -> EnforcementCheck:
-    check, said = (guest.denies, "DENIED") if enforcing else (guest.allows, "ALLOWED")
-    return check(name, access, path, f'apparmor="{said}" operation="{operation}"')
+_APPARMOR = Setup(
+    name="apparmor",
+    title="AppArmor without a profile, every task unconfined",
+    lsms=("apparmor",),
+    cmdline=("apparmor=1",),
+    expect=(_ENABLED, Expectation("apparmor.profiles", "0", "this setup measures hooks only")),
+    needs_config=("SECURITY_APPARMOR",),
+    note=HOOKS_ONLY,
+)
 
 
 def _loading(profile: str) -> Step:
     file = f"/etc/lsmeter/apparmor/{profile}.bin"
-    return guest.load(f"{_CONTROL}/.load", file, title=f"loading the profile {profile}")
+    return guest.do("load", f"{_CONTROL}/.load", file, title=f"loading the profile {profile}")
 
 
-def _confined(
-    name: str,
-    title: str,
-    profiles: tuple[str, ...],
-    over: str,
-    checks: tuple[EnforcementCheck, ...],
-    note: str,
-    *,
-    enforcing: bool,
-) -> Setup:
-    """Return a setup whose workers are confined by all of `profiles`."""
+def _confined(profiles: tuple[str, ...], mode: str) -> Setup:
+    """Return what setups whose workers are confined by all of `profiles` have in common."""
     # The kernel sorts the profiles of a stack by name.
     label = "//&".join(sorted(profiles))
-    mode = "enforce" if enforcing else "complain"
     # Every profile of a stack logs a denial; after ten lines the kernel would drop the others.
     log_all = (_LOG_THOUSAND,) if len(profiles) > 1 else ()
-    return Setup(
-        name=name,
-        title=title,
-        lsms=("apparmor",),
-        cmdline=("apparmor=1",),
+    return replace(
+        _APPARMOR,
         expect=(
             _ENABLED,
             Expectation("apparmor.profiles", str(len(profiles)), "no other profile is to be there"),
             Expectation("worker.context", f"{label} ({mode})", "every worker must be confined"),
         ),
-        needs_config=("SECURITY_APPARMOR",),
         image="policy",
         steps=(guest.WORK, guest.MAKE_PUBLIC, *map(_loading, profiles), *log_all),
         confine=(("/proc/self/attr/apparmor/current", f"changeprofile {label}"),),
-        checks=(_logged("read-secret", "read", guest.SECRET, "open", enforcing=enforcing), *checks),
-        over=over,
-        layer=Layer.POLICY if enforcing else Layer.PERMISSIVE,
-        note=note,
+        over="apparmor",
     )
 
 
@@ -94,40 +70,35 @@ def _enforcing(values: Values) -> Setup:
             hint="it takes minutes to compile; at most rules=1000,place=near",
         )
     kind, where = ("near", " in the same directories") if place == "near" else ("rules", "")
-    first = _SAME if rules == "0" else f"lsmeter-{kind}-{rules}"
+    first = "lsmeter-enforce" if rules == "0" else f"lsmeter-{kind}-{rules}"
     stacked = (f"lsmeter-stack-{layer}" for layer in range(2, count + 1))
-    return _confined(
+    message = 'apparmor="DENIED" operation="{}"'
+    return replace(
+        _confined((first, *stacked), "enforce"),
         name=values.name("apparmor-enforcing"),
         title=f"AppArmor enforcing, profiles: {count}, further rules{where}: {rules}",
-        profiles=(first, *stacked),
-        over="apparmor-complain" if first == _SAME and count == 1 else "apparmor",
         checks=(
-            _logged("create-new", "create", "/srv/lsmeter/new", "mknod", enforcing=True),
+            guest.denies("read-secret", "read", guest.SECRET, message.format("open")),
+            guest.denies("create-new", "create", "/srv/lsmeter/new", message.format("mknod")),
             _WRITE,
         ),
+        # The image has the plain profile in complain mode, too.
+        over="apparmor-complain" if rules == "0" and count == 1 else "apparmor",
+        layer=Layer.POLICY,
         note="only grants are measured: the profile allows all that the suite does",
-        enforcing=True,
     )
 
 
+_ALLOWED = 'apparmor="ALLOWED" operation="open"'
 SETUPS = (
-    Setup(
-        name="apparmor",
-        title="AppArmor without a profile, every task unconfined",
-        lsms=("apparmor",),
-        cmdline=("apparmor=1",),
-        expect=(_ENABLED, Expectation("apparmor.profiles", "0", "this setup measures hooks only")),
-        needs_config=("SECURITY_APPARMOR",),
-        note=HOOKS_ONLY,
-    ),
-    _confined(
+    _APPARMOR,
+    replace(
+        _confined(("lsmeter-complain",), "complain"),
         name="apparmor-complain",
         title="AppArmor with one profile in complain mode",
-        profiles=("lsmeter-complain",),
-        over="apparmor",
-        checks=(_WRITE,),
+        checks=(guest.allows("read-secret", "read", guest.SECRET, _ALLOWED), _WRITE),
+        layer=Layer.PERMISSIVE,
         note="the profile allows all that the suite does: nothing is logged",
-        enforcing=False,
     ),
     SetupDefinition(_enforcing, _PARAMETERS),
 )

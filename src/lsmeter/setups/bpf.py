@@ -6,12 +6,14 @@ is an example from history, low-water-mark integrity: its rules are in bpf/lomac
 docs/lomac.md has them in words, with what was measured.
 """
 
-from lsmeter.model.setup import EnforcementCheck, Expectation, Layer, Setup, SetupFile, Step
+from dataclasses import replace
+
+from lsmeter.model.setup import Expectation, Layer, Setup, SetupFile
 from lsmeter.setups import _guest as guest
 from lsmeter.setups._definition import Choice, Parameter, SetupDefinition, Values
 
+ATTACHED = "the programs must be attached, and called by the kernel"
 _LOADER = "/setup/lsmeter-bpf"
-_NEEDS = ("BPF_LSM", "DEBUG_INFO_BTF")
 _LISTED, _UNLISTED = f"{guest.WORK_DIRECTORY}/listed", f"{guest.WORK_DIRECTORY}/unlisted"
 _BOTH = (_UNLISTED, _LISTED)
 _HIGH, _LOW = "/lomac/high/file", "/lomac/low/file"
@@ -23,36 +25,47 @@ _LEVELS = {
 }
 
 
-def _programs(
-    name: str, title: str, steps: tuple[Step, ...], checks: tuple[EnforcementCheck, ...], note: str
-) -> Setup:
-    """Return a setup whose programs lsmeter's own loader attaches."""
-    return Setup(
-        name=name,
-        title=title,
-        lsms=("bpf",),
-        expect=(Expectation("bpf", "1", "the kernel must call the programs"),),
-        needs_config=_NEEDS,
-        files=(SetupFile("lsmeter-bpf", program="lsmeter-bpf"),),
-        steps=(guest.WORK, *steps),
-        checks=checks,
-        over="bpf",
-        layer=Layer.POLICY,
-        note=note,
-    )
+_BPF = Setup(
+    name="bpf",
+    title="BPF LSM without programs",
+    lsms=("bpf",),
+    needs_config=("BPF_LSM",),
+    note="no program attached: this measures hook overhead, not policy evaluation",
+)
+_EMPTY = replace(
+    _BPF,
+    name="bpf-empty",
+    title="an empty BPF program on each hook of file operations",
+    expect=(Expectation("bpf.empty", "called", ATTACHED),),
+    guest=(("bpf.empty", "1"),),
+    needs_config=("BPF_LSM", "DEBUG_INFO_BTF"),
+    over="bpf",
+    note="programs that grant at once: what calling them costs, not policy evaluation",
+)
+# Programs that lsmeter's own loader attaches.
+_LOADED = replace(
+    _EMPTY,
+    expect=(Expectation("bpf", "1", "the kernel must call the programs"),),
+    guest=(),
+    files=(SetupFile("lsmeter-bpf", program="lsmeter-bpf"),),
+    layer=Layer.POLICY,
+)
 
 
 def _allow(values: Values) -> Setup:
     entries = values["entries"]
-    return _programs(
+    return replace(
+        _LOADED,
         name=values.name("bpf-allow"),
         title=f"BPF programs with an allow-list of {entries} directories in a hash map",
         steps=(
-            *(guest.mkdir(path) for path in _BOTH),
-            *(guest.own(path) for path in _BOTH),
-            *(guest.file(f"{path}/file") for path in _BOTH),
+            guest.WORK,
+            *(guest.do("mkdir", path) for path in _BOTH),
+            *(guest.do("own", path) for path in _BOTH),
+            *(guest.do("file", f"{path}/file", "x") for path in _BOTH),
             guest.TRY,
-            guest.run(
+            guest.do(
+                "run",
                 *(_LOADER, "allow", str(entries), guest.WORK_DIRECTORY, _LISTED),
                 title="loading the programs and their list",
             ),
@@ -72,16 +85,18 @@ def _allow(values: Values) -> Setup:
 def _lomac(values: Values) -> Setup:
     level = values.word("level")
     high_to_high = guest.denies if level == "low" else guest.allows
-    return _programs(
+    return replace(
+        _LOADED,
         name=values.name("lomac"),
         title=f"LOMAC's low-water-mark rules as BPF programs, processes and files {level}",
         steps=(
-            *(guest.mkdir(path) for path in ("/lomac", "/lomac/high", "/lomac/low")),
-            *(guest.file(path) for path in (_HIGH, _LOW)),
+            guest.WORK,
+            *(guest.do("mkdir", path) for path in ("/lomac", "/lomac/high", "/lomac/low")),
+            *(guest.do("file", path, "x") for path in (_HIGH, _LOW)),
             guest.TRY,
-            guest.run(_LOADER, "lomac", *_LEVELS[level], title="loading the programs"),
+            guest.do("run", _LOADER, "lomac", *_LEVELS[level], title="loading the programs"),
             # The guest's first program takes this step itself: it falls, and workers inherit that.
-            *((guest.load(_LOW, _LOW),) if level == "low" else ()),
+            *((guest.do("load", _LOW, _LOW),) if level == "low" else ()),
         ),
         checks=(
             guest.denies("low-to-high", "copy", f"{_LOW}:{_HIGH}"),
@@ -94,30 +109,8 @@ def _lomac(values: Values) -> Setup:
 
 
 SETUPS = (
-    Setup(
-        name="bpf",
-        title="BPF LSM without programs",
-        lsms=("bpf",),
-        needs_config=("BPF_LSM",),
-        note="no program attached: this measures hook overhead, not policy evaluation",
-    ),
-    Setup(
-        name="bpf-empty",
-        title="an empty BPF program on each hook of file operations",
-        lsms=("bpf",),
-        expect=(
-            Expectation(
-                "bpf.empty", "called", "the programs must be attached, and called by the kernel"
-            ),
-        ),
-        guest=(("bpf.empty", "1"),),
-        needs_config=_NEEDS,
-        over="bpf",
-        note="programs that grant at once: what calling them costs, not policy evaluation",
-    ),
+    _BPF,
+    _EMPTY,
     SetupDefinition(_allow, (Parameter("entries", "entries of the list", 1000, (2, 100_000)),)),
-    SetupDefinition(
-        _lomac,
-        (Choice("level", _LEVEL, "high", ("high", "low")),),
-    ),
+    SetupDefinition(_lomac, (Choice("level", _LEVEL, "high", ("high", "low")),)),
 )

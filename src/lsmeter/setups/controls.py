@@ -6,6 +6,8 @@ So they serve as controls.
 
 from lsmeter.model import Expectation, Setup
 
+_ASKED = "the level that was asked for"
+
 SETUPS = (
     Setup(
         name="yama",
@@ -13,11 +15,7 @@ SETUPS = (
         lsms=("yama",),
         # Debian's kernels start with 0, others with 1; the kernel applies this before init.
         cmdline=("sysctl.kernel.yama.ptrace_scope=1",),
-        expect=(
-            Expectation(
-                "yama.ptrace_scope", "1", "the level that was asked for; absent without Yama"
-            ),
-        ),
+        expect=(Expectation("yama.ptrace_scope", "1", f"{_ASKED}; absent without Yama"),),
         needs_config=("SECURITY_YAMA",),
         note="Yama has no policy to load and no hook on files",
     ),
@@ -26,7 +24,7 @@ SETUPS = (
         title="lockdown=integrity",
         lsms=("lockdown",),
         cmdline=("lockdown=integrity",),
-        expect=(Expectation("lockdown", "integrity", "the level that was asked for"),),
+        expect=(Expectation("lockdown", "integrity", _ASKED),),
         needs_config=("SECURITY_LOCKDOWN_LSM",),
         note="kernels that start lockdown early have the module, at level none, in every setup",
     ),

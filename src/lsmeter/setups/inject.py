@@ -6,13 +6,12 @@ can have many, since each benchmark meets the points of its own operation only: 
 setattr chmod's, permission that of read and write.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from typing import Self
 
 from lsmeter.model.setup import Expectation, Setup, StateFile
 from lsmeter.setups._definition import Choice, SetupDefinition, Values
@@ -24,24 +23,13 @@ _AMOUNTS = re.compile(r"(?:insns|bytes)=[0-9+]+")
 _BYTES_PER_INSN = 8  # `rep stosq` clears a word with each instruction that counts
 
 
-class Point(StrEnum):
-    """Where a cost can be, by its word in the parameter; in the module's own order."""
-
-    GETATTR = "getattr"
-    OPEN = "open"
-    RENAME = "rename"
-    SETATTR = "setattr"
-    RMDIR = "rmdir"
-    MKDIR = "mkdir"
-    CREATE = "create"
-    PERMISSION = "permission"
-    FILE_FREE = "file_free"
-    INODE_FREE = "inode_free"
-    RCU = "rcu"
-    TASK = "task"
-    WORK = "work"
-    OUTSIDE = "outside"
-    BLOB = "blob"  # clearing what belongs to an inode when it gets it
+# Where a cost can be, by its word in the parameter, in the module's own order. BLOB: clearing what
+# belongs to an inode when it gets it.
+Point = StrEnum(
+    "Point",
+    "GETATTR OPEN RENAME SETATTR RMDIR MKDIR CREATE PERMISSION FILE_FREE INODE_FREE "
+    "RCU TASK WORK OUTSIDE BLOB",
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +55,7 @@ class Injection:
         return f"inject:cost={self.name}{'' if self.burnt else ',burn=no'}"
 
     @property
-    def unburnt(self) -> Injection:
+    def unburnt(self) -> Self:
         """Return the same with no instruction and no byte, to compare with."""
         nothing = _AMOUNTS.sub(lambda found: re.sub("[0-9]+", "0", found[0]), self.text)
         return replace(self, text=nothing, burnt=False)

@@ -5,8 +5,6 @@ The rules of IMA cover what the benchmarks work on, whoever works on it: tmpfs b
 ext4 by the UUID that lsmeter gives it, because the root of a guest may be another ext4.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import partial
@@ -39,11 +37,12 @@ _TITLE = "rules on other file systems before those that count"
 _PARAMETERS = (Parameter("rules", _TITLE, len(_PSEUDO), (0, 1000)),)
 
 _LOG = (guest.LOG_ALL, guest.KAUDITD_LAST)  # loading a policy logs more than ten lines
-_PLACE = (guest.WORK, guest.mkdir(DIRECTORY), guest.own(DIRECTORY))
+_PLACE = (guest.WORK, guest.do("mkdir", DIRECTORY), guest.do("own", DIRECTORY))
 
 # The label of a file with this SHA-256, which is nobody's: type (hash with algorithm), algorithm.
 _WRONG = "\x04\x04" + "0" * 32
-_MEASURED = "measured\n"
+_FILE, _MEASURED = f"{DIRECTORY}/measured", "measured\n"
+_LISTED = "the list must hold a file that was read"
 _AUDITED = f"{DIRECTORY}/audited"
 
 
@@ -66,14 +65,10 @@ def digest(text: str) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def _made(name: str, text: str) -> tuple[Step, ...]:
-    path = f"{DIRECTORY}/{name}"
-    return (guest.file(path, text), guest.own(path))
-
-
 def _wrong_file(name: str) -> tuple[Step, ...]:
     """Make a file whose label does not fit."""
-    return (*_made(name, f"{name}\n"), guest.label(f"{DIRECTORY}/{name}", "security.ima", _WRONG))
+    path = f"{DIRECTORY}/{name}"
+    return (*guest.made(path, f"{name}\n"), guest.do("label", path, "security.ima", _WRONG))
 
 
 _WRONG_HASH = guest.denies(
@@ -84,12 +79,8 @@ _MEASURE = _Action(
     exempt="dont_measure",
     rule="measure func=FILE_CHECK mask=^MAY_READ",
     # It is measured when it is opened.
-    after=(*_made("measured", _MEASURED), guest.load("/dev/null", f"{DIRECTORY}/measured")),
-    expect=(
-        Expectation(
-            "ima.file.measured", digest(_MEASURED), "the list must hold a file that was read"
-        ),
-    ),
+    after=(*guest.made(_FILE, _MEASURED), guest.do("load", "/dev/null", _FILE)),
+    expect=(Expectation("ima.file.measured", digest(_MEASURED), _LISTED),),
 )
 _APPRAISE = _Action(
     title="IMA appraising the hash of every file that is opened",
@@ -135,7 +126,7 @@ def _ima(values: Values, *, name: str, title: str, actions: tuple[_Action, ...])
             *_PLACE,
             *(step for action in actions for step in action.before),
             *_LOG,
-            guest.write(guest.IMA_POLICY, f"/setup/{file}", title="loading the IMA policy"),
+            guest.do("write", guest.IMA_POLICY, f"/setup/{file}", title="loading the IMA policy"),
             *(step for action in actions for step in action.after),
         ),
         checks=tuple(check for action in actions for check in action.checks),
@@ -165,8 +156,8 @@ _EVM = Setup(
         Step("key", ("user", "lsmeter-kmk", "k" * 32)),
         Step("key", ("encrypted", "evm-key", "new user:lsmeter-kmk 64")),
         *_LOG,
-        guest.write("/sys/kernel/security/evm", "1", title="loading EVM's key"),
-        *_made("certified", "certified\n"),
+        guest.do("write", "/sys/kernel/security/evm", "1", title="loading EVM's key"),
+        *guest.made(f"{DIRECTORY}/certified", "certified\n"),
     ),
     checks=(_UNCERTIFIED, guest.allows("evm-new-file", "chmod", f"{DIRECTORY}/certified")),
     layer=Layer.INTEGRITY,

@@ -13,25 +13,26 @@ _PARAMETERS = (
 )
 
 
+# What is asked of the guest, and why it must report the same.
+_ASKED = {
+    "layers": "every worker has to be restricted",
+    "rules": "the look-up costs by the number of rules",
+    "depth": "the look-up goes up to the rule",
+}
+
+
 def _configure(values: Values) -> Setup:
     layers, rules, depth = values["layers"], values["rules"], values["depth"]
     higher = f", rule {depth} directories higher" if depth else ""
+    asked = {name: (f"landlock.{name}", str(values[name])) for name in _ASKED}
     return Setup(
         name=values.name("landlock", always=("layers", "rules")),
         title=f"Landlock, layers: {layers}, rules in each: {rules}{higher}, all operations allowed",
         lsms=("landlock",),
-        expect=(
-            Expectation("landlock.layers", str(layers), "every worker has to be restricted"),
-            Expectation("landlock.rules", str(rules), "the look-up costs by the number of rules"),
-            Expectation("landlock.depth", str(depth), "the look-up goes up to the rule"),
-        ),
-        guest=(
-            ("landlock.layers", str(layers)),
-            ("landlock.rules", str(rules)),
-            *((("landlock.depth", str(depth)),) if depth else ()),
-        ),
+        expect=tuple(Expectation(*asked[name], why) for name, why in _ASKED.items()),
+        guest=tuple(pair for name, pair in asked.items() if depth or name != "depth"),
         needs_config=("SECURITY_LANDLOCK",),
-        steps=(guest.WORK, guest.file(_INSIDE), guest.TRY),
+        steps=(guest.WORK, guest.do("file", _INSIDE, "x"), guest.TRY),
         checks=(
             guest.denies("read-outside", "read", "/proc/version"),
             guest.denies("create-outside", "create", "/outside"),

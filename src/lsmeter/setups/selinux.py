@@ -10,8 +10,6 @@ of lsmeter's own small module (images/policy/etc/lsmeter/selinux); `mdp` is the 
 kernel's own source makes, in which one type may do everything to itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -116,12 +114,12 @@ _MDP = _Policy(
     },
     files=(SetupFile("mdp-policy", artifact="mdp-policy"),),
     prepare=(
-        guest.mkdir("/srv"),
-        guest.mkdir("/srv/lsmeter"),
-        guest.mount("tmpfs", "/srv/lsmeter"),
-        guest.file(guest.SECRET, "secret"),
+        guest.do("mkdir", "/srv"),
+        guest.do("mkdir", "/srv/lsmeter"),
+        guest.do("mount", "tmpfs", "/srv/lsmeter"),
+        guest.do("file", guest.SECRET, "secret"),
     ),
-    label=(guest.label(guest.SECRET, _XATTR, "user_u:object_r:lsmeter_secret_t:s0"),),
+    label=(guest.do("label", guest.SECRET, _XATTR, "user_u:object_r:lsmeter_secret_t:s0"),),
 )
 
 
@@ -131,7 +129,9 @@ def _setup(values: Values, *, enforcing: bool) -> Setup:
     base = f"selinux-{mode}"
     for one, other, why in _CONFLICTS:
         if _has(values, one) and _has(values, other):
-            raise UsageError(f"{base}: {one} cannot be had with {other}: {why}")
+            raise UsageError(f"{base}: {one} does not go with {other}: {why}")
+    cold = _COLD_LABELS if _has(values, "cold=on") else 0
+    label_files, label_steps = _labelled(max(values["pressure"], cold))
     policy = _MDP if _has(values, "policy=mdp") else _DEFAULT
     context, note = policy.domains[values.word("domain")]
     titles = (text.format(**values.settings) for one, text in _TITLES if _has(values, one))
@@ -146,8 +146,8 @@ def _setup(values: Values, *, enforcing: bool) -> Setup:
         expect=_expectations(policy, values, context, enforcing=enforcing),
         needs_config=("SECURITY_SELINUX", "SECURITY_SELINUX_DEVELOP", "AUDIT"),
         image=policy.image,
-        files=policy.files + _label_files(_labels(values)),
-        steps=_steps(policy, values, enforcing=enforcing),
+        files=policy.files + label_files,
+        steps=_steps(policy, values, label_steps, enforcing=enforcing),
         # The minimal policy has one domain, in which every process is already.
         confine=() if policy is _MDP else (("/proc/self/attr/current", context),),
         checks=(
@@ -169,30 +169,32 @@ def _has(values: Values, setting: str) -> bool:
     return values.word(name) == word if word else values[name] != Values(_PARAMETERS)[name]
 
 
-def _steps(policy: _Policy, values: Values, *, enforcing: bool) -> tuple[Step, ...]:
+def _steps(
+    policy: _Policy, values: Values, labels: tuple[Step, ...], *, enforcing: bool
+) -> tuple[Step, ...]:
     """Return what brings the policy into force, and labels what the benchmarks work on."""
     file = _AUDITALLOW if _has(values, "grants=on") else policy.file
     made: list[Step] = [
         *policy.prepare,
         guest.TRY,
         guest.LOG_ALL,
-        guest.mount("selinuxfs", _SELINUXFS),
+        guest.do("mount", "selinuxfs", _SELINUXFS),
         # In memory beforehand: how long a disk takes is not the policy's doing.
         *((guest.shell(f"cat {file} > /dev/null"),) if policy.image else ()),
-        guest.load(f"{_SELINUXFS}/load", file, title="policy load"),
+        guest.do("load", f"{_SELINUXFS}/load", file, title="policy load"),
         *policy.label,
         guest.WORK,
     ]
     if _has(values, "labels=labelled"):
-        made.append(guest.label(guest.WORK_DIRECTORY, _XATTR, policy.work))
+        made.append(guest.do("label", guest.WORK_DIRECTORY, _XATTR, policy.work))
     made.append(guest.MAKE_PUBLIC)
     if _has(values, "avc"):
-        made.append(guest.write(_THRESHOLD, str(values["avc"])))
-    made += _label_steps(_labels(values))
+        made.append(guest.do("write", _THRESHOLD, str(values["avc"])))
+    made += labels
     if _has(values, "grants=on"):
         made.append(guest.KAUDITD_LAST)
     if enforcing:
-        made.append(guest.write(f"{_SELINUXFS}/enforce", "1"))
+        made.append(guest.do("write", f"{_SELINUXFS}/enforce", "1"))
     return tuple(made)
 
 
@@ -205,15 +207,11 @@ def _before(values: Values, context: str) -> tuple[Step, ...]:
     """
     visit = Step("visit", (_LABELS,))
     if _has(values, "cold=on"):
-        return (guest.write(_THRESHOLD, "0"), visit, guest.write(_THRESHOLD, str(values["avc"])))
+        none, all_ = (guest.do("write", _THRESHOLD, size) for size in ("0", str(values["avc"])))
+        return (none, visit, all_)
     # The labels are met by the domain that is measured, in the same chains of the AVC.
     enter = Step("enter", ("/proc/self/attr/current", context))
     return (enter, visit) if _has(values, "pressure") else ()
-
-
-def _labels(values: Values) -> int:
-    """Return how many labels are met before each reading."""
-    return max(values["pressure"], _COLD_LABELS if _has(values, "cold=on") else 0)
 
 
 def categories(count: int) -> tuple[str, ...]:
@@ -224,24 +222,18 @@ def categories(count: int) -> tuple[str, ...]:
     return (*singles[:count], *(pair for pair, _ in zip(pairs, range(rest), strict=False)))
 
 
-def _label_files(count: int) -> tuple[SetupFile, ...]:
+def _labelled(count: int) -> tuple[tuple[SetupFile, ...], tuple[Step, ...]]:
+    """Return what makes one file for each label, in a tmpfs: its labels need no disk."""
     if not count:
-        return ()
+        return (), ()
     text = "".join(
         f'# file: labels/f{number}\n{_XATTR}="{_DEFAULT.work}:{word}"\n\n'
         for number, word in enumerate(categories(count))
     )
-    return (SetupFile("labels", text=text),)
-
-
-def _label_steps(count: int) -> tuple[Step, ...]:
-    """Return what makes one file for each label, in a tmpfs: its labels need no disk."""
-    if not count:
-        return ()
-    return (
-        guest.mkdir(_LABELS),
-        guest.mount("tmpfs", _LABELS),
-        guest.label(_LABELS, _XATTR, _DEFAULT.work),
+    return (SetupFile("labels", text=text),), (
+        guest.do("mkdir", _LABELS),
+        guest.do("mount", "tmpfs", _LABELS),
+        guest.do("label", _LABELS, _XATTR, _DEFAULT.work),
         guest.shell(f"cd / && {_empty_files(_LABELS, count)}"),
         guest.shell("cd / && setfattr --restore=/setup/labels"),
     )
@@ -250,13 +242,10 @@ def _label_steps(count: int) -> tuple[Step, ...]:
 def _expectations(
     policy: _Policy, values: Values, context: str, *, enforcing: bool
 ) -> tuple[Expectation, ...]:
+    why = "what is refused has to be refused" if enforcing else "nothing may be refused"
     labelled = Expectation("work.label", policy.work, "the file system must keep labels")
     return (
-        Expectation(
-            "selinux.enforce",
-            str(int(enforcing)),
-            "what is refused has to be refused" if enforcing else "nothing may be refused",
-        ),
+        Expectation("selinux.enforce", str(int(enforcing)), why),
         Expectation("selinux.policy_loaded", "1", "this setup measures a policy"),
         Expectation("worker.context", context, "every worker has to be in its domain"),
         Expectation("selinux.avc_threshold", str(values["avc"]), "the AVC has to be of this size"),
@@ -268,33 +257,29 @@ def _empty_files(directory: str, count: int) -> str:
     return f"i=0; while [ $i -lt {count} ]; do : > {directory}/f$i; i=$((i + 1)); done"
 
 
-def _relabelling(directory: str, files: int, title: str) -> tuple[tuple[Step, ...], ...]:
-    """Return what makes files with a wrong label, and what labels them; fails if one is left."""
-    left = f'test -z "$(setfiles -n -v {_CONTEXTS} {directory})"'
-    return (
-        (
-            guest.mkdir(directory),
-            guest.label(directory, _XATTR, "system_u:object_r:tmp_t:s0"),
-            guest.shell(_empty_files(directory, files)),
-        ),
-        (
-            guest.run("/usr/sbin/setfiles", _CONTEXTS, directory, title=title),
-            guest.shell(left),
-        ),
-    )
-
-
 def _relabelled(values: Values) -> Setup:
     """Return what it costs to label files anew, as at the start of a relabelled system."""
     files = values["files"]
     permissive = _setup(Values(_PARAMETERS), enforcing=False)
-    make_few, label_few = _relabelling("/srv/lsmeter/few", 1, "relabelling 1 file")
-    make_many, label_many = _relabelling("/srv/lsmeter/many", files, f"relabelling {files} files")
+    make: list[Step] = []
+    label: list[Step] = []
+    for name, count, what in (("few", 1, "1 file"), ("many", files, f"{files} files")):
+        directory, title = f"/srv/lsmeter/{name}", f"relabelling {what}"
+        make += (
+            guest.do("mkdir", directory),
+            guest.do("label", directory, _XATTR, "system_u:object_r:tmp_t:s0"),
+            guest.shell(_empty_files(directory, count)),
+        )
+        label += (
+            guest.do("run", "/usr/sbin/setfiles", _CONTEXTS, directory, title=title),
+            # Fails if a wrong label is left.
+            guest.shell(f'test -z "$(setfiles -n -v {_CONTEXTS} {directory})"'),
+        )
     return replace(
         permissive,
         name=values.name("selinux-relabel"),
         title=f"SELinux permissive, after {files} files were labelled anew",
-        steps=(*permissive.steps, *make_few, *make_many, *label_few, *label_many),
+        steps=(*permissive.steps, *make, *label),
         over="selinux-permissive",
         note="for its one-off costs: files on an ext4 disk, contexts looked up by setfiles, which "
         "reads the policy's file contexts first; operations cost what they do without it",

@@ -6,41 +6,42 @@ No distribution's cloud kernel has it. It lets a process with CAP_MAC_OVERRIDE p
 checked although it is root's.
 """
 
-from __future__ import annotations
+from dataclasses import replace
 
 from lsmeter.model.setup import Expectation, Layer, Setup, SetupFile
 from lsmeter.setups import _guest as guest
-from lsmeter.setups._definition import HOOKS_ONLY, Choice, Parameter, SetupDefinition, Values
+from lsmeter.setups._definition import FOUND, HOOKS_ONLY, Parameter, SetupDefinition, Values
 
-_PARAMETERS = (
-    Parameter("rules", "further rules of the worker's label", 0, (0, 10000)),
-    Choice(
-        "found",
-        "the kernel finds the rule that the suite needs before the further ones, or after them",
-        "last",
-        ("first", "last"),
-    ),
-)
+_PARAMETERS = (Parameter("rules", "further rules of the worker's label", 0, (0, 10000)), FOUND)
 _SMACKFS = "/sys/fs/smackfs"
 _LABEL = "security.SMACK64"
 _CLOSED = f"{guest.WORK_DIRECTORY}/closed"
 # `_` is the label of the guest's first program, which makes the benchmarks' directories.
 _NEEDED = ("_ Work rwxatl", "_ Worker rwx", "Worker Work rwxatl")
 _STEPS = (
-    guest.mount("smackfs", _SMACKFS),
+    guest.do("mount", "smackfs", _SMACKFS),
     guest.WORK,
-    guest.mkdir(_CLOSED),
+    guest.do("mkdir", _CLOSED),
     guest.TRY,
-    guest.label(guest.SECRET, _LABEL, "Secret"),
-    guest.label(_CLOSED, _LABEL, "Secret"),
-    guest.label(guest.WORK_DIRECTORY, _LABEL, "Work"),
+    guest.do("label", guest.SECRET, _LABEL, "Secret"),
+    guest.do("label", _CLOSED, _LABEL, "Secret"),
+    guest.do("label", guest.WORK_DIRECTORY, _LABEL, "Work"),
     # What is made in it has its label, whoever makes it.
-    guest.label(guest.WORK_DIRECTORY, "security.SMACK64TRANSMUTE", "TRUE"),
-    guest.load(f"{_SMACKFS}/load2", "/setup/smack-rules", title="loading the rules"),
+    guest.do("label", guest.WORK_DIRECTORY, "security.SMACK64TRANSMUTE", "TRUE"),
+    guest.do("load", f"{_SMACKFS}/load2", "/setup/smack-rules", title="loading the rules"),
     guest.MAKE_PUBLIC,
-    guest.write(f"{_SMACKFS}/onlycap", "_"),
+    guest.do("write", f"{_SMACKFS}/onlycap", "_"),
 )
 _DENIED = "action=denied"
+
+_SMACK = Setup(
+    name="smack",
+    title="Smack without rules, everything labelled floor",
+    lsms=("smack",),
+    expect=(Expectation("smack.rules", "0", "this setup measures hooks only"),),
+    needs_config=("SECURITY_SMACK",),
+    note=HOOKS_ONLY + "; Smack checks its built-in rules all the same",
+)
 
 
 def _enforcing(values: Values) -> Setup:
@@ -48,16 +49,15 @@ def _enforcing(values: Values) -> Setup:
     # The kernel puts each new rule of a label before the others.
     first = values.word("found") == "first"
     rules = [*further, *_NEEDED] if first else [*_NEEDED, *further]
-    return Setup(
+    return replace(
+        _SMACK,
         name=values.name("smack-enforcing"),
         title=f"Smack with labelled files and rules, further rules: {len(further)}",
-        lsms=("smack",),
         expect=(
             Expectation("smack.rules", str(len(rules)), "every rule must be there"),
             Expectation("smack.label", "_", "only the workers are to be restricted"),
             Expectation("worker.context", "Worker", "every worker must have the label"),
         ),
-        needs_config=("SECURITY_SMACK",),
         image="policy",
         files=(SetupFile("smack-rules", "\n".join((*rules, ""))),),
         steps=_STEPS,
@@ -73,14 +73,4 @@ def _enforcing(values: Values) -> Setup:
     )
 
 
-SETUPS = (
-    Setup(
-        name="smack",
-        title="Smack without rules, everything labelled floor",
-        lsms=("smack",),
-        expect=(Expectation("smack.rules", "0", "this setup measures hooks only"),),
-        needs_config=("SECURITY_SMACK",),
-        note=HOOKS_ONLY + "; Smack checks its built-in rules all the same",
-    ),
-    SetupDefinition(_enforcing, _PARAMETERS),
-)
+SETUPS = (_SMACK, SetupDefinition(_enforcing, _PARAMETERS))

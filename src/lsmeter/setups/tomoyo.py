@@ -6,13 +6,19 @@ the program that the kernel's command line names as trigger is started for the f
 kernel then starts the program that it names as loader, which here has nothing left to do.
 """
 
-from __future__ import annotations
-
+from dataclasses import replace
 from functools import partial
 
 from lsmeter.model.setup import EnforcementCheck, Expectation, Layer, Setup, SetupFile, StateFile
 from lsmeter.setups import _guest as guest
-from lsmeter.setups._definition import HOOKS_ONLY, Choice, Parameter, SetupDefinition, Values
+from lsmeter.setups._definition import (
+    FOUND,
+    HOOKS_ONLY,
+    Choice,
+    Parameter,
+    SetupDefinition,
+    Values,
+)
 
 _CONTROL = "/sys/kernel/security/tomoyo"
 _TRIGGER = "/usr/bin/true"
@@ -27,32 +33,14 @@ _MODES = {
         "learning, learned before: {learned}",
         "the rules allow all that the suite does: nothing is left to learn",
     ),
-    "permissive": (
-        "permissive",
-        "the rules allow all that the suite does: nothing is logged",
-    ),
-    "enforcing": (
-        "enforcing",
-        "only grants are measured: the rules allow all that the suite does",
-    ),
+    "permissive": ("permissive", "the rules allow all that the suite does: nothing is logged"),
+    "enforcing": ("enforcing", "only grants are measured: the rules allow all that the suite does"),
 }
 _UNLEARNED = "each new name adds a rule, up to 2048 of them, so that later samples cost more"
 
-_PARAMETERS = (
-    Parameter("rules", "further file rules of the domain", 0, (0, 10000)),
-    Choice(
-        "found",
-        "the rules that the suite needs stand before the further ones, or after them",
-        "last",
-        ("first", "last"),
-    ),
-)
-_LEARNED = Choice(
-    "learned",
-    "all that the suite does has rules already, or nothing has",
-    "all",
-    ("all", "nothing"),
-)
+_PARAMETERS = (Parameter("rules", "further file rules of the domain", 0, (0, 10000)), FOUND)
+_HAS_RULES = "all that the suite does has rules already, or nothing has"
+_LEARNED = Choice("learned", _HAS_RULES, "all", ("all", "nothing"))
 
 # All that the file suite does, and what a worker looks at to report on itself. TOMOYO names
 # directories with a slash at their end, and files of systems that cannot rename by system.
@@ -66,6 +54,15 @@ NEEDED = (
     r"file read proc:/\{\*\}/\*",
     "file read securityfs:/tomoyo/self_domain",
     r"file read/write /dev/\*",
+)
+
+_TOMOYO = Setup(
+    name="tomoyo",
+    title="TOMOYO without a policy",
+    lsms=("tomoyo",),
+    expect=(Expectation("tomoyo.policy_loaded", "0", "this setup measures hooks only"),),
+    needs_config=("SECURITY_TOMOYO",),
+    note=HOOKS_ONLY,
 )
 
 
@@ -115,31 +112,26 @@ def _configure(values: Values, *, mode: str) -> Setup:
         # The kernel passes over a line that it does not understand.
         every = Expectation("tomoyo.rules", str(len(rules)), "every rule must have been accepted")
         expect.append(every)
+    profile, domains = f"{_CONTROL}/profile", f"{_CONTROL}/domain_policy"
     # The system's domain, which nothing restricts, and a worker's.
     profiles = {name: f"use_profile {number}" for number, name in enumerate(_MODES)}
     system = ("<kernel>", profiles["disabled"], f"task manual_domain_transition {_DOMAIN}")
     policy = "\n".join((*system, _DOMAIN, profiles[mode], *rules, ""))
     enforcing = mode == "enforcing"
-    return Setup(
+    return replace(
+        _TOMOYO,
         name=values.name(f"tomoyo-{mode}"),
         title=f"TOMOYO {title.format(**values.settings)}, further rules: {len(further)}",
-        lsms=("tomoyo",),
         cmdline=(f"TOMOYO_trigger={_TRIGGER}", f"TOMOYO_loader={_TRIGGER}"),
         expect=tuple(expect),
-        needs_config=("SECURITY_TOMOYO",),
         image="policy",
-        files=(
-            SetupFile("tomoyo-profile", _profiles()),
-            SetupFile("tomoyo-domains", policy),
-        ),
+        files=(SetupFile("tomoyo-profile", _profiles()), SetupFile("tomoyo-domains", policy)),
         steps=(
             guest.WORK,
             guest.MAKE_PUBLIC,
-            guest.load(f"{_CONTROL}/profile", "/setup/tomoyo-profile"),
-            guest.load(
-                f"{_CONTROL}/domain_policy", "/setup/tomoyo-domains", title="loading the policy"
-            ),
-            guest.run(_TRIGGER, title="bringing the policy into force"),
+            guest.do("load", profile, "/setup/tomoyo-profile"),
+            guest.do("load", domains, "/setup/tomoyo-domains", title="loading the policy"),
+            guest.do("run", _TRIGGER, title="bringing the policy into force"),
         ),
         confine=((f"{_CONTROL}/self_domain", _DOMAIN),),
         checks=_checks(mode),
@@ -151,14 +143,7 @@ def _configure(values: Values, *, mode: str) -> Setup:
 
 
 SETUPS = (
-    Setup(
-        name="tomoyo",
-        title="TOMOYO without a policy",
-        lsms=("tomoyo",),
-        expect=(Expectation("tomoyo.policy_loaded", "0", "this setup measures hooks only"),),
-        needs_config=("SECURITY_TOMOYO",),
-        note=HOOKS_ONLY,
-    ),
+    _TOMOYO,
     *(
         SetupDefinition(
             partial(_configure, mode=mode),

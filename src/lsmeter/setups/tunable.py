@@ -6,6 +6,7 @@ the least delay here.
 """
 
 from lsmeter.model import Expectation, Setup
+from lsmeter.setups.bpf import ATTACHED
 
 _OTHER = "other delays are other setups"
 _NOTE = (
@@ -36,13 +37,7 @@ SETUPS = (
         name="tunable-bpf",
         title="waiting BPF programs on inode_permission and file_permission",
         lsms=("bpf",),
-        expect=(
-            Expectation(
-                "policy.control",
-                "tunable-bpf",
-                "the BPF programs must be attached, and called by the kernel",
-            ),
-        ),
+        expect=(Expectation("policy.control", "tunable-bpf", ATTACHED),),
         guest=(("bpf.tunable", "1"),),
         needs_config=("BPF_LSM", "DEBUG_INFO_BTF"),
         note=_NOTE,

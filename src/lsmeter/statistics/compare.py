@@ -6,16 +6,16 @@ are paired by their place where both sides run in step, peaks are held against p
 costs against each other. No one number can clear a side of what another one shows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lsmeter.model import Better
-from lsmeter.model.conclusion import Change, Difference, Verdict
+from lsmeter.model.conclusion import Change, Compared, Difference, Verdict
 from lsmeter.statistics.estimate import (
     LEAST_SHARE,
     BootReadings,
@@ -35,6 +35,7 @@ LEAST_PEAK = 0.02  # share of the readings from which on a value counts as a pea
 # Instructions: what a guest does for itself leaves a whole cost uncertain by a few instructions,
 # and of smaller cycles those are more than a usual margin.
 LEAST_BASE = 1000
+_Side = Mapping[int, npt.NDArray[np.number[Any]]]  # readings or rounds, by boot
 _Z = 3.29  # of a normal distribution, 0.1 % on both sides: a share that moved so far has moved
 
 
@@ -45,25 +46,6 @@ class Range:
     value: float
     low: float
     high: float
-
-
-@dataclass(frozen=True)
-class Compared:
-    """All that two sides' readings of one benchmark say of each other.
-
-    in_step is the share of pairs that differ by the typical difference, None where the sides do
-    not run in step (or have no boot with the same seed). moved is what peaks that came, went or
-    changed their share are worth, as a fraction of the baseline's typical value.
-    """
-
-    typical: Change
-    mean: Change | None
-    whole: Change | None
-    in_step: float | None
-    moved: float
-    found: Difference
-    verdict: Verdict
-    cause: str  # why it is inconclusive
 
 
 def compare(
@@ -83,35 +65,36 @@ def compare(
     pairs = _pairs(baseline, tested)
     step = _step(pairs)
     between = _typical_difference(base, test, pairs, step)
-    found = Compared(
-        typical=change(base.value, test.value, between, better),
-        mean=_mean_change(baseline, tested, pairs, better),
-        whole=_whole_change(baseline, tested, better),
-        in_step=step,
-        moved=_moved(baseline, tested, int(between.value), base.value),
-        found=Difference.UNSEEN,
-        verdict=Verdict.INCONCLUSIVE,
-        cause="",
-    )
-    stands = step is not None or min(base.evidence.share, test.evidence.share) >= LEAST_SHARE
-    most = found.typical if stands else found.mean
-    whole = _relevant(found.whole) if calls else found.typical
+    most = change(base.value, test.value, between, better)
+    mean = _mean_change(baseline, tested, pairs, better)
+    whole = _whole_change(baseline, tested, better)
+    moved = _moved(baseline, tested, int(between.value), base.value)
     # Peaks of a count that does not stand out are chance: the mean has them all.
-    moved = found.moved if stands else 0.0
-    ruling, cause = verdict(most, found.mean, whole, moved, margin)
-    same = _identical(baseline, tested)
-    if same and (found.whole is not None or not calls):
-        ruling, cause = Verdict.EQUIVALENT, ""
-    seen = _difference(found, identical=same)
-    return replace(found, found=seen, verdict=ruling, cause=cause)
+    stands = step is not None or min(base.evidence.share, test.evidence.share) >= LEAST_SHARE
+    ruling, cause = verdict(
+        most if stands else mean,
+        mean,
+        _relevant(whole) if calls else most,
+        moved if stands else 0.0,
+        margin,
+    )
+    certain = [item for item in (most, mean, whole) if item is not None]
+    seen = moved > 0 or any(item.low > 0 or item.high < 0 for item in certain)
+    found = Difference.SEEN if seen else Difference.UNSEEN
+    if _all(baseline) == _all(tested):
+        found = Difference.NONE
+        if whole is not None or not calls:
+            ruling, cause = Verdict.EQUIVALENT, ""
+    return Compared(most, mean, whole, step, moved, found, ruling, cause)
+
+
+def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
+    """Return all numbers of a side by boot."""
+    return {boot.boot: (boot.values.tolist(), boot.ticked, boot.whole) for boot in boots}
 
 
 def verdict(
-    typical: Change | None,
-    mean: Change | None,
-    whole: Change | None,
-    moved: float,
-    margin: float,
+    typical: Change | None, mean: Change | None, whole: Change | None, moved: float, margin: float
 ) -> tuple[Verdict, str]:
     """Say what the three numbers allow, and why where they allow nothing.
 
@@ -138,26 +121,21 @@ def _inside(
     typical: Change | None, whole: Change | None, moved: float, margin: float
 ) -> tuple[Verdict, str]:
     """Decide where no number is beyond the margin."""
-    for name, item in (("in-line cost", typical), ("whole cost", whole)):
+    for name, unmeasured, item in (
+        ("in-line cost", "the in-line cost was", typical),
+        ("whole cost", "amortised and deferred costs were", whole),
+    ):
         if item is None:
-            return Verdict.INCONCLUSIVE, f"{_UNMEASURED[name]} not measured"
+            return Verdict.INCONCLUSIVE, f"{unmeasured} not measured"
         if math.isnan(item.overhead):
             return Verdict.INCONCLUSIVE, f"{name}: the baseline is 0"
         least, most = item.overhead_low, item.overhead_high
         if least < -margin or most > margin:
-            return (
-                Verdict.INCONCLUSIVE,
-                f"{name} not known well enough: {least:+.2%} to {most:+.2%}",
-            )
+            cause = f"{name} not known well enough: {least:+.2%} to {most:+.2%}"
+            return Verdict.INCONCLUSIVE, cause
     if moved > margin:
         return Verdict.INCONCLUSIVE, f"peaks moved, worth {moved:.1%} of a call"
     return Verdict.EQUIVALENT, ""
-
-
-_UNMEASURED = {
-    "in-line cost": "the in-line cost was",
-    "whole cost": "amortised and deferred costs were",
-}
 
 
 def _relevant(whole: Change | None) -> Change | None:
@@ -221,70 +199,64 @@ def _mean_change(
     pairs: Sequence[Values],
     better: Better,
 ) -> Change | None:
-    before = {boot.boot: boot.clean for boot in baseline if boot.clean.size}
-    after = {boot.boot: boot.clean for boot in tested if boot.clean.size}
+    before, after = (
+        {boot.boot: boot.clean for boot in side if boot.clean.size} for side in (baseline, tested)
+    )
     if not before or not after:
         return None
-    base, test = (np.concatenate(list(side.values())) for side in (before, after))
     if pairs and not any(boot.ticked for boot in (*baseline, *tested)):
         half = half_width(np.concatenate(pairs).tolist())
     else:
-        half = _welch(base.tolist(), test.tolist())
-    means = [{seed: float(item.mean()) for seed, item in side.items()} for side in (before, after)]
-    between = _bounded(float(base.mean()), float(test.mean()), half, *means)
-    return change(float(base.mean()), float(test.mean()), between, better)
+        half = _welch(before, after)
+    return _means_change(before, after, half, better)
 
 
 def _whole_change(
     baseline: Sequence[BootReadings], tested: Sequence[BootReadings], better: Better
 ) -> Change | None:
-    base = [cost for boot in baseline for cost in boot.rounds]
-    test = [cost for boot in tested for cost in boot.rounds]
-    if not base or not test:
-        return None
-    value = float(np.mean(base))
-    least = max(rare_cost(baseline), rare_cost(tested), state_half_width(value, baseline, tested))
-    means = [
-        {boot.boot: float(np.mean(boot.rounds)) for boot in side if boot.rounds}
+    before, after = (
+        {boot.boot: np.asarray(boot.rounds) for boot in side if boot.rounds}
         for side in (baseline, tested)
-    ]
-    same_seeds = means[0].keys() == means[1].keys()
-    half = _blocked((*baseline, *tested), len(means[0])) if same_seeds else _welch(base, test)
-    between = _bounded(value, float(np.mean(test)), max(half, least), *means)
-    return change(value, float(np.mean(test)), between, better)
+    )
+    if not before or not after:
+        return None
+    value = float(np.concatenate(list(before.values())).mean())
+    least = max(rare_cost(baseline), rare_cost(tested), state_half_width(value, baseline, tested))
+    half = (_blocked if before.keys() == after.keys() else _welch)(before, after)
+    return _means_change(before, after, max(half, least), better)
 
 
-def _blocked(boots: Sequence[BootReadings], blocks: int) -> float:
-    """Return the half-width of a mean difference over boots that are paired by their seed.
-
-    What two boots of one seed have in common is no noise of their difference. blocks is the number
-    of pairs; boots are those of both sides.
-    """
-    rounds = [boot.rounds for boot in boots if boot.rounds]
-    freedom = sum(len(item) - 1 for item in rounds)
-    if min(map(len, rounds)) < 2:
-        return math.inf
-    squares = sum(float(np.var(item, ddof=1)) / len(item) for item in rounds)
-    return quantile(freedom) * math.sqrt(squares) / blocks
-
-
-def _bounded(
-    base: float, test: float, half: float, before: Mapping[int, float], after: Mapping[int, float]
-) -> Range:
+def _means_change(before: _Side, after: _Side, half: float, better: Better) -> Change:
     """Return a difference of means, bounded by its interval and by the boots one by one.
 
-    before and after are the means of single boots. What differs between boots is no noise of
-    readings; boots of one seed vary alike, and are held against each other where there are any.
+    What differs between boots is no noise of readings; boots of one seed vary alike, and are held
+    against each other where there are any.
     """
-    common = before.keys() & after.keys()
-    each = [after[seed] - before[seed] for seed in common]
-    difference = float(np.mean(each)) if len(common) == len(before) == len(after) else test - base
-    each = each or [later - earlier for earlier in before.values() for later in after.values()]
-    return Range(difference, min(difference - half, *each), max(difference + half, *each))
+    base, test = (float(np.concatenate(list(side.values())).mean()) for side in (before, after))
+    first, then = ({seed: float(each.mean()) for seed, each in s.items()} for s in (before, after))
+    common = first.keys() & then.keys()
+    each = [then[seed] - first[seed] for seed in common]
+    difference = float(np.mean(each)) if len(common) == len(first) == len(then) else test - base
+    each = each or [later - earlier for earlier in first.values() for later in then.values()]
+    between = Range(difference, min(difference - half, *each), max(difference + half, *each))
+    return change(base, test, between, better)
 
 
-def _welch(base: Sequence[float], test: Sequence[float]) -> float:
+def _blocked(before: _Side, after: _Side) -> float:
+    """Return the half-width of a mean difference over boots that are paired by their seed.
+
+    What two boots of one seed have in common is no noise of their difference.
+    """
+    boots = [*before.values(), *after.values()]
+    if min(map(len, boots)) < 2:
+        return math.inf
+    squares = sum(float(np.var(item, ddof=1)) / len(item) for item in boots)
+    return quantile(sum(len(item) - 1 for item in boots)) * math.sqrt(squares) / len(before)
+
+
+def _welch(before: _Side, after: _Side) -> float:
     """Return the half-width of the interval of a difference of means (Welch 1947)."""
+    base, test = (np.concatenate(list(side.values())) for side in (before, after))
     if len(base) < 2 or len(test) < 2:
         return math.inf
     first = float(np.var(base, ddof=1)) / len(base)
@@ -312,28 +284,6 @@ def _moved(
         if abs(second - first) > _Z * error:
             worth += abs(second - first) * abs(value - centre)
     return worth / base if base > 0 else 0.0
-
-
-def _identical(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> bool:
-    """Say whether both sides have the same boots with the same numbers, all of them."""
-    before = {boot.boot: boot for boot in baseline}
-    if before.keys() != {boot.boot for boot in tested}:
-        return False
-    return all(
-        np.array_equal(before[boot.boot].values, boot.values)
-        and before[boot.boot].ticked == boot.ticked
-        and before[boot.boot].whole == boot.whole
-        for boot in tested
-    )
-
-
-def _difference(found: Compared, *, identical: bool) -> Difference:
-    if identical:
-        return Difference.NONE
-    certain = [found.typical, *(item for item in (found.mean, found.whole) if item is not None)]
-    if found.moved > 0 or any(item.low > 0 or item.high < 0 for item in certain):
-        return Difference.SEEN
-    return Difference.UNSEEN
 
 
 def _beyond(item: Change, margin: float) -> int:

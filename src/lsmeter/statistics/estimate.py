@@ -7,8 +7,6 @@ stands for the others: a cost in every 64th call is in the mean and the whole on
 deferred to RCU in the whole only.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,19 +90,13 @@ def mode(counted: Mapping[int, int]) -> int:
     return min(counted, key=lambda value: (-counted[value], value))
 
 
-def tall(counted: Mapping[int, int]) -> list[int]:
-    """Return the values that are at least PEAK times as frequent as the most frequent one."""
-    enough = PEAK * max(counted.values())
-    return [value for value, count in counted.items() if count >= enough]
-
-
 def typical(boots: Sequence[BootReadings]) -> Typical:
     """Pool the readings of all boots and take the most frequent; ValueError without any."""
     pooled = counts(np.concatenate([boot.values for boot in boots]))
     value, total = mode(pooled), sum(pooled.values())
     bounds = [mode(counts(boot.values)) for boot in boots]
     if pooled[value] / total < LEAST_SHARE:
-        bounds += tall(pooled)
+        bounds += [item for item, count in pooled.items() if count >= PEAK * pooled[value]]
     often = sorted(pooled, key=lambda item: (-pooled[item], item))[:SHOWN_PEAKS]
     return Typical(
         value=value,
@@ -127,38 +119,32 @@ def in_line_mean(boots: Sequence[BootReadings]) -> Mean | None:
     if not clean:
         return None
     pooled = np.concatenate(clean)
-    half = half_width(pooled.tolist())
-    own = [float(values.mean()) for values in clean]
     value = float(pooled.mean())
-    return Mean(
-        value=value,
-        low=min(*own, value - half),
-        high=max(*own, value + half),
-        readings=int(pooled.size),
-        ticked=sum(len(boot.ticked) for boot in boots),
-    )
+    half, own = half_width(pooled.tolist()), [float(values.mean()) for values in clean]
+    ticked = sum(len(boot.ticked) for boot in boots)
+    return Mean(value, min(*own, value - half), max(*own, value + half), int(pooled.size), ticked)
 
 
 def whole_cost(boots: Iterable[BootReadings]) -> tuple[WholeCost | None, str]:
     """Average the rounds of all boots; without any, None and why there is none."""
     known = list(boots)
-    rounds = [cost for boot in known for cost in boot.rounds]
+    measured = [boot for boot in known if boot.rounds]
+    rounds = [cost for boot in measured for cost in boot.rounds]
     if not rounds:
         reasons = [boot.whole.detail for boot in known if boot.whole is not None]
         return None, next((reason for reason in reasons if reason), "")
     value = float(np.mean(rounds))
     half = max(half_width(rounds), rare_cost(known), state_half_width(value, known))
-    own = [float(np.mean(boot.rounds)) for boot in known if boot.rounds]
-    operations = sum(
-        item.operations for boot in known if boot.whole for item in boot.whole.rounds if boot.rounds
-    )
+    own = [float(np.mean(boot.rounds)) for boot in measured]
     found = WholeCost(
         value=value,
         low=min(*own, value - half),
         high=max(*own, value + half),
         boot_low=min(own),
         boot_high=max(own),
-        operations=operations,
+        operations=sum(
+            item.operations for boot in measured if boot.whole for item in boot.whole.rounds
+        ),
         rounds=len(rounds),
         boots=len(own),
     )

@@ -6,9 +6,7 @@ T_operation = b1 * T_hook + b2 * T_policy + e. Within one setup T_hook does not 
 share lies in the intercept, and a single regressor (T_policy) is left.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,20 +77,15 @@ def regress(result: Sequence[float], regressor: Sequence[float]) -> Regression:
     fit = OLS(observed, np.column_stack([np.ones(len(observed)), column])).fit()
     # Exactly flat: leave no rounding errors to be read as a tiny slope.
     values = [float(value) for value in fit.params] if spread else [float(observed[0]), 0.0]
-    bounds: list[tuple[float | None, float | None, float | None]]
+    bounds: Iterable[tuple[float | None, float | None, float | None]]
     if fit.df_resid < 1:
         bounds = [(None, None, None)] * 2
     elif not spread:
         bounds = [(0.0, value, value) for value in values]
     else:
-        ends = fit.conf_int(alpha=1 - CONFIDENCE)
-        bounds = [
-            (float(error), float(low), float(high))
-            for error, (low, high) in zip(fit.bse, ends, strict=True)
-        ]
-    intercept, slope = (
-        Coefficient(value, *ends) for value, ends in zip(values, bounds, strict=True)
-    )
+        ends = fit.conf_int(alpha=1 - CONFIDENCE).astype(float)
+        bounds = zip(map(float, fit.bse), *ends.T.tolist(), strict=True)
+    intercept, slope = (Coefficient(one, *ends) for one, ends in zip(values, bounds, strict=True))
     return Regression(
         slope=slope,
         intercept=intercept,

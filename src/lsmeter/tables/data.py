@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
+from lsmeter.base.printable import printable
+
 T = TypeVar("T")
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def plain(value: object) -> object:
@@ -33,12 +34,10 @@ def plain(value: object) -> object:
 
 
 def scrub_text(text: str) -> str:
-    """Return `text` with white space as plain spaces and other unprintable characters replaced."""
+    """Return `text` printable, on one line."""
     if text.isprintable():
         return text
-    return "".join(
-        char if char.isprintable() else " " if char.isspace() else _REPLACEMENT for char in text
-    )
+    return printable("".join(" " if char.isspace() else char for char in text))
 
 
 def scrubbed(value: T) -> T:

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from rich.cells import cell_len
 
 from lsmeter.tables import values
-from lsmeter.tables.model import Document, Section, Shown, Table, Tone
+from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone
 
 Paint = Callable[[str, Tone], str]
 
@@ -20,9 +21,10 @@ _QUOTE = "    | "
 _FIRM = "\N{NO-BREAK SPACE}"
 _HEAD = 12  # columns of a head that can be broken
 _PROSE = 24  # columns that prose gets at least
-# Longest name in a head and in a row; a longer one gets a key that is explained above the table.
+# Longest name in a head and in a row: a longer one is shortened in the middle. Above the table it
+# stands in full, but for names of the kernel, which every reader knows.
 _ENDLESS = 10_000
-_LIMITS = tuple((head, label) for label in (_ENDLESS, 24, 20) for head in (_ENDLESS, 24, 12, 10, 8))
+_LIMITS = tuple((head, label) for label in (_ENDLESS, 24, 20) for head in (_ENDLESS, 24, 12, 9, 6))
 
 
 def unpainted(text: str, tone: Tone) -> str:  # noqa: ARG001 - the tone is for those who paint
@@ -97,7 +99,7 @@ def table_lines(table: Table, width: int, *, rule: str, paint: Paint = unpainted
         sheet = _Sheet(table, width)
         layout = sheet.layout()
         for name, key in layout.keys.items():
-            yield from wrapped(f"{key} = {name}", width, indent="  ")
+            yield from wrapped(f"{key.strip()} = {name.strip()}", width, indent="  ")
         for place, part in enumerate(layout.parts):
             if place or table.lead or layout.keys:
                 yield ""
@@ -115,7 +117,7 @@ class _Layout:
     heads: list[list[str]]  # each broken over lines
     labels: list[str]  # the first cell of each row
     parts: list[dict[int, int]]  # the width of each column
-    keys: dict[str, str]
+    keys: dict[str, str]  # what stands for names that are explained
     gap: int
 
 
@@ -151,35 +153,36 @@ class _Sheet:
         return len(row) < len(self.table.columns)
 
     def layout(self) -> _Layout:
-        """Return the layout with the fewest parts, then with the fewest keys."""
+        """Return the layout with the fewest parts, then with the fewest shortened names."""
         found = (self._layout(*limits, gap) for limits in _LIMITS for gap in (2, 1))
         return min(found, key=lambda item: (len(item.parts), len(item.keys), -item.gap))
 
     def _layout(self, head_limit: int, label_limit: int, gap: int) -> _Layout:
-        keys: dict[str, str] = {}
-        limit = min(label_limit, self.width // 2)
-        if self.table.columns[0].kind in values.BROKEN:
-            limit = _ENDLESS
-        labels = [
-            row[0].text if self.is_heading(row) else _short(row[0].text, limit, keys)
-            for row in self.rows
-        ]
-        heads = [_broken(_short(c.head, head_limit, keys)) for c in self.table.columns]
+        kind = self.table.columns[0].kind
+        names = [row[0].text for row in self.rows if not self.is_heading(row)]
+        short = shortened(
+            names, _ENDLESS if kind is Kind.PROSE else min(label_limit, self.width // 2)
+        )
+        labels = [short.get(row[0].text, row[0].text) for row in self.rows]
+        sizes = (max(map(cell_len, short.values()), default=0), *self._natural[1:])
+        titles = [column.head for column in self.table.columns]
+        # What has spaces is broken at them; short words stay as they are.
+        long = (head for head in titles if " " not in head and cell_len(head) >= _HEAD)
+        heads = shortened(long, head_limit)
+        broken = [_broken(heads.get(head, head)) for head in titles]
         natural = [
-            max(size, *map(cell_len, head)) for size, head in zip(self._natural, heads, strict=True)
+            max(size, *map(cell_len, head)) for size, head in zip(sizes, broken, strict=True)
         ]
-        shown = [
-            text for text, row in zip(labels, self.rows, strict=True) if not self.is_heading(row)
-        ]
-        if len(natural) > 1:
-            natural[0] = max(map(cell_len, (*heads[0], *shown)))
-        return _Layout(heads, labels, self._parts(natural, gap), keys, gap)
+        told = heads if kind is Kind.CODE else {**heads, **short}
+        keys = {name: key for name, key in told.items() if name != key}
+        return _Layout(broken, labels, self._parts(natural, gap), keys, gap)
 
     def _parts(self, natural: list[int], gap: int) -> list[dict[int, int]]:
         """Share the columns over parts that fit; the first ones stand in each part."""
+        kinds = [column.kind for column in self.table.columns]
         least = [
-            min(size, _PROSE) if self.table.columns[at].kind in values.BROKEN else size
-            for at, size in enumerate(natural)
+            min(size, _PROSE) if kind is Kind.PROSE or (at and kind is Kind.CODE) else size
+            for at, (size, kind) in enumerate(zip(natural, kinds, strict=True))
         ]
         fixed = list(self._columns[: self.table.fixed])
         if sum(least[at] for at in fixed) > self.width // 2:
@@ -249,17 +252,30 @@ class _Sheet:
             yield (" " * layout.gap).join(found)
 
 
-def _short(name: str, limit: int, keys: dict[str, str]) -> str:
-    """Return a name that fits: a key, explained above the table, where it is too long."""
-    if cell_len(name.strip()) <= limit:
-        return name
-    blank = name[: len(name) - len(name.lstrip())]
-    return blank + keys.setdefault(name.strip(), f"[{len(keys) + 1}]")
+def shortened(names: Iterable[str], limit: int) -> dict[str, str]:
+    """Shorten names in the middle to about `limit` columns; no two of them become the same."""
+    found = {name: name for name in names}
+    limits = dict.fromkeys(found, limit)
+    while limits:
+        for name, size in limits.items():
+            half = size // (4 if len(name) < cell_len(name) else 2)
+            short = f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
+            found[name] = name if cell_len(name) <= size else short
+        times = Counter(found.values())
+        limits = {name: size + 2 for name, size in limits.items() if times[found[name]] > 1}
+    return found
 
 
 def _broken(head: str) -> list[str]:
-    """Break a head at its spaces, so that it is no wider than it must be."""
-    return textwrap.wrap(head, _HEAD, break_long_words=False, break_on_hyphens=False) or [""]
+    """Break a head at its spaces, and long names in it at signs, so that it is narrow."""
+    found: list[str] = []
+    for line in textwrap.wrap(head, _HEAD, break_long_words=False, break_on_hyphens=False):
+        found.append("")
+        for piece in re.split(r"(?<=[-_])|(?=[+:])", line):
+            if found[-1] and cell_len(line) > _HEAD < cell_len(found[-1] + piece):
+                found.append("")
+            found[-1] += piece
+    return found or [""]
 
 
 def _cut(text: str, width: int) -> list[str]:

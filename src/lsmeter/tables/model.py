@@ -108,7 +108,8 @@ class Item:
 class Figure:
     """A plot, for formats that can show one, with what it shows in words.
 
-    draw takes an identity that is unique in the page, and returns SVG made by lsmeter.tables.svg.
+    draw takes an identity that is unique in the page, and returns SVG made by lsmeter.tables.svg,
+    or HTML of which all text is escaped.
     scale explains colours: names of properties of the page's style sheet, with their words.
     """
 

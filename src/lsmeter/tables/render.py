@@ -45,8 +45,7 @@ DEFAULT_OPTIONS = Options()
 @functools.cache
 def formats() -> tuple[Format, ...]:
     """Return all formats, sorted by name."""
-    found = registry.members("lsmeter.tables.formats", "FORMAT", Format)
-    return tuple(sorted(found, key=lambda item: item.name))
+    return registry.members("lsmeter.tables.formats", "FORMAT", Format)
 
 
 def find_format(name: str) -> Format:

@@ -32,27 +32,12 @@ def drawn(
     """
     if specification is None:
         return ""
-    text = vl_convert.vegalite_to_svg(scrubbed(specification), allowed_base_urls=[])
-    return _inlined(text, _ELEMENTS, (identity, title, description))
-
-
-def inlined(drawing: str, *, identity: str, title: str, description: str) -> str:
-    """Return an SVG document that lsmeter drew as an element to be put into a page.
-
-    It is cleaned as plots are, but keeps the titles that show on hover.
-    """
-    return _inlined(scrub_text(drawing), _ELEMENTS | {"title"}, (identity, title, description))
-
-
-def _inlined(drawing: str, elements: frozenset[str], words: tuple[str, str, str]) -> str:
-    identity, title, description = map(scrub_text, words)
     if not _ID.fullmatch(identity):
         raise ValueError(f"not an identity for HTML: {identity!r}")
-    # The XML is vl-convert's or our own: well-formed, without a document type or entities.
-    root = ET.fromstring(drawing)  # noqa: S314
-    _clean(root, elements)
-    for old in root.findall("title"):
-        root.remove(old)
+    text = vl_convert.vegalite_to_svg(scrubbed(specification), allowed_base_urls=[])
+    # The XML is vl-convert's: well-formed, without a document type or entities.
+    root = ET.fromstring(text)  # noqa: S314
+    _clean(root)
     root.attrib = {
         "class": "plot",
         "role": "img",
@@ -60,28 +45,23 @@ def _inlined(drawing: str, elements: frozenset[str], words: tuple[str, str, str]
         **root.attrib,
     }
     said = (("title", "title", title), ("desc", "text", description))
-    for place, (tag, name, text) in enumerate(said):
+    for place, (tag, name, words) in enumerate(said):
         element = ET.Element(tag, {"id": f"{identity}-{name}"})
-        element.text = text
+        element.text = scrub_text(words)
         root.insert(place, element)
     return ET.tostring(root, encoding="unicode")
 
 
-def _clean(element: ET.Element, elements: frozenset[str]) -> None:
+def _clean(element: ET.Element) -> None:
     """Keep what draws, drop all else; name colours by the style sheet's properties."""
     element.tag = element.tag.removeprefix(_SPACE)
     element.attrib = {
-        name: _coloured(value)
+        name: f"var({PROPERTIES[value]})" if value in PROPERTIES else value
         for name, value in element.attrib.items()
         if name in _ATTRIBUTES and "url(" not in value
     }
     for child in list(element):
-        if child.tag.removeprefix(_SPACE) in elements:
-            _clean(child, elements)
+        if child.tag.removeprefix(_SPACE) in _ELEMENTS:
+            _clean(child)
         else:
             element.remove(child)
-
-
-def _coloured(value: str) -> str:
-    name = PROPERTIES.get(value)
-    return f"var({name})" if name else value

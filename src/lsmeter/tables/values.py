@@ -10,7 +10,6 @@ from lsmeter.tables.model import Column, Kind, Raw, Shown, Value
 
 MISSING = "\N{EN DASH}"
 NUMBERS = frozenset({Kind.COUNT, Kind.CHANGE, Kind.PERCENT, Kind.SHARE})
-BROKEN = frozenset({Kind.PROSE, Kind.CODE})  # over lines, where there is too little room
 
 
 def count(value: float | None) -> str:
@@ -57,11 +56,6 @@ def shown(value: Value, column: Column) -> Shown:
     if column.kind in {Kind.PERCENT, Kind.SHARE}:
         return Shown(value, percent(value, sign=column.kind is Kind.PERCENT))
     return Shown(value, change(value) if column.kind is Kind.CHANGE else count(value))
-
-
-def full(cell: Shown) -> str:
-    """Write a cell with its detail: +13.2 % (2,754)."""
-    return f"{cell.text} ({cell.detail})" if cell.detail else cell.text
 
 
 def natural(value: str | int) -> tuple[tuple[int, int, str], ...]:

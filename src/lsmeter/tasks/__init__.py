@@ -37,15 +37,14 @@ class TaskKind:
 
 
 @functools.cache
-def kinds() -> tuple[TaskKind, ...]:
-    """Return all kinds of tasks, sorted by name."""
+def kinds() -> Mapping[str, TaskKind]:
+    """Return all kinds of tasks by name."""
     found = registry.members("lsmeter.tasks", "TASK", TaskKind)
-    return tuple(sorted(found, key=lambda kind: kind.name))
+    return {kind.name: kind for kind in found}
 
 
 def find_task(name: str, *, where: str = "task") -> TaskKind:
     """Return the task called `name`; UsageError names the known ones when there is none."""
-    for kind in kinds():
-        if kind.name == name:
-            return kind
-    raise registry.unknown("task", name, (kind.name for kind in kinds()), where=where)
+    if name not in kinds():
+        raise registry.unknown("task", name, kinds(), where=where)
+    return kinds()[name]

@@ -38,25 +38,30 @@ TASK = TaskKind(
 
 
 @dataclass(frozen=True)
-class HookCount:
-    """How often one hook runs in one operation, once everything it looks up is cached.
+class Count:
+    """How often one hook runs in one operation, or how far a module's own counter goes.
 
-    hook is without the prefix security_. runs is the number of most readings; steady says that
-    it was the number of every one of them. A hook that never ran in a benchmark has no count.
-    readings are all numbers, in their order.
+    name is the hook's without the prefix security_, or the counter's: avc.lookups. runs is the
+    number of most readings; steady says that it was the number of every one of them. A hook that
+    never ran in a benchmark has no count. readings are all numbers, in their order.
     """
 
     place: Place
     benchmark: Benchmark
-    hook: str
+    name: str
     runs: int
     steady: bool
     readings: tuple[int, ...] = field(default=(), compare=False)
 
 
+def count_of(place: Place, benchmark: Benchmark, name: str, runs: tuple[int, ...]) -> Count:
+    """Return the count that readings give; there is at least one."""
+    return Count(place, benchmark, name, most_frequent(runs), len(set(runs)) == 1, runs)
+
+
 def hook_counts(
     boot: Boot, benchmarks: Iterable[Benchmark], place: Place
-) -> tuple[tuple[HookCount, ...], tuple[Problem, ...]]:
+) -> tuple[tuple[Count, ...], tuple[Problem, ...]]:
     """Return the counts of every benchmark that ended well, and what could not be counted.
 
     A hook that most readings did not run, and some did, is counted 0 and not steady. SELinux's own
@@ -64,18 +69,11 @@ def hook_counts(
     """
     known = {benchmark.id: benchmark for benchmark in benchmarks}
     counts = tuple(
-        HookCount(
-            place,
-            known[item.benchmark],
-            item.hook,
-            most_frequent(item.runs),
-            len(set(item.runs)) == 1,
-            item.runs,
-        )
+        count_of(place, known[item.benchmark], item.hook, item.runs)
         for item in boot.counts
         if item.benchmark in known and is_hook(f"security_{item.hook}")
     )
-    return counts, (*_failures(boot), *_refusals(boot), *_unsteady(counts))
+    return counts, (*failures(boot, " was not counted"), *_refusals(boot), *_unsteady(counts))
 
 
 def watched(boot: Boot) -> int:
@@ -84,10 +82,11 @@ def watched(boot: Boot) -> int:
     return int(said) if said.isascii() and said.isdigit() and len(said) < 6 else 0
 
 
-def _failures(boot: Boot) -> Iterable[Problem]:
+def failures(boot: Boot, what: str) -> Iterable[Problem]:
+    """Name the benchmarks that did not end well; `what` says what they lack."""
     for samples in boot.samples:
         if samples.status is not BenchmarkStatus.OK:
-            title = f"{samples.benchmark} was not counted: {samples.status}"
+            title = f"{samples.benchmark}{what}: {samples.status}"
             yield Problem(title, benchmark=samples.benchmark, detail=samples.detail)
 
 
@@ -101,11 +100,11 @@ def _refusals(boot: Boot) -> Iterable[Problem]:
         )
 
 
-def _unsteady(counts: Sequence[HookCount]) -> Iterable[Problem]:
+def _unsteady(counts: Sequence[Count]) -> Iterable[Problem]:
     for count in counts:
         if not count.steady:
             yield Problem(
-                f"{count.benchmark.id}: {count.hook} did not run equally often in all readings; "
+                f"{count.benchmark.id}: {count.name} did not run equally often in all readings; "
                 f"{count.runs} is the number of most of them",
                 benchmark=count.benchmark.id,
             )

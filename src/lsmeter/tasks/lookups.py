@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Place, Problem, Sampling
+from lsmeter.model import Benchmark, Boot, Place, Problem, Sampling
 from lsmeter.model.boot import UNREAD
 from lsmeter.tasks import TaskKind
-from lsmeter.tasks.count import counting, spread
-from lsmeter.tasks.sweep import most_frequent
+from lsmeter.tasks.count import Count, count_of, counting, failures, spread
 
 _MAX_COUNTERS = 32
 _FACT = "counter."
@@ -26,54 +24,30 @@ TASK = TaskKind(
 )
 
 
-@dataclass(frozen=True)
-class LookUp:
-    """How far one of a module's own counters went in one operation.
-
-    counter is the file's name and the number's: avc.lookups. value is that of most readings;
-    steady says that it was that of every one.
-    """
-
-    place: Place
-    benchmark: Benchmark
-    counter: str
-    value: int
-    steady: bool
-
-
 def lookups(
     boot: Boot, benchmarks: Sequence[Benchmark], place: Place
-) -> tuple[tuple[LookUp, ...], tuple[Problem, ...]]:
+) -> tuple[tuple[Count, ...], tuple[Problem, ...]]:
     """Return how far each counter of a module went in one run of each benchmark.
 
     Readings that differ, or could not be taken, and benchmarks that did not end well give a
     Problem.
     """
-    problems = [
-        Problem(
-            f"{item.benchmark}: no look-ups: {item.status}",
-            benchmark=item.benchmark,
-            detail=item.detail,
-        )
-        for item in boot.samples
-        if item.status is not BenchmarkStatus.OK
-    ]
+    problems = list(failures(boot, ": no look-ups"))
     names = _names(boot)
     if not names:
         return (), (*problems, Problem("the guest named no counters"))
     readings = {(item.benchmark, item.hook): item.runs for item in boot.counts}
     good = {item.benchmark for item in boot.samples if item.values}
-    found: list[LookUp] = []
+    found: list[Count] = []
     for benchmark in benchmarks:
         for name in names if benchmark.id in good else ():
             runs = readings.get((benchmark.id, name), (0,))
             if UNREAD in runs:
                 problems.append(_of(benchmark, f"{name} could not be read around each reading"))
                 continue
-            steady = len(set(runs)) == 1
-            if not steady:
+            found.append(count_of(place, benchmark, name, runs))
+            if not found[-1].steady:
                 problems.append(_of(benchmark, f"{name} differs between readings: {spread(runs)}"))
-            found.append(LookUp(place, benchmark, name, most_frequent(runs), steady))
     return tuple(found), tuple(problems)
 
 

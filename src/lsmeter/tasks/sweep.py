@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,28 +68,21 @@ def parse_delays(text: str, *, where: str = "--delays") -> tuple[int, ...]:
     `0:110000:10000` is a range with its last value included; `0,5000,50000` is a list. Raises
     UsageError for anything else, and for delays that the module would not accept.
     """
+    delays: Collection[int] = ()
+    wrong = f"'{text[:80]}' is no range and no list of delays"
     if match := _RANGE.fullmatch(text):
         first, last, step = (int(word) for word in match.groups())
-        if step == 0 or last < first:
-            raise UsageError(f"{where}: '{text}' is an empty range", hint=_HINT)
-        # Counted before it is made: a step of 1 would fill the memory.
-        if (last - first) // step + 1 > MOST:
-            raise UsageError(f"{where}: '{text}' has more than {MOST} delays", hint=_HINT)
-        delays = set(range(first, last + 1, step))
+        delays = range(first, last + 1, step) if step else ()
+        wrong = f"'{text}' is an empty range"
     elif _LIST.fullmatch(text):
         delays = {int(word) for word in text.split(",")}
-    else:
-        raise UsageError(f"{where}: '{text[:80]}' is no range and no list of delays", hint=_HINT)
-    if not LEAST <= len(delays) <= MOST:
-        raise UsageError(
-            f"{where}: {len(delays)} delays; a line needs {LEAST} to {MOST}", hint=_HINT
-        )
-    if max(delays) > LIMIT_NS:
-        raise UsageError(
-            f"{where}: {max(delays)} ns is more than the {LIMIT_NS} ns that a hook may wait",
-            hint=_HINT,
-        )
-    return tuple(sorted(delays))
+    if delays and not LEAST <= len(delays) <= MOST:
+        wrong = f"{len(delays)} delays; a line needs {LEAST} to {MOST}"
+    elif delays and max(delays) > LIMIT_NS:
+        wrong = f"{max(delays)} ns is more than the {LIMIT_NS} ns that a hook may wait"
+    elif delays:
+        return tuple(sorted(delays))
+    raise UsageError(f"{where}: {wrong}", hint=_HINT)
 
 
 def sweeps(
@@ -111,31 +105,32 @@ def sweeps(
         elif samples.benchmark in by_id:
             by_id[samples.benchmark].append(samples)
     problems += [Problem(f"no wait was measured at a delay of {ns} ns") for ns in sorted(lost)]
+
+    def point(item: Samples) -> Point:
+        delay_ns = item.delay_ns or 0
+        return Point(delay_ns, waits[delay_ns], most_frequent(item.values) * ns_per_insn)
+
     found: list[Sweep] = []
     unreached: dict[int, list[Benchmark]] = {}
     for benchmark in benchmarks:
         reported = sorted(by_id[benchmark.id], key=lambda item: item.delay_ns or 0)
         good = [item for item in reported if item.status is BenchmarkStatus.OK]
         if len(good) < len(reported):
-            problems.append(_failed(benchmark, reported, len(good), len(delays_ns)))
+            first = next(item for item in reported if item.status is not BenchmarkStatus.OK)
+            why = f"{first.status} at a delay of {first.delay_ns} ns"
+            problems.append(_incomplete([benchmark], len(good), len(delays_ns), why, first.detail))
         elif len(good) < len(delays_ns):
             unreached.setdefault(len(good), []).append(benchmark)
         if len(good) >= LEAST:
-            points = (
-                Point(delay, waits[delay], most_frequent(item.values) * ns_per_insn)
-                for item in good
-                for delay in [item.delay_ns or 0]
-            )
-            found.append(Sweep(benchmark, tuple(points)))
-    problems += [_unreached(count, unreached[count], len(delays_ns)) for count in unreached]
+            found.append(Sweep(benchmark, tuple(point(item) for item in good)))
+    why = "the guest did not reach the others"
+    problems += [_incomplete(of, count, len(delays_ns), why) for count, of in unreached.items()]
     return tuple(found), tuple(problems)
 
 
 def most_frequent(values: Iterable[int]) -> int:
     """Return the most frequent value; of several, the smallest."""
-    counts: dict[int, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
+    counts = Counter(values)
     return min(counts, key=lambda value: (-counts[value], value))
 
 
@@ -156,40 +151,22 @@ def _waits(boot: Boot) -> tuple[dict[int, float], list[Problem]]:
             continue
         inode_ns, file_ns = int(match[1]), int(match[2])
         if abs(inode_ns - file_ns) > _MAX_DIFFERENCE * max(inode_ns, file_ns):
-            problems.append(
-                Problem(
-                    f"at a delay of {delay} ns an inode check took {inode_ns} ns and a file "
-                    f"check {file_ns} ns: slopes of operations with both are not whole"
-                )
-            )
+            said = f"at a delay of {delay} ns an inode check took {inode_ns} ns and a file check "
+            said += f"{file_ns} ns: slopes of operations with both are not whole"
+            problems.append(Problem(said))
         waits[int(delay)] = (inode_ns + file_ns) / 2
     return waits, problems
 
 
-def _failed(benchmark: Benchmark, reported: Sequence[Samples], good: int, delays: int) -> Problem:
-    """Name the first delay at which a benchmark gave no samples, and how many did."""
-    first = next(item for item in reported if item.status is not BenchmarkStatus.OK)
-    return Problem(
-        title=f"{benchmark.id}: {_extent(good, delays)}: {first.status} at a delay of "
-        f"{first.delay_ns} ns",
-        benchmark=benchmark.id,
-        detail=first.detail,
-    )
-
-
-def _unreached(reached: int, benchmarks: Sequence[Benchmark], delays: int) -> Problem:
-    """Name the benchmarks whose further delays a guest did not reach, in one line for all."""
+def _incomplete(
+    benchmarks: Sequence[Benchmark], reached: int, delays: int, why: str, detail: str = ""
+) -> Problem:
+    """Say over how many delays the slopes of benchmarks are, or that there is none, and why."""
     single = len(benchmarks) == 1
     which = benchmarks[0].id if single else f"{len(benchmarks)} benchmarks"
-    return Problem(
-        title=f"{which}: {_extent(reached, delays)}: the guest did not reach the others",
-        benchmark=benchmarks[0].id if single else "",
-        detail="" if single else ", ".join(benchmark.id for benchmark in benchmarks),
-    )
-
-
-def _extent(reached: int, delays: int) -> str:
-    """Say over how many delays a slope is, or that it is none."""
+    names = "" if single else ", ".join(benchmark.id for benchmark in benchmarks)
+    extent = f"slope over {reached} of {delays} delays"
     if reached < LEAST:
-        return f"no slope: measured at {reached} of {delays} delays"
-    return f"slope over {reached} of {delays} delays"
+        extent = f"no slope: measured at {reached} of {delays} delays"
+    title = f"{which}: {extent}: {why}"
+    return Problem(title, benchmark=which if single else "", detail=detail or names)

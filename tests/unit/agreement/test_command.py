@@ -12,12 +12,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import typer
 
 from lsmeter.base.errors import ExitCode, UsageError
 from lsmeter.cli import hooks_agree
+from lsmeter.cli.main import app
+from lsmeter.hooks.agreement.compare import Outcome
 from lsmeter.hooks.agreement.gather import agree, least, symbols_of
-from lsmeter.hooks.agreement.model import Outcome
 from lsmeter.model import Kernel, Place
 from lsmeter.report.agreement import document, sections
 from lsmeter.report.document import document_of
@@ -79,9 +79,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> RunData:
 
 
 def say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    app = typer.Typer()
-    hooks_agree.add_to(app)
-    app([*map(str, words)], standalone_mode=False)
+    app(["hooks", "agree", *map(str, words)], standalone_mode=False)
     return capsys.readouterr().out
 
 
@@ -193,7 +191,9 @@ def test_two_kernels_of_one_name_are_refused(counted: RunData, tmp_path: Path) -
         agree([counted, other])
 
 
-def test_trees_and_a_source_stand_beside_what_was_counted(counted: RunData) -> None:
+def test_trees_and_a_source_stand_beside_what_was_counted(
+    counted: RunData, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = {item.id: replace(item, calls="open", components=1) for item in (OPEN, DEEPER)}
     benchmarks = tuple(known.get(item.id, item) for item in counted.manifest.benchmarks)
     run = replace(counted, manifest=replace(counted.manifest, benchmarks=benchmarks))
@@ -205,15 +205,16 @@ def test_trees_and_a_source_stand_beside_what_was_counted(counted: RunData) -> N
         edges={"tmpfs": (edge,)},
         syscalls=(SimpleNamespace(syscall="open", filesystem="tmpfs", hooks=(use,)),),
     )
-    views: dict[str, Any] = {"read_trees": lambda _: trees, "read_symbols": lambda _: frozenset()}
-    found = agree([run], source, **views)  # type: ignore[arg-type]
+    monkeypatch.setattr("lsmeter.hooks.agreement.gather.trees_of", lambda _: trees)
+    monkeypatch.setattr("lsmeter.hooks.agreement.gather.symbols_of", lambda _: frozenset())
+    found = agree([run], source)  # type: ignore[arg-type]
     one, two = found.places[HERE]
     assert (one.total, one.source, two.total) == (
         *(Outcome.AGREE, Outcome.OPEN, Outcome.NOT_MEASURED),
     )
     assert [item.hook for item in one.findings] == ["security_file_open"]
     source.kernel_version = "7.2.1"
-    found = agree([run], source, **views)  # type: ignore[arg-type]
+    found = agree([run], source)  # type: ignore[arg-type]
     assert found.places[HERE][0].source is Outcome.NOT_MEASURED
     assert "the source is of Linux 7.2.1, not of 6.1" in found.notes
 

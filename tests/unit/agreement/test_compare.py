@@ -12,23 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.analysis.slopes import Slope, fit_slopes
+from lsmeter.analysis.slopes import Slope, fit_slope
 from lsmeter.attribution.profile import Tree
 from lsmeter.hooks.agreement.compare import (
-    KernelFacts,
-    Source,
-    compare,
-    kernel_facts,
-    source_of,
-)
-from lsmeter.hooks.agreement.model import (
     BenchmarkAgreement,
+    KernelFacts,
     Outcome,
     Readings,
+    Source,
     View,
+    compare,
     hook_runs,
+    kernel_facts,
     other_process,
     rcu_walks_left,
+    source_of,
 )
 from lsmeter.model import Place
 from lsmeter.tasks.sweep import Point, Sweep
@@ -53,7 +51,7 @@ IRQ: Spec = ("[interrupt]", 0, 0, (runs(FILE, 1),))
 def slope(calls: float, setup: str = "tunable") -> Slope:
     points = tuple(Point(d, d, 1000 + calls * d + d % 3) for d in range(0, 100_001, 10_000))
     place = Place("k", setup, "file", "tmpfs", "root")
-    return fit_slopes((Sweep(STAT, points),), place)[0]
+    return fit_slope(Sweep(STAT, points), place)
 
 
 def judged(

@@ -18,7 +18,7 @@ from lsmeter.guest.capture import Capture, Ending
 from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Round, Samples, Whole
 from lsmeter.results.boots import write_boot
 from lsmeter.results.directory import create_run
-from lsmeter.results.manifest import Circumstances, ManifestBoot, make_manifest
+from lsmeter.results.manifest import Circumstances, make_manifest
 from tests.unit.attribution.trees import nodes_text
 from tests.unit.model_builders import benchmark, kernel
 
@@ -64,7 +64,7 @@ def write_run(
                 for item in BENCHMARKS
             ),
         )
-        folder = ManifestBoot(planned.cell.hash, planned.index, planned.seed).folder
+        folder = planned.id.folder
         data = output(name) if attributed else b""
         if window is not None and idle is not None:
             data = _with_windows(data, window, idle, len(rounds))

@@ -101,11 +101,10 @@ def test_graphs_are_written(
     _say(capsys, "hooks", "cost", before, "--setup", "smack", "--graphs", tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "smack-difference.folded",
-        "smack-difference.svg",
         "smack.folded",
-        "smack.svg",
+        "smack.html",
     ]
-    assert "smack_inode_permission" in (tmp_path / "smack.svg").read_text()
+    assert "smack_inode_permission" in (tmp_path / "smack.html").read_text()
 
 
 def test_diff_names_hook_function_and_cost_per_call(

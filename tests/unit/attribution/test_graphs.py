@@ -4,13 +4,20 @@
 from __future__ import annotations
 
 import re
-from xml.etree import ElementTree as ET
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 
-from lsmeter.attribution.flame import difference_flame_graph, flame_graph, folded, folded_difference
+from lsmeter.attribution.account import Account, Pair, run_accounts
+from lsmeter.attribution.cost import Kept
+from lsmeter.attribution.flame import changed, folded, folded_difference
+from lsmeter.attribution.load import load_run
 from lsmeter.attribution.profile import Function, Node, Tree
-from tests.unit.attribution.trees import any_tree, tree
+from lsmeter.tables.model import Figure
+from tests.unit.attribution.recorded import write_run
+from tests.unit.attribution.trees import Spec, any_tree, tree
+from tests.unit.report.test_html import Page
 
 OPEN = tree(
     ("[user]", 0, 11, ()),
@@ -51,71 +58,88 @@ def test_folded_stacks_sum_to_the_tree(one: Tree) -> None:
     assert sum(numbers) == one.insns
 
 
-def _titles(svg: str) -> list[str]:
-    root = ET.fromstring(svg)  # noqa: S314  (written here)
-    return [item.text or "" for item in root.iter("{http://www.w3.org/2000/svg}title")]
+def _drawn(figure: Figure) -> Page:
+    return Page(figure.draw("plot-1"))
 
 
-def test_flame_graph_says_what_it_shows() -> None:
-    svg = flame_graph([OPEN], title="open <&> close")
-    titles = _titles(svg)
-    assert titles[0] == "open <&> close"
-    assert "all: 200 instructions (100.0%), 0 calls" in titles
-    assert "avc_has_perm [selinux]: 69 instructions (34.5%), 2 calls" in titles
-    assert ">security_file_open</text>" in svg
-    assert ">selinux</text>" in svg  # the legend
+def _titles(figure: Figure) -> list[str]:
+    return [words["title"] for tag, words in _drawn(figure).elements if tag == "a"]
 
 
-def test_difference_flame_graph_says_what_changed() -> None:
-    svg = difference_flame_graph([OPEN], [MORE], title="more")
-    titles = _titles(svg)
+def _account(account: Account, before: list[Tree], after: list[Tree]) -> Account:
+    pairs = {
+        str(place): Pair(Kept(old, 1), Kept(new, 1))
+        for place, (old, new) in enumerate(zip(before, after, strict=True))
+    }
+    return replace(account, pairs=pairs)
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
+    run, cells = load_run(write_run(tmp_path_factory.mktemp("graphs") / "run", "before"))
+    return run_accounts(cells, run.manifest.baseline_setup)[0]
+
+
+def test_a_difference_graph_says_what_changed(account: Account) -> None:
+    figure = changed(_account(account, [OPEN], [MORE]))
+    titles = _titles(figure)
     assert (
         "avc_has_perm [selinux]: 69 to 99 instructions (+30, +30 its own), 2 to 2 calls" in titles
     )
     assert "dput: 0 to 30 instructions (+30, +30 its own), 0 to 1 calls" in titles
     assert "vfs_open: 189 to 219 instructions (+30, +0 its own), 1 to 1 calls" in titles
-    gone = _titles(difference_flame_graph([MORE], [OPEN], title="less"))
-    assert "dput: 30 to 0 instructions (-30, -30 its own), 1 to 0 calls" in gone
+    classes = {a["title"].split(":")[0]: a["class"] for t, a in _drawn(figure).elements if t == "a"}
+    assert (classes["dput"], classes["vfs_open"]) == ("heat-10", "heat-5")
+    less = changed(_account(account, [MORE], [OPEN]))
+    assert "dput: 30 to 0 instructions (-30, -30 its own), 1 to 0 calls" in _titles(less)
 
 
 @given(any_tree(), any_tree())
-def test_graphs_are_self_contained_xml(before: Tree, after: Tree) -> None:
-    for svg in (
-        flame_graph([before, after], title="t"),
-        difference_flame_graph([before], [after], title="t"),
-    ):
-        ET.fromstring(svg)  # noqa: S314  (written here)
-        assert not re.search(r"href|url\(|<script|<image", svg)
-        frames = re.findall(r'<g>.*?<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg)
-        assert all(float(x) + float(width) <= 1110 for x, width in frames)
+def test_frames_lie_inside_of_their_callers_and_lead_to_themselves(
+    account: Account, before: Tree, after: Tree
+) -> None:
+    figure = changed(_account(account, [before], [after]))
+    page = _drawn(figure)
+    keys = [a["id"] for tag, a in page.elements if "id" in a]
+    assert len(keys) == len(set(keys))
+    assert [a["href"] for tag, a in page.elements if tag == "a"] == [f"#{key}" for key in keys]
+    # The widths of what a frame calls, which lie side by side.
+    around: list[float] = []
+    for line in figure.draw("x").splitlines():
+        if width := re.search(r"width:([\d.]+)%", line):
+            if around:
+                around[-1] += float(width[1])
+                assert around[-1] <= 100.01
+            around.append(0)
+        elif line == "</div></div>":
+            around.pop()
 
 
-def test_names_cannot_break_the_drawing() -> None:
-    evil = Tree(9, (Node(-1, Function('<script>"&\x00'), 1, 9),))
-    titles = _titles(flame_graph([evil], title="t"))
-    assert any(title.startswith('<script>"&\ufffd: 9 instructions') for title in titles)
-
-
-def test_narrow_frames_are_left_out_and_counted() -> None:
-    wide = tree(("vfs_open", 1, 10_000_000, ()), ("dput", 1, 1, ()))
-    svg = flame_graph([wide], title="t")
-    assert "1 frames are too narrow to be drawn" in svg
-    assert "dput" not in svg
-
-
-def test_no_trees_give_an_empty_drawing() -> None:
-    assert _titles(flame_graph([], title="nothing")) == ["nothing"]
-
-
-def test_a_label_is_no_wider_than_its_frame_and_says_something() -> None:
-    wide = tree(
-        ("mmmmmmmmmm", 1, 50, ()), ("vfs_open", 1, 100_000, ()), ("mm_lookup_of", 1, 9_000, ())
+def test_names_cannot_break_the_drawing(account: Account) -> None:
+    evil = Tree(9, (Node(-1, Function('<script>"&\x1b\u202e'), 1, 9),))
+    text = changed(_account(account, [evil], [evil])).draw("x")
+    assert text.isprintable() or set(text) - {"\n"} == {c for c in text if c.isprintable()}
+    assert "<script" not in text
+    assert any(
+        '<script>"&' in title for title in _titles(changed(_account(account, [evil], [evil])))
     )
-    texts = re.findall(
-        r"<text x=\"[\d.]+\" y=\"[\d.]+\" fill=\"#111111\">([^<]*)<", flame_graph([wide], title="x")
-    )
-    assert texts == ["all", "vfs_open", "mm_lookup_of"], "the narrow one has a title only"
-    narrow = tree(("vfs_open", 1, 100_000, ()), ("mm_lookup_of_a_name", 1, 6_000, ()))
-    svg = flame_graph([narrow], title="x")
-    assert "mm_look\N{HORIZONTAL ELLIPSIS}" not in svg
-    assert re.search(r">mm_l\w*\N{HORIZONTAL ELLIPSIS}<", svg)
+
+
+def test_narrow_frames_are_left_out_and_their_share_is_said(account: Account) -> None:
+    wide = tree(("vfs_open", 1, 99_990, ()), *((f"f{place}", 1, 2, ()) for place in range(5)))
+    text = changed(_account(account, [wide], [wide])).draw("x")
+    assert "5 frames are too narrow to be drawn: with what they call, 0.01% of the width" in text
+    assert "f0" not in text
+
+
+def test_deep_stacks_are_cut_where_browsers_would_flatten_them(account: Account) -> None:
+    deep: Spec = ("bottom", 1, 1000, ())
+    for _ in range(400):
+        deep = ("vfs_open", 1, 1, (deep,))
+    text = changed(_account(account, [tree(deep)], [tree(deep)])).draw("x")
+    assert text.count('class="frame"') == 200
+    assert "% of the width" in text
+
+
+def test_no_trees_give_an_empty_drawing(account: Account) -> None:
+    assert _titles(changed(_account(account, [], []))) == []

@@ -8,18 +8,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.guest.conclude import LINE_CHARS, TAIL_LINES, clean_lines, diagnose
-from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import BootStatus
+from lsmeter.guest.conclude import LINE_CHARS, TAIL_LINES, clean_lines, conclude
+from lsmeter.model import Boot, BootId, BootStatus
+from lsmeter.setups import parse_setup
 from tests.unit.guest.lines import lines, ran
+from tests.unit.model_builders import kernel
 
 CONSOLES = Path(__file__).parents[2] / "data" / "console"
-NOTHING = parse_session(b"", ("a",))
-WHOLE = parse_session(lines(*ran(0, "a", 1), "bye 1"), ("a",))
+CLEAN = (CONSOLES / "clean.txt").read_bytes()
+LSM = "fact lsm capability"
+NOTHING = b""
+WHOLE = lines(LSM, *ran(0, "a", 1), "bye 1")
 
 
-def ended(console: bytes, ending: Ending = Ending.EXITED, code: int | None = 0) -> Capture:
-    return Capture(b"", console, ending, code, 1.0, "warning\nno such machine\n")
+def ended(
+    console: bytes, results: bytes, ending: Ending = Ending.EXITED, code: int | None = 0
+) -> Boot:
+    """Return a boot that was asked for the benchmarks a and b, the last if it is in the results."""
+    capture = Capture(results, console, ending, code, 1.0, "warning\nno such machine\n")
+    bare = BootId("", 0, 0)
+    asked = ("a", "b") if b" b " in results else ("a",)
+    return conclude(bare, parse_setup("capability"), kernel(), asked, capture)
 
 
 @pytest.mark.parametrize(
@@ -43,35 +52,36 @@ def ended(console: bytes, ending: Ending = Ending.EXITED, code: int | None = 0) 
 )
 def test_real_damage(name: str, status: str, detail: str) -> None:
     console = (CONSOLES / f"{name}.txt").read_bytes()
-    found = diagnose(ended(console), NOTHING)
+    found = ended(console, NOTHING)
     assert (found.status.value, found.detail) == (status, detail)
-    assert detail in found.tail[0]
-    assert len(found.tail) <= TAIL_LINES
+    assert detail in found.console_tail[0]
+    assert len(found.console_tail) <= TAIL_LINES
 
 
 def test_a_real_clean_end() -> None:
-    found = diagnose(ended((CONSOLES / "clean.txt").read_bytes()), WHOLE)
-    assert (found.status, found.detail, found.tail) == (BootStatus.OK, "", ())
+    found = ended(CLEAN, WHOLE)
+    assert (found.status, found.detail, found.console_tail) == (BootStatus.OK, "", ())
 
 
 @pytest.mark.parametrize("ending", [Ending.DEADLINE, Ending.SILENT])
 def test_a_real_hang(ending: Ending) -> None:
-    found = diagnose(ended((CONSOLES / "hang.txt").read_bytes(), ending, None), NOTHING)
+    found = ended((CONSOLES / "hang.txt").read_bytes(), NOTHING, ending, None)
     assert found.status is BootStatus.HANG
     assert found.detail.endswith("the probe never started")
-    assert found.tail == ("[    1.213555] PCI: Fatal: No config space access function found",)
+    assert found.console_tail == (
+        "[    1.213555] PCI: Fatal: No config space access function found",
+    )
 
 
-CLEAN = (CONSOLES / "clean.txt").read_bytes()
-HELLO_ONLY = parse_session(lines(), ("a",))
-AT_WORK = parse_session(lines("begin 0 a"), ("a",))
-HALF = parse_session(lines(*ran(0, "a", 1), "begin 1 b"), ("a", "b"))
-GAVE_UP = parse_session(lines("error mounting%20tmpfs:%20EPERM"), ("a",))
-GARBAGE = parse_session(b"junk\nmore\n", ())
+HELLO_ONLY = lines()
+AT_WORK = lines("begin 0 a")
+HALF = lines(LSM, *ran(0, "a", 1), "begin 1 b")
+GAVE_UP = lines("error mounting%20tmpfs:%20EPERM")
+GARBAGE = b"junk\nmore\n"
 
 
 @pytest.mark.parametrize(
-    ("console", "session", "ending", "code", "status", "detail"),
+    ("console", "results", "ending", "code", "status", "detail"),
     [
         (CLEAN, AT_WORK, Ending.DEADLINE, None, "hang", "deadline exceeded in 'a'"),
         (
@@ -125,7 +135,6 @@ GARBAGE = parse_session(b"junk\nmore\n", ())
             "infrastructure",
             "QEMU ended with status 1: no such machine",
         ),
-        (b"", NOTHING, Ending.STOPPED, None, "infrastructure", "stopped by the user"),
         (
             CLEAN,
             WHOLE,
@@ -145,15 +154,15 @@ GARBAGE = parse_session(b"junk\nmore\n", ())
     ],
 )
 def test_other_ends(
-    console: bytes, session: Session, ending: Ending, code: int | None, status: str, detail: str
+    console: bytes, results: bytes, ending: Ending, code: int | None, status: str, detail: str
 ) -> None:
-    found = diagnose(ended(console, ending, code), session)
+    found = ended(console, results, ending, code)
     assert (found.status.value, found.detail) == (status, detail)
 
 
 def test_an_oops_after_some_results_is_partial() -> None:
     console = (CONSOLES / "oops-null-pointer.txt").read_bytes()
-    found = diagnose(ended(console), HALF)
+    found = ended(console, HALF)
     assert found.status is BootStatus.PARTIAL
     assert found.detail.startswith("oops: BUG: kernel NULL pointer dereference")
 

@@ -12,7 +12,7 @@ import pytest
 
 from lsmeter.base.errors import BuildError
 from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import make_plan, programs_needed
+from lsmeter.experiment.plan import make_plan, programs_of, setups_of
 from lsmeter.guest import probe
 from lsmeter.guest.boot_image import setup_files
 from lsmeter.guest.probe import find_program
@@ -49,7 +49,7 @@ def test_without_clang_nothing_is_built_and_nothing_old_is_left(
 
 def test_only_cells_that_need_a_program_depend_on_it() -> None:
     experiment = build_experiment({"setups": ["capability", "lomac"]}, where="test")
-    assert programs_needed(experiment) == ("lsmeter-bpf",)
+    assert [name for item in setups_of(experiment) for name in programs_of(item)] == ["lsmeter-bpf"]
     catalogue = (benchmark("open", depth=1),)
     kernels = [kernel(BPF_LSM="y", DEBUG_INFO_BTF="y")]
     hashes = [

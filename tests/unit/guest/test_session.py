@@ -46,7 +46,7 @@ def test_a_failed_benchmark_gives_no_number_and_no_counts() -> None:
 def test_what_was_not_reached_is_named() -> None:
     found = session(*ran(0, "a", 1), "begin 1 b", "samples 1 3", asked=("a", "b", "c"))
     assert not found.complete
-    assert found.running == "b"
+    assert found.unfinished == "b"
     assert [(s.benchmark, s.status.value, s.detail) for s in found.samples[1:]] == [
         ("b", "crashed", "the guest ended while it ran"),
         ("c", "crashed", "the guest ended before it"),

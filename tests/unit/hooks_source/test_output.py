@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from lsmeter.base.errors import UsageError
-from lsmeter.cli.hooks import add_to
+from lsmeter.cli.main import app
 from lsmeter.hooks.source import analysis
 from lsmeter.hooks.source.analysis import analyse
 from lsmeter.hooks.source.config import Config
@@ -161,12 +160,8 @@ def test_a_large_tree_is_read_by_two_processes(
     assert analyse(root, cache=False, filesystems=("alpha",)) == alone
 
 
-APP = typer.Typer()
-add_to(APP)
-
-
 def run(*words: str) -> str:
-    result = CliRunner().invoke(APP, ["hooks", *words])
+    result = CliRunner().invoke(app, ["hooks", *words])
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -193,7 +188,7 @@ def test_the_command(whole_tree: Path) -> None:
     for option, message in (("--format", "unknown format"), ("--config", "unknown kernel")):
         wrong = ["hooks", *words, option, "nothing"]
         with pytest.raises(UsageError, match=f"{message} 'nothing'"):
-            CliRunner().invoke(APP, wrong, catch_exceptions=False)
+            CliRunner().invoke(app, wrong, catch_exceptions=False)
 
 
 MAKEFILES = {

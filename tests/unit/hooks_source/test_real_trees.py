@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from bench import hook_tables
 
-from lsmeter.base.progress import SILENT
 from lsmeter.hooks.source.analysis import analyse
 from lsmeter.hooks.source.document import explain
 from lsmeter.hooks.source.model import Count, SourceAnalysis
@@ -39,7 +38,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Trees:
             return Path(named) / f"linux-{series}"
         if series not in unpacked:
             home = tmp_path_factory.mktemp(f"linux-{series}")
-            tarball = fetch_debian_source(series, progress=SILENT)[1]
+            tarball = fetch_debian_source(series)[1]
             wanted = [f"*/{path}" for path in READ]
             command = ["tar", "-xJf", str(tarball), "-C", str(home), "--strip-components=1"]
             subprocess.run(
@@ -148,8 +147,9 @@ def test_what_is_cached_is_what_was_read(trees: Trees) -> None:
 
 def test_the_documented_tables_are_what_the_code_gives(analysed: Analysed) -> None:
     analyses = [analysed(series) for series in SERIES]
-    text = hook_tables.DOCUMENT.read_text()
-    versions = [one.kernel_version for one in analyses]
-    if not all(f"| {version} hooks |" in text for version in versions):
-        pytest.skip(f"the document has not {versions}, which the archive has now: make it anew")
-    assert hook_tables.document_with(text, hook_tables.tables(analyses)) == text
+    made, text = hook_tables.tables(analyses), hook_tables.DOCUMENT.read_text()
+    if all(f"| {one.kernel_version} hooks |" in text for one in analyses):
+        assert hook_tables.document_with(text, made) == text
+    # The archive goes on within a series; lines of code change with every release of it.
+    del made["modules"]
+    assert [name for name, table in made.items() if table not in text] == []

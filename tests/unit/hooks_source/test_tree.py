@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from lsmeter.base.errors import UsageError
-from lsmeter.hooks.source.analysis import analyse
-from lsmeter.hooks.source.files import MAX_FILE_BYTES
+from lsmeter.hooks.source.analysis import MAX_FILE_BYTES, analyse
 from lsmeter.hooks.source.model import Count, HookUse, SourceAnalysis
 from tests.unit.hooks_source.conftest import HOOK_DEFS, SECURITY_C
 

@@ -57,7 +57,7 @@ def test_there_is_a_shipped_definition() -> None:
 )
 def test_wrong_definitions_name_the_key(text: str, part: str) -> None:
     with pytest.raises(UsageError) as caught:
-        check_table(tomllib.loads(text), where="mine.toml")
+        check_table(tomllib.loads(text), "mine.toml", "")
     assert caught.value.title.startswith("mine.toml: ")
     assert part in caught.value.title
 

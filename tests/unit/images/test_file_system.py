@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lsmeter.base import process
 from lsmeter.base.errors import BuildError
 from lsmeter.images import ext4
-from lsmeter.images.tree import Node, clean_path, unpack
+from lsmeter.images.ext4 import Node, clean_path, unpack
 
 ODD = 'se cret "x" \\ y'
 TIME_S = 1600000000

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from lsmeter.base.errors import BuildError
-from lsmeter.images.tree import Node, labels_of, listing
+from lsmeter.images.ext4 import Node, labels_of, listing
 
 CONTEXT = "system_u:object_r:etc_t:s0"
 

@@ -8,17 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.kernels.build.builder import MDP_POLICY, make_policy, policy_version, with_secret
+from lsmeter.kernels.build.builder import MDP_POLICY, make_policy, with_secret
 from lsmeter.kernels.build.make import Slot
 
 WITH_SELINUX = {"SECURITY_SELINUX": "y"}
 CONF = "type base_t;\nrole base_r;\nallow base_t base_t:file *;\nuser user_u roles { base_r };\n"
-HEADER = """\
-#define POLICYDB_VERSION_GLBLUB\t\t32
-#define POLICYDB_VERSION_COMP_FTRANS\t33 /* compressed */
-#define POLICYDB_VERSION_MIN   POLICYDB_VERSION_GLBLUB
-#define POLICYDB_VERSION_MAX   POLICYDB_VERSION_COMP_FTRANS
-"""
 
 
 @pytest.fixture
@@ -59,14 +53,6 @@ def test_what_is_no_policy_of_mdp_is_refused(text: str) -> None:
         with_secret(text)
 
 
-@pytest.mark.parametrize(
-    ("header", "version"),
-    [(HEADER, 33), ("#define POLICYDB_VERSION_MAX 30\n", 30), ("", None), ("#define X 1\n", None)],
-)
-def test_the_version_is_read_from_the_kernel(header: str, version: int | None) -> None:
-    assert policy_version(header) == version
-
-
 def test_a_kernel_without_the_program_says_so(slot: Slot) -> None:
     assert "scripts/selinux/mdp" in reason(slot)
 
@@ -94,16 +80,11 @@ def test_what_fails_is_told_and_is_no_error(
     assert said in reason(slot)
 
 
-def test_the_newest_version_that_both_know_is_asked_for(
+def test_the_version_is_one_that_every_kernel_reads(
     slot: Slot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_mdp(slot, f"printf '%s' '{CONF}' > \"$2\"")
-    # Says 31 for -V; else keeps its words where the policy should go.
-    asked = 'case $1 in -V) echo "31 (range 31-15)";; *) echo "$@" > "$7";; esac'
-    program(slot.home / "bin/checkpolicy", asked)
-    header = slot.tree / "security/selinux/include/security.h"
-    header.parent.mkdir(parents=True)
-    header.write_text(HEADER)
+    program(slot.home / "bin/checkpolicy", 'echo "$@" > "$7"')  # keeps its words as the policy
     monkeypatch.setenv("PATH", f"{slot.home}/bin:/usr/bin:/bin")
     made, _ = make_policy(slot, WITH_SELINUX)
     assert "-c 31" in made[MDP_POLICY].read_text()

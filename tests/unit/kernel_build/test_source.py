@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from lsmeter.base.errors import BuildError, InfrastructureError, UsageError
-from lsmeter.base.progress import SILENT
 from lsmeter.kernels.build.builder import _refuse_moved
 from lsmeter.kernels.build.source import (
     SourceTree,
@@ -20,6 +19,7 @@ from lsmeter.kernels.build.source import (
     kernel_release,
     resolve_source,
 )
+from lsmeter.kernels.resolve import Request
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 9\nEXTRAVERSION = -rc2\nNAME = Fish\n"
 
@@ -54,7 +54,7 @@ def git_tree(tree: Path) -> Path:
 
 
 def resolve(path: Path) -> SourceTree:
-    return resolve_source(str(path), progress=SILENT)
+    return resolve_source(str(path))
 
 
 def test_release_is_what_the_makefile_says(tree: Path) -> None:
@@ -164,18 +164,18 @@ def test_a_tarball_that_is_cut_short_or_no_kernel_is_an_error(tmp_path: Path, tr
 @pytest.mark.parametrize("text", ["nowhere", "/dev/null"])
 def test_what_is_no_source_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="kernel source"):
-        resolve_source(text, progress=SILENT)
+        resolve_source(text)
 
 
 @pytest.mark.parametrize("series", ["", "6", "6.1.2", "../..", "6.1 x"])
 def test_what_is_no_series_is_refused(series: str) -> None:
     with pytest.raises(UsageError, match="names no series"):
-        resolve_source(f"debian-source:{series}", progress=SILENT)
+        resolve_source(f"debian-source:{series}")
 
 
 def test_without_network_an_uncached_series_is_an_error_that_says_so() -> None:
     with pytest.raises(InfrastructureError, match="not cached"):
-        fetch_debian_source("6.1", progress=SILENT, offline=True)
+        fetch_debian_source("6.1", Request(offline=True))
 
 
 def test_a_tree_that_changes_while_it_is_built_gives_no_kernel(tree: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import SILENT
 from lsmeter.kernels import apt, package
-from lsmeter.kernels.resolve import listings, resolve
+from lsmeter.kernels.resolve import Request, listings, resolve
 from lsmeter.model import BootProtocol
 from tests.unit.kernels.synthetic import bzimage, deb, elf, publish, write_tree
 
@@ -124,7 +124,7 @@ def test_the_cache_needs_no_archive(archive: Archive) -> None:
     kernel = resolve("debian:6.1")
     shutil.rmtree(archive.root)
     assert resolve("debian:6.1") == kernel
-    assert resolve("debian:6.1", offline=True) == kernel
+    assert resolve("debian:6.1", Request(offline=True)) == kernel
     cached = {listing.name: listing.version for listing in listings() if listing.cached}
     assert cached == {"debian:6.1": "6.1.9-1"}
 
@@ -133,7 +133,7 @@ def test_a_newer_release_is_found_once_a_day_or_on_demand(archive: Archive, tmp_
     resolve("debian:6.1")
     archive.add_image("bookworm", "6.1.0-10-cloud-amd64", "6.1.10-1")
     assert resolve("debian:6.1").version == "6.1.9-1"
-    assert resolve("debian:6.1", refresh=True).version == "6.1.10-1"
+    assert resolve("debian:6.1", Request(refresh=True)).version == "6.1.10-1"
     archive.add_image("bookworm", "6.1.0-11-cloud-amd64", "6.1.11-1")
     ask_again(tmp_path, "debian:6.1")
     assert resolve("debian:6.1").version == "6.1.11-1"
@@ -154,7 +154,7 @@ def test_a_cached_kernel_is_used_when_a_newer_one_cannot_be_fetched(
 
 def test_offline_with_a_cold_cache(archive: Archive) -> None:
     with pytest.raises(InfrastructureError, match=r"debian:6\.1 is not cached, and the network"):
-        resolve("debian:6.1", offline=True)
+        resolve("debian:6.1", Request(offline=True))
 
 
 def test_no_network_with_a_cold_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,11 +215,11 @@ def test_no_apt_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_two_processes_at_once_fetch_it_once(archive: Archive, tmp_path: Path) -> None:
     program = (
-        "from lsmeter.kernels.resolve import resolve\n"
+        "from lsmeter.kernels.resolve import Request, resolve\n"
         "class Shown:\n"
         "    def update(self, task, done, total, *, unit=''): pass\n"
         "    def finish(self, task): print(task)\n"
-        "kernel = resolve('debian:6.1', progress=Shown())\n"
+        "kernel = resolve('debian:6.1', Request(progress=Shown()))\n"
         "print(kernel.image_sha256)\n"
     )
     children = [
@@ -249,7 +249,7 @@ class Recorder:
 
 def test_progress_is_shown_and_every_task_ends(archive: Archive) -> None:
     progress = Recorder()
-    resolve("debian:6.1", progress=progress)
+    resolve("debian:6.1", Request(progress=progress))
     assert "unpack debian:6.1" in progress.finished
     assert "fetch linux-image-6.1.0-9-cloud-amd64" in progress.finished
     assert {task for task, *_ in progress.seen} <= set(progress.finished)

@@ -59,7 +59,7 @@ class TestPath:
 
     def test_a_package_file(self, tmp_path: Path) -> None:
         path = deb(write_tree(tmp_path / "r", "6.1"), tmp_path, "linux-image-x", "6.1.2-3")
-        kernel = resolve(str(path), modules=("9pnet",))
+        kernel = resolve(str(path), Request(("9pnet",)))
         assert (kernel.release, kernel.version) == ("6.1", "6.1.2-3")
         assert [module.name for module in kernel.modules] == ["9pnet"]
         left = sorted(item.name for item in kernel.image.parent.iterdir())
@@ -67,8 +67,8 @@ class TestPath:
 
     def test_a_module_asked_for_later_is_added(self, tmp_path: Path) -> None:
         path = deb(write_tree(tmp_path / "r", "6.1"), tmp_path, "linux-image-x", "6.1.2-3")
-        assert [m.name for m in resolve(str(path), modules=("brd",)).modules] == ["brd"]
-        later = resolve(str(path), modules=("9pnet", "brd"))
+        assert [m.name for m in resolve(str(path), Request(("brd",))).modules] == ["brd"]
+        later = resolve(str(path), Request(("9pnet", "brd")))
         assert [m.name for m in later.modules] == ["9pnet", "brd"]
 
     def test_a_package_without_a_kernel(self, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_dependencies_come_first_and_nothing_more(
 ) -> None:
     needs = {f"m{n}": tuple(f"m{b}" for a, b in edges if a == n) for n in range(12)}
     available = frozenset(needs) - builtin
-    order = load_order(wanted, available, builtin, lambda name: ModuleInfo(needs[name]))
+    order = tuple(load_order(wanted, available, builtin, lambda name: ModuleInfo(needs[name])))
     assert len(set(order)) == len(order)
     assert set(order) >= set(wanted) - builtin
     assert not set(order) & builtin
@@ -78,7 +78,7 @@ def test_a_missing_dependency_and_a_cycle_are_errors() -> None:
 
 def test_soft_dependencies_are_wishes() -> None:
     info = {"a": ModuleInfo((), ("b", "absent")), "b": ModuleInfo((), ("a",))}
-    assert load_order(["a"], frozenset("ab"), frozenset(), info.__getitem__) == ("b", "a")
+    assert tuple(load_order(["a"], frozenset("ab"), frozenset(), info.__getitem__)) == ("b", "a")
 
 
 def test_config_values_have_no_prefix_and_no_quotes() -> None:

@@ -16,7 +16,7 @@ from lsmeter.model.conclusion import Verdict
 from lsmeter.report.build import compare_runs, make_report
 from lsmeter.results.boots import write_boot
 from lsmeter.results.directory import RunData, create_run, read_run
-from lsmeter.results.manifest import Circumstances, ManifestBoot, make_manifest
+from lsmeter.results.manifest import Circumstances, make_manifest
 from tests.unit.model_builders import benchmark, kernel
 
 OPEN = replace(benchmark("open", depth=1), cycle="open+close")
@@ -45,7 +45,7 @@ def run(path: Path, compiler: str = "gcc-12 (Debian) 12.2.0") -> RunData:
             ),
             idle=(Idle(100_000, 100, 2),),
         )
-        folder = ManifestBoot(planned.cell.hash, planned.index, planned.seed).folder
+        folder = planned.id.folder
         write_boot(path / "boots" / folder, boot, Capture(b"", b"", Ending.EXITED, 0, 0.0))
     return read_run(path)
 

@@ -148,10 +148,10 @@ def test_tables_fit_and_lose_no_cell(rows: list[tuple[str, ...]], width: int) ->
     columns = tuple(Column("head", "head") for _ in rows[0])
     found = list(lines.table_lines(Table("t", "", columns, tuple(rows)), width, rule="-"))
     assert max(map(cell_len, found)) <= width
-    text = "\n".join(found)
+    text = "".join("".join(found).split())
     for row in rows:
         for cell in row:
-            assert cell.strip() in text
+            assert "".join(cell.split()) in text
 
 
 def test_columns_that_belong_together_stay_together_and_the_first_are_repeated() -> None:

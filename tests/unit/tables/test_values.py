@@ -84,10 +84,10 @@ def test_any_two_values_can_be_ordered(found: list[int | str]) -> None:
 
 
 @given(st.text())
-def test_scrubbed_text_is_printable_and_as_long(text: str) -> None:
+def test_scrubbed_text_is_printable_and_loses_nothing(text: str) -> None:
     clean = scrub_text(text)
     assert clean.isprintable()
-    assert len(clean) == len(text)
+    assert len(clean) >= len(text)
     assert scrub_text(clean) == clean
 
 
@@ -97,8 +97,8 @@ def test_scrubbing_reaches_every_text_and_nothing_else() -> None:
         problems=[builders.Problem("bad\x1b[31m", detail="a\nb", log_tail=("\u202eabc", "\ud800"))],
     )
     clean = scrubbed(whole)
-    assert clean.problems[0].title == "bad\ufffd[31m"
+    assert clean.problems[0].title == r"bad\x1b[31m"
     assert clean.problems[0].detail == "a b"
-    assert clean.problems[0].log_tail == ("\ufffdabc", "\ufffd")
+    assert clean.problems[0].log_tail == (r"\u202eabc", r"\ud800")
     assert clean.comparisons == whole.comparisons
     assert clean.instrument == "exact"

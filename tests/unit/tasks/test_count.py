@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.model import BenchmarkStatus, Boot, BootStatus, HookReadings, Problem, Samples
-from lsmeter.tasks.count import HookCount, hook_counts, watched
+from lsmeter.tasks.count import Count, hook_counts, watched
 from tests.unit.model_builders import benchmark
 from tests.unit.tasks.sweep_builders import PLACE
 
@@ -26,19 +26,19 @@ def boot(*counts: HookReadings, status: str = "ok", **facts: str) -> Boot:
     )
 
 
-def counted(said: Boot) -> tuple[tuple[HookCount, ...], tuple[Problem, ...]]:
+def counted(said: Boot) -> tuple[tuple[Count, ...], tuple[Problem, ...]]:
     return hook_counts(said, [OPEN], PLACE)
 
 
 def test_equal_readings_are_one_steady_count() -> None:
     counts, problems = counted(boot(HookReadings(OPEN.id, "inode_permission", (5, 5, 5))))
-    assert counts == (HookCount(PLACE, OPEN, "inode_permission", 5, steady=True),)
+    assert counts == (Count(PLACE, OPEN, "inode_permission", 5, steady=True),)
     assert problems == ()
 
 
 def test_an_odd_reading_is_a_problem_and_not_the_count() -> None:
     counts, problems = counted(boot(HookReadings(OPEN.id, "task_free", (0, 1, 0))))
-    assert counts == (HookCount(PLACE, OPEN, "task_free", 0, steady=False),)
+    assert counts == (Count(PLACE, OPEN, "task_free", 0, steady=False),)
     (problem,) = problems
     assert "task_free did not run equally often" in problem.title
     assert problem.benchmark == OPEN.id
@@ -54,7 +54,7 @@ def test_the_count_is_one_that_no_other_exceeds(runs: list[int]) -> None:
 def test_functions_of_selinux_that_are_called_like_hooks_are_none() -> None:
     names = ("compute_av", "sid_to_context", "initcall_early", "capable")
     counts, _ = counted(boot(*(HookReadings(OPEN.id, name, (1, 1, 1)) for name in names)))
-    assert [count.hook for count in counts] == ["capable"]
+    assert [count.name for count in counts] == ["capable"]
 
 
 def test_hooks_that_could_not_be_watched_are_named() -> None:

@@ -9,16 +9,17 @@ import pytest
 
 from lsmeter.model import BenchmarkStatus, Boot, HookReadings
 from lsmeter.model.boot import UNREAD
-from lsmeter.tasks.lookups import LookUp, lookups
+from lsmeter.tasks.count import Count
+from lsmeter.tasks.lookups import lookups
 from tests.unit.tasks.sweep_builders import LOOKED_UP, PLACE, lookups_boot
 
 COUNTER = "avc.lookups"
 
 
-def found(boot: Boot) -> tuple[dict[str, LookUp], list[str]]:
+def found(boot: Boot) -> tuple[dict[str, Count], list[str]]:
     looked, problems = lookups(boot, LOOKED_UP, PLACE)
     return (
-        {item.benchmark.id: item for item in looked if item.counter == COUNTER},
+        {item.benchmark.id: item for item in looked if item.name == COUNTER},
         [problem.title for problem in problems],
     )
 
@@ -33,7 +34,7 @@ def test_a_real_guest_looks_up_more_than_it_calls_hooks() -> None:
     looked, problems = lookups(lookups_boot(), LOOKED_UP, PLACE)
     assert problems == ()
     assert all(item.steady for item in looked)
-    values = {item.benchmark.id: item.value for item in looked if item.counter == COUNTER}
+    values = {item.benchmark.id: item.runs for item in looked if item.name == COUNTER}
     assert values == {
         "stat depth=1": 2,
         "stat depth=2": 3,
@@ -44,12 +45,12 @@ def test_a_real_guest_looks_up_more_than_it_calls_hooks() -> None:
         **{f"read size={size}": 0 for size in (0, 1, 1024, 2048, 4096)},
     }
     # Everything was in the cache.
-    assert {item.value for item in looked if item.counter == "avc.misses"} == {0}
+    assert {item.runs for item in looked if item.name == "avc.misses"} == {0}
 
 
 def test_readings_that_differ_are_reported_and_most_of_them_count() -> None:
     looked, problems = found(with_counts("stat depth=1", (2, 2, 5, 2, 2, 2, 2, 3)))
-    assert (looked["stat depth=1"].value, looked["stat depth=1"].steady) == (2, False)
+    assert (looked["stat depth=1"].runs, looked["stat depth=1"].steady) == (2, False)
     assert problems == [
         "stat depth=1: avc.lookups differs between readings: 2 in 6, 5 in 1, 3 in 1"
     ]

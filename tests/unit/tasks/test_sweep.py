@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.analysis.slopes import Slope, fit_depths, fit_slopes, table6
+from lsmeter.analysis.slopes import Slope, fit_depths, fit_slope, table6
 from lsmeter.model import BenchmarkStatus
 from lsmeter.tasks.sweep import sweeps
 from tests.unit.model_builders import benchmark
@@ -26,7 +26,7 @@ STAT = benchmark("stat", depth=1)
 def recorded_slopes() -> tuple[Slope, ...]:
     lines, missing = sweeps(recorded_boot(), SWEPT, DELAYS_NS, NS_PER_INSN)
     assert missing == ()
-    return fit_slopes(lines, PLACE)
+    return tuple(fit_slope(line, PLACE) for line in lines)
 
 
 class TestSweeps:
@@ -52,7 +52,7 @@ class TestSweeps:
             "stat depth=1: slope over 11 of 12 delays: failed at a delay of 40000 ns"
         )
         assert problem.detail == "EACCES: stat"
-        (slope,) = fit_slopes((sweep,), PLACE)
+        slope = fit_slope(sweep, PLACE)
         assert slope.hook_calls.value == 3
 
     def test_delays_that_a_guest_did_not_reach_are_reported_once_for_all_benchmarks(self) -> None:
@@ -67,7 +67,11 @@ class TestSweeps:
         ]
         assert problems[0].detail == "stat depth=1, stat depth=2"
         assert problems[1].benchmark == "stat depth=3"
-        assert [slope.hook_calls.value for slope in fit_slopes(lines, PLACE)] == [3, 3, 3]
+        assert [slope.hook_calls.value for slope in [fit_slope(line, PLACE) for line in lines]] == [
+            3,
+            3,
+            3,
+        ]
 
     @pytest.mark.parametrize(("reached", "lines"), [(2, 0), (3, 1)])
     def test_a_line_needs_three_delays(self, reached: int, lines: int) -> None:
@@ -92,7 +96,7 @@ class TestFits:
             for entry in exact(item, depth + 1, 500 + 40 * depth)
         ]
         lines, _ = sweeps(made(found), items, DELAYS_NS, NS_PER_INSN)
-        slopes = fit_slopes(lines, PLACE)
+        slopes = [fit_slope(line, PLACE) for line in lines]
         assert [slope.hook_calls.value for slope in slopes] == [2, 3, 5, 9]
         (fit,) = fit_depths(slopes)
         assert (fit.per_component.value, fit.fixed.value) == (1, 1)
@@ -104,7 +108,7 @@ class TestFits:
         items = [benchmark("open", depth=1), benchmark("open", depth=2), benchmark("open", size=4)]
         found = [entry for item in items for entry in exact(item, 2, 500)]
         lines, _ = sweeps(made(found), items, DELAYS_NS, NS_PER_INSN)
-        assert fit_depths(fit_slopes(lines, PLACE)) == ()
+        assert fit_depths([fit_slope(line, PLACE) for line in lines]) == ()
 
 
 class TestRecordedGuest:

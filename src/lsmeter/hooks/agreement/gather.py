@@ -4,15 +4,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 
 from lsmeter.analysis.counts import find_counts
 from lsmeter.analysis.slopes import find_slopes
 from lsmeter.attribution.profile import Tree
 from lsmeter.base.errors import UsageError
 from lsmeter.base.storage import cache_dir
-from lsmeter.hooks.agreement.compare import KernelFacts, compare, kernel_facts, source_of
-from lsmeter.hooks.agreement.model import Agreement, BenchmarkAgreement, Readings
+from lsmeter.hooks.agreement.compare import (
+    Agreement,
+    BenchmarkAgreement,
+    Readings,
+    compare,
+    kernel_facts,
+    source_of,
+)
 from lsmeter.hooks.source.model import SourceAnalysis
 from lsmeter.hooks.source.rules import least_needed
 from lsmeter.model import Benchmark, Kernel, Place
@@ -44,53 +50,46 @@ def symbols_of(kernel: Kernel) -> frozenset[str]:
         return frozenset(words[2] for words in lines if len(words) > 2 and words[1] in "tTwW")
 
 
-def agree(
-    runs: Sequence[RunData],
-    source: SourceAnalysis | None = None,
-    *,
-    read_trees: Callable[[RunData], Trees] = trees_of,
-    read_symbols: Callable[[Kernel], frozenset[str]] = symbols_of,
-) -> Agreement:
+def agree(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> Agreement:
     """Compare what runs and a source say, at each place where hooks were attributed or counted.
 
     Slopes stand beside every setup of their kernel; where nothing else was measured, they make a
     place. UsageError when one name stands for two kernels.
     """
     kernels = _kernels(runs)
-    trees = {place: found for run in runs for place, found in read_trees(run).items()}
+    trees = {place: found for run in runs for place, found in trees_of(run).items()}
     counted = _counted(runs)
     sloped = {(s.place, s.benchmark.id): s for run in runs for s in find_slopes(run).slopes}
     there = dict.fromkeys((*trees, *(place for place, _ in counted)))
     beside = {place.beside for place in there}
     slopes = {(place.beside, name): found for (place, name), found in reversed(sloped.items())}
-    facts: dict[str, KernelFacts] = {}
+    facts = {}
     for name, kernel in kernels.items():
-        of = [found for place, found in trees.items() if place.kernel == name]
-        pairs = (pair for found in of for pair in found.items())
-        facts[name] = kernel_facts(pairs, read_symbols(kernel) if of else (), _refused(runs, name))
+        pairs = [pair for at, of in trees.items() if at.kernel == name for pair in of.items()]
+        symbols = symbols_of(kernel) if pairs else ()
+        facts[name] = kernel_facts(pairs, symbols, _refused(runs, name))
     benchmarks = {(b.suite, b.id): b for run in runs for b in run.manifest.benchmarks}
-    others = [name for name, kernel in kernels.items() if not _fits(source, kernel)]
+    others = [one.name for one in kernels.values() if source and not _fits(source, one)]
 
     def at(place: Place) -> Iterator[BenchmarkAgreement]:
-        fits = source is not None and place.kernel not in others
-        ways = source_of(source, place.filesystem) if source is not None and fits else None
+        read = source if place.kernel not in others else None
+        ways = source_of(read, place.filesystem) if read else None
         for (suite, name), benchmark in benchmarks.items():
             tree = trees.get(place, {}).get(name)
-            counts, slope = counted.get((place, name)), slopes.get((place.beside, name))
-            known = any(found is not None for found in (tree, counts, slope))
-            if suite == place.suite and known:
-                reachable = ways.hooks(benchmark.syscalls) if ways is not None else None
-                readings = Readings(benchmark, least(benchmark), reachable, counts, tree, slope)
+            views = counted.get((place, name)), tree, slopes.get((place.beside, name))
+            if suite == place.suite and any(view is not None for view in views):
+                reachable = ways.hooks(benchmark.syscalls) if ways else None
+                readings = Readings(benchmark, least(benchmark), reachable, *views)
                 yield compare(readings, facts[place.kernel], ways)
 
     alone = dict.fromkeys(place for place, _ in sloped if place.beside not in beside)
     problems = (p for run in runs for f in (find_counts, find_slopes) for p in f(run).problems)
     views: dict[str, Sized] = {"counting": counted, "attribution": trees, "slopes": sloped}
-    notes = [] if source is not None else ["source: not given (--source TREE)"]
+    notes = [] if source else ["source: not given (--source TREE)"]
     notes += [f"{name}: in none of the runs" for name, found in views.items() if not found]
-    if source is not None:
-        of_source = f"the source is of Linux {source.kernel_version}"
-        notes += [f"{of_source}, not of {name}" for name in others]
+    if source:
+        of = f"the source is of Linux {source.kernel_version}"
+        notes += [f"{of}, not of {name}" for name in others]
     if sloped and there:
         notes.append(
             "slopes were measured under the tunable module, the rest under each place's setup"
@@ -106,14 +105,12 @@ def least(benchmark: Benchmark) -> int | None:
     """Return the access checks that POSIX needs (the study's Min Hook), None if not known."""
     if benchmark.control:
         return 0
-    needed = least_needed()
-    depth = benchmark.components
+    depth, needed = benchmark.components, least_needed()
     found = [needed.get(call) for call in benchmark.syscalls]
     # Runs that are older than the catalogue's components have paths of length 0.
     known = [c for c in found if c is not None and (depth or not c.per_component)]
-    if len(known) < len(found) or not found:
-        return None
-    return sum(count.constant + count.per_component * depth for count in known)
+    total = sum(count.constant + count.per_component * depth for count in known)
+    return total if found and known == found else None
 
 
 def _kernels(runs: Iterable[RunData]) -> dict[str, Kernel]:
@@ -135,20 +132,19 @@ def _counted(runs: Iterable[RunData]) -> dict[tuple[Place, str], dict[str, tuple
         found |= {(place, benchmark.id): {} for place, benchmark in counts.benchmarks}
         for item in counts.counts:
             if (hooks := found.get((item.place, item.benchmark.id))) is not None:
-                hooks[f"security_{item.hook}"] = item.readings
+                hooks[f"security_{item.name}"] = item.readings
     return found
 
 
 def _refused(runs: Iterable[RunData], kernel: str) -> Iterator[str]:
     for run in runs:
-        for cell in run.manifest.cells:
-            for boot in run.boots_of(cell) if cell.place.kernel == kernel else ():
-                names = dict(boot.facts).get(REFUSED, "").split(",")
-                yield from (f"security_{name}" for name in names if name)
+        cells = {cell.hash for cell in run.manifest.cells if cell.place.kernel == kernel}
+        for boot in (boot for boot in run.boots if boot.cell_hash in cells):
+            names = dict(boot.facts).get(REFUSED, "").split(",")
+            yield from (f"security_{name}" for name in names if name)
 
 
-def _fits(source: SourceAnalysis | None, kernel: Kernel) -> bool:
+def _fits(source: SourceAnalysis, kernel: Kernel) -> bool:
     """Say whether a source is of a kernel's series; a kernel that names no series fits."""
-    series = _SERIES.search(f"{kernel.release} {kernel.name}")
-    wanted = _SERIES.search(source.kernel_version) if source is not None else None
-    return series is None or wanted is None or series[1] == wanted[1]
+    series = _SERIES.findall(f"{kernel.release} {kernel.name}")
+    return not series or series[:1] == _SERIES.findall(source.kernel_version)[:1]

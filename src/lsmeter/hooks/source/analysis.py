@@ -1,41 +1,52 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the stages of the analysis in their order, or takes what an earlier run of them found.
+"""Reads a kernel tree, and runs the stages of the analysis or takes what an earlier run found.
 
-What was found is kept for as long as no file that was read has changed: its size, its time of
-modification, or its inode's time of change, which no program can set back.
+A tree is untrusted: which files, how large at most, and nothing outside it. Only this module
+touches it; the stages work on text. What was found is kept for as long as no file that was read
+has changed: its size, its time of modification, or its inode's time of change, which no program
+can set back.
 """
 
 from __future__ import annotations
 
+import errno
 import gc
 import hashlib
 import multiprocessing
+import os
+import re
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pydantic import TypeAdapter, ValidationError
 
 from lsmeter.base import storage
-from lsmeter.base.errors import InfrastructureError
+from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import SILENT, Progress
+from lsmeter.base.registry import nearest
 from lsmeter.hooks.source import framework
-from lsmeter.hooks.source.config import EVERYTHING, Config, compiled
-from lsmeter.hooks.source.files import (
-    DEFAULT_FILESYSTEMS,
-    Listing,
-    ignored_names,
-    list_tree,
-    read_source,
-)
+from lsmeter.hooks.source.config import EVERYTHING, Config, compiled, left_out
 from lsmeter.hooks.source.model import FileFacts, Module, SourceAnalysis
 from lsmeter.hooks.source.program import FRAMEWORK, Program
 from lsmeter.hooks.source.reach import Reach
-from lsmeter.hooks.source.rules import BARRIER_REASONS, OPTIONS_OFF, RARE_REASONS, SYSCALLS
+from lsmeter.hooks.source.rules import BARRIER_REASONS, OPTIONS_OFF, RARE_REASONS, SYSCALLS, TREE
 from lsmeter.hooks.source.syntax import read_file
+
+MAX_FILE_BYTES = 4 * 1024 * 1024  # ten times the largest C file of a kernel's VFS
+MAX_FILES = 20_000
+MAX_DIRECTORY_DEPTH = 8  # below the folders named here
+
+DEFAULT_FILESYSTEMS = ("tmpfs", "ext2", "ext4", "xfs")
+
+# A kernel without a memory management unit runs none of these modules' policies.
+NO_MMU = re.compile(r"(^|[/_-])nommu")
+_VERSION = r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION)[ \t]*=[ \t]*(\S*)[ \t]*$"
 
 PROCESSES = 2
 # Below this a second process takes longer to start than it saves.
@@ -46,15 +57,36 @@ MAX_STORED_BYTES = 256 * 1024 * 1024
 # A module that labels inodes has the first; one that judges paths has the others. IMA and IPE,
 # which measure or verify some files, have none of them and are not asked to mediate all.
 FILE_JUDGES = frozenset({"inode_permission", "path_mkdir", "path_unlink"})
-COUNTS_NOTE = (
-    "Counts are upper bounds over all flags and states of the files: of two branches the dearer"
+# With a configuration the first is another.
+_COUNTS = (
+    "Counts are upper bounds over all flags and states of the files: of two branches the higher"
     " one, d for each component of the path. They say nothing of a lower count that was measured."
 )
-SCOPE_NOTE = (
+_SCOPE = (
     "Code outside fs/ (core and the named file systems), mm/, kernel/, security/ and include/linux/"
     " is not followed; of modules, only IMA and EVM are, which ask others."
 )
+_OFF = ", ".join(sorted(name for name in OPTIONS_OFF if name.startswith("CONFIG_")))
+NOTES = (
+    f"No configuration: every option is taken to be on, but for {_OFF}.",
+    _COUNTS,
+    f"Not entered: {'; '.join(BARRIER_REASONS)}.",
+    f"Among the most, but not ordinary: {'; '.join(RARE_REASONS)}.",
+    _SCOPE,
+)
 _STORED = TypeAdapter(SourceAnalysis)
+
+
+@dataclass
+class _Listing:
+    """The files of a tree that the analysis reads, and those that each file system owns."""
+
+    root: Path
+    version: str
+    config: Config = EVERYTHING
+    files: dict[str, os.stat_result] = field(default_factory=dict)
+    owners: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
 
 
 def analyse(
@@ -69,7 +101,7 @@ def analyse(
 
     Raises UsageError when it is no kernel tree, is damaged, or lacks one of the file systems.
     """
-    listing = list_tree(tree, tuple(dict.fromkeys(filesystems)), config)
+    listing = _list_tree(tree, tuple(dict.fromkeys(filesystems)), config)
     path = storage.cache_dir() / "hooks-source" / f"{_key_of(listing)}.json.z"
     found = _load(path) if cache else None
     if found is None:
@@ -79,7 +111,7 @@ def analyse(
     return found
 
 
-def _key_of(listing: Listing) -> str:
+def _key_of(listing: _Listing) -> str:
     digest = hashlib.sha256(f"{listing.root.resolve()} {listing.config}".encode())
     for path in sorted(Path(__file__).parent.glob("*.*")):
         digest.update(path.read_bytes())
@@ -100,15 +132,15 @@ def _load(path: Path) -> SourceAnalysis | None:
         return None
 
 
-def _analyse(listing: Listing, progress: Progress) -> SourceAnalysis:
+def _analyse(listing: _Listing, progress: Progress) -> SourceAnalysis:
     root, config = listing.root, listing.config
     facts = _read_all(listing, progress)
     definitions = (framework.DEFINITIONS, framework.OLD_DEFINITIONS)
     wanted = (path for path in listing.files if path.startswith((FRAMEWORK, *definitions)))
-    texts = {path: compiled(read_source(root, path), config) for path in wanted}
+    texts = {path: compiled(_read_source(root, path), config) for path in wanted}
     hooks = framework.find_hooks(*(texts.pop(path, "") for path in definitions))
     folders = {path.rpartition("/")[0] for path in texts}
-    lines = framework.all_code_lines(texts, {one: ignored_names(root, one) for one in folders})
+    lines = framework.all_code_lines(texts, {one: _ignored_names(root, one) for one in folders})
     modules = framework.find_modules(texts, hooks, lines)
     program = Program(facts, listing.owners, modules)
     interfaces = framework.find_interfaces(program, hooks, modules)
@@ -124,6 +156,7 @@ def _analyse(listing: Listing, progress: Progress) -> SourceAnalysis:
     met = {one.name: one for reach in reached for one in reach.interfaces.values()}
     uses = tuple(use for reach in reached for use in reach.uses)
     places = {module.directory for module in modules}
+    compiled_only = f"Only what {config.origin} compiles is read."
     return SourceAnalysis(
         tree=str(root.resolve()),
         kernel_version=listing.version,
@@ -150,12 +183,12 @@ def _analyse(listing: Listing, progress: Progress) -> SourceAnalysis:
             "lines_of_other_branches": sum(file.dropped_lines for file in facts),
             "unresolved_pointer_calls": max((one.unresolved for one in reached), default=0),
         },
-        notes=_notes(config),
+        notes=NOTES if config.options is None else (compiled_only, *NOTES[1:]),
         problems=tuple(_problems(listing, facts, {use.syscall for use in uses}, modules)),
     )
 
 
-def _read_all(listing: Listing, progress: Progress) -> list[FileFacts]:
+def _read_all(listing: _Listing, progress: Progress) -> list[FileFacts]:
     read, facts = partial(_read_file, listing.root, listing.config), list[FileFacts]()
     small = sum(file.st_size for file in listing.files.values()) < PARALLEL_FROM_BYTES
     # "spawn": a thread of the caller (a progress display) may hold a lock while we fork
@@ -177,11 +210,11 @@ def _read_all(listing: Listing, progress: Progress) -> list[FileFacts]:
 
 
 def _read_file(root: Path, config: Config, path: str) -> FileFacts:
-    return read_file(path, read_source(root, path), config)
+    return read_file(path, _read_source(root, path), config)
 
 
 def _problems(
-    listing: Listing, facts: Iterable[FileFacts], known: set[str], modules: Iterable[Module]
+    listing: _Listing, facts: Iterable[FileFacts], known: set[str], modules: Iterable[Module]
 ) -> Iterator[str]:
     """Say what could not be read or was not found; a result that lacks something says so."""
     config = listing.config
@@ -198,15 +231,143 @@ def _problems(
         yield f"modules without a hook: {', '.join(empty)}"
 
 
-def _notes(config: Config) -> tuple[str, ...]:
-    off = ", ".join(sorted(name for name in OPTIONS_OFF if name.startswith("CONFIG_")))
-    everything = f"No configuration: every option is taken to be on, but for {off}."
-    return (
-        f"Only what {config.origin} compiles is read."
-        if config.options is not None
-        else everything,
-        COUNTS_NOTE,
-        f"Not entered: {'; '.join(BARRIER_REASONS)}.",
-        f"Among the most, but not ordinary: {'; '.join(RARE_REASONS)}.",
-        SCOPE_NOTE,
-    )
+def _list_tree(root: Path, filesystems: tuple[str, ...], config: Config = EVERYTHING) -> _Listing:
+    """List what is to be read below `root`: what `config` compiles, and headers.
+
+    Raises UsageError when it is no kernel tree, is too old or damaged, or lacks a file system.
+    """
+    listing = _Listing(root, _kernel_version(root), config)
+    _list(listing, TREE["folders"], deep=False)
+    _list(listing, TREE["deep"], TREE["files"])
+    for name in filesystems:
+        listing.owners[name] = _own_files(listing, name)
+    if len(listing.files) > MAX_FILES:
+        raise UsageError(
+            f"{root}: {len(listing.files)} files to read, more than {MAX_FILES}: no kernel tree",
+            hint="name the top folder of one kernel's source",
+        )
+    listing.files = dict(sorted(listing.files.items()))
+    if config.options is not None:
+        _drop_left_out(listing)
+    return listing
+
+
+def _drop_left_out(listing: _Listing) -> None:
+    """Drop the files that the configuration does not compile, and file systems without any."""
+    inside = {
+        path: [f"{one}/" for one in PurePosixPath(path).parents[:-1]] for path in listing.files
+    }
+    makefiles = {
+        folder.rstrip("/"): text
+        for folder in sorted(set().union(*inside.values()))
+        for name in ("Makefile", "Kbuild")
+        if (text := _read_optional(listing.root, f"{folder}{name}"))
+    }
+    left = left_out(makefiles, listing.config)
+    listing.files = {
+        path: file
+        for path, file in listing.files.items()
+        if not left & {re.sub(r"\.c$", ".o", path), *inside[path]}
+    }
+    for name, paths in tuple(listing.owners.items()):
+        listing.owners[name] = tuple(path for path in paths if path in listing.files)
+        if not any(path.endswith(".c") for path in listing.owners[name]):
+            del listing.owners[name]
+            listing.problems.append(f"{name} is not analysed: {listing.config.origin} has it off")
+
+
+def _read_source(root: Path, path: str) -> str:
+    """Return the text of one listed file; bytes that are no UTF-8 become replacement marks.
+
+    Raises UsageError when it vanished or became larger than MAX_FILE_BYTES since the listing.
+    """
+    try:
+        with (root / path).open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        problem = os.strerror(errno.EFBIG) if len(data) > MAX_FILE_BYTES else None
+    except OSError as error:
+        problem = error.strerror
+    if problem is not None:
+        raise UsageError(
+            f"cannot read {root / path}: {problem}",
+            hint="the tree changed while it was read, or it is not readable; try again",
+        )
+    return data.decode("utf-8", errors="replace")
+
+
+def _read_optional(root: Path, path: str) -> str:
+    """Return the text of a file that may be missing, a link or too large: then ""."""
+    file = root / path
+    plain = file.is_file() and not file.is_symlink() and file.stat().st_size <= MAX_FILE_BYTES
+    return _read_source(root, path) if plain else ""
+
+
+def _ignored_names(root: Path, folder: str) -> frozenset[str]:
+    """Return the plain names in the .gitignore of a folder: files that a build makes."""
+    lines = (line.strip() for line in _read_optional(root, f"{folder}/.gitignore").splitlines())
+    return frozenset(line.lstrip("/") for line in lines if line and not line.startswith("#"))
+
+
+def _kernel_version(root: Path) -> str:
+    if not root.is_dir():
+        raise UsageError(f"{root} is no directory", hint="name the top folder of a kernel source")
+    found = re.findall(_VERSION, _read_optional(root, "Makefile"), re.MULTILINE)
+    values: dict[str, str] = dict(found)
+    version = [values.get(name, "") for name in ("VERSION", "PATCHLEVEL")]
+    if not all(map(str.isdigit, version)):
+        raise UsageError(
+            f"{root} is no kernel tree: its Makefile has no VERSION and PATCHLEVEL",
+            hint="name the top folder of a kernel source, for example linux-6.12",
+        )
+    for needed in ("security/security.c", "include/linux/lsm_hooks.h", "fs/namei.c"):
+        if not (root / needed).is_file():
+            raise UsageError(
+                f"{root} is damaged or not whole: {needed} is missing",
+                hint="unpack the whole source again (git: git checkout .)",
+            )
+    return ".".join((*version, values.get("SUBLEVEL") or "0")) + values.get("EXTRAVERSION", "")
+
+
+def _own_files(listing: _Listing, name: str) -> tuple[str, ...]:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
+        raise UsageError(
+            f"--filesystem: {name!r} is no name of a file system", hint="for example ext4 or btrfs"
+        )
+    folders = TREE["filesystem_folders"].get(name, (f"fs/{name}",))
+    own = _list(listing, folders, TREE["filesystem_files"].get(name, ()))
+    if not any(path.endswith(".c") for path in own):
+        fs = listing.root / "fs"
+        known = sorted(entry.name for entry in fs.iterdir() if (entry / "Kconfig").is_file())
+        raise UsageError(
+            f"{listing.root} has no source of the file system '{name}'{nearest(name, known)}",
+            hint=f"it has tmpfs and {', '.join(known)}" if known else "this tree has none",
+        )
+    return tuple(sorted(own))
+
+
+def _list(
+    listing: _Listing, folders: Iterable[str], files: Iterable[str] = (), *, deep: bool = True
+) -> set[str]:
+    """Add files, and the .c and .h files of folders; no links, so none can loop or lead out."""
+    paths = list(files)
+    for folder in folders:  # older and newer kernels lack some of them
+        for here, inner, names in os.walk(listing.root / folder):
+            inside = Path(here).relative_to(listing.root).as_posix()
+            if not deep or inside.count("/") - folder.count("/") >= MAX_DIRECTORY_DEPTH:
+                too_deep = (f"{inside}/{one}: nested too deep, not read" for one in inner if deep)
+                listing.problems.extend(too_deep)
+                inner.clear()
+            paths += (f"{inside}/{name}" for name in names if name.endswith((".c", ".h")))
+    for path in (path for path in paths if not NO_MMU.search(path)):
+        try:
+            facts = (listing.root / path).lstat()
+        except OSError:
+            continue
+        if not stat.S_ISREG(facts.st_mode):
+            listing.problems.append(f"{path}: no regular file (a link or device), not read")
+        elif facts.st_size > MAX_FILE_BYTES:
+            size = f"{facts.st_size} bytes, more than {MAX_FILE_BYTES}"
+            listing.problems.append(f"{path}: {size}, not read")
+        else:
+            listing.files[path] = facts
+    return {path for path in paths if path in listing.files}

@@ -18,12 +18,12 @@ import networkx as nx
 
 from lsmeter.base.errors import UsageError
 from lsmeter.hooks.source.rules import OPTIONS_OFF
+from lsmeter.kernels.tree import parse_config
 
 MAX_CONFIG_BYTES = 4 * 1024 * 1024
 MAX_CONDITION_CHARS = 4000
 MAX_NESTING = 64
 
-_LINE = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
 _SERIES = re.compile(r"^# Linux/\S+ (\d+\.\d+)", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*([\w-]+)-(y|m|objs|\$\(CONFIG_\w+\))[ \t]*[:+]?=(.*)$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([a-z]+)\b((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
@@ -49,9 +49,9 @@ class Config:
         value = self.options.get(bare, "n")
         if asked == "IS_MODULE":
             return value == "m"
-        if asked in ("defined", "IS_BUILTIN"):
-            as_module = self.options.get(bare.removesuffix("_MODULE")) == "m"
-            return value not in ("n", "m") or (bare.endswith("_MODULE") and as_module)
+        if asked in ("defined", "IS_BUILTIN") and value in ("n", "m"):
+            whole = bare.removesuffix("_MODULE")
+            return whole != bare and self.options.get(whole) == "m"
         return value != "n"
 
 
@@ -65,8 +65,7 @@ def read_config(path: Path) -> Config:
             text = file.read(MAX_CONFIG_BYTES).decode("utf-8", "replace")
     except OSError as error:
         raise UsageError(f"--config {path}: {error.strerror or error}") from error
-    options = {name: value for name, value in _LINE.findall(text) if value != "n"}
-    if not options:
+    if not (options := parse_config(text)):
         raise UsageError(
             f"--config {path}: no line CONFIG_…=… in it",
             hint="give a kernel's .config, /boot/config-RELEASE, or a kernel's name: debian:6.12",
@@ -201,9 +200,9 @@ def _truth(condition: str, config: Config) -> bool:
 
 def _flat(text: str) -> bool:
     """Judge `0 && 1 || !0`, without parentheses."""
-    return any(all(map(_term, either.split("&&"))) for either in text.split("||"))
 
+    def term(text: str) -> bool:
+        value = text.strip().lstrip("! ")
+        return value not in ("0", "1") or (value == "1") != text.count("!") % 2
 
-def _term(text: str) -> bool:
-    value = text.strip().lstrip("! ")
-    return value not in ("0", "1") or (value == "1") != text.count("!") % 2
+    return any(all(map(term, either.split("&&"))) for either in text.split("||"))

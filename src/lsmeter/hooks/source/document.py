@@ -24,11 +24,8 @@ from lsmeter.tables.model import Document, Item, Kind, Section, Shown, Table, To
 
 MAX_JOINS = 15
 MAX_GRAPH_NODES = 60  # nearest to the system call; more can be read by no one
-_VERDICTS = {
-    "unmediated": (" UNMEDIATED", Tone.WORSE),
-    "over-worked": (" over-worked", Tone.WARNING),
-    "none needed": ("", Tone.PLAIN),
-}
+_WORDS = {"unmediated": "UNMEDIATED", "none needed": ""}
+_TONES = {"unmediated": Tone.WORSE, "over-worked": Tone.WARNING}
 _SYSCALL = columns(Kind.NAME, "system call")
 
 
@@ -61,19 +58,21 @@ def document(analysis: SourceAnalysis, filesystem: str | None = None) -> Documen
 
 def _modules(analysis: SourceAnalysis) -> Table:
     """Return hooks and lines of each module, as Table 2 of the study."""
-    found: list[tuple[Value, ...]] = []
-    for one in analysis.modules:
-        per_hook = None if one.lines_per_hook is None else round(one.lines_per_hook)
-        found.append((one.name, one.hooks, one.general_hooks, one.code_lines, per_hook))
     whole = analysis.framework
-    found.append(("(framework)", whole["hooks"], whole["general_hooks"], whole["code_lines"], None))
-    found.append(("(all of security/)", None, None, whole["security_code_lines"], None))
+    sizes = [
+        *(
+            (m.name, m.hooks, m.general_hooks, m.code_lines, m.lines_per_hook)
+            for m in analysis.modules
+        ),
+        ("(framework)", whole["hooks"], whole["general_hooks"], whole["code_lines"], None),
+        ("(all of security/)", None, None, whole["security_code_lines"], None),
+    ]
     heads = columns(Kind.COUNT, "hooks", "general hooks", "code lines", "lines per hook")
     return Table(
         "modules",
         f"Hooks and code lines per module, Linux {analysis.kernel_version}",
         (*columns(Kind.NAME, "module"), *heads),
-        tuple(found),
+        tuple((*row, None if per is None else round(per)) for *row, per in sizes),
         lead=("General hooks are under no #if. Code lines: without blank lines, comments, tests.",),
         more=tuple(f"{one.name}: {one.note}." for one in analysis.modules if one.note),
     )
@@ -154,9 +153,8 @@ def _reached(analysis: SourceAnalysis, filesystem: str) -> Table:
     decisions = {one.name for one in analysis.interfaces if one.decision}
     rows: list[tuple[Value, ...]] = []
     for use in _of(analysis, filesystem):
-        others = (one.interface for one in use.hooks if one.interface not in decisions)
-        names = ", ".join(name.removeprefix("security_") for name in others)
-        rows.append((use.syscall, len(use.hooks), names))
+        others = {one.interface for one in use.hooks} - decisions
+        rows.append((use.syscall, len(use.hooks), _bare(others)))
     prose = columns(Kind.PROSE, "those that decide no access to a file")
     return Table(
         "reached",
@@ -177,8 +175,8 @@ def _value(count: Count, mark: str = "") -> Value:
 
 
 def _verdict(one: Mediation) -> Shown:
-    word, tone = _VERDICTS.get(one.verdict, (f" {one.verdict}", Tone.PLAIN))
-    return Shown(f"{one.decisions}{word}", f"{one.decisions}{word}", tone)
+    text = f"{one.decisions} {_WORDS.get(one.verdict, one.verdict)}".rstrip()
+    return Shown(text, text, _TONES.get(one.verdict, Tone.PLAIN))
 
 
 def chosen_filesystem(analysis: SourceAnalysis, name: str | None) -> str:
@@ -206,12 +204,9 @@ def explain(
     kept = _near(nx.DiGraph(list(edges)), use.chain[0], interface.name)
     ways = (one for one in edges.values() if one.caller in kept and one.callee in kept)
     graph = [one for one in ways if one.callee != use.chain[0]]
-    joins = [
-        edge
-        for edge in graph
-        if edge not in chain
-        and (edge.in_path_loop or (edge.callee in use.chain and edge.caller not in use.chain))
-    ]
+    on = use.chain
+    others = (one for one in graph if one not in chain)
+    joins = [e for e in others if e.in_path_loop or (e.callee in on and e.caller not in on)]
     heads = columns(Kind.CODE, "caller", "callee", "place", "via")
     more = (f"{len(joins) - MAX_JOINS} more: see the graph",) if len(joins) > MAX_JOINS else ()
     tables = [Table("chain", "A shortest way", heads, tuple(map(_cells, chain)))]
@@ -247,11 +242,14 @@ def _reaching(
     known |= {one.name.removeprefix("security_") for one in analysis.interfaces}
     if hook.removeprefix("security_") not in known:
         raise unknown("hook", hook, known, where="--explain")
-    names = ", ".join(name.removeprefix("security_") for name in sorted(uses))
     raise UsageError(
         f"--explain: {syscall} does not reach {hook} on {system}",
-        hint=f"it reaches: {names}" if names else "it reaches no hook at all",
+        hint=f"it reaches: {_bare(uses)}" if uses else "it reaches no hook at all",
     )
+
+
+def _bare(interfaces: Iterable[str]) -> str:
+    return ", ".join(name.removeprefix("security_") for name in sorted(interfaces))
 
 
 def _near(calls: nx.DiGraph[str], start: str, end: str) -> set[str]:
@@ -271,9 +269,8 @@ def _dot(end: str, graph: Iterable[Edge]) -> str:
     lines = ["digraph ways {", "  rankdir=LR;", "  node [shape=box, fontname=monospace];"]
     lines.append(f'  "{end}" [style=bold];')
     for edge in graph:
-        facts = [] if edge.via == "call" else [f'label="{edge.via}"', "style=dashed"]
+        facts = "" if edge.via == "call" else f' [label="{edge.via}", style=dashed]'
         if edge.in_path_loop:
-            facts = [f'label="{edge.via}: per component"', "color=red"]
-        shown = f" [{', '.join(facts)}]" if facts else ""
-        lines.append(f'  "{edge.caller}" -> "{edge.callee}"{shown};')
+            facts = f' [label="{edge.via}: per component", color=red]'
+        lines.append(f'  "{edge.caller}" -> "{edge.callee}"{facts};')
     return "\n".join([*lines, "}"]) + "\n"

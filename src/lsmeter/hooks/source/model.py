@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 # A statement; only what decides how often a call runs is kept.
 #   ("call", index of the call)           ("case", statements, whether it is the default)
-#   ("if", branch, condition, then, else) ("switch", on, cases)    ("loop", statements)
-#   ("return",) ("break",) ("continue",)  ("goto", label)          ("label", label)
+#   ("if", retry, condition, then, else)  ("switch", on, cases)    ("loop", statements)
+#   ("return",)  ("break",) or continue   ("goto", label)          ("label", label)
+# retry tells which branch of an if follows ECHILD, ESTALE or the like: "then", "else", "" for none.
 Statement = tuple[Any, ...]
 Statements = tuple[Statement, ...]
-ORDINARY, RETRY_THEN, RETRY_ELSE = "", "then", "else"  # which branch of an if is a retry
 
 
 # Plain tuples: hundreds of thousands of them cross between processes.
@@ -98,11 +98,9 @@ class Count:
         return Count(int(found[2] or "0"), 0 if found[1] is None else int(found[1] or "1"))
 
     def __str__(self) -> str:
-        constant = "many" if self.constant >= MANY else str(self.constant)
-        if not self.per_component:
-            return constant
-        depth = "d" if self.per_component == 1 else f"{self.per_component}d"
-        return f"{depth}+{constant}" if self.constant else depth
+        depth = f"{self.per_component}d" if self.per_component > 1 else "d" * self.per_component
+        constant = "many" if self.constant >= MANY else str(self.constant or "")
+        return "+".join(filter(None, (depth, constant))) or "0"
 
     def __add__(self, other: Count) -> Count:
         return Count(

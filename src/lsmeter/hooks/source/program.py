@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from lsmeter.hooks.source.model import Call, Entry, FileFacts, Function, Module
 from lsmeter.hooks.source.rules import SYSCALLS, VFS_STRUCTS, is_barrier
@@ -37,7 +37,7 @@ class Program:
         self,
         files: Iterable[FileFacts],
         owners: Mapping[str, tuple[str, ...]],
-        modules: Iterable[Module] = (),
+        modules: Iterable[Module],
     ) -> None:
         self.functions: list[Function] = []
         self.by_name: dict[str, list[int]] = defaultdict(list)
@@ -81,7 +81,13 @@ class Walk:
         self._waiting: list[int] = []
         self.targets: dict[int, dict[int, Found]] = {}
         self.unresolved = 0  # calls through pointers for which no function is known
-        self._read_tables()
+        own = [path for path, name in program.owner.items() if name == filesystem]
+        named = {name for path in own for name in program.references.get(path, ())}
+        for entry in program.entries:
+            holder = program.owner.get(entry.file)
+            vfs = entry.struct in VFS_STRUCTS and holder != filesystem
+            if holder in (None, filesystem) and (not vfs or entry.table in named):
+                self._tables[entry.struct, entry.field].append(entry)
         bodies = {name: program.by_name.get(f"sys_{name}", ()) for name in sorted(SYSCALLS)}
         seen = {name: [one for one in of if self._visible(one)] for name, of in bodies.items()}
         self.roots = {name: found[0] for name, found in seen.items() if found}
@@ -90,15 +96,12 @@ class Walk:
         while self._waiting and len(self.targets) < MAX_FUNCTIONS:
             self._follow(self._waiting.pop())
 
-    def _read_tables(self) -> None:
-        program, filesystem = self._program, self._filesystem
-        own = [path for path, name in program.owner.items() if name == filesystem]
-        named = {name for path in own for name in program.references.get(path, ())}
-        for entry in program.entries:
-            holder = program.owner.get(entry.file)
-            vfs = entry.struct in VFS_STRUCTS and holder != filesystem
-            if holder in (None, filesystem) and (not vfs or entry.table in named):
-                self._tables[entry.struct, entry.field].append(entry)
+    def every(self) -> Iterator[tuple[int, int, int, str]]:
+        """Yield the caller, index and callee of each call, and how the callee was found."""
+        for caller, calls in self.targets.items():
+            for index, found in calls.items():
+                for callee, via in found.items():
+                    yield caller, index, callee, via
 
     def _visible(self, function: int) -> bool:
         return self._program.owner.get(self._functions[function].file) in (None, self._filesystem)

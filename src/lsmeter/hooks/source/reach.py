@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tells which interfaces each system call reaches on one file system, how often, and how.
 
-Statements in sequence add up; of branches the dearest counts; the loop over path components in
+Statements in sequence add up; of branches the highest counts; the loop over path components in
 link_path_walk multiplies by d; any other loop counts once and is marked. Without retries, a branch
 taken after ECHILD, ESTALE or the like is no way through, nor is a jump back; with them, a jump
 back is one more run of the function.
@@ -20,8 +20,6 @@ from functools import partial
 import networkx as nx
 
 from lsmeter.hooks.source.model import (
-    RETRY_ELSE,
-    RETRY_THEN,
     Count,
     Edge,
     HookUse,
@@ -94,11 +92,10 @@ class Counter:
         match statement:
             case ("call", index):
                 way = _then(way, self.call_costs(index))
-            case ("if", branch, condition, then, other):
+            case ("if", retry, condition, then, other):
                 way = self._sequence(condition, way)
-                yes = way if self.retries or branch != RETRY_THEN else None
-                no = way if self.retries or branch != RETRY_ELSE else None
-                way = _either(self._sequence(then, yes), self._sequence(other, no))
+                ways = (way if self.retries or retry != one else None for one in ("then", "else"))
+                way = _either(*map(self._sequence, (then, other), ways))
             case ("case", inside, _):
                 way = self._sequence(inside, way)
             case ("loop", inside):
@@ -108,17 +105,14 @@ class Counter:
             case ("label", name):
                 self._labels.add(name)
                 way = _either(way, self._jumps.pop(name, None))
-            case _:
-                self._leave(statement[0], statement[-1], way)
+            case ("goto", label) if label not in self._labels:
+                self._jumps[label] = _either(self._jumps.get(label), way)
+                way = None
+            case (kind, *_):
+                if kind != "goto" or self.retries:
+                    self._left[kind] = _either(self._left.get(kind), way)
                 way = None
         return way
-
-    def _leave(self, kind: str, label: str, way: _Way) -> None:
-        if kind == "goto" and label not in self._labels:
-            self._jumps[label] = _either(self._jumps.get(label), way)
-        elif kind != "goto" or self.retries:
-            kind = "break" if kind == "continue" else kind  # both end this run of the loop's body
-            self._left[kind] = _either(self._left.get(kind), way)
 
     def _switch(self, cases: Statements, way: _Way) -> _Way:
         outer = self._left.pop("break", None)
@@ -170,44 +164,32 @@ class Reach:
         interfaces: Mapping[int, Interface],
         judges: tuple[str, ...],
     ) -> None:
-        self._functions = program.functions
-        walk = Walk(program, filesystem)
-        self._targets = walk.targets
+        self._functions = functions = program.functions
+        self._walk = walk = Walk(program, filesystem)
         self.unresolved = walk.unresolved
         # Those that are called by name; a module's own tables are no way to ask it.
         called = {
             target
-            for caller, calls in walk.targets.items()
-            for found in calls.values()
-            for target, via in found.items()
-            if via in ("call", "macro") and asks(self._functions[caller], self._functions[target])
+            for caller, _, target, via in walk.every()
+            if via in ("call", "macro") and asks(functions[caller], functions[target])
         }
         self.interfaces = {one: interfaces[one] for one in sorted(called) if one in interfaces}
-        self._graph = self._relevant()
+        whole: nx.DiGraph[int] = nx.DiGraph((number, _END) for number in self.interfaces)
+        whole.add_node(_END)
+        whole.add_edges_from(sorted({(caller, callee) for caller, _, callee, _ in walk.every()}))
+        self._graph = nx.DiGraph(whole.subgraph(nx.ancestors(whole, _END)))
         self._judges = judges
         counted = self._count(retries=False), self._count(retries=True)
         self.uses: list[SyscallUse] = []
         self.mediations: list[Mediation] = []
         least = least_needed()
         for name, root in walk.roots.items():
-            ordinary, most = (costs.get(root, NO_COSTS) for costs in counted)
+            ordinary, most = costs = [of.get(root, NO_COSTS) for of in counted]
             self.uses.append(SyscallUse(name, filesystem, self._uses(root, ordinary, most)))
             for judge in judges if name in least else ():
-                runs, more = ordinary.get(judge, Count()), most.get(judge, Count())
-                says = _verdict(runs, least[name])
-                self.mediations.append(
-                    Mediation(name, filesystem, judge, runs, more, least[name], says)
-                )
-
-    def _relevant(self) -> nx.DiGraph[int]:
-        whole: nx.DiGraph[int] = nx.DiGraph((number, _END) for number in self.interfaces)
-        whole.add_node(_END)
-        whole.add_edges_from(
-            (caller, callee)
-            for caller, calls in self._targets.items()
-            for callee in sorted({one for found in calls.values() for one in found})
-        )
-        return nx.DiGraph(whole.subgraph(nx.ancestors(whole, _END)))
+                runs, more = (of.get(judge, Count()) for of in costs)
+                says = least[name], _verdict(runs, least[name])
+                self.mediations.append(Mediation(name, filesystem, judge, runs, more, *says))
 
     def _count(self, *, retries: bool) -> dict[int, Costs]:
         """Count every function, callees first; those that call each other count as one run."""
@@ -229,7 +211,7 @@ class Reach:
 
     def _one(self, number: int, costs: Mapping[int, Costs], *, retries: bool) -> Costs:
         function = self._functions[number]
-        calls = self._targets.get(number, {})
+        calls = self._walk.targets.get(number, {})
 
         def call_costs(index: int) -> Costs:
             found = [costs[one] for one in calls.get(index, ()) if one in self._graph]
@@ -265,12 +247,9 @@ class Reach:
     def edges(self) -> tuple[Edge, ...]:
         """Return the calls that lead to an interface, in the order of the source."""
         found: set[Edge] = set()
-        for number in self._graph:
-            caller = self._functions[number]
-            loop = caller.name in PATH_LOOPS
-            for index, targets in self._targets.get(number, {}).items():
-                for target, via in targets.items():
-                    if target in self._graph:
-                        line, callee = caller.calls[index].line, self._functions[target].name
-                        found.add(Edge(caller.file, line, callee, via, caller.name, loop))
+        for number, index, target, via in self._walk.every():
+            if number in self._graph and target in self._graph:
+                caller, callee = self._functions[number], self._functions[target].name
+                loop, line = caller.name in PATH_LOOPS, caller.calls[index].line
+                found.add(Edge(caller.file, line, callee, via, caller.name, loop))
         return tuple(sorted(found))

@@ -15,17 +15,7 @@ from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 from lsmeter.hooks.source import config as conditional
 from lsmeter.hooks.source.config import EVERYTHING, Config
-from lsmeter.hooks.source.model import (
-    ORDINARY,
-    RETRY_ELSE,
-    RETRY_THEN,
-    Call,
-    Entry,
-    FileFacts,
-    Function,
-    Statement,
-    Statements,
-)
+from lsmeter.hooks.source.model import Call, Entry, FileFacts, Function, Statement, Statements
 from lsmeter.hooks.source.rules import CALLED_WORDS, NOISE, PLAIN_WORDS
 
 MAX_DEPTH = 60  # statements within statements; what is deeper is of the one around it
@@ -134,9 +124,9 @@ def _declared_name(node: Node | None) -> str:
 
 
 def _function_declarator(node: Node | None) -> Node | None:
-    """Return the part of a function's definition that has its name and parameters."""
-    while (node := _child(node, "declarator")) and node.type != "function_declarator":
-        pass
+    """Return the part of a declaration that has a function's name and parameters."""
+    while node is not None and node.type != "function_declarator":
+        node = _child(node, "declarator")
     return node
 
 
@@ -164,13 +154,9 @@ def _field_parts(node: Node | None) -> tuple[str, str, str]:
 def _name_arguments(node: Node | None) -> tuple[tuple[int, str], ...]:
     """Return the plain names among a call's arguments: some may be functions."""
     listed = _child(node, "arguments")
-    given = enumerate(listed.named_children[:MAX_ARGUMENTS] if listed else ())
-    names = ((at, one) for at, argument in given if (one := _unwrapped(argument)))
-    return tuple(
-        (at, _text(one))
-        for at, one in names
-        if one.type == "identifier" and not _text(one).isupper()
-    )
+    given = map(_unwrapped, listed.named_children[:MAX_ARGUMENTS] if listed else ())
+    names = enumerate(_text(one) if one and one.type == "identifier" else "" for one in given)
+    return tuple((at, name) for at, name in names if name and not name.isupper())
 
 
 class _Frame:
@@ -206,22 +192,21 @@ class _Frame:
             return (("label", _text(node, "label")), *inside)
         if kind in _JUMPS:
             label = (_text(node, "label"),) if kind == "goto_statement" else ()
-            return (*inside, (kind.removesuffix("_statement"), *label))
+            # a continue ends this run of the loop's body, as a break does
+            word = kind.removesuffix("_statement").replace("continue", "break")
+            return (*inside, (word, *label))
         return inside if kind == "call_expression" or not inside else (("loop", inside),)
 
     def _branches(self, condition: Statements, then: Statements, other: Statements) -> Statements:
         asked = self._condition if self.kind == "if_statement" else None
-        text, branch = (asked.text if asked else None) or b"", ORDINARY
+        text = (asked.text if asked else None) or b""
         if _NEVER.match(text):
             then = ()
-        if _RETRY_UNLESS.search(text):
-            branch = RETRY_ELSE
-        elif _RETRY_IF.search(text):
-            branch = RETRY_THEN
-        plain = () if branch != ORDINARY else (("return",),)
+        retry = "else" if _RETRY_UNLESS.search(text) else "then" if _RETRY_IF.search(text) else ""
+        plain = () if retry else (("return",),)
         if not condition and not other and then in ((), plain):
             return ()
-        return (("if", branch, condition, then, other),)
+        return (("if", retry, condition, then, other),)
 
 
 class _Reader:
@@ -273,10 +258,9 @@ class _Reader:
             if struct := _struct_name(node):
                 for declarator in node.children_by_field_name("declarator"):
                     self._types[_declared_name(declarator)] = struct
-        elif kind == "init_declarator":
-            self._alias(_child(node, "declarator"), _child(node, "value"))
-        elif kind == "assignment_expression":
-            self._alias(_child(node, "left"), _child(node, "right"))
+        elif kind in ("init_declarator", "assignment_expression"):
+            left, right = _child(node, "declarator"), _child(node, "value")
+            self._alias(left or _child(node, "left"), right or _child(node, "right"))
         elif kind in _FRAMES and len(self._open) < MAX_DEPTH:
             self._open.append(_Frame(node))
         elif kind in _FRAMES:
@@ -285,10 +269,7 @@ class _Reader:
     def _close(self, start: int) -> None:
         while self._open and self._open[-1].node.end_byte <= start:
             frame = self._open.pop()
-            if self._open:
-                self._end(frame)
-            else:
-                self._function(frame)
+            (self._end if self._open else self._function)(frame)
 
     def _end(self, frame: _Frame) -> None:
         here, node = self._open[-1], frame.node
@@ -307,7 +288,7 @@ class _Reader:
         listed = _child(_function_declarator(node), "parameters")
         parameters = [
             (_declared_name(_child(one, "declarator")), _struct_name(one))
-            for one in (listed.named_children if listed is not None else ())
+            for one in (listed.named_children if listed else ())
             if one.type == "parameter_declaration"
         ]
         hooks = set(_HOOK_CALLS.findall(_text(node))) if _FRAMEWORK.match(path) else ()
@@ -339,13 +320,10 @@ class _Reader:
 
     def _field(self, node: Node) -> None:
         """Read a field of a struct: a pointer to a function, or to a struct."""
-        owner = _text(node.parent.parent if node.parent is not None else None, "name")
+        owner = _text(node.parent and node.parent.parent, "name")
         for declarator in node.children_by_field_name("declarator"):
-            inner: Node | None = declarator
-            while inner is not None and inner.type == "pointer_declarator":
-                inner = _child(inner, "declarator")
             name = _declared_name(declarator)
-            if inner is not None and inner.type == "function_declarator":
+            if _function_declarator(declarator):
                 self._facts.function_fields.add((owner, name))
             elif declarator.type == "pointer_declarator" and (struct := _struct_name(node)):
                 self._facts.fields.add((name, struct))

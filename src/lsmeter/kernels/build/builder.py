@@ -19,11 +19,12 @@ from pathlib import Path
 
 from lsmeter.base import process
 from lsmeter.base.errors import BuildError, LsmeterError
-from lsmeter.base.progress import SILENT, Progress, shown
+from lsmeter.base.progress import Progress, shown
 from lsmeter.base.storage import locked, make_dir, sha256_of, write_atomic
 from lsmeter.kernels.build import fragment, with_lsm
 from lsmeter.kernels.build.make import Slot, check_tools, plan, run_make, sync, version_of
-from lsmeter.kernels.build.source import SourceTree, identify_again, kernel_release, resolve_source
+from lsmeter.kernels.build.source import SourceTree, kernel_release, resolve_source
+from lsmeter.kernels.resolve import ANY, Request
 from lsmeter.kernels.sources import built as store
 from lsmeter.model import Kernel
 
@@ -34,15 +35,15 @@ _RECIPE = 2
 
 MDP_POLICY = "mdp-policy"
 COMPILER = "checkpolicy"
-# The newest version that libsepol 3.1 wrote, and that every kernel since 5.1 reads.
-_DEFAULT_VERSION = 31
+_SELINUX = "SECURITY_SELINUX"
+# Of the policy: every kernel since 4.13 reads it, and mdp says nothing that a later one adds.
+_VERSION = 31
 _BEFORE = re.compile(r"^user ", re.MULTILINE)
 _ADDED = """\
 type lsmeter_secret_t;
 allow base_t lsmeter_secret_t:file { getattr relabelfrom relabelto unlink };
 allow lsmeter_secret_t base_t:filesystem associate;
 """
-_VERSIONS = re.compile(r"^#define\s+(POLICYDB_VERSION_\w+)\s+(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -89,40 +90,28 @@ def build_kernel(
     configs: Sequence[str] = DEFAULT_CONFIGS,
     with_lsms: Sequence[Path] = (),
     name: str | None = None,
-    progress: Progress = SILENT,
-    *,
-    offline: bool = False,
-    refresh: bool = False,
+    request: Request = ANY,
 ) -> Kernel:
     """Return the kernel built from `source` with the fragments `configs`, built if need be.
 
     source: debian-source:6.1, a tarball, or the directory of a kernel tree. configs: names of
     fragments that come with lsmeter, or files. with_lsms: directories of modules to add. name: what
-    to call it (default: after what goes in). offline: fetch nothing. refresh: look for a newer
-    patch of a Debian series now. A kernel of the same name that was made of something else is
-    replaced.
+    to call it (default: after what goes in). A kernel of the same name that was made of something
+    else is replaced.
     """
     wanted = store.check_name(name) if name else None
-    recipe = prepare(
-        source, configs, with_lsms, progress=progress, offline=offline, refresh=refresh
-    )
+    recipe = prepare(source, configs, with_lsms, request)
     wanted = wanted or recipe.default_name
     built = store.find_built(wanted)
     if built is not None and built.identity == recipe.identity and not _can_complete(built):
         return store.to_kernel(built)
     with locked(f"kernel-slot-{recipe.slot.home.name}"):
-        _build(recipe, wanted, progress)
+        _build(recipe, wanted, request.progress)
     return store.to_kernel(store.get_built(wanted))
 
 
 def prepare(
-    source: str,
-    configs: Sequence[str],
-    with_lsms: Sequence[Path],
-    *,
-    progress: Progress = SILENT,
-    offline: bool = False,
-    refresh: bool = False,
+    source: str, configs: Sequence[str], with_lsms: Sequence[Path], request: Request = ANY
 ) -> Recipe:
     """Read all that goes into a kernel; what is wrong with the user's words is said here."""
     named = [fragment.load_fragment(word) for word in dict.fromkeys(configs)]
@@ -135,7 +124,7 @@ def prepare(
     assignments = fragment.merge([*fragments, *requests])
     check_tools()
     return Recipe(
-        source=resolve_source(source, progress=progress, offline=offline, refresh=refresh),
+        source=resolve_source(source, request),
         fragments=fragments,
         assignments=assignments,
         lsms=lsms,
@@ -158,12 +147,7 @@ def _build(recipe: Recipe, name: str, progress: Progress) -> None:
         error.log_path = error.log_path or slot.log
         raise
     made, without = make_policy(slot, config)
-    files = {
-        "vmlinux": image,
-        "System.map": slot.objects / "System.map",
-        "config": slot.objects / ".config",
-        **made,
-    }
+    files = {"System.map": slot.objects / "System.map", "config": slot.objects / ".config"}
     compiler = recipe.toolchain[0]
     lsms = tuple(lsm.name for lsm in recipe.lsms)
     fragments = tuple(part.name for part in recipe.fragments)
@@ -183,7 +167,7 @@ def _build(recipe: Recipe, name: str, progress: Progress) -> None:
         artifacts=tuple((key, sha256_of(path)) for key, path in made.items()),
         without=without,
     )
-    store.put(facts, files)
+    store.put(facts, {"vmlinux": image, **files, **made})
 
 
 def _compile(recipe: Recipe, name: str, progress: Progress) -> Mapping[str, str]:
@@ -206,21 +190,17 @@ def _compile(recipe: Recipe, name: str, progress: Progress) -> Mapping[str, str]
 def _can_complete(built: store.BuiltKernel) -> bool:
     """Say whether a file that belongs to the kernel is missing and could be made now."""
     kernel = store.to_kernel(built)
-    missing = _wants_policy(kernel.config) and MDP_POLICY not in kernel.artifacts
+    missing = kernel.config.get(_SELINUX) == "y" and MDP_POLICY not in kernel.artifacts
     return missing and process.find(COMPILER) is not None
 
 
 def _refuse_moved(source: SourceTree) -> None:
     """Refuse a kernel whose source changed under the compiler: its name would be a lie."""
-    if source.is_users and identify_again(source) != source.identity:
+    if source.is_users and resolve_source(str(source.path)).identity != source.identity:
         raise BuildError(
             f"{source.path} changed while the kernel was built from it",
             hint="build again; what has been compiled is kept",
         )
-
-
-def _wants_policy(config: Mapping[str, str]) -> bool:
-    return config.get("SECURITY_SELINUX") == "y"
 
 
 def make_policy(
@@ -230,7 +210,7 @@ def make_policy(
 
     Returns it by its name; where it cannot be made, its name and the reason: no failure.
     """
-    if not _wants_policy(config):
+    if config.get(_SELINUX) != "y":
         return {}, ()
     try:
         return {MDP_POLICY: _minimal_policy(slot)}, ()
@@ -252,8 +232,8 @@ def _minimal_policy(slot: Slot) -> Path:
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise BuildError(f"scripts/selinux/mdp wrote what is no policy: {error}") from error
     policy = slot.home / MDP_POLICY
-    words = [COMPILER, "-M", "-U", "allow", "-c", str(_version(slot.tree))]
-    process.output([*words, "-o", str(policy), str(source)])
+    words = [COMPILER, "-M", "-U", "allow", "-c", str(_VERSION), "-o", str(policy), str(source)]
+    process.output(words)
     return policy
 
 
@@ -263,23 +243,3 @@ def with_secret(text: str) -> str:
     if at is None or "type base_t;" not in text:
         raise ValueError("it has no type base_t or no user")
     return text[: at.start()] + _ADDED + text[at.start() :]
-
-
-def policy_version(header: str) -> int | None:
-    """Return the newest policy that a kernel reads, by its security/selinux/include/security.h."""
-    found: dict[str, str] = dict(_VERSIONS.findall(header))
-    word = found.get("POLICYDB_VERSION_MAX", "")
-    number = found.get(word, word)
-    return int(number) if number.isdecimal() else None
-
-
-def _version(tree: Path) -> int:
-    """Return the policy version to compile: what both kernel and compiler know."""
-    try:
-        header = (tree / "security/selinux/include/security.h").read_text(encoding="utf-8")
-    except OSError:
-        return _DEFAULT_VERSION
-    kernel = policy_version(header) or _DEFAULT_VERSION
-    said = process.output([COMPILER, "-V"]).split()
-    compiler = int(said[0]) if said and said[0].isdecimal() else _DEFAULT_VERSION
-    return min(kernel, compiler)

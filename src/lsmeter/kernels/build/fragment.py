@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lsmeter.base.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.base.errors import BuildError, UsageError
 from lsmeter.base.registry import unknown
-from lsmeter.base.storage import write_atomic
+from lsmeter.base.storage import reading, write_atomic
 from lsmeter.kernels.build import kconfig
 from lsmeter.kernels.build.make import Slot, run_make
 from lsmeter.kernels.tree import parse_config
@@ -121,23 +121,22 @@ def merge(fragments: Sequence[Fragment]) -> tuple[Assignment, ...]:
 
     A foundation gives way to the others; two others that disagree are a UsageError.
     """
+    bases = [part for part in fragments if part.foundation is None]
+    below = {item.option: item for part in bases for item in part.assignments}
     merged: dict[str, Assignment] = {}
-    yielding: set[str] = set()
-    for fragment in sorted(fragments, key=lambda item: item.foundation is not None):
-        for later in fragment.assignments:
-            earlier = merged.get(later.option)
-            differs = earlier is None or earlier.value != later.value
-            if earlier is not None and differs and earlier.option not in yielding:
-                raise UsageError(
-                    f"the fragments {earlier.fragment} and {later.fragment} cannot be combined: "
-                    f"{earlier.text} (line {earlier.line}) against "
-                    f"{later.text} (line {later.line})",
-                    hint="build two kernels, or write one fragment: --config FILE.config",
-                )
-            if differs or (earlier is not None and earlier.optional):
-                merged[later.option] = later
-        options = {assignment.option for assignment in fragment.assignments}
-        yielding = yielding | options if fragment.foundation is None else yielding - options
+    for later in (item for part in fragments if part.foundation for item in part.assignments):
+        earlier = merged.get(later.option)
+        if earlier and earlier.value != later.value:
+            raise UsageError(
+                f"the fragments {earlier.fragment} and {later.fragment} cannot be combined: "
+                f"{earlier.text} (line {earlier.line}) against {later.text} (line {later.line})",
+                hint="build two kernels, or write one fragment: --config FILE.config",
+            )
+        if earlier is None or earlier.optional:
+            merged[later.option] = later
+    for option, item in below.items():
+        if option not in merged or (merged[option].value == item.value and not item.optional):
+            merged[option] = item
     return tuple(merged[option] for option in sorted(merged))
 
 
@@ -149,23 +148,21 @@ def config_text(assignments: Iterable[Assignment]) -> str:
 def dropped(assignments: Iterable[Assignment], config: Mapping[str, str]) -> tuple[Assignment, ...]:
     """Return what was asked for but is not so in the final `config` (of parse_config)."""
 
-    def got(assignment: Assignment) -> bool:
-        wanted, value = assignment.value.strip('"'), config.get(assignment.option, "n")
-        numbers = wanted.startswith("0x") and value.startswith("0x")
-        return int(wanted, 16) == int(value, 16) if numbers else wanted == value
+    def plain(value: str) -> str:
+        return hex(int(value, 16)) if value.startswith("0x") else value.strip('"')
 
-    return tuple(assignment for assignment in assignments if not got(assignment))
+    return tuple(
+        assignment
+        for assignment in assignments
+        if plain(assignment.value) != plain(config.get(assignment.option, "n"))
+    )
 
 
 def kernel_dir() -> Path:
     """Return the directory `kernel/`: in the installed package, else in the work tree."""
     package = Path(__file__).parents[2]
-    for candidate in (package / "_kernel", package.parents[1] / "kernel"):
-        if (candidate / "config").is_dir():
-            return candidate
-    raise InfrastructureError(
-        "the kernel fragments of lsmeter are missing", hint="install lsmeter again"
-    )
+    installed = package / "_kernel"
+    return installed if installed.is_dir() else package.parents[1] / "kernel"
 
 
 def fragment_names() -> tuple[str, ...]:
@@ -181,14 +178,9 @@ def load_fragment(word: str) -> Fragment:
         path = kernel_dir() / "config" / f"{word}{_SUFFIX}"
     else:
         raise unknown("fragment", word, fragment_names(), where="--config")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise UsageError(
-            f"--config {path}: cannot read it: {reason}",
-            hint=f"fragments that come with lsmeter: {', '.join(fragment_names())}",
-        ) from error
+    hint = f"fragments that come with lsmeter: {', '.join(fragment_names())}"
+    with reading(f"--config {path}", hint):
+        text = path.read_text(encoding="utf-8", errors="replace")
     return parse_fragment(path.name.removesuffix(_SUFFIX), text)
 
 
@@ -205,7 +197,7 @@ def configure(assignments: Sequence[Assignment], slot: Slot) -> Mapping[str, str
     """
     wanted, stamp = slot.home / "wanted.config", slot.home / _STAMP
     text = config_text(assignments).encode()
-    if not stamp.is_file() or stamp.read_bytes() != (_digest(slot, text) or "?").encode():
+    if not stamp.is_file() or stamp.read_text() != (_digest(slot, text) or "?"):
         stamp.unlink(missing_ok=True)
         write_atomic(wanted, text)
         run_make(slot, ["allnoconfig"], extra={"KCONFIG_ALLCONFIG": str(wanted)})
@@ -223,8 +215,7 @@ def remember(assignments: Sequence[Assignment], slot: Slot) -> None:
     """
     stamp = slot.home / _STAMP
     if not stamp.exists():
-        text = config_text(assignments).encode()
-        write_atomic(stamp, _digest(slot, text).encode())
+        write_atomic(stamp, _digest(slot, config_text(assignments).encode()).encode())
 
 
 def _digest(slot: Slot, text: bytes) -> str:
@@ -270,7 +261,7 @@ def check_config(
         f"{item.text} ({item.fragment}, line {item.line}): "
         f"{kconfig.reason(tree, config, item.option, item.value)}"
         for item in lost
-        if not (item.optional and item.option not in tree.definitions)
+        if item.option in tree.definitions or not item.optional
     ]
     if not lines:
         return

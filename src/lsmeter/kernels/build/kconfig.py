@@ -9,12 +9,12 @@ it does not understand it passes over, so that a new keyword costs a reason and 
 
 from __future__ import annotations
 
-import ast
 import operator as operators
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 Reader = Callable[[str], str | None]  # a file's text by its path in the tree, None if absent
 
@@ -26,11 +26,24 @@ _KEYWORD = re.compile(r"([a-z_]+)(?=[\s\"'(]|$)\s*(.*)")
 _QUOTED = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')\s*(?:if\s+(.*))?")
 _SELECT = re.compile(r"([A-Za-z0-9_]+)(?:\s+if\s+(.*))?")
 _COMMENT = re.compile(r"((?:\"[^\"]*\"?|'[^']*'?|[^\"'#])*+)#.*")
-_TOKEN = re.compile(
-    r"\s*(\$\((?:[^()]|\([^()]*\))*\)|&&|\|\||!=|<=|>=|[!=<>()]|\"[^\"]*\"|'[^']*'|[A-Za-z0-9_.\-]+)"
+_WORD = r"\$\((?:[^()]|\([^()]*\))*\)|\"[^\"]*\"|'[^']*'|[A-Za-z0-9_.\-]+"
+_TOKEN = re.compile(rf"\s*({_WORD}|&&|\|\||!=|<=|>=|[!=<>()])")
+_COMPARED = re.compile(rf"({_WORD})(?:\s*(!=|<=|>=|[=<>])\s*({_WORD}))?")
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operators.eq,
+    "!=": operators.ne,
+    "<": operators.lt,
+    ">": operators.gt,
+    "<=": operators.le,
+    ">=": operators.ge,
+}
+# What binds closest comes first.
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"! *([012])"), lambda found: f"{2 - int(found[1])}"),
+    (re.compile(r"\( *([012]) *\)"), lambda found: found[1]),
+    (re.compile(r"([012]) *&& *([012])"), lambda found: min(found[1], found[2])),
+    (re.compile(r"([012]) *\|\| *([012])(?! *&&)"), lambda found: max(found[1], found[2])),
 )
-_COMPARISONS = ("!=", "<", ">", "<=", ">=")
-_ORDERS = {ast.Lt: operators.lt, ast.Gt: operators.gt, ast.LtE: operators.le, ast.GtE: operators.ge}
 _SYMBOL = re.compile(r"(?=.*[A-Z])[A-Za-z0-9_]+")
 
 
@@ -57,40 +70,35 @@ def _tokens(text: str) -> list[str]:
     return found
 
 
-_PYTHON = {"&&": " and ", "||": " or ", "!": " not ", "=": "==", "(": "(", ")": ")"}
-
-
 def evaluate(condition: str, config: Mapping[str, str]) -> Value:
     """Return the truth of `condition` under `config` (options without prefix).
 
-    Python's parser reads it, which has the same precedences; what makes no sense is UNKNOWN.
+    Each symbol or comparison becomes its value, and what is known is put together until one value
+    is left; what makes no sense is UNKNOWN.
     """
-    words = _tokens(condition)
-    numbered = (
-        _PYTHON.get(word) or (word if word in _COMPARISONS else f" w{number} ")
-        for number, word in enumerate(words)
-    )
-    try:
-        return _truth(ast.parse("".join(numbered).strip(), mode="eval").body, words, config)
-    except (SyntaxError, RecursionError, MemoryError):
+    text = _COMPARED.sub(lambda found: f"{_compare(config, *found.groups()):d}", condition)
+    reduced = ""
+    while text != reduced:
+        reduced = text
+        rules = ((pattern.subn(result, text, count=1)) for pattern, result in _RULES)
+        text = next((after for after, found in rules if found), text)
+    return Value(int(text)) if re.fullmatch(r" *[012] *", text) else Value.UNKNOWN
+
+
+def _compare(
+    config: Mapping[str, str], left: str, operator: str | None, right: str | None
+) -> Value:
+    """Return the truth of a comparison, or of a symbol alone."""
+    values = [_text(word, config) for word in (left, right or "y")]
+    if None in values:
         return Value.UNKNOWN
-
-
-def _truth(node: ast.expr, words: list[str], config: Mapping[str, str]) -> Value:
-    match node:
-        case ast.BoolOp(op, operands):
-            choose = min if isinstance(op, ast.And) else max
-            return choose(_truth(operand, words, config) for operand in operands)
-        case ast.UnaryOp(ast.Not(), operand):
-            return Value(Value.YES - _truth(operand, words, config))
-        case ast.Compare(ast.Name(left), [operator], [ast.Name(right)]):
-            values = [_text(words[int(name[1:])], config) for name in (left, right)]
-            return _compare(values[0], operator, values[1])
-        case ast.Name(name):
-            text = _text(words[int(name[1:])], config)
-            if text is not None:
-                return Value.YES if text in ("y", "m") else Value.NO
-    return Value.UNKNOWN
+    if operator is None:
+        return Value.YES if values[0] in ("y", "m") else Value.NO
+    try:
+        numbers = [int(value or "", 0) for value in values] if operator not in ("=", "!=") else []
+    except ValueError:
+        return Value.UNKNOWN
+    return Value.YES if _COMPARISONS[operator](*(numbers or values)) else Value.NO
 
 
 def _text(word: str, config: Mapping[str, str]) -> str | None:
@@ -100,18 +108,6 @@ def _text(word: str, config: Mapping[str, str]) -> str | None:
     if word[0] in "\"'":
         return word[1:-1]
     return config.get(word, "n") if _SYMBOL.fullmatch(word) else word
-
-
-def _compare(left: str | None, operator: ast.cmpop, right: str | None) -> Value:
-    if left is None or right is None:
-        return Value.UNKNOWN
-    if isinstance(operator, (ast.Eq, ast.NotEq)):
-        return Value.YES if (left == right) == isinstance(operator, ast.Eq) else Value.NO
-    try:
-        numbers = int(left, 0), int(right, 0)
-    except ValueError:
-        return Value.UNKNOWN
-    return Value.YES if _ORDERS[type(operator)](*numbers) else Value.NO
 
 
 def conjuncts(condition: str) -> tuple[str, ...]:
@@ -155,12 +151,12 @@ class Kconfig:
     selected_by: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
 
-def read_kconfig(read: Reader, *, root: str = "Kconfig", arch: str = "x86") -> Kconfig:
-    """Read the Kconfig files from `root` on; read gives a file's text, None where there is none."""
+def read_kconfig(read: Reader) -> Kconfig:
+    """Read all Kconfig files; read gives a file's text, None where there is none."""
     found = Kconfig()
     blocks: list[Definition] = []  # those that are open
     owner: Definition | None = None  # of the properties that follow
-    for place, word, rest in _statements(read, root, arch, iter(range(_MAX_FILES)), ()):
+    for place, word, rest in _statements(read, "Kconfig", iter(range(_MAX_FILES)), ()):
         if word in ("config", "menuconfig"):
             outer = [condition for block in blocks for condition in block.depends]
             choices = [block.title or "a choice" for block in blocks if block.name == "choice"]
@@ -182,7 +178,7 @@ def read_kconfig(read: Reader, *, root: str = "Kconfig", arch: str = "x86") -> K
 
 
 def _statements(
-    read: Reader, path: str, arch: str, files: Iterator[int], above: tuple[str, ...]
+    read: Reader, path: str, files: Iterator[int], above: tuple[str, ...]
 ) -> Iterator[tuple[str, str, str]]:
     """Give place, keyword and rest of each line, with the files that a `source` names in place.
 
@@ -195,10 +191,10 @@ def _statements(
             continue
         word, rest = match[1], match[2].strip()
         if word in ("source", "osource", "rsource", "orsource"):
-            target = _ARCH.sub(arch, rest.strip("\"'"))
+            target = _ARCH.sub("x86", rest.strip("\"'"))
             target = f"{path.rpartition('/')[0]}/{target}" if "rsource" in word else target
             yield path, "source", target
-            yield from _statements(read, target, arch, files, (*above, path))
+            yield from _statements(read, target, files, (*above, path))
             yield path, "source", ""
         else:
             yield f"{path}:{number}", word, rest
@@ -249,8 +245,7 @@ def reason(kconfig: Kconfig, config: Mapping[str, str], option: str, wanted: str
     forced = [
         f"{name} (={config[name]})"
         for name, condition in selectors
-        if config.get(name, "n") != "n"
-        and (not condition or evaluate(condition, config) is not Value.NO)
+        if config.get(name, "n") != "n" and evaluate(condition, config) is not Value.NO
     ]
     if wanted == "n" and forced:
         return f"it is selected by {', '.join(forced)}"

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from lsmeter.base import host, process
 from lsmeter.base.errors import BuildError, InfrastructureError
-from lsmeter.base.storage import cache_dir, cannot_write, make_dir, write_atomic
+from lsmeter.base.storage import cache_dir, make_dir, write_atomic, writing
 
 # Threads of pahole number types in an order of chance, and gain nothing on a kernel of this size.
 _SERIAL_PAHOLE = """\
@@ -46,6 +46,11 @@ _COMPILED = re.compile(r"^  (CC|AS|LD|AR|HOSTCC|VDSO|OBJCOPY|GEN|UPD|BTF|KSYMS|N
 _FIRST_ERROR = re.compile(
     r"(: (fatal )?error: |: undefined reference to |^ld: |^make(\[\d+\])?: \*\*\* |: not found$"
     r"|^FAILED|^error: |: error, |No space left on device)"
+)
+# What would change the kernel.
+_SWEPT = re.compile(
+    r"(KCONFIG|KBUILD|CCACHE)_.*|ARCH|CROSS_COMPILE|CC|LD|LLVM|(KC|C|LD|MAKE|M)FLAGS|O|W"
+    r"|LOCALVERSION|KERNELRELEASE"
 )
 _MAKE_STOPS = re.compile(r"^make(\[\d+\])?: \*\*\* ")
 
@@ -82,15 +87,12 @@ def plan(source: Path, files: Sequence[str] | None, own: Mapping[str, bytes]) ->
 def sync(farm: Path, entries: Mapping[str, Entry]) -> None:
     """Make the directory `farm` hold exactly `entries`, changing only what differs."""
     folders = {str(parent) for path in entries for parent in PurePosixPath(path).parents}
-    try:
-        farm.mkdir(parents=True, exist_ok=True)
+    with writing(farm):
         _remove_others(farm, entries, folders)
         for folder in sorted(folders):
             (farm / folder).mkdir(parents=True, exist_ok=True)
         for path, entry in entries.items():
             _put(farm / path, entry)
-    except OSError as error:
-        raise cannot_write(farm, error) from error
 
 
 def _remove_others(farm: Path, entries: Mapping[str, Entry], folders: set[str]) -> None:
@@ -118,8 +120,7 @@ def _put(path: Path, entry: Entry) -> None:
 
 def check_tools() -> None:
     """Raise InfrastructureError if a program that every kernel build calls is missing."""
-    missing = [program for program in _NEEDED if process.find(program) is None]
-    if missing:
+    if missing := [program for program in _NEEDED if process.find(program) is None]:
         raise InfrastructureError(
             f"cannot build a kernel without {', '.join(missing)}",
             hint="Debian: apt install build-essential flex bison bc libelf-dev libssl-dev dwarves "
@@ -129,9 +130,9 @@ def check_tools() -> None:
 
 def version_of(program: str) -> str:
     """Return the first line of `program --version`, "" when the program is missing."""
-    if process.find(program) is None:
-        return ""
-    return process.run([program, "--version"], deadline_s=20).stdout.partition("\n")[0].strip()
+    there = process.find(program) is not None
+    said = process.run([program, "--version"], deadline_s=20).stdout if there else ""
+    return said.partition("\n")[0].strip()
 
 
 def command(slot: Slot, targets: Sequence[str]) -> list[str]:
@@ -150,14 +151,7 @@ def command(slot: Slot, targets: Sequence[str]) -> list[str]:
 
 def environment(slot: Slot) -> dict[str, str]:
     """Return the environment of a build: the user's, without what would change the kernel."""
-    swept = ("KCONFIG_", "KBUILD_", "CCACHE_")
-    exact = {"ARCH", "CROSS_COMPILE", "CC", "LD", "LLVM", "KCFLAGS", "CFLAGS", "LDFLAGS", "O", "W"}
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in exact | {"MAKEFLAGS", "MFLAGS", "LOCALVERSION", "KERNELRELEASE"}
-        and not name.startswith(swept)
-    }
+    kept = {name: value for name, value in os.environ.items() if not _SWEPT.fullmatch(name)}
     return kept | {
         "LC_ALL": "C",  # errors are searched for in what the compiler prints
         # One moment for every build: a kernel's image must depend on its source alone.

@@ -19,6 +19,7 @@ from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import Progress, shown
 from lsmeter.base.storage import cache_dir, locked, new_entry, sha256_of
 from lsmeter.kernels import apt, package
+from lsmeter.kernels.resolve import ANY, Request, not_cached
 
 PREFIX = "debian-source:"
 _SERIES = re.compile(r"[1-9][0-9]?\.[0-9]{1,2}")
@@ -28,7 +29,6 @@ _MAX_TARBALL_BYTES = 8 << 30  # a kernel unpacks to about 1.5 GB
 _MAX_UNTRACKED_BYTES = 64 << 20
 _VERSION_LINE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", re.M)
 _MAKEFILE_HEAD_CHARS = 4096
-_NEW_FILES = ("ls-files", "-z", "--others", "--exclude-standard")
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,12 @@ class SourceTree:
     is_users: bool = False
 
 
-def resolve_source(
-    text: str, *, progress: Progress, offline: bool = False, refresh: bool = False
-) -> SourceTree:
-    """Return the tree that `text` names, fetched or unpacked when that has not been done yet.
-
-    offline: use only what is cached. refresh: look for a newer patch of a series now.
-    """
+def resolve_source(text: str, request: Request = ANY) -> SourceTree:
+    """Return the tree that `text` names, fetched or unpacked when that has not been done yet."""
     if text.startswith(PREFIX):
         series = text.removeprefix(PREFIX)
-        version, tarball = fetch_debian_source(
-            series, progress=progress, offline=offline, refresh=refresh
-        )
-        tree = _unpacked(tarball, f"debian-{version}", progress)
+        version, tarball = fetch_debian_source(series, request)
+        tree = _unpacked(tarball, f"debian-{version}", request.progress)
         origin = f"Debian source linux-source-{series} {version}"
         return SourceTree(series, tree, f"debian-source {version}", origin)
     path = Path(text).expanduser().absolute()
@@ -68,7 +61,7 @@ def resolve_source(
         return _users_tree(path)
     if path.is_file() and _TARBALL.fullmatch(path.name):
         digest = sha256_of(path)
-        tree = _unpacked(path, f"tar-{digest[:16]}", progress)
+        tree = _unpacked(path, f"tar-{digest[:16]}", request.progress)
         label = f"{kernel_release(tree)}-t{digest[:8]}"
         origin = f"tarball {path.name} (sha256 {digest[:12]})"
         return SourceTree(label, tree, f"tarball sha256 {digest}", origin)
@@ -77,11 +70,6 @@ def resolve_source(
         f"kernel source '{text}' {what}",
         hint="give debian-source:6.1, a .tar.xz of a kernel, or the directory of a kernel tree",
     )
-
-
-def identify_again(source: SourceTree) -> str:
-    """Return the identity that a user's tree has now."""
-    return _users_tree(source.path).identity
 
 
 def _users_tree(path: Path) -> SourceTree:
@@ -96,7 +84,8 @@ def _users_tree(path: Path) -> SourceTree:
         identity = f"git {head} {changes}".rstrip()
         origin = f"git tree {path.name} at {head[:12]}"
         origin += " with changes that are not committed" if changes else ""
-        files = _git_files(path) if built_in_place else None
+        # Without what a build left in it.
+        files = _git_files(path, "--cached") if built_in_place else None
     elif built_in_place:
         raise UsageError(
             f"kernel source {path} has been built in place: its objects would mix with new ones",
@@ -133,13 +122,12 @@ def stat_identity(tree: Path) -> str:
     while folders:
         folder = folders.pop()
         lines, below = [], []
-        with os.scandir(f"{tree}/{folder}") as entries:
-            for entry in entries:
-                if not entry.is_dir(follow_symlinks=False):
-                    status = entry.stat(follow_symlinks=False)
-                    lines.append(f"{folder}{entry.name}\0{status.st_size}\0{status.st_mtime_ns}\n")
-                elif entry.name != ".git":
-                    below.append(f"{folder}{entry.name}/")
+        for entry in os.scandir(f"{tree}/{folder}"):
+            if not entry.is_dir(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                lines.append(f"{folder}{entry.name}\0{status.st_size}\0{status.st_mtime_ns}\n")
+            elif entry.name != ".git":
+                below.append(f"{folder}{entry.name}/")
         digest.update("".join(sorted(lines)).encode(errors="surrogateescape"))
         folders += sorted(below)
     return digest.hexdigest()
@@ -152,32 +140,31 @@ def _git_state(tree: Path) -> tuple[str, str]:
     """
     head = _git(tree, "rev-parse", "HEAD").decode().strip()
     difference = _git(tree, "diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD")
-    new = [name for name in _git(tree, *_NEW_FILES).split(b"\0") if name]
+    new = _git_files(tree)
     if not difference and not new:
         return head, ""
     digest = hashlib.sha256(difference)
-    for name in sorted(new):
-        path = tree / os.fsdecode(name)
-        content = b""
+    for name in new:
+        path, content = tree / name, b""
         if path.is_symlink():
             content = os.fsencode(path.readlink())
-        elif path.is_file() and path.stat().st_size > _MAX_UNTRACKED_BYTES:
-            size = f"{_MAX_UNTRACKED_BYTES >> 20} MiB"
-            raise UsageError(
-                f"{path} is new in the kernel tree and larger than {size}",
-                hint="commit it, or have git ignore it (.git/info/exclude)",
-            )
         elif path.is_file():
+            if path.stat().st_size > _MAX_UNTRACKED_BYTES:
+                raise UsageError(
+                    f"{path} is new in the kernel tree and larger than "
+                    f"{_MAX_UNTRACKED_BYTES >> 20} MiB",
+                    hint="commit it, or have git ignore it (.git/info/exclude)",
+                )
             content = path.read_bytes()
-        digest.update(b"\0" + name + b"\0" + content)
+        digest.update(b"\0" + os.fsencode(name) + b"\0" + content)
     return head, digest.hexdigest()
 
 
-def _git_files(tree: Path) -> tuple[str, ...]:
-    """Return tracked and new, unignored files: the tree without what a build left in it."""
-    found = _git(tree, *_NEW_FILES, "--cached").split(b"\0")
-    names = sorted({os.fsdecode(name) for name in found if name})
-    return tuple(name for name in names if os.path.lexists(tree / name))
+def _git_files(tree: Path, *more: str) -> tuple[str, ...]:
+    """Return the files that are new and not ignored; with --cached the tracked ones as well."""
+    found = _git(tree, "ls-files", "-z", "--others", "--exclude-standard", *more).split(b"\0")
+    names = sorted(set(found) - {b""})
+    return tuple(name for name in map(os.fsdecode, names) if os.path.lexists(tree / name))
 
 
 def _git(tree: Path, *words: str) -> bytes:
@@ -192,13 +179,11 @@ def _git(tree: Path, *words: str) -> bytes:
     return done.stdout
 
 
-def fetch_debian_source(
-    series: str, *, progress: Progress, offline: bool = False, refresh: bool = False
-) -> tuple[str, Path]:
+def fetch_debian_source(series: str, request: Request = ANY) -> tuple[str, Path]:
     """Return version and tarball (Debian's patches applied) of the series' newest source package.
 
     A kernel must not change under someone who compares two builds: once fetched it stays until
-    `refresh`. offline: use only what is cached.
+    a refresh is asked for.
     """
     if not _SERIES.fullmatch(series):
         raise UsageError(
@@ -207,14 +192,11 @@ def fetch_debian_source(
         )
     home = cache_dir() / "kernel-source" / f"deb-{series}"
     with locked(f"kernel-source-deb-{series}"):
-        cached = None if refresh else _cached(home)
-        if cached is None and offline:
-            raise InfrastructureError(
-                f"the source of {series} is not cached, and the network is not to be used",
-                hint="allow the network once; after that the cache is enough",
-            )
+        cached = None if request.refresh else _cached(home)
+        if cached is None and request.offline:
+            raise not_cached(f"the source of {series}")
         if cached is None:
-            _fetch(f"linux-source-{series}", home, progress)
+            _fetch(f"linux-source-{series}", home, request.progress)
             cached = _cached(home)
     if cached is None:
         raise InfrastructureError(f"linux-source-{series} has no tarball of the source in it")

@@ -88,17 +88,13 @@ def read_lsm(path: Path) -> OutOfTreeLsm:
 
 
 def _files(path: Path) -> Iterable[tuple[str, bytes]]:
-    names = [file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()]
-    wanted = [name for name in names if _FILES.fullmatch(name.as_posix())]
+    files = {str(file.relative_to(path)): file for file in sorted(path.rglob("*"))}
+    wanted = {name: f for name, f in files.items() if _FILES.fullmatch(name) and f.is_file()}
     if len(wanted) > _MAX_FILES:
         raise _wrong(path, f": it has {len(wanted)} files")
-    total = 0
-    for name in wanted:
-        content = (path / name).read_bytes()
-        total += len(content)
-        if total > _MAX_BYTES:
-            raise _wrong(path, f": larger than {_MAX_BYTES >> 20} MiB")
-        yield name.as_posix(), content
+    if sum(file.stat().st_size for file in wanted.values()) > _MAX_BYTES:
+        raise _wrong(path, f": larger than {_MAX_BYTES >> 20} MiB")
+    return ((name, file.read_bytes()) for name, file in wanted.items())
 
 
 def overlay(lsms: Iterable[OutOfTreeLsm], read: Callable[[str], str | None]) -> dict[str, bytes]:
@@ -122,13 +118,13 @@ def overlay(lsms: Iterable[OutOfTreeLsm], read: Callable[[str], str | None]) -> 
 
 
 def _kconfig(text: str, lsm: OutOfTreeLsm) -> str:
-    marks = list(re.finditer(r'^source "security/[a-z]+/Kconfig"$', text, re.M))
-    if not marks:
+    last = re.compile(r'(.*^source "security/[a-z]+/Kconfig"$)', re.M | re.S)
+    changed, found = last.subn(rf'\1\nsource "security/{lsm.name}/Kconfig"', text, count=1)
+    if not found:
         raise BuildError(
             f"--with-lsm {lsm.path}: this kernel's security/Kconfig lists no module to stand beside"
         )
-    end = marks[-1].end()
-    return f'{text[:end]}\nsource "security/{lsm.name}/Kconfig"{text[end:]}'
+    return changed
 
 
 def _makefile(text: str, lsm: OutOfTreeLsm) -> str:
@@ -142,24 +138,20 @@ def _count_header(text: str, lsm: OutOfTreeLsm) -> str:
         f"#if IS_ENABLED(CONFIG_{lsm.option})\n#define {macro} 1,\n"
         f"#else\n#define {macro}\n#endif\n\n"
     )
-    match = _COUNT_LIST.search(text)
-    if match is None:
+    changed, found = _COUNT_LIST.subn(rf"{define}\1CAPABILITIES_ENABLED {macro}", text, count=1)
+    if not found:
         raise BuildError(
             f"--with-lsm {lsm.path}: cannot add the module to the count in this kernel's "
             f"{_COUNT_HEADER}",
             hint="the kernel changed how it counts modules; use another version, or report it",
         )
-    listed = f"{match[1]}CAPABILITIES_ENABLED {macro}"
-    return text[: match.start()] + define + listed + text[match.end() :]
+    return changed
 
 
 def _config_count(text: str, lsm: OutOfTreeLsm) -> str:
     """From 6.8 to 6.12 an array has one place for each module that security.c knows of."""
-    match = _CONFIG_COUNT.search(text)
-    if match is None:
-        return text
     line = f"\t(IS_ENABLED(CONFIG_{lsm.option}) ? 1 : 0) + \\\n"
-    return text[: match.end()] + line + text[match.end() :]
+    return _CONFIG_COUNT.sub(lambda match: match[0] + line, text, count=1)
 
 
 _EDITS: Mapping[str, Callable[[str, OutOfTreeLsm], str]] = {

@@ -53,7 +53,11 @@ class BuiltKernel:
         return self.home / "vmlinux"
 
 
-KERNELS = Entries("kernel-built", "kernel.json", BuiltKernel)
+def _whole(kernel: BuiltKernel, home: Path) -> bool:
+    return kernel.name == home.name and kernel.image.is_file()
+
+
+KERNELS = Entries("kernel-built", "kernel.json", BuiltKernel, _whole)
 
 
 def check_name(name: str) -> str:
@@ -69,27 +73,19 @@ def check_name(name: str) -> str:
 
 def list_built() -> tuple[BuiltKernel, ...]:
     """Return all built kernels, sorted by name; a damaged one is passed over."""
-    return tuple(kernel for home, kernel in KERNELS.all() if _whole(kernel, home))
+    return KERNELS.all()
 
 
 def find_built(name: str) -> BuiltKernel | None:
     """Return the kernel called `name`, None when there is none (or it is damaged)."""
-    home = KERNELS.home / check_name(name)
-    kernel = KERNELS.read(home)
-    return kernel if kernel is not None and _whole(kernel, home) else None
-
-
-def _whole(kernel: BuiltKernel, home: Path) -> bool:
-    return kernel.name == home.name and kernel.image.is_file()
+    return KERNELS.read(KERNELS.home / check_name(name))
 
 
 def get_built(name: str) -> BuiltKernel:
     """Return the kernel called `name`; raise UsageError with the nearest name otherwise."""
-    found = find_built(name)
-    if found is not None:
+    if found := find_built(name):
         return found
-    names = [kernel.name for kernel in list_built()]
-    if names:
+    if names := [kernel.name for kernel in list_built()]:
         raise unknown("built kernel", check_name(name), names)
     raise UsageError(
         f"no kernel called '{check_name(name)}' has been built, nor any other",
@@ -169,7 +165,7 @@ class BuiltSource(KernelSource):
     def listing(self) -> tuple[KernelListing, ...]:
         """Return all built kernels."""
         return tuple(
-            KernelListing(PREFIX + built.name, built.origin, True, built.release)  # noqa: FBT003
+            KernelListing(PREFIX + built.name, built.origin, cached=True, version=built.release)
             for built in list_built()
         )
 

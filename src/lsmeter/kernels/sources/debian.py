@@ -14,10 +14,10 @@ from pathlib import Path
 from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import shown
 from lsmeter.base.registry import nearest
-from lsmeter.base.storage import locked, new_entry, write_atomic
+from lsmeter.base.storage import locked, make_dir, new_entry, write_atomic
 from lsmeter.kernels import apt, package
 from lsmeter.kernels.entry import KERNELS, fill_from_packages, load, loaded
-from lsmeter.kernels.resolve import KernelListing, KernelSource, Request
+from lsmeter.kernels.resolve import KernelListing, KernelSource, Request, not_cached
 from lsmeter.model import Kernel
 
 _SPEC = re.compile(r"^debian:\d{1,3}\.\d{1,4}$")
@@ -56,25 +56,26 @@ class DebianSource(KernelSource):
             )
         if request.offline:
             return _only_cached(spec, request)
-        kernel = None if request.refresh else _cached(spec, request.modules, fresh=True)
-        if kernel is None:
-            with locked(_slug(spec)):
-                # Another process may have fetched it while this one waited.
-                kernel = None if request.refresh else _cached(spec, request.modules, fresh=True)
-                kernel = kernel or _renew(spec, request)
-        return kernel
+        if not request.refresh and (kernel := _cached(spec, request.modules, fresh=True)):
+            return kernel
+        with locked(_slug(spec)):
+            # Another process may have fetched it while this one waited.
+            kernel = None if request.refresh else _cached(spec, request.modules, fresh=True)
+            return kernel or _renew(spec, request)
 
     def listing(self) -> tuple[KernelListing, ...]:
         """Return the examples and every series that is cached."""
         kept = sorted(path.name for path in KERNELS.home.glob("debian-*.latest.json"))
         names = [name.removesuffix(".latest.json").replace("-", ":", 1) for name in kept]
-        found = []
-        for name in dict.fromkeys((*self.examples, *names)):
-            latest = _read_latest(name)
-            cached = latest is not None and (KERNELS.home / latest.entry).is_dir()
-            version = latest.version if latest and cached else ""
-            found.append(KernelListing(name, self.title, cached, version))
-        return tuple(found)
+        found = {name: _read_latest(name) for name in (*self.examples, *names)}
+        cached = {
+            name: latest.version
+            for name, latest in found.items()
+            if latest and (KERNELS.home / latest.entry).is_dir()
+        }
+        return tuple(
+            KernelListing(name, self.title, name in cached, cached.get(name, "")) for name in found
+        )
 
 
 def _slug(spec: str) -> str:
@@ -107,10 +108,7 @@ def _only_cached(spec: str, request: Request) -> Kernel:
     kernel = _cached(spec, request.modules, fresh=False)
     if kernel is None:
         without = " with all the modules asked for" if _cached(spec, (), fresh=False) else ""
-        raise InfrastructureError(
-            f"kernel {spec}{without} is not cached, and the network is not to be used",
-            hint="allow the network once; after that the cache is enough",
-        )
+        raise not_cached(f"kernel {spec}{without}")
     return kernel
 
 
@@ -129,7 +127,8 @@ def _renew(spec: str, request: Request) -> Kernel:
         notice = f"; update check failed ({error.title})"
         latest = replace(before, asked_s=time.time(), notice=notice)
     write_atomic(_latest_path(spec), json.dumps(vars(latest)).encode())
-    return loaded(_cached(spec, request.modules, fresh=False), KERNELS.home / latest.entry)
+    kernel = loaded(KERNELS.home / latest.entry, spec, request.modules)
+    return replace(kernel, origin=kernel.origin + latest.notice)
 
 
 def _fetch(spec: str, request: Request) -> _Latest:
@@ -138,14 +137,13 @@ def _fetch(spec: str, request: Request) -> _Latest:
     home = KERNELS.home / f"{_slug(spec)}-{best.version.replace(':', '%3a')}"
     if load(home, spec, request.modules) is None:
         with new_entry(home) as new:
-            debs_dir = new / "debs"
-            debs_dir.mkdir()
+            debs_dir = make_dir(new / "debs")
             debs = package.fetch(state, packages, debs_dir, progress)
             suite = package.suite_of(state, best)
             origin = f"Debian package {best.name} {best.version}"
             origin += f" from {suite}" if suite else ""
             with shown(progress, f"unpack {spec}"):
-                fill_from_packages(new, debs, origin=origin, modules=request.modules)
+                fill_from_packages(new, debs, origin, request.modules)
             shutil.rmtree(debs_dir)
     notice = "" if fresh else "; update check failed (no network)"
     return _Latest(home.name, best.version, time.time(), notice)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from lsmeter.base.errors import UsageError
+from lsmeter.base.storage import reading
 from lsmeter.kernels import tree
 from lsmeter.kernels.entry import kernel_of_deb, kernel_of_tree
 from lsmeter.kernels.resolve import KernelListing, KernelSource, Request
@@ -30,13 +31,8 @@ class PathSource(KernelSource):
         if not path.is_file():
             what = "is a directory, not a kernel image" if path.is_dir() else "does not exist"
             raise UsageError(f"kernel {spec} {what}", hint=f"for example: {self.examples[1]}")
-        try:
-            with path.open("rb") as file:
-                is_package = file.read(8) == b"!<arch>\n"
-        except OSError as error:
-            raise UsageError(
-                f"cannot read kernel {spec}: {error.strerror}", hint="make the file readable"
-            ) from error
+        with reading(f"kernel {spec}"), path.open("rb") as file:
+            is_package = file.read(8) == b"!<arch>\n"
         if is_package:
             return kernel_of_deb(spec, path, request)
         found = beside(path.absolute())

@@ -52,7 +52,7 @@ def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width
         for figure in section.figures:
             drawing = figure.draw(f"plot-{next(numbers)}")
             if drawing:
-                # lsmeter.tables.svg made it: it holds no text that was not escaped.
+                # lsmeter.tables.svg or a flame graph made it: all text in it is escaped.
                 yield figure, Markup(drawing)  # noqa: S704
 
     page = _environment().get_template("page.html.j2")

@@ -62,7 +62,7 @@ def _table(table: Table) -> Iterator[str]:
         yield _line("---:" if c.kind in values.NUMBERS else "---" for c in table.columns)
         for row in table.rows:
             cells = [values.shown(*cell) for cell in zip(row, table.columns, strict=False)]
-            texts = [escape(values.full(cell)) for cell in cells]
+            texts = [escape(c.text + f" ({c.detail})" * bool(c.detail)) for c in cells]
             if len(row) < len(table.columns) or cells[0].tone is Tone.HEADING:
                 texts[0] = f"**{texts[0]}**"
             texts += [""] * (len(table.columns) - len(row))
