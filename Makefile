@@ -23,6 +23,7 @@ quick: .venv/.test-ready ## Run the tests that need no guest: seconds
 
 faults: .venv/.test-ready ## Inject every fault of the campaign: half an hour
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/faults --all-faults
+	$(BIN)/python -m tests.faults.fuzz_protocol 1000000
 
 check: .venv/.test-ready ## Lint, format and type checks: what CI and pre-commit run
 	$(BIN)/ruff check .

@@ -81,12 +81,12 @@ def measure(
         sampling=Sampling(whole_ppm=0),
         benchmarks=ids,
     )
-    request = make_request(cell, seed, 10_000).to_bytes()
-    initrd = base(find_probe().path.read_bytes()) + archive({"request": request})
+    request = make_request(cell, seed)
+    initrd = base(find_probe().path.read_bytes()) + archive({"request": request.to_bytes()})
     guest = counted_guest(kernel, setup, conditions, seed)
     guest = replace(guest, cmdline=change(guest.cmdline))
     capture = asyncio.run(run_guest(guest, initrd, Limits()))
-    session = parse_session(capture.results, ids)
+    session = parse_session(capture.results, request)
     return {
         item.benchmark: mode(counts(np.asarray(item.values)))
         for item in session.samples

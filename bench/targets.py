@@ -20,6 +20,8 @@ from pathlib import Path
 
 import polars as pl
 
+from lsmeter.results.documents import digest_of, sealed
+
 ROOT = Path(__file__).parents[1]
 MAIN = str(ROOT / "experiments/main.toml")
 REPEATS = 5
@@ -80,6 +82,11 @@ def inflate(run: Path, total: int) -> None:
         table = pl.read_parquet(path)
         copies = total // len(files) // len(table) + 1
         pl.concat([table] * copies).write_parquet(path)
+        boot = path.with_name("boot.json")
+        document = json.loads(boot.read_bytes())
+        document["files"][path.name] = digest_of(path.read_bytes())
+        name, version, _ = (document.pop(key) for key in ("format", "version", "sha256"))
+        boot.write_bytes(sealed(name, version, document))
 
 
 def main() -> None:

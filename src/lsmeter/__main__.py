@@ -1,17 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The `lsmeter` command, which can be interrupted from its first instruction on."""
+"""The `lsmeter` command from its first moment; `python -m lsmeter` is the same.
 
-import signal
+Signals and closed streams are met before anything else is loaded, which takes a while.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+from lsmeter.base.signals import heed_signals, leave
+
+
+class _StandardError(io.FileIO):
+    """Standard error that may be full or closed: what cannot be said there stops no command."""
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
 
 
 def main() -> None:
-    """Load the command line and run it; a Ctrl-C while it loads ends the process at once."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # a shell's background jobs ignore it
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Run the command line and exit with a documented code (docs/exit-codes.md)."""
+    heed_signals(leave)
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        continue  # a closed stream: no other file may take its number
+    os.close(number)
+    encoding = sys.stderr.encoding if sys.stderr else "utf-8"
+    error = _StandardError(2, "w", closefd=False)
+    sys.stderr = io.TextIOWrapper(error, encoding, "backslashreplace", write_through=True)
     from lsmeter.cli.main import main as run  # noqa: PLC0415  (this is what takes its time)
 
-    signal.signal(signal.SIGINT, before)
+    heed_signals()
     run()
 
 

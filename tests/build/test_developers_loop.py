@@ -48,7 +48,7 @@ def _measure(lsmeter: Lsmeter, run: str, kernel: str) -> Done:
     )
 
 
-def test_a_dearer_hook_is_named_with_what_it_costs(
+def test_a_hook_that_costs_more_is_named_with_what_it_costs(
     lsmeter: Lsmeter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = Path(shutil.copytree(shipped_lsm("example-lsm"), tmp_path / "example-lsm"))

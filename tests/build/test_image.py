@@ -9,15 +9,13 @@ import signal
 import stat
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lsmeter.base import process
 from lsmeter.images import ext4
-from tests.conftest import Lsmeter
+from tests.conftest import DEADLINE_S, Lsmeter, Wait
 
 pytestmark = [pytest.mark.build, pytest.mark.network]
 
@@ -70,7 +68,7 @@ def access(policydb: Path, source: str, target: str, kind: str, home: Path) -> s
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=DEADLINE_S,
     ).stdout
     first, second = re.findall(r"^sid (\d+)$", text, re.MULTILINE)
     text = subprocess.run(
@@ -79,7 +77,7 @@ def access(policydb: Path, source: str, target: str, kind: str, home: Path) -> s
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=DEADLINE_S,
     ).stdout
     match = re.search(r"^allowed \{([^}]*)\}", text, re.MULTILINE)
     assert match, text
@@ -172,17 +170,16 @@ def test_a_script_that_fails_gives_its_reason(lsmeter: Lsmeter, tiny: Path) -> N
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_build_that_is_killed_leaves_nothing(
-    lsmeter: Lsmeter, number: signal.Signals, wait_for: Callable[[Callable[[], bool], float], None]
+    lsmeter: Lsmeter, number: signal.Signals, wait_for: Wait[bool]
 ) -> None:
     # Not below the test's own directory, which a user namespace could not enter.
     scratch = Path(tempfile.mkdtemp(prefix="lsmeter-test-"))
     scratch.chmod(0o777)
     extra = {"LSMETER_CACHE": str(lsmeter.home / "cache"), "TMPDIR": str(scratch)}
     with lsmeter.start("image", "build", "./tiny.toml", **extra) as process:
-        wait_for(lambda: any(scratch.glob("mmdebstrap.*")), 120)
-        time.sleep(2)
+        wait_for(lambda: any(scratch.glob("mmdebstrap.*/*")))
         process.send_signal(number)
-        process.communicate(timeout=120)
-    wait_for(lambda: not any(scratch.glob("mmdebstrap.*")), 60)
+        process.communicate(timeout=DEADLINE_S)
+    wait_for(lambda: not any(scratch.glob("mmdebstrap.*")))
     shutil.rmtree(scratch)
     assert kept(lsmeter) == []

@@ -17,7 +17,7 @@ from lsmeter.kernels.build.source import stat_identity
 from lsmeter.kernels.resolve import resolve
 from lsmeter.kernels.sources.built import get_built, slots_dir
 from lsmeter.model import BootProtocol, Kernel
-from tests.conftest import Lsmeter
+from tests.conftest import DEADLINE_S, Lsmeter
 
 pytestmark = pytest.mark.build
 
@@ -40,7 +40,7 @@ def boot(kernel: Kernel, *words: str) -> str:
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=120,
+        timeout=DEADLINE_S,
         check=True,
         stdin=subprocess.DEVNULL,
     )

@@ -17,11 +17,12 @@ def _stored(field: Field) -> list[Path]:
     return list(field.home.glob("data/boots/*/*/boot.json"))
 
 
-_ENDINGS = {signal.SIGINT: {130}, signal.SIGTERM: {130, -15}, signal.SIGKILL: {-9}}
+_ENDINGS = {signal.SIGINT: {130}, signal.SIGTERM: {130}, signal.SIGKILL: {-9}}
 _FIRST = "before anything"
 # What is there when the signal comes; a run that is over by then has ended well.
 _STAGES: dict[str, Callable[[Field], object]] = {
     _FIRST: lambda _: True,
+    "once the run directory is there": lambda field: field.run_dir.exists(),
     "once the manifest is there": lambda field: (field.run_dir / "manifest.json").exists(),
     "while the first boot is written": lambda field: list(field.home.glob("data/boots/*/*")),
     "after one boot": _stored,

@@ -119,6 +119,7 @@ class Field:
             "COLUMNS": "80",
             "NO_COLOR": "1",
             MARK: str(self.home),
+            "PYTHONDONTWRITEBYTECODE": "1",  # a limit on the size of files would cut it short
             **self.env,
         }
 

@@ -54,7 +54,7 @@ def seen_by_plugin(lsmeter: Lsmeter) -> dict[str, dict[str, int]]:
     words = ("--attribute", "--setup", "capability", "--samples", "15", "--boots", "1")
     done = lsmeter("run", *words, *ONLY, "--out", "seen")
     assert done.code == 0, done.err
-    _, (cell,) = load_run(lsmeter.home / "seen")
+    _, (cell,), _ = load_run(lsmeter.home / "seen")
     return {
         benchmark: {hook.removeprefix("security_"): runs for hook, runs in hook_runs(tree).items()}
         for benchmark, tree in cell.trees.items()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lsmeter.model import Kernel
-from tests.conftest import Lsmeter
+from tests.conftest import DEADLINE_S, Lsmeter
 from tests.runs import each
 
 pytestmark = pytest.mark.guest
@@ -55,7 +55,7 @@ def test_a_call_that_leaves_nothing_costs_what_it_costs(
 def probe_with(source: Path, folder: Path) -> Path:
     """Build the probe with one more file of operations."""
     words = ["make", "-s", "-C", SOURCES, f"O={folder}", f"OPS={source}", "CFLAGS=-O1"]
-    subprocess.run(words, check=True, timeout=300)
+    subprocess.run(words, check=True, timeout=DEADLINE_S)
     return folder / "lsmeter-probe"
 
 

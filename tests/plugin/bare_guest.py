@@ -14,6 +14,7 @@ from pathlib import Path
 from lsmeter.attribution.profile import Profile, Tree, parse_profile
 from lsmeter.machines.arch import Kind
 from lsmeter.machines.plugin import Symbol, SymbolTable, build_plugin, symbol_file
+from tests.conftest import DEADLINE_S
 
 HERE = Path(__file__).parent
 SHIFT = 4
@@ -102,7 +103,7 @@ def run_guest(
     if plugin:
         given = f",syms={symbols},out={out}" if argument is None else argument
         words += ["-plugin", f"{build_plugin(qemu_version(qemu)).path}{given}"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     data = tsc.read_bytes() if tsc.is_file() else b""
     insns: dict[int, Counter[int]] = defaultdict(Counter)
     for offset in range(0, len(data), 9):

@@ -15,6 +15,7 @@ from lsmeter.attribution.load import MARKER_INSNS
 from lsmeter.attribution.profile import Profile, Tree, parse_profile
 from lsmeter.base.limits import Limits
 from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Ending
 from lsmeter.guest.session import parse_session
 from lsmeter.machines.emulation import ATTRIBUTION, MACHINE
@@ -62,7 +63,7 @@ def boot(kernel: Kernel, setup: str, *, attribute: bool = True) -> Guest:
     planned = PlannedBoot(cell, index=0, seed=42)
     capture = asyncio.run(MACHINE.run(planned, Limits(), lambda _: None))
     assert capture.ending is Ending.EXITED, (capture.stderr, capture.console[-500:])
-    session = parse_session(capture.results, BENCHMARKS)
+    session = parse_session(capture.results, make_request(planned.cell, planned.seed))
     assert all(item.status is BenchmarkStatus.OK for item in session.samples)
     text = capture.outputs.get(ATTRIBUTION, b"").decode()
     return Guest(

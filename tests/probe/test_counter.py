@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lsmeter.model.boot import UNREAD
+from tests.conftest import DEADLINE_S
 
 SOURCES = Path(__file__).parents[2] / "probe"
 HARNESS = Path(__file__).with_name("counter_harness.c")
@@ -34,7 +35,7 @@ def said(harness: Path, folder: Path, *texts: str, line: str = "") -> tuple[int,
     path = folder / "numbers"
     path.touch()
     words = [str(harness), line or f"avc {path}", *texts]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert not done.stderr
     return done.returncode, done.stdout
 

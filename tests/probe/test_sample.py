@@ -13,6 +13,7 @@ from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.model import BenchmarkStatus
 from lsmeter.setups import parse_setup
+from tests.conftest import DEADLINE_S
 
 
 def sample(
@@ -20,17 +21,18 @@ def sample(
 ) -> Session:
     request = folder / "request"
     options: dict[str, object] = {"samples": samples, "warmup": 1, "icount_shift": 0, **more}
-    request.write_bytes(Request(suite, ids, **options).to_bytes())  # type: ignore[arg-type]
+    asked = Request(suite, ids, **options)  # type: ignore[arg-type]
+    request.write_bytes(asked.to_bytes())
     work = folder / "work"
     work.mkdir(exist_ok=True)
     done = subprocess.run(
         [str(probe.path), "sample", str(work), str(request)],
         capture_output=True,
-        timeout=60,
+        timeout=DEADLINE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return parse_session(done.stdout, ids)
+    return parse_session(done.stdout, asked)
 
 
 @pytest.mark.parametrize("suite", ["file", "unixbench"])

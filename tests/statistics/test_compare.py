@@ -200,3 +200,15 @@ def test_no_cost_beyond_the_margin_is_called_equivalent(insns: int, deferred: in
         assert found.verdict is not Verdict.EQUIVALENT
     elif abs(insns) / BASE < MARGIN / 2 and total < MARGIN / 2:
         assert found.verdict is Verdict.EQUIVALENT
+
+
+def test_a_whole_cost_that_is_not_known_says_what_varies() -> None:
+    quiet = replace(boot(1, noise_insns=0), index=0)
+    other = replace(boot(2, deferred=500, noise_insns=0), index=1)
+    found = compare([quiet, other], [quiet, other], 0.001)
+    assert found.verdict is Verdict.EQUIVALENT  # the same numbers on both sides
+    found = compare([quiet, other], [quiet, replace(other, boot=3)], 0.001)
+    assert found.cause.endswith("; tested: boot 0 3,880, boot 1 4,380")
+    loud = replace(boot(1, noise_insns=400_000), index=4)
+    found = compare([quiet], [loud], 0.001)
+    assert "; tested: rounds of boot 4 " in found.cause

@@ -4,20 +4,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from lsmeter.base.limits import Limits
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import Plan, PlannedBoot, joined, make_plan
+from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
 from lsmeter.model import Benchmark, Boot, Cell, Kernel
 from lsmeter.results.directory import RunData, create_run, read_run
+from lsmeter.results.documents import SEALED, sealed
 from lsmeter.results.manifest import Circumstances, make_manifest
 from lsmeter.run.execute import Settings, execute
+from tests.unit.guest.lines import lines
 
 Answer = bytes | Capture
 
@@ -54,12 +59,16 @@ class Watching:
 
     def __init__(self) -> None:
         self.ends: list[tuple[Boot, bool]] = []
+        self.damages: list[tuple[PlannedBoot, str]] = []
 
     def started(self, boot: PlannedBoot) -> None:
         pass
 
     def advanced(self, boot: PlannedBoot, benchmarks: int) -> None:
         pass
+
+    def damaged(self, boot: PlannedBoot, why: str) -> None:
+        self.damages.append((boot, why))
 
     def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
         assert boot.cell.hash == result.cell_hash
@@ -97,6 +106,39 @@ def run_of(plan: Plan, path: Path, answer: Callable[[Cell], Answer]) -> RunData:
     """Carry a plan out with scripted guests, and read the run."""
     carry_out(plan, path, Scripted(answer))
     return read_run(path)
+
+
+def said_by(cell: Cell, facts: Sequence[str], blocks: Mapping[str, Sequence[str]]) -> bytes:
+    """Return what a guest of `cell` with seed 1 says; blocks: the lines of each benchmark.
+
+    Their kinds are followed by what stands after the index: `samples 7x8`.
+    """
+    asked = make_request(cell, 1)
+    bodies = [
+        f"fact filesystem {cell.filesystem}",
+        f"fact worker.uid {1000 if cell.user == 'user' else 0}",
+        f"fact kernel.release {cell.kernel.release}",
+        *facts,
+    ]
+    for index, (benchmark, _) in enumerate(asked.units):
+        bodies.append(f"begin {index} {quote(benchmark, safe='=')}")
+        inner = (line.partition(" ") for line in blocks[benchmark])
+        bodies += [f"{kind} {index} {rest}" for kind, _, rest in inner]
+        bodies.append(f"end {index} status=ok n={asked.samples} failures=0 errno=0 detail=")
+    return lines(*bodies, f"bye {len(asked.units)}")
+
+
+def rewrite(path: Path, change: Callable[[Any], object], version: int | None = None) -> None:
+    """Change a stored document, as if it had been written so; in an earlier format, if named."""
+    document = json.loads(path.read_bytes())
+    change(document)
+    content = {key: document[key] for key in document if key != "sha256"}
+    name, found = content.pop("format"), version or content["version"]
+    if found < SEALED:
+        path.write_text(json.dumps({"format": name, **content, "version": found}))
+    else:
+        del content["version"]
+        path.write_bytes(sealed(name, found, content))
 
 
 def with_facts(boot: Boot, **facts: str) -> Boot:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from lsmeter.results.manifest import Circumstances, links_of, make_manifest
 from lsmeter.setups import parse_setup
 from lsmeter.setups._guest import do
 from tests.unit.model_builders import benchmark, cell
+from tests.unit.run_builders import rewrite
 
 BENCHMARKS = (benchmark("open", depth=1), benchmark("open", depth=2))
 PERMISSIVE = replace(
@@ -245,17 +245,19 @@ def test_a_run_from_before_there_were_policies_is_read(tmp_path: Path) -> None:
     setups = (*SETUPS[:2], replace(SETUPS[1], name="selinux+bpf"))
     samples = {setup.name: 100 for setup in setups}
     path = Run(tmp_path / "run", setups=setups, samples=samples).write()
-    manifest = path / MANIFEST_FILE
-    document = json.loads(manifest.read_text())
-    del document["run"]["links"]
-    for setup in document["run"]["setups"]:
-        for key in OLD_KEYS:
-            del setup[key]
-    manifest.write_text(json.dumps(document))
+
+    def older(document: Any) -> None:
+        del document["run"]["links"]
+        for setup in document["run"]["setups"]:
+            for key in OLD_KEYS:
+                del setup[key]
+
+    def older_boot(document: Any) -> None:
+        del document["boot"]["states"], document["parser"], document["capture"], document["files"]
+
+    rewrite(path / MANIFEST_FILE, older, version=2)
     for boot in path.rglob("boot.json"):
-        told = json.loads(boot.read_text())
-        del told["boot"]["states"]
-        boot.write_text(json.dumps(told))
+        rewrite(boot, older_boot, version=1)
     found = found_in(path)
     assert sum(len(item.estimates) for item in found.cells) == len(setups) * len(BENCHMARKS)
     assert found.evidence == Evidence((), (), ())
@@ -265,22 +267,23 @@ def test_a_run_from_before_there_were_policies_is_read(tmp_path: Path) -> None:
 def test_checks_that_a_run_stored_as_proofs_are_read(tmp_path: Path) -> None:
     path = Run(tmp_path / "run").write()
     before = found_in(path).evidence.checks
-    manifest = path / MANIFEST_FILE
-    document = json.loads(manifest.read_text())
-    for setup in document["run"]["setups"]:
-        setup["proofs"] = setup.pop("checks")
-    manifest.write_text(json.dumps(document))
+
+    def older(document: Any) -> None:
+        for setup in document["run"]["setups"]:
+            setup["proofs"] = setup.pop("checks")
+
+    rewrite(path / MANIFEST_FILE, older, version=2)
     assert found_in(path).evidence.checks == before != ()
 
 
 def test_a_run_of_setups_that_this_lsmeter_has_not_got_keeps_its_layers(tmp_path: Path) -> None:
     path = Run(tmp_path / "run", setups=(SETUPS[0], ENFORCED)).write()
-    manifest = path / MANIFEST_FILE
-    document = json.loads(manifest.read_text())
     # As where `logging` is a setup that only the other lsmeter has.
-    document["run"]["links"].append({"setup": "logging", "over": "selinux", "adds": ["permissive"]})
-    document["run"]["links"].append({"setup": "selinux", "over": "capability", "adds": ["hooks"]})
-    manifest.write_text(json.dumps(document))
+    more = (
+        {"setup": "logging", "over": "selinux", "adds": ["permissive"]},
+        {"setup": "selinux", "over": "capability", "adds": ["hooks"]},
+    )
+    rewrite(path / MANIFEST_FILE, lambda document: document["run"]["links"].extend(more))
     (first, _) = found_in(path).layers
     assert [(layer.over, layer.adds) for layer in first.layers] == [
         ("capability", (Layer.HOOKS, Layer.PERMISSIVE, Layer.POLICY))
@@ -301,22 +304,20 @@ def test_a_run_of_setups_that_this_lsmeter_has_not_got_keeps_its_layers(tmp_path
 )
 def test_a_spoilt_manifest_is_named_and_no_traceback(tmp_path: Path, spoil: Any) -> None:
     path = Run(tmp_path / "run").write()
-    manifest = path / MANIFEST_FILE
-    document = json.loads(manifest.read_text())
-    spoil(document["run"])
-    manifest.write_text(json.dumps(document))
+    rewrite(path / MANIFEST_FILE, lambda document: spoil(document["run"]))
     with pytest.raises(InfrastructureError, match="damaged or not a result of lsmeter"):
         read_run(path)
 
 
 def test_links_that_close_a_circle_end(tmp_path: Path) -> None:
     path = Run(tmp_path / "run").write()
-    manifest = path / MANIFEST_FILE
-    document = json.loads(manifest.read_text())
-    for link in document["run"]["links"]:
-        if link["setup"] == "capability":
-            link["over"] = "enforced"
-    manifest.write_text(json.dumps(document))
+
+    def closed(document: Any) -> None:
+        for link in document["run"]["links"]:
+            if link["setup"] == "capability":
+                link["over"] = "enforced"
+
+    rewrite(path / MANIFEST_FILE, closed)
     found = {item.place.setup: item for item in found_in(path).layers}
     assert found["enforced"].chain[-1] == "enforced"
 

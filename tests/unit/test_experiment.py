@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lsmeter.base.errors import UsageError
-from lsmeter.experiment.asked import build_experiment, merge, read_experiment
+from lsmeter.experiment.asked import MAIN, build_experiment, is_main, merge, read_experiment
 
 ROOT = Path(__file__).parents[2]
+MAIN_FILE = ROOT / "experiments" / "main.toml"
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("experiments/*.toml")), ids=lambda p: p.name)
@@ -48,13 +50,46 @@ def test_words_lie_over_the_file_and_unsaid_words_do_not() -> None:
     assert merged == {"boots": 5, "seed": 3, "sampling": {"samples": 9, "cold": True}}
 
 
-def test_the_baseline_is_dac_then_capability_then_the_first() -> None:
-    assert build_experiment({"setups": ["bpf", "dac"]}, where="x").baseline_setup == "dac"
-    assert build_experiment({"setups": ["bpf", "capability"]}, where="x").baseline_setup == (
-        "capability"
-    )
-    assert build_experiment({"setups": ["bpf", "yama"]}, where="x").baseline_setup == "bpf"
-    assert build_experiment({"baseline": "yama"}, where="x").baseline_setup == "yama"
+@pytest.mark.parametrize(
+    ("asked", "baseline"),
+    [
+        ({"setups": ["bpf", "dac"]}, "dac"),
+        ({"setups": ["bpf", "capability"]}, "capability"),
+        ({"setups": ["bpf", "yama"]}, "capability"),
+        ({"setups": ["bpf"], "task": "attribute"}, "capability"),
+        ({"setups": ["bpf", "dac"], "baseline": "yama"}, "yama"),
+        ({"setups": ["selinux"], "task": "count"}, "selinux"),
+    ],
+)
+def test_the_baseline_is_capability_unless_another_is_asked_for(
+    asked: dict[str, Any], baseline: str
+) -> None:
+    assert build_experiment(asked, where="x").baseline_setup == baseline
+
+
+def test_the_main_experiment_is_what_is_run_without_words() -> None:
+    written = read_experiment(MAIN_FILE)
+    main = build_experiment(MAIN, where="x")
+    asked = build_experiment(written, where="x")
+    words = {"title", "question", "baseline"}
+    assert main.model_dump(exclude=words) == asked.model_dump(exclude=words)
+    assert main.baseline_setup == asked.baseline_setup
+    assert main.title == asked.title
+    assert main.question == " ".join(asked.question.split())
+
+
+def test_words_that_change_no_factor_leave_the_main_experiment() -> None:
+    assert is_main({"boots": 3, "sampling": {"samples": 7}, "kernels": None})
+    for word in ("kernels", "setups", "benchmarks", "image"):
+        assert not is_main({word: ["x"]})
+
+
+@pytest.mark.parametrize("table", ["sampling", "conditions"])
+@pytest.mark.parametrize("content", ["x", 3, ["x"], None, True])
+def test_what_should_be_a_table_and_is_none_is_refused(table: str, content: object) -> None:
+    words = {"sampling": {"samples": None, "cold": True}, "conditions": {"tick": "nohz"}}
+    with pytest.raises(UsageError, match=table):
+        build_experiment(merge({table: content}, words), where="file")
 
 
 @pytest.mark.parametrize(

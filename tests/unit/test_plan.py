@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ CATALOGUE = (
     benchmark("open", depth=1),
     benchmark("open", depth=2),
     benchmark("openat"),
-    benchmark("empty"),
+    replace(benchmark("empty"), control=True),
 )
 
 
@@ -56,6 +57,23 @@ def test_the_baseline_is_measured_even_if_only_others_are_named() -> None:
     assert [item.setup.name for item in made.cells] == ["capability", "selinux"]
 
 
+def test_a_name_stands_for_one_setup_in_a_plan(tmp_path: Path) -> None:
+    text = 'name = "mine"\ntitle = "a module"\nlsms = ["mine"]\n'
+    files = [tmp_path / name for name in ("a.toml", "b.toml", "c.toml")]
+    for path, more in zip(files, ("", "", 'cmdline = ["quiet"]\n'), strict=True):
+        path.write_text(text + more)
+    first, same, other = map(str, files)
+    made = plan({"setups": [first, same], "baseline": "capability"})
+    assert [item.setup.name for item in made.cells] == ["capability", "mine"]
+    for words in (
+        {"setups": [first, other]},
+        {"setups": [first], "baseline": other},
+        {"setups": [f"{first}+yama", f"{other}+yama"]},
+    ):
+        with pytest.raises(UsageError, match="different setups of one name, 'mine"):
+            plan(words)
+
+
 def test_two_names_of_one_configuration_are_booted_once() -> None:
     one = cell(parse_setup("selinux"))
     other = cell(replace(parse_setup("selinux"), name="another-name"))
@@ -63,10 +81,19 @@ def test_two_names_of_one_configuration_are_booted_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("patterns", "count"), [(["*"], 4), (["open"], 2), (["open*"], 3), (["empty", "openat"], 2)]
+    ("patterns", "count"), [(["*"], 3), (["open"], 2), (["open*"], 3), (["empty", "openat"], 1)]
 )
 def test_benchmarks_are_chosen_by_operation_or_pattern(patterns: list[str], count: int) -> None:
-    assert len(plan({"benchmarks": patterns}).benchmarks) == count
+    chosen = plan({"benchmarks": patterns}).benchmarks
+    assert len([item for item in chosen if not item.control]) == count
+
+
+def test_controls_are_measured_whatever_is_asked_where_costs_are_compared() -> None:
+    controls = [item.id for item in plan({}).benchmarks if item.control]
+    assert controls
+    assert {item.id for item in plan({"benchmarks": ["openat"]}).benchmarks} > {*controls}
+    counted = plan({"benchmarks": ["openat"], "task": "count"}).benchmarks
+    assert not any(item.control for item in counted)
 
 
 @pytest.mark.parametrize(

@@ -45,16 +45,68 @@ def test_a_program_that_does_not_end_is_stopped() -> None:
         process.run(["sleep", "60"], deadline_s=0.1)
 
 
-def test_the_whole_group_ends_with_the_block(tmp_path: Path) -> None:
+def test_the_whole_group_ends_with_the_block() -> None:
     # The shell does not hear the polite signal, so its group is killed.
     script = "trap '' TERM; sleep 600 & echo $!; wait"
     with process.started(["sh", "-c", script], env=dict(os.environ), grace_s=0.2) as child:
         assert child.stdout is not None
         sleeper = int(child.stdout.readline())
     assert child.returncode == -9
-    stat = Path(f"/proc/{sleeper}/stat")
-    for _ in range(100):
+    assert ends(sleeper)
+
+
+def ends(number: int) -> bool:
+    """Say whether a process of this number ends soon."""
+    stat = Path(f"/proc/{number}/stat")
+    for _ in range(1200):
         if not stat.exists() or stat.read_text().split()[2] == "Z":
-            return
+            return True
         time.sleep(0.05)
-    pytest.fail("a process of the group is left")
+    return False
+
+
+def shell(script: str, silence_s: float = 60.0) -> tuple[bytes, int | None]:
+    with process.started(["sh", "-c", script], env=dict(os.environ), grace_s=0.2) as child:
+        data = process.output_of(child, silence_s).read()
+        return data, child.returncode
+
+
+def test_all_output_is_read_and_then_the_program_has_ended() -> None:
+    data, code = shell("head -c 300000 /dev/zero; echo oops >&2; sleep 0.3; exit 3")
+    assert (len(data), data[-5:], code) == (300005, b"oops\n", 3)
+
+
+@pytest.mark.parametrize("apart", ["", "setsid "])
+def test_what_holds_the_pipe_of_a_program_that_has_ended_is_not_waited_for(apart: str) -> None:
+    data, code = shell(f"{apart}sleep 600 & echo $!; echo data")
+    sleeper, *rest = data.decode().split()
+    assert (rest, code) == (["data"], 0)
+    if apart:  # its own group; nothing of ours knows of it
+        os.kill(int(sleeper), 9)
+    assert ends(int(sleeper))
+
+
+@pytest.mark.parametrize("script", ["echo first; sleep 600", "exec >&- 2>&-; sleep 600"])
+def test_a_silent_program_has_a_deadline(script: str) -> None:
+    with pytest.raises(InfrastructureError, match="sh did nothing for 1 s"):
+        shell(script, silence_s=1.0)
+
+
+def test_a_second_interrupt_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_child: object, _seconds: float | None = None) -> int:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    script = "trap '' TERM; sleep 600 & echo $!; wait"
+    sleepers: list[int] = []
+
+    def interrupted_twice() -> None:
+        with process.started(["sh", "-c", script], env=dict(os.environ)) as child:
+            assert child.stdout is not None
+            sleepers.append(int(child.stdout.readline()))
+            monkeypatch.setattr(process.subprocess.Popen, "wait", interrupted)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_twice()
+    assert ends(sleepers[0])

@@ -3,20 +3,31 @@
 
 from __future__ import annotations
 
-import json
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lsmeter.analysis.slopes import find_slopes
-from lsmeter.base.errors import InfrastructureError
+from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.results import boots, directory
 from lsmeter.results.directory import RunData, read_run
+from lsmeter.results.documents import DamagedResultError, read_document, sealed
 from lsmeter.run.execute import stored_path
-from tests.unit.run_builders import Scripted, carry_out, run_of
+from tests.unit.run_builders import Scripted, carry_out, rewrite, run_of
 from tests.unit.tasks.sweep_builders import DELAYS_NS, RECORDED, sweep_plan, tunable_kernel
 
 ALL = {f"open depth={depth}": depth + 1 for depth in range(1, 9)}
@@ -87,7 +98,7 @@ def test_a_guest_that_is_stopped_in_the_middle_of_a_line_loses_no_whole_delay(
     assert len(slopes) == 19
     assert calls(run).items() >= ALL.items()
     assert titles(run)[0] == "tunable on debian:6.1: boot 0: partial"
-    assert find_slopes(run).problems[0].detail.endswith(" in 'open depth=5'")
+    assert " in 'open depth=5'; ended after 1 s;" in find_slopes(run).problems[0].detail
     assert any("slope over 6 of 12 delays" in title for title in titles(run))
     assert any("slope over 7 of 12 delays" in title for title in titles(run))
     assert not stored_path(plan.boots[0]).exists()
@@ -97,7 +108,20 @@ def test_a_machine_that_is_killed_in_the_middle_loses_no_whole_delay_either(tmp_
     killed = Capture(cut(), b"", Ending.EXITED, -9, 1.0)
     run = run_of(sweep_plan(), tmp_path / "a", lambda _: killed)
     assert len(find_slopes(run).slopes) == 19
-    assert "QEMU ended with status -9" in find_slopes(run).problems[0].detail
+    assert "QEMU was killed by SIGKILL, not by lsmeter" in find_slopes(run).problems[0].detail
+
+
+def test_a_guest_that_failed_leaves_what_qemu_said_until_it_is_measured(tmp_path: Path) -> None:
+    killed = Capture(cut(), b"Linux\n", Ending.EXITED, -9, 1.0, stderr="no space left")
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: killed)
+    (boot,) = run.boots
+    home = run.path / "boots" / boot.folder
+    assert boot.detail.endswith(f"; see console.log and qemu.log in {home}")
+    assert (home / "qemu.log").read_text() == "no space left"
+    assert (home / "console.log").read_text() == "Linux\n"
+    again = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    assert again.boots[0].status.value == "ok"
+    assert not (home / "qemu.log").exists()
 
 
 def test_a_guest_that_breaks_off_in_a_line_by_itself_is_not_believed(tmp_path: Path) -> None:
@@ -151,9 +175,7 @@ def test_a_later_parser_reads_the_raw_results_again(
     assert run.notes == ()
     # A boot that an earlier parser had read wrongly.
     path = run.folder(run.boots[0]) / "boot.json"
-    document = json.loads(path.read_bytes())
-    document["boot"]["status"] = "garbage"
-    path.write_text(json.dumps(document))
+    rewrite(path, lambda document: document["boot"].update(status="garbage"))
     assert read_run(tmp_path / "a").boots[0].status.value == "garbage"
     for module in (concluding, directory, boots):
         monkeypatch.setattr(module, "PARSER", concluding.PARSER + 1)
@@ -164,9 +186,273 @@ def test_a_later_parser_reads_the_raw_results_again(
     assert "read again" in note
 
 
-def test_raw_results_that_were_changed_are_refused(tmp_path: Path) -> None:
+def older(run: RunData, version: int = 2) -> Path:
+    """Turn the first boot of a run into one of an earlier format, without digests."""
+
+    def change(document: dict[str, Any]) -> None:
+        for key in ("files",) if version == 2 else ("files", "parser", "capture"):
+            del document[key]
+
+    folder = run.folder(run.boots[0])
+    rewrite(folder / "boot.json", change, version=version)
+    return folder
+
+
+def test_a_boot_without_digests_is_read_from_its_raw_results(tmp_path: Path) -> None:
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    (older(run) / "samples.parquet").write_bytes(b"PAR1 and nothing else")
+    again = read_run(tmp_path / "a")
+    assert again.boots == run.boots
+    assert "without digests" in again.notes[0]
+    assert again.damaged == ()
+    (run.folder(run.boots[0]) / "results.zst").write_bytes(b"")
+    (problem,) = read_run(tmp_path / "a").damaged
+    assert "results.zst" in problem.detail
+
+
+def test_a_boot_without_raw_results_is_read_as_it_was(tmp_path: Path) -> None:
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    path = older(run, version=1) / "samples.parquet"
+    again = read_run(tmp_path / "a")
+    assert again.boots[0].samples == run.boots[0].samples
+    assert "without raw results" in again.notes[0]
+    path.write_bytes(path.read_bytes()[:100])
+    (problem,) = read_run(tmp_path / "a").damaged
+    assert "samples.parquet" in problem.detail
+
+
+def test_a_reader_that_ends_its_process_costs_that_boot_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    older(run, version=1)
+    monkeypatch.setattr(boots, "_values_or_why", _ended)
+    (problem,) = read_run(tmp_path / "a").damaged
+    assert "the process that reads it ends" in problem.detail
+    monkeypatch.undo()
+    assert read_run(tmp_path / "a").damaged == ()
+
+
+def _ended(*_: object) -> None:
+    os._exit(1)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "gone": lambda _: None,
+    "empty": lambda _: b"",
+    "cut": lambda data: data[:-1],
+    "longer": lambda data: data + b"\0",
+    "one bit": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", ["samples.parquet", "results.zst", "console.log", "boot.json"])
+def test_what_is_damaged_is_no_result_is_named_and_is_measured_again(
+    tmp_path: Path, name: str, damage: str
+) -> None:
+    machine = Scripted(lambda _: Capture(RECORDED.read_bytes(), b"said\n", Ending.EXITED, 0, 1.0))
+    plan = sweep_plan()
+    carry_out(plan, tmp_path / "a", machine)
+    run = read_run(tmp_path / "a")
+    stored = stored_path(plan.boots[0])
+    for folder in (run.folder(run.boots[0]), stored):
+        data = DAMAGES[damage]((folder / name).read_bytes())
+        if data is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_bytes(data)
+    read = read_run(tmp_path / "a")
+    assert read.boots == ()
+    if (name, damage) == ("boot.json", "gone"):
+        assert read.missing == run.manifest.boots
+    else:
+        (problem,) = read.damaged
+        assert name in problem.detail
+        assert read.manifest.problems == read.damaged
+    watching = carry_out(plan, tmp_path / "a", machine)
+    assert [str(stored / name) in why for _, why in watching.damages] == [True] * len(read.damaged)
+    assert len(machine.booted) == 2
+    assert read_run(tmp_path / "a").boots == run.boots
+
+
+def test_an_output_that_is_damaged_costs_itself_only_and_the_boot_is_measured_again(
+    tmp_path: Path,
+) -> None:
+    outputs = {"attribution": b"tree"}
+    capture = Capture(RECORDED.read_bytes(), b"", Ending.EXITED, 0, 1.0, outputs=outputs)
+    machine = Scripted(lambda _: capture)
+    plan = sweep_plan()
+    carry_out(plan, tmp_path / "a", machine)
+    before = read_run(tmp_path / "a")
+    folder, stored = before.folder(before.boots[0]), stored_path(plan.boots[0])
+    assert boots.read_output(folder, "attribution") == b"tree"
+    assert boots.read_output(folder, "other") is None
+    for path in (folder / "attribution.zst", stored / "attribution.zst"):
+        path.write_bytes(path.read_bytes()[::-1])
+    read = read_run(tmp_path / "a")
+    assert read.boots == before.boots
+    assert "attribution.zst: damaged" in read.damaged[0].detail
+    assert boots.read_output(folder, "attribution") is None
+    assert len(carry_out(plan, tmp_path / "a", machine).damages) == 1
+    assert len(machine.booted) == 2
+    assert boots.read_output(folder, "attribution") == b"tree"
+
+
+def test_a_stored_boot_without_digests_is_measured_again(tmp_path: Path) -> None:
+    machine = Scripted(lambda _: RECORDED.read_bytes())
+    plan = sweep_plan()
+    carry_out(plan, tmp_path / "a", machine)
+    stored = stored_path(plan.boots[0]) / "boot.json"
+    rewrite(stored, lambda document: document.pop("files"), version=2)
+    assert carry_out(plan, tmp_path / "b", machine).damages == []
+    assert len(machine.booted) == 2
+
+
+@pytest.mark.parametrize("what", ["a file", "a directory", "a link"])
+def test_what_is_in_the_way_of_a_boot_gives_way(tmp_path: Path, what: str) -> None:
+    machine = Scripted(lambda _: RECORDED.read_bytes())
+    carry_out(sweep_plan(), tmp_path / "a", machine)
+    before = read_run(tmp_path / "a")
+    folder = before.folder(before.boots[0])
+    kept = tmp_path / "kept"
+    kept.write_text("of the user")
+    if what == "a file":
+        shutil.rmtree(folder)
+        folder.touch()
+    else:
+        (folder / "samples.parquet").unlink()
+        if what == "a link":
+            (folder / "samples.parquet").symlink_to(kept)
+        else:
+            (folder / "samples.parquet" / "more").mkdir(parents=True)
+    assert read_run(tmp_path / "a").boots == ()
+    carry_out(sweep_plan(), tmp_path / "a", machine)
+    assert read_run(tmp_path / "a").boots == before.boots
+    assert kept.read_text() == "of the user"
+
+
+@pytest.mark.parametrize(
+    "name", ["samples.parquet", "results.zst", "console.log", "boot.json", "manifest.json"]
+)
+def test_no_bit_of_a_run_may_change(tmp_path: Path, name: str) -> None:
+    capture = Capture(RECORDED.read_bytes(), b"said\n", Ending.EXITED, 0, 1.0)
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: capture)
+    path = next(run.path.rglob(name))
+    whole = path.read_bytes()
+    draw = random.Random(1)
+    for place in (0, len(whole) - 1, *(draw.randrange(len(whole)) for _ in range(30))):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << draw.randrange(8)
+        path.write_bytes(changed)
+        if name == "manifest.json":
+            with pytest.raises(DamagedResultError):
+                read_run(run.path)
+        else:
+            read = read_run(run.path)
+            assert (read.boots, len(read.damaged)) == ((), 1)
+
+
+def test_boots_in_each_other_s_place_are_no_results(tmp_path: Path) -> None:
+    one, two = sweep_plan().boots[0], replace(sweep_plan().boots[0], index=1, seed=9)
+    plan = replace(sweep_plan(), boots=(one, two))
+    run = run_of(plan, tmp_path / "a", lambda _: RECORDED.read_bytes())
+    places = [run.folder(boot) for boot in run.boots]
+    places[0].rename(tmp_path / "aside")
+    places[1].rename(places[0])
+    (tmp_path / "aside").rename(places[1])
+    read = read_run(tmp_path / "a")
+    assert read.boots == ()
+    assert all("it is of another boot" in problem.detail for problem in read.damaged)
+
+
+def test_a_boot_of_the_store_has_the_index_of_the_run_that_takes_it(tmp_path: Path) -> None:
+    machine = Scripted(lambda _: RECORDED.read_bytes())
+    (first,) = sweep_plan().boots
+    carry_out(sweep_plan(), tmp_path / "a", machine)
+    plan = replace(sweep_plan(), boots=(replace(first, index=0, seed=8), replace(first, index=1)))
+    carry_out(plan, tmp_path / "b", machine)
+    assert len(machine.booted) == 2
+    assert [(boot.index, boot.seed) for boot in read_run(tmp_path / "b").boots] == [(0, 8), (1, 1)]
+
+
+def test_runs_that_write_the_same_boot_at_once_leave_a_whole_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = boots.write_atomic
+
+    def slow(path: Path, data: bytes) -> None:
+        time.sleep(random.Random(path.name.encode() + data).random() / 20)
+        write(path, data)
+
+    monkeypatch.setattr(boots, "write_atomic", slow)
+    names = ("samples.parquet", "console.log", "boot.json")
+    with ThreadPoolExecutor(4) as pool:
+        files = [dict.fromkeys(names, b"%d" % number) for number in range(12)]
+        list(pool.map(partial(boots.write_files, tmp_path), files))
+    assert len({(tmp_path / name).read_bytes() for name in names}) == 1
+
+
+def test_a_boot_listed_twice_counts_once(tmp_path: Path) -> None:
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    rewrite(
+        run.path / "manifest.json", lambda told: told["run"]["boots"].extend(told["run"]["boots"])
+    )
+    assert read_run(tmp_path / "a").boots == run.boots
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, "another directory"])
+def test_a_manifest_that_is_damaged_is_written_anew(tmp_path: Path, damage: str) -> None:
+    machine = Scripted(lambda _: RECORDED.read_bytes())
+    carry_out(sweep_plan(), tmp_path / "a", machine)
+    before = read_run(tmp_path / "a")
+    path = tmp_path / "a" / "manifest.json"
+    data = DAMAGES.get(damage, lambda _: None)(path.read_bytes())
+    path.unlink()
+    if damage == "another directory":
+        path.mkdir()
+    elif data is not None:
+        path.write_bytes(data)
+    with pytest.raises(LsmeterError, match=r"manifest\.json"):
+        read_run(tmp_path / "a")
+    carry_out(sweep_plan(), tmp_path / "a", machine)
+    assert read_run(tmp_path / "a") == before
+    assert len(machine.booted) == 1
+    assert (tmp_path / "a" / "manifest.damaged.json").exists() == (damage != "gone")
+
+
+def test_what_is_no_run_and_what_is_of_a_later_lsmeter_is_not_written_over(tmp_path: Path) -> None:
+    machine = Scripted(lambda _: RECORDED.read_bytes())
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "thesis.tex").touch()
+    with pytest.raises(UsageError, match="is not a run directory"):
+        carry_out(sweep_plan(), tmp_path / "a", machine)
+    carry_out(sweep_plan(), tmp_path / "b", machine)
+    path = tmp_path / "b" / "manifest.json"
+    rewrite(path, lambda _: None, version=99)
+    later = path.read_bytes()
+    with pytest.raises(InfrastructureError, match="format version 99"):
+        carry_out(sweep_plan(), tmp_path / "b", machine)
+    assert path.read_bytes() == later
+
+
+@given(st.data())
+def test_every_bit_of_a_document_counts(data: st.DataObject) -> None:
+    with TemporaryDirectory() as home:
+        path = Path(home) / "x.json"
+        path.write_bytes(sealed("lsmeter-run", 3, {"run": {"margin": 0.02, "title": "a b"}}))
+        whole = bytearray(path.read_bytes())
+        assert read_document(path, "lsmeter-run", (1, 2, 3))["run"]["margin"] == 0.02
+        bit = data.draw(st.integers(0, len(whole) * 8 - 1))
+        whole[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(whole)
+        with pytest.raises(DamagedResultError):
+            read_document(path, "lsmeter-run", (1, 2, 3))
+
+
+def test_raw_results_of_another_digest_are_no_results(tmp_path: Path) -> None:
     run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
     path = run.folder(run.boots[0]) / "boot.json"
-    path.write_text(path.read_text().replace('"results_sha256": "', '"results_sha256": "0'))
-    with pytest.raises(InfrastructureError, match=r"results\.zst: .* not what was written"):
-        read_run(tmp_path / "a")
+    rewrite(path, lambda told: told["capture"].update(results_sha256="0" * 64))
+    (problem,) = read_run(tmp_path / "a").damaged
+    assert "results.zst: damaged" in problem.detail

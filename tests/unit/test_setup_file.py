@@ -11,7 +11,7 @@ import pytest
 from lsmeter.base.errors import UsageError
 from lsmeter.kernels.build.fragment import shipped_lsm
 from lsmeter.model.setup import EnforcementCheck, Layer, StateFile, Step
-from lsmeter.setups import parse_setup, read_setup
+from lsmeter.setups import definitions, one_each, parse_setup, read_setup
 
 SMALL = 'name = "mine"\ntitle = "my module"\nlsms = ["mine"]\n'
 
@@ -97,3 +97,31 @@ def test_a_missing_file_says_what_was_looked_for(tmp_path: Path) -> None:
 def test_one_too_large_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a setup file"):
         read_setup(written(tmp_path, "#" * ((1 << 20) + 1)))
+
+
+@pytest.mark.parametrize("name", sorted(definitions()))
+def test_no_file_takes_the_name_of_a_setup_that_comes_with_lsmeter(
+    tmp_path: Path, name: str
+) -> None:
+    path = written(tmp_path, SMALL.replace('"mine"', f'"{name}"', 1))
+    for word in (str(path), f"{path}+yama", f"landlock+{path}"):
+        with pytest.raises(UsageError, match=f"'{name}' is a setup that comes with lsmeter"):
+            parse_setup(word)
+
+
+def test_a_name_stands_for_one_definition(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    first, same = written(tmp_path, SMALL), written(tmp_path / "other", SMALL)
+    named = [(str(path), parse_setup(str(path))) for path in (first, same, first)]
+    assert list(one_each(named)) == ["mine"]
+    changed = written(tmp_path / "other", SMALL + 'cmdline = ["quiet"]\n')
+    with pytest.raises(UsageError) as caught:
+        one_each([*named, (str(changed), parse_setup(str(changed)))])
+    assert "of one name, 'mine'" in caught.value.title
+    assert "\n" not in caught.value.title
+
+
+@pytest.mark.parametrize("over", ["./other.toml", "/etc/passwd", "Ünter", "a b"])
+def test_what_it_adds_to_is_named_and_no_path(tmp_path: Path, over: str) -> None:
+    with pytest.raises(UsageError, match="over: string should match"):
+        read_setup(written(tmp_path, SMALL + f'over = "{over}"\n'))

@@ -27,8 +27,7 @@ from lsmeter.model.conclusion import Comparison, Estimate
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import Manifest, ManifestCell
 from lsmeter.statistics.estimate import BootReadings
-
-READING_TASKS = frozenset({"readings", "attribute"})  # whose samples are costs
+from lsmeter.tasks import cost_tasks
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def cell_results(run: RunData) -> tuple[CellResult, ...]:
     return tuple(
         _cell_result(run.manifest, cell, run.boots_of(cell))
         for cell in run.manifest.cells
-        if cell.task.name in READING_TASKS
+        if cell.task.name in cost_tasks()
     )
 
 
@@ -60,7 +59,8 @@ def _cell_result(manifest: Manifest, cell: ManifestCell, boots: tuple[Boot, ...]
         for benchmark in manifest.benchmarks_of(cell)
         if benchmark.id in readings
     )
-    problems = tuple(dict.fromkeys(_problems(cell, boots)))
+    asked = frozenset(benchmark.id for benchmark in manifest.benchmarks_of(cell))
+    problems = tuple(dict.fromkeys(_problems(cell, boots, asked)))
     return CellResult(manifest.instrument, cell, boots, estimates, problems, readings)
 
 
@@ -74,7 +74,9 @@ def cell_readings(boots: Iterable[Boot]) -> dict[str, list[BootReadings]]:
         for item in boot.samples:
             if item.status is BenchmarkStatus.OK and item.values:
                 values = np.asarray(item.values, dtype=np.int64)
-                readings = BootReadings(boot.seed, values, item.ticked, item.whole, share)
+                readings = BootReadings(
+                    boot.seed, values, item.ticked, item.whole, share, boot.index
+                )
                 found.setdefault(item.benchmark, []).append(readings)
     return found
 
@@ -152,12 +154,16 @@ def boot_problem(cell: ManifestCell, boot: Boot) -> Problem:
     return Problem(title, kernel, setup, detail=boot.detail, log_tail=boot.console_tail)
 
 
-def _problems(cell: ManifestCell, boots: Iterable[Boot]) -> Iterable[Problem]:
+def _problems(
+    cell: ManifestCell, boots: Iterable[Boot], asked: frozenset[str]
+) -> Iterable[Problem]:
     place = cell.place
     for boot in boots:
         if boot.status is not BootStatus.OK:
             yield boot_problem(cell, boot)
         for samples in boot.samples:
+            if samples.benchmark not in asked:
+                continue
             what, lost = "number", samples.status is not BenchmarkStatus.OK
             failed: Samples | Whole = samples
             if not lost and samples.whole is not None:

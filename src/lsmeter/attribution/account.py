@@ -32,32 +32,52 @@ class Pair:
 
 @dataclass(frozen=True)
 class Explained:
-    """One average of all operations that two cells have: explanations by benchmark."""
+    """One average of all benchmarks that two cells have: explanations by benchmark."""
 
-    operations: Mapping[str, Explanation]
+    benchmarks: Mapping[str, Explanation]
+
+    @cached_property
+    def by_operation(self) -> Mapping[str, Explanation]:
+        """The mean over the variants of each operation."""
+        found: dict[str, list[Explanation]] = {}
+        for name, item in self.benchmarks.items():
+            found.setdefault(operation(name), []).append(item)
+        return {name: _combined(items, 1 / len(items)) for name, items in found.items()}
 
     @cached_property
     def total(self) -> Explanation:
-        """The sum over operations, each counted once; reported if that is known of all."""
-        found = self.operations.values()
-        known = [item.reported_insns for item in found if item.reported_insns is not None]
-        clock = exact_sum(known) if len(known) == len(found) else None
-        before = combined((item.baseline, 1) for item in found)
-        return explain(before, combined((item.tested, 1) for item in found), reported=clock)
+        """The sum over operations, each counted once, however many variants it has."""
+        return _combined(tuple(self.by_operation.values()), 1)
 
     @cached_property
     def causes(self) -> tuple[Cause, ...]:
         """Causes of non-hook cost, summed over the operations that have them."""
-        return sum_causes(cause for item in self.operations.values() for cause in item.causes)
+        return sum_causes(cause for item in self.by_operation.values() for cause in item.causes)
 
     def callers(self, hook: str) -> list[str]:
-        """Name the operations that call a hook in line, on either side."""
+        """Name the benchmarks that call a hook in line, on either side."""
         key = (Context.CALL, hook)
         return sorted(
             name
-            for name, item in self.operations.items()
+            for name, item in self.benchmarks.items()
             if key in item.baseline.hook_calls or key in item.tested.hook_calls
         )
+
+
+def operation(benchmark: str) -> str:
+    """Return the operation that a benchmark is a variant of: `open` of `open depth=4`."""
+    return benchmark.partition(" ")[0]
+
+
+def _combined(items: Sequence[Explanation], factor: float) -> Explanation:
+    """Sum explanations, each times a factor; reported if that is known of all."""
+    if len(items) == 1:
+        return items[0]
+    known = [item.reported_insns for item in items if item.reported_insns is not None]
+    before = combined((item.baseline, factor) for item in items)
+    after = combined((item.tested, factor) for item in items)
+    clock = exact_sum(insns * factor for insns in known) if len(known) == len(items) else None
+    return explain(before, after, reported=clock)
 
 
 @dataclass(frozen=True)
@@ -88,9 +108,9 @@ class Account:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Operations that have a value, and that could not be explained."""
+        """Benchmarks that have a value, and that could not be explained."""
         known = {*self.tested.values, *self.baseline.values}
-        return tuple(sorted(known - set(self.typical.operations)))
+        return tuple(sorted(known - set(self.typical.benchmarks)))
 
     @property
     def before(self) -> dict[str, Tree]:
@@ -128,7 +148,7 @@ def layer_accounts(
             wanted[replace(below, setup=layer.over), place] = None
             below = place
     found = (account(known[a], known[b]) for a, b in wanted if a in known and b in known)
-    return tuple(item for item in found if item.typical.operations)
+    return tuple(item for item in found if item.typical.benchmarks)
 
 
 def counterparts(
@@ -149,7 +169,7 @@ def counterparts(
 
 
 def account(baseline: AttributedCell, tested: AttributedCell) -> Account:
-    """Explain every operation that both cells have."""
+    """Explain every benchmark that both cells have."""
     pairs: dict[str, Pair] = {}
     typical: dict[str, Explanation] = {}
     whole: dict[str, Explanation] = {}

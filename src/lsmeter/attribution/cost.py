@@ -9,7 +9,7 @@ the whole. Costs of a typical call are integers and stay so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import fsum
@@ -129,11 +129,6 @@ def whole_cost(bulk: Tree, operations: int, idle: Cost | None = None) -> Cost:
     if idle is not None:
         parts.append((idle, -bulk.insns / operations))
     return combined(parts)
-
-
-def mean_cost(costs: Sequence[Cost]) -> Cost:
-    """Return the mean over boots."""
-    return combined((cost, 1 / len(costs)) for cost in costs)
 
 
 def combined(parts: Iterable[tuple[Cost, float]]) -> Cost:

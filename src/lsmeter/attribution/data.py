@@ -44,11 +44,12 @@ def _picked(item: object, names: Iterable[str]) -> Entry:
 
 def report_entry(item: Account) -> Entry:
     """Return what the report's JSON has of an account: sums, and the largest changes."""
-    total, found = item.typical.total, item.typical.operations
+    total, found = item.typical.total, item.typical.benchmarks
     residue = [_picked(i, _LINE) for i in listed(total.outside) if not i.deferred]
     return {
         **_place(item),
-        "operations": len(found),
+        "operations": len(item.typical.by_operation),
+        "benchmarks": len(found),
         "exact": sum(one.exact for one in found.values()),
         "doubtful": sum(bool(one.doubt) for one in found.values()),
         "difference_insns": total.clock_insns,
@@ -58,7 +59,7 @@ def report_entry(item: Account) -> Entry:
         **_hook_lines(total, _IN_REPORT),
         **_first("residue", residue, _IN_REPORT),
         "missing": list(item.missing),
-        "whole": _report_whole(item.whole) if item.whole.operations else None,
+        "whole": _report_whole(item.whole) if item.whole.benchmarks else None,
     }
 
 
@@ -69,7 +70,7 @@ def layer_entry(item: Account) -> Entry:
     return {
         **vars(item.place),
         "over": item.baseline.cell.place.setup,
-        "operations": len(item.typical.operations),
+        "operations": len(item.typical.by_operation),
         "difference_insns": total.difference_insns,
         **_hook_lines(total, _OF_LAYER),
         **_first("functions", functions, _OF_LAYER),
@@ -80,7 +81,7 @@ def _report_whole(item: Explained) -> Entry:
     total = item.total
     inside, outside = by_context(total.hooks), by_context(total.outside)
     return {
-        "operations": len(item.operations),
+        "operations": len(item.by_operation),
         **_picked(total, ("baseline_insns", "difference_insns", "reported_insns")),
         "contexts": [
             {
@@ -131,7 +132,10 @@ def cost_entry(item: Account) -> Entry:
                 "repeats": name in tested.repeats and name in baseline.repeats,
                 **_typical(found),
             }
-            for name, found in typical.operations.items()
+            for name, found in typical.benchmarks.items()
+        ],
+        "by_operation": [
+            {"operation": name, **_typical(found)} for name, found in typical.by_operation.items()
         ],
         "hooks": [
             {
@@ -162,7 +166,7 @@ def diff_entry(item: Account) -> Entry:
                 "hooks": [_hook(hook) for hook in found.changed_hooks],
                 "functions": [_picked(change, _FUNCTION) for change in found.functions],
             }
-            for name, found in sorted(typical.operations.items())
+            for name, found in sorted(typical.benchmarks.items())
         ],
         "only_a": sorted(before - after),
         "only_b": sorted(after - before),
@@ -171,7 +175,7 @@ def diff_entry(item: Account) -> Entry:
 
 
 def _wholes(item: Explained, entry: Callable[[Explanation], Entry]) -> Entry:
-    operations = [{"benchmark": name, **entry(one)} for name, one in item.operations.items()]
+    operations = [{"benchmark": name, **entry(one)} for name, one in item.benchmarks.items()]
     return {"whole": entry(item.total) if operations else None, "whole_operations": operations}
 
 

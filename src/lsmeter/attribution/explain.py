@@ -30,14 +30,6 @@ from lsmeter.kernels.functions import base_name
 _LEAST_INSNS = 1.0  # of a cause that is worth a line
 _LEAST_CALLS = 0.005  # more calls of an operation: below it is chance in the background
 
-# What a reader must know of every explanation of a whole cost.
-NOT_SEEN = (
-    "instructions in user space, which the trees leave out; time: caches, TLBs, branch prediction "
-    "and waiting cost no instructions; other boots than those with attribution: work that a tick "
-    "sets off falls elsewhere in each; which call caused deferred work: it is shared out evenly "
-    "over the operations of the window"
-)
-
 
 @dataclass(frozen=True)
 class Cause:

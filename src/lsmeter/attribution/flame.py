@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from html import escape
-from itertools import chain, count
+from itertools import count as numbered
 
-from lsmeter.attribution.account import Account
+from lsmeter.attribution.account import Account, operation
 from lsmeter.attribution.profile import Function, Tree
 from lsmeter.tables.data import scrub_text
 from lsmeter.tables.model import Document, Figure, Section
 from lsmeter.tables.render import render
+from lsmeter.tables.values import count
 
 # Of the root's width: a narrower frame cannot be seen. What is left out is stated.
-_LEAST = 1 / 4000
+_LEAST = 1 / 20_000
 _LEAST_KEY = 0.05  # of the root's width, to be reached with the keyboard
 _MAX_ROWS = 200  # browsers flatten what is nested deeper than 512 elements
 _NAME = "lsmeter-flame-graph"
@@ -36,9 +37,9 @@ _NAME = "lsmeter-flame-graph"
 class Side:
     """What one side has of a frame: own instructions, those with all below, and calls."""
 
-    own: int = 0
-    inclusive: int = 0
-    calls: int = 0
+    own: float = 0
+    inclusive: float = 0
+    calls: float = 0
 
 
 @dataclass
@@ -48,11 +49,11 @@ class Frame:
     function: Function
     before: Side = field(default_factory=Side)
     after: Side = field(default_factory=Side)
-    width: int = 0  # instructions: the larger own ones of both sides, and the widths of all below
+    width: float = 0  # instructions: the larger own ones of both sides, and the widths of all below
     children: dict[Function, Frame] = field(default_factory=dict)
 
     @property
-    def own_change(self) -> int:
+    def own_change(self) -> float:
         """Own instructions: after - before."""
         return self.after.own - self.before.own
 
@@ -84,19 +85,22 @@ class Frame:
         return sorted(found.items(), key=lambda item: (-item[1].own, item[0]))
 
 
-def merge(title: str, before: Iterable[Tree], after: Iterable[Tree]) -> Frame:
-    """Merge the trees of both sides below one root called `title`."""
+def merge(title: str, before: Mapping[str, Tree], after: Mapping[str, Tree]) -> Frame:
+    """Merge the trees of benchmarks below one root called `title`: each operation counts once."""
     root = Frame(Function(title))
-    sides = [(tree, False) for tree in before] + [(tree, True) for tree in after]
-    for tree, tested in sides:
-        frames: list[Frame] = []
-        for node in tree.nodes:
-            children = (frames[node.parent] if node.parent >= 0 else root).children
-            frame = children.setdefault(node.function, Frame(node.function))
-            side = frame.after if tested else frame.before
-            side.own += node.self_insns
-            side.calls += node.calls
-            frames.append(frame)
+    for trees, tested in ((before, False), (after, True)):
+        variants = Counter(map(operation, trees))
+        for name, tree in trees.items():
+            many = variants[operation(name)]
+            frames: list[Frame] = []
+            for node in tree.nodes:
+                children = (frames[node.parent] if node.parent >= 0 else root).children
+                frame = children.setdefault(node.function, Frame(node.function))
+                side = frame.after if tested else frame.before
+                # Whole numbers stay so.
+                side.own += node.self_insns if many == 1 else node.self_insns / many
+                side.calls += node.calls if many == 1 else node.calls / many
+                frames.append(frame)
     for frame in reversed(tuple(root.walk())):
         below = frame.children.values()
         frame.before.inclusive = frame.before.own + sum(item.before.inclusive for item in below)
@@ -105,25 +109,11 @@ def merge(title: str, before: Iterable[Tree], after: Iterable[Tree]) -> Frame:
     return root
 
 
-# A frame's class of the style sheet, which is its colour, and its numbers in words.
-_Look = Callable[[Frame], tuple[str, str]]
-
-
 def changed(item: Account) -> Figure:
     """Return a graph of what changed from the baseline to the tested side."""
-    root = merge("all", item.before.values(), item.after.values())
-    largest = max(abs(frame.own_change) for frame in root.walk()) or 1
 
-    def look(frame: Frame) -> tuple[str, str]:
-        # The root of the share keeps small changes visible beside large ones.
-        steps = math.ceil(5 * math.sqrt(abs(frame.own_change) / largest))
-        before, after, own = frame.before, frame.after, frame.own_change
-        grown = after.inclusive - before.inclusive
-        words = (
-            f"{before.inclusive:,} to {after.inclusive:,} instructions ({grown:+,}, "
-            f"{own:+,} its own), {before.calls:,} to {after.calls:,} calls"
-        )
-        return f"heat-{5 + steps if own > 0 else 5 - steps}", words
+    def draw(identity: str) -> str:
+        return _drawn(merge("all", item.before, item.after), identity)
 
     return Figure(
         "What changed",
@@ -131,29 +121,43 @@ def changed(item: Account) -> Figure:
         "Colour: the function's own instructions, against those of "
         f"{item.baseline.cell.place.setup}. Select a frame to give it the whole width, one of "
         "its callers to go back; its title has its numbers.",
-        partial(_drawn, root, look),
+        draw,
         (("heat-9", "more"), ("heat-5", "the same"), ("heat-1", "fewer")),
     )
 
 
-def _drawn(root: Frame, look: _Look, identity: str) -> str:
-    """Return a graph as HTML; identity is unique in the page."""
-    hidden: list[Frame] = []
-    numbers = count()
+def _look(frame: Frame, largest: float) -> tuple[str, str]:
+    """Return a frame's class in the style sheet, which is its colour, and its title."""
+    before, after, own = frame.before, frame.after, frame.own_change
+    grown = after.inclusive - before.inclusive
+    # The root of the share keeps small changes visible beside large ones.
+    steps = math.ceil(5 * math.sqrt(abs(own) / largest))
+    name, module = frame.function
+    title = (
+        f"{name}{f' [{module}]' if module else ''}: {before.inclusive:,.0f} to "
+        f"{after.inclusive:,.0f} instructions ({grown:+,.0f}, {own:+,.0f} its own), "
+        f"{count(before.calls)} to {count(after.calls)} calls"
+    )
+    return f"heat-{5 + steps if own > 0 else 5 - steps}", title
 
-    def shown(frame: Frame, around: int, row: int) -> Iterator[str]:
+
+def _drawn(root: Frame, identity: str) -> str:
+    """Return a graph as HTML; identity is unique in the page."""
+    largest = max(abs(frame.own_change) for frame in root.walk()) or 1
+    hidden: list[Frame] = []
+    numbers = numbered()
+
+    def shown(frame: Frame, around: float, row: int) -> Iterator[str]:
         if frame.width < _LEAST * root.width or row >= _MAX_ROWS:
             hidden.append(frame)
             return
         key = f"{identity}-{next(numbers)}"
         reached = "" if frame.width >= _LEAST_KEY * root.width else ' tabindex="-1"'
-        colour, words = look(frame)
-        name, module = frame.function
-        title = f"{name}{f' [{module}]' if module else ''}: {words}"
+        colour, title = _look(frame, largest)
         yield (
             f'<div class="frame" id="{key}" style="width:{100 * frame.width / around:.4f}%">'
-            f'<a class="{colour}" href="#{key}" title="{_text(title)}"{reached}>{_text(name)}</a>'
-            '<div class="below">'
+            f'<a class="{colour}" href="#{key}" title="{_text(title)}"{reached}>'
+            f'{_text(frame.function.name)}</a><div class="below">'
         )
         for _, child in sorted(frame.children.items()):
             # A frame without a width was never charged: there is nothing to see.
@@ -168,7 +172,7 @@ def _drawn(root: Frame, look: _Look, identity: str) -> str:
     share = sum(frame.width for frame in hidden) / root.width
     return (
         f'{drawing}\n<p class="note">{len(hidden):,} frames are too narrow to be drawn: with what '
-        f"they call, {share:.2%} of the width.</p>"
+        f"they call, {100 * share:.2f} % of the width.</p>"
     )
 
 
@@ -194,26 +198,28 @@ def graph_files(accounts: Iterable[Account]) -> dict[str, str]:
 
 def folded(trees: Mapping[str, Tree]) -> str:
     """Write every stack below its benchmark's name, with the instructions of its own."""
-    stacks = (item for name in sorted(trees) for item in _stacks(merge(name, (), (trees[name],))))
+    stacks = _stacks({}, trees, sorted(trees))
     return "".join(f"{stack} {after}\n" for stack, _, after in stacks if after > 0)
 
 
 def folded_difference(baseline: Mapping[str, Tree], tested: Mapping[str, Tree]) -> str:
     """Write the stacks of both with two numbers each, as tools for difference graphs read them."""
-    names = sorted(baseline.keys() & tested.keys())
-    roots = (merge(name, (baseline[name],), (tested[name],)) for name in names)
-    stacks = chain.from_iterable(map(_stacks, roots))
+    stacks = _stacks(baseline, tested, sorted(baseline.keys() & tested.keys()))
     return "".join(f"{stack} {old} {new}\n" for stack, old, new in stacks if old or new)
 
 
-def _stacks(root: Frame) -> list[tuple[str, int, int]]:
-    """Return each stack as text with its own instructions on both sides, none below 0, sorted."""
-    found: list[tuple[str, int, int]] = []
-    work = [(root, "")]
-    while work:
-        frame, callers = work.pop()
-        # Two characters have a meaning in the format.
-        stack = callers + frame.function.name.replace(";", ":").replace(" ", "_")
-        found.append((stack, max(frame.before.own, 0), max(frame.after.own, 0)))
-        work += [(child, f"{stack};") for child in frame.children.values()]
-    return sorted(found)
+def _stacks(
+    before: Mapping[str, Tree], after: Mapping[str, Tree], names: Iterable[str]
+) -> Iterator[tuple[str, float, float]]:
+    """Yield each stack as text with its own instructions on both sides, none below 0, sorted."""
+    for name in names:
+        sides = ({name: trees[name]} if name in trees else {} for trees in (before, after))
+        work = [(merge(name, *sides), "")]
+        found = []
+        while work:
+            frame, callers = work.pop()
+            # Two characters have a meaning in the format.
+            stack = callers + frame.function.name.replace(";", ":").replace(" ", "_")
+            found.append((stack, max(frame.before.own, 0), max(frame.after.own, 0)))
+            work += [(child, f"{stack};") for child in frame.children.values()]
+        yield from sorted(found)

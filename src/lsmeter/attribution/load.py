@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lsmeter.analysis.cells import CellResult, cell_results
-from lsmeter.attribution.cost import Cost, Kept, idle_cost, mean_cost, whole_cost
+from lsmeter.attribution.cost import Cost, Kept, combined, idle_cost, whole_cost
 from lsmeter.attribution.profile import Profile, Tree, parse_profile
-from lsmeter.base.errors import UsageError
-from lsmeter.model import BenchmarkStatus, Samples
+from lsmeter.base.errors import GuestError, InfrastructureError, UsageError
+from lsmeter.model import BenchmarkStatus, Problem, Samples
 from lsmeter.results.boots import read_output
 from lsmeter.results.directory import RunData, read_run
 from lsmeter.results.manifest import ManifestCell
@@ -55,27 +55,40 @@ class AttributedCell:
         return {name: kept[0].tree for name, kept in self.kept.items()}
 
 
-def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...]]:
-    """Read a run and its attribution; UsageError when it was made without --attribute."""
+def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...], tuple[Problem, ...]]:
+    """Read a run, its attribution, and what of that is damaged; UsageError if nothing is left."""
     run = read_run(path)
-    cells = run_cells(run)
+    cells, problems = run_cells(run)
     if not cells:
-        raise UsageError(
-            f"{path}: this run has no attribution", hint="make one: lsmeter run --attribute ..."
-        )
-    return run, cells
+        damage = [problem.detail for problem in (*run.damaged, *problems)]
+        hint = ", ".join(damage[:1]) or "make one: lsmeter run --attribute ..."
+        raise UsageError(f"{path}: this run has no attribution", hint=hint)
+    return run, cells, problems
 
 
-def run_cells(run: RunData) -> tuple[AttributedCell, ...]:
-    """Read the attribution of a run that was read; empty when it was made without."""
+def run_cells(run: RunData) -> tuple[tuple[AttributedCell, ...], tuple[Problem, ...]]:
+    """Read the attribution of a run that was read; empty when it was made without.
+
+    A boot whose attribution is damaged is left out, and named by a Problem.
+    """
+    places = {cell.hash: cell.place for cell in run.manifest.cells}
     profiles: dict[tuple[str, int], Profile] = {}
+    problems: list[Problem] = []
     for boot in run.manifest.boots:
         folder = run.path / "boots" / boot.folder
-        data = read_output(folder, OUTPUT)
-        if data is not None:
-            text = data.decode("ascii", errors="replace")
-            profiles[boot.cell_hash, boot.index] = parse_profile(text, where=str(folder / OUTPUT))
-    return tuple(_cell(result, profiles) for result in cell_results(run)) if profiles else ()
+        try:
+            data = read_output(folder, OUTPUT)
+            if data is not None:
+                text = data.decode("ascii", errors="replace")
+                found = parse_profile(text, where=str(folder / OUTPUT))
+                profiles[boot.cell_hash, boot.index] = found
+        except (InfrastructureError, GuestError) as error:
+            place = places[boot.cell_hash]
+            title = f"{place.setup} on {place.kernel}: boot {boot.index}: no attribution"
+            said = f"it is damaged: {error.title}"
+            problems.append(Problem(title, place.kernel, place.setup, detail=said))
+    results = cell_results(run) if profiles else ()
+    return tuple(_cell(result, profiles) for result in results), tuple(problems)
 
 
 def _cell(result: CellResult, profiles: Mapping[tuple[str, int], Profile]) -> AttributedCell:
@@ -101,7 +114,9 @@ def cell_wholes(boots: Iterable[AttributedBoot]) -> tuple[dict[str, Cost], dict[
                 found.setdefault(name, []).append(cost)
             else:
                 missing[name] = cost
-    costs = {name: mean_cost(items) for name, items in found.items()}
+    costs = {
+        name: combined((cost, 1 / len(items)) for cost in items) for name, items in found.items()
+    }
     return costs, {name: reason for name, reason in missing.items() if name not in costs}
 
 

@@ -4,38 +4,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
-from itertools import chain
+from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from lsmeter.attribution.account import Account, Explained
 from lsmeter.attribution.cost import Change, FunctionChange
 from lsmeter.attribution.data import LEAST_INSNS, Entry, cost_entry, diff_entry, listed
-from lsmeter.attribution.explain import NOT_SEEN, Cause, Explanation, HookChange, by_context
-from lsmeter.attribution.flame import merge
+from lsmeter.attribution.explain import Cause, Explanation, HookChange, by_context
+from lsmeter.attribution.flame import changed, merge
+from lsmeter.attribution.operations import chart
+from lsmeter.attribution.operations import table as by_operation
 from lsmeter.attribution.profile import INTERRUPT, Context
-from lsmeter.tables.model import Column, Document, Item, Kind, Section, Shown, Table, Value
+from lsmeter.tables.model import Column, Detail, Document, Item, Kind, Section, Shown, Table, Value
+from lsmeter.tables.values import many as many_of
 
 HEADING = "Where the cost comes from"
 RULE = (
-    "Guest instructions, every operation counted once. Non-hook cost is what changed outside of "
-    "hooks."
+    "Guest instructions. A sum counts every operation once, whatever the number of its variants. "
+    "Non-hook cost is what changed outside of hooks."
 )
 _VERSION = 1  # of the documents
 _NAMED = 3  # functions that a cell of a table names
-_IN_REPORT = 12  # hooks, and functions
 _OF_LAYER = 5
 _OF_MODULE = 10
 _OF_WHOLES = 20
-
-
-class Extent(Enum):
-    """Which tables of an account are wanted."""
-
-    REPORT = "report"  # the largest changes, over all operations
-    COST = "cost"  # all of them, and by operation
-    DIFF = "diff"  # what changed only, and functions no matter in which hook they run
+_COLUMNS = 3  # hooks of a table by operation, where there is little room
+_BRIEF = ("by-operation", "functions", "contexts", "causes")
+_REPORTED = {
+    Detail.SHORT: _BRIEF[:1],
+    Detail.TERMINAL: _BRIEF,
+    Detail.FULL: (*_BRIEF, "hooks", "whole-hooks"),
+}
 
 
 class _Field(NamedTuple):
@@ -58,46 +58,62 @@ class _Row(NamedTuple):
 
 def cost_document(accounts: Iterable[Account]) -> Document:
     """Show which hooks and functions the cost of each setup comes from."""
-    return _document("lsmeter-hooks-cost", HEADING, tuple(accounts), Extent.COST, cost_entry)
+    return _document("lsmeter-hooks-cost", HEADING, tuple(accounts), section, cost_entry)
 
 
 def diff_document(accounts: Iterable[Account], before: str, after: str) -> Document:
     """Show which hooks and functions changed between two runs, setup by setup."""
     title = f"What changed: {before} → {after}"
-    return _document("lsmeter-hooks-diff", title, tuple(accounts), Extent.DIFF, diff_entry)
+    return _document("lsmeter-hooks-diff", title, tuple(accounts), _difference, diff_entry)
 
 
 def _document(
-    name: str, title: str, known: Sequence[Account], extent: Extent, entry: Callable[..., Entry]
+    name: str,
+    title: str,
+    known: Sequence[Account],
+    show: Callable[[Account], Section],
+    entry: Callable[[Account], Entry],
 ) -> Document:
-    shown = tuple(section(item, extent) for item in known)
     data = {"format_version": _VERSION, "setups": [entry(item) for item in known]}
-    return Document(name, _VERSION, title, lead=(RULE,), sections=shown, data=data)
+    return Document(name, _VERSION, title, (), (RULE,), tuple(map(show, known)), data=data)
 
 
-def section(item: Account, extent: Extent) -> Section:
-    """Return what is shown of one account."""
-    told = [] if extent is Extent.DIFF else [sentence(item)]
-    averages = (_tables(item, extent, whole=whole) for whole in (False, True))
-    tables = (*chain(*averages), *_causes(item))
-    return Section(
-        item.place.label if extent is Extent.DIFF else item.label,
-        items=tuple(map(Item, told)),
-        tables=tuple(table for table in tables if table.rows or extent is not Extent.COST),
-    )
+def section(item: Account, detail: Detail | None = None) -> Section:
+    """Return what is shown of one account: all, or what a report with this much room has."""
+    short = detail in {Detail.SHORT, Detail.TERMINAL}
+    found = (by_operation(item, _COLUMNS if short else None), *_tables(item), *_causes(item))
+    if detail is not None:
+        found = tuple(_cut(i, 5 if short else 12) for i in found if i.key in _REPORTED[detail])
+    tables = tuple(table for table in found if table.rows)
+    said = (Item(sentence(item)),)
+    return Section(item.label, (), tables, said, figures=(chart(item), changed(item)))
+
+
+def _difference(item: Account) -> Section:
+    return Section(item.place.label, tables=(*_tables(item, diff=True), *_causes(item)))
+
+
+def _cut(table: Table, rows: int) -> Table:
+    """Leave the first rows, but all operations."""
+    left = len(table.rows) - rows
+    if left <= 0 or table.key == "by-operation":
+        return table
+    more = f"{left:,} more: lsmeter hooks cost has all that differ."
+    return replace(table, rows=table.rows[:rows], more=(*table.more, more))
 
 
 def sentence(item: Account) -> str:
     """Say how the difference is made up, and how much of it is explained."""
-    total, found = item.typical.total, item.typical.operations
-    parts = f"hooks {total.hook_inline_insns:+,}, non-hook {total.outside_inline_insns:+,}"
-    if total.other:
-        parts += f", interrupts and idle {total.other:+,}"
-    exact = sum(one.exact for one in found.values())
+    total, found = item.typical.total, item.typical.benchmarks
+    inside, outside = map(_signed, (total.hook_inline_insns, total.outside_inline_insns))
+    parts = f"hooks {inside}, non-hook {outside}"
+    if abs(total.other) >= LEAST_INSNS:
+        parts += f", interrupts and idle {_signed(total.other)}"
+    named = sum(not one.other for one in found.values())
     doubtful = sum(bool(one.doubt) for one in found.values())
     text = (
-        f"{total.clock_insns:+,} instructions over {len(found)} operations: {parts}. Hooks and "
-        f"named functions explain {exact} of {len(found)} operations to the last instruction"
+        f"{_signed(total.clock_insns)} instructions over {_spread(item.typical)}: {parts}. Hooks "
+        f"and named functions make up {named} of {len(found)} differences to the last instruction"
     )
     text += f"; {doubtful} are not known to repeat." if doubtful else "."
     if item.missing:
@@ -105,84 +121,78 @@ def sentence(item: Account) -> str:
     return text
 
 
+def _spread(item: Explained) -> str:
+    many, variants = len(item.by_operation), len(item.benchmarks)
+    return many_of(many, "operation") + (
+        f", means of {variants} variants" if variants > many else ""
+    )
+
+
 def layer_sentence(item: Account) -> str:
     """Say where the cost of a layer lies: hooks, and functions inside of hooks and outside."""
     total = item.typical.total
     hooks = [
-        f"{hook.hook} {hook.difference_insns:+,} ({100 * (total.share(hook) or 0):.1f} %)"
+        f"{hook.hook} {_signed(hook.difference_insns)} ({100 * (total.share(hook) or 0):.1f} %)"
         for hook in listed(total.hooks)
     ]
     functions = [
-        f"{change.function} [{change.module or 'kernel'}] {change.difference_insns:+,}"
+        f"{change.function} [{change.module or 'kernel'}] {_signed(change.difference_insns)}"
         for change in listed(total.functions)
     ]
     return (
-        f"{total.difference_insns:+,} instructions over {len(item.typical.operations)} operations. "
-        f"Hooks: {_first(hooks, _OF_LAYER) or 'none changed'}. Functions by their own "
+        f"{_signed(total.difference_insns)} instructions over {_spread(item.typical)}. Hooks: "
+        f"{_first(hooks, _OF_LAYER) or 'none changed'}. Functions by their own "
         f"instructions: {_first(functions, _OF_LAYER) or 'none changed'}."
     )
 
 
-def _tables(item: Account, extent: Extent, *, whole: bool) -> Iterable[Table]:
-    """Yield the tables of one average: operations, hooks, functions."""
-    found = item.whole if whole else item.typical
-    if not found.operations:
-        return
-    if extent is not Extent.REPORT:
-        yield _operations(item, extent, whole=whole)
-    total = found.total
-    hooks = total.changed_hooks if extent is Extent.DIFF else list(total.hooks)
-    if whole or extent is Extent.REPORT:
-        hooks = listed(hooks)
-    share = _Field(Kind.SHARE, "share", "share", total.share)
-    parts = _CHANGED if extent is Extent.DIFF else _MODULES
-    yield _table(
-        "whole-hooks" if whole else "hooks",
-        "Hooks, whole cost" if whole else "Hooks",
-        (_HOOK, *([_CONTEXT] * whole), _CALLS, _EACH, _DIFFERENCE, share, parts),
-        hooks,
-        "With all that runs below the hook; deferred work of a hook has a row of its own",
-        _IN_REPORT if extent is Extent.REPORT else None,
-    )
-    if whole:
-        yield _contexts(found)
-    if not whole or extent is not Extent.REPORT:
-        yield _functions(found, extent, whole=whole)
-    if not whole and extent is Extent.COST:
-        yield from _of_modules(item, total)
+def _tables(item: Account, *, diff: bool = False) -> Iterable[Table]:
+    """Yield operations, hooks and functions of both averages; of a diff, only what changed."""
+    for found, whole in ((item.typical, False), (item.whole, True)):
+        if not found.benchmarks:
+            continue
+        total = found.total
+        yield _operations(item, diff=diff, whole=whole)
+        hooks = total.changed_hooks if diff else list(total.hooks)
+        share = _Field(Kind.SHARE, "share", "share", total.share)
+        yield _table(
+            "whole-hooks" if whole else "hooks",
+            "Hooks, whole cost" if whole else "Hooks",
+            (*_HOOKS[: 1 + whole], *_CHANGE, share, _CHANGED if diff else _MODULES),
+            listed(hooks) if whole else hooks,
+            "With all that runs below the hook; deferred work of a hook has a row of its own",
+        )
+        if whole:
+            yield _contexts(found)
+            changes = listed(total.changes if diff else total.outside)
+            lead = "Background work varies by a few instructions from run to run"
+            fields = (_FUNCTION, _CONTEXT, _HOOK, _MODULE, *_CHANGE)
+            every = _table("whole-functions", "Functions, whole cost", fields, changes, lead)
+            yield _cut(every, _OF_WHOLES)
+            continue
+        outside = [change for change in listed(total.outside) if not change.deferred]
+        yield _table(
+            "functions",
+            "Functions, in hooks or not" if diff else "Non-hook cost",
+            (_FUNCTION, _MODULE, *_CHANGE),
+            total.functions if diff else outside,
+        )
+        if not diff:
+            yield from _of_modules(item, total)
 
 
-def _operations(item: Account, extent: Extent, *, whole: bool) -> Table:
-    diff = extent is Extent.DIFF
+def _operations(item: Account, *, diff: bool, whole: bool) -> Table:
     rows = [
         _Row(name, found, found.baseline_insns, found.tested_insns)
         if whole
         else _Row(name, found, item.baseline.values[name], item.tested.values[name])
-        for name, found in (item.whole if whole else item.typical).operations.items()
+        for name, found in (item.whole if whole else item.typical).benchmarks.items()
         if not diff or (abs(found.difference_insns) >= LEAST_INSNS if whole else found.changes)
     ]
     fields = (*_SIDES, *(_WHOLE if whole else _TYPICAL), _ALL if diff else _OUTSIDE)
     if whole:
         return _table("whole", "Whole cost", fields, rows, _HOW_WHOLE)
     return _table("operations", "Typical call", fields, rows, _HOW_TYPICAL)
-
-
-def _functions(item: Explained, extent: Extent, *, whole: bool) -> Table:
-    """List functions outside of hooks; of a difference of runs, all functions."""
-    diff = extent is Extent.DIFF
-    if whole:
-        changes = listed(item.total.changes if diff else item.total.outside)
-        wide = (_FUNCTION, _CONTEXT, _HOOK, _MODULE, _CALLS, _EACH, _DIFFERENCE)
-        lead = "Background work varies by a few instructions from run to run"
-        return _table("whole-functions", "Functions, whole cost", wide, changes, lead, _OF_WHOLES)
-    outside = [change for change in listed(item.total.outside) if not change.deferred]
-    return _table(
-        "functions",
-        "Functions, in hooks or not" if diff else "Non-hook cost",
-        (_FUNCTION, _MODULE, _CALLS, _EACH, _DIFFERENCE),
-        item.total.functions if diff else outside,
-        shown=_IN_REPORT if extent is Extent.REPORT else None,
-    )
 
 
 def _contexts(item: Explained) -> Table:
@@ -198,7 +208,7 @@ def _contexts(item: Explained) -> Table:
         ),
         [context for context in Context if context in inside or context in outside],
         f"{round(item.total.difference_insns):+,} instructions over one cycle of "
-        f"{len(item.operations)} operations, deferred work included",
+        f"{_spread(item)}, deferred work included",
     )
 
 
@@ -208,7 +218,7 @@ def _of_modules(item: Account, total: Explanation) -> Iterable[Table]:
     for hook in total.hooks:
         for module, insns in hook.modules:
             changed[module] = changed.get(module, 0) + abs(insns)
-    root = merge("all", (), item.after.values())
+    root = merge("all", {}, item.after)
     for module in sorted(changed, key=lambda name: (-changed[name], name)):
         if module and changed[module]:
             costs = root.functions(module)[:_OF_MODULE]
@@ -246,16 +256,13 @@ def _table(
     fields: Sequence[_Field],
     items: Sequence[object],
     lead: str = "",
-    shown: int | None = None,
 ) -> Table:
-    more = 0 if shown is None else len(items) - shown
     return Table(
         key,
         title,
         tuple(Column(field.key, field.head, field.kind) for field in fields),
-        tuple(tuple(field.value(item) for field in fields) for item in items[:shown]),
+        tuple(tuple(field.value(item) for field in fields) for item in items),
         lead=(f"{lead}.",) if lead else (),
-        more=(f"{more:,} more.",) if more > 0 else (),
     )
 
 
@@ -312,7 +319,8 @@ _FUNCTION = _Field(Kind.CODE, "function", "function", attrgetter("function"))
 _MODULE = _Field(Kind.NAME, "module", "module", lambda i: i.module or "kernel")
 _CALLS = _Field(Kind.COUNT, "calls", "calls", lambda i: _both((i.baseline_calls, i.tested_calls)))
 _EACH = _Field(Kind.COUNT, "insns_per_call", "per call", _each)
-_DIFFERENCE = _insns("difference", "difference", "difference_insns")
+_CHANGE = (_CALLS, _EACH, _insns("difference", "difference", "difference_insns"))
+_HOOKS = (_HOOK, _CONTEXT)
 _MODULES = _Field(Kind.PROSE, "modules", "by module", _modules)
 _CHANGED = _Field(Kind.PROSE, "functions", "largest changes", lambda i: _changed(i.functions))
 # Of a function of a module.
@@ -347,5 +355,8 @@ _WHOLE = (
 _HOW_TYPICAL = "difference = hooks + non-hook + interrupts, idle"
 _HOW_WHOLE = (
     "One cycle, deferred work included. difference = hooks + hooks, deferred + non-hook + "
-    f"non-hook, deferred. Not in the trees: {NOT_SEEN}"
+    "non-hook, deferred. Not in the trees: instructions in user space; time: caches, TLBs, branch "
+    "prediction and waiting cost no instructions; other boots than those with attribution: work "
+    "that a tick sets off falls elsewhere in each; which call caused deferred work: it is shared "
+    "out evenly over the operations of the window"
 )

@@ -27,6 +27,7 @@ class ExitCode(IntEnum):
     WORKLOAD = 6
     INFRASTRUCTURE = 7
     SELFTEST = 8  # what was said of a known cost is not true
+    INTERNAL = 9  # a fault of lsmeter itself
     INTERRUPTED = 130
 
 
@@ -50,8 +51,8 @@ class LsmeterError(Exception):
         # Names from outside may hold anything; an error is one line all the same.
         self.title = printable(title)
         super().__init__(self.title)
-        self.hint = hint
-        self.log_tail = log_tail
+        self.hint = printable(hint)
+        self.log_tail = tuple(map(printable, log_tail))
         self.log_path = log_path
 
 

@@ -33,7 +33,7 @@ def processor() -> str:
 
 
 def memory_bytes() -> int:
-    """Return how much memory can be had now without swapping; 0 when it is not told."""
+    """Return how much memory is available without swapping; 0 when it is not told."""
     return int(_told("/proc/meminfo", r"MemAvailable:\s*(\d+)") or 0) << 10
 
 

@@ -4,15 +4,21 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import select
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from lsmeter.base.errors import BuildError, InfrastructureError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 # Debian's package of a program, where it has another name.
 PACKAGES = {
@@ -29,11 +35,14 @@ PACKAGES = {
     "unshare": "util-linux",
 }
 DEADLINE_S = 600.0
+_POLL_S = 0.2
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of a program: in English, administrators' programs in PATH."""
-    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    # An empty part would be the working directory.
+    parts = [part for part in os.environ.get("PATH", os.defpath).split(":") if part]
+    path = ":".join((*parts, "/usr/sbin", "/sbin"))
     return {**os.environ, "LC_ALL": "C.UTF-8", "PATH": path, **(extra or {})}
 
 
@@ -117,6 +126,7 @@ def started(
     *,
     env: Mapping[str, str],
     to: IO[str] | int = subprocess.PIPE,
+    errors_to: IO[str] | int = subprocess.STDOUT,
     pass_fds: Sequence[int] = (),
     cwd: Path | None = None,
     grace_s: float = 10.0,
@@ -124,7 +134,8 @@ def started(
     """Start a program in a process group of its own, which ends with the block at the latest.
 
     It is asked to end first, so that it can remove what is half made. An interrupt reaches
-    lsmeter only, which then stops the whole group. to: where both its outputs go.
+    lsmeter only, which then stops the whole group. to: where its output goes, and its errors unless
+    errors_to is another place.
     """
     try:
         process = subprocess.Popen(
@@ -133,7 +144,7 @@ def started(
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=to,
-            stderr=subprocess.STDOUT,
+            stderr=errors_to,
             pass_fds=pass_fds,
             text=True,
             errors="replace",
@@ -144,12 +155,57 @@ def started(
     try:
         yield process
     finally:
-        if process.poll() is None:
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(grace_s)
+        try:
+            if process.poll() is None:
+                process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(grace_s)
+        finally:
+            # Also what a program that has ended left behind, and after a second interrupt.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def output_of(
+    child: subprocess.Popen[str], silence_s: float, source: int | None = None
+) -> io.BufferedReader:
+    """Return what a started program writes, to be read to its end; then the program has ended.
+
+    A program that writes nothing and does not end for `silence_s` is an InfrastructureError; what
+    it leaves behind when it ends, and what holds its pipe, is not waited for. source: instead of
+    its output.
+    """
+    if source is None:
+        assert child.stdout is not None  # noqa: S101  (it is a pipe)
+        source = child.stdout.fileno()
+    return io.BufferedReader(_Output(child, silence_s, source))
+
+
+class _Output(io.RawIOBase):
+    def __init__(self, child: subprocess.Popen[str], silence_s: float, source: int) -> None:
+        self._child, self._silence_s, self._source = child, silence_s, source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        end = time.monotonic() + self._silence_s
+        view = memoryview(buffer)
+        while time.monotonic() < end:
+            ended = self._child.poll() is not None  # first: it may still write, and then end
+            if select.select([self._source], [], [], _POLL_S)[0]:
+                data = os.read(self._source, len(view))
+                view[: len(data)] = data
+                if data or ended:
+                    return len(data)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._child.wait(self._silence_s)
+            elif ended:
+                return 0
+        program = str(self._child.args[0])  # type: ignore[index]
+        raise InfrastructureError(
+            f"{program} did nothing for {self._silence_s:.0f} s", hint="try again"
+        )

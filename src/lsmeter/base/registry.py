@@ -10,12 +10,17 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterable
 from typing import TypeVar
 
 from lsmeter.base.errors import UsageError
 
 T = TypeVar("T")
+
+_MOST_NEAR = 5
+_MOST_SHOWN = 24
+_LONGEST = 100
 
 
 def members(package: str, attribute: str, kind: type[T]) -> tuple[T, ...]:
@@ -33,17 +38,31 @@ def members(package: str, attribute: str, kind: type[T]) -> tuple[T, ...]:
     return found
 
 
+def near(word: str, names: Iterable[str]) -> list[str]:
+    """Return at most five names near a word, the nearest first; capitals do not matter."""
+    known = {name.casefold(): name for name in names}
+    word = word.casefold()[:_LONGEST]
+    close = difflib.get_close_matches(word, known, n=_MOST_NEAR)
+    begun = [name for name in known if len(word) > 1 and name.startswith(word)]
+    # Two or three letters are an abbreviation: md of markdown.
+    letters = re.compile(".*".join(map(re.escape, word)) if 1 < len(word) < 4 else "(?!)")
+    short = [name for name in known if letters.match(name)]
+    return [known[name] for name in dict.fromkeys((*close, *begun, *short))][:_MOST_NEAR]
+
+
 def nearest(word: str, names: Iterable[str]) -> str:
     """Return "; did you mean X?" for the name nearest to `word`, or an empty string."""
-    close = difflib.get_close_matches(word, list(names), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    found = near(word, names)
+    return f"; did you mean {found[0]}?" if found else ""
 
 
 def unknown(kind: str, word: str, names: Iterable[str], *, where: str = "") -> UsageError:
-    """Build the error for a name that no registry knows: where, what, and the nearest one."""
+    """Build the error for a name that no registry knows: where, what, and the nearest ones."""
     known = sorted(names)
     place = f"{where}: " if where else ""
-    return UsageError(
-        f"{place}unknown {kind} '{word}'{nearest(word, known)}",
-        hint=f"known: {', '.join(known)}",
-    )
+    shown = known if len(known) <= _MOST_SHOWN else near(word, known)
+    hint = f"known: {', '.join(shown)}"
+    if shown is not known:
+        hint = f"near: {', '.join(shown)}" if shown else f"{len(known)} are known, none like it"
+    title = f"{place}unknown {kind} '{word[:_LONGEST]}'{nearest(word, known)}"
+    return UsageError(title, hint=hint)

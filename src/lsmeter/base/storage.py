@@ -7,26 +7,39 @@ that is whole or absent; the data directory holds what was measured.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import functools
 import hashlib
 import os
+import secrets
+import shlex
 import shutil
-import threading
+import stat
+import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
+from typing import IO, TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import platformdirs
-from filelock import FileLock
 
-from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
+from lsmeter.base.inputs import open_file
+from lsmeter.base.printable import printable
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 T = TypeVar("T")
+
+LOCK_WAIT_S = 7200.0  # the longest that another process may rightly take: a kernel or an image
+_QUIET_S, _POLL_S = 1.0, 0.1
+_SEAL = ".sha256"
+_PARTIAL = ".partial"  # how the name of an entry that is being filled ends
+_RACY_S = 2.0  # a file changed so lately may change again without another time
 
 
 def cache_dir() -> Path:
@@ -71,14 +84,14 @@ def cannot_write(path: Path, error: OSError) -> InfrastructureError:
     reason = error.strerror or str(error)
     return InfrastructureError(
         f"cannot write {path}: {reason}",
-        hint="free some space or name another directory (--out, LSMETER_CACHE, LSMETER_DATA)",
+        hint="free some space or name another directory (--run-dir, LSMETER_CACHE, LSMETER_DATA)",
     )
 
 
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file in hex digits; InfrastructureError when it is unreadable."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InfrastructureError(
@@ -86,25 +99,124 @@ def sha256_of(path: Path) -> str:
         ) from error
 
 
+def known_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file as sha256_of, which reads it only once for each change of it.
+
+    A change shows in its inode, size or times, of which none can set the last (ctime).
+    """
+    note = cache_dir() / "digests" / hashlib.sha256(bytes(path.absolute())).hexdigest()[:32]
+    with suppress(OSError):
+        status = path.stat()
+        times = (status.st_mtime_ns, status.st_ctime_ns)
+        seen = f"{status.st_dev} {status.st_ino} {status.st_size} {times[0]} {times[1]} "
+        with suppress(UnicodeDecodeError, OSError):
+            if (said := note.read_text(encoding="ascii")).startswith(seen):
+                return said.removeprefix(seen)
+        if time.time() - max(times) / 1e9 > _RACY_S:
+            digest = sha256_of(path)
+            with suppress(InfrastructureError):
+                write_atomic(note, f"{seen}{digest}".encode())
+            return digest
+    return sha256_of(path)
+
+
+def prove(path: Path, sha256: str, hint: str) -> None:
+    """Raise InfrastructureError with `hint` if a file's content is not what `sha256` says."""
+    # A note may be what is damaged, so the file itself has the last word.
+    if known_sha256(path) != sha256 and sha256_of(path) != sha256:
+        raise InfrastructureError(
+            f"{path} is damaged or was changed: its SHA-256 is not the one recorded", hint=hint
+        )
+
+
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write `data` to `path` so that a reader sees all of it or nothing, also after a kill."""
+    """Write a file of ours so that a reader sees all of it or nothing, also after a kill."""
     make_dir(path.parent)
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
+    # Of one mode, whatever the umask: some of them go into guests.
+    _write(path, data, 0o644)
+
+
+def write_output(path: Path, data: bytes, where: str = "--output") -> None:
+    """Write to what a user named: a regular file as write_atomic does, anything else in place.
+
+    Nothing is made outside of a directory that exists. where: the option that named it.
+    """
+    need_dir(path.parent, where)
+    _write(path, data, None)
+
+
+def output_dir(path: Path, where: str) -> Path:
+    """Make a directory that a user named, in one that exists."""
+    need_dir(path.parent, where)
+    return make_dir(path)
+
+
+def need_dir(path: Path, where: str) -> None:
+    """Refuse a directory that does not exist, in which something is to be made."""
+    if not path.is_dir():
+        raise UsageError(f"{where}: {path}: no such directory", hint="make it first: mkdir -p")
+
+
+def _write(path: Path, data: bytes, mode: int | None) -> None:
+    """Write a file; mode: that of a regular file, None to keep it, or to follow the umask."""
+    try:
+        # A link stays, what it leads to is written; /dev/stdout leads to no name that lasts.
+        target = Path(os.path.realpath(path))
+        present = path.stat().st_mode if path.exists() else None
+        if present is not None and (not stat.S_ISREG(present) or not target.exists()):
+            _write_in_place(path, present, data)
+        else:
+            _replace(target, data, mode or present)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def _write_in_place(path: Path, mode: int, data: bytes) -> None:
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise UsageError(f"{path}: a block device or a socket", hint="name a file")
+    try:
+        # Without O_NONBLOCK a FIFO that nobody reads would be waited for.
+        number = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise UsageError(f"{path}: nobody reads this FIFO", hint="start its reader") from error
+        raise
+    os.set_blocking(number, True)
+    with os.fdopen(number, "wb") as file:
+        file.write(data)
+
+
+def _replace(path: Path, data: bytes, mode: int | None) -> None:
+    partial = path.parent / f".lsmeter-{os.getpid()}-{secrets.token_hex(4)}.partial"
     try:
         nameless = _nameless(path.parent)
-        with nameless or partial.open("wb") as file:
+        with nameless or partial.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-            os.fchmod(file.fileno(), 0o644)
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
             if nameless:
                 # Only with a directory (which an absolute path does not need) does it follow links.
                 number = file.fileno()
                 os.link(f"/proc/self/fd/{number}", partial, src_dir_fd=number)
         partial.replace(path)
-    except OSError as error:
+    finally:
         partial.unlink(missing_ok=True)
-        raise cannot_write(path, error) from error
+
+
+def write_sealed(path: Path, data: bytes) -> None:
+    """Write a file of the cache whose content is checked by its digest before it is used."""
+    write_atomic(path, data)
+    write_atomic(path.with_name(path.name + _SEAL), hashlib.sha256(data).hexdigest().encode())
+
+
+def is_sealed(path: Path) -> bool:
+    """Say whether a file is there, and what write_sealed wrote; if not, it is to be made again."""
+    try:
+        return path.with_name(path.name + _SEAL).read_bytes().decode() == known_sha256(path)
+    except (OSError, UnicodeDecodeError, InfrastructureError):
+        return False
 
 
 def _nameless(directory: Path) -> BinaryIO | None:
@@ -113,37 +225,96 @@ def _nameless(directory: Path) -> BinaryIO | None:
     Not every file system has them (O_TMPFILE in open(2)): NFS does not.
     """
     try:
-        return os.fdopen(os.open(directory, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600), "wb")
+        return os.fdopen(os.open(directory, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666), "wb")
     except OSError:
         return None
 
 
 @contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Hold the cache-wide lock `name`: the second process waits until the first has finished."""
-    directory = make_dir(cache_dir() / "locks")
-    with FileLock(directory / f"{name}.lock"):
+    """Hold the cache-wide lock `name`: the second process waits until the first has finished.
+
+    The wait is said on standard error, with who holds the lock; a signal ends it. The kernel
+    frees the lock of a process that has died. Not to be called in an event loop.
+    """
+    path = make_dir(cache_dir() / "locks") / f"{name}.lock"
+    with writing(path):
+        file = path.open("a+", encoding="utf-8", errors="replace")
+    with file:
+        _wait_for(file, name)
+        file.truncate(0)
+        command = shlex.join(["lsmeter", *sys.argv[1:]])
+        file.write(f"process {os.getpid()} ({command}) since {time.strftime('%F %T')}")
+        file.flush()
         yield
+        file.truncate(0)
+
+
+def _wait_for(file: IO[str], name: str) -> None:
+    began, said = time.monotonic(), False
+    while (waited_s := time.monotonic() - began) < LOCK_WAIT_S:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if waited_s > _QUIET_S and not said:
+                sys.stderr.write(f"waiting for {_holder(file)}, which holds {name} of the cache\n")
+                said = True
+            time.sleep(_POLL_S)
+    raise InfrastructureError(
+        f"{_holder(file)} has held {name} of the cache for {LOCK_WAIT_S:.0f} s",
+        hint="see what it does; end it, and run this again",
+    )
+
+
+def _holder(file: IO[str]) -> str:
+    file.seek(0)
+    return printable(file.read(300)) or "another lsmeter"
 
 
 @contextmanager
 def new_entry(final: Path) -> Iterator[Path]:
     """Give an empty directory that becomes `final` when the block ends without an error.
 
-    A kill in the middle leaves only a hidden directory beside `final`, which the next call
-    removes; `final` itself is always whole. Hold `locked` around it.
+    A kill in the middle leaves only a hidden directory beside `final`, which the next call for
+    any entry there removes; `final` itself is always whole. Hold `locked` around it.
     """
     make_dir(final.parent)
-    partial = final.parent / f".{final.name}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
+    partial = final.parent / f".{final.name}{_PARTIAL}"
+    for path in final.parent.glob(f".*{_PARTIAL}"):
+        if path == partial or not _in_use(path):
+            shutil.rmtree(path, ignore_errors=True)
+    with writing(final):
+        partial.mkdir()
+        held = os.open(partial, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(held, fcntl.LOCK_SH)
     try:
         with writing(final):
-            partial.mkdir()
             yield partial
             shutil.rmtree(final, ignore_errors=True)
             partial.replace(final)
+    except LsmeterError as error:
+        # A reader knows the entry by its name alone.
+        error.title = error.title.replace(str(partial), str(final))
+        error.hint = error.hint.replace(str(partial), str(final))
+        raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        os.close(held)
+
+
+def _in_use(partial: Path) -> bool:
+    """Say whether a process that lives is filling the directory."""
+    try:
+        number = os.open(partial, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(number)
+    return False
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from lsmeter.base.errors import UsageError
+from lsmeter.base.inputs import check_shape, read_file
 from lsmeter.base.registry import nearest
 
 MAX_FILE_BYTES = 1 << 20
+_MAX_DOTS = 1000  # in a line: tomllib takes minutes for a key of 50,000 parts
 
 
 def read_toml(
@@ -26,19 +28,24 @@ def read_toml(
     """
     named = f"{where}: {path}" if where else f"{path}"
     try:
-        size = path.stat().st_size
-        if size <= MAX_FILE_BYTES:
-            return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not valid TOML: {error}", hint=hint) from error
+        text = read_file(path, MAX_FILE_BYTES, kind, where=where, hint=hint).decode()
+        if max(line.count(".") for line in text.split("\n")) > _MAX_DOTS:
+            raise UsageError(f"{path}: not valid TOML: a key of more than {_MAX_DOTS} parts")
+        data = tomllib.loads(text)
+        check_shape(data, str(path))
     except UnicodeDecodeError as error:
         raise UsageError(f"{named}: cannot read it: it is not UTF-8 text", hint=hint) from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not valid TOML: {error}", hint=hint) from error
+    except (ValueError, RecursionError) as error:
+        said = "lists too deep" if isinstance(error, RecursionError) else "a number too long"
+        raise UsageError(f"{path}: not valid TOML: {said}", hint=hint) from error
     except OSError as error:
         said = f"cannot read it: {error.strerror}"
         if missing and isinstance(error, FileNotFoundError):
             said = missing
         raise UsageError(f"{named}: {said}", hint=hint) from error
-    raise UsageError(f"{path}: larger than {MAX_FILE_BYTES} bytes: not {kind}", hint=hint)
+    return data
 
 
 def wrong_key(

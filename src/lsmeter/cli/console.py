@@ -1,31 +1,110 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the command line speaks: results to standard output, everything else to standard error."""
+"""How the command line speaks: results to standard output, everything else to standard error.
+
+What comes from outside (guests, files, kernel trees) is made printable here, and what the output
+cannot carry gets a stand-in.
+"""
 
 from __future__ import annotations
 
+import codecs
+import json
 import os
+import sys
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
 from rich.markup import escape
+from rich.text import Text
 
-from lsmeter.base.errors import LsmeterError
+from lsmeter.base.errors import InfrastructureError, LsmeterError
+from lsmeter.base.printable import printable
 
 _TAIL_LINES = 20
-
+_STAND_INS = str.maketrans(
+    {
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2500\u2501\u2550", "-"),
+        **dict.fromkeys("\u2018\u2019\u00b4", "'"),
+        **dict.fromkeys("\u201c\u201d", '"'),
+        **dict.fromkeys("\u2502\u2503\u2551", "|"),
+        **dict.fromkeys("\u00b7\u2022", "*"),
+        **dict.fromkeys("\u2588\u2593\u2592\u2591", "#"),
+        "\u00a0": " ",
+        "\u202f": " ",
+        "\u2009": " ",
+        "\u2026": "...",
+        "\u00b1": "+/-",
+        "\u00d7": "x",
+        "\u00f7": "/",
+        "\u2264": "<=",
+        "\u2265": ">=",
+        "\u2248": "~",
+        "\u2192": "->",
+        "\u2190": "<-",
+        "\u2194": "<->",
+        "\u00b5": "u",
+        "\u03bc": "u",
+        **dict.fromkeys(map(chr, range(0x2800, 0x2900)), "*"),  # a spinner's dots
+        "\u2713": "y",
+        "\u2717": "n",
+        "\u00b2": "^2",
+        "\u221a": "sqrt",
+        "\u25cf": "*",
+    }
+)
 
 Colour = Literal["auto", "always", "never"]
 
 
+def _stand_in(error: UnicodeError) -> tuple[str, int]:
+    """Give ASCII for what an encoding does not have: a stand-in, else an escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_STAND_INS)
+    return text.encode("ascii", "backslashreplace").decode(), error.end
+
+
+STAND_INS = "lsmeter"  # the name of the handler for errors of encoding
+codecs.register_error(STAND_INS, _stand_in)
+
+
+def _json(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+codecs.register_error("lsmeter-json", _json)
+_ERRORS = {"json": "lsmeter-json", "html": "xmlcharrefreplace"}
+
+
+class UnreadError(Exception):
+    """The reader of standard output (head, less) has gone."""
+
+
+def escaped(text: str) -> str:
+    """Return text from outside as rich's markup shows it: printable, its brackets no tags."""
+    return escape(printable(text))
+
+
 class Screen:
-    """The two consoles of a command; set up once, by the options before the command."""
+    """The two consoles of a command, and what its options said of how it shows things."""
+
+    when: Colour
+    quiet: bool
+    verbose: bool
+    form: str  # of documents
+    output: Path | None  # where results go, if not to standard output
 
     def __init__(self) -> None:
         self.use("auto")
 
-    def use(self, colour: Colour) -> None:
-        """Switch colour on or off; auto follows the terminal and NO_COLOR."""
+    def use(self, colour: Colour, *, quiet: bool = False, verbose: bool = False) -> None:
+        """Set up the consoles; colour auto follows the terminal and NO_COLOR."""
+        self.when, self.quiet, self.verbose = colour, quiet, verbose
+        self.form, self.output = "table", None
         forced = {"always": True, "never": False}.get(colour)
         plain = colour == "never" or (colour == "auto" and "NO_COLOR" in os.environ)
         how = partial(
@@ -34,7 +113,8 @@ class Screen:
             color_system=None if plain else "auto",
             force_terminal=forced,
         )
-        self.out, self.err = how(), how(stderr=True)
+        self.out, self.err = how(), how(stderr=True, quiet=quiet)
+        self._alarm = how(stderr=True)
 
     @property
     def colour(self) -> bool:
@@ -43,21 +123,43 @@ class Screen:
 
     def tell(self, text: str) -> None:
         """Print a line of results."""
-        self.out.print(escape(text), soft_wrap=True)
+        self.write(printable(text) + "\n")
 
-    def say(self, text: str) -> None:
-        """Say something about what is going on, to standard error."""
-        self.err.print(escape(text), soft_wrap=True)
+    def write(self, text: str, form: str = "") -> None:
+        """Write results; what the output cannot carry is written as its format allows."""
+        stream = sys.stdout
+        if stream is None:
+            raise InfrastructureError("standard output is closed", hint="name a file: -o FILE")
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        try:
+            stream.write(text.encode(encoding, _ERRORS.get(form, STAND_INS)).decode(encoding))
+            stream.flush()
+        except BrokenPipeError as error:
+            raise UnreadError from error
+        except OSError as error:
+            raise InfrastructureError(
+                f"cannot write to standard output: {error.strerror}", hint="name a file: -o FILE"
+            ) from error
+
+    def say(self, text: str, *, lead: str = "", style: str = "") -> None:
+        """Say something about what is going on, to standard error; style is that of the lead."""
+        _line(self.err, text, lead, style)
 
     def show_error(self, error: LsmeterError) -> None:
         """Show an error: one line, then the end of the log where there is one, then the hint."""
-        self.err.print(f"[bold red]error:[/] {escape(error.title)}", soft_wrap=True)
+        _line(self._alarm, error.title, "error: ", "bold red")
         for line in error.log_tail[-_TAIL_LINES:]:
-            self.err.print(f"  [dim]|[/] {escape(line)}", soft_wrap=True)
+            _line(self._alarm, line, "  | ", "dim")
         if error.log_path is not None:
-            self.err.print(f"  [dim]log:[/] {escape(str(error.log_path))}", soft_wrap=True)
+            _line(self._alarm, str(error.log_path), "  log: ", "dim")
         if error.hint:
-            self.err.print(f"  [cyan]hint:[/] {escape(error.hint)}", soft_wrap=True)
+            _line(self._alarm, error.hint, "  hint: ", "cyan")
+
+
+def _line(console: Console, text: str, lead: str, style: str) -> None:
+    """Print one line; a style is that of the lead, where there is one."""
+    shown = Text.assemble((lead, style), printable(text)) if lead else Text(printable(text), style)
+    console.print(shown, soft_wrap=True)
 
 
 SCREEN = Screen()

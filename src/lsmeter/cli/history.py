@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from lsmeter.cli import options
 from lsmeter.cli.options import Asked
-from lsmeter.cli.show import FormatOption, OutputOption, show
+from lsmeter.cli.show import show
 
 _TITLE = "Overhead of security modules over kernel versions"
 _KERNELS = ["debian:6.1", "debian:6.12", "debian:7.2"]
@@ -17,8 +17,6 @@ def history(
     asked: Asked,
     run: options.RunArgument = None,
     boots: options.BootsOption = None,
-    form: FormatOption = "table",
-    output: OutputOption = None,
     plot: options.PlotOption = None,
 ) -> int:
     """Show what each setup cost over kernel versions: oldest kernel first.
@@ -26,7 +24,7 @@ def history(
     Without a run it measures Debian's 6.1, 6.12 and 7.2 with every module that they have.
 
         lsmeter history
-        lsmeter history --kernel built:6.1-lsm-all --kernel built:7.2-lsm-all --setup smack
+        lsmeter history -k built:6.1-lsm-all -k built:7.2-lsm-all -s smack
         lsmeter history runs/2026-11-20T10-00-00-history --plot history.svg
     """
     from lsmeter.cli.measure import check_plot, draw, measured
@@ -36,6 +34,6 @@ def history(
     words = asked.words(title=_TITLE, kernels=_KERNELS, setups=_SETUPS)
     experiment = options.experiment({**words, "boots": boots})
     with measured(run, [experiment], "history", asked) as (data, code):
-        show(report.document(data), form, output)
+        show(report.document(data))
         draw(plot, lambda: report.plot(data))
     return code

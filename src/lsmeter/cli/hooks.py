@@ -9,30 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from lsmeter.base.errors import ExitCode, UsageError
+from lsmeter.base.errors import ExitCode, InfrastructureError, UsageError
 from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.options import Asked
-from lsmeter.cli.show import FormatOption, OutputOption, deliver, show
+from lsmeter.cli.show import deliver, show, write
 
 if TYPE_CHECKING:
     from lsmeter.attribution.account import Account
     from lsmeter.hooks.source.config import Config
     from lsmeter.hooks.source.model import SourceAnalysis
+    from lsmeter.model import Problem
 
 NO_CONFIG = "none"
 
 _TITLE = "Where the cost of each operation comes from"
 
 _Attributed = Annotated[Path, typer.Argument(help="A run that was made with --attribute.")]
-_Setups = Annotated[list[str] | None, typer.Option(help="Only these setups. Repeat for more.")]
+_Setups = Annotated[
+    list[str] | None, typer.Option("--setup", "-s", help="Only these setups. Repeatable.")
+]
 
 
 def source(
     tree: Annotated[Path, typer.Argument(help="The top folder of a kernel's source.")],
-    form: FormatOption = "table",
-    output: OutputOption = None,
     config: Annotated[
         str | None,
         typer.Option(
@@ -53,9 +54,9 @@ def source(
         str | None,
         typer.Option(help="For files on this one: ext4, or any name under fs/, or tmpfs."),
     ] = None,
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Use what an earlier call has found.")
-    ] = True,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Read the tree again, whatever an earlier call found.")
+    ] = False,
 ) -> None:
     """List the hooks of a kernel's source, who implements them, and what reaches them.
 
@@ -65,22 +66,23 @@ def source(
         lsmeter hooks source linux-6.12 --config debian:6.12
         lsmeter hooks source linux-6.12 --explain open inode_permission
     """
+    from lsmeter.base.printable import printable
     from lsmeter.hooks.source import document as documents
 
     named = (filesystem,) if filesystem is not None else ()
-    found = analysed(tree, config, named, cache=cache)
+    found = analysed(tree, config, named, fresh=fresh)
     if explain is None:
-        show(documents.document(found, filesystem), form, output)
+        show(documents.document(found, filesystem))
         return
     chain, dot = documents.explain(found, *explain, filesystem)
     if graph == "text":
-        show(chain, form, output)
+        show(chain)
     else:
-        deliver(dot, output)
+        deliver(printable(dot, keep="\n"))
 
 
 def analysed(
-    tree: Path, config: str | None, filesystems: Iterable[str], *, cache: bool = True
+    tree: Path, config: str | None, filesystems: Iterable[str], *, fresh: bool = False
 ) -> SourceAnalysis:
     """Analyse a source for the usual file systems and for others, and show that it goes on."""
     from lsmeter.hooks.source.analysis import DEFAULT_FILESYSTEMS, analyse
@@ -88,7 +90,7 @@ def analysed(
     wanted = (*DEFAULT_FILESYSTEMS, *filesystems)
     with LiveTasks(SCREEN.err) as progress:
         chosen = _configuration(tree, config)
-        return analyse(tree, config=chosen, progress=progress, cache=cache, filesystems=wanted)
+        return analyse(tree, config=chosen, progress=progress, cache=not fresh, filesystems=wanted)
 
 
 def _configuration(tree: Path, named: str | None) -> Config:
@@ -114,8 +116,6 @@ def _configuration(tree: Path, named: str | None) -> Config:
 def cost(
     asked: Asked,
     run: options.RunArgument = None,
-    form: FormatOption = "table",
-    output: OutputOption = None,
     graphs: Annotated[
         Path | None,
         typer.Option(help="Also write flame graphs (HTML) and folded stacks to this directory."),
@@ -133,6 +133,7 @@ def cost(
     from lsmeter.attribution.flame import graph_files
     from lsmeter.attribution.load import load_run
     from lsmeter.attribution.tables import cost_document
+    from lsmeter.base.storage import output_dir
     from lsmeter.cli.measure import measure, showing
 
     code, only = ExitCode.OK, asked.setup
@@ -141,18 +142,31 @@ def cost(
         run, code = measure([options.experiment(words)], "hooks-cost", asked)
         only = None
     with showing(code):
-        data, cells = load_run(run)
-        accounts = _only(run_accounts(cells, data.manifest.baseline_setup), only)
+        data, cells, damaged = load_run(run)
+        _warn((*data.damaged, *damaged))
+        found = run_accounts(cells, data.manifest.baseline_setup)
+        accounts = _only([item for item in found if item.typical.benchmarks], only)
+        if not accounts and (damaged or data.damaged):
+            raise InfrastructureError(
+                f"{run}: too much of its attribution is damaged to explain a setup",
+                hint="measure again: the same command with --fresh",
+            )
         if not accounts:
             raise UsageError(
                 f"{run}: no setup to explain against the baseline {data.manifest.baseline_setup}",
                 hint="the run needs the baseline and one more setup, both with attribution",
             )
         if graphs is not None:
+            output_dir(graphs, "--graphs")
             for name, text in graph_files(accounts).items():
-                deliver(text, graphs / name)
-        show(cost_document(accounts), form, output)
+                write(graphs / name, text.encode(), "--graphs")
+        show(cost_document(accounts))
     return int(code)
+
+
+def _warn(damaged: Iterable[Problem]) -> None:
+    for problem in damaged:
+        SCREEN.say(f"{problem.title}: {problem.detail}")
 
 
 def _only(accounts: Sequence[Account], setups: Sequence[str] | None) -> Sequence[Account]:
@@ -170,8 +184,6 @@ def diff(
     run_a: _Attributed,
     run_b: _Attributed,
     setup: _Setups = None,
-    form: FormatOption = "table",
-    output: OutputOption = None,
 ) -> None:
     """Show which hook and which function changed between two runs, per operation and per call.
 
@@ -183,7 +195,9 @@ def diff(
     from lsmeter.attribution.load import load_run
     from lsmeter.attribution.tables import diff_document
 
-    accounts = counterparts(load_run(run_a)[1], load_run(run_b)[1])
+    (old, before, damaged), (new, after, more) = load_run(run_a), load_run(run_b)
+    _warn((*old.damaged, *damaged, *new.damaged, *more))
+    accounts = counterparts(before, after)
     chosen = [item for item in accounts if not setup or item.place.setup in setup]
     if not chosen:
         raise UsageError(
@@ -191,15 +205,13 @@ def diff(
             + (f" among {', '.join(setup)}" if setup else ""),
             hint="compare runs of the same setups, file systems and users",
         )
-    show(diff_document(chosen, str(run_a), str(run_b)), form, output)
+    show(diff_document(chosen, str(run_a), str(run_b)))
 
 
 @options.measuring
 def count(
     asked: Asked,
     run: options.RunArgument = None,
-    form: FormatOption = "table",
-    output: OutputOption = None,
 ) -> int:
     """Let an unmodified kernel count how often each of its hooks runs in one operation.
 
@@ -215,5 +227,5 @@ def count(
     title = "Runs of each hook in one operation"
     words = asked.words(title=title, task="count", setups=["capability"], boots=1, seed=1)
     with measured(run, [options.experiment(words)], "hooks-count", asked) as (data, code):
-        show(document(data), form, output)
+        show(document(data))
     return code

@@ -13,7 +13,6 @@ from lsmeter.base.errors import ExitCode, UsageError
 from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Asked
-from lsmeter.cli.show import FormatOption, OutputOption
 from lsmeter.tasks.sweep import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ def agree(
             help="With --source: what this configuration compiles, as for `hooks source`.",
         ),
     ] = None,
-    form: FormatOption = "table",
-    output: OutputOption = None,
     old: Annotated[
         list[Path] | None, typer.Option("--run", "--counts", "--slopes", hidden=True)
     ] = None,
@@ -88,7 +85,7 @@ def agree(
         # The runs first: a wrong name is an error before a tree is read.
         used = dict.fromkeys(cell.place.filesystem for item in data for cell in item.manifest.cells)
         inventory = analysed(source, config, used) if source is not None else None
-        show(document(data, inventory), form, output)
+        show(document(data, inventory))
     return int(code)
 
 
@@ -100,7 +97,7 @@ def _asked(kernel: Kernel, setups: Sequence[str], words: dict[str, Any]) -> list
     # A tree is that of the most frequent reading; whole costs have no part in it.
     readings = {"samples": 15, "whole_ppm": 0}
     tasks: list[dict[str, Any]] = [
-        {"task": "attribute", "setups": list(setups), "sampling": readings},
+        {"task": "attribute", "setups": [*setups], "baseline": setups[0], "sampling": readings},
         {"task": "count", "setups": list(setups)},
     ]
     if able:
@@ -130,4 +127,11 @@ def _read(given: Sequence[Path], source: Path | None) -> list[RunData]:
             f"needed, and the runs have {', '.join(sorted(views)) or 'none'}",
             hint="lsmeter hooks agree RUN RUN, or lsmeter hooks agree RUN --source TREE",
         )
+    known = {setup.name: setup for item in data for setup in item.manifest.setups}
+    for setup in (setup for item in data for setup in item.manifest.setups):
+        if keys := known[setup.name].differs(setup):
+            raise UsageError(
+                f"{setup.name} is defined differently in the runs ({', '.join(keys)})",
+                hint="views of one setup agree or not: name runs that define it alike",
+            )
     return data

@@ -12,7 +12,7 @@ import typer
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
-from lsmeter.cli.show import FormatOption, OutputOption, listed, show
+from lsmeter.cli.show import deliver, listed, show
 from lsmeter.tables.model import Column, Document, Kind, Shown, Value, columns
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ Name = Annotated[
 def build(
     name: Name = "policy",
     *,
-    again: Annotated[
-        bool, typer.Option("--again", help="Build it anew, with the archive's packages of today.")
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Build it anew, with the archive's packages of today.")
     ] = False,
 ) -> None:
     """Build an image and print its path.
@@ -53,13 +53,13 @@ def build(
     from lsmeter.images.build import build_image
 
     with LiveTasks(SCREEN.err) as tasks:
-        image = build_image(name, tasks, again=again)
+        image = build_image(name, tasks, again=fresh)
     mib = image.used_bytes >> 20
     SCREEN.say(
         f"{image.name}: {len(image.packages)} packages, {image.labelled} labelled files, "
         f"{mib} MiB, built in {image.build_s:.0f} s"
     )
-    SCREEN.tell(str(image.file))
+    deliver(str(image.file))
 
 
 def add(
@@ -85,17 +85,17 @@ def add(
 
     image = add_image(source.expanduser(), name or source.absolute().stem.lower())
     SCREEN.say(f"added {image.name}: {image.used_bytes >> 20} MiB")
-    SCREEN.tell(str(image.file))
+    deliver(str(image.file))
 
 
-def list_images(form: FormatOption = "table", output: OutputOption = None) -> None:
+def list_images() -> None:
     """List images: those that were built or added, and those that can be built."""
     from lsmeter.images.build import list_images
     from lsmeter.images.definition import definition_names, load_definition
 
     definitions = [load_definition(name) for name in definition_names()]
     titles = {definition.name: definition.title for definition in definitions}
-    show(images_document(list_images(), titles), form, output)
+    show(images_document(list_images(), titles))
 
 
 def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]) -> Document:
@@ -136,7 +136,7 @@ def path(name: Name = "policy") -> None:
     """
     from lsmeter.images.build import built_image
 
-    SCREEN.tell(str(built_image(name).file))
+    deliver(str(built_image(name).file))
 
 
 def remove(

@@ -11,7 +11,7 @@ import typer
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
-from lsmeter.cli.show import FormatOption, OutputOption, listed, show
+from lsmeter.cli.show import deliver, listed, show
 from lsmeter.tables.model import Column, Document, Kind, Shown, columns
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ def build(
     ] = None,
     *,
     offline: Annotated[bool, typer.Option("--offline", help="Fetch nothing.")] = False,
-    refresh: Annotated[
-        bool, typer.Option("--refresh", help="Look for a newer patch of a Debian series now.")
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Look for a newer patch of a Debian series now.")
     ] = False,
 ) -> None:
     """Build a kernel and print its name.
 
     What is unchanged is not built again. After a change in one file only that file is compiled
-    and the kernel linked. When an option cannot be had, the error names it and the reason.
+    and the kernel linked. When an option is not available, the error names it and the reason.
 
     A first build of lsm-all takes minutes; `dac` and `lsm-all` of one source differ in nothing
     but security, so compare them for the cost of the hooks.
@@ -78,20 +78,20 @@ def build(
     from lsmeter.kernels.sources.built import get_built
 
     with LiveTasks(SCREEN.err) as tasks:
-        request = Request(offline=offline, refresh=refresh, progress=tasks)
+        request = Request(offline=offline, refresh=fresh, progress=tasks)
         kernel = build_kernel(source, config or DEFAULT_CONFIGS, with_lsm or (), name, request)
     SCREEN.say(f"{kernel.release}: {kernel.origin}")
     for missing, why in get_built(kernel.name).without:
         SCREEN.say(f"without {missing}: {why}")
     SCREEN.say(f"use it: lsmeter run --kernel {kernel.name}")
-    SCREEN.tell(kernel.name)
+    deliver(kernel.name)
 
 
-def list_kernels(form: FormatOption = "table", output: OutputOption = None) -> None:
+def list_kernels() -> None:
     """List built kernels: name, release, size, time of the build, what it was built from."""
     from lsmeter.kernels.sources.built import list_built
 
-    show(kernels_document(list_built()), form, output)
+    show(kernels_document(list_built()))
 
 
 def kernels_document(kernels: Sequence[BuiltKernel]) -> Document:
@@ -121,7 +121,7 @@ def path(name: Name) -> None:
     """Print the path of a built kernel's image; System.map and config lie beside it."""
     from lsmeter.kernels.sources.built import get_built
 
-    SCREEN.tell(str(get_built(name).image))
+    deliver(str(get_built(name).image))
 
 
 def remove(name: Name) -> None:

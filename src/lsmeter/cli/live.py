@@ -4,28 +4,53 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
     SpinnerColumn,
+    Task,
     TaskID,
     TextColumn,
-    TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.console import escaped as escape
 from lsmeter.model import Boot, BootStatus
+from lsmeter.run.pace import Pace
 
 if TYPE_CHECKING:
     from lsmeter.experiment.plan import Plan, PlannedBoot
 
 _QUIET_S = 10.0
+
+
+class _Bars(Progress):
+    """Bars with a line below them, which is asked for whenever they are drawn."""
+
+    below: Callable[[], str] | None = None
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return the bars, then the line."""
+        yield from super().get_renderables()
+        if self.below is not None:
+            yield Text(f"  {self.below()}")
+
+
+class _Left(TimeRemainingColumn):
+    """What a task still takes, and the word for it; nothing where that is not known."""
+
+    def render(self, task: Task) -> Text:
+        """Write the time."""
+        text = super().render(task)
+        return text.append(" left") if task.time_remaining is not None else Text()
 
 
 class _Live:
@@ -34,7 +59,8 @@ class _Live:
     def __init__(self, console: Console, *columns: ProgressColumn) -> None:
         self._console = console
         first = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24))
-        self._bars = Progress(*first, *columns, console=console, transient=True)
+        hidden = not console.is_terminal
+        self._bars = _Bars(*first, *columns, console=console, transient=True, disable=hidden)
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -49,7 +75,7 @@ class LiveTasks(_Live):
 
     def __init__(self, console: Console) -> None:
         columns = (TextColumn("{task.percentage:>3.0f} %"), TextColumn("{task.fields[amount]}"))
-        super().__init__(console, *columns, TimeRemainingColumn())
+        super().__init__(console, *columns, _Left())
         self._tasks: dict[str, TaskID] = {}
         self._said: dict[str, float] = {}
 
@@ -73,31 +99,50 @@ class LiveTasks(_Live):
 
 
 class LiveRun(_Live):
-    """Shows a run: boots done of all, time left, and what each guest is at (an Observer).
+    """Shows a run: boots done of all, both times, and what each guest is at (an Observer).
 
     failed says that a boot or a benchmark gave no number.
     """
 
-    def __init__(self, console: Console, plan: Plan) -> None:
-        super().__init__(console, MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    def __init__(
+        self, console: Console, plan: Plan, jobs: int, known: Collection[PlannedBoot] = ()
+    ) -> None:
+        super().__init__(console, MofNCompleteColumn())
         self._total = len(plan.boots)
         self._done = 0
         self.failed = False
+        self._pace = Pace(plan.boots, jobs, known)
+        self._began_s = time.monotonic()
         self._all = self._bars.add_task("[bold]boots[/]", total=self._total)
+        self._bars.below = self.times
         self._guests: dict[PlannedBoot, TaskID] = {}
+
+    def times(self) -> str:
+        """Say how long the run has taken, and how long the rest of it takes."""
+        now_s = time.monotonic()
+        left_s = self._pace.left_s(now_s)
+        left = "time left not known yet" if left_s is None else f"about {_clock(left_s)} left"
+        return f"{_clock(now_s - self._began_s)} elapsed, {left}"
 
     def started(self, boot: PlannedBoot) -> None:
         """Show a guest that has been started."""
-        self._guests[boot] = self._bars.add_task(
-            f"  {escape(_name(boot))}", total=len(boot.cell.benchmarks)
-        )
+        self._pace.started(boot, time.monotonic())
+        name = escape(_name(boot))
+        self._guests[boot] = self._bars.add_task(f"  {name}", total=boot.cell.units)
 
     def advanced(self, boot: PlannedBoot, benchmarks: int) -> None:
         """Show how many benchmarks a guest has finished."""
+        self._pace.advanced(boot, benchmarks, time.monotonic())
         self._bars.update(self._guests[boot], completed=benchmarks)
+
+    def damaged(self, boot: PlannedBoot, why: str) -> None:
+        """Say that a stored boot cannot be used."""
+        text = f"{escape(_name(boot))}: measured again: {escape(why)}"
+        self._console.print(f"[yellow]damaged[/] {text}", soft_wrap=True)
 
     def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
         """Count a boot, and say in one line if it went wrong."""
+        self._pace.ended(boot, time.monotonic())
         self._done += 1
         self.failed |= result.status is not BootStatus.OK
         self.failed |= any(
@@ -108,16 +153,20 @@ class LiveRun(_Live):
         if boot in self._guests:
             self._bars.remove_task(self._guests.pop(boot))
         if result.status is not BootStatus.OK:
-            self._console.print(
-                f"[bold red]{result.status.value}[/] {escape(_name(boot))}: "
-                f"{escape(result.detail)}",
-                soft_wrap=True,
-            )
-        elif not self._console.is_terminal:
+            said = escape(f"{_name(boot)}: {result.detail}")
+            self._console.print(f"[bold red]{result.status.value}[/] {said}", soft_wrap=True)
+        elif SCREEN.verbose or not self._console.is_terminal:
             how = "from the store" if reused else f"{result.wall_s:.1f} s"
-            self._console.print(
-                f"boot {self._done}/{self._total}: {escape(_name(boot))}: {how}", soft_wrap=True
-            )
+            said = f"boot {self._done}/{self._total}: {_name(boot)}: {how}"
+            more = f"; {self.times()}" if self._done < self._total and not reused else ""
+            self._console.print(escape(f"{said}{more}"), soft_wrap=True)
+
+
+def _clock(seconds: float) -> str:
+    """Write a time: 0:07, 1:12:40."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _name(boot: PlannedBoot) -> str:

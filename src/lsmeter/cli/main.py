@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from lsmeter import __version__
-from lsmeter.base.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.cli import (
     history,
     hooks,
@@ -19,27 +18,35 @@ from lsmeter.cli import (
     image,
     kernel,
     listing,
+    manual,
     report,
     run,
     selftest,
     slopes,
 )
-from lsmeter.cli.console import SCREEN, Colour
+from lsmeter.cli.console import SCREEN, STAND_INS
+from lsmeter.cli.ending import ended
+from lsmeter.cli.show import looking
 
 app = typer.Typer(
     name="lsmeter",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+    cls=manual.Group,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Measure what Linux Security Modules cost, and which hook the cost comes from.
 
-    `lsmeter run` boots kernels with different security setups and measures system calls;
-    `lsmeter report` shows a run again in another form; `lsmeter doctor` says what is missing
-    on this machine.
-    """,
+`lsmeter run` boots kernels with different security setups and measures system calls;
+`lsmeter report` shows a run again in another form; `lsmeter doctor` says what is missing
+on this machine; `lsmeter help` shows the documents.
+
+    lsmeter run
+    lsmeter run -k debian:6.1 -s selinux -s apparmor
+    lsmeter help experiments
+""",
     epilog="Exit codes: 0 ok, 1 some cells gave no number, 2 wrong usage, 3 build, 4 boot, "
-    "5 guest, 6 workload, 7 this machine, 8 selftest failed, 130 interrupted.",
+    "5 guest, 6 workload, 7 this machine, 8 selftest failed, 9 a fault of lsmeter, "
+    "130 interrupted. `lsmeter help exit-codes` says more.",
 )
 
 # The groups of commands with their help ("" is lsmeter itself), in the order of the help. A
@@ -49,7 +56,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "",
         (
             *(run.run, report.report, report.compare, slopes.slopes, history.history),
-            *(listing.list_names, listing.doctor),
+            *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),
     "hooks": (
@@ -63,57 +70,46 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         (selftest.exact,),
     ),
 }
+# What prints a line or a text, and what prints nothing: they have no format, no file to print to.
+_LINES = (kernel.build, kernel.path, image.build, image.add, image.path, manual.help_)
+_NOTHING = (kernel.remove, image.remove)
 for _group, (_told, _commands) in _GROUPS.items():
-    _home = typer.Typer(name=_group, no_args_is_help=True, help=_told) if _group else app
+    _home = app
     if _group:
+        _home = typer.Typer(name=_group, cls=manual.Group, help=_told)
         app.add_typer(_home)
     for _command in _commands:
-        _home.command(_command.__name__.partition("_")[0])(_command)
+        _without = ["form"] * (_command in _LINES + _NOTHING) + ["output"] * (_command in _NOTHING)
+        _name = _command.__name__.partition("_")[0]
+        _home.command(_name, cls=manual.Command)(looking(_command, _without))
 
 
 def _version(value: bool) -> None:  # noqa: FBT001  (typer calls it so)
     if value:
-        SCREEN.out.print(f"lsmeter {__version__}")
+        SCREEN.tell(f"lsmeter {__version__}")
         raise typer.Exit
 
 
-@app.callback()
 def _options(
-    colour: Annotated[
-        Colour, typer.Option("--colour", "--color", help="When to use colour; NO_COLOR works too.")
-    ] = "auto",
+    *,
     _show: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    SCREEN.use(colour)
+    """Take what may stand before the command."""
+
+
+app.callback()(looking(_options, ["form", "output"]))
 
 
 def main() -> None:
     """Run the command line and exit with a documented code (docs/exit-codes.md)."""
-    sys.exit(_run())
-
-
-def _run() -> int:
-    try:
-        code = app(standalone_mode=False)
-    except LsmeterError as error:
-        SCREEN.show_error(error)
-        return int(error.exit_code)
-    except typer.TyperException as error:
-        where = getattr(error, "ctx", None)
-        command = where.command_path if where is not None else "lsmeter"
-        SCREEN.show_error(UsageError(error.format_message(), hint=f"see {command} --help"))
-        return int(ExitCode.USAGE)
-    except (typer.Abort, KeyboardInterrupt):
-        SCREEN.say("interrupted")
-        return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader (head, less) has gone: not an error, but nothing may be flushed either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitCode.OK)
-    return code if isinstance(code, int) else int(ExitCode.OK)
+    SCREEN.use("auto")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=STAND_INS)
+    sys.exit(ended(lambda: app(prog_name="lsmeter", standalone_mode=False)))
 
 
 if __name__ == "__main__":

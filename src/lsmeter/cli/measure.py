@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from lsmeter import __version__
 from lsmeter.base.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.base.host import cores, host_facts
 from lsmeter.base.limits import Limits
+from lsmeter.base.signals import heed_signals
 from lsmeter.cli.console import SCREEN
 
 if TYPE_CHECKING:
@@ -49,10 +51,12 @@ def measure(
     A function lays out the experiments once the kernels that are named are known. Returns the run
     directory, and OK, INCOMPLETE when something gave no number, or INTERRUPTED.
     """
+    from lsmeter.base.storage import need_dir
     from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.show import show_plan
     from lsmeter.kernels.resolve import Request, resolve
     from lsmeter.machines import find_machine
+    from lsmeter.results.held import held, new_directory
 
     machine = find_machine(how.machine or "emulation")
     names = kernels or [name for item in asked for name in item.kernels]  # type: ignore[union-attr]
@@ -61,12 +65,15 @@ def measure(
         experiments = asked(tuple(found.values())) if callable(asked) else asked
         plan = _plan(experiments, found, machine, tasks)
     show_plan(plan, machine, commands=dry_run)
-    where = how.run_dir or Path("runs") / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}"
     if dry_run:
-        return where, ExitCode.OK
+        return Path(), ExitCode.OK
     if not plan.boots and not plan.problems:
         raise UsageError("nothing to measure")
-    return where, _carry_out(plan, machine, where, how)
+    if how.run_dir is not None:
+        need_dir(how.run_dir.parent, "--run-dir")
+    where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
+    with held(where):
+        return where, _carry_out(plan, machine, where, how)
 
 
 def _plan(
@@ -100,8 +107,9 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     from lsmeter.cli.live import LiveRun
     from lsmeter.instruments import find_instrument
     from lsmeter.results.directory import create_run
+    from lsmeter.results.held import is_torn, remember
     from lsmeter.results.manifest import Circumstances, make_manifest
-    from lsmeter.run.execute import Settings
+    from lsmeter.run.execute import Settings, is_stored
     from lsmeter.tasks import find_task
 
     attribute = any(find_task(cell.task.name).plugin for cell in plan.cells)
@@ -115,12 +123,26 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
         tools=tuple(machine.identity(attribute=attribute).items()),
     )
     commands = {cell.hash: machine.command(cell) for cell in plan.cells}
-    create_run(out, make_manifest(plan, circumstances, commands))
+    manifest = make_manifest(plan, circumstances, commands)
+    if said := create_run(out, manifest):
+        SCREEN.say(said)
+    remember(out)
     jobs = (how.jobs or cores()) if instrument.side_by_side else 1
     fresh = how.fresh or not instrument.reusable
+    machine.prepare(plan.cells)
     settings = Settings(jobs=jobs, fresh=fresh, limits=Limits(boot_s=how.boot_deadline))
-    with LiveRun(SCREEN.err, plan) as live:
+    known = [boot for boot in plan.boots if not fresh and is_stored(boot)]
+    if known:
+        SCREEN.say(f"{len(known)} of {len(plan.boots)} boots are known from earlier runs")
+    with LiveRun(SCREEN.err, plan, jobs, known) as live:
         stopped = asyncio.run(_stopped(plan, out, machine, settings, live))
+    if not stopped and is_torn(out, manifest.boots):
+        SCREEN.say(f"{out} was removed meanwhile, or a part of it; it is made again")
+        create_run(out, manifest)
+        with LiveRun(SCREEN.err, plan, jobs) as live:
+            kept = replace(settings, fresh=False)
+            stopped = asyncio.run(_stopped(plan, out, machine, kept, live))
+    heed_signals()  # the loop has put back those of the system
     if stopped:
         SCREEN.say("stopped; what was measured is kept, and the same command resumes it")
         return ExitCode.INTERRUPTED
@@ -180,9 +202,8 @@ def draw(plot: Path | None, specification: Callable[[], dict[str, object]]) -> N
         return
     import vl_convert
 
-    from lsmeter.base.storage import write_atomic
+    from lsmeter.cli.show import write
 
     as_form = vl_convert.vegalite_to_png if plot.suffix == ".png" else vl_convert.vegalite_to_svg
     drawn: bytes | str = as_form(specification(), allowed_base_urls=[])
-    write_atomic(plot, drawn.encode() if isinstance(drawn, str) else drawn)
-    SCREEN.say(f"written to {plot}")
+    write(plot, drawn.encode() if isinstance(drawn, str) else drawn, "--plot")

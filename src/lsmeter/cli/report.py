@@ -9,41 +9,99 @@ from typing import Annotated
 
 import typer
 
-from lsmeter.cli.show import FormatOption, OutputOption, show
+from lsmeter.cli import names
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.show import AllOption, show
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="Run directory of any command.")],
-    form: FormatOption = "table",
-    output: OutputOption = None,
-) -> None:
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Run directory of any command.  [default: the latest]",
+            autocompletion=names.runs,
+        ),
+    ] = None,
+    setup: Annotated[
+        list[str] | None,
+        typer.Option(
+            *("--setup", "-s"),
+            metavar="SETUP",
+            help="Only these setups, and the baseline. Repeatable.",
+            autocompletion=names.setups,
+        ),
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(
+            *("--benchmark", "-b"),
+            metavar="PATTERN",
+            help="Only these: an operation or a pattern: 'open*'. Repeatable.",
+            autocompletion=names.offer("benchmarks"),
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SETUP",
+            help="Compare with this setup of the run.",
+            autocompletion=names.setups,
+        ),
+    ] = None,
+    everything: AllOption = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Check every file against its digest: exit 7 damaged, 1 missing."
+        ),
+    ] = False,
+) -> int:
     """Show any run again: as a table, for a mail or commit message, as a page, as data.
 
-    lsmeter report runs/2026-11-20T10-00-00-main --format text
-    lsmeter report runs/2026-11-20T10-00-00-main --format html -o page.html
-    """
-    from lsmeter.report.document import document_of
-    from lsmeter.results.directory import read_run
+    Nothing is measured: --setup and --benchmark leave out the rest of the run, and --baseline
+    compares with another setup of it.
 
-    show(document_of(read_run(run)), form, output)
+        lsmeter report
+        lsmeter report runs/2026-11-20T10-00-00-main -f text
+        lsmeter report -s selinux -b 'open*' --baseline apparmor
+        lsmeter report runs/2026-11-20T10-00-00-main -f html -o page.html
+    """
+    from lsmeter.analysis.narrow import narrowed
+    from lsmeter.report.document import document_of
+    from lsmeter.report.verify import verification
+    from lsmeter.results.directory import read_run
+    from lsmeter.results.held import latest_run
+
+    if run is None:
+        run = latest_run()
+        SCREEN.say(f"the latest run: {run}")
+    if verify:
+        document, code = verification(read_run(run))
+        show(document)
+        return code
+    found = narrowed(read_run(run), setup or (), benchmark or (), baseline)
+    show(document_of(found), everything=everything)
+    return 0
 
 
 def compare(
     run_a: Annotated[Path, typer.Argument(help="Run directory: the baseline.")],
     run_b: Annotated[Path, typer.Argument(help="Run directory: what is compared with it.")],
-    form: FormatOption = "table",
-    output: OutputOption = None,
+    everything: AllOption = False,
 ) -> None:
     """Line up two runs, each setup with the setup of the same name: RUN_A is the baseline.
 
-    Use it for two kernels, two versions of a patch, two conditions. Runs of different
-    instruments are refused: instructions and nanoseconds are not comparable.
+    RUN_A is called before, or the first run, and RUN_B after, or the second. First what the
+    sides are, and what only one of them has; then each setup against itself, and how the
+    overhead of each over the baseline setup changed. Use it for two kernels, two versions of
+    a patch, two conditions. Runs of different instruments are refused: instructions and
+    nanoseconds are not comparable.
 
         lsmeter compare runs/before runs/after --format text
     """
-    from lsmeter.report.build import compare_runs
-    from lsmeter.report.document import report_document
+    from lsmeter.report.compared import document
     from lsmeter.results.directory import read_run
 
-    compared = compare_runs(read_run(run_a), read_run(run_b))
-    show(partial(report_document, compared), form, output)
+    made = partial(document, read_run(run_a), read_run(run_b))
+    show(made, everything=everything)

@@ -10,6 +10,7 @@ import typer
 
 from lsmeter.cli import options
 from lsmeter.cli.options import Asked
+from lsmeter.cli.show import AllOption
 
 
 @options.measuring
@@ -18,14 +19,19 @@ def run(
     experiment: Annotated[
         Path | None,
         typer.Argument(
-            help="Experiment file (TOML); options are laid over it.", show_default=False
+            metavar="EXPERIMENT", help="Experiment file (TOML); options are laid over it."
         ),
     ] = None,
     instrument: Annotated[
         str | None, typer.Option(metavar="NAME", help="How cost is read.")
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="SETUP", help="Setup that the others are compared with.")
+        str | None,
+        typer.Option(
+            metavar="SETUP",
+            help="Setup that the others are compared with.",
+            show_default="capability, or dac if asked for",
+        ),
     ] = None,
     boots: options.BootsOption = None,
     samples: options.SamplesOption = None,
@@ -39,28 +45,28 @@ def run(
             "--quick", help="No whole costs: amortised and deferred work is not measured then."
         ),
     ] = False,
-    margin: Annotated[
-        float | None,
-        typer.Option(metavar="FRACTION", help="Overheads within ± this fraction are equivalent."),
-    ] = None,
+    margin: options.MarginOption = None,
     attribute: Annotated[
         bool, typer.Option("--attribute", help="Also find which hook and function it comes from.")
     ] = False,
+    everything: AllOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")] = False,
 ) -> int:
     """Boot kernels with different security setups and measure what each operation costs.
 
     Without any words it runs the main experiment: Debian's 6.1 kernel, every module that
-    it has, the file-access suite, counted in instructions. It can be stopped at any time
-    (Ctrl-C); the same words resume it, and nothing is measured twice.
+    it has, the file-access suite, counted in instructions. The baseline and the controls are
+    measured whatever is asked. It can be stopped at any time (Ctrl-C); the same words resume
+    it, and nothing is measured twice.
 
         lsmeter run
-        lsmeter run --kernel debian:6.1 --kernel debian:7.2 --setup selinux --setup apparmor
-        lsmeter run --setup 'landlock:layers=4,rules=16' --benchmark open --filesystem ext4
+        lsmeter run -k debian:6.1 -k debian:7.2 -s selinux -s apparmor
+        lsmeter run -s landlock:layers=4,rules=16 -b open --filesystem ext4
         lsmeter run experiments/main.toml --boots 3
     """
     from lsmeter.cli.measure import measure, showing
     from lsmeter.cli.show import show_run
+    from lsmeter.experiment.asked import MAIN, is_main
 
     words = {
         "instrument": instrument,
@@ -75,10 +81,13 @@ def run(
             "whole_ppm": 0 if quick else None,
         },
     }
-    found = options.experiment(asked.words(**words), experiment)
+    said = asked.words(**words)
     stem = experiment.stem if experiment is not None else "run"
+    if experiment is None and is_main(said):
+        said, stem = {**said, **MAIN}, "main"
+    found = options.experiment(said, experiment)
     where, code = measure([found], stem, asked, dry_run=dry_run)
     if not dry_run:
         with showing(code):
-            show_run(where)
+            show_run(where, everything=everything)
     return int(code)

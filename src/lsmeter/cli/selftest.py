@@ -8,14 +8,19 @@ from typing import Annotated
 
 import typer
 
-from lsmeter.base.errors import ExitCode, InfrastructureError
+from lsmeter.base.errors import ExitCode
 from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Asked
-from lsmeter.cli.show import FormatOption, OutputOption
 
 
-@functools.partial(options.measuring, only=("jobs", "fresh", "run_dir", "boot_deadline"))
+@functools.partial(
+    options.measuring,
+    without=(
+        *("kernel", "setup", "suite", "benchmark", "filesystem", "user"),
+        *("image", "condition", "machine"),
+    ),
+)
 def exact(
     asked: Asked,
     run: options.RunArgument = None,
@@ -23,8 +28,6 @@ def exact(
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Seed of orders and random numbers.")
     ] = 42,
-    form: FormatOption = "table",
-    output: OutputOption = None,
 ) -> int:
     """Inject known costs into a kernel, measure them, and check every number against them.
 
@@ -57,15 +60,13 @@ def exact(
         run, code = measure([selftest_experiment(kernel.name, boots, seed)], "selftest", asked)
     with showing(code):
         data = read_run(run)
-        try:
-            attributed = run_cells(data)
-        except InfrastructureError as error:
-            # Damaged attribution names no function, which is a failure of the selftest.
-            SCREEN.say(error.title)
-            attributed = ()
-        report = selftest_report(data, attributed)
-        show(document(report), form, output)
-        if output is not None:
+        attributed, damaged = run_cells(data)
+        for problem in damaged:
+            SCREEN.say(f"{problem.title}: {problem.detail}")
+        # Damaged attribution names no function, which is a failure of the selftest.
+        report = selftest_report(data, () if damaged else attributed)
+        show(document(report))
+        if SCREEN.output is not None:
             SCREEN.say(report.summary)
         SCREEN.say(f"results {run}")
         if code is not ExitCode.INTERRUPTED:

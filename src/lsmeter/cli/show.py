@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from lsmeter.cli.console import SCREEN
+from lsmeter.cli import names
+from lsmeter.cli.console import SCREEN, Colour
+from lsmeter.cli.options import added, option
 from lsmeter.tables.model import Column, Detail, Document, Section, Table, Value, rows
 
 if TYPE_CHECKING:
@@ -28,33 +30,71 @@ def _known_format(name: str) -> str:
     return find_format(name).name
 
 
-FormatOption = Annotated[
-    str,
+AllOption = Annotated[
+    bool,
     typer.Option(
-        "--format",
-        "-f",
-        callback=_known_format,
-        help="table, text (72 columns), markdown, csv, json or html.",
+        "--all", help="Every benchmark, whole cost, check and layer, not operations alone."
     ),
 ]
-OutputOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
-]
 
 
-def show(
-    document: Document | Callable[[Detail], Document], form: str, output: Path | None = None
-) -> None:
-    """Print a document in a format, or write it to a file.
+@dataclass(frozen=True)
+class Look:
+    """How a command shows what it has."""
 
-    A function makes the document for the room that the format has.
+    form: str = option(
+        "FORMAT",
+        "table, text (72 columns), markdown, csv, json or html.",
+        *("--format", "-f"),
+        callback=_known_format,
+        autocompletion=names.offer("formats"),
+        default="table",
+    )
+    output: Path | None = option(
+        "FILE",
+        "File to write what is shown to; - is standard output.",
+        *("--output", "-o"),
+        shown="-",
+    )
+    colour: Colour | None = option(
+        "WHEN",
+        "auto, always or never; NO_COLOR works too.",
+        "--colour",
+        "--color",
+        shown="auto",
+    )
+    quiet: bool = option(None, "Show results and errors only.", "--quiet", "-q", default=False)
+    verbose: bool = option(
+        None, "Say more: each boot, how guests are started.", "--verbose", "-v", default=False
+    )
+
+
+def looking(command: Callable[..., Any], without: Collection[str] = ()) -> Callable[..., Any]:
+    """Add the options of Look to a command; what it shows follows them."""
+
+    def use(look: Look) -> dict[str, Look]:
+        quiet, verbose = look.quiet or SCREEN.quiet, look.verbose or SCREEN.verbose
+        SCREEN.use(look.colour or SCREEN.when, quiet=quiet, verbose=verbose)
+        SCREEN.form = look.form
+        SCREEN.output = None if look.output == Path("-") else look.output
+        return {}
+
+    return added(command, Look, use, without)
+
+
+def show(document: Document | Callable[[Detail], Document], *, everything: bool = False) -> None:
+    """Print a document in the format that was asked for, or write it to a file.
+
+    A function makes the document for the room that the format has; text has more than what comes
+    first where everything is asked for.
     """
     from lsmeter.tables.render import Options, find_format, render
 
     if not isinstance(document, Document):
-        document = document(find_format(form).detail)
-    colour = SCREEN.colour and output is None
-    deliver(render(document, form, Options(width=SCREEN.out.width, colour=colour)), output)
+        detail = find_format(SCREEN.form).detail
+        document = document(Detail.TERMINAL if everything and detail is Detail.SHORT else detail)
+    colour = SCREEN.colour and SCREEN.output is None
+    deliver(render(document, SCREEN.form, Options(width=SCREEN.out.width, colour=colour)))
 
 
 def listed(
@@ -73,44 +113,51 @@ def listed(
     return Document(name, 1, title, sections=(section,), notes=notes, data=data)
 
 
-def deliver(text: str, output: Path | None) -> None:
-    """Print text, or write it to a file."""
-    from lsmeter.base.storage import write_atomic
-
-    if output is None:
-        SCREEN.out.file.write(text if text.endswith("\n") else text + "\n")
+def deliver(text: str) -> None:
+    """Print text, or write it to the file that was asked for."""
+    if SCREEN.output is None:
+        SCREEN.write(text if text.endswith("\n") else text + "\n", SCREEN.form)
     else:
-        write_atomic(output, text.encode())
-        SCREEN.say(f"written to {output}")
+        write(SCREEN.output, text.encode())
+
+
+def write(path: Path, data: bytes, where: str = "--output") -> None:
+    """Write a file that an option named, and say so."""
+    from lsmeter.base.storage import write_output
+
+    write_output(path, data, where)
+    SCREEN.say(f"written to {path}")
 
 
 def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
     """Print what will be measured, and how guests are started when that was asked for."""
-    from lsmeter.experiment.plan import describe_size
+    from lsmeter.experiment.plan import baseline_name, describe_size
     from lsmeter.instruments import find_instrument
 
     experiment = plan.experiment
-    err = SCREEN.err
     if experiment.title:
-        err.print(f"[bold]{escape(experiment.title)}[/]", soft_wrap=True)
+        SCREEN.say(experiment.title, style="bold")
     if experiment.question:
-        err.print(escape(" ".join(experiment.question.split())))
+        SCREEN.say(" ".join(experiment.question.split()))
     instrument = find_instrument(experiment.instrument)
+    base = baseline_name(experiment)
+    setups = dict.fromkeys(cell.setup.name for cell in plan.cells)
+    named = (f"{name} (baseline)" if name == base else name for name in setups)
     facts = [
         *(("kernel", _described(cell.kernel)) for cell in plan.cells),
-        ("setups", ", ".join(dict.fromkeys(cell.setup.name for cell in plan.cells))),
+        ("setups", ", ".join(named)),
         ("instrument", f"{instrument.name}: {instrument.title}"),
         ("machine", f"{machine.name}: {machine.title}"),
         ("plan", describe_size(plan)),
     ]
     for name, text in dict.fromkeys(facts):
-        err.print(f"{name:<12}{escape(text)}")
+        SCREEN.say(f"{name:<12}{text}")
     for problem in plan.problems:
-        err.print(f"[yellow]problem[/]     {escape(problem.title)}", soft_wrap=True)
-    if commands:
-        for cell in plan.cells:
-            SCREEN.tell(f"# {cell.setup.name} on {cell.kernel.name}")
-            SCREEN.tell(shlex.join(machine.command(cell)))
+        SCREEN.say(problem.title, lead="problem     ", style="yellow")
+    for cell in plan.cells if commands or SCREEN.verbose else ():
+        tell = SCREEN.tell if commands else SCREEN.say
+        tell(f"# {cell.setup.name} on {cell.kernel.name}")
+        tell(shlex.join(machine.command(cell)))
 
 
 def _described(kernel: Kernel) -> str:
@@ -118,7 +165,7 @@ def _described(kernel: Kernel) -> str:
     return f"{kernel.name} ({kernel.release}{version})"
 
 
-def show_run(path: Path) -> None:
+def show_run(path: Path, *, everything: bool = False) -> None:
     """Write the page of a run, print its table, and say where the page is."""
     from lsmeter.base.storage import write_atomic
     from lsmeter.report.document import document_of
@@ -128,6 +175,8 @@ def show_run(path: Path) -> None:
     make = document_of(read_run(path))
     page = path / HTML_FILE
     write_atomic(page, render(make(Detail.FULL), "html").encode())
-    show(make, "table")
-    SCREEN.tell(f"results {path}")
-    SCREEN.tell(f"page    {page}")
+    show(make, everything=everything)
+    # Programs that read the results must not meet these lines.
+    tell = SCREEN.tell if SCREEN.form == "table" and SCREEN.output is None else SCREEN.say
+    tell(f"results {path}")
+    tell(f"page    {page}")

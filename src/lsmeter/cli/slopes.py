@@ -11,7 +11,7 @@ import typer
 from lsmeter.base.errors import UsageError
 from lsmeter.cli import options
 from lsmeter.cli.options import Asked
-from lsmeter.cli.show import FormatOption, OutputOption, show
+from lsmeter.cli.show import show
 from lsmeter.tasks.sweep import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
@@ -32,8 +32,11 @@ def slopes(
     setup: Annotated[
         list[str] | None,
         typer.Option(
+            "--setup",
+            "-s",
+            metavar="SETUP",
             help="tunable (the module, in kernels built with it) or tunable-bpf (BPF programs, "
-            "in kernels with BPF LSM). Default: the first that the kernel has."
+            "in kernels with BPF LSM). Default: the first that the kernel has.",
         ),
     ] = None,
     delays: Annotated[
@@ -52,8 +55,6 @@ def slopes(
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Samples at each delay.")] = 11,
     warmup: Annotated[int, typer.Option(min=0, help="Samples discarded before.")] = 3,
-    form: FormatOption = "table",
-    output: OutputOption = None,
     plot: options.PlotOption = None,
 ) -> int:
     """Count the calls of hooks that consult the policy, by making them wait.
@@ -66,7 +67,7 @@ def slopes(
 
         lsmeter slopes
         lsmeter slopes --kernel debian:6.12 --benchmark open --benchmark stat
-        lsmeter slopes --kernel ./vmlinux --setup tunable --format json -o slopes.json
+        lsmeter slopes -k ./vmlinux -s tunable -f json -o slopes.json
     """
     from lsmeter.analysis.slopes import find_slopes
     from lsmeter.cli.measure import check_plot, draw, measured
@@ -84,7 +85,7 @@ def slopes(
 
     names = asked.kernel or ["debian:6.1"]
     with measured(run, lay_out, "slopes", asked, kernels=names) as (data, code):
-        show(document(data), form, output)
+        show(document(data))
         draw(plot, lambda: specification(find_slopes(data)))
     return code
 

@@ -15,10 +15,24 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from lsmeter.base.toml_file import read_toml, wrong_key
 from lsmeter.instruments import DEFAULT, find_instrument
 from lsmeter.model import Conditions, Sampling, Task
-from lsmeter.tasks import find_task
+from lsmeter.tasks import cost_tasks, find_task
 
 Name = Annotated[str, Field(min_length=1, max_length=400)]
 Names = Annotated[list[Name], Field(min_length=1, max_length=200)]
+
+
+# The main experiment (experiments/main.toml): what is asked where nothing is said.
+MAIN = {
+    "title": "What each Linux Security Module costs on each file operation",
+    "question": "Debian's 6.1 cloud kernel, every module that it has, no policy loaded: how many "
+    "instructions does it cost to have the module's hooks called on each file operation, compared "
+    "with capabilities only?",
+}
+MAIN_SETUPS = ("capability", "selinux", "apparmor", "tomoyo", "landlock", "bpf", "distribution")
+_FACTORS = (
+    *("kernels", "setups", "baseline", "suites", "benchmarks", "filesystems", "users"),
+    *("image", "instrument"),
+)
 
 
 class _Strict(BaseModel):
@@ -55,7 +69,7 @@ class Experiment(_Strict):
     title: str = Field("", max_length=200)
     question: str = Field("", max_length=4000)
     kernels: Names = ["debian:6.1"]
-    setups: Names = ["capability", "selinux", "apparmor", "tomoyo", "landlock", "bpf"]
+    setups: Names = [*MAIN_SETUPS]
     baseline: Name | None = None
     suites: Names = ["file"]
     benchmarks: Names = ["*"]
@@ -73,13 +87,13 @@ class Experiment(_Strict):
 
     @property
     def baseline_setup(self) -> str:
-        """The setup that the others are compared with: dac, else capability, else the first."""
-        if self.baseline is not None:
-            return self.baseline
-        for name in ("dac", "capability"):
-            if name in self.setups:
-                return name
-        return self.setups[0]
+        """The setup that the others are compared with: dac where it is asked for, or capability.
+
+        A task that compares no costs has the first of its own instead.
+        """
+        named = [name for name in ("dac", "capability") if name in self.setups]
+        otherwise = "capability" if self.task in cost_tasks() else self.setups[0]
+        return self.baseline or (*named, otherwise)[0]
 
     def sampling_model(self) -> Sampling:
         """Return the sampling as the model's type."""
@@ -101,7 +115,7 @@ def read_experiment(path: Path) -> dict[str, Any]:
     return read_toml(
         path,
         "an experiment file",
-        hint="examples are in experiments/; without a file the main experiment is run",
+        hint="lsmeter help experiments shows one; without a file the main experiment is run",
         missing="no such experiment file",
     )
 
@@ -111,20 +125,28 @@ def build_experiment(data: dict[str, Any], *, where: str) -> Experiment:
     try:
         found = Experiment.model_validate(data)
     except ValidationError as error:
-        hint = "docs/experiments.md lists every key with its type"
+        hint = "every key with its type: lsmeter help experiments"
         raise wrong_key(error, Experiment, where=where, hint=hint) from None
     find_instrument(found.instrument, where=f"{where}: instrument")
     find_task(found.task, where=f"{where}: task")
     return found
 
 
+def is_main(data: dict[str, Any]) -> bool:
+    """Say whether what was said leaves the factors of the main experiment as they are."""
+    return not any(data.get(name) for name in _FACTORS)
+
+
 def merge(data: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
-    """Lay the command line's words over a file's data; None means: not said."""
+    """Lay the command line's words over a file's data; None means: not said.
+
+    What should be a table and is none stays, to be refused.
+    """
     merged = dict(data)
     for key, value in words.items():
-        if isinstance(value, dict):
-            table = merged.get(key, {})
-            merged[key] = merge(table if isinstance(table, dict) else {}, value)
-        elif value is not None:
-            merged[key] = value
+        table = merged.get(key, {})
+        if not isinstance(value, dict):
+            merged |= {} if value is None else {key: value}
+        elif isinstance(table, dict):
+            merged[key] = merge(table, value)
     return merged

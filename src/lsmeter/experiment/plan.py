@@ -16,7 +16,7 @@ from lsmeter.base.registry import unknown
 from lsmeter.experiment.asked import Experiment
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
-from lsmeter.setups import parse_setup
+from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
 
 
@@ -67,10 +67,10 @@ def make_plan(
         if setup.name not in kind.setups:
             raise unknown(f"setup of a {kind.name}", setup.name, kind.setups, where="--setup")
     unit = find_instrument(experiment.instrument).unit
-    benchmarks = tuple(
-        replace(item, metric=replace(item.metric, unit=unit))
-        for item in select_benchmarks(catalogue, experiment.suites, experiment.benchmarks)
+    selected = select_benchmarks(
+        catalogue, experiment.suites, experiment.benchmarks, controls=kind.costs
     )
+    benchmarks = tuple(replace(item, metric=replace(item.metric, unit=unit)) for item in selected)
     for name in experiment.filesystems:
         if name not in filesystems:
             raise unknown("file system", name, filesystems, where="--filesystem")
@@ -107,15 +107,22 @@ def joined(plans: Sequence[Plan]) -> Plan:
 
 
 def select_benchmarks(
-    catalogue: Sequence[Benchmark], suites: Sequence[str], patterns: Sequence[str]
+    catalogue: Sequence[Benchmark],
+    suites: Sequence[str],
+    patterns: Sequence[str],
+    *,
+    controls: bool,
 ) -> tuple[Benchmark, ...]:
-    """Return the benchmarks of `suites` whose id or operation matches one of the patterns."""
+    """Return the benchmarks of `suites` whose id or operation matches one of the patterns.
+
+    controls: with those that no setup may change, which show that the numbers can be trusted.
+    """
     known = {benchmark.suite for benchmark in catalogue}
     for suite in suites:
         if suite not in known:
             raise unknown("suite", suite, known, where="--suite")
     offered = [benchmark for benchmark in catalogue if benchmark.suite in suites]
-    wanted: set[Benchmark] = set()
+    wanted = {benchmark for benchmark in offered if benchmark.control and controls}
     for pattern in patterns:
         found = {item for item in offered if fnmatch.fnmatchcase(item.id, pattern)}
         found |= {item for item in offered if item.operation == pattern}
@@ -168,10 +175,11 @@ def _without_kernel(setups: Sequence[Setup], kernels: Sequence[Kernel]) -> list[
 
 def setups_of(experiment: Experiment) -> tuple[Setup, ...]:
     """Return the setups of an experiment, the baseline first."""
-    setups = {setup.name: setup for setup in map(parse_setup, experiment.setups)}
-    baseline = parse_setup(experiment.baseline_setup, where="--baseline")
+    named = [(word, parse_setup(word)) for word in experiment.setups]
+    word = experiment.baseline_setup
+    baseline = (word, parse_setup(word, where="--baseline"))
     # The baseline is measured even where only the others were named.
-    return tuple({baseline.name: baseline, **setups}.values())
+    return tuple(one_each([baseline, *named]).values())
 
 
 def _cells(

@@ -29,7 +29,7 @@ _VARY_FOR_SEED_0 = 2**32 - 1
 _PARAMETERS = {"brd": "rd_nr=1 rd_size=65536"}
 
 
-def initramfs_for(cell: Cell, seed: int, benchmark_ms: int) -> bytes:
+def initramfs_for(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> bytes:
     """Return the whole initramfs of one boot of `cell`, which may vary by its seed.
 
     benchmark_ms is the deadline of one benchmark in guest milliseconds.
@@ -66,7 +66,7 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     return tuple(item for item in modules if _FOR.get(item.name) in {None, *wanted})
 
 
-def make_request(cell: Cell, seed: int, benchmark_ms: int) -> Request:
+def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
     """Return what the probe is asked to do in the boot with this seed; pure."""
     request = Request(
         suite=cell.suite,

@@ -31,7 +31,7 @@ class Capture:
 
     @property
     def complete_lines(self) -> bytes:
-        """The results, without the line in the middle of which the guest was killed, if it was."""
-        if self.ending is Ending.EXITED and (self.exit_code or 0) >= 0:
+        """The results, without the line in the middle of which QEMU failed or was killed."""
+        if self.ending is Ending.EXITED and not self.exit_code:
             return self.results
         return self.results[: self.results.rfind(b"\n") + 1]

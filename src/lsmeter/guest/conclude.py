@@ -8,21 +8,27 @@ that is not what its setup asked for loses its numbers: they would be those of a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import signal
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+from lsmeter.base.printable import printable
+from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
+from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import BenchmarkStatus, Boot, BootId, BootStatus, Kernel, Setup
+from lsmeter.model import BenchmarkStatus, Boot, BootId, BootStatus, Cell, Kernel, Setup
 from lsmeter.model.setup import INTEGRITY, EnforcementCheck
 
 Lines = tuple[str, ...]  # of a console, clean
 
 # Raised whenever the same bytes are read as something else: stored boots are then read again.
-PARSER = 1
+PARSER = 2
 TAIL_LINES = 20
 LINE_CHARS = 200
 _SEARCH_BYTES = 4 << 20
+_FACT_CHARS = 1000  # the probe reads 1,023 bytes of a command line
 
 _DAMAGE = {
     BootStatus.OOPS: re.compile(
@@ -43,20 +49,22 @@ _MEANINGS = {
 }
 
 
-def conclude(
-    asked: BootId, setup: Setup, kernel: Kernel, benchmarks: tuple[str, ...], capture: Capture
-) -> Boot:
-    """Parse, diagnose and verify one boot."""
-    session = parse_session(capture.complete_lines, benchmarks)
+def conclude(asked: BootId, cell: Cell, command: Sequence[str], capture: Capture) -> Boot:
+    """Parse, diagnose and verify one boot of `cell`, whose guests are started by `command`."""
+    request = make_request(cell, asked.seed)
+    session = parse_session(capture.complete_lines, request)
     lines = clean_lines(capture.console)
     status, detail = diagnose(lines, session, capture)
-    if status.usable and (mismatches := verify(setup, kernel, dict(session.facts))):
+    facts = dict(session.facts)
+    if status.usable and (others := contradictions(request, cell.kernel, command, facts)):
+        status, detail = BootStatus.CONTRADICTION, "; ".join(others)
+    elif status.usable and (mismatches := verify(cell.setup, cell.kernel, facts)):
         status, detail = BootStatus.WRONG_SETUP, "; ".join(mismatches)
     boot = Boot(
         **vars(asked),
         status=status,
         facts=session.facts,
-        detail=detail,
+        detail=printable(detail),
         console_tail=() if status is BootStatus.OK else tail(lines),
         wall_s=round(capture.wall_s, 3),
         idle=session.idle,
@@ -70,14 +78,15 @@ def diagnose(lines: Lines, session: Session, capture: Capture) -> tuple[BootStat
     """Return how a boot ended, and one line that says why ("" when it is ok).
 
     A damaged kernel counts before all else, then damaged results, then how QEMU ended. What
-    ended badly, or was ended, after some benchmark had finished is PARTIAL, unless it is garbage:
-    then nothing of the boot can be trusted.
+    ended badly, or was ended, after some benchmark had finished is PARTIAL, unless it is garbage
+    or a contradiction: then nothing of the boot can be trusted.
     """
     status, detail = (
-        kernel_damage(lines) or _outside(session, capture.ending) or _ended(lines, session, capture)
+        kernel_damage(lines) or _outside(session, capture) or _ended(lines, session, capture)
     )
     kept = any(samples.status is BenchmarkStatus.OK for samples in session.samples)
-    if kept and status not in {BootStatus.OK, BootStatus.GARBAGE}:
+    bad = {BootStatus.GARBAGE, BootStatus.CONTRADICTION}
+    if kept and status not in {BootStatus.OK, *bad}:
         return BootStatus.PARTIAL, f"{status.value}: {detail}"
     return status, detail
 
@@ -110,18 +119,22 @@ def kernel_damage(lines: Lines) -> tuple[BootStatus, str] | None:
     return None
 
 
-def _outside(session: Session, ending: Ending) -> tuple[BootStatus, str] | None:
+def _outside(session: Session, capture: Capture) -> tuple[BootStatus, str] | None:
     """Return what is wrong with the results, or why the guest was killed."""
-    if ending is Ending.FLOODED:
-        return BootStatus.GARBAGE, "its output exceeds the limit"
+    if capture.ending is Ending.FLOODED:
+        size = f"{len(capture.results)} bytes of results, {len(capture.console)} of console"
+        return BootStatus.GARBAGE, f"its output exceeds the limit: {size}"
+    if session.contradiction:
+        return BootStatus.CONTRADICTION, session.contradiction
     if session.garbage:
         more = f" (and {len(session.garbage) - 1} more)" if len(session.garbage) > 1 else ""
         return BootStatus.GARBAGE, f"the result channel: {session.garbage[0]}{more}"
-    if ending is Ending.EXITED:
+    if capture.ending is Ending.EXITED:
         return None
-    how = "no output for too long" if ending is Ending.SILENT else "deadline exceeded"
+    how = "no output for too long" if capture.ending is Ending.SILENT else "deadline exceeded"
     where = f" {_where('in', session)}" if session.greeted else "; the probe never started"
-    return BootStatus.HANG, how + where
+    longer = f"ended after {capture.wall_s:.0f} s; --boot-deadline SECONDS gives it longer"
+    return BootStatus.HANG, f"{how}{where}; {longer}"
 
 
 def _ended(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus, str]:
@@ -131,7 +144,7 @@ def _ended(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus
         return BootStatus.OK, ""
     if capture.exit_code:
         said = "".join(f": {line}" for line in clean_lines(capture.stderr.encode())[-1:])
-        return BootStatus.INFRASTRUCTURE, f"QEMU ended with status {capture.exit_code}{said}"
+        return BootStatus.INFRASTRUCTURE, f"{_ended_qemu(capture.exit_code)}{said}"
     if session.greeted:
         return BootStatus.EARLY_EXIT, f"the guest ended {_where('before the end of', session)}"
     if not any(_STAMP.match(line) for line in lines):
@@ -140,8 +153,37 @@ def _ended(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus
     return BootStatus.EARLY_EXIT, f"the guest ended before the probe started; {last}"
 
 
+def _ended_qemu(code: int) -> str:
+    """Say how QEMU ended: by itself, or killed by somebody else."""
+    if code >= 0:
+        return f"QEMU ended with status {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    memory = " (out of memory? see dmesg)" if name == "SIGKILL" else ""
+    return f"QEMU was killed by {name}, not by lsmeter{memory}"
+
+
 def _where(inside: str, session: Session) -> str:
     return f"{inside} {session.unfinished!r}" if session.unfinished else "after the last benchmark"
+
+
+def contradictions(
+    request: Request, kernel: Kernel, command: Sequence[str], facts: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return one line for each fact that is another than what was booted, and asked for."""
+    expected = {
+        "filesystem": request.filesystem,
+        "worker.uid": "1000" if request.user == "user" else "0",
+        "kernel.cmdline": dict(pairwise(command)).get("-append", ""),
+        "kernel.release": kernel.release if kernel.release[:1].isdigit() else "",
+    }
+    said = facts.get("kernel.cmdline", "")
+    if kernel.config.get("CMDLINE_BOOL") == "y" and said.endswith(expected["kernel.cmdline"]):
+        del expected["kernel.cmdline"]  # words of the kernel's own stand before it
+    return tuple(
+        f"{fact}: asked for '{value}', the guest reported '{facts.get(fact, '')[:_FACT_CHARS]}'"
+        for fact, value in expected.items()
+        if value and facts.get(fact, "")[:_FACT_CHARS] != value[:_FACT_CHARS]
+    )
 
 
 def active_lsms(facts: Mapping[str, str]) -> tuple[str, ...]:

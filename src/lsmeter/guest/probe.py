@@ -15,6 +15,7 @@ from typing import Any
 
 from lsmeter.base import process
 from lsmeter.base.errors import BuildError, InfrastructureError
+from lsmeter.base.inputs import read_file
 from lsmeter.model import Benchmark, Metric
 
 CATALOGUE_VERSION = 3
@@ -37,6 +38,7 @@ _FIELDS = {
     "cycle": _CALLS,
     "components": ("a number of components", "0|[1-9][0-9]{0,3}"),
 }
+_MOST_BYTES = 64 << 20
 _HOME = Path(__file__).parent.parent / "_bin"
 # What setups run in the guest, with the packages (of Debian) that compiling it takes.
 _PACKAGES = {"lsmeter-bpf": "clang libbpf-dev libelf-dev zlib1g-dev"}
@@ -71,7 +73,7 @@ def find_program(name: str) -> Program:
 
 def _program(path: Path, missing: str, hint: str) -> Program:
     try:
-        return Program(path, hashlib.sha256(path.read_bytes()).hexdigest())
+        return Program(path, hashlib.sha256(read_file(path, _MOST_BYTES, "a program")).hexdigest())
     except OSError as error:
         raise BuildError(f"{missing}: {error.strerror}", hint=hint) from error
 

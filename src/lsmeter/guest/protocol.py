@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from lsmeter.base.printable import printable
 from lsmeter.model import BenchmarkStatus
 
 VERSION = 1
@@ -82,7 +83,7 @@ class LineReader:
             reason = "too much garbage; the rest of it is not listed"
         excerpt = self._pending[:_EXCERPT_BYTES].decode("latin-1").encode("unicode_escape")
         if len(self.garbage) <= MAX_GARBAGE:
-            self.garbage.append(f"byte {self._offset}: {reason}: {excerpt.decode()}")
+            self.garbage.append(printable(f"byte {self._offset}: {reason}: {excerpt.decode()}"))
 
     def _parse(self, line: bytes) -> None:
         if self._length >= LINE_BYTES:
@@ -104,14 +105,13 @@ class LineReader:
             self._next = int(number) + 1
             raise BadLineError(lost)
         self._next += 1
-        if kind not in _GRAMMAR:
+        if kind not in _FIELDS:
             raise BadLineError("an unknown kind of line")
-        self._take(kind, _read(_GRAMMAR[kind], fields))
+        self._take(kind, _read(_FIELDS[kind], fields))
 
 
-def _read(grammar: str, fields: Sequence[str]) -> list[Any]:
+def _read(known: Sequence[tuple[str, str, str, str]], fields: Sequence[str]) -> list[Any]:
     """Return the values of a line's fields; None for an optional one that is not there."""
-    known = _FIELD.findall(grammar)
     least = sum(not optional for *_, optional in known)
     if not least <= len(fields) <= len(known):
         raise BadLineError("a wrong number of fields")
@@ -145,18 +145,19 @@ def _value(kind: str, text: str, name: str) -> Any:  # noqa: ANN401  (what the k
     if kind == "runs":
         return _runs(text, name)
     form, convert, wrong = _KINDS[kind]
-    if not re.fullmatch(form, text) or (kind == "number" and int(text) > _MAX_INT):
+    if not form.fullmatch(text) or (kind == "number" and int(text) > _MAX_INT):
         raise BadLineError(wrong.format(name))
     return convert(text)
 
 
 # The form of each kind of field, its value, and what is said of what has another form.
-_KINDS: dict[str, tuple[str, Callable[[str], Any], str]] = {
-    "number": ("0|[1-9][0-9]{0,18}", int, "{}: not a number"),
-    "text": ("(?:[0-9A-Za-z_.,:;/=+()-]|%[0-9a-f]{2})*", _text, "{}: not encoded as it must be"),
-    "hook": ("[a-z0-9_.]{1,63}", str, "{}: not a name"),
-    "status": ("|".join(BenchmarkStatus), BenchmarkStatus, "an unknown {}"),
-    "moment": ("before|after", str, "a {} that is neither before nor after"),
+_TEXT = re.compile("(?:[0-9A-Za-z_.,:;/=+()-]|%[0-9a-f]{2})*")
+_KINDS: dict[str, tuple[re.Pattern[str], Callable[[str], Any], str]] = {
+    "number": (re.compile("0|[1-9][0-9]{0,18}"), int, "{}: not a number"),
+    "text": (_TEXT, _text, "{}: not encoded as it must be"),
+    "hook": (re.compile("[a-z0-9_.]{1,63}"), str, "{}: not a name"),
+    "status": (re.compile("|".join(BenchmarkStatus)), BenchmarkStatus, "an unknown {}"),
+    "moment": (re.compile("before|after"), str, "a {} that is neither before nor after"),
 }
 # The fields of each kind of line: name:kind, name=kind where the line has the name as well, and ?
 # after what may be left out.
@@ -176,3 +177,4 @@ _GRAMMAR = {
     "error": "error:text",
     "bye": "benchmarks:number",
 }
+_FIELDS = {kind: _FIELD.findall(fields) for kind, fields in _GRAMMAR.items()}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -80,6 +81,12 @@ class Request:
     count: bool = False  # also count, in each reading, the hooks that it runs
     root: str = ""  # file system of the image that is the guest's root; "" for no image
     counters: tuple[StateFile, ...] = ()  # with count: in place of the hooks
+
+    @functools.cached_property
+    def units(self) -> tuple[tuple[str, int | None], ...]:
+        """What the guest is to report, in this order: benchmarks, each at each delay of a sweep."""
+        delays: tuple[int | None, ...] = self.sweep_values_ns or (None,)
+        return tuple((benchmark, delay) for delay in delays for benchmark in self.benchmarks)
 
     def to_bytes(self) -> bytes:
         """Write the request as the probe reads it."""

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Puts the lines of one boot together: facts, samples, counts; pure.
+"""Puts the lines of one boot together, and holds them against what was asked; pure.
 
-A line that cannot stand where it does is garbage like one that cannot be read.
+A line that cannot stand where it does is garbage like one that cannot be read. One that can, and
+says something else than what the guest was asked for, is a contradiction: nothing is taken after
+the first.
 """
 
 from __future__ import annotations
 
 import errno
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from lsmeter.base.printable import printable
 from lsmeter.guest import protocol
 from lsmeter.guest.protocol import BadLineError, LineReader
+from lsmeter.guest.request import Request
 from lsmeter.model import BenchmarkStatus, HookReadings, Idle, Round, Samples, StateReading, Whole
 
 MAX_FACTS = 1000
-MAX_IDLE = 16
+MAX_IDLE = 2  # before the first benchmark and after the last
 MAX_NUMBERS = 64
 _LINE = re.compile(r"([A-Za-z][A-Za-z0-9 _-]{0,40}):\s*([0-9]{1,18})(?:/([0-9]{1,18}))?")
 _HEAD = re.compile(r"[a-z_]{1,32}(?: [a-z_]{1,32})+")
@@ -24,6 +28,8 @@ _ALONE = re.compile(r"[0-9]{1,18}")
 _ROW = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
 # What a guest reports of itself; every other kind of line belongs to the benchmark that has begun.
 _OF_GUEST = frozenset({"hello", "fact", "idle", "begin", "error", "bye"})
+
+Numbers = tuple[tuple[str, int], ...]  # by name
 
 
 @dataclass(frozen=True)
@@ -40,13 +46,18 @@ class Session:
     states: tuple[StateReading, ...] = ()
     unfinished: str = ""  # the benchmark that was running, else the first that was not reached
     idle: tuple[Idle, ...] = ()
+    contradiction: str = ""  # the first of what was said against what was asked, or said before
 
 
-def parse_session(results: bytes, asked: tuple[str, ...]) -> Session:
-    """Read all that came over the result channel; asked are the ids that were requested."""
+def parse_session(results: bytes, asked: Request) -> Session:
+    """Read all that came over the result channel of a guest that was asked for `asked`."""
     reader = SessionReader(asked)
     reader.feed(results)
     return reader.close()
+
+
+class ContradictionError(Exception):
+    """What a guest says against what it was asked, or against what it has said before."""
 
 
 @dataclass
@@ -61,7 +72,7 @@ class _Running:
     rounds: list[Round] = field(default_factory=list)
     whole: Whole | None = None
     counts: dict[str, list[int]] = field(default_factory=dict)
-    before: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    states: dict[tuple[str, str], Numbers] = field(default_factory=dict)  # by name and moment
 
 
 class SessionReader:
@@ -70,16 +81,17 @@ class SessionReader:
     feed takes more bytes of the result channel, and never raises for what they hold.
     """
 
-    def __init__(self, asked: tuple[str, ...]) -> None:
+    def __init__(self, asked: Request) -> None:
         self.finished = 0
         self._asked = asked
         self._lines = LineReader(self._take)
         self.feed = self._lines.feed
         self._greeted = False
         self._begun = 0
-        self._bye: int | None = None
+        self._done = False
         self._running: _Running | None = None
         self._total_values = 0
+        self._contradiction = ""
         self._facts: dict[str, str] = {}
         self._samples: list[Samples] = []
         self._counts: list[HookReadings] = []
@@ -92,7 +104,7 @@ class SessionReader:
         self._lines.close()
         reported = {samples.benchmark for samples in self._samples}
         running = self._running.benchmark if self._running else ""
-        missing = [benchmark for benchmark in self._asked if benchmark not in reported]
+        missing = [benchmark for benchmark in self._asked.benchmarks if benchmark not in reported]
         crashed = (
             Samples(
                 benchmark,
@@ -107,26 +119,32 @@ class SessionReader:
             errors=tuple(self._errors),
             garbage=tuple(self._lines.garbage),
             greeted=self._greeted,
-            complete=self._bye == self._begun and self._running is None,
+            complete=self._done,
             counts=tuple(self._counts),
             states=tuple(self._states),
             unfinished=running or next(iter(missing), ""),
             idle=tuple(self._idle),
+            contradiction=self._contradiction,
         )
 
     def _take(self, kind: str, values: list[Any]) -> None:
         """Add one line, or raise BadLineError."""
-        if self._bye is not None:
+        if self._contradiction:
+            return
+        if self._done:
             raise BadLineError("a line after the last one")
         if (kind == "hello") == self._greeted:
             raise BadLineError("hello must come first, and once")
-        if kind in _OF_GUEST:
+        if kind not in _OF_GUEST:
+            if self._running is None or self._running.index != values[0]:
+                raise BadLineError("readings of a benchmark that has not begun")
+            values = [self._running, *values[1:]]
+        try:
             getattr(self, f"_on_{kind}")(*values)
-            return
-        running, index = self._running, values[0]
-        if running is None or running.index != index:
-            raise BadLineError("readings of a benchmark that has not begun")
-        getattr(self, f"_on_{kind}")(running, *values[1:])
+        except ContradictionError as error:
+            if self._lines.garbage:  # which is its cause, as like as not
+                raise BadLineError(str(error)) from None
+            self._contradiction = str(error)
 
     def _on_hello(self, version: int, _probe: str) -> None:
         if version != protocol.VERSION:
@@ -134,24 +152,40 @@ class SessionReader:
         self._greeted = True
 
     def _on_fact(self, key: str, value: str) -> None:
-        if len(self._facts) < MAX_FACTS:
-            self._facts[key] = value
+        if key in self._facts:
+            first = f"'{self._facts[key][:60]}', then '{value[:60]}'"
+            raise ContradictionError(f"the fact {key[:60]} twice: {first}")
+        if len(self._facts) == MAX_FACTS:
+            raise ContradictionError(f"more than {MAX_FACTS} facts")
+        self._facts[key] = value
 
     def _on_idle(self, elapsed: int, taken: int, ticks: int) -> None:
         if not elapsed or taken > elapsed:
             raise BadLineError("an idle span that cannot be")
-        if len(self._idle) < MAX_IDLE:
-            self._idle.append(Idle(elapsed, taken, ticks))
+        if not self._asked.whole_ppm or len(self._idle) == MAX_IDLE:
+            raise ContradictionError("an idle guest was watched that nobody asked for")
+        self._idle.append(Idle(elapsed, taken, ticks))
 
     def _on_error(self, text: str) -> None:
         self._errors.append(text)
 
     def _on_bye(self, benchmarks: int) -> None:
-        self._bye = benchmarks
+        self._done = True
+        asked = len(self._asked.units)
+        if self._running or benchmarks != self._begun:
+            ran = f"{self._begun} began, {self.finished} ended"
+            raise ContradictionError(f"{benchmarks} benchmarks were announced, {ran}")
+        if self._begun < asked and not self._errors:
+            raise ContradictionError(f"{self._begun} benchmarks, and {asked} were asked for")
 
     def _on_begin(self, index: int, benchmark: str, delay_ns: int | None) -> None:
         if self._running is not None:
             raise BadLineError("a benchmark begins inside another")
+        units = self._asked.units
+        asked = _unit(*units[self._begun]) if self._begun < len(units) else "nothing more"
+        said = _unit(benchmark, delay_ns)
+        if index != self._begun or said != asked:
+            raise ContradictionError(f"{index}: {said}; asked for: {self._begun}: {asked}")
         self._running = _Running(index, benchmark, delay_ns)
         self._begun += 1
 
@@ -162,13 +196,17 @@ class SessionReader:
 
     def _on_samples(self, running: _Running, values: list[int]) -> None:
         self._room_for(values, len(running.values), protocol.MAX_VALUES, "too many readings")
+        if len(running.values) + len(values) > self._asked.samples:
+            most = f"more readings than the {self._asked.samples} that were asked for"
+            raise ContradictionError(f"{running.benchmark}: {most}")
         running.values += values
 
     def _on_ticked(self, running: _Running, places: list[int]) -> None:
         if any(place >= len(running.values) for place in places):
             raise BadLineError("a tick in a reading that was not taken")
-        self._room_for(places, len(running.ticked), len(running.values), "more ticks than readings")
         running.ticked += places
+        if sorted(set(running.ticked)) != running.ticked:
+            raise ContradictionError(f"{running.benchmark}: two ticks in one reading")
 
     def _on_round(self, running: _Running, *numbers: int) -> None:
         found = Round(*numbers)
@@ -176,12 +214,22 @@ class SessionReader:
             raise BadLineError("a round that cannot be")
         if len(running.rounds) == protocol.MAX_ROUNDS:
             raise BadLineError("too many rounds")
+        if not self._asked.whole_ppm or running.whole:
+            raise ContradictionError(_unasked(running, "a round of whole cycles"))
         running.rounds.append(found)
 
     def _on_whole(self, running: _Running, status: BenchmarkStatus, number: int, why: str) -> None:
+        if not self._asked.whole_ppm or running.whole:
+            raise ContradictionError(_unasked(running, "a whole cost"))
+        if status is BenchmarkStatus.OK and (number or not running.rounds):
+            said = _detail(number, why) if number else "no round"
+            raise ContradictionError(f"{running.benchmark}: the whole cost is ok, with {said}")
         running.whole = Whole(status, tuple(running.rounds), _detail(number, why))
 
     def _on_counts(self, running: _Running, hook: str, runs: list[int]) -> None:
+        counters = {name for key, name in self._facts.items() if key.startswith("counter.")}
+        if not self._asked.count or (self._asked.counters and hook not in counters):
+            raise ContradictionError(_unasked(running, f"counts of {hook}"))
         known = running.counts.setdefault(hook, [])
         self._room_for(runs, len(known), len(running.values), "more counts than readings")
         if len(running.counts) > protocol.MAX_HOOKS:
@@ -189,11 +237,12 @@ class SessionReader:
         known += runs
 
     def _on_state(self, running: _Running, name: str, moment: str, text: str) -> None:
-        numbers = parse_numbers(text)
-        if moment == "before":
-            running.before[name] = numbers
-        else:
-            before = running.before.pop(name, ())
+        asked = {state.name for state in self._asked.setup.states}
+        if name not in asked or (name, moment) in running.states:
+            raise ContradictionError(_unasked(running, f"the state '{name[:60]}' {moment} it"))
+        numbers = running.states[name, moment] = parse_numbers(text)
+        if moment == "after":
+            before = running.states.get((name, "before"), ())
             self._states.append(StateReading(running.benchmark, name, before, numbers))
 
     def _on_end(
@@ -212,21 +261,38 @@ class SessionReader:
         if any(len(runs) != count for runs in running.counts.values()):
             raise BadLineError("hooks were not counted in every reading")
         name, detail = running.benchmark, _detail(number, why)
-        if name not in self._asked:
-            raise BadLineError("a benchmark that nobody asked for")
-        samples = Samples(name, status, (), failures, detail, delay_ns=running.delay_ns)
-        if status is BenchmarkStatus.OK:
-            values, ticked = tuple(running.values), tuple(running.ticked)
-            samples = replace(samples, values=values, ticked=ticked, whole=running.whole)
-            self._counts += [
-                HookReadings(name, hook, tuple(runs)) for hook, runs in running.counts.items()
-            ]
-        self._samples.append(samples)
+        if running.rounds and not running.whole:
+            raise ContradictionError(f"{name}: rounds without a whole cost")
+        if status is not BenchmarkStatus.OK:
+            said = Samples(name, status, (), failures, detail, delay_ns=running.delay_ns)
+            self._samples.append(said)
+            return
+        if failures or number:
+            raise ContradictionError(f"{name} is ok, with {failures} failures, {detail or '0'}")
+        if count != self._asked.samples:
+            raise ContradictionError(
+                f"{name} is ok, with {count} readings; asked for: {self._asked.samples}"
+            )
+        values, ticked = tuple(running.values), tuple(running.ticked)
+        self._samples.append(
+            Samples(name, status, values, 0, detail, ticked, running.whole, running.delay_ns)
+        )
+        self._counts += [
+            HookReadings(name, hook, tuple(runs)) for hook, runs in running.counts.items()
+        ]
+
+
+def _unit(benchmark: str, delay_ns: int | None) -> str:
+    return f"'{benchmark[:80]}'" + ("" if delay_ns is None else f" at a delay of {delay_ns} ns")
+
+
+def _unasked(running: _Running, what: str) -> str:
+    return f"{running.benchmark}: {what} that nobody asked for"
 
 
 def _detail(number: int, text: str) -> str:
     name = errno.errorcode.get(number, str(number)) if number else ""
-    return ": ".join(filter(None, (name, text)))
+    return printable(": ".join(filter(None, (name, text))))
 
 
 def parse_numbers(text: str) -> tuple[tuple[str, int], ...]:

@@ -14,12 +14,10 @@ import re
 import shlex
 import tarfile
 import tempfile
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from lsmeter.base import process
 from lsmeter.base.errors import BuildError, InfrastructureError
@@ -30,9 +28,8 @@ from lsmeter.images.definition import BUILDS, FilePart, ImageDefinition
 from lsmeter.kernels import apt, apt_sources
 
 _ROOTLESS = ("newuidmap", "newgidmap")
-_TASK = "root file system"
 _DOCUMENTATION = ("doc", "man", "locale", "info")  # below /usr/share
-_DEADLINE_S = 3600.0
+_SILENCE_S = 1800.0  # compiling the policy takes minutes without a word
 _STOP_WAIT_S = 30.0
 _TAIL_LINES = 12
 # All of mmdebstrap is asked to end: also when lsmeter itself is killed, which the shell notices
@@ -52,17 +49,19 @@ trap end TERM
 # mmdebstrap 1.3.5 does not unmount what it has mounted as root when it is ended while a hook
 # runs. The mounts of a namespace of its own are gone with its last process.
 _APART = ("unshare", "--mount", "--")
-# What mmdebstrap says it is at, with how far that is; the times are of a 2-core machine.
+# What mmdebstrap says when a step begins.
 _STAGES = {
-    "running apt-get update": ("package lists", 2),
-    "downloading packages": ("fetching packages", 8),
-    "extracting archives": ("unpacking", 20),
-    "installing essential": ("installing the base", 30),
-    "installing remaining": ("installing packages and compiling the policy", 45),
-    "running --customize-hook": ("preparing", 75),
-    "cleaning package lists": ("cleaning up", 92),
-    "creating tarball": ("writing the archive", 95),
+    "running apt-get update": "fetching package lists",
+    "downloading packages": "fetching packages",
+    "extracting archives": "unpacking packages",
+    "installing essential": "installing the base",
+    "installing remaining": "installing packages",
+    "running --customize-hook": "preparing",
+    "cleaning package lists": "cleaning up",
+    "creating tarball": "writing the archive",
 }
+UNPACK, COPY, LABEL = "unpacking the archive", "making the file system", "labelling files"
+_STEPS = ("starting mmdebstrap", *_STAGES.values(), UNPACK, COPY, LABEL)
 _HINTS = {
     "No space left": "free some space (TMPDIR and LSMETER_CACHE), then build again",
     "Unable to locate package|has no installation candidate": "is the package's name right, "
@@ -71,6 +70,24 @@ _HINTS = {
     "then build again",
     "NO_PUBKEY|not signed": "install debian-archive-keyring, then build again",
 }
+
+
+class Steps:
+    """Shows which step of an image's build is under way, and how many there are."""
+
+    def __init__(self, name: str, progress: Progress) -> None:
+        self._name, self._progress, self._task = name, progress, ""
+        self.begin(_STEPS[0])
+
+    def begin(self, step: str) -> None:
+        """Show the step that begins now."""
+        self.end()
+        self._task = f"{self._name}: {step}"
+        self._progress.update(self._task, _STEPS.index(step) + 1, len(_STEPS), unit="steps")
+
+    def end(self) -> None:
+        """Show nothing more."""
+        self._progress.finish(self._task)
 
 
 class Bootstrap:
@@ -203,7 +220,7 @@ def _after(definition: ImageDefinition, places: Bootstrap, packages: Path) -> li
     return hooks
 
 
-def bootstrap(definition: ImageDefinition, places: Bootstrap, progress: Progress) -> None:
+def bootstrap(definition: ImageDefinition, places: Bootstrap, steps: Steps) -> None:
     """Make the archive of a definition's root file system, and look its labels up."""
     need_to_build()
     packages = make_dir(cache_dir() / "images" / ".packages")
@@ -215,11 +232,11 @@ def bootstrap(definition: ImageDefinition, places: Bootstrap, progress: Progress
     words = command(definition, places, packages, root=root, sources=bool(sources))
     if root and can_mount_apart():
         with _scratch(definition.name) as scratch:
-            _run([*_APART, *words], places, progress, scratch)
+            _run([*_APART, *words], places, steps, scratch)
     else:
         # A user namespace has its own mounts, and may not enter the cache; without the right
         # to mount, nothing is mounted.
-        _run(words, places, progress)
+        _run(words, places, steps)
 
 
 @contextmanager
@@ -246,44 +263,29 @@ def _remove(scratch: Path) -> None:
     process.run(["rm", "-rf", "--one-file-system", "--", str(scratch)])
 
 
-def _run(
-    words: list[str], places: Bootstrap, progress: Progress, scratch: Path | None = None
-) -> None:
+def _run(words: list[str], places: Bootstrap, steps: Steps, scratch: Path | None = None) -> None:
     shell = ["sh", "-c", _STOP_ALL, str(scratch or "")]
     tied = ["setpriv", "--pdeathsig", "TERM", "--", *shell, *words]
     extra = {"SOURCE_DATE_EPOCH": str(ext4.TIME_S), "DEBIAN_FRONTEND": "noninteractive"}
     extra |= {"TMPDIR": str(scratch)} if scratch else {}
-    with process.started(tied, env=process.environment(extra), grace_s=_STOP_WAIT_S) as child:
-        timer = threading.Timer(_DEADLINE_S, child.terminate)
-        timer.start()
-        try:
-            with places.log.open("w", buffering=1, encoding="utf-8") as log:
-                _follow(child.stdout or (), log, progress)
-            code = child.wait()
-        finally:
-            timer.cancel()
-    if code:
-        raise failed(places.log.read_text(encoding="utf-8", errors="replace"), code)
-
-
-def _follow(output: Iterable[str], log: IO[str], progress: Progress) -> None:
-    task = f"{_TASK}: starting"
-    progress.update(task, 0, 100, unit="%")
-    try:
-        for line in output:
+    with (
+        places.log.open("w", buffering=1, encoding="utf-8") as log,
+        process.started(tied, env=process.environment(extra), grace_s=_STOP_WAIT_S) as child,
+    ):
+        output = process.output_of(child, _SILENCE_S)
+        for line in io.TextIOWrapper(output, errors="replace"):
             log.write(line)
-            if stage := stage_of(line):
-                progress.finish(task)
-                task = f"{_TASK}: {stage[0]}"
-                progress.update(task, stage[1], 100, unit="%")
-    finally:
-        progress.finish(task)
+            if step := step_of(line):
+                steps.begin(step)
+    if child.returncode:
+        log_text = places.log.read_text(encoding="utf-8", errors="replace")
+        raise failed(log_text, child.returncode)
 
 
-def stage_of(line: str) -> tuple[str, int] | None:
-    """Return what a line of mmdebstrap's output begins, and how far it is in per cent; pure."""
+def step_of(line: str) -> str | None:
+    """Return the step that a line of mmdebstrap's output begins; pure."""
     said = line if line.startswith("I: ") else ""
-    return next((stage for text, stage in _STAGES.items() if text in said), None)
+    return next((step for text, step in _STAGES.items() if text in said), None)
 
 
 def failed(log: str, code: int) -> BuildError:
@@ -298,6 +300,8 @@ def failed(log: str, code: int) -> BuildError:
         if line.startswith("dpkg: error")
     ]
     shown = (own or [line for line in reasons if "run_chroot" not in line] or lines[-1:] or [""])[0]
+    if reason := apt.no_network(log):
+        shown, reasons, lines = reason, [], []
     told = (hint for pattern, hint in _HINTS.items() if re.search(pattern, log))
     return BuildError(
         f"the image cannot be built (mmdebstrap, status {code}): {shown.removeprefix('E: ')}",

@@ -18,11 +18,20 @@ from debian.deb822 import Deb822
 
 from lsmeter.base import process
 from lsmeter.base.errors import BuildError, UsageError
-from lsmeter.base.progress import Progress, shown
+from lsmeter.base.progress import Progress
 from lsmeter.base.registry import unknown
-from lsmeter.base.storage import Entries, locked, make_dir, new_entry, sha256_of, write_atomic
+from lsmeter.base.storage import (
+    Entries,
+    known_sha256,
+    locked,
+    make_dir,
+    new_entry,
+    prove,
+    sha256_of,
+    write_atomic,
+)
 from lsmeter.images import ext4
-from lsmeter.images.bootstrap import Bootstrap, bootstrap
+from lsmeter.images.bootstrap import COPY, LABEL, UNPACK, Bootstrap, Steps, bootstrap
 from lsmeter.images.definition import (
     BUILDS,
     SUFFIX,
@@ -179,18 +188,17 @@ def build_image(word: str, progress: Progress, *, again: bool = False) -> BuiltI
     key = identity(definition, programs)
     with locked(f"image-{definition.name}"):
         found = None if again else IMAGES.read(_home(definition.name, key))
-        return found or _build(definition, key, programs, progress)
+        if found and known_sha256(found.file) == found.content_sha256:
+            return found
+        return _build(definition, key, programs, progress)
 
 
 def built_image(word: str) -> BuiltImage:
     """Return the image that `word` names if it is there; raise UsageError otherwise."""
-    if own := _own(word):
-        return own
-    definition = load_definition(word)
-    found = IMAGES.read(_home(definition.name, identity(definition, versions())))
+    found = _own(word) or _defined(word)
     if found is None:
         raise UsageError(
-            f"image {definition.name} has not been built, or not as it is defined now",
+            f"image {word} has not been built, or not as it is defined now",
             hint=f"build it: lsmeter image build {word}",
         )
     return found
@@ -202,16 +210,18 @@ def _build(
     began = time.monotonic()
     name = definition.name
     with new_entry(_home(name, key)) as partial:
-        places = Bootstrap(make_dir(partial / "work"))
+        places, steps = Bootstrap(make_dir(partial / "work")), Steps(name, progress)
         try:
-            bootstrap(definition, places, progress)
-            packages, contexts = _make(definition, places, partial / FILE, progress)
+            bootstrap(definition, places, steps)
+            packages, contexts = _make(definition, places, partial / FILE, steps)
             ext4.require_tools(partial / FILE, name, definition.tools)
             # Not shutil: a tree of ten thousand files is gone sooner, and whatever is in it.
             process.output(["rm", "-rf", "--", str(places.home)])
         except BuildError as error:
             error.log_path = _keep_log(places.log, name)
             raise
+        finally:
+            steps.end()
         write_atomic(partial / "contexts", ext4.listing(contexts))
         facts = replace(
             describe(partial / FILE, name, definition.title, began),
@@ -225,25 +235,25 @@ def _build(
 
 
 def _make(
-    definition: ImageDefinition, places: Bootstrap, image: Path, progress: Progress
+    definition: ImageDefinition, places: Bootstrap, image: Path, steps: Steps
 ) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
     """Make the file system of the bootstrap's archive; return its packages and its labels."""
     tree, contexts = make_dir(places.home / "tree"), {}
-    with shown(progress, "file system: unpacking"):
-        nodes = ext4.unpack(places.archive, tree)
-        if definition.labels:
-            looked_up = (places.paths.read_bytes(), places.contexts.read_bytes())
-            contexts = ext4.labels_of(nodes, *looked_up)
-    with shown(progress, "file system: copying"):
-        ext4.make_ext4(tree, image, definition.size_mib)
-    with shown(progress, "file system: labelling"):
-        ext4.settle(image, nodes, contexts, places.home / "values")
+    steps.begin(UNPACK)
+    nodes = ext4.unpack(places.archive, tree)
+    if definition.labels:
+        looked_up = (places.paths.read_bytes(), places.contexts.read_bytes())
+        contexts = ext4.labels_of(nodes, *looked_up)
+    steps.begin(COPY)
+    ext4.make_ext4(tree, image, definition.size_mib)
+    steps.begin(LABEL)
+    ext4.settle(image, nodes, contexts, places.home / "values")
     return _installed(tree), contexts
 
 
 def _keep_log(log: Path, name: str) -> Path | None:
     """Move the log of a failed build out of what is thrown away."""
-    kept = IMAGES.home / f".{name}.failed.log"
+    kept = IMAGES.home / f"{name}.failed.log"
     try:
         write_atomic(kept, log.read_bytes())
     except OSError:
@@ -272,8 +282,21 @@ def resolve_image(word: str, progress: Progress) -> Image:
         if word not in definition_names() and not _own(word):
             names = {*definition_names(), *(image.name for image in list_images())}
             raise unknown("image", word, names)
-    image = _own(word) or build_image(word, progress)
+    own = _own(word)
+    image = own or _defined(word) or build_image(word, progress)
+    what = f"add it again: lsmeter image add {image.title.removeprefix(_ADDED)} --name {word}"
+    prove(
+        image.file,
+        image.content_sha256,
+        what if own else f"build it again: lsmeter image build {word}",
+    )
     return Image(image.name, image.file, image.content_sha256)
+
+
+def _defined(word: str) -> BuiltImage | None:
+    """Return the image of a definition as it is now, None when it has not been built."""
+    definition = load_definition(word)
+    return IMAGES.read(_home(definition.name, identity(definition, versions())))
 
 
 def _file(path: Path) -> Image:
@@ -284,4 +307,4 @@ def _file(path: Path) -> Image:
             hint=f"name an ext4 file system, a definition (.toml), or one of: {names}",
         )
     ext4.check_filesystem(path)
-    return Image(path.name, path.absolute(), sha256_of(path))
+    return Image(path.name, path.absolute(), known_sha256(path))

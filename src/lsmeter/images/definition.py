@@ -88,7 +88,7 @@ def load_definition(word: str) -> ImageDefinition:
         raise unknown("image", word, definition_names())
     path = Path(word).expanduser() if own else shipped_dir() / f"{word}{SUFFIX}"
     names = ", ".join(definition_names())
-    hint = f"docs/images.md lists every key; images that come with lsmeter: {names}"
+    hint = f"every key: lsmeter help images; images that come with lsmeter: {names}"
     table = check_table(read_toml(path, "an image definition", hint=hint), str(path), hint)
     name = path.name.removesuffix(SUFFIX)
     if not name.isascii() or not name.replace("-", "").replace(".", "").isalnum():

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import select
 import shlex
 import shutil
 import subprocess
@@ -18,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from io import FileIO
 from pathlib import Path
 
 from lsmeter.base import process
@@ -28,7 +26,7 @@ from lsmeter.base.storage import cache_dir, locked, make_dir, write_atomic, writ
 from lsmeter.kernels import apt_sources
 
 DAY_S = 86400.0
-_STALL_S = 300.0  # apt gives up on a silent server after 30 s; this is for apt itself
+_SILENCE_S = 300.0  # apt gives up on a silent server after 30 s; this is for apt itself
 OWN = "own"
 # Looked through in this order: what the machine runs comes first, then what is most settled.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -43,7 +41,16 @@ GROUPS: dict[str, tuple[str, ...]] = {
 _ENVIRONMENT = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
 # dlstatus:item:percent:text
 _DOWNLOADED = re.compile(rb"dlstatus:\d+:(\d+\.?\d*):")
+_NO_NETWORK = re.compile(
+    r"(Temporary failure resolving|Could not resolve|Unable to connect to|Could not connect to"
+    r"|Cannot initiate the connection to)[^\n]*"
+)
+_NETWORK_HINT = "check the network and the proxy, or name a kernel by its path"
 _NO_DEBIAN_HINT = "use --kernel host, or the path of a kernel image or .deb"
+
+
+class NoNetworkError(InfrastructureError):
+    """No server was reached; the title says all there is to say."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,8 @@ class AptState:
                 log = error.log_tail
                 if not self.has_lists:
                     raise
+                if isinstance(error, NoNetworkError):
+                    return False
             if reached := not any(_unreached(line) for line in log):
                 (self.root / "updated").touch()
             return reached
@@ -106,31 +115,20 @@ class AptState:
         words += ["-o", f"APT::Status-Fd={write}"]
         env = process.environment(_ENVIRONMENT)
         with (
-            os.fdopen(read, "rb", buffering=0) as status,
+            os.fdopen(read, "rb", buffering=0),
             os.fdopen(write, "wb") as childs_end,
             tempfile.TemporaryFile("w+", errors="replace") as log,
         ):
             with process.started(words, cwd=into, env=env, to=log, pass_fds=[write]) as child:
                 childs_end.close()
-                for percent in _percents(status):
-                    show(percent)
-                code = child.wait()
+                for line in process.output_of(child, _SILENCE_S, read):
+                    if found := _DOWNLOADED.match(line):
+                        show(min(float(found[1]), 100.0))
             log.seek(0)
             text = log.read()
-        if code:
+        if child.returncode:
             raise _apt_failed(words, text)
         return _messages(text)
-
-
-def _percents(status: FileIO) -> Iterator[float]:
-    """Give how far apt says it is, until it closes its end."""
-    while select.select([status], [], [], _STALL_S)[0]:
-        line = status.readline()
-        if not line:
-            return
-        if found := _DOWNLOADED.match(line):
-            yield min(float(found[1]), 100.0)
-    raise InfrastructureError(f"apt-get did nothing for {_STALL_S:.0f} s", hint="try again")
 
 
 def open_state(group: str) -> AptState | None:
@@ -233,7 +231,7 @@ def states(progress: Progress, older_than_s: float = DAY_S) -> Iterator[tuple[Ap
         try:
             fresh = state.update(progress, older_than_s=older_than_s)
         except InfrastructureError as error:
-            # A mirror need not have every suite; no network at all is another matter.
+            # A mirror need not have every suite; no network, which has no log, is another matter.
             if not error.log_tail or any(_unreached(line) for line in error.log_tail):
                 raise
         else:
@@ -245,7 +243,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
         raise InfrastructureError(
             "apt is not installed, so debian: kernels cannot be fetched", hint=_NO_DEBIAN_HINT
         )
-    return process.run(command, env=process.environment(_ENVIRONMENT), deadline_s=_STALL_S)
+    return process.run(command, env=process.environment(_ENVIRONMENT), deadline_s=_SILENCE_S)
 
 
 def _unreached(message: str) -> bool:
@@ -264,12 +262,20 @@ def _messages(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line.startswith(("E:", "W:", "Err:")))
 
 
+def no_network(log: str) -> str:
+    """Return why apt reached no server, by what it printed; "" when that is not what failed."""
+    found = _NO_NETWORK.search(log)
+    return f"no network ({found[0].strip()[:100]})" if found else ""
+
+
 def _apt_failed(command: list[str], log: str) -> InfrastructureError:
+    if reason := no_network(log):
+        return NoNetworkError(reason, hint=_NETWORK_HINT)
     messages = _messages(log) or tuple(log.strip().splitlines()[-10:])
     # An Err line has the reason; what apt concludes from it can mislead ("no Release file").
     reasons = [line for kind in ("Err:", "E:") for line in messages if line.startswith(kind)]
     reason = re.sub(r"^(Err:\S+|E:) +", "", reasons[0]) if reasons else "it gave no reason"
-    hint = "check the network and the proxy, or name a kernel by its path"
+    hint = _NETWORK_HINT
     if "No space left" in log:
         hint = "free some space, or move the cache with LSMETER_CACHE"
     elif "NO_PUBKEY" in log or "not signed" in log:

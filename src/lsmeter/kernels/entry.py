@@ -15,8 +15,17 @@ from typing import Literal
 
 from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import shown
-from lsmeter.base.storage import Entries, locked, new_entry, sha256_of, write_atomic, writing
-from lsmeter.kernels import package, tree
+from lsmeter.base.storage import (
+    Entries,
+    known_sha256,
+    locked,
+    new_entry,
+    prove,
+    sha256_of,
+    write_atomic,
+    writing,
+)
+from lsmeter.kernels import package, tree, vmlinux
 from lsmeter.kernels.resolve import Request
 from lsmeter.kernels.tree import ModuleInfo, canonical, load_order, parse_config
 from lsmeter.model import BootProtocol, Kernel, KernelModule
@@ -26,6 +35,10 @@ KEPT_MODULES = (
     *("brd", "loop", "ext2", "ext4", "xfs", "overlay", "squashfs", "9p", "9pnet_virtio"),
     *("virtio_blk", "virtio_console", "virtio_mmio", "virtio_net", "virtio_pci", "virtio_rng"),
 )
+
+
+# What a kernel's numbers are read with; an entry need not have all.
+OTHERS = ("config", "System.map")
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,7 @@ class _Facts:
     modules: tuple[_Module, ...]
     considered: tuple[str, ...]  # names looked for; one that is not in modules is not needed
     packages: tuple[tuple[str, str], ...]  # file name and SHA-256 of what it was taken from
+    others: tuple[tuple[str, str], ...] = ()  # further files of the entry: name and SHA-256
     format: Literal[1] = 1
 
 
@@ -57,6 +71,8 @@ KERNELS = Entries("kernels", "kernel.json", _Facts)
 
 def kernel_of_tree(name: str, found: tree.KernelTree, origin: str, request: Request) -> Kernel:
     """Return the kernel of files that stay where they are, unpacked into the cache once."""
+    if found.image:
+        vmlinux.check(found.image)  # before all of it is read
     what = found.image.name if found.image else found.release
     fill = partial(create, found=found, origin=origin, modules=request.modules)
     return _made(f"file-{_fingerprint(found)}", name, what, request, fill)
@@ -64,8 +80,7 @@ def kernel_of_tree(name: str, found: tree.KernelTree, origin: str, request: Requ
 
 def kernel_of_deb(name: str, deb: Path, request: Request) -> Kernel:
     """Return the kernel of one package file, unpacked into the cache once."""
-    digest = sha256_of(deb)
-
+    digest = known_sha256(deb)
     origin = f"package file {deb.absolute()}"
     fill = partial(fill_from_packages, debs={deb: digest}, origin=origin, modules=request.modules)
     return _made(f"deb-{digest[:16]}", name, deb.name, request, fill)
@@ -124,8 +139,6 @@ def create(
     debs: the packages that it was taken from; without any, an image that is booted as it is is
     used where it lies.
     """
-    from lsmeter.kernels import vmlinux  # noqa: PLC0415  (a cache hit needs no ELF reader)
-
     if found.image is None:
         raise UsageError(
             f"no image of kernel {found.release} was found", hint="give the path of its image"
@@ -152,6 +165,9 @@ def create(
         modules=tuple(_Module(file.stem, sha256_of(file), needs) for file, needs in files.items()),
         considered=considered,
         packages=tuple((deb.name, digest) for deb, digest in debs.items()),
+        others=tuple(
+            (name, sha256_of(entry / name)) for name in OTHERS if (entry / name).is_file()
+        ),
     )
     KERNELS.write(entry, facts)
 
@@ -159,7 +175,8 @@ def create(
 def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
     """Return the cached kernel in `entry` under the user's `name`.
 
-    None when it is not there, is damaged, or `modules` has one that was not looked for.
+    None when it is not there, is cut off, or `modules` has one that was not looked for. A file
+    whose content is not what was put there is an InfrastructureError.
     """
     said = KERNELS.read(entry)
     wanted = tuple(canonical(module) for module in modules)
@@ -178,6 +195,9 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
     order = load_order(
         wanted, frozenset(by_name), frozenset(), lambda n: ModuleInfo(softdeps=by_name[n].depends)
     )
+    made = [(booted, said.image_sha256), *((files[item], by_name[item].sha256) for item in order)]
+    for path, digest in (*made, *((entry / other, digest) for other, digest in said.others)):
+        prove(path, digest, f"remove it all: rm -r {entry}; the next run makes it again")
     return Kernel(
         name=name,
         release=said.release,
@@ -194,7 +214,7 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
 
 def _fingerprint(found: tree.KernelTree) -> str:
     """Name a kernel tree in 16 hex digits: the image by content, the rest by size and time."""
-    parts = [sha256_of(found.image) if found.image else "", str(found.image)]
+    parts = [known_sha256(found.image) if found.image else "", str(found.image)]
     for path in filter(None, (found.config, found.system_map, *found.module_files.values())):
         status = path.stat()
         parts.append(f"{path} {status.st_size} {status.st_mtime_ns}")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import io
 import shutil
-import subprocess
 import tarfile
+import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -28,6 +28,8 @@ from lsmeter.kernels import apt
 _MOST_FILE_BYTES = 512 << 20  # a kernel's largest file is its image, tens of MiB
 _MOST_ALL_BYTES = 2 << 30
 _PIECE_BYTES = 1 << 20
+_SAID_CHARS = 65536
+_SILENCE_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -117,24 +119,18 @@ def extract(deb: Path, into: Path, wanted: Callable[[str], bool]) -> tuple[Path,
     leave `into` are never taken.
     """
     words = ["dpkg-deb", "--fsys-tarfile", str(deb)]
-    try:
-        child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    except FileNotFoundError as error:
-        raise process.missing("dpkg-deb", why="packages are read with it") from error
-    with child:
-        assert child.stdout and child.stderr  # noqa: S101, PT018  (they are pipes)
-        reason = ""
-        try:
-            taken = _take(child.stdout, into, wanted)
-            while child.stdout.read(_PIECE_BYTES):  # so that dpkg-deb ends by itself
-                pass
-        except (tarfile.TarError, EOFError) as error:
-            child.kill()
-            reason = str(error)
-        except BaseException:
-            child.kill()
-            raise
-        said = child.stderr.read(65536).decode(errors="replace")
+    env, reason = process.environment(), ""
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        with process.started(words, env=env, errors_to=errors, grace_s=0) as child:
+            stream = process.output_of(child, _SILENCE_S)
+            try:
+                taken = _take(stream, into, wanted)
+                while stream.read(_PIECE_BYTES):  # so that dpkg-deb ends by itself
+                    pass
+            except (tarfile.TarError, EOFError) as error:
+                reason = str(error)
+        errors.seek(0)
+        said = errors.read(_SAID_CHARS)
     if reason or child.returncode:
         raise _damaged(deb, f"{reason}\n{said}")
     return taken

@@ -53,6 +53,15 @@ def not_cached(what: str) -> InfrastructureError:
     )
 
 
+def not_fetched(what: str, error: InfrastructureError) -> InfrastructureError:
+    """Build the error for what is not cached and could not be fetched."""
+    return InfrastructureError(
+        f"{what} is not cached and cannot be fetched: {error.title}",
+        hint=error.hint,
+        log_tail=error.log_tail,
+    )
+
+
 class KernelSource(ABC):
     """One place that kernels come from; a file in `kernels.sources` offers one as SOURCE."""
 
@@ -69,7 +78,7 @@ class KernelSource(ABC):
         """Return the kernel that `spec` names, fetched or built if it is not cached.
 
         Raises UsageError for a malformed or unknown name, and InfrastructureError when it
-        cannot be had here and now.
+        is not available here and now.
         """
 
     @abstractmethod
@@ -91,8 +100,8 @@ def resolve(spec: str, request: Request = ANY) -> Kernel:
     for source in sources():
         if source.matches(spec):
             return source.resolve(spec, request)
-    examples = {example for source in sources() for example in source.examples}
-    names = {listing.name for listing in listings()} | examples
+    # Not the examples of what was never built.
+    names = {listing.name for listing in listings()} | {"host", "./vmlinux"}
     raise registry.unknown("kernel", spec, names, where="--kernel")
 
 

@@ -170,7 +170,8 @@ def elf_damage() -> tuple[type[Exception], ...]:
     from elftools.common.exceptions import ELFError  # noqa: PLC0415  (only new kernels are read)
     from elftools.construct import ConstructError  # noqa: PLC0415
 
-    anything = (ValueError, LookupError, AttributeError, TypeError, AssertionError)
+    # OSError: what is damaged may ask for a place that no file has.
+    anything = (ValueError, LookupError, AttributeError, TypeError, AssertionError, OSError)
     return (ELFError, ConstructError, *anything, OverflowError, MemoryError, struct.error)
 
 

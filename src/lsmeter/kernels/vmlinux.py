@@ -18,15 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.segments import NoteSegment
-
 from lsmeter.base.errors import UsageError
 from lsmeter.base.storage import reading, writing
 from lsmeter.kernels.decompress import DamagedError, packing_of, unpack
 from lsmeter.kernels.tree import elf_damage
 from lsmeter.model import BootProtocol
 
+_MOST_BYTES = 4 << 30  # a vmlinux with all its debug information has less
 # Far above any kernel (Debian's cloud kernels unpack to 40-60 MiB, allyesconfig to under 1 GiB).
 _MOST_UNPACKED_BYTES = 1 << 30
 _PVH_NOTE = "18"  # XEN_ELFNOTE_PHYS32_ENTRY, include/xen/interface/elfnote.h
@@ -50,14 +48,22 @@ def prepare(source: Path, elf: Path) -> Image:
 
     An ELF with a PVH entry is used where it is; a bzImage without one inside is booted as it is.
     """
+    place = payload_place(check(source))
+    if place is None:
+        return prepare_elf(source)
     with reading(f"kernel {source}", _HINT), source.open("rb") as file:
-        head = file.read(_HEADER_BYTES)
-        if head.startswith(b"\x7fELF"):
-            return prepare_elf(source)
-        place = payload_place(head)
-        if place is None:
-            raise not_a_kernel(source, looks_like(head))
         return _from_bzimage(source, file, place, elf)
+
+
+def check(source: Path) -> bytes:
+    """Return the beginning of a kernel image; UsageError when a file has that of none."""
+    with reading(f"kernel {source}", _HINT), source.open("rb") as file:
+        head, size = file.read(_HEADER_BYTES), file.seek(0, io.SEEK_END)
+    if payload_place(head) is None and not head.startswith(b"\x7fELF"):
+        raise not_a_kernel(source, looks_like(head))
+    if size > _MOST_BYTES:
+        raise not_a_kernel(source, f"larger than {_MOST_BYTES >> 30} GiB")
+    return head
 
 
 def payload_place(head: bytes) -> tuple[int, int] | None:
@@ -103,18 +109,25 @@ def embedded_config(path: Path) -> str:
         return ""
 
 
-def has_pvh_entry(path: Path) -> bool:
-    """Say whether an ELF names a PVH entry; UsageError when it is damaged or not for x86-64."""
+def has_pvh_entry(path: Path, named: Path | None = None) -> bool:
+    """Say whether an ELF names a PVH entry; UsageError when it is damaged or not for x86-64.
+
+    named: what the user calls it.
+    """
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415  (a cache hit needs no ELF reader)
+    from elftools.elf.segments import NoteSegment  # noqa: PLC0415
+
+    named = named or path
     try:
         with path.open("rb") as file:
             elf = ELFFile(file)
             if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_EXEC":
                 what = f"an ELF file of type {elf['e_type']} for {elf['e_machine']}"
-                raise not_a_kernel(path, what)
+                raise not_a_kernel(named, what)
             size = path.stat().st_size
             for segment in elf.iter_segments():
                 if segment["p_offset"] + segment["p_filesz"] > size:
-                    raise not_a_kernel(path, "a truncated ELF file")
+                    raise not_a_kernel(named, "a truncated ELF file")
             return any(
                 note["n_name"] == "Xen" and str(note["n_type"]) == _PVH_NOTE
                 for segment in elf.iter_segments()
@@ -122,7 +135,7 @@ def has_pvh_entry(path: Path) -> bool:
                 for note in segment.iter_notes()
             )
     except elf_damage() as error:
-        raise not_a_kernel(path, "a damaged or truncated ELF file") from error
+        raise not_a_kernel(named, "a damaged or truncated ELF file") from error
 
 
 def prepare_elf(path: Path) -> Image:
@@ -141,12 +154,14 @@ def _from_bzimage(source: Path, file: BinaryIO, place: tuple[int, int], elf: Pat
     size = file.seek(0, io.SEEK_END)
     if offset + length > size:
         raise not_a_kernel(source, f"a truncated bzImage ({size} bytes)")
+    if length > _MOST_UNPACKED_BYTES:
+        raise not_a_kernel(source, f"a bzImage whose payload has {length >> 20} MiB")
     if length:
         file.seek(offset)
         try:
             with writing(elf):
                 _unpack_payload(file.read(length), elf)
-            if has_pvh_entry(elf):
+            if has_pvh_entry(elf, source):
                 return Image(elf, BootProtocol.PVH, release or prepare_elf(elf).release)
         except DamagedError as error:
             elf.unlink(missing_ok=True)

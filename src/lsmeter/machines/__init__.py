@@ -8,8 +8,9 @@ capture goes the same way as a live one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from pathlib import Path
 
 from lsmeter.base.limits import Limits
 from lsmeter.base.registry import members, unknown
@@ -44,6 +45,13 @@ class Machine(ABC):
         What on_results returns is how far the guest is, which gives it more time (Limits).
         Must kill the guest when cancelled, and never raise for what the guest does.
         """
+
+    def prepare(self, cells: Iterable[Cell]) -> None:  # noqa: B027
+        """Make what guests of these cells share, and takes long, while Ctrl-C ends it at once."""
+
+    def leave(self, planned: PlannedBoot, folder: Path) -> str:  # noqa: ARG002
+        """Write into `folder` what it takes to boot a guest by hand; return the command, if any."""
+        return ""
 
     @abstractmethod
     def command(self, cell: Cell) -> tuple[str, ...]:

@@ -8,18 +8,21 @@ counts are the same; it only takes longer.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from lsmeter.base.limits import Limits
+from lsmeter.base.storage import prove, write_atomic
 from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.guest.capture import Capture
-from lsmeter.guest.probe import find_probe
+from lsmeter.guest.filesystem import ext4_image
+from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.description import Description, Plugin, counted_guest, qemu_words
-from lsmeter.machines.plugin import build_plugin, kernel_symbols, write_symbols
+from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
 from lsmeter.machines.qemu import qemu_version, run_guest
 from lsmeter.machines.replay import record
 from lsmeter.model import BootProtocol, Cell, Conditions, Kernel, Setup
@@ -49,16 +52,52 @@ class Emulation(Machine):
         plugin = Plugin("PLUGIN") if find_task(cell.task.name).plugin else None
         return qemu_words(replace(guest_of(cell), plugin=plugin))
 
+    def prepare(self, cells: Iterable[Cell]) -> None:
+        """Make the file system that guests work on, and what lists a kernel's symbols."""
+        for cell in cells:
+            if cell.filesystem != "tmpfs":
+                ext4_image()
+            if find_task(cell.task.name).plugin and cell.kernel.system_map is None:
+                kallsyms_init()
+
+    def leave(self, planned: PlannedBoot, folder: Path) -> str:
+        """Write the guest's initramfs, and a script that boots it with its console shown."""
+        paths = {"console": "/dev/stdout", "results": "results", "initrd": "initramfs"}
+        words = qemu_words(replace(guest_of(planned.cell, planned.seed), **paths))  # type: ignore[arg-type]
+        script = f'#!/bin/sh\ncd "$(dirname "$0")" && exec {shlex.join(words)}\n'
+        write_atomic(folder / "initramfs", initramfs_for(planned.cell, planned.seed))
+        write_atomic(folder / "boot.sh", script.encode())
+        return shlex.join(["sh", str(folder / "boot.sh")])
+
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one guest with an initramfs of its own."""
         cell = planned.cell
+        prove_files(cell)
         guest = guest_of(cell, planned.seed)
         if find_task(cell.task.name).plugin:
             guest = replace(guest, plugin=await attribution_plugin(cell.kernel, limits))
         initrd = initramfs_for(cell, planned.seed, limits.benchmark_ms)
         capture = await run_guest(guest, initrd, limits, on_results, cell.units)
+        prove_files(cell)
         record(planned, capture)
         return capture
+
+
+def prove_files(cell: Cell) -> None:
+    """Raise InfrastructureError if a file that a guest is made of is not the one that was planned.
+
+    Before a boot it would not be what the cell's numbers stand for, after it they are none.
+    """
+    kernel, known = cell.kernel, dict(cell.identity)
+    files = {kernel.image: kernel.image_sha256}
+    files |= {item.file: item.sha256 for item in kernel.modules}
+    files |= {item.file: item.sha256 for item in kernel.artifacts.values()}
+    files |= {cell.image.file: cell.image.sha256} if cell.image else {}
+    programs = {item.program for item in cell.setup.files if item.program}
+    files |= {find_program(name).path: known[name] for name in programs}
+    files |= {find_probe().path: known["probe"]} if "probe" in known else {}
+    for path, sha256 in files.items():
+        prove(path, sha256, "fetch or build it again; what was measured before is kept")
 
 
 async def attribution_plugin(kernel: Kernel, limits: Limits) -> Plugin:

@@ -26,8 +26,10 @@ from pathlib import Path
 
 from lsmeter.base import process
 from lsmeter.base.errors import BootError, BuildError, InfrastructureError, LsmeterError
+from lsmeter.base.inputs import read_file
 from lsmeter.base.limits import Limits
-from lsmeter.base.storage import cache_dir, write_atomic
+from lsmeter.base.storage import cache_dir, is_sealed, write_sealed
+from lsmeter.guest.conclude import clean_lines, tail
 from lsmeter.guest.initramfs import base
 from lsmeter.guest.probe import Program
 from lsmeter.kernels.functions import assign_modules
@@ -95,6 +97,11 @@ def build_plugin(qemu_version: str) -> Program:
     return _built(f"attribution-{interface}-{{}}.so", f"{interface} {_FLAGS}", words, sources)
 
 
+def kallsyms_init() -> Program:
+    """Return the init of the guest that lists its symbols, compiled now or found in the cache."""
+    return _built("kallsyms-{}", str(_INIT_FLAGS), _INIT_FLAGS, [source_dir() / "kallsyms/init.c"])
+
+
 def _built(name: str, options: str, words: Sequence[str], sources: Sequence[Path]) -> Program:
     """Return what is compiled from `sources`, now or found in the cache by their digest.
 
@@ -106,7 +113,7 @@ def _built(name: str, options: str, words: Sequence[str], sources: Sequence[Path
     built = Program(
         cache_dir() / "plugin" / name.format(hasher.hexdigest()[:16]), hasher.hexdigest()
     )
-    if built.path.is_file():
+    if is_sealed(built.path):
         return built
     files = (str(path) for path in sources if path.suffix == ".c")
     with tempfile.TemporaryDirectory(prefix="lsmeter-plugin-") as folder:
@@ -119,7 +126,7 @@ def _built(name: str, options: str, words: Sequence[str], sources: Sequence[Path
                 hint="install a compiler: apt-get install gcc libc6-dev",
                 log_tail=error.log_tail,
             ) from error
-        write_atomic(built.path, output.read_bytes())
+        write_sealed(built.path, output.read_bytes())
     return built
 
 
@@ -151,12 +158,10 @@ async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
     if path is None:
         path = cache_dir() / "symbols" / f"kallsyms-{kernel.image_sha256[:16]}.txt"
         async with _locks.setdefault(kernel.image_sha256, asyncio.Lock()):
-            if not path.is_file():
-                write_atomic(path, await _ask_guest(kernel, limits))
+            if not is_sealed(path):
+                write_sealed(path, await _ask_guest(kernel, limits))
     try:
-        if path.stat().st_size > MAX_TEXT_BYTES:
-            raise InfrastructureError(f"{path}: larger than {MAX_TEXT_BYTES} bytes")
-        text = path.read_text(encoding="ascii", errors="replace")
+        text = read_file(path, MAX_TEXT_BYTES, "a symbol table").decode("ascii", "replace")
     except OSError as error:
         raise InfrastructureError(f"cannot read {path}: {error.strerror}") from error
     return parse_symbols(text, where=str(path))
@@ -166,8 +171,8 @@ def write_symbols(table: SymbolTable) -> Path:
     """Write the plugin's symbol file into the cache, and return where it is."""
     data = symbol_file(table).encode("ascii")
     path = cache_dir() / "symbols" / f"{hashlib.sha256(data).hexdigest()[:16]}.txt"
-    if not path.is_file():
-        write_atomic(path, data)
+    if not is_sealed(path):
+        write_sealed(path, data)
     return path
 
 
@@ -175,15 +180,14 @@ async def _ask_guest(kernel: Kernel, limits: Limits) -> bytes:
     # A serial line would take minutes.
     guest = replace(counted_guest(kernel, _SETUP, Conditions(), seed=1), bulk=True)
     limits = replace(limits, silence_s=_SILENCE_S, results_bytes=MAX_TEXT_BYTES)
-    init = _built("kallsyms-{}", str(_INIT_FLAGS), _INIT_FLAGS, [source_dir() / "kallsyms/init.c"])
-    capture = await run_guest(guest, base(init.path.read_bytes()), limits)
+    capture = await run_guest(guest, base(kallsyms_init().path.read_bytes()), limits)
     if not capture.results.endswith(_END):
-        console = capture.console.decode(errors="replace").splitlines()
+        how = f"{capture.ending.value} after {capture.wall_s:.0f} s"
         raise BootError(
-            f"a guest of {kernel.name} did not list its symbols ({capture.ending.value})",
+            f"a guest of {kernel.name} did not list its symbols ({how})",
             hint="attribution needs CONFIG_KALLSYMS, CONFIG_PROC_FS and "
             f"{guest.arch.bulk_needs}, or a System.map beside the image",
-            log_tail=tuple(console[-10:]),
+            log_tail=tail(clean_lines(capture.console + b"\n" + capture.stderr.encode())),
         )
     return capture.results.removesuffix(_END)
 

@@ -32,6 +32,8 @@ _MAX_OUTPUT_BYTES = 513 << 20  # of a plugin; who reads it refuses more than 512
 LOOK_S = 1.0
 _MOST_S = 2 * LOOK_S
 
+_KILL_S = 20.0
+
 # What is left of a guest's work may take so many times as long as what it has done suggests:
 # benchmarks are of unequal length, and the machine may have got busier.
 SLACK = 4.0
@@ -179,10 +181,11 @@ async def _run(
         try:
             ending = await _wait(qemu, (console, results), patience)
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                if qemu.returncode is None:
-                    os.killpg(qemu.pid, signal.SIGKILL)
-            await qemu.wait()
+            with contextlib.suppress(ProcessLookupError):  # also what it may have started
+                os.killpg(qemu.pid, signal.SIGKILL)
+            # A process that waits for a dead disk cannot be killed.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(qemu.wait(), _KILL_S)
     finally:
         for channel in channels:
             channel.close()

@@ -23,6 +23,7 @@ from lsmeter.base.storage import write_atomic
 from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
+from lsmeter.machines.description import kernel_cmdline
 from lsmeter.model import Cell
 
 RECORD = "LSMETER_RECORD"
@@ -48,7 +49,8 @@ class Replay(Machine):
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return what stands in for a command."""
-        return ("replay", cell.setup.name, cell.task.name)
+        cmdline = kernel_cmdline(cell.setup, cell.conditions)
+        return ("replay", cell.setup.name, cell.task.name, "-append", cmdline)
 
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Return the recording of this boot; UsageError where it is missing or damaged."""

@@ -20,6 +20,7 @@ class BootStatus(StrEnum):
     EARLY_EXIT = "early-exit"
     WRONG_SETUP = "wrong-setup"
     GARBAGE = "garbage"
+    CONTRADICTION = "contradiction"  # it says what it was not asked, or what it denied before
     INFRASTRUCTURE = "infrastructure"
 
     @property

@@ -30,6 +30,15 @@ class Peak:
 
 
 @dataclass(frozen=True)
+class BootPeak:
+    """The most frequent reading of one boot, which people know by its index, and its share."""
+
+    boot: int
+    value: int
+    share: float
+
+
+@dataclass(frozen=True)
 class Mean:
     """The mean of the readings into which no timer tick fell; ticked ones are left out.
 
@@ -67,6 +76,7 @@ class Sampled:
     maximum: float
     share: float  # of the readings that have the centre's value (0..1)
     peaks: tuple[Peak, ...] = ()  # the most frequent values
+    by_boot: tuple[BootPeak, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ What each action and access does in the guest: probe/steps.h, probe/proof.h.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 # Besides the actions of probe/steps.h: `work` mounts the file system of the benchmarks, `try` makes
@@ -120,6 +120,19 @@ class Setup:
     over: str = "capability"  # the setup to which this one adds something; "" for none
     layer: Layer | None = Layer.HOOKS  # what it adds
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hook overhead only"
+
+    def differs(self, other: Setup) -> tuple[str, ...]:
+        """Name what a guest does differently under another setup; what only checks it is apart."""
+        names = ("lsms", "cmdline", "guest", "image", "files", "confine", "steps", "before")
+        one, two = (
+            replace(
+                item,
+                steps=tuple(replace(step, title="") for step in item.steps),
+                before=tuple(replace(step, title="") for step in item.before),
+            )
+            for item in (self, other)
+        )
+        return tuple(name for name in names if getattr(one, name) != getattr(two, name))
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ from lsmeter.analysis.evidence import gather
 from lsmeter.analysis.layers import layered_costs
 from lsmeter.attribution.account import Account, layer_accounts, run_accounts
 from lsmeter.attribution.load import AttributedCell, run_cells
-from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.errors import UsageError
 from lsmeter.guest.conclude import active_lsms
 from lsmeter.instruments import find_instrument
-from lsmeter.model import Kernel, Problem
+from lsmeter.model import Kernel
 from lsmeter.report.frame import missing_note
 from lsmeter.report.model import Report, SetupFacts
 from lsmeter.results.directory import RunData
@@ -41,12 +41,9 @@ _OF_THE_MANIFEST = (
 
 def run_report(run: RunData) -> Report:
     """Report a run with where its cost comes from; damaged attribution is a problem of it."""
-    try:
-        return make_report(run, run_cells(run))
-    except InfrastructureError as error:
-        problem = Problem("no attribution is shown: it is damaged", detail=error.title)
-        found = make_report(run)
-        return replace(found, problems=(*found.problems, problem))
+    cells, problems = run_cells(run)
+    found = make_report(run, cells)
+    return replace(found, problems=(*found.problems, *problems))
 
 
 def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Report:
@@ -60,7 +57,7 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
     setups = tuple(_setup_facts(manifest, result) for result in _one_per_setup(results))
     layers = layered_costs(links_of(manifest), estimates, versions(manifest))
     explained = run_accounts(attributed, manifest.baseline_setup)
-    accounts = tuple(item for item in explained if item.typical.operations)
+    accounts = tuple(item for item in explained if item.typical.benchmarks)
     return Report(
         **{name: getattr(manifest, name) for name in _OF_THE_MANIFEST},
         title=manifest.title or "Cost of security modules",
@@ -114,6 +111,12 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         )
     settings = zip(_conditions(first), _conditions(second), strict=True)
     differing = sorted(f"{key}: {old} and {new}" for (key, old), (_, new) in settings if old != new)
+    known = {setup.name: setup for setup in first.setups}
+    redefined = (
+        f"{item.name} is defined differently in the two runs ({', '.join(keys)})"
+        for item in second.setups
+        if item.name in known and (keys := known[item.name].differs(item))
+    )
     marked = (
         replace(problem, title=f"{before.path.name}: {problem.title}")
         for result in baselines
@@ -130,6 +133,7 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         notes=(
             *report.notes,
             *(f"the runs differ in conditions ({item})" for item in differing),
+            *redefined,
         ),
         kernels=tuple({(k.name, k.image_sha256): k for k in kernels}.values()),
         caveats=caveats(_kernels(first, second, pairs)),

@@ -10,7 +10,7 @@ from lsmeter.analysis.evidence import StateChange
 from lsmeter.attribution.data import layer_entry, report_entry
 from lsmeter.model import Benchmark, Place
 from lsmeter.model.conclusion import Comparison, Estimate
-from lsmeter.report import numbers
+from lsmeter.report import numbers, summary
 from lsmeter.report.model import Report
 from lsmeter.tables.data import plain
 from lsmeter.tables.model import Column, Raw, Table, rows
@@ -45,6 +45,7 @@ def document(report: Report) -> dict[str, Any]:
     rest = (name for name in vars(report) if name not in {*changed, "checks"})
     kernels = [{name: plain(getattr(k, name)) for name in _KERNEL} for k in report.kernels]
     found = {**{name: plain(getattr(report, name)) for name in rest}, "kernels": kernels, **changed}
+    found["measured"] = summary.measured_fact(report)
     return {name: value for name, value in found.items() if value or name not in _RARE}
 
 
@@ -124,7 +125,7 @@ peaks mean mean_low mean_high ticked mean_difference mean_difference_low mean_di
 mean_overhead mean_overhead_low mean_overhead_high whole whole_low whole_high whole_boot_low
 whole_boot_high whole_operations whole_missing whole_difference whole_difference_low
 whole_difference_high whole_overhead whole_overhead_low whole_overhead_high in_step moved found
-cause caveats
+cause caveats measured
 """
 
 
@@ -141,12 +142,13 @@ def table(report: Report) -> Table:
 def _rows(report: Report) -> Iterator[dict[str, Raw]]:
     estimates = {(item.place, item.benchmark.id): item for item in report.estimates}
     rest = dict(estimates)
+    measured = summary.measured_fact(report)
     for item in report.comparisons:
         rest.pop((item.place, item.benchmark.id), None)
         own = estimates.get((item.place, item.benchmark.id))
         entry = _comparison(report, item)
         row = {**entry, "record": "comparison", "caveats": "; ".join(report.caveats)}
-        row["params"] = numbers.variant(item.benchmark)
+        row |= {"params": numbers.variant(item.benchmark), "measured": measured}
         for name in ("typical", "mean", "whole"):
             row |= _change("" if name == "typical" else f"{name}_", entry[name] or {})
         # Two runs of one kernel share the key: an estimate of another value is not this one's.
@@ -156,7 +158,8 @@ def _rows(report: Report) -> Iterator[dict[str, Raw]]:
     for estimate in rest.values():
         entry = _estimate(report, estimate)
         params = numbers.variant(estimate.benchmark)
-        yield {**entry, "record": "estimate", "params": params, **_spread(entry)}
+        named = {"record": "estimate", "params": params, "measured": measured}
+        yield {**entry, **named, **_spread(entry)}
 
 
 def _change(name: str, part: dict[str, Any]) -> dict[str, Raw]:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from lsmeter.analysis.cells import READING_TASKS
-from lsmeter.attribution.tables import HEADING, RULE, Extent, section, sentence
+from lsmeter.attribution.tables import HEADING, RULE, section
 from lsmeter.instruments import instruments
 from lsmeter.model.conclusion import Verdict
 from lsmeter.report import (
@@ -28,16 +27,16 @@ from lsmeter.report.grids import Grid, grids
 from lsmeter.report.model import Report
 from lsmeter.results.directory import RunData
 from lsmeter.tables.model import Column, Detail, Document, Item, Kind, Section, Table, Value
+from lsmeter.tasks import cost_tasks
 
 _NONE = (Section("Problems (0)", items=(Item("None."),), key="problems"),)  # on a page
-_ORIGIN_ROWS = 5  # of each table, where there is little room
 _OVERHEAD = (
     "tested \N{DIVISION SIGN} baseline \N{MINUS SIGN} 1 for costs, 1 \N{MINUS SIGN} tested "
     "\N{DIVISION SIGN} baseline for throughput"
 )
 _SIGNS = (
     ("overhead", f"{_OVERHEAD}. {summary.SIGN_RULE}"),
-    (numbers.APART_MARK, summary.APART),
+    (numbers.APART_MARK, "in-line mean or whole cost differ by more than the margin"),
     (numbers.UNREPEATED_MARK, summary.UNREPEATED),
 )
 _VERDICTS = {
@@ -55,7 +54,7 @@ def document_of(run: RunData) -> Callable[[Detail], Document]:
     A run with several views of the hooks shows their agreement; a page, all of its views.
     """
     tasks = {cell.task.name for cell in run.manifest.cells}
-    if tasks <= READING_TASKS:
+    if tasks <= cost_tasks():
         return partial(report_document, run_report(run))
     # Regressions are heavy: only runs with sweeps wait for them.
     from lsmeter.report import agreement, counts, slopes  # noqa: PLC0415
@@ -63,7 +62,7 @@ def document_of(run: RunData) -> Callable[[Detail], Document]:
     found: list[Callable[[Detail], Document]] = []
     if len(tasks & {"attribute", "count", "sweep"}) > 1:
         found.append(lambda _: agreement.document([run]))
-    if tasks & READING_TASKS:
+    if tasks & cost_tasks():
         found.append(partial(report_document, run_report(run)))
     if "count" in tasks:
         found.append(lambda _: counts.document(run))
@@ -73,12 +72,12 @@ def document_of(run: RunData) -> Callable[[Detail], Document]:
 
 
 def _joined(makers: Sequence[Callable[[Detail], Document]], detail: Detail) -> Document:
-    """Return the first document; a page has the sections of the others below it."""
+    """Return the first document; where all is shown, the sections of the others stand below it."""
     first = makers[0](detail)
     if len(makers) == 1 or detail is Detail.DATA:
         return first
-    if detail is not Detail.FULL:
-        return replace(first, notes=(*first.notes, "the run has more: --format markdown or html"))
+    if detail is Detail.SHORT:
+        return replace(first, notes=(*first.notes, "the run has more: --all or --format html"))
     rest = [make(detail) for make in makers[1:]]
     below = (
         replace(part, title=part.title or other.title) for other in rest for part in other.sections
@@ -94,7 +93,6 @@ def report_document(report: Report, detail: Detail) -> Document:
         content = data.document(report)
         return Document(data.NAME, data.VERSION, report.title, sections=numbers_only, data=content)
     found = grids(report)
-    legend = detail is Detail.TERMINAL and report.comparisons
     sections = (
         item
         for item in _sections(report, found, detail)
@@ -105,17 +103,17 @@ def report_document(report: Report, detail: Detail) -> Document:
         data.VERSION,
         report.title,
         tuple(_facts(report, found, detail)),
-        (summary.legend(report) if legend else summary.SIGN_RULE,),
+        (summary.SIGN_RULE,),
         tuple(sections),
     )
 
 
 def _facts(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[tuple[str, str]]:
     made_by = f"lsmeter {report.lsmeter_version}"
-    short = f", {made_by}" if detail is Detail.SHORT else ""
-    yield "Measured", f"{summary.measured(report)}{short}"
+    short = f"; {made_by}" if detail is Detail.SHORT else ""
+    yield "Unit", summary.measured_fact(report)
     yield "Sizes", summary.sizes(report)
-    yield "Baseline", f"{summary.baseline(report, found)}; margin {summary.margin(report)}"
+    yield "Baseline", f"{summary.baseline(report, found)}; margin {summary.margin(report)}{short}"
     if detail is Detail.FULL:
         yield "Conditions", ", ".join(f"{key}={value}" for key, value in report.conditions)
         yield "Command", report.command
@@ -123,7 +121,7 @@ def _facts(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[
 
 
 def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[Section]:
-    """Return all sections; on a terminal the summary comes last, where it stays in sight."""
+    """Return all sections; a page begins with the summary, text ends with it, in sight."""
     full = detail is Detail.FULL
     words = summary.section(report, found, detail)
     if full:
@@ -131,52 +129,32 @@ def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterat
     for place, grid in enumerate(found, 1):
         shown = overheads.section(report, grid, detail, place)
         yield replace(shown, figures=plots.of_grid(report, grid)) if full else shown
-    if detail is Detail.SHORT:
-        yield words
     yield whole.section(report, found, detail)
-    yield evidence.checks(report)
+    yield evidence.checks(report, detail)
     stacked = layers.section(report, detail)
     yield replace(stacked, figures=plots.of_layers(report)) if full else stacked
-    yield evidence.states(report, detail)
-    yield evidence.one_off(report)
-    origins = _origins(report, detail)
-    if full:
-        for shown, item in zip(origins, report.accounts, strict=True):
-            yield replace(shown, figures=plots.of_account(item))
-        yield _method(report)
-    else:
-        yield from origins
-    if detail is Detail.TERMINAL:
-        yield words
+    if detail is not Detail.SHORT:
+        yield evidence.states(report, detail)
+        yield evidence.one_off(report)
+    yield from _origins(report, detail)
+    yield _method(report) if full else words
     yield from frame.problem_section(report.problems, full=full) or (_NONE if full else ())
 
 
 def _origins(report: Report, detail: Detail) -> tuple[Section, ...]:
-    """Return a section for each setup that was explained; a mail has its sentences."""
-    if detail is Detail.SHORT:
-        items = tuple(Item(f"{item.label}: {sentence(item)}") for item in report.accounts)
-        return (Section(HEADING, (RULE,), items=items),) if items else ()
+    """Return a section for each setup that was explained."""
     sections = []
     for number, item in enumerate(report.accounts, 1):
-        found = section(item, Extent.REPORT)
+        found = section(item, detail)
         sections.append(
             replace(
                 found,
                 title=f"{HEADING}: {item.label}",
                 lead=(RULE,) if number == 1 else (),
-                tables=tuple(_cut(table, detail) for table in found.tables if table.rows),
                 key="origin" if number == 1 else f"origin-{number}",
             )
         )
     return tuple(sections)
-
-
-def _cut(table: Table, detail: Detail) -> Table:
-    left = len(table.rows) - _ORIGIN_ROWS
-    if detail is Detail.FULL or left <= 0:
-        return table
-    more = f"{left:,} more rows in markdown and HTML."
-    return replace(table, rows=table.rows[:_ORIGIN_ROWS], more=(more, *table.more))
 
 
 def _table(key: str, title: str, heads: str, rows: Iterable[tuple[Value, ...]]) -> Table:

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from lsmeter.analysis.evidence import BOOT_TITLE, CheckOutcome, Gauge, StateChange
@@ -33,23 +32,30 @@ _MEANS = "Means over the variants of each operation; markdown and HTML have all.
 _OF = "_of"  # `buckets_used_of` is what `buckets_used` is a part of
 
 
-def checks(report: Report) -> Section:
-    """Show the outcome of every enforcement check of every setup."""
-    found: dict[Place, list[CheckOutcome]] = {}
-    alike: dict[tuple[str, tuple[CheckOutcome, ...]], list[str]] = {}
+def checks(report: Report, detail: Detail) -> Section:
+    """Show how enforcement checks went; where short, those that failed."""
+    items: dict[Place, list[Item]] = {}
     for item in report.checks:
-        found.setdefault(item.place, []).append(item)
-    for place, outcomes in found.items():
-        # What went the same way on every file system and for every user is shown once.
-        anywhere = replace(place, suite="", filesystem="", user="")
-        same = tuple(replace(item, place=anywhere) for item in outcomes)
-        where = f"{place.suite}, {place.filesystem}, {place.user}"
-        alike.setdefault((f"{place.setup} on {place.kernel}", same), []).append(where)
-    items: list[Item] = []
-    for (setup, same), places in alike.items():
-        title = f"{setup} ({'; '.join(dict.fromkeys(places))})"
-        items += [Item(title, tone=Tone.HEADING), *map(_check, same)]
-    return Section("Enforcement checks", (_CHECKS,), items=tuple(items), key="checks")
+        if detail is not Detail.SHORT or not _held(item):
+            heading = Item(item.place.label, tone=Tone.HEADING)
+            items.setdefault(item.place, [heading]).append(_check(item))
+    found = tuple(chain.from_iterable(items.values()))
+    return Section("Enforcement checks", (_CHECKS,), items=found, key="checks")
+
+
+def held(report: Report) -> Iterator[str]:
+    """Count the enforcement checks that held, in one line."""
+    found: dict[str, set[str]] = {}
+    for item in report.checks:
+        if _held(item):
+            found.setdefault(item.place.setup, set()).add(item.name)
+    if found:
+        names = ", ".join(f"{setup} ({len(checks)})" for setup, checks in found.items())
+        yield f"Enforcement checks held in every boot: {names}."
+
+
+def _held(item: CheckOutcome) -> bool:
+    return 0 < item.boots == item.held
 
 
 def _check(item: CheckOutcome) -> Item:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lsmeter.model.conclusion import Change, Comparison, Difference, Estimate, Verdict
 from lsmeter.report import numbers
 from lsmeter.report.grids import Grid
 from lsmeter.report.model import Report
+from lsmeter.statistics.estimate import LEAST_SHARE
 from lsmeter.tables.values import change, count, many, percent
 
 THREE_NUMBERS = (
@@ -24,8 +25,13 @@ THREE_NUMBERS = (
     "no timer tick fell. Whole cost: what a call costs with those that prepare and undo it (its "
     "cycle) and all deferred work."
 )
+_FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
-_SHOWN = 3  # counts that differ most between boots, by name
+_NAMED = 4  # of the benchmarks that do not repeat
+_OPEN = 12  # names of a cause why they are inconclusive; the table marks all
+_WHY = "boots vary the order of benchmarks and where objects lie in slabs"
+# On ext4 what differs between two boots is __find_get_block, which searches a list.
+_BUFFERS = ", and how far back a block of ext4 stands in the CPU's list of buffers"
 
 
 def apart(item: Comparison, other: Change | None, margin: float) -> bool:
@@ -77,11 +83,22 @@ def medians(items: Sequence[Comparison]) -> Medians:
     )
 
 
-def largest_whole(found: Iterable[Comparison]) -> tuple[Comparison, Change] | None:
-    """Return the comparison with the largest overhead of the whole cost, and that cost."""
+def leading(found: Sequence[Comparison]) -> Verdict | None:
+    """Return the verdict that stands for several, the same for a table, a card and its colour.
+
+    Slower or faster where any is; where some are slower and some faster, what the median is.
+    """
+    kinds = {item.verdict for item in found}
+    if kinds >= _MOVED:
+        return Verdict.SLOWER if (medians(found).typical or 0.0) > 0 else Verdict.FASTER
+    return min(kinds, key=_FIRST.index, default=None)
+
+
+def furthest_whole(found: Iterable[Comparison]) -> tuple[Comparison, Change] | None:
+    """Return the comparison whose whole cost has the overhead furthest out, and that cost."""
     pairs = [(item, item.whole) for item in found if item.whole is not None]
-    usable = [pair for pair in pairs if pair[1].overhead > -math.inf]
-    return max(usable, key=lambda pair: pair[1].overhead, default=None)
+    usable = [pair for pair in pairs if math.isfinite(pair[1].overhead)]
+    return max(usable, key=lambda pair: abs(pair[1].overhead), default=None)
 
 
 def unmeasured(report: Report) -> Iterator[str]:
@@ -129,15 +146,18 @@ def values(report: Report, item: Comparison) -> str:
 
 def differences(report: Report, grid: Grid, index: int) -> Iterator[str]:
     """Say which benchmarks are the same, show no difference, or differ by less than the margin."""
-    kinds = {
+    equal = {
+        kind: [item for item in grid.comparisons(index) if _is_equal(item, kind)]
+        for kind in Difference
+    }
+    words = {
         Difference.NONE: "Identical in every number",
         Difference.UNSEEN: "No difference seen",
     }
-    for kind, words in kinds.items():
-        if names := _named(grid, index, lambda item, kind=kind: _is_equal(item, kind)):  # type: ignore[misc]
-            yield f"{words}: {', '.join(names)}."
-    small = [c for c in grid.comparisons(index) if _is_equal(c, Difference.SEEN)]
-    if small:
+    for kind, text in words.items():
+        if equal[kind]:
+            yield f"{text}: {', '.join(_named(grid, index, equal[kind]))}."
+    if small := equal[Difference.SEEN]:
         verb = "differs" if len(small) == 1 else "differ"
         yield f"{len(small):,} {verb} by less than the margin ({_range(report, small)})."
 
@@ -153,11 +173,12 @@ def _is_equal(item: Comparison, found: Difference) -> bool:
     return equal and item.found is found
 
 
-def _named(grid: Grid, index: int, wanted: Callable[[Comparison], bool]) -> list[str]:
+def _named(grid: Grid, index: int, wanted: Sequence[Comparison]) -> list[str]:
     """Name the operations of which every variant is wanted, and single variants of others."""
+    ids = {item.benchmark.id for item in wanted}
     names: list[str] = []
     for group in grid.groups:
-        chosen = [item.benchmark.id for item in group.comparisons(index) if wanted(item)]
+        chosen = [c.benchmark.id for c in group.comparisons(index) if c.benchmark.id in ids]
         names += [group.operation] if chosen and len(chosen) == len(group.rows) else chosen
     return names
 
@@ -181,14 +202,23 @@ def _range(report: Report, found: Sequence[Comparison]) -> str:
 
 def causes(grid: Grid, index: int) -> Iterator[str]:
     """Name each inconclusive benchmark with its cause; equal causes are given once."""
-    found = [c for c in grid.comparisons(index) if c.verdict is Verdict.INCONCLUSIVE]
+    found: dict[str, list[Comparison]] = {}
+    for row in grid.rows:
+        slot = row.slots[index]
+        if slot.comparison is not None and slot.comparison.verdict is Verdict.INCONCLUSIVE:
+            sides = (row.baseline, slot.estimate)
+            boots = [f"{e.place.setup}: {by_boot(e)}" for e in sides if e and e.high > e.low]
+            cause = "; ".join(filter(None, (slot.comparison.cause, *boots)))
+            found.setdefault(cause, []).append(slot.comparison)
     texts = []
-    for cause in dict.fromkeys(item.cause for item in found):
-        alike = {id(item) for item in found if item.cause == cause}
-        names = ", ".join(_named(grid, index, lambda item, alike=alike: id(item) in alike))  # type: ignore[misc]
-        texts.append(f"{names} ({cause})" if cause else names)
+    for cause, items in found.items():
+        names = _named(grid, index, items)
+        rest = [f"{len(names) - _OPEN:,} more"] if len(names) > _OPEN else []
+        said = ", ".join((*names[:_OPEN], *rest))
+        texts.append(f"{said} ({cause})" if cause else said)
     if texts:
-        yield f"{many(len(found), 'comparison')} inconclusive: {'; '.join(texts)}."
+        number = many(sum(map(len, found.values())), "comparison")
+        yield f"{number} inconclusive: {'; '.join(texts)}."
 
 
 def disagreements(found: Sequence[Comparison], margin: float) -> Iterator[str]:
@@ -244,41 +274,49 @@ def controls(grids: Iterable[Grid]) -> str:
     moved = sum(not _still(c) for c in tested)
     if moved:
         return f"Controls ({names}) changed in {moved} of {len(tested)} comparisons: see warnings."
-    return (
-        f"Controls ({names}) unchanged in all {many(len(tested), 'comparison')}: same typical "
-        "count, nothing beyond the margin."
+    return f"Controls ({names}) unchanged in all {many(len(tested), 'comparison')}."
+
+
+def by_boot(item: Estimate) -> str:
+    """Say which boots have another typical count, and by how much; or why it does not repeat."""
+    peaks = item.evidence.by_boot
+    most = max((peak.share for peak in peaks), default=1.0)
+    if most < LEAST_SHARE:
+        share = percent(most, sign=False)
+        return (
+            f"no stable count within a boot: the most frequent is {share} of its readings, "
+            f"{count(item.low)} to {count(item.high)}"
+        )
+    boots: dict[int, list[str]] = {}
+    for peak in peaks:
+        boots.setdefault(peak.value, []).append(str(peak.boot))
+    usual = max(boots, key=lambda value: len(boots[value]), default=0)
+    return ", ".join(
+        f"{count(value) if value == usual else change(value - usual)} in "
+        f"{'boot' if len(boots[value]) == 1 else 'boots'} {', '.join(boots[value])}"
+        for value in sorted(boots, key=lambda value: value != usual)
     )
 
 
-def between_boots(report: Report) -> Iterator[str]:
-    """Say how many typical counts differ between boots, and by how much."""
+def between_boots(report: Report, *, short: bool) -> Iterator[str]:
+    """Name the benchmarks whose typical counts differ most between boots, and say how."""
     if report.estimates and all(item.evidence.boots == 1 for item in report.estimates):
         yield "one boot of each setup: nothing shows whether counts repeat."
         return
     odd = [item for item in report.estimates if item.evidence.boots > 1 and item.high > item.low]
-    if not odd:
-        return
-    names = {item.benchmark.id for item in odd}
-    spans = [item.high - item.low for item in odd]
-    low, high, middle = map(count, (min(spans), max(spans), statistics.median(spans)))
-    text = (
-        f"typical counts of {many(len(names), 'benchmark')} differ between boots by "
-        f"{low if low == high else f'{low} to {high}'} {numbers.unit_word(report.unit)}"
-    )
-    text += "" if low == high else f", median {middle}"
-    yield f"{text} (boots vary the order of benchmarks and where objects lie in slabs)."
-    spread = {id(item): (item.high - item.low) / item.centre for item in odd if item.centre > 0}
-    far = [item for item in odd if spread.get(id(item), 0) > report.margin]
-    far.sort(key=lambda item: spread[id(item)], reverse=True)
+    odd.sort(key=lambda item: (item.low - item.high) / abs(item.centre or 1))
     # Each benchmark once, where it is worst.
     worst: dict[str, Estimate] = {}
-    for item in far:
+    for item in odd:
         worst.setdefault(item.benchmark.id, item)
-    chosen = list(worst.values())
-    if chosen:
-        shown = [
-            f"{item.benchmark.id} under {item.place.setup} {count(item.low)} to {count(item.high)}"
-            for item in chosen[:_SHOWN]
-        ]
-        shown += [f"{len(chosen) - _SHOWN:,} more"] if len(chosen) > _SHOWN else []
-        yield f"boots differ by more than the margin in the typical count of {', '.join(shown)}."
+    texts = [
+        name if short else f"{name} under {item.place.setup} ({by_boot(item)})"
+        for name, item in list(worst.items())[:_NAMED]
+    ]
+    if len(worst) > _NAMED:
+        texts.append(f"{len(worst) - _NAMED:,} more by less")
+    if texts:
+        on_disk = any(item.place.filesystem.startswith("ext") for item in odd)
+        why = "" if short else f" ({numbers.UNREPEATED_MARK}; {_WHY}{_BUFFERS * on_disk})"
+        counts = f"typical counts of {many(len(worst), 'benchmark')} do not repeat"
+        yield f"{counts}{why}: {(', ' if short else '; ').join(texts)}."

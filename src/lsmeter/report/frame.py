@@ -23,7 +23,7 @@ def run_facts(run: RunData) -> tuple[tuple[str, str], ...]:
     conditions = ", ".join(f"{key}={value}" for key, value in vars(manifest.conditions).items())
     kernels = ", ".join(f"{kernel.name} ({kernel.release})" for kernel in manifest.kernels)
     return (
-        ("instrument", f"{instrument.name}: {instrument.title}"),
+        ("instrument", f"{instrument.name}: {instrument.title}; {instrument.covers}"),
         ("kernels", kernels),
         ("conditions", conditions),
         ("made by", f"lsmeter {manifest.lsmeter_version}, {manifest.created}"),
@@ -39,6 +39,7 @@ def run_data(run: RunData) -> dict[str, Any]:
         "lsmeter_version": manifest.lsmeter_version,
         "command": manifest.command,
         "instrument": manifest.instrument,
+        "covers": find_instrument(manifest.instrument).covers,
         "conditions": vars(manifest.conditions),
     }
 
@@ -98,7 +99,9 @@ def problem_section(problems: Sequence[Problem], *, full: bool = False) -> tuple
     """
     found: dict[Problem, list[str]] = {}
     for problem in problems:
-        names = found.setdefault(replace(problem, benchmark=""), [])
+        named = f"{problem.benchmark}: " if problem.benchmark else ""
+        title = problem.title.replace(named, "", 1)
+        names = found.setdefault(replace(problem, title=title, benchmark=""), [])
         names += [problem.benchmark] if problem.benchmark not in names else []
     items = tuple(_problem(item, names, full=full) for item, names in found.items())
     head = f"Problems ({len(problems)})"
@@ -106,9 +109,10 @@ def problem_section(problems: Sequence[Problem], *, full: bool = False) -> tuple
 
 
 def _problem(problem: Problem, names: list[str], *, full: bool) -> Item:
-    parts = (problem.kernel, problem.setup, ", ".join(filter(None, names)))
-    where = numbers.DOT.join(filter(None, parts))
-    text = f"{problem.title} ({where})" if where else problem.title
+    title = problem.title
+    place = [name for name in (problem.kernel, problem.setup) if name not in title]
+    where = numbers.DOT.join(filter(None, (*place, ", ".join(filter(None, names)))))
+    text = f"{title} ({where})" if where else title
     tail = problem.log_tail if full else problem.log_tail[-_LOG_LINES:]
     left = len(problem.log_tail) - len(tail)
     if left:

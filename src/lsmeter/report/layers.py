@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -12,13 +14,12 @@ from lsmeter.model import Place
 from lsmeter.model.setup import Layer
 from lsmeter.report import numbers
 from lsmeter.report.model import Report
-from lsmeter.tables.model import Column, Detail, Item, Kind, Section, Shown, Table, Value
+from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Value
 from lsmeter.tables.values import change, count, percent
 
 HEADING = "Hook overhead and policy evaluation"
 BASE = "base"
 _ODD = numbers.UNREPEATED_MARK
-_MANY = 120  # rows, of which a terminal shows the largest of each operation
 _WORDS = {
     Layer.HOOKS: "hooks",
     Layer.PERMISSIVE: "permissive policy",
@@ -99,45 +100,46 @@ def layer_words(adds: tuple[Layer, ...], below: tuple[Layer, ...] = ()) -> str:
 
 
 def section(report: Report, detail: Detail) -> Section:
-    """Show what each layer of each setup costs."""
-    found = stacks(report)
+    """Show what each layer of each setup costs; a single one only where there is much room."""
     rule = (
         "A layer's cost is the difference of the typical counts of two setups, in "
         f"{numbers.unit_word(report.unit)} and in % of the base; the layers sum to the typical "
         "cost of the tested setup. A layer below zero is a gain."
     )
     full = detail is Detail.FULL
-    # One layer over the baseline: the overheads show it already.
-    single = [item for item in found if not full and _is_single(report, item)]
-    rest = [item for item in found if item not in single]
-    many = sum(len(item.costs) for item in rest) > _MANY
-    short = detail is Detail.SHORT or (detail is Detail.TERMINAL and many)
-    names = dict.fromkeys(f"{item.place.setup} ({item.heads[1]})" for item in single)
-    text = f"Setups of one layer, whose cost is the overhead above: {', '.join(names)}."
-    return Section(
-        HEADING,
-        (rule,),
-        tuple(_table(report, item, short=short, full=full) for item in rest),
-        (Item(text),) if names else (),
-        key="layers",
-    )
+    found = (item for item in stacks(report) if full or not _is_single(report, item))
+    tables = () if detail is Detail.SHORT else tuple(_table(report, s, full=full) for s in found)
+    return Section(HEADING, (rule,), tables, key="layers")
+
+
+def brief(report: Report) -> Iterator[str]:
+    """Say in one line what the layers of each setup cost: medians, in % of the base."""
+    texts = []
+    for stack in stacks(report):
+        if not _is_single(report, stack):
+            shares = [
+                [cost.layers[at].share for cost in stack.costs if not cost.benchmark.control]
+                for at in range(len(stack.heads) - 1)
+            ]
+            medians = (
+                statistics.median([share for share in part if share is not None] or [math.nan])
+                for part in shares
+            )
+            pairs = zip(stack.heads[1:], medians, strict=True)
+            layers = ", ".join(f"{head[2:]} {percent(median)}" for head, median in pairs)
+            texts.append(f"{stack.place.setup} = {stack.costs[0].base.setup} + {layers}")
+    if texts:
+        yield f"Layers of the cost, medians in % of the base: {'; '.join(texts)}."
 
 
 def _is_single(report: Report, stack: Stack) -> bool:
+    """Say whether a stack is one layer over the baseline: the overheads show it already."""
     below = replace(stack.place, setup=report.baseline_setup)
     return len(stack.heads) == 2 and stack.costs[0].base == below
 
 
-def _table(report: Report, stack: Stack, *, short: bool, full: bool) -> Table:
-    shown = largest((stack,)) if short else ()
-    costs = [item for item in stack.costs if not short or item.benchmark.id in shown]
-    odd = any(not layer.repeats for item in costs for layer in item.layers)
-    lead = [_legend(stack)]
-    if short:
-        lead.append(
-            "For each operation the variant with the largest cost above the base; markdown and "
-            "HTML have all."
-        )
+def _table(report: Report, stack: Stack, *, full: bool) -> Table:
+    odd = any(not layer.repeats for item in stack.costs for layer in item.layers)
     return Table(
         "layers",
         stack.place.label,
@@ -146,8 +148,8 @@ def _table(report: Report, stack: Stack, *, short: bool, full: bool) -> Table:
             *(Column(head, head) for head in stack.heads),
             Column("total", "total"),
         ),
-        tuple(_row(item, full=full, mark=" " * odd) for item in costs),
-        lead=tuple(lead),
+        tuple(_row(item, full=full, mark=" " * odd) for item in stack.costs),
+        lead=(_legend(stack),),
         more=tuple(_origins(report, stack)),
     )
 

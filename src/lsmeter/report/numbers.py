@@ -40,10 +40,11 @@ def unit_word(unit: str) -> str:
     return _UNIT_WORDS.get(unit, unit)
 
 
-def measure(unit: str, instrument: str) -> str:
-    """Name unit and instrument as every table and plot must."""
+def measure(unit: str, instrument: str, *, apart: bool = False) -> str:
+    """Name unit and instrument as every table and plot must; apart says that it is no time."""
+    no_time = ", not time," if apart and unit == "insns" else ""
     per = " per operation" if unit in _UNIT_WORDS else ""
-    return f"{unit_word(unit)}{per}, {instrument} instrument"
+    return f"{unit_word(unit)}{no_time}{per}, {instrument} instrument"
 
 
 def variant(benchmark: Benchmark) -> str:

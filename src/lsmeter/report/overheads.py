@@ -1,48 +1,120 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The overheads of a grid as tables: a column per setup, or a row per operation; pure."""
+"""The overheads of a grid as tables: a row for each operation, and one for each benchmark; pure."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 
-from lsmeter.model.conclusion import Comparison, Estimate, Verdict
+from lsmeter.model.conclusion import Comparison, Estimate
 from lsmeter.report import findings, numbers, summary
-from lsmeter.report.grids import Grid, Group, Row, Slot, place_label
+from lsmeter.report.grids import Grid, Row, Slot, place_label
 from lsmeter.report.model import Report
-from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Tone, Value, columns
+from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import MISSING, count, percent
 
-_DETAILED_COLUMNS = 2  # of setups; more of them share one table in a mail
-_CHANGED = frozenset({Verdict.SLOWER, Verdict.FASTER})
-_INSIDE = "All variants inside the margin"
+_WHOSE = " (with its setup, unless its median is largest)"
+_KINDS = ("typical", "mean", "whole")  # the fields of findings.Medians
 
 
 def section(report: Report, grid: Grid, detail: Detail, place: int) -> Section:
-    """Show one grid: for a mail an operation a row, else all benchmarks."""
+    """Show one grid: operations first, then all benchmarks where there is room."""
+    alone = grid.compared and detail is Detail.SHORT
+    title = "" if alone else "Operations"
+    tables = [replace(_operations(report, grid), title=title)] if grid.compared else []
+    if not alone:
+        tables.append(_benchmarks(report, grid, full=detail is Detail.FULL))
     caveats = tuple(f"Applies to every verdict: {text}" for text in report.caveats)
-    title = place_label(report, grid)
-    if detail is Detail.SHORT:
-        lead = (_setups(grid), *caveats)
-        tables = tuple(_short_tables(report, grid))
-        return Section(f"Kernel: {title}", lead, tables, key=f"grid-{place}")
-    full = detail is Detail.FULL
-    words = (_column_words(report, grid),)
-    table = Table(
-        "overheads",
-        "Every benchmark" if full else "",
-        tuple(_columns(grid)),
-        grouped(
-            grid.rows,
-            lambda row: row.benchmark.operation,
-            lambda row: _cells(report, grid, row, full=full),
-        ),
-        lead=(summary.legend(report), *words) if full else (),
-        fixed=1 if grid.baseline_setup is None else 2,
+    return Section(place_label(report, grid), caveats, tuple(tables), key=f"grid-{place}")
+
+
+def _operations(report: Report, grid: Grid) -> Table:
+    """Tabulate the median of each operation's variants, and the variant furthest out."""
+    indices = range(len(grid.columns))
+    rows: list[tuple[Value, ...]] = []
+    for group in grid.groups:
+        if all(row.benchmark.control for row in group.rows):
+            continue  # the summary says how they went
+        found = [group.comparisons(index) for index in indices]
+        odd = any(findings.mark(item, report.margin) for part in found for item in part)
+        name = Shown(group.operation, group.operation + numbers.APART_MARK * odd)
+        rows.append((name, *map(_median, found), _furthest(report, found)))
+    medians = [findings.medians(summary.tested(grid, index)) for index in indices]
+    rows.append(("median, without controls",))
+    for kind, shares in zip(_KINDS, zip(*medians, strict=True), strict=True):
+        if any(share is not None for share in shares):
+            rows.append((kind, *(_share(share, " ") for share in shares), Shown(None, "")))
+    heads = zip(grid.columns, grid.heads, strict=True)
+    against = grid.baseline_head or "its own baseline"
+    if grid.before_and_after:
+        against = "the same setup before"
+    lead = (
+        f"In %, typical over {against}: median of an operation's variants (sign: of any), and the "
+        f"variant furthest out{_WHOSE * (len(grid.columns) > 1)}. "
+        f"{summary.legend(report, rows)}"
     )
-    lead = caveats if full else (*words, *caveats)
-    return Section(title, lead, (table,), key=f"grid-{place}")
+    return Table(
+        "operations",
+        "",
+        (
+            Column("operation", "operation", Kind.NAME),
+            *(Column(column.setup, head, Kind.PERCENT) for column, head in heads),
+            Column("furthest", "furthest", Kind.PROSE),
+        ),
+        tuple(rows),
+        lead=(lead,),
+    )
+
+
+def _share(share: float | None, mark: str) -> Shown:
+    """Write a fraction without its per cent sign, and a mark after it."""
+    text = percent(share, space="").removesuffix("%")
+    return Shown(share, text + mark)
+
+
+def _median(found: Sequence[Comparison]) -> Shown:
+    known = [item.overhead for item in found if math.isfinite(item.overhead)]
+    verdict = findings.leading(found)
+    if verdict is None:
+        return _share(None, " ")
+    cell = _share(statistics.median(known) if known else None, numbers.VERDICT_MARKS[verdict])
+    return replace(cell, tone=numbers.TONES[verdict])
+
+
+def _furthest(report: Report, found: Sequence[Sequence[Comparison]]) -> Value:
+    """Name the variant furthest out, with its counts where there is one setup.
+
+    Its setup is the one whose median is furthest out, else it is named as well.
+    """
+    known = [[item for item in part if math.isfinite(item.overhead)] for part in found]
+    most = max(chain.from_iterable(known), key=lambda item: abs(item.overhead), default=None)
+    if most is None or not most.overhead:
+        return None
+    usual = max(known, key=lambda part: abs(findings.medians(part).typical or 0.0))
+    setup = "" if any(item is most for item in usual) else most.place.setup
+    words = (setup, numbers.variant(most.benchmark), percent(most.overhead))
+    counts = f": {findings.values(report, most)}" if len(found) == 1 else ""
+    return f"{' '.join(filter(None, words))}{counts}"
+
+
+def _benchmarks(report: Report, grid: Grid, *, full: bool) -> Table:
+    rows = grouped(
+        grid.rows,
+        lambda row: row.benchmark.operation,
+        lambda row: _cells(grid, row, report.margin, full=full),
+    )
+    lead = " ".join(filter(None, (_column_words(report, grid), summary.legend(report, rows))))
+    shared = grid.baseline_setup is not None
+    columns = [Column("benchmark", "benchmark", Kind.NAME)]
+    columns += [Column("baseline", grid.baseline_head)] if shared else []
+    for column, head in zip(grid.columns, grid.heads, strict=True):
+        columns += [] if shared else [Column(f"{column.setup}_before", "before")]
+        columns.append(Column(column.setup, head, Kind.PERCENT, joined=not shared))
+    title = "Every benchmark" if grid.compared else ""
+    return Table("overheads", title, tuple(columns), rows, lead=(lead,), fixed=1 + shared)
 
 
 def _column_words(report: Report, grid: Grid) -> str:
@@ -54,16 +126,6 @@ def _column_words(report: Report, grid: Grid) -> str:
         return f"Before: {what}; then the typical overhead after."
     others = "typical overhead in %" if grid.compared else "the same, not compared"
     return f"{grid.baseline_head}: {what}; other columns: {others}."
-
-
-def _columns(grid: Grid) -> Iterator[Column]:
-    yield Column("benchmark", "benchmark", Kind.NAME)
-    if grid.baseline_setup is not None:
-        yield Column("baseline", grid.baseline_head)
-    for column, head in zip(grid.columns, grid.heads, strict=True):
-        if grid.baseline_setup is None:
-            yield Column(f"{column.setup}_before", "before")
-        yield Column(column.setup, head, Kind.PERCENT, joined=grid.baseline_setup is None)
 
 
 def grouped(
@@ -83,31 +145,32 @@ def grouped(
     return tuple(found)
 
 
-def _cells(report: Report, grid: Grid, row: Row, *, full: bool) -> Iterator[Value]:
+def _cells(grid: Grid, row: Row, margin: float, *, full: bool) -> Iterator[Value]:
     if grid.baseline_setup is not None:
-        yield _level(row, row.baseline_value(), summary.row_mark(row))
+        unrepeated = row.baseline is not None and not row.baseline.repeats
+        yield _level(row, row.baseline_value(), numbers.UNREPEATED_MARK if unrepeated else " ")
     for index, slot in enumerate(row.slots):
         if grid.baseline_setup is None:
-            yield _level(row, row.baseline_value(index), "")
-        yield _overhead(report, grid, slot, full=full)
+            yield _level(row, row.baseline_value(index), " ")
+        yield _overhead(grid, slot, margin, full=full)
 
 
 def _level(row: Row, value: float | None, mark: str) -> Shown:
     """Write a cost; it ends in a mark or a space, so that digits stand below digits."""
-    return Shown(value, count(value) + (mark or " "), hover=row.benchmark.id + _boots(row.baseline))
+    return Shown(value, count(value) + mark, hover=row.benchmark.id + _boots(row.baseline))
 
 
-def _overhead(report: Report, grid: Grid, slot: Slot, *, full: bool) -> Shown:
+def _overhead(grid: Grid, slot: Slot, margin: float, *, full: bool) -> Shown:
     """Write an overhead with its marks, each at its place."""
     item = slot.comparison
     if item is None:
         text = MISSING if grid.compared and not full else count(slot.value)
         return Shown(None, text + "   ", hover="not compared; see problems")
-    mark = numbers.VERDICT_MARKS[item.verdict] + (findings.mark(item, report.margin) or " ")
+    mark = numbers.VERDICT_MARKS[item.verdict] + (findings.mark(item, margin) or " ")
     mark += " " if item.repeats else numbers.UNREPEATED_MARK
     tone = numbers.TONES[item.verdict]
     if not full:
-        return Shown(item.overhead, percent(item.overhead, space="")[:-1] + mark, tone)
+        return replace(_share(item.overhead, mark), tone=tone)
     text = f"{percent(item.overhead)} {mark.replace(' ', '')}"
     hover = _all_numbers(item) + _boots(slot.estimate)
     return Shown(item.overhead, text, tone, count(item.value), hover)
@@ -127,94 +190,5 @@ def _all_numbers(item: Comparison) -> str:
 
 
 def _boots(item: Estimate | None) -> str:
-    """Give the range of the boots where they differ."""
-    if item is None or item.low == item.high:
-        return ""
-    return f"; boots {count(item.low)} to {count(item.high)}"
-
-
-def _setups(grid: Grid) -> str:
-    names = ", ".join(dict.fromkeys(column.setup for column in grid.columns))
-    if grid.before_and_after:
-        return f"Setups: {names}, each against itself before"
-    if grid.baseline_setup is not None:
-        return f"Setups: {names or 'none'} against {grid.baseline_setup}"
-    return f"Setups: {names}, each against its own baseline"
-
-
-def _short_tables(report: Report, grid: Grid) -> Iterator[Table]:
-    if len(grid.columns) > _DETAILED_COLUMNS:
-        yield _matrix(grid)
-        return
-    for index in range(len(grid.columns)):
-        yield _changes(report, grid, index)
-
-
-def _finite(group: Group, index: int) -> list[Comparison]:
-    return [item for item in group.comparisons(index) if math.isfinite(item.overhead)]
-
-
-def _changes(report: Report, grid: Grid, index: int) -> Table:
-    """List the operations that changed: how many variants, the median, the largest with values."""
-    others: dict[str, list[str]] = {_INSIDE: [], "Inconclusive": [], "No number": []}
-    rows: list[tuple[Value, ...]] = []
-    for group in grid.groups:
-        found = _finite(group, index)
-        changed = [item for item in found if item.verdict in _CHANGED]
-        if not changed:
-            others[_unchanged(group, found)].append(group.operation)
-            continue
-        most = max(changed, key=lambda item: abs(item.overhead))
-        values = f"{count(most.baseline_value)} -> {count(most.value)}"
-        label = numbers.variant(most.benchmark)
-        beyond = Shown(len(changed), f"{len(changed)} of {len(group.rows)}")
-        median = statistics.median(c.overhead for c in found)
-        where = f"{label}: {values}" if label else values
-        rows.append((group.operation, beyond, median, most.overhead, where))
-    column, unit = grid.columns[index], numbers.unit_word(report.unit)
-    title = summary.column_title(grid, column)
-    if title == column.setup:
-        title += f" against {column.baseline_setup}"
-    return Table(
-        "changes",
-        title,
-        (
-            *columns(Kind.NAME, "operation"),
-            *columns(Kind.COUNT, "beyond"),
-            *columns(Kind.PERCENT, "median", "largest"),
-            *columns(Kind.PROSE, "where"),
-        ),
-        tuple(rows),
-        more=(
-            f"Values: typical {unit}; beyond: variants of which a number is beyond the margin.",
-            *(f"{head}: {', '.join(names)}." for head, names in others.items() if names),
-        ),
-    )
-
-
-def _unchanged(group: Group, found: list[Comparison]) -> str:
-    """Tell why an operation is not in the table of changes."""
-    if any(item.verdict is Verdict.INCONCLUSIVE for item in found):
-        return "Inconclusive"
-    return _INSIDE if len(found) == len(group.rows) else "No number"
-
-
-def _matrix(grid: Grid) -> Table:
-    """Tabulate the largest change of each operation under each setup."""
-    indices = range(len(grid.columns))
-    rows: list[tuple[Value, ...]] = []
-    tested: list[list[Comparison]] = [[] for _ in indices]
-    for group in grid.groups:
-        found = [_finite(group, index) for index in indices]
-        overheads = ([item.overhead for item in part] for part in found)
-        rows.append((group.operation, *(max(p, key=abs, default=None) for p in overheads)))
-        for known, part in zip(tested, found, strict=True):
-            known += [item for item in part if not item.benchmark.control]
-    rows.append(("median", *(findings.medians(part).typical for part in tested)))
-    return Table(
-        "largest",
-        "Largest typical overhead of any variant; last, median, no controls",
-        columns(Kind.NAME, "operation")
-        + columns(Kind.PERCENT, *(column.setup for column in grid.columns)),
-        tuple(rows),
-    )
+    """Say which boots differ, if they do."""
+    return "" if item is None or item.low == item.high else f"; {findings.by_boot(item)}"

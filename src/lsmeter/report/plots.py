@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from lsmeter.attribution.account import Account
-from lsmeter.attribution.flame import changed
 from lsmeter.model import Place
 from lsmeter.report import numbers, summary
 from lsmeter.report.grids import Grid, Group, Row, place_label
@@ -304,8 +302,8 @@ def of_grid(report: Report, grid: Grid) -> tuple[Figure, ...]:
     against = grid.baseline_head or "its own baseline"
     where = place_label(report, grid)
     median = (
-        "Bar: median over the variants of an operation. Tick: the variant with the largest "
-        f"typical overhead. In % over {against}; to the right of zero is worse. {unit}."
+        "Bar: median over the variants of an operation. Tick: the variant furthest out. In % "
+        f"over {against}; right of zero is worse, left of it better. {unit}."
     )
     heat = (
         f"Typical overhead in % over {against}; positive is worse. {unit}. {MISSING} means no "
@@ -347,8 +345,3 @@ def of_layers(report: Report) -> tuple[Figure, ...]:
         )
         for place, group in places.items()
     )
-
-
-def of_account(item: Account) -> tuple[Figure, ...]:
-    """Return the flame graph of what changed."""
-    return (changed(item),)

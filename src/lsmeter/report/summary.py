@@ -4,97 +4,77 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lsmeter.model.conclusion import Change, Comparison, Verdict
-from lsmeter.report import findings, numbers
-from lsmeter.report.grids import Column, Grid, Row, place_label, setup_facts
+from lsmeter.model.conclusion import Comparison, Verdict
+from lsmeter.report import evidence, findings, layers, numbers
+from lsmeter.report.grids import Column, Grid, place_label, setup_facts
 from lsmeter.report.model import Report
-from lsmeter.tables.model import Card, Detail, Item, Section, Tone
+from lsmeter.tables.model import Card, Detail, Item, Section, Shown, Tone, Value
 from lsmeter.tables.values import MISSING, many, percent
 
 SIGN_RULE = "A positive overhead is always worse than the baseline."
-APART = "whole cost or in-line mean differ from the typical count by more than the margin"
-UNREPEATED = "the count did not repeat between boots, or one boot only"
+UNREPEATED = "the count does not repeat: the notes say why"
+_MORE = "all benchmarks, whole costs, checks, layers: --all or --format html."
+_FREQUENT = ("read", "write")  # what servers call most
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One setup against its baseline, in words.
+    """One setup against its baseline, in words, without the controls, which no setup may change.
 
-    All figures leave out the controls, which no security module may change. largest is that of
-    the typical counts, None when no overhead is finite.
+    more is said where there is room. Neither warnings nor notes have the title.
     """
 
     grid: Grid
-    column: Column
     title: str
-    counts: str
-    medians: findings.Medians
-    largest: Comparison | None
-    sentences: tuple[str, ...]
-    brief: str
-    warnings: tuple[str, ...]  # without the title
-    notes: tuple[str, ...]  # without the title
+    card: Card
+    first: str
+    more: tuple[str, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     """Put a whole report into words."""
     found = [summarise(report, grid, index) for grid in grids for index in range(len(grid.columns))]
-    several = len(grids) > 1
-    items = [Item(findings.controls(grids))]
+    short = detail is Detail.SHORT
+    items = []
     for grid in grids:
-        if several and grid.columns:
+        if len(grids) > 1 and grid.columns:
             items.append(Item(place_label(report, grid), tone=Tone.HEADING))
-        own = [item for item in found if item.grid is grid]
-        if detail is Detail.SHORT:
-            items += [Item(item.brief) for item in own]
-        else:
-            items += [Item(" ".join(item.sentences)) for item in own]
+        own = (item for item in found if item.grid is grid)
+        items += [Item(" ".join((item.first, *(() if short else item.more)))) for item in own]
+    items.append(Item(findings.controls(grids)))
+    if short:
+        items += map(Item, (*evidence.held(report), *layers.brief(report)))
+    titles = [f"{s.title} ({s.grid.place.kernel})" if len(grids) > 1 else s.title for s in found]
     warnings = [
         *findings.unmeasured(report),
         *_without_numbers(report),
-        *_joined([(item, item.warnings) for item in found], several=several),
+        *_joined(zip(titles, (item.warnings for item in found), strict=True)),
     ]
     notes = [
         *report.notes,
-        *findings.between_boots(report),
-        *_joined([(item, item.notes) for item in found], several=several),
+        *findings.between_boots(report, short=short),
+        *_joined(zip(titles, (item.notes for item in found), strict=True)),
+        *([_MORE] if short and report.estimates else []),
     ]
     items += [Item(f"Warning: {text}", (), Tone.WARNING) for text in warnings]
     items += [Item(f"Note: {text}", (), Tone.QUIET) for text in notes]
-    cards = tuple(_card(report, item) for item in found)
+    cards = tuple(item.card for item in found)
     return Section("Summary", items=tuple(items), key="summary", cards=cards)
 
 
-def _card(report: Report, item: Summary) -> Card:
-    facts = setup_facts(report, item.grid.place.kernel, item.column.setup)
-    largest = item.largest
-    where = f": {largest.benchmark.id}" if largest is not None else ""
-    return Card(
-        item.title,
-        (
-            ("median: typical", percent(item.medians.typical)),
-            ("in-line mean", percent(item.medians.mean)),
-            ("whole cost", percent(item.medians.whole)),
-            (f"largest typical{where}", percent(largest.overhead if largest else None)),
-        ),
-        (item.counts, *filter(None, (facts.title if facts is not None else "",))),
-        numbers.TONES[largest.verdict] if largest is not None else Tone.PLAIN,
-    )
-
-
-def _joined(said: list[tuple[Summary, tuple[str, ...]]], *, several: bool) -> Iterator[str]:
+def _joined(said: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
     """Say the same words of several setups once."""
-    titles: dict[str, dict[str, list[str]]] = {}
-    for summary, texts in said:
-        where = f" ({summary.grid.place.kernel})" if several else ""
+    titles: dict[str, list[str]] = {}
+    for title, texts in said:
         for text in texts:
-            titles.setdefault(text, {}).setdefault(where, []).append(summary.title)
-    for text, places in titles.items():
-        shown = (f"{', '.join(dict.fromkeys(names))}{where}" for where, names in places.items())
-        yield f"{'; '.join(shown)}: {text}"
+            titles.setdefault(text, []).append(title)
+    for text, names in titles.items():
+        yield f"{', '.join(dict.fromkeys(names))}: {text}"
 
 
 def measured(report: Report) -> str:
@@ -107,15 +87,34 @@ def margin(report: Report) -> str:
     return f"{numbers.PLUS_MINUS}{percent(report.margin, sign=False)}"
 
 
-def legend(report: Report) -> str:
-    """Explain every sign that a table may hold."""
-    marks = numbers.VERDICT_MARKS
-    return (
-        f"{SIGN_RULE} {marks[Verdict.SLOWER]} slower, {marks[Verdict.FASTER]} faster, "
-        f"{marks[Verdict.EQUIVALENT]} equivalent within {margin(report)}, "
-        f"{marks[Verdict.INCONCLUSIVE]} inconclusive; {numbers.APART_MARK} {APART}; "
-        f"{numbers.UNREPEATED_MARK} {UNREPEATED}; {MISSING} no number (see problems)."
+def measured_fact(report: Report) -> str:
+    """Say the same for the head of a document: that it is no time, and the mitigations."""
+    settings = dict(report.conditions)
+    mitigations = f"; mitigations {settings['mitigations']}" if "mitigations" in settings else ""
+    return f"{numbers.measure(report.unit, report.instrument, apart=True)}{mitigations}"
+
+
+def legend(report: Report, rows: Iterable[Iterable[Value]]) -> str:
+    """Explain each sign that the cells of a table hold."""
+    # A label may hold any sign; its own mark is its last letter.
+    cells = "".join(
+        cell.text if at else cell.text[-1:]
+        for row in rows
+        for at, cell in enumerate(row)
+        if isinstance(cell, Shown)
     )
+    marks = numbers.VERDICT_MARKS
+    meanings = {
+        marks[Verdict.SLOWER]: "slower",
+        marks[Verdict.FASTER]: "faster",
+        marks[Verdict.EQUIVALENT]: f"equivalent within {margin(report)}",
+        marks[Verdict.INCONCLUSIVE]: "inconclusive",
+        numbers.APART_MARK: f"mean or whole differ by over {percent(report.margin, sign=False)}",
+        numbers.UNREPEATED_MARK: UNREPEATED,
+        MISSING: "no number (see problems)",
+    }
+    said = [f"{mark} {words}" for mark, words in meanings.items() if mark in cells]
+    return f"{', '.join(said)}." if said else ""
 
 
 def baseline(report: Report, grids: tuple[Grid, ...]) -> str:
@@ -161,73 +160,82 @@ def verdicts(found: list[Comparison]) -> str:
     return ", ".join(f"{n} {kind.value}" for kind, n in counts if n) or "no comparisons"
 
 
+def tested(grid: Grid, index: int) -> list[Comparison]:
+    """Return the comparisons of a column that have an overhead; controls are left out."""
+    found = grid.comparisons(index)
+    return [c for c in found if not c.benchmark.control and math.isfinite(c.overhead)]
+
+
 def summarise(report: Report, grid: Grid, index: int) -> Summary:
     """Put one column of a grid into words."""
     column = grid.columns[index]
-    title = column_title(grid, column)
-    tested = [c for c in grid.comparisons(index) if not c.benchmark.control]
-    usable = [c for c in tested if math.isfinite(c.overhead)]
-    medians = findings.medians(usable)
-    most = findings.largest_whole(usable)
-    whole = "" if most is None else f"; largest whole {_largest_whole(*most)}"
+    title, usable = column_title(grid, column), tested(grid, index)
+    facts = setup_facts(report, grid.place.kernel, column.setup)
+    words, note = (facts.title, facts.note) if facts is not None else ("", "")
+    named = f"{title} ({words})" if words else title
+    if words.lower().startswith(title.lower()):
+        named = words
+    counts = verdicts([c for c in grid.comparisons(index) if not c.benchmark.control])
+    first, more = f"{named}: {_nothing(grid, index)}", tuple[str, ...]()
+    if usable and not findings.untouched(grid, index):
+        first = f"{named}: {_sentence(report, grid, usable)}"
+        more = (f"{counts.capitalize()}.", *_more(report, grid, index, usable))
     return Summary(
         grid,
-        column,
         title,
-        verdicts(tested),
-        medians,
-        max(usable, key=lambda c: c.overhead, default=None),
-        tuple(_sentences(report, grid, index, title, usable, whole)),
-        f"{title}: {verdicts(tested)}; median {medians.text}{whole}",
+        _card(title, usable, tuple(filter(None, (counts, words)))),
+        first,
+        more,
         tuple(_warnings(report, grid, index)),
-        tuple(_notes(report, grid, column)),
+        tuple(f"{part.rstrip('.')}." for part in note.split("; ") if part),
     )
 
 
-def _sentences(
-    report: Report, grid: Grid, index: int, title: str, usable: list[Comparison], whole: str
-) -> Iterator[str]:
+def _card(title: str, usable: list[Comparison], words: tuple[str, ...]) -> Card:
+    medians, leading = findings.medians(usable), findings.leading(usable)
+    far = max(usable, key=lambda c: abs(c.overhead), default=None)
+    where, overhead = (f": {far.benchmark.id}", far.overhead) if far is not None else ("", None)
+    labels = ("median: typical", "in-line mean", "whole cost", f"typical, furthest out{where}")
+    values = zip(labels, map(percent, (*medians, overhead)), strict=True)
+    return Card(title, tuple(values), words, numbers.TONES[leading] if leading else Tone.PLAIN)
+
+
+def _nothing(grid: Grid, index: int) -> str:
+    """Say that a setup costs nothing, or that nothing is known of it."""
+    found = grid.comparisons(index)
     if findings.untouched(grid, index):
-        yield f"{title}: {many(len(usable), 'benchmark')} identical in every number."
-        return
-    if not usable:
-        found = grid.comparisons(index)
-        none = f"none of {many(len(found), 'comparison')} has an overhead."
-        yield f"{title}: {none if found else 'there is no number to compare; see the problems.'}"
-        return
-    largest = max(usable, key=lambda c: c.overhead)
-    yield f"{title}: largest typical overhead {_largest(report, largest)}{whole}."
-    median = findings.medians(usable).text
-    yield f"Median over {many(len(usable), 'benchmark')}: {median}; {verdicts(usable)}."
-    faster = [c for c in usable if c.verdict is Verdict.FASTER]
-    if faster:
-        best = min(faster, key=lambda c: c.overhead)
-        yield f"{many(len(faster), 'benchmark')} faster, most {_largest(report, best)}."
+        return f"{many(len(tested(grid, index)), 'benchmark')} identical in every number."
+    if found:
+        return f"none of {many(len(found), 'comparison')} has an overhead."
+    return "there is no number to compare; see the problems."
+
+
+def _sentence(report: Report, grid: Grid, usable: list[Comparison]) -> str:
+    """Say what a setup costs, for those who run servers: +31 % instructions on system calls."""
+    calls = f"{numbers.unit_word(report.unit)} on {grid.place.suite} system calls (median)"
+    parts = {f"{percent(findings.medians(usable).typical)} {calls}": [""]}
+    for name in _FREQUENT:
+        part = findings.medians([c for c in usable if c.benchmark.operation == name]).typical
+        if part is not None:
+            parts.setdefault(f"{percent(part)} on ", []).append(name)
+    said = ", ".join(text + " and ".join(names) for text, names in parts.items())
+    worst, best = (pick(usable, key=lambda c: c.overhead) for pick in (max, min))
+    ends = (("largest", worst, worst.overhead > 0), ("best", best, best.verdict is Verdict.FASTER))
+    named = (f"; {word} {percent(c.overhead)}: {c.benchmark.id}" for word, c, told in ends if told)
+    return f"{said}{''.join(named)}."
+
+
+def _more(report: Report, grid: Grid, index: int, usable: list[Comparison]) -> Iterator[str]:
+    yield f"Median over {many(len(usable), 'benchmark')}: {findings.medians(usable).text}."
+    far = max(usable, key=lambda c: abs(c.overhead))
+    named = f"{percent(far.overhead)}: {far.benchmark.id} ({findings.values(report, far)})"
+    if (most := findings.furthest_whole(usable)) is not None:
+        kind, whole = most[0].benchmark, most[1]
+        cycle = f", {kind.cycle}" if kind.cycle != kind.operation else ""
+        named += f"; whole {percent(whole.overhead)}: {kind.id} ({numbers.amount(whole)}{cycle})"
+    yield f"Furthest out: typical {named}."
     yield from findings.disagreements(usable, report.margin)
     yield from findings.differences(report, grid, index)
-
-
-def _largest(report: Report, item: Comparison) -> str:
-    return f"{percent(item.overhead)}: {item.benchmark.id} ({findings.values(report, item)})"
-
-
-def _largest_whole(item: Comparison, whole: Change) -> str:
-    kind = item.benchmark
-    cycle = f", {kind.cycle}" if kind.cycle != kind.operation else ""
-    return f"{percent(whole.overhead)}: {kind.id} ({numbers.amount(whole)}{cycle})"
-
-
-def _notes(report: Report, grid: Grid, column: Column) -> Iterator[str]:
-    facts = setup_facts(report, grid.place.kernel, column.setup)
-    base = setup_facts(report, grid.baseline_kernel, column.baseline_setup)
-    if facts is None:
-        return
-    if facts.note:
-        yield f"{facts.note.rstrip('.')}."
-    alike = base is not None and facts.active_lsms == base.active_lsms
-    if alike and facts.active_lsms and column.setup != column.baseline_setup:
-        names = ", ".join(facts.active_lsms)
-        yield f"same active LSMs in the guest as under {column.baseline_setup}: {names}."
 
 
 def _warnings(report: Report, grid: Grid, index: int) -> Iterator[str]:
@@ -246,9 +254,3 @@ def _without_numbers(report: Report) -> Iterator[str]:
     for facts in report.setups:
         if (facts.kernel, facts.setup) not in seen:
             yield f"{facts.setup} on {facts.kernel} gave no number; see problems."
-
-
-def row_mark(row: Row) -> str:
-    """Return the mark of a row whose baseline did not repeat."""
-    unrepeated = row.baseline is not None and not row.baseline.repeats
-    return numbers.UNREPEATED_MARK if unrepeated else ""

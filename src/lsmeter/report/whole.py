@@ -27,16 +27,12 @@ _NUMBERS = (_Number("Whole cost", "whole", "cycle"), _Number("In-line mean", "me
 
 
 def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
-    """Show whole costs and means: all of them, on a terminal those that disagree.
-
-    A mail has them in its sentences.
-    """
-    narrow = detail is Detail.TERMINAL
+    """Show whole costs and means of all benchmarks, unless the document is to be short."""
     tables = tuple(
         table
         for number in _NUMBERS
         for grid in (() if detail is Detail.SHORT else grids)
-        for table in _tables(report, grid, number, narrow=narrow)
+        for table in _tables(report, grid, number, full=detail is Detail.FULL)
     )
     unit = f"{numbers.unit_word(report.unit)}, {report.instrument} instrument"
     rule = (
@@ -47,37 +43,23 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     return Section("Whole cost and in-line mean", (rule,), tables, key="whole")
 
 
-def _tables(report: Report, grid: Grid, number: _Number, *, narrow: bool) -> Iterator[Table]:
+def _tables(report: Report, grid: Grid, number: _Number, *, full: bool) -> Iterator[Table]:
     rows = [row for row in grid.rows if _has(row, number)]
     cycles = number.per == "cycle"
-    more = tuple(findings.spread(filter(grid.has, report.estimates))) if cycles else ()
-    chosen = rows
-    if narrow and grid.compared:
-        chosen = [row for row in rows if _is_apart(report, row, number)]
-    lead = [_lead(report, grid, number)]
-    if not chosen:
-        # A mean that agrees everywhere needs no words where room is scarce.
-        if not rows or not more:
-            return
-        lead = [f"No {number.name.lower()} differs from the typical count by more than the margin."]
-    elif len(chosen) < len(rows):
-        lead.append(
-            f"{len(chosen):,} of {len(rows):,} benchmarks: those marked "
-            f"{numbers.APART_MARK} above for it; markdown, HTML and CSV have all."
-        )
     heads = ((grid.baseline_head,) if grid.baseline_setup is not None else ()) + grid.heads
-    yield Table(
-        number.name.lower().replace(" ", "_"),
-        f"{number.name}{numbers.DOT}{place_label(report, grid)}",
-        (Column("benchmark", "benchmark", Kind.NAME), *(Column(head, head) for head in heads)),
-        overheads.grouped(
-            chosen,
-            lambda row: _cycle(row.benchmark) if cycles else row.benchmark.operation,
-            lambda row: _cells(report, grid, row, number, narrow=narrow),
-        ),
-        lead=tuple(lead),
-        more=more,
-    )
+    if rows:
+        yield Table(
+            number.name.lower().replace(" ", "_"),
+            f"{number.name}{numbers.DOT}{place_label(report, grid)}",
+            (Column("benchmark", "benchmark", Kind.NAME), *(Column(head, head) for head in heads)),
+            overheads.grouped(
+                rows,
+                lambda row: _cycle(row.benchmark) if cycles else row.benchmark.operation,
+                lambda row: _cells(report, grid, row, number, full=full),
+            ),
+            lead=(_lead(report, grid, number),),
+            more=tuple(findings.spread(filter(grid.has, report.estimates))) if cycles else (),
+        )
 
 
 def _cycle(kind: Benchmark) -> str:
@@ -103,18 +85,11 @@ def _has(row: Row, number: _Number) -> bool:
     return any(getattr(item, number.field, None) is not None for item in known)
 
 
-def _is_apart(report: Report, row: Row, number: _Number) -> bool:
-    found = (slot.comparison for slot in row.slots if slot.comparison is not None)
-    return any(findings.apart(c, getattr(c, number.field), report.margin) for c in found)
-
-
-def _cells(
-    report: Report, grid: Grid, row: Row, number: _Number, *, narrow: bool
-) -> Iterator[Value]:
+def _cells(report: Report, grid: Grid, row: Row, number: _Number, *, full: bool) -> Iterator[Value]:
     if grid.baseline_setup is not None:
         yield _base(row, number)
     for slot in row.slots:
-        yield _cell(report, slot, number, narrow=narrow)
+        yield _cell(report, slot, number, full=full)
 
 
 def _level(item: Estimate | None, number: _Number) -> Shown | None:
@@ -130,14 +105,14 @@ def _base(row: Row, number: _Number) -> Value:
     return known or Shown(value, count(value if value is None else round(value) + 0.0))
 
 
-def _cell(report: Report, slot: Slot, number: _Number, *, narrow: bool) -> Value:
+def _cell(report: Report, slot: Slot, number: _Number, *, full: bool) -> Value:
     item = slot.comparison
     change = getattr(item, number.field, None)
     if item is None or change is None:
         return _level(slot.estimate, number)
     mark = numbers.APART_MARK if findings.apart(item, change, report.margin) else ""
     text = numbers.amount(change)
-    if narrow:
+    if not full:
         share = percent(change.overhead, space="")
         return Shown(change.difference, f"{text} {share}{mark or ' '}")
     detail = f"{percent(change.overhead)} {mark}".strip()

@@ -2,48 +2,62 @@
 """One boot on disk: what came out of the guest, and what it was read as.
 
 boot.json (what it reported), samples.parquet (every reading), results.zst (all that the guest
-wrote to the result channel), console.log, and a file for each output of a plugin. With the raw
+wrote to the result channel), console.log, and a file for each output of a plugin. boot.json has
+the digest of each, and its own: a boot of which a file does not fit is no result. With the raw
 results a boot can be read again by a later parser.
 """
 
 from __future__ import annotations
 
-import hashlib
+import fcntl
 import io
-import json
-from dataclasses import dataclass, replace
+import multiprocessing
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
 
 import polars as pl
 import zstandard
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from lsmeter import __version__
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.base.storage import write_atomic
+from lsmeter.base.storage import make_dir, write_atomic, writing
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import PARSER
-from lsmeter.model import Boot, Samples
+from lsmeter.model import Boot, BootId, Samples
+from lsmeter.results.documents import (
+    MAX_FILE_BYTES,
+    SEALED,
+    DamagedResultError,
+    digest_of,
+    read_document,
+    read_plain,
+    sealed,
+    validated,
+)
 
 FORMAT = "lsmeter-boot"
-VERSION = 2
-_VERSIONS = (1, 2)  # 1 has neither raw results nor delays
+VERSION = 3
+_VERSIONS = (1, 2, 3)  # 1 has neither raw results nor delays, 2 no digests of its files
 
 BOOT_FILE = "boot.json"
 SAMPLES_FILE = "samples.parquet"
 RESULTS_FILE = "results.zst"
 CONSOLE_FILE = "console.log"
 OUTPUT_SUFFIX = ".zst"  # attribution.zst
-
-MAX_BOOT_BYTES = 64 << 20
+MAX_WAIT_S = 10.0  # for another run that writes the same boot
+_ALWAYS = (SAMPLES_FILE, RESULTS_FILE, CONSOLE_FILE)
 
 # Readings of one benchmark at several delays follow each other; delay_ns is null without a sweep.
 SAMPLES_SCHEMA = pl.Schema(
     {"benchmark": pl.String, "index": pl.UInt32, "value": pl.UInt64, "delay_ns": pl.UInt32}
 )
-
-K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -58,13 +72,13 @@ class _Taken:
 
 @dataclass(frozen=True)
 class _Document:
-    """What boot.json says."""
+    """What boot.json says; files has the digest of every other file of the boot, by name."""
 
     boot: Boot
-    format: str = FORMAT
     version: int = VERSION
     lsmeter_version: str = ""
     parser: int = 0
+    files: Mapping[str, str] = field(default_factory=dict)
     capture: _Taken | None = None
 
 
@@ -73,12 +87,18 @@ _DOCUMENT = TypeAdapter(_Document)
 
 @dataclass(frozen=True)
 class StoredBoot:
-    """A boot as it was read back, by which version it was written, and its raw form if kept."""
+    """A boot as it was read back, by which version it was written, and its raw form if kept.
+
+    sealed: every file has the digest that it was written with. The readings of one that is not are
+    left to its raw results, where there are any.
+    """
 
     boot: Boot
     version: str  # of lsmeter; "" before versions were written
     parser: int
     capture: Capture | None
+    sealed: bool
+    files: Mapping[str, str]
 
 
 def samples_table(boot: Boot) -> pl.DataFrame:
@@ -95,117 +115,169 @@ def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
     """Write a boot to `directory`; boot.json comes last, and its presence says: all is there."""
     table = io.BytesIO()
     samples_table(boot).write_parquet(table, compression="zstd")
-    light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
-    digest = hashlib.sha256(capture.results).hexdigest()
-    taken = _Taken(digest, capture.ending, capture.exit_code, capture.stderr)
-    document = _Document(light, lsmeter_version=__version__, parser=PARSER, capture=taken)
-    write_atomic(directory / SAMPLES_FILE, table.getvalue())
-    write_atomic(directory / CONSOLE_FILE, capture.console)
-    write_atomic(directory / RESULTS_FILE, zstandard.compress(capture.results))
+    files = {
+        SAMPLES_FILE: table.getvalue(),
+        CONSOLE_FILE: capture.console,
+        RESULTS_FILE: zstandard.compress(capture.results),
+    }
     for name, data in capture.outputs.items():
-        write_atomic(directory / f"{name}{OUTPUT_SUFFIX}", zstandard.compress(data))
-    write_atomic(directory / BOOT_FILE, _DOCUMENT.dump_json(document, indent=1))
+        files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
+    light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
+    digests = {name: digest_of(data) for name, data in files.items()}
+    raw = digest_of(capture.results), capture.ending, capture.exit_code, capture.stderr
+    document = _Document(light, VERSION, __version__, PARSER, digests, _Taken(*raw))
+    content = _DOCUMENT.dump_python(document, mode="json")
+    del content["version"]
+    write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
 
 
-def read_boot(directory: Path) -> StoredBoot:
-    """Read a boot back; raise InfrastructureError that names the file that is old or damaged."""
+def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Write all files of a boot, boot.json last; two runs that write the same one take turns."""
+    if not directory.is_dir():
+        with writing(directory):
+            directory.unlink(missing_ok=True)
+    number = os.open(make_dir(directory), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        end = time.monotonic() + MAX_WAIT_S
+        while not _locked(number) and time.monotonic() < end:
+            time.sleep(0.01)
+        for name, data in files.items():
+            _make_way(directory / name)
+            write_atomic(directory / name, data)
+    finally:
+        os.close(number)
+
+
+def _make_way(path: Path) -> None:
+    """Remove what is no file of ours: a link would be written through, a directory stays."""
+    with writing(path):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif not path.is_file() or path.is_symlink():
+            path.unlink(missing_ok=True)
+
+
+def _locked(number: int) -> bool:
+    """Try to lock a directory; a file system without locks is written to all the same."""
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def read_boot(directory: Path, asked: BootId) -> StoredBoot:
+    """Read back the boot that was asked for, which may have had another index in its own run.
+
+    Raises DamagedResultError that names the file that is not what was written.
+    """
     path = directory / BOOT_FILE
     found = validated(_DOCUMENT, read_document(path, FORMAT, _VERSIONS), path)
+    whole = found.version >= SEALED
     if found.parser and found.capture is None:
-        raise damaged(path, "capture: it does not say how the guest ended")
-    table = _read_table(directory / SAMPLES_FILE)
-    return StoredBoot(
-        boot=replace(found.boot, samples=_with_values(found.boot.samples, table)),
-        version=found.lsmeter_version[:40],
-        parser=found.parser,
-        capture=_read_capture(directory, found.capture, found.boot) if found.capture else None,
-    )
+        raise DamagedResultError(path, "capture: it does not say how the guest ended")
+    if whole and (lacking := [name for name in _ALWAYS if not found.files.get(name)]):
+        raise DamagedResultError(path, f"files: it has no digest of {lacking[0]}")
+    boot = replace(found.boot, index=asked.index)
+    if (boot.cell_hash, boot.seed) != (asked.cell_hash, asked.seed):
+        raise DamagedResultError(path, "it is of another boot")
+    if whole or found.capture is None:
+        data = read_plain(directory / SAMPLES_FILE, found.files.get(SAMPLES_FILE, ""))
+        read = _values if whole else _values_apart
+        values = read(directory / SAMPLES_FILE, data)
+        boot = replace(boot, samples=tuple(_with_values(boot.samples, values)))
+    capture = _read_capture(directory, found, found.capture) if found.capture else None
+    version = found.lsmeter_version[:40]
+    return StoredBoot(boot, version, found.parser, capture, whole, found.files)
+
+
+def damaged_outputs(directory: Path, stored: StoredBoot) -> Iterator[DamagedResultError]:
+    """Yield what is wrong with the outputs of plugins; `read_boot` does not look at them."""
+    found = stored.files if stored.sealed else [path.name for path in directory.glob("*.zst")]
+    for name in sorted({*found} - {*_ALWAYS}):
+        try:
+            _unpacked(directory / name, stored.files.get(name, ""))
+        except DamagedResultError as error:
+            yield error
 
 
 def read_output(directory: Path, name: str) -> bytes | None:
-    """Return what a plugin wrote in a boot; None where it wrote nothing."""
+    """Return what a plugin wrote in a boot; None where there is nothing, or it is damaged."""
     path = directory / f"{name}{OUTPUT_SUFFIX}"
-    return _unpacked(path) if path.is_file() else None
+    try:
+        document = read_document(directory / BOOT_FILE, FORMAT, _VERSIONS)
+        digest = document.get("files", {}).get(path.name, "")
+        there = digest or (document["version"] < SEALED and path.is_file())
+        return _unpacked(path, digest) if there else None
+    except DamagedResultError:
+        return None
 
 
-def _with_values(boot: tuple[Samples, ...], table: pl.DataFrame) -> tuple[Samples, ...]:
-    """Give the readings back to the samples that they were taken from."""
-    groups = table.group_by("benchmark", "delay_ns", maintain_order=True).agg("value")
-    values = {(name, delay): tuple(found) for name, delay, found in groups.iter_rows()}
-    return tuple(
-        replace(item, values=values.get((item.benchmark, item.delay_ns), ())) for item in boot
-    )
-
-
-def _read_capture(directory: Path, said: _Taken, boot: Boot) -> Capture:
+def _read_capture(directory: Path, found: _Document, said: _Taken) -> Capture:
     """Return the raw form of a boot, once its digest is found right."""
-    results = _unpacked(directory / RESULTS_FILE)
-    if hashlib.sha256(results).hexdigest() != said.results_sha256:
-        raise damaged(directory / RESULTS_FILE, "it is not what was written")
+    results = _unpacked(directory / RESULTS_FILE, found.files.get(RESULTS_FILE, ""))
+    if digest_of(results) != said.results_sha256:
+        raise DamagedResultError(directory / RESULTS_FILE, "it is not what was written")
+    console = read_plain(directory / CONSOLE_FILE, found.files.get(CONSOLE_FILE, ""))
+    return Capture(results, console, said.ending, said.exit_code, found.boot.wall_s, said.stderr)
+
+
+def _unpacked(path: Path, digest: str) -> bytes:
+    data = read_plain(path, digest)
     try:
-        console = (directory / CONSOLE_FILE).read_bytes()
-    except OSError as error:
-        raise damaged(directory / CONSOLE_FILE, error.strerror or str(error)) from None
-    return Capture(results, console, said.ending, said.exit_code, boot.wall_s, said.stderr)
+        if zstandard.frame_content_size(data) > MAX_FILE_BYTES:
+            raise DamagedResultError(path, f"unpacks to more than {MAX_FILE_BYTES} bytes")
+        return zstandard.decompress(data, max_output_size=MAX_FILE_BYTES)
+    except zstandard.ZstdError as error:
+        raise DamagedResultError(path, str(error)) from None
 
 
-def _unpacked(path: Path) -> bytes:
+_Values = dict[tuple[str, int | None], tuple[int, ...]]  # by benchmark and delay
+
+
+def _values(path: Path, data: bytes) -> _Values:
+    """Read samples.parquet; data is what the file holds."""
     try:
-        return zstandard.decompress(path.read_bytes(), max_output_size=MAX_BOOT_BYTES)
-    except (OSError, zstandard.ZstdError) as error:
-        raise damaged(path, str(error)) from None
-
-
-def _read_table(path: Path) -> pl.DataFrame:
-    try:
-        table = pl.read_parquet(path, memory_map=False)
-    except FileNotFoundError:
-        raise damaged(path, "the file is missing") from None
+        table = pl.read_parquet(io.BytesIO(data))
     except Exception as error:  # noqa: BLE001  (polars raises many kinds for a damaged file)
-        raise damaged(path, str(error).splitlines()[0][:200]) from None
+        raise DamagedResultError(path, str(error).splitlines()[0][:200]) from None
     if table.schema == pl.Schema(list(SAMPLES_SCHEMA.items())[:-1]):  # version 1
         table = table.with_columns(pl.lit(None, pl.UInt32).alias("delay_ns"))
     if table.schema != SAMPLES_SCHEMA:
-        raise damaged(path, f"its columns are {table.columns}, not {SAMPLES_SCHEMA.names()}")
-    return table
-
-
-def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str, Any]:
-    """Read a JSON file of ours, checking its format name and version."""
-    try:
-        if path.stat().st_size > MAX_BOOT_BYTES:
-            raise damaged(path, f"larger than {MAX_BOOT_BYTES} bytes")
-        document = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise damaged(path, "the file is missing") from None
-    except OSError as error:
-        raise damaged(path, error.strerror or str(error)) from None
-    except (ValueError, RecursionError) as error:
-        raise damaged(path, f"not valid JSON ({error})") from None
-    if not isinstance(document, dict) or document.get("format") != name:
-        raise damaged(path, f"its format is not {name}")
-    found = document.get("version")
-    if found not in versions:
-        raise InfrastructureError(
-            f"{path}: format version {found!r}; this lsmeter reads version {versions[-1]}",
-            hint="read it with the version of lsmeter that wrote it, or measure again",
+        raise DamagedResultError(
+            path, f"its columns are {table.columns}, not {SAMPLES_SCHEMA.names()}"
         )
-    return document
+    groups = table.group_by("benchmark", "delay_ns", maintain_order=True).agg("value")
+    return {(name, delay): tuple(found) for name, delay, found in groups.iter_rows()}
 
 
-def validated(kind: TypeAdapter[K], value: object, path: Path) -> K:
-    """Return a part of the document at `path` as the type that it must be."""
+def _values_apart(path: Path, data: bytes) -> _Values:
+    """Read samples.parquet without a digest: a damaged one may end the process that reads it."""
     try:
-        return kind.validate_json(json.dumps(value), strict=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise damaged(path, f"{key}: {first['msg']}") from None
+        found = _reader().submit(_values_or_why, path, data).result()
+    except BrokenProcessPool:
+        _reader.cache_clear()
+        found = "the process that reads it ends"
+    if isinstance(found, str):
+        raise DamagedResultError(path, found)
+    return found
 
 
-def damaged(path: Path, reason: str) -> InfrastructureError:
-    """Build the error for a file of ours that cannot be read."""
-    return InfrastructureError(
-        f"{path}: damaged or not a result of lsmeter: {reason}",
-        hint="name a directory that `lsmeter run` wrote; running again writes a new one",
-    )
+@cache
+def _reader() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _values_or_why(path: Path, data: bytes) -> _Values | str:
+    try:
+        return _values(path, data)
+    except BaseException as error:  # noqa: BLE001  (a panic of polars is no Exception)
+        return str(error)[:200]
+
+
+def _with_values(boot: tuple[Samples, ...], values: _Values) -> Iterator[Samples]:
+    """Give the readings back to the samples that they were taken from."""
+    for item in boot:
+        yield replace(item, values=values.get((item.benchmark, item.delay_ns), ()))

@@ -3,31 +3,33 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from lsmeter import __version__
 from lsmeter.base.errors import UsageError
-from lsmeter.base.storage import cannot_write, make_dir, write_atomic
+from lsmeter.base.storage import make_dir, write_atomic, writing
 from lsmeter.guest.conclude import PARSER, conclude
-from lsmeter.model import Boot, BootId
-from lsmeter.results.boots import (
-    BOOT_FILE,
-    StoredBoot,
-    damaged,
-    read_boot,
+from lsmeter.model import Boot, BootId, Cell, Problem
+from lsmeter.results.boots import BOOT_FILE, StoredBoot, damaged_outputs, read_boot, write_files
+from lsmeter.results.documents import (
+    DamagedResultError,
     read_document,
+    read_plain,
+    sealed,
     validated,
 )
 from lsmeter.results.manifest import FORMAT, VERSION, VERSIONS, Manifest, ManifestCell, upgrade
+from lsmeter.tasks import find_task
 
 MANIFEST_FILE = "manifest.json"
+DAMAGED_FILE = "manifest.damaged.json"
+LOCK_FILE = ".lock"  # held by the command that measures
 _MANIFEST = TypeAdapter(Manifest)
 
 
@@ -35,8 +37,9 @@ _MANIFEST = TypeAdapter(Manifest)
 class RunData:
     """A run read back: its manifest, and the boots that were made.
 
-    missing were planned, and never made: the run was stopped. notes say which boots were read by
-    another version than measured them.
+    missing were planned, and never made: the run was stopped. damaged says which files are not
+    what was written; the manifest's problems have it, too. notes say which boots were read by
+    another version than measured them, or were stored without digests.
     """
 
     path: Path
@@ -44,6 +47,7 @@ class RunData:
     boots: tuple[Boot, ...]
     missing: tuple[BootId, ...] = ()
     notes: tuple[str, ...] = ()
+    damaged: tuple[Problem, ...] = ()
 
     def boots_of(self, cell: ManifestCell) -> tuple[Boot, ...]:
         """Return the boots of one cell."""
@@ -54,44 +58,76 @@ class RunData:
         return self.path / "boots" / boot.folder
 
 
-def create_run(path: Path, manifest: Manifest) -> None:
-    """Write the manifest of a new run; an existing run of the same plan is continued."""
+def check_directory(path: Path) -> None:
+    """Raise UsageError for a directory that a run may not be written to: it holds other things.
+
+    What a run leaves that got no manifest, or lost it, is none of them.
+    """
     if path.exists() and not path.is_dir():
         raise UsageError(f"--run-dir: {path} exists and is not a directory")
-    existing = path / MANIFEST_FILE
-    if path.is_dir() and not existing.exists() and any(path.iterdir()):
+    if not path.is_dir() or (path / MANIFEST_FILE).exists():
+        return
+    try:
+        others = [item.name for item in path.iterdir() if not _ours(item)]
+    except OSError as error:
+        raise UsageError(f"--run-dir: cannot read {path}: {error.strerror}") from error
+    if others:
         raise UsageError(
-            f"--run-dir: {path} exists and is not a run directory",
+            f"--run-dir: {path} exists and is not a run directory: it holds {others[0][:80]}",
             hint="name a new or an empty directory",
         )
+
+
+def create_run(path: Path, manifest: Manifest) -> str:
+    """Write the manifest of a new run; an existing run of the same plan is continued.
+
+    A manifest that is damaged or gone is written anew: each boot says of itself what it is of, and
+    those that fit are found again. Returns what the user has to know of that, else nothing.
+    """
+    check_directory(path)
+    existing, said = path / MANIFEST_FILE, ""
     asked = {cell.hash for cell in manifest.cells}
-    if existing.exists() and asked != {cell.hash for cell in read_manifest(path).cells}:
+    try:
+        there = {cell.hash for cell in read_manifest(path).cells} if existing.exists() else asked
+    except DamagedResultError as error:
+        said, there = f"{error.title}; it is written anew, and kept as {DAMAGED_FILE}", asked
+        with writing(path):
+            existing.replace(path / DAMAGED_FILE)
+    if asked != there:
         raise UsageError(
             f"--run-dir: {path} holds another run",
             hint="name another directory; a run is continued only with the same words",
         )
-    make_dir(path / "boots")
+    for partial in path.glob(".lsmeter-*.partial"):  # of a run that was killed while it wrote it
+        partial.unlink(missing_ok=True)
     content = _MANIFEST.dump_python(manifest, mode="json")
-    document = {"format": FORMAT, "version": VERSION, "run": content}
-    write_atomic(existing, json.dumps(document, indent=1).encode())
+    write_atomic(existing, sealed(FORMAT, VERSION, {"run": content}))
+    make_dir(path / "boots")
+    return said
 
 
-def copy_boot(stored: Path, run: Path, planned: BootId) -> None:
-    """Copy a boot measured by an earlier run into this one."""
-    target = run / "boots" / planned.folder
-    try:
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(stored, target)
-    except OSError as error:
-        raise cannot_write(target, error) from error
+def _ours(path: Path) -> bool:
+    """Tell whether a file may stand in a run directory whose manifest is gone."""
+    known = ("boots", LOCK_FILE, DAMAGED_FILE, "report.html")
+    return path.name in known or path.suffix == ".partial"
+
+
+def copy_boot(stored: Path, files: Iterable[str], run: Path, planned: BootId) -> None:
+    """Copy a boot that is stored, and whose files are known, into a run."""
+    write_files(
+        run / "boots" / planned.folder,
+        {name: read_plain(stored / name) for name in (*files, BOOT_FILE)},
+    )
 
 
 def read_manifest(path: Path) -> Manifest:
     """Read a run's manifest; raise the error that names what is wrong with it."""
     if not path.exists():
         raise UsageError(f"{path}: no such run directory", hint="the run printed it")
-    if not (path / MANIFEST_FILE).is_file():
-        raise UsageError(f"{path}: not a run directory (it has no {MANIFEST_FILE})")
+    if not (path / MANIFEST_FILE).exists():
+        again = "the command that made it writes it anew: type it once more, with --run-dir"
+        hint = again if (path / "boots").is_dir() else ""
+        raise UsageError(f"{path}: not a run directory (it has no {MANIFEST_FILE})", hint=hint)
     document = read_document(path / MANIFEST_FILE, FORMAT, VERSIONS).get("run")
     # What cannot be brought into today's form is no manifest either: the check names what it lacks.
     with suppress(AttributeError, KeyError, TypeError):
@@ -99,54 +135,87 @@ def read_manifest(path: Path) -> Manifest:
     found = validated(_MANIFEST, document, path / MANIFEST_FILE)
     for kind, described in (("setup", found.setups), ("kernel", found.kernels)):
         used = {getattr(cell.place, kind) for cell in found.cells}
-        for name in sorted(used - {item.name for item in described}):
+        names = [item.name for item in described]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            raise DamagedResultError(path / MANIFEST_FILE, f"two {kind}s are named '{name[:80]}'")
+        for name in sorted(used - set(names)):
             said = f"a cell has a {kind} '{name[:80]}', which it does not describe"
-            raise damaged(path / MANIFEST_FILE, said)
+            raise DamagedResultError(path / MANIFEST_FILE, said)
+    if {boot.cell_hash for boot in found.boots} - {cell.hash for cell in found.cells}:
+        raise DamagedResultError(path / MANIFEST_FILE, "it lists a boot of no cell")
     return found
 
 
 def read_run(path: Path) -> RunData:
-    """Read a whole run; boots that were never made are named, damaged ones are an error.
+    """Read a whole run; boots that were never made or are damaged are no results, and are named.
 
-    Boots that an earlier parser has read are read again from their raw results.
+    Boots that an earlier parser has read are read again from their raw results, and so are those
+    that were stored without digests.
     """
     manifest = read_manifest(path)
     cells = {cell.hash: cell for cell in manifest.cells}
     boots: list[Boot] = []
     missing: list[BootId] = []
+    damaged: list[Problem] = []
     again: Counter[str] = Counter()
-    for planned in manifest.boots:
-        folder = path / "boots" / planned.folder
-        if not (folder / BOOT_FILE).is_file():
+    # Each once: two setups of one definition are one cell, and no boot may count twice.
+    for planned in dict.fromkeys(manifest.boots):
+        folder, place = path / "boots" / planned.folder, cells[planned.cell_hash].place
+        what = f"{place.setup} on {place.kernel}: boot {planned.index}:"
+        if not (folder / BOOT_FILE).exists():
             missing.append(planned)
             continue
-        stored = read_boot(folder)
-        if stored.boot.cell_hash != planned.cell_hash:
-            raise damaged(folder / BOOT_FILE, "it belongs to another cell")
-        if stored.parser != PARSER or stored.version != __version__:
-            again[_read_as(stored)] += 1
+        try:
+            stored = read_boot(folder, planned)
+        except DamagedResultError as error:
+            title = f"{what} damaged, and no result; the same command measures it again"
+            damaged.append(Problem(title, place.kernel, place.setup, detail=error.title))
+            continue
+        for wrong in damaged_outputs(folder, stored):
+            title = f"{what} an output is damaged; the same command measures it again"
+            damaged.append(Problem(title, place.kernel, place.setup, detail=wrong.title))
+        if how := _read_as(stored):
+            again[how] += 1
         boots.append(current(stored, manifest, cells[planned.cell_hash]))
     notes = tuple(f"{count} of {len(boots)} boots {how}" for how, count in again.items())
-    return RunData(path, manifest, tuple(boots), tuple(missing), notes)
+    manifest = replace(manifest, problems=(*manifest.problems, *damaged))
+    return RunData(path, manifest, tuple(boots), tuple(missing), notes, tuple(damaged))
 
 
 def _read_as(stored: StoredBoot) -> str:
     """Say by which version a boot was measured, and what became of its raw results."""
     version = f"lsmeter {stored.version}" if stored.version else "an earlier lsmeter"
-    if stored.parser == PARSER:
-        return f"were measured by {version}; this is {__version__}"
     if stored.capture is None:
         return f"were measured by {version} without raw results: read as they were then"
-    return f"were measured by {version}; their raw results were read again by {__version__}"
+    if not stored.sealed:
+        return (
+            f"were stored by {version} without digests; their raw results were read again by "
+            f"{__version__}"
+        )
+    if stored.parser != PARSER:
+        return f"were measured by {version}; their raw results were read again by {__version__}"
+    return f"were measured by {version}; this is {__version__}" * (stored.version != __version__)
 
 
 def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
     """Return a boot as this version reads it."""
-    if stored.parser == PARSER or stored.capture is None:
+    if stored.capture is None or (stored.sealed and stored.parser == PARSER):
         return stored.boot
     place = cell.place
     setup = next(item for item in manifest.setups if item.name == place.setup)
     kernel = next(item for item in manifest.kernels if item.name == place.kernel)
-    benchmarks = tuple(item.id for item in manifest.benchmarks_of(cell))
+    earlier = find_task(cell.task.name).sampling or replace(manifest.sampling, warmup=cell.warmup)
+    asked = Cell(
+        kernel,
+        setup,
+        place.suite,
+        place.filesystem,
+        place.user,
+        manifest.instrument,
+        manifest.conditions,
+        cell.sampling or earlier,
+        cell.benchmarks or tuple(item.id for item in manifest.benchmarks_of(cell)),
+        task=cell.task,
+    )
     boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
-    return conclude(boot, setup, kernel, benchmarks, stored.capture)
+    return conclude(boot, asked, cell.command, stored.capture)

@@ -23,16 +23,25 @@ from lsmeter.model import (
 )
 from lsmeter.model.cell import READINGS
 from lsmeter.model.setup import Link, make_links
-from lsmeter.setups import parse_setup
+from lsmeter.setups import one_each, parse_setup
 
 FORMAT = "lsmeter-run"
-VERSION = 2
-VERSIONS = (1, 2)  # 1 has no tasks, and a backend in place of the machine
+VERSION = 3
+VERSIONS = (1, 2, 3)  # 1 has no tasks, and a backend in place of the machine; 2 no digest
 
 # The build options that a reader of results may want to see.
 _CONFIG_PREFIXES = (
     *("SECURITY", "LSM", "BPF_LSM", "DEFAULT_SECURITY", "INTEGRITY", "IMA", "EVM", "AUDIT"),
-    *("HZ", "NO_HZ", "PREEMPT", "INIT_ON", "MITIGATION", "CPU_MITIGATIONS", "PAGE_TABLE"),
+    *(
+        "CMDLINE",
+        "HZ",
+        "NO_HZ",
+        "PREEMPT",
+        "INIT_ON",
+        "MITIGATION",
+        "CPU_MITIGATIONS",
+        "PAGE_TABLE",
+    ),
     *("RETPOLINE", "HARDENED", "SLAB", "CC_VERSION_TEXT", "KASAN", "KCOV", "PROVE_LOCKING"),
 )
 
@@ -46,6 +55,8 @@ class ManifestCell:
     command: tuple[str, ...]  # how its guests are started
     task: Task = READINGS
     warmup: int = 0  # readings before those that count
+    sampling: Sampling | None = None  # None and () in runs of earlier versions
+    benchmarks: tuple[str, ...] = ()  # ids, in the order of the catalogue
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,7 @@ def make_manifest(
     """Join the plan and its circumstances; commands gives the guest's command by cell hash."""
     experiment = plan.experiment
     kernels = {cell.kernel.name: cell.kernel for cell in plan.cells}
-    setups = {cell.setup.name: cell.setup for cell in plan.cells}
+    setups = one_each((f"'{cell.setup.title}'", cell.setup) for cell in plan.cells)
     return Manifest(
         **vars(circumstances),
         title=experiment.title,
@@ -106,7 +117,13 @@ def make_manifest(
         setups=tuple(setups.values()),
         cells=tuple(
             ManifestCell(
-                cell.hash, cell.place, commands[cell.hash], cell.task, cell.sampling.warmup
+                cell.hash,
+                cell.place,
+                commands[cell.hash],
+                cell.task,
+                cell.sampling.warmup,
+                cell.sampling,
+                cell.benchmarks,
             )
             for cell in plan.cells
         ),

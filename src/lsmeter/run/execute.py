@@ -4,20 +4,23 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from lsmeter.base.errors import InfrastructureError, LsmeterError
 from lsmeter.base.limits import Limits
-from lsmeter.base.storage import data_dir
+from lsmeter.base.storage import data_dir, write_atomic
 from lsmeter.experiment.plan import Plan, PlannedBoot
+from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.conclude import conclude
 from lsmeter.guest.session import SessionReader
 from lsmeter.machines import Machine
 from lsmeter.model import Boot, BootStatus
-from lsmeter.results.boots import BOOT_FILE, read_boot, write_boot
+from lsmeter.results.boots import BOOT_FILE, StoredBoot, damaged_outputs, read_boot, write_boot
 from lsmeter.results.directory import copy_boot
+from lsmeter.results.documents import DamagedResultError
 from lsmeter.tasks import find_task
 
 
@@ -38,6 +41,9 @@ class Observer(Protocol):
 
     def advanced(self, boot: PlannedBoot, benchmarks: int) -> None:
         """Say how many benchmarks the guest has finished."""
+
+    def damaged(self, boot: PlannedBoot, why: str) -> None:
+        """Say that a stored boot is not what was written, and is measured again."""
 
     def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
         """Say that the boot is stored."""
@@ -70,14 +76,14 @@ async def _one(
     planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, observer: Observer
 ) -> None:
     """Make one boot, or take it from the store."""
-    if not settings.fresh and (stored := find_stored(planned)) is not None:
-        path, known = stored
-        copy_boot(path, run, planned.id)
-        observer.ended(planned, known, reused=True)
+    stored = None if settings.fresh else find_stored(planned, observer)
+    if stored is not None:
+        copy_boot(stored_path(planned), stored.files, run, planned.id)
+        observer.ended(planned, stored.boot, reused=True)
         return
     observer.started(planned)
     cell = planned.cell
-    reader = SessionReader(cell.benchmarks)
+    reader = SessionReader(make_request(cell, planned.seed))
 
     def on_results(data: bytes) -> int:
         known = reader.finished
@@ -89,10 +95,18 @@ async def _one(
     silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)
     limits = replace(settings.limits, silence_s=silence_s)
     capture = await machine.run(planned, limits, on_results)
-    boot = conclude(planned.id, cell.setup, cell.kernel, cell.benchmarks, capture)
+    boot = conclude(planned.id, cell, machine.command(cell), capture)
+    home = run / "boots" / boot.folder
+    shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
     if boot.status is BootStatus.OK:
         write_boot(stored_path(planned), boot, capture)
-    write_boot(run / "boots" / boot.folder, boot, capture)
+    else:
+        write_atomic(home / "qemu.log", capture.stderr.encode())
+        command = machine.leave(planned, home)
+        left = f"; boot it by hand: {command}" if command else ""
+        left = f"{boot.detail}; see console.log and qemu.log in {home}{left}"
+        boot = replace(boot, detail=left)
+    write_boot(home, boot, capture)
     observer.ended(planned, boot, reused=False)
 
 
@@ -104,13 +118,27 @@ def stored_path(planned: PlannedBoot) -> Path:
     return data_dir() / "boots" / planned.cell.hash / f"seed-{planned.seed}"
 
 
-def find_stored(planned: PlannedBoot) -> tuple[Path, Boot] | None:
-    """Return the boot if it was measured before; a damaged entry counts as not measured."""
+def is_stored(planned: PlannedBoot) -> bool:
+    """Say whether the boot seems to be known; whether it is whole shows when it is read."""
+    return (stored_path(planned) / BOOT_FILE).exists()
+
+
+def find_stored(planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
+    """Return the boot if it was measured before; a damaged entry counts as not measured.
+
+    So does one that was stored before there were digests.
+    """
     path = stored_path(planned)
-    if not (path / BOOT_FILE).is_file():
+    if not is_stored(planned):
         return None
     try:
-        found = read_boot(path)
-    except InfrastructureError:
+        found = read_boot(path, planned.id)
+        why = next((wrong.title for wrong in damaged_outputs(path, found)), "")
+    except DamagedResultError as error:
+        observer.damaged(planned, error.title)
         return None
-    return (path, found.boot) if found.boot.cell_hash == planned.cell.hash else None
+    except InfrastructureError:  # of a later version
+        return None
+    if why:
+        observer.damaged(planned, why)
+    return found if found.sealed and not why else None

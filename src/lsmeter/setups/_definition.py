@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import chain
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmeter.base.errors import UsageError
-from lsmeter.base.registry import members, unknown
+from lsmeter.base.registry import members, nearest, unknown
 from lsmeter.model.setup import INTEGRITY, Layer, Setup, Step
 from lsmeter.setups._file import SUFFIX, read_setup
 from lsmeter.setups._guest import IMA_POLICY, WORK_DIRECTORY
@@ -159,12 +159,34 @@ def parse_setup(spec: str, *, where: str = "--setup") -> Setup:
     return _stack(parts, where)
 
 
+def one_each(named: Iterable[tuple[str, Setup]]) -> dict[str, Setup]:
+    """Return setups by name; UsageError where one name stands for two that differ.
+
+    named has each setup with what it was called by: a word, or the path of a file.
+    """
+    found: dict[str, tuple[str, Setup]] = {}
+    for word, setup in named:
+        first, known = found.setdefault(setup.name, (word, setup))
+        if known != setup:
+            raise UsageError(
+                f"{first} and {word} are different setups of one name, '{setup.name}'",
+                hint="a name stands for one setup in a run: give one of them another name",
+            )
+    return {name: setup for name, (_, setup) in found.items()}
+
+
 def _component(word: str, where: str) -> Setup:
     if word.endswith(SUFFIX):
-        return read_setup(Path(word), where=where)
+        setup = read_setup(Path(word), where=where)
+        if setup.name in definitions():
+            raise UsageError(
+                f"{where}: {word}: name: '{setup.name}' is a setup that comes with lsmeter",
+                hint="a name stands for one setup: give the one in the file another name",
+            )
+        return setup
     if not _COMPONENT.fullmatch(word):
         raise UsageError(
-            f"{where}: '{word[:80]}' is not the name of a setup",
+            f"{where}: '{word[:80]}' is not the name of a setup{nearest(word, definitions())}",
             hint="examples: selinux, landlock:layers=2,rules=8, landlock+apparmor",
         )
     name, _, settings = word.partition(":")

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from lsmeter.base.errors import UsageError
+from lsmeter.base.inputs import read_file
 from lsmeter.base.registry import nearest
 from lsmeter.base.toml_file import read_toml, wrong_key
 from lsmeter.model import Expectation, Setup
@@ -34,8 +35,9 @@ from lsmeter.model.setup import (
 )
 
 SUFFIX = ".toml"
-_HINT = "docs/own-setups.md lists every key"
-MAX_PART_BYTES = 16 << 20  # of one file that goes into the guest
+_HINT = "every key: lsmeter help own-setups"
+_MAX_PART_BYTES = 16 << 20  # of one file that goes into the guest
+_MAX_PARTS_BYTES = 64 << 20  # of all of them
 
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]
 _Word = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
@@ -83,18 +85,19 @@ def _step(words: list[str], info: ValidationInfo) -> Step:
 def _files(sources: dict[str, str], info: ValidationInfo) -> tuple[SetupFile, ...]:
     """Read the files that go into the guest; their paths are relative to the setup file."""
     file: Any = info.context
-    found = []
+    found: list[SetupFile] = []
+    left = _MAX_PARTS_BYTES
     for name, source in sources.items():
         part, named = file.parent / source, f"{file}: files.{name}"
         try:
-            if part.stat().st_size > MAX_PART_BYTES:
-                raise UsageError(f"{named}: {part} has more than {MAX_PART_BYTES} bytes")
-            data = part.read_bytes()
-        except OSError as error:
+            data = read_file(part, _MAX_PART_BYTES, "a file for a guest", where=named)
+        except (OSError, ValueError) as error:  # ValueError: a path with a NUL
             raise UsageError(
-                f"{named}: cannot read {part}: {error.strerror}",
+                f"{named}: cannot read {part}: {getattr(error, 'strerror', error)}",
                 hint="paths are relative to the setup file",
             ) from error
+        if (left := left - len(data)) < 0:
+            raise UsageError(f"{named}: the files have more than {_MAX_PARTS_BYTES} bytes in all")
         found.append(SetupFile(name, base64=base64.b64encode(data).decode()))
     return tuple(found)
 
@@ -125,7 +128,7 @@ class _SetupTable(_Table):
     counters: list[_Read] = Field([], max_length=8)
     reads: Annotated[dict[_Word, _Path], AfterValidator(lambda found: tuple(found.items()))] = {}
     expect: list[_Expected] = Field([], max_length=64)
-    over: str = Field("capability", max_length=200)
+    over: str = Field("capability", pattern=r"^([a-z][a-z0-9:=,_+-]{0,199})?$")
     layer: Layer = Field(Layer.POLICY, strict=False)
 
 
@@ -134,7 +137,7 @@ def read_setup(path: Path, *, where: str = "--setup") -> Setup:
     data = read_toml(
         path,
         "a setup file",
-        hint="docs/own-setups.md shows one",
+        hint="lsmeter help own-setups shows one",
         where=where,
         missing="no such setup file",
     )

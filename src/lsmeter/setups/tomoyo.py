@@ -11,14 +11,7 @@ from functools import partial
 
 from lsmeter.model.setup import EnforcementCheck, Expectation, Layer, Setup, SetupFile, StateFile
 from lsmeter.setups import _guest as guest
-from lsmeter.setups._definition import (
-    FOUND,
-    HOOKS_ONLY,
-    Choice,
-    Parameter,
-    SetupDefinition,
-    Values,
-)
+from lsmeter.setups._definition import FOUND, HOOKS_ONLY, Choice, Parameter, SetupDefinition, Values
 
 _CONTROL = "/sys/kernel/security/tomoyo"
 _TRIGGER = "/usr/bin/true"

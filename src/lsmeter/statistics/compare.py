@@ -77,6 +77,7 @@ def compare(
         _relevant(whole) if calls else most,
         moved if stands else 0.0,
         margin,
+        _spread(baseline, tested),
     )
     certain = [item for item in (most, mean, whole) if item is not None]
     seen = moved > 0 or any(item.low > 0 or item.high < 0 for item in certain)
@@ -94,13 +95,19 @@ def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
 
 
 def verdict(
-    typical: Change | None, mean: Change | None, whole: Change | None, moved: float, margin: float
+    typical: Change | None,
+    mean: Change | None,
+    whole: Change | None,
+    moved: float,
+    margin: float,
+    spread: str = "",
 ) -> tuple[Verdict, str]:
     """Say what the three numbers allow, and why where they allow nothing.
 
     Worse is what is worse for certain and may be so by more than the margin, in any number, unless
     another number says that in total it is not. Equivalent needs the typical count, the whole cost
     and the peaks inside the margin. typical is the mean again where no count stands out.
+    spread says how whole costs vary.
     """
     total = whole or mean
     signs = [_beyond(item, margin) for item in (typical, whole) if item is not None]
@@ -110,7 +117,7 @@ def verdict(
     if worse and better:
         return Verdict.INCONCLUSIVE, f"the numbers disagree: {_said(typical, mean, whole)}"
     if not worse and not better:
-        return _inside(typical, whole, moved, margin)
+        return _inside(typical, whole, moved, margin, spread)
     agrees = total is None or (total.low > 0 if worse else total.high < 0)
     if agrees:
         return Verdict.SLOWER if worse else Verdict.FASTER, ""
@@ -118,12 +125,12 @@ def verdict(
 
 
 def _inside(
-    typical: Change | None, whole: Change | None, moved: float, margin: float
+    typical: Change | None, whole: Change | None, moved: float, margin: float, spread: str
 ) -> tuple[Verdict, str]:
     """Decide where no number is beyond the margin."""
-    for name, unmeasured, item in (
-        ("in-line cost", "the in-line cost was", typical),
-        ("whole cost", "amortised and deferred costs were", whole),
+    for name, unmeasured, item, why in (
+        ("in-line cost", "the in-line cost was", typical, ""),
+        ("whole cost", "amortised and deferred costs were", whole, spread),
     ):
         if item is None:
             return Verdict.INCONCLUSIVE, f"{unmeasured} not measured"
@@ -131,7 +138,7 @@ def _inside(
             return Verdict.INCONCLUSIVE, f"{name}: the baseline is 0"
         least, most = item.overhead_low, item.overhead_high
         if least < -margin or most > margin:
-            cause = f"{name} not known well enough: {least:+.2%} to {most:+.2%}"
+            cause = f"{name} not known well enough: {least:+.2%} to {most:+.2%}{why}"
             return Verdict.INCONCLUSIVE, cause
     if moved > margin:
         return Verdict.INCONCLUSIVE, f"peaks moved, worth {moved:.1%} of a call"
@@ -265,6 +272,22 @@ def _welch(before: _Side, after: _Side) -> float:
         return 0.0
     freedom = (first + second) ** 2 / (first**2 / (len(base) - 1) + second**2 / (len(test) - 1))
     return quantile(freedom) * math.sqrt(first + second)
+
+
+def _spread(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> str:
+    """Say how far whole costs are apart, between boots or within one, where that is most."""
+    found: list[tuple[float, str]] = [(0.0, "")]
+    for name, side in (("baseline", baseline), ("tested", tested)):
+        rounds = {boot.index: boot.rounds for boot in side if boot.rounds}
+        means = {index: float(np.mean(costs)) for index, costs in rounds.items()}
+        low, high = (pick(means, key=means.__getitem__, default=0) for pick in (min, max))
+        text = f"boot {low} {means.get(low, 0):,.0f}, boot {high} {means.get(high, 0):,.0f}"
+        found.append((means.get(high, 0.0) - means.get(low, 0.0), f"; {name}: {text}"))
+        for index, costs in rounds.items():
+            text = f"rounds of boot {index} {min(costs):,.0f} to {max(costs):,.0f}"
+            # A mean of rounds is known better than one of them is.
+            found.append(((max(costs) - min(costs)) / math.sqrt(len(costs)), f"; {name}: {text}"))
+    return max(found)[1]
 
 
 def _moved(

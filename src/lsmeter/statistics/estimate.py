@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from lsmeter.model import BenchmarkStatus, Whole
-from lsmeter.model.conclusion import Mean, Peak, Sampled, WholeCost
+from lsmeter.model.conclusion import BootPeak, Mean, Peak, Sampled, WholeCost
 
 CONFIDENCE = 0.99  # of intervals of whole costs and means
 SHOWN_PEAKS = 6
@@ -48,6 +48,7 @@ class BootReadings:
     ticked: tuple[int, ...] = ()
     whole: Whole | None = None
     idle_share: float = 0.0
+    index: int = 0  # of the boot, as people see it
 
     @property
     def clean(self) -> Values:
@@ -94,7 +95,8 @@ def typical(boots: Sequence[BootReadings]) -> Typical:
     """Pool the readings of all boots and take the most frequent; ValueError without any."""
     pooled = counts(np.concatenate([boot.values for boot in boots]))
     value, total = mode(pooled), sum(pooled.values())
-    bounds = [mode(counts(boot.values)) for boot in boots]
+    by_boot = tuple(_boot_peak(boot) for boot in boots)
+    bounds = [peak.value for peak in by_boot]
     if pooled[value] / total < LEAST_SHARE:
         bounds += [item for item, count in pooled.items() if count >= PEAK * pooled[value]]
     often = sorted(pooled, key=lambda item: (-pooled[item], item))[:SHOWN_PEAKS]
@@ -109,8 +111,15 @@ def typical(boots: Sequence[BootReadings]) -> Typical:
             maximum=max(pooled),
             share=pooled[value] / total,
             peaks=tuple(Peak(item, pooled[item] / total) for item in often),
+            by_boot=by_boot,
         ),
     )
+
+
+def _boot_peak(boot: BootReadings) -> BootPeak:
+    counted = counts(boot.values)
+    value = mode(counted)
+    return BootPeak(boot.index, value, counted[value] / boot.values.size)
 
 
 def in_line_mean(boots: Sequence[BootReadings]) -> Mean | None:

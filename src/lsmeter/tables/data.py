@@ -49,7 +49,7 @@ def _scrub(value: T, seen: dict[int, Any]) -> T:
     """Scrub strings in containers and frozen dataclasses; `seen` shares what occurs many times."""
     if isinstance(value, str):
         # Enumerations of strings are the program's own words.
-        return scrub_text(value) if type(value) is str else value  # type: ignore[return-value]
+        return value if isinstance(value, Enum) else scrub_text(value)  # type: ignore[return-value]
     if id(value) in seen:
         return seen[id(value)]  # type: ignore[no-any-return]
     result: Any = value

@@ -159,10 +159,8 @@ class _Sheet:
 
     def _layout(self, head_limit: int, label_limit: int, gap: int) -> _Layout:
         kind = self.table.columns[0].kind
-        names = [row[0].text for row in self.rows if not self.is_heading(row)]
-        short = shortened(
-            names, _ENDLESS if kind is Kind.PROSE else min(label_limit, self.width // 2)
-        )
+        limit = _ENDLESS if kind is Kind.PROSE else min(label_limit, self.width // 2)
+        short = shortened((row[0].text for row in self.rows if not self.is_heading(row)), limit)
         labels = [short.get(row[0].text, row[0].text) for row in self.rows]
         sizes = (max(map(cell_len, short.values()), default=0), *self._natural[1:])
         titles = [column.head for column in self.table.columns]
@@ -207,13 +205,16 @@ class _Sheet:
     def _widths(
         self, part: list[int], natural: list[int], least: list[int], gap: int
     ) -> dict[int, int]:
-        """Give prose the room that is left; take from the widest where there is too little."""
+        """Give prose the room that is left; take from the widest where there is too little.
+
+        No number is broken over lines while there is text that can be.
+        """
         found = {at: least[at] for at in part}
         room = self.width - gap * (len(part) - 1)
         for at in part:
             found[at] += max(0, min(room - sum(found.values()), natural[at] - found[at]))
         while sum(found.values()) > room:
-            widest = max(found, key=lambda at: found[at])
+            widest = max(found, key=lambda at: (found[at] > 8 and not self.right[at], found[at]))
             found[widest] -= min(sum(found.values()) - room, max(1, found[widest] // 2))
         return found
 
@@ -221,35 +222,29 @@ class _Sheet:
         self, layout: _Layout, part: dict[int, int], rule: str, paint: Paint
     ) -> Iterator[str]:
         """Return one part of the table."""
+
+        def painted(cells: list[list[str]], row: list[Shown]) -> Iterator[str]:
+            for texts in zip_longest(*cells, fillvalue=""):
+                found = []
+                for at, text in zip(part, texts, strict=True):
+                    space = " " * (part[at] - cell_len(text))
+                    whole = space + text if self.right[at] else text + space
+                    found.append(paint(whole, row[at].tone) if row else whole)
+                yield (" " * layout.gap).join(found)
+
         heads = [
             [line for text in layout.heads[at] for line in _cut(text, part[at])] for at in part
         ]
         height = max(map(len, heads))
         if any(map(any, heads)):
-            padded = [[""] * (height - len(head)) + head for head in heads]
-            yield from self._row(layout, part, padded, [Tone.PLAIN] * len(part), unpainted)
+            yield from painted([[""] * (height - len(head)) + head for head in heads], [])
             yield rule * (sum(part.values()) + layout.gap * (len(part) - 1))
         for row, label in zip(self.rows, layout.labels, strict=True):
             if self.is_heading(row):
                 yield from _heading(label, self.width, paint, indent="  ")
-                continue
-            cells = [_cut(row[at].text if at else label, part[at]) for at in part]
-            yield from self._row(layout, part, cells, [row[at].tone for at in part], paint)
-
-    def _row(
-        self,
-        layout: _Layout,
-        part: dict[int, int],
-        cells: list[list[str]],
-        tones: list[Tone],
-        paint: Paint,
-    ) -> Iterator[str]:
-        for texts in zip_longest(*cells, fillvalue=""):
-            found = []
-            for at, text, tone in zip(part, texts, tones, strict=True):
-                space = " " * (part[at] - cell_len(text))
-                found.append(paint(space + text if self.right[at] else text + space, tone))
-            yield (" " * layout.gap).join(found)
+            else:
+                cells = [_cut(row[at].text if at else label, part[at]) for at in part]
+                yield from painted(cells, row)
 
 
 def shortened(names: Iterable[str], limit: int) -> dict[str, str]:

@@ -41,8 +41,8 @@ class Tone(StrEnum):
 class Detail(StrEnum):
     """How much a format has room for; a document may be made for it."""
 
-    SHORT = "short"  # a mail
-    TERMINAL = "terminal"
+    SHORT = "short"  # a terminal, a mail
+    TERMINAL = "terminal"  # all of it in text, where that is asked for
     FULL = "full"  # a page
     DATA = "data"  # programs
 

@@ -23,7 +23,8 @@ class TaskKind:
     title says in a few words what a boot does. request returns the fields of the guest's request
     that it sets. needs are kernel options without which it cannot be done, setups the only ones
     that can do it (empty: all). sampling replaces the experiment's. plugin says that the machine
-    has to write call trees. silence_s is how long a guest may report nothing.
+    has to write call trees. costs says that its samples are costs, which setups are compared by.
+    silence_s is how long a guest may report nothing.
     """
 
     name: str
@@ -33,6 +34,7 @@ class TaskKind:
     setups: tuple[str, ...] = ()
     sampling: Sampling | None = None
     plugin: bool = False
+    costs: bool = False
     silence_s: float = 0.0
 
 
@@ -41,6 +43,11 @@ def kinds() -> Mapping[str, TaskKind]:
     """Return all kinds of tasks by name."""
     found = registry.members("lsmeter.tasks", "TASK", TaskKind)
     return {kind.name: kind for kind in found}
+
+
+def cost_tasks() -> frozenset[str]:
+    """Return the names of the tasks whose samples are costs."""
+    return frozenset(kind.name for kind in kinds().values() if kind.costs)
 
 
 def find_task(name: str, *, where: str = "task") -> TaskKind:

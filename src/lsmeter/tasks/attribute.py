@@ -6,4 +6,4 @@ from __future__ import annotations
 from lsmeter.tasks import TaskKind
 from lsmeter.tasks.readings import costs
 
-TASK = TaskKind("attribute", "readings, whole costs and call trees", costs, plugin=True)
+TASK = TaskKind("attribute", "readings, whole costs and call trees", costs, plugin=True, costs=True)

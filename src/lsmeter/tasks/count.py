@@ -73,7 +73,11 @@ def hook_counts(
         for item in boot.counts
         if item.benchmark in known and is_hook(f"security_{item.hook}")
     )
-    return counts, (*failures(boot, " was not counted"), *_refusals(boot), *_unsteady(counts))
+    return counts, (
+        *failures(boot, known.values(), " was not counted"),
+        *_refusals(boot),
+        *_unsteady(counts),
+    )
 
 
 def watched(boot: Boot) -> int:
@@ -82,10 +86,11 @@ def watched(boot: Boot) -> int:
     return int(said) if said.isascii() and said.isdigit() and len(said) < 6 else 0
 
 
-def failures(boot: Boot, what: str) -> Iterable[Problem]:
+def failures(boot: Boot, benchmarks: Iterable[Benchmark], what: str) -> Iterable[Problem]:
     """Name the benchmarks that did not end well; `what` says what they lack."""
+    asked = {benchmark.id for benchmark in benchmarks}
     for samples in boot.samples:
-        if samples.status is not BenchmarkStatus.OK:
+        if samples.benchmark in asked and samples.status is not BenchmarkStatus.OK:
             title = f"{samples.benchmark}{what}: {samples.status}"
             yield Problem(title, benchmark=samples.benchmark, detail=samples.detail)
 

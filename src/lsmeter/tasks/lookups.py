@@ -32,7 +32,7 @@ def lookups(
     Readings that differ, or could not be taken, and benchmarks that did not end well give a
     Problem.
     """
-    problems = list(failures(boot, ": no look-ups"))
+    problems = list(failures(boot, benchmarks, ": no look-ups"))
     names = _names(boot)
     if not names:
         return (), (*problems, Problem("the guest named no counters"))

@@ -16,4 +16,4 @@ def costs(cell: Cell) -> Mapping[str, Any]:
     return {"whole_ppm": 0 if alone else cell.sampling.whole_ppm}
 
 
-TASK = TaskKind("readings", "readings and whole costs", costs)
+TASK = TaskKind("readings", "readings and whole costs", costs, costs=True)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from lsmeter.cli import hooks_agree
 from lsmeter.cli.main import app
 from lsmeter.hooks.agreement.compare import Outcome
 from lsmeter.hooks.agreement.gather import agree, least, symbols_of
-from lsmeter.model import Kernel, Place
+from lsmeter.model import Cell, Kernel, Place
 from lsmeter.report.agreement import document, sections
 from lsmeter.report.document import document_of
 from lsmeter.results.directory import RunData
@@ -26,46 +25,48 @@ from lsmeter.tables.model import Detail
 from lsmeter.tasks import find_task
 from tests.unit.agreement.test_compare import INODE, runs, syscall
 from tests.unit.attribution.trees import tree
+from tests.unit.guest.lines import restated
 from tests.unit.model_builders import benchmark, kernel
-from tests.unit.run_builders import plan_of, run_of
-from tests.unit.tasks.sweep_builders import DELAYS_NS, RECORDED, SWEPT
+from tests.unit.run_builders import plan_of, run_of, said_by
+from tests.unit.tasks.sweep_builders import DELAYS_NS, READINGS, RECORDED, SWEPT
 
-ABLE = kernel("6.1", SECURITY_TUNABLE="y", **dict.fromkeys(find_task("count").needs, "y"))
+NEEDS = dict.fromkeys(find_task("count").needs, "y")
+ABLE = replace(kernel("6.1", SECURITY_TUNABLE="y", **NEEDS), release="unknown")
 OPEN, DEEPER = benchmark("open", depth=1), benchmark("open", depth=2)
 HERE = Place("6.1", "capability", "file", "tmpfs", "root")
-SWEEP: Mapping[str, Any] = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS)}
+SWEEP: Mapping[str, Any] = {
+    "setups": ["tunable"],
+    "task": "sweep",
+    "delays_ns": list(DELAYS_NS),
+    **READINGS,
+}
 COUNT: Mapping[str, Any] = {"setups": ["capability"], "task": "count"}
-LINES = (
-    "hello version=1 probe=lsmeter-probe",
+FACTS = (
     "fact lsm capability",
     "fact count.hooks 289",
     "fact count.refused inode_free,file_free",
-    "begin 0 open%20depth=1",
-    "samples 0 7x3",
-    "counts 0 file_open 1x3",
-    "counts 0 inode_permission 2x3",
-    "end 0 status=ok n=3 failures=0 errno=0 detail=",
-    "begin 1 open%20depth=2",
-    "samples 1 7x3",
-    "counts 1 inode_permission 4x3",
-    "end 1 status=ok n=3 failures=0 errno=0 detail=",
-    "bye 2",
 )
+COUNTED = {
+    OPEN.id: ("samples 7x8", "counts file_open 1x8", "counts inode_permission 2x8"),
+    DEEPER.id: ("samples 7x8", "counts inode_permission 4x8"),
+}
 
 
-def said() -> bytes:
-    bodies = [f"{number} {line}".encode() for number, line in enumerate(LINES)]
-    return b"".join(b"%s *%08x\n" % (body, zlib.crc32(body)) for body in bodies)
+def said(cell: Cell) -> bytes:
+    """Return what a guest says of `cell`: one that counts, or the recorded one."""
+    if cell.task.name == "count":
+        return said_by(cell, FACTS, COUNTED)
+    uid = "1000" if cell.user == "user" else "0"
+    return restated(RECORDED.read_bytes(), ("worker.uid 0", f"worker.uid {uid}"))
 
 
 def made(path: Path, *words: Mapping[str, Any], on: Kernel = ABLE) -> RunData:
     """Make a run; one that counts takes the two benchmarks that the guest counted."""
     counts = [{**item, "benchmarks": ["open depth=[12]"]} for item in words if item is COUNT]
     plan = plan_of([on], SWEPT, *(item for item in words if item is not COUNT), *counts)
-    answers = {"sweep": RECORDED.read_bytes(), "count": said()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LSMETER_DATA", str(path.parent / "data"))
-        return run_of(plan, path, lambda cell: answers[cell.task.name])
+        return run_of(plan, path, said)
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +172,7 @@ def test_a_report_shows_the_agreement_of_a_run_with_several_views(
     assert document_of(counted)(Detail.FULL).name == "lsmeter-hook-counts"
     both = made(tmp_path / "run", SWEEP, COUNT)
     assert document_of(both)(Detail.DATA) == document([both])
-    short, page = map(document_of(both), (Detail.TERMINAL, Detail.FULL))
+    short, page = map(document_of(both), (Detail.SHORT, Detail.FULL))
     section = short.sections[0]
     assert section.title == f"Agreement: {HERE.label}"
     assert sections(agree([both])) == (section,)
@@ -205,7 +206,7 @@ def test_trees_and_a_source_stand_beside_what_was_counted(
         edges={"tmpfs": (edge,)},
         syscalls=(SimpleNamespace(syscall="open", filesystem="tmpfs", hooks=(use,)),),
     )
-    monkeypatch.setattr("lsmeter.hooks.agreement.gather.trees_of", lambda _: trees)
+    monkeypatch.setattr("lsmeter.hooks.agreement.gather.trees_of", lambda _: (trees, ()))
     monkeypatch.setattr("lsmeter.hooks.agreement.gather.symbols_of", lambda _: frozenset())
     found = agree([run], source)  # type: ignore[arg-type]
     one, two = found.places[HERE]

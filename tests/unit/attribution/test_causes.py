@@ -17,9 +17,9 @@ from tests.unit.attribution.recorded import write_run
 
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Explanation]]:
-    run, cells = load_run(write_run(tmp_path_factory.mktemp("causes") / "run", "before"))
+    run, cells, _ = load_run(write_run(tmp_path_factory.mktemp("causes") / "run", "before"))
     accounts = run_accounts(cells, run.manifest.baseline_setup)
-    return {item.place.setup: dict(item.typical.operations) for item in accounts}
+    return {item.place.setup: dict(item.typical.benchmarks) for item in accounts}
 
 
 def delta(name: str, calls: float, insns: float, *, inside: bool = False) -> FunctionChange:
@@ -88,7 +88,7 @@ def test_each_cause(changes: tuple[FunctionChange, ...], words: str, insns: floa
 @pytest.mark.parametrize(
     "changes",
     [
-        (delta("dput", 3, 80.0),),  # dearer, but nothing tells why
+        (delta("dput", 3, 80.0),),  # it costs more, but nothing tells why
         (delta("try_to_unlazy", 1, 10.0), delta("__d_lookup_rcu", -1, -50.0)),  # cheaper in all
         (delta("memset_erms", -1, 10.0),),
         (delta("call_rcu", 1, 94.0, inside=True),),  # its cost is the hook's

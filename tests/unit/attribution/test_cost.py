@@ -13,7 +13,7 @@ from lsmeter.analysis.layers import LayerCost, LayeredCost
 from lsmeter.attribution.account import layer_accounts, run_accounts
 from lsmeter.attribution.data import layer_entry
 from lsmeter.attribution.load import OUTPUT, load_run
-from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.errors import UsageError
 from lsmeter.cli.main import app
 from lsmeter.model import Place
 from tests.unit.attribution.recorded import BENCHMARKS, VALUES, write_run
@@ -35,9 +35,9 @@ def _say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
 
 
 def test_hooks_and_residue_explain_all(before: Path) -> None:
-    run, cells = load_run(before)
+    run, cells, _ = load_run(before)
     accounts = run_accounts(cells, run.manifest.baseline_setup)
-    explained = {item.place.setup: item.typical.operations for item in accounts}
+    explained = {item.place.setup: item.typical.benchmarks for item in accounts}
     assert set(explained) == {"smack", "selinux"}
     for setup, found in explained.items():
         for name, item in found.items():
@@ -57,7 +57,7 @@ def test_hooks_and_residue_explain_all(before: Path) -> None:
 
 
 def test_a_layer_is_an_account_of_the_setup_below_it(before: Path) -> None:
-    _, cells = load_run(before)
+    _, cells, _ = load_run(before)
     layer = LayerCost("smack", "selinux", (), 1.0, None, repeats=True)
     missing = LayerCost("tomoyo", "smack", (), 1.0, None, repeats=True)
     below = Place("vmlinux", "selinux", "file", "tmpfs", "root")
@@ -141,9 +141,17 @@ def test_unknown_setups_are_refused(before: Path, after: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense", b"\x28\xb5\x2f\xfd" + bytes(40)])
-def test_damaged_attribution_is_refused(tmp_path: Path, damage: bytes) -> None:
-    run = write_run(tmp_path / "run", "before")
-    path = next(run.rglob(f"{OUTPUT}.zst"))
-    path.write_bytes(damage)
-    with pytest.raises(InfrastructureError, match="damaged"):
-        load_run(run)
+def test_damaged_attribution_costs_itself_only_and_is_named(tmp_path: Path, damage: bytes) -> None:
+    path = write_run(tmp_path / "run", "before")
+    whole = load_run(path)[1]
+    one, *others = sorted(path.rglob(f"{OUTPUT}.zst"))
+    one.write_bytes(damage)
+    run, cells, _ = load_run(path)
+    assert [str(one) in problem.detail for problem in run.damaged] == [True]
+    assert [cell.values for cell in cells] == [cell.values for cell in whole]
+    assert all(cell.trees for cell in cells), "of the other boot"
+    for other in others:
+        other.write_bytes(damage)
+    with pytest.raises(UsageError, match="no attribution") as caught:
+        load_run(path)
+    assert "damaged" in caught.value.hint

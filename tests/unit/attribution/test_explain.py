@@ -116,12 +116,12 @@ def test_equal_trees_have_nothing_to_explain(one: Tree) -> None:
 @given(any_tree(), any_tree())
 def test_every_changed_function_is_named(before: Tree, after: Tree) -> None:
     found = _operations({"open": before, "old": before}, {"open": after, "new": after})
-    assert set(found.operations) == {"open"}
-    interrupts = found.operations["open"].outside_deferred_insns
+    assert set(found.benchmarks) == {"open"}
+    interrupts = found.benchmarks["open"].outside_deferred_insns
     assert sum(item.difference_insns for item in found.total.functions) + interrupts == (
         after.insns - before.insns
     )
-    assert found.operations["open"].functions == found.total.functions
+    assert found.benchmarks["open"].functions == found.total.functions
 
 
 def test_shares_over_operations() -> None:
@@ -136,14 +136,14 @@ def test_shares_over_operations() -> None:
 
 def test_recursion_is_counted_once_in_inclusive_costs() -> None:
     inner = ("avc_has_perm", 1, 10, (("dput", 1, 3, (("avc_has_perm", 1, 20, ()),)),))
-    root = merge("all", (), [tree(inner), tree(("avc_has_perm", 1, 1, ()))])
+    root = merge("all", {}, {"a": tree(inner), "b": tree(("avc_has_perm", 1, 1, ()))})
     assert root.functions("selinux") == [("avc_has_perm", Side(31, 34, 3))]
     assert dict(root.functions(""))["dput"].inclusive == 23
 
 
 @given(any_tree())
 def test_own_costs_sum_to_the_total(one: Tree) -> None:
-    root = merge("all", (), [one])
+    root = merge("all", {}, {"a": one})
     modules = {node.function.module for node in one.nodes}
     sides = [side for module in modules for _, side in root.functions(module)]
     assert sum(side.own for side in sides) == one.insns

@@ -76,7 +76,7 @@ def _account(account: Account, before: list[Tree], after: list[Tree]) -> Account
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
-    run, cells = load_run(write_run(tmp_path_factory.mktemp("graphs") / "run", "before"))
+    run, cells, _ = load_run(write_run(tmp_path_factory.mktemp("graphs") / "run", "before"))
     return run_accounts(cells, run.manifest.baseline_setup)[0]
 
 
@@ -128,7 +128,7 @@ def test_names_cannot_break_the_drawing(account: Account) -> None:
 def test_narrow_frames_are_left_out_and_their_share_is_said(account: Account) -> None:
     wide = tree(("vfs_open", 1, 99_990, ()), *((f"f{place}", 1, 2, ()) for place in range(5)))
     text = changed(_account(account, [wide], [wide])).draw("x")
-    assert "5 frames are too narrow to be drawn: with what they call, 0.01% of the width" in text
+    assert "5 frames are too narrow to be drawn: with what they call, 0.01 % of the width" in text
     assert "f0" not in text
 
 
@@ -138,7 +138,7 @@ def test_deep_stacks_are_cut_where_browsers_would_flatten_them(account: Account)
         deep = ("vfs_open", 1, 1, (deep,))
     text = changed(_account(account, [tree(deep)], [tree(deep)])).draw("x")
     assert text.count('class="frame"') == 200
-    assert "% of the width" in text
+    assert " % of the width" in text
 
 
 def test_no_trees_give_an_empty_drawing(account: Account) -> None:

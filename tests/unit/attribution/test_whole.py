@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.attribution.account import Explained
-from lsmeter.attribution.cost import Site, idle_cost, mean_cost, whole_cost
+from lsmeter.attribution.cost import Site, combined, idle_cost, whole_cost
 from lsmeter.attribution.explain import by_context as changes_by_context
 from lsmeter.attribution.explain import explain
 from lsmeter.attribution.profile import Context, Tree, contexts
@@ -153,7 +153,7 @@ def test_only_user_space_is_left_out(one: Tree) -> None:
 
 def test_boots_and_operations_add_up() -> None:
     one, other = whole_cost(_window(avc=100), 100), whole_cost(_window(avc=300), 100)
-    mean = mean_cost([one, other])
+    mean = combined((cost, 1 / 2) for cost in (one, other))
     assert mean.insns == pytest.approx((one.insns + other.insns) / 2)
     base = {"open": one, "close": one}
     operations = {name: explain(cost, other, reported=2.5) for name, cost in base.items()}

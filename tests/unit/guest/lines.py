@@ -4,8 +4,18 @@
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
+from lsmeter.guest.request import Request
+
+# What tests are allowed to say besides readings.
+ALL = {"count": True, "whole_ppm": 1000}
 HELLO = "hello version=1 probe=lsmeter-probe"
+
+
+def asked(*benchmarks: str, samples: int = 1, **more: Any) -> Request:
+    """Return a request for these benchmarks."""
+    return Request("file", benchmarks, samples, 0, 4, **more)
 
 
 def line(body: str) -> bytes:
@@ -16,6 +26,20 @@ def line(body: str) -> bytes:
 def lines(*bodies: str) -> bytes:
     """Return the lines, numbered and signed; the first is hello."""
     return b"".join(line(f"{n} {body}") for n, body in enumerate((HELLO, *bodies)))
+
+
+def bodies(data: bytes) -> list[str]:
+    """Return the lines without their numbers and checksums, but for hello."""
+    return [text.split(" ", 1)[1].rsplit(" ", 1)[0] for text in data.decode().splitlines()][1:]
+
+
+def restated(data: bytes, *changes: tuple[str, str]) -> bytes:
+    """Replace text of lines; each change must be one."""
+    text = "\n".join(bodies(data))
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return lines(*text.split("\n"))
 
 
 def ended(index: int, *values: int, status: str = "ok", failures: int = 0, why: str = "") -> str:

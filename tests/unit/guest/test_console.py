@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,21 @@ from lsmeter.guest.conclude import LINE_CHARS, TAIL_LINES, clean_lines, conclude
 from lsmeter.model import Boot, BootId, BootStatus
 from lsmeter.setups import parse_setup
 from tests.unit.guest.lines import lines, ran
-from tests.unit.model_builders import kernel
+from tests.unit.model_builders import cell
 
 CONSOLES = Path(__file__).parents[2] / "data" / "console"
 CLEAN = (CONSOLES / "clean.txt").read_bytes()
-LSM = "fact lsm capability"
+MEMORY = "(out of memory? see dmesg)"
+LONGER = "; ended after 1 s; --boot-deadline SECONDS gives it longer"
+FACTS = (
+    "fact lsm capability",
+    "fact filesystem tmpfs",
+    "fact worker.uid 0",
+    "fact kernel.release 6.1.0-56-cloud-amd64",
+)
+SEED = 5  # which leaves a before b
 NOTHING = b""
-WHOLE = lines(LSM, *ran(0, "a", 1), "bye 1")
+WHOLE = lines(*FACTS, *ran(0, "a", 1), "bye 1")
 
 
 def ended(
@@ -26,9 +35,10 @@ def ended(
 ) -> Boot:
     """Return a boot that was asked for the benchmarks a and b, the last if it is in the results."""
     capture = Capture(results, console, ending, code, 1.0, "warning\nno such machine\n")
-    bare = BootId("", 0, 0)
-    asked = ("a", "b") if b" b " in results else ("a",)
-    return conclude(bare, parse_setup("capability"), kernel(), asked, capture)
+    of = replace(cell(parse_setup("capability"), samples=1), benchmarks=("a", "b"))
+    if b" b " not in results:
+        of = replace(of, benchmarks=("a",))
+    return conclude(BootId("", 0, SEED), of, (), capture)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +77,7 @@ def test_a_real_clean_end() -> None:
 def test_a_real_hang(ending: Ending) -> None:
     found = ended((CONSOLES / "hang.txt").read_bytes(), NOTHING, ending, None)
     assert found.status is BootStatus.HANG
-    assert found.detail.endswith("the probe never started")
+    assert "the probe never started; ended after 1 s; --boot-deadline" in found.detail
     assert found.console_tail == (
         "[    1.213555] PCI: Fatal: No config space access function found",
     )
@@ -75,7 +85,7 @@ def test_a_real_hang(ending: Ending) -> None:
 
 HELLO_ONLY = lines()
 AT_WORK = lines("begin 0 a")
-HALF = lines(LSM, *ran(0, "a", 1), "begin 1 b")
+HALF = lines(*FACTS, *ran(0, "a", 1), "begin 1 b")
 GAVE_UP = lines("error mounting%20tmpfs:%20EPERM")
 GARBAGE = b"junk\nmore\n"
 
@@ -83,14 +93,14 @@ GARBAGE = b"junk\nmore\n"
 @pytest.mark.parametrize(
     ("console", "results", "ending", "code", "status", "detail"),
     [
-        (CLEAN, AT_WORK, Ending.DEADLINE, None, "hang", "deadline exceeded in 'a'"),
+        (CLEAN, AT_WORK, Ending.DEADLINE, None, "hang", f"deadline exceeded in 'a'{LONGER}"),
         (
             CLEAN,
             HALF,
             Ending.SILENT,
             None,
             "partial",
-            "hang: no output for too long in 'b'",
+            f"hang: no output for too long in 'b'{LONGER}",
         ),
         (
             CLEAN,
@@ -136,12 +146,20 @@ GARBAGE = b"junk\nmore\n"
             "QEMU ended with status 1: no such machine",
         ),
         (
+            *(b"", NOTHING, Ending.EXITED, -9, "infrastructure"),
+            f"QEMU was killed by SIGKILL, not by lsmeter {MEMORY}: no such machine",
+        ),
+        (
+            *(b"", NOTHING, Ending.EXITED, -63, "infrastructure"),
+            "QEMU was killed by signal 63, not by lsmeter: no such machine",
+        ),
+        (
             CLEAN,
             WHOLE,
             Ending.FLOODED,
             None,
             "garbage",
-            "its output exceeds the limit",
+            f"its output exceeds the limit: {len(WHOLE)} bytes of results, {len(CLEAN)} of console",
         ),
         (
             CLEAN,

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lsmeter.base.errors import UsageError
+from lsmeter.cli.console import SCREEN
 from lsmeter.cli.main import app
 from lsmeter.hooks.source import analysis
 from lsmeter.hooks.source.analysis import analyse
@@ -189,6 +190,44 @@ def test_the_command(whole_tree: Path) -> None:
         wrong = ["hooks", *words, option, "nothing"]
         with pytest.raises(UsageError, match=f"{message} 'nothing'"):
             CliRunner().invoke(app, wrong, catch_exceptions=False)
+
+
+ESCAPES = "\x1b[31m\u202e"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *((), ("--format", "json"), ("--format", "csv"), ("--filesystem", "none")),
+        ("--explain", "open", "none"),
+        *(("--explain", "open", "file_open", *more) for more in ((), ("--graph", "dot"))),
+    ],
+    ids=" ".join,
+)
+def test_no_text_of_a_tree_acts_on_a_terminal(
+    whole_tree: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    for path, plain in {
+        "Makefile": "EXTRAVERSION = -x",
+        "security/demo/hooks.c": '"demo"',
+        "include/linux/lsm_hook_defs.h": "CONFIG_SECURITY_PATH",
+    }.items():
+        text = (whole_tree / path).read_text().replace("EXTRAVERSION =", "EXTRAVERSION = -x")
+        (whole_tree / path).write_text(text.replace(plain, plain[:-1] + ESCAPES + plain[-1:]))
+    (whole_tree / "fs" / ESCAPES).mkdir()
+    (whole_tree / "fs" / ESCAPES / "Kconfig").touch()
+    (whole_tree / "fs" / f"{ESCAPES}.c").symlink_to("/etc/passwd")
+    try:
+        said = run("source", str(whole_tree), *words)
+    except AssertionError:
+        with pytest.raises(UsageError) as caught:
+            CliRunner().invoke(
+                app, ["hooks", "source", str(whole_tree), *words], catch_exceptions=False
+            )
+        SCREEN.show_error(caught.value)
+        said = capsys.readouterr().err
+    assert said
+    assert not set(ESCAPES[:1] + ESCAPES[-1:]) & set(said)
 
 
 MAKEFILES = {

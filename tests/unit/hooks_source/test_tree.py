@@ -8,10 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lsmeter.base.errors import UsageError
 from lsmeter.hooks.source.analysis import MAX_FILE_BYTES, analyse
 from lsmeter.hooks.source.model import Count, HookUse, SourceAnalysis
+from lsmeter.hooks.source.syntax import read_file
 from tests.unit.hooks_source.conftest import HOOK_DEFS, SECURITY_C
 
 Writer = Callable[..., Path]
@@ -423,6 +426,37 @@ def test_links_are_not_followed_and_large_files_not_read(tree: Writer, tmp_path:
     assert "mm/pipe.c: no regular file" in problems
     assert "fs/large.c: 4194305 bytes" in problems
     assert "rmdir" not in {one.syscall for one in analysis.syscalls}
+
+
+@pytest.mark.parametrize("folder", ["security", "fs", "include", "include/linux"])
+def test_a_folder_that_leads_out_of_the_tree_is_not_followed(
+    tree: Writer, tmp_path: Path, folder: str
+) -> None:
+    root = tree()
+    (root / folder).rename(tmp_path / "elsewhere")
+    (root / folder).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match=rf"{folder}\S* is missing, or behind a link"):
+        found(root)
+
+
+def test_a_module_behind_a_link_is_said_and_not_read(tree: Writer, tmp_path: Path) -> None:
+    root = tree()
+    for name in ("security/demo", "fs/alpha", "mm"):
+        (root / name).mkdir(exist_ok=True)
+        (root / name).rename(tmp_path / Path(name).name)
+        (root / name).symlink_to(tmp_path / Path(name).name)
+    analysis = found(root, "beta")
+    assert [one.name for one in analysis.modules] == ["pathy"]
+    assert "security/demo: a link, not read" in analysis.problems
+    assert "mm: behind a link, not read" in analysis.problems
+    with pytest.raises(UsageError, match="no source of the file system 'alpha'"):
+        found(root, "alpha")
+
+
+@given(st.lists(st.sampled_from([b"int f(void) {", b"\xff\xfe", b"(((", b"=", b"\n"]), max_size=60))
+def test_no_more_is_unread_than_there_is(parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    assert read_file("fs/x.c", data.decode("utf-8", "replace")).unread_bytes <= len(data)
 
 
 def test_damaged_files_cost_only_themselves(tree: Writer) -> None:

@@ -105,14 +105,13 @@ def test_a_machine_without_debian_leaves_the_source_to_mmdebstrap() -> None:
     ("line", "stage"),
     [
         ("I: downloading packages with apt...\n", "fetching packages"),
-        ("I: extracting archives...\n", "unpacking"),
+        ("I: extracting archives...\n", "unpacking packages"),
         ("I: success in 60.1 seconds\n", None),
         ("Setting up downloading packages\n", None),
     ],
 )
 def test_stages_are_read_from_the_output(line: str, stage: str | None) -> None:
-    found = bootstrap.stage_of(line)
-    assert (found[0] if found else None) == stage
+    assert bootstrap.step_of(line) == stage
 
 
 @pytest.mark.parametrize(
@@ -124,8 +123,8 @@ def test_stages_are_read_from_the_output(line: str, stage: str | None) -> None:
             "is the package's name right",
         ),
         (
-            "Err:1 http://a.test bookworm InRelease\nE: Failed to fetch x  Could not resolve\n",
-            "Err:1",
+            "Err:1 http://a.test bookworm InRelease\nE: Failed to fetch x  Could not resolve 'a'\n",
+            "no network (Could not resolve 'a')",
             "check the network",
         ),
         ("tar: write: No space left on device\nE: tar failed\n", "tar failed", "free some space"),

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.images import build, ext4
+from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.images import build, definition, ext4
 
 
 class Silent:
@@ -109,6 +110,38 @@ def test_a_damaged_image_does_not_count(tree: Path) -> None:
     assert build.list_images() == ()
     with pytest.raises(UsageError, match="unknown image 'mine'"):
         build.resolve_image("mine", Silent())
+
+
+def test_a_flipped_bit_is_no_image(tree: Path) -> None:
+    image = build.add_image(tree, "mine")
+    image.file.chmod(0o644)
+    with image.file.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5")
+    with pytest.raises(InfrastructureError, match=r"image\.ext4 is damaged") as caught:
+        build.resolve_image("mine", Silent())
+    assert caught.value.hint == f"add it again: lsmeter image add {tree} --name mine"
+
+
+def test_a_damaged_image_is_built_again_when_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text('title = "x"\npackages = []\n')
+    key = definition.identity(definition.load_definition(str(path)), definition.versions())
+    home = build.IMAGES.home / f"tiny-{key[:12]}"
+    home.mkdir(parents=True)
+    (home / build.FILE).write_bytes(b"whole")
+    whole = replace(build.describe(home / build.FILE, "tiny", "x", 0.0), identity=key)
+    build.IMAGES.write(home, whole)
+    monkeypatch.setattr(build, "_build", lambda *_: replace(whole, title="made again"))
+    assert build.build_image(str(path), Silent()) == whole
+    whole.file.chmod(0o644)
+    whole.file.write_bytes(b"wh0le")
+    with pytest.raises(InfrastructureError, match="damaged") as caught:
+        build.resolve_image(str(path), Silent())
+    assert caught.value.hint == f"build it again: lsmeter image build {path}"
+    assert build.build_image(str(path), Silent()).title == "made again"
 
 
 def test_a_build_that_is_still_going_on_does_not_count(tree: Path, cache: Path) -> None:

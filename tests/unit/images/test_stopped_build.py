@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lsmeter.images.bootstrap import can_mount_apart
-from tests.conftest import Lsmeter
+from tests.conftest import DEADLINE_S, Lsmeter, Wait
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not can_mount_apart(),
@@ -30,8 +29,6 @@ root=$(mktemp -d) && mkdir "$root/proc" && mount -t tmpfs none "$root/proc" || e
 : >"$MARK"
 sleep 600
 """
-
-Wait = Callable[[Callable[[], bool], float], None]
 
 
 @pytest.fixture
@@ -53,17 +50,40 @@ def left(lsmeter: Lsmeter) -> list[Path]:
     return list((lsmeter.home / "a cache" / "images" / ".scratch").iterdir())
 
 
+def partial(lsmeter: Lsmeter) -> list[Path]:
+    return list((lsmeter.home / "a cache" / "images").glob("*.partial"))
+
+
+def processes(mark: str) -> list[Path]:
+    """Return the processes that were started by the build."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"MARK={mark}\0".encode() in path.read_bytes():
+                found.append(path)
+        except OSError:
+            continue
+    return found
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_stays(
-    lsmeter: Lsmeter, extra: dict[str, str], wait_for: Wait, number: signal.Signals
+    lsmeter: Lsmeter, extra: dict[str, str], wait_for: Wait[bool], number: signal.Signals
 ) -> None:
     with lsmeter.start("image", "build", "./tiny.toml", **extra) as process:
-        wait_for(Path(extra["MARK"]).exists, 60)
+        wait_for(Path(extra["MARK"]).exists)
         assert left(lsmeter)
         process.send_signal(number)
-        process.communicate(timeout=60)
-    wait_for(lambda: not left(lsmeter), 60)
+        process.communicate(timeout=DEADLINE_S)
+    wait_for(lambda: not left(lsmeter))
     assert str(lsmeter.home) not in Path("/proc/mounts").read_text().replace("\\040", " ")
+    wait_for(lambda: not processes(extra["MARK"]))
+    if number is signal.SIGKILL:
+        # What dies at once cannot tidy up; the next build, of whatever image, does it then.
+        (lsmeter.home / "other.toml").write_text('title = "y"\npackages = []\n')
+        (lsmeter.home / "bin" / "mmdebstrap").write_text("#!/bin/sh\nexit 1\n")
+        assert lsmeter("image", "build", "./other.toml", **extra).code == 3
+    assert not partial(lsmeter)
 
 
 def test_the_next_build_removes_what_one_has_left(lsmeter: Lsmeter, extra: dict[str, str]) -> None:

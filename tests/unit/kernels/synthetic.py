@@ -14,6 +14,8 @@ from pathlib import Path
 import lz4.block
 import zstandard
 
+from tests.conftest import DEADLINE_S
+
 BANNER = b"Linux version 6.1.0-test (builder@example) (gcc 12) #1 SMP\n\0"
 X86_64 = 62
 ARM64 = 183
@@ -118,7 +120,7 @@ def deb(root: Path, into: Path, name: str, version: str, *, depends: str = "") -
     into.mkdir(parents=True, exist_ok=True)
     path = into / f"{name}_{version}_amd64.deb"
     command = ["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", str(root), str(path)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=DEADLINE_S)
     return path
 
 
@@ -127,7 +129,9 @@ def publish(archive: Path, suite: str, debs: list[Path]) -> None:
     stanzas = []
     for path in debs:
         command = ["dpkg-deb", "--field", str(path)]
-        fields = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+        fields = subprocess.run(
+            command, check=True, capture_output=True, text=True, timeout=DEADLINE_S
+        )
         content = path.read_bytes()
         stanzas.append(
             f"{fields.stdout.strip()}\nFilename: {path.relative_to(archive)}\n"

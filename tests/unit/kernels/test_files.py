@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.kernels.resolve import Request, listings, resolve
 from lsmeter.kernels.sources.host import HostSource
 from lsmeter.model import BootProtocol
+from tests.conftest import DEADLINE_S
 from tests.unit.kernels.synthetic import bzimage, deb, elf, write_tree
 
 
@@ -89,6 +92,44 @@ class TestPath:
         assert resolve(str(image)) == kernel
         assert kernel.image.read_bytes() == elf()
 
+    @pytest.mark.parametrize("name", ["vmlinux", "config", "System.map", "modules/brd.ko"])
+    def test_a_flipped_bit_in_the_cache_is_no_kernel(self, tmp_path: Path, name: str) -> None:
+        write_tree(tmp_path, "6.1.0-9")
+        spec = str(tmp_path / "boot/vmlinuz-6.1.0-9")
+        (tmp_path / "boot/System.map-6.1.0-9").write_text("ffffffff81000000 T _text\n" * 500)
+        kernel = resolve(spec)
+        path = kernel.image.parent / name
+        status, content = path.stat(), path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 4]))
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        for _ in range(2):
+            with pytest.raises(InfrastructureError, match=f"{name} is damaged") as caught:
+                resolve(spec)
+            assert f"rm -r {kernel.image.parent};" in caught.value.hint
+        shutil.rmtree(kernel.image.parent)
+        assert resolve(spec) == kernel
+
+    @pytest.mark.parametrize("name", ["film.mp4", "boot/vmlinuz-9", "x.deb"])
+    def test_a_large_file_that_is_no_kernel_is_not_read(self, tmp_path: Path, name: str) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        with path.open("wb") as file:
+            file.truncate(5 << 40)  # it would take an hour
+        with pytest.raises(UsageError, match="is not a kernel that lsmeter can boot"):
+            resolve(str(path))
+
+    def test_what_is_too_large_for_a_kernel_is_not_read(self, tmp_path: Path) -> None:
+        with (tmp_path / "vmlinux").open("wb") as file:
+            file.write(elf())
+            file.truncate(5 << 40)
+        with pytest.raises(UsageError, match="larger than 4 GiB"):
+            resolve(str(tmp_path / "vmlinux"))
+
+    def test_a_damaged_elf_inside_is_told_by_the_name_of_the_image(self, tmp_path: Path) -> None:
+        (tmp_path / "bzImage").write_bytes(bzimage(elf()[:100]))
+        with pytest.raises(UsageError, match=f"{tmp_path}/bzImage is not a kernel"):
+            resolve(str(tmp_path / "bzImage"))
+
     def test_a_disk_that_takes_no_more(self, tmp_path: Path) -> None:
         image = tmp_path / "bzImage"
         image.write_bytes(bzimage(elf() + bytes(4 << 20)))
@@ -108,7 +149,7 @@ class TestPath:
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=DEADLINE_S,
         )
         assert re.fullmatch(r"cannot write .*/vmlinux: File too large\n", done.stdout)
         assert not list((tmp_path / "cache/kernels").iterdir())

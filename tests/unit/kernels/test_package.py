@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -87,3 +89,28 @@ def test_no_dpkg_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InfrastructureError, match="dpkg-deb not found"):
         package.extract(tmp_path / "x.deb", tmp_path, tree.is_wanted)
+
+
+def test_a_child_of_the_unpacker_that_holds_the_pipe_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = deb(write_tree(tmp_path / "root", "6.1"), tmp_path, "linux-image", "6.1-1")
+    real = shutil.which("dpkg-deb")
+    slow = tmp_path / "bin" / "dpkg-deb"
+    slow.parent.mkdir()
+    # The flood on its errors would stop a program whose other pipe nobody reads.
+    slow.write_text(f'#!/bin/sh\nsleep 600 &\nhead -c 300000 /dev/zero >&2\nexec {real} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
+    assert len(package.extract(path, tmp_path / "out", tree.is_wanted)) == 8
+
+
+def test_an_unpacker_that_hangs_has_a_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dpkg-deb").write_text("#!/bin/sh\nsleep 600\n")
+    (tmp_path / "dpkg-deb").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(package, "_SILENCE_S", 1.0)
+    with pytest.raises(InfrastructureError, match="dpkg-deb did nothing for 1 s"):
+        package.extract(tmp_path / "x.deb", tmp_path / "out", tree.is_wanted)

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -54,21 +56,29 @@ def words(guest: Description) -> tuple[str, ...]:
 
 
 def ran(
-    script: str, on_results: Callable[[bytes], int | None], plugin: Plugin | None = None
+    script: str,
+    on_results: Callable[[bytes], int | None],
+    plugin: Plugin | None = None,
+    limits: Limits | None = None,
 ) -> Capture:
     guest = Description(GUEST, BootProtocol.PVH, kernel=script, cmdline="", plugin=plugin)
-    return asyncio.run(qemu.run_guest(guest, b"", Limits(), on_results, units=7))
+    return asyncio.run(qemu.run_guest(guest, b"", limits or Limits(), on_results, units=7))
 
 
-def test_progress_is_passed_on_and_an_end_of_patience_kills() -> None:
+def counted() -> Callable[[bytes], int]:
+    """Return what counts the lines so far."""
     seen = bytearray()
 
     def count(data: bytes) -> int:
         seen.extend(data)
         return seen.count(b"\n")
 
+    return count
+
+
+def test_progress_is_passed_on_and_an_end_of_patience_kills() -> None:
     script = f'for i in $(seq {LINES}); do echo line >> "$1"; done; printf half >> "$1"; sleep 600'
-    capture = ran(script, count)
+    capture = ran(script, counted())
     (patience,) = Impatient.made
     assert patience.units == 7
     assert patience.told[-1] == LINES
@@ -93,6 +103,76 @@ def test_a_guest_that_somebody_killed_is_cut_like_one_that_lsmeter_did() -> None
     capture = ran('printf "one\\nhalf" >> "$1"; kill -KILL $$', lambda _: 0)
     assert capture.ending is Ending.EXITED
     assert capture.complete_lines == b"one\n"
+
+
+def test_a_flood_on_stderr_neither_stops_a_guest_nor_fills_the_memory() -> None:
+    """More than a pipe holds, before the results and after them."""
+    flood = "head -c 3000000 /dev/zero | tr '\\0' x >&2"
+    capture = ran(f'{flood}; echo all >> "$1"; {flood}', lambda _: 0)
+    assert (capture.ending, capture.exit_code) == (Ending.EXITED, 0)
+    assert capture.results == b"all\n"
+    assert 0 < len(capture.stderr) <= 1 << 16
+
+
+def test_an_endless_flood_on_stderr_ends_when_patience_does() -> None:
+    script = f'yes >&2 & for i in $(seq {LINES}); do echo line >> "$1"; done; wait'
+    capture = ran(script, counted())
+    assert capture.ending is Ending.DEADLINE
+
+
+def test_a_child_that_holds_the_pipes_holds_nothing_up() -> None:
+    capture = ran('sleep 600 & echo all >> "$1"; echo $! >> "$2"', lambda _: 0)
+    assert (capture.ending, capture.results) == (Ending.EXITED, b"all\n")
+    process = Path(f"/proc/{int(capture.console)}/stat")
+    deadline = time.monotonic() + 60
+    while process.exists() and process.read_text().split()[2] != "Z":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("channel", [1, 2])
+def test_a_flood_on_a_channel_is_cut_and_ends_the_guest(channel: int) -> None:
+    limits = Limits(results_bytes=100_000, console_bytes=100_000)
+    capture = ran(f'exec cat /dev/zero >> "${channel}"', lambda _: 0, limits=limits)
+    assert capture.ending is Ending.FLOODED
+    assert len(capture.results) + len(capture.console) == 100_000
+
+
+def test_what_had_arrived_is_heard_before_patience_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after a pause: the loop has not come to reading when the look is due."""
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "add_reader", lambda *_: None)
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "remove_reader", lambda *_: None)
+    script = f'for i in $(seq {LINES}); do echo line >> "$1"; done; exec sleep 600'
+    capture = ran(script, counted())
+    assert capture.ending is Ending.DEADLINE
+    assert capture.results == b"line\n" * LINES
+
+
+def test_a_guest_is_killed_when_its_caller_is_cancelled(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+
+    async def cancelled() -> None:
+        guest = Description(
+            GUEST, BootProtocol.PVH, kernel=f"echo $$ > {pid}; exec sleep 600", cmdline=""
+        )
+        task = asyncio.create_task(qemu.run_guest(guest, b"", Limits()))
+        while not pid.exists() or not pid.read_text().endswith("\n"):
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert not Path(f"/proc/{int(pid.read_text())}").exists()
+
+
+def test_nothing_stays_open() -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        ran("true", lambda _: 0)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_what_a_plugin_writes_is_kept_by_name() -> None:

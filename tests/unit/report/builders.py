@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from lsmeter.model import Benchmark, Kernel, Metric, ParamValue, Place, Problem
 from lsmeter.model.conclusion import (
+    BootPeak,
     Comparison,
     Difference,
     Estimate,
@@ -25,6 +26,7 @@ from lsmeter.model.conclusion import (
 from lsmeter.report.document import report_document
 from lsmeter.report.model import Report, SetupFacts
 from lsmeter.tables import render as tables
+from lsmeter.tables.model import Detail
 from lsmeter.tables.render import Options
 from tests.unit.model_builders import change, kernel
 
@@ -83,10 +85,16 @@ CAUSE = "whole cost not known well enough: -1.20% to +2.40%"
 HALF = 6.5  # of the interval of a whole cost
 
 
-def render(report: Report, form: str, options: Options = tables.DEFAULT_OPTIONS) -> str:
-    """Show a report in a format, as `lsmeter report` does."""
-    document = report_document(report, tables.find_format(form).detail)
-    return tables.render(document, form, options)
+def render(
+    report: Report,
+    form: str,
+    options: Options = tables.DEFAULT_OPTIONS,
+    *,
+    everything: bool = False,
+) -> str:
+    """Show a report in a format, as `lsmeter report` does, with or without --all."""
+    detail = Detail.TERMINAL if everything else tables.find_format(form).detail
+    return tables.render(report_document(report, detail), form, options)
 
 
 def place(setup: str, kernel: str = KERNELS[0]) -> Place:
@@ -155,10 +163,16 @@ def estimate(
         low=value,
         high=value if repeats else value + 8,
         repeats=repeats,
-        evidence=Sampled(100, 2, value, value + 400, 0.96, peaks),
+        evidence=Sampled(
+            100, 2, value, value + 400, 0.96, peaks, by_boot(value, value + 8 * (not repeats))
+        ),
         mean=Mean(value + 16, value + 12.5, value + 19.5, readings=97, ticked=3),
         whole=whole_cost(whole_value(item, setup, value)),
     )
+
+
+def by_boot(*values: float, share: float = 0.96) -> tuple[BootPeak, ...]:
+    return tuple(BootPeak(boot, int(value), share) for boot, value in enumerate(values))
 
 
 def whole_value(item: Benchmark, setup: str, value: float) -> float:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,37 +15,26 @@ from lsmeter.results.directory import RunData
 from lsmeter.tables.render import Options, render
 from lsmeter.tasks import find_task
 from tests.unit.model_builders import benchmark, kernel
-from tests.unit.run_builders import plan_of, run_of
+from tests.unit.run_builders import plan_of, run_of, said_by
 
 ABLE = dict.fromkeys(find_task("count").needs, "y")
-LINES = (
-    "hello version=1 probe=lsmeter-probe",
-    "fact lsm capability",
-    "fact count.hooks 289",
-    "begin 0 open%20depth=1",
-    "samples 0 7x3",
-    "counts 0 file_open 1x3",
-    "counts 0 inode_permission 2x3",
-    "counts 0 task_free 0,1,0",
-    "end 0 status=ok n=3 failures=0 errno=0 detail=",
-    "begin 1 getppid",
-    "samples 1 5x3",
-    "end 1 status=ok n=3 failures=0 errno=0 detail=",
-    "bye 2",
-)
-
-
-def _line(body: str) -> bytes:
-    return b"%s *%08x\n" % (body.encode(), zlib.crc32(body.encode()))
+FACTS = ("fact lsm capability", "fact count.hooks 289")
+COUNTED = {
+    "open depth=1": (
+        *("samples 7x8", "counts file_open 1x8", "counts inode_permission 2x8"),
+        "counts task_free 0,1,0x6",
+    ),
+    "getppid": ("samples 5x8",),
+}
 
 
 @pytest.fixture
 def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunData:
     monkeypatch.setenv("LSMETER_DATA", str(tmp_path / "data"))
-    said = b"".join(_line(f"{number} {line}") for number, line in enumerate(LINES))
     words = {"setups": ["capability"], "task": "count", "filesystems": ["ext4"], "users": ["user"]}
     items = (benchmark("open", depth=1), benchmark("getppid"))
-    return run_of(plan_of([kernel(**ABLE)], items, words), tmp_path / "run", lambda _: said)
+    plan = plan_of([kernel(**ABLE)], items, words)
+    return run_of(plan, tmp_path / "run", lambda cell: said_by(cell, FACTS, COUNTED))
 
 
 def test_json_has_what_programs_are_promised(counted: RunData) -> None:

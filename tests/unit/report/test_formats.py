@@ -10,6 +10,8 @@ import csv
 import io
 import json
 import math
+import re
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,9 +24,11 @@ from lsmeter.base.errors import UsageError
 from lsmeter.model import Problem
 from lsmeter.model.conclusion import Comparison, Verdict
 from lsmeter.report import grids, numbers, summary
+from lsmeter.report.document import report_document
 from lsmeter.report.model import Report
+from lsmeter.tables.model import Detail, Section, Shown
 from lsmeter.tables.render import Options, find_format, formats
-from lsmeter.tables.values import percent
+from lsmeter.tables.values import percent, raw
 from tests.unit.report import builders, policy_builders
 from tests.unit.report.builders import render
 
@@ -106,6 +110,12 @@ def test_output_is_that_of_the_golden_file(name: str, shape: str) -> None:
     assert render(REPORTS[shape](), name) == wanted
 
 
+@pytest.mark.parametrize("shape", GOLDEN_SHAPES)
+def test_everything_is_that_of_the_golden_file(shape: str) -> None:
+    wanted = (GOLDEN / f"{shape}.all").read_text("utf-8")
+    assert render(REPORTS[shape](), "table", everything=True) == wanted
+
+
 @pytest.mark.parametrize("shape", REPORTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_any_report_renders_and_keeps_its_problems(name: str, shape: str) -> None:
@@ -122,20 +132,64 @@ def test_any_report_renders_and_keeps_its_problems(name: str, shape: str) -> Non
 
 
 @pytest.mark.parametrize("shape", [name for name in REPORTS if name != "long-names"])
-@pytest.mark.parametrize("width", [80, 100, 160])
-def test_a_table_never_exceeds_its_width(shape: str, width: int) -> None:
-    text = render(REPORTS[shape](), "table", Options(width=width))
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_table_never_exceeds_its_width_and_no_cell_is_cut(
+    shape: str, width: int, *, everything: bool
+) -> None:
+    text = render(REPORTS[shape](), "table", Options(width=width), everything=everything)
+    for short in re.findall("\\S*\N{HORIZONTAL ELLIPSIS}\\S*", text):
+        assert re.search(f"^{re.escape(short)} = ", text, re.MULTILINE)
     assert max(cell_len(line) for line in text.splitlines()) <= width
     assert "\x1b" not in text
 
 
-def test_seven_setups_fit_one_table_of_80_columns() -> None:
-    text = render(REPORTS["main"](), "table").partition("Whole cost and")[0]
-    assert sum(line.startswith("─") for line in text.splitlines()) == 1
+@pytest.mark.parametrize(("everything", "tables"), [(False, 1), (True, 2)])
+def test_seven_setups_fit_one_table_of_80_columns(*, everything: bool, tables: int) -> None:
+    text = render(REPORTS["main"](), "table", everything=everything)
+    text = text.partition("Whole cost and")[0]
+    assert sum(line.startswith("─") for line in text.splitlines()) == tables
+
+
+def test_the_main_experiment_is_well_under_70_lines() -> None:
+    lines = render(builders.report(), "table").splitlines()
+    assert len(lines) < 65
+    operations = {row.operation for row in grids.grids(builders.report())[0].groups}
+    first = [line.split()[0].rstrip("≠") for line in lines if line.strip()]
+    assert operations - {"empty", "getppid"} <= set(first)
+    assert not any(re.match(r"  depth=\d+ +[\d,]", line) for line in lines)
+    assert any(
+        re.match(r"  depth=\d+ +[\d,]", line)
+        for line in render(builders.report(), "table", everything=True).splitlines()
+    )
+
+
+@pytest.mark.parametrize("shape", ["main", "one-setup", "side-by-side", "policy"])
+def test_each_operation_has_its_median_and_names_the_variant_furthest_out(shape: str) -> None:
+    report = REPORTS[shape]()
+    for grid, section in zip(grids.grids(report), _grid_sections(report), strict=True):
+        rows = {raw(row[0]): row for row in section.tables[0].rows}
+        for group in grid.groups:
+            found = [group.comparisons(index) for index in range(len(grid.columns))]
+            if all(item.benchmark.control for part in found for item in part):
+                assert group.operation not in rows
+                continue
+            row = rows[group.operation]
+            medians = [statistics.median(c.overhead for c in part) for part in found]
+            assert [raw(cell) for cell in row[1:-1]] == medians
+            most = max((c for part in found for c in part), key=lambda c: abs(c.overhead))
+            if most.overhead:
+                assert numbers.variant(most.benchmark) in str(row[-1])
+                assert percent(most.overhead) in str(row[-1])
+
+
+def _grid_sections(report: Report) -> list[Section]:
+    shown = report_document(report, Detail.SHORT)
+    return [section for section in shown.sections if section.key.startswith("grid")]
 
 
 def test_long_names_are_explained_by_keys_and_not_lost() -> None:
-    text = render(REPORTS["long-names"](), "table")
+    text = render(REPORTS["long-names"](), "table", everything=True)
     # The terminal may break a name in its key; no column of the table does.
     joined = text.replace("\n  ", "").replace("\n", "")
     assert LONG + "+ima" in joined
@@ -146,7 +200,8 @@ def test_long_names_are_explained_by_keys_and_not_lost() -> None:
 
 
 def test_many_setups_are_split_over_tables_that_repeat_the_baseline() -> None:
-    lines = render(REPORTS["many-setups"](), "table").partition("Whole cost and")[0].splitlines()
+    text = render(REPORTS["many-setups"](), "table", everything=True)
+    lines = text.partition("Every benchmark")[2].partition("Whole cost and")[0].splitlines()
     heads = [lines[place - 1] for place, line in enumerate(lines) if line.startswith("─")]
     assert len(heads) > 1
     assert all(head.split()[:2] == ["benchmark", "capability"] for head in heads)
@@ -173,16 +228,32 @@ def test_text_and_summary_have_the_same_medians() -> None:
     report = REPORTS["main"]()
     (grid,) = grids.grids(report)
     lines = render(report, "text").splitlines()
-    (median,) = [line for line in lines if line.startswith("median ")]
-    cells = [cell.strip() + " %" for cell in median.removeprefix("median").split("%")[:-1]]
+    (median,) = [line for line in lines if line.startswith("typical ")]
+    cells = [f"{cell} %" for cell in median.split()[1:]]
     found = (summary.summarise(report, grid, index) for index in range(len(grid.columns)))
-    assert cells == [percent(item.medians.typical) for item in found]
+    assert cells == [item.card.numbers[0][1] for item in found]
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("shape", REPORTS)
+def test_each_sign_that_occurs_is_explained_and_no_other(shape: str, *, everything: bool) -> None:
+    signs = (*numbers.VERDICT_MARKS.values(), numbers.APART_MARK, numbers.UNREPEATED_MARK)
+    detail = Detail.TERMINAL if everything else Detail.SHORT
+    for section in report_document(REPORTS[shape](), detail).sections:
+        for table in section.tables if section.key.startswith("grid") else ():
+            cells = [cell.text for row in table.rows for cell in row[1:] if isinstance(cell, Shown)]
+            labels = [
+                cell.text[-1:] for row in table.rows for cell in row[:1] if isinstance(cell, Shown)
+            ]
+            for sign in signs:
+                assert (f"{sign} " in table.lead[0]) == (sign in "".join((*cells, *labels)))
 
 
 def test_text_does_not_call_an_open_verdict_unchanged() -> None:
-    text = render(REPORTS["verdicts"](), "text")
-    assert "Inconclusive: rename." in text
-    assert "All variants inside the margin: chmod." in text
+    text = " ".join(render(REPORTS["verdicts"](), "text").split())
+    assert f"bpf: 1 comparison inconclusive: rename ({builders.CAUSE})" in text
+    assert "rename +4.0?" in text
+    assert "chmod 0.0=" in text
 
 
 def test_text_says_what_a_reader_must_know() -> None:
@@ -190,18 +261,24 @@ def test_text_says_what_a_reader_must_know() -> None:
     for fact in (
         "lsmeter 0.1.0",
         "6.1.0-49-cloud-amd64",
-        "selinux against capability",
-        "instructions per operation, exact instrument",
+        "Baseline: capability; margin ±1.0 %",
+        "instructions, not time, per operation, exact instrument; mitigations off",
         "100 samples each from 2 boots",
-        "selinux: 59 slower",
+        "SELinux without a policy: +17.5 % instructions on file system calls (median)",
+        "on read",
     ):
         assert fact in text
 
 
-@pytest.mark.parametrize("name", ["table", "markdown", "text", "html"])
-def test_unit_instrument_and_sign_are_always_said(name: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_unit_instrument_mitigations_and_that_it_is_no_time_are_in_every_format(name: str) -> None:
     text = " ".join(render(REPORTS["one-setup"](), name).split())
-    assert "nstructions per operation, exact instrument" in text
+    assert "nstructions, not time, per operation, exact instrument; mitigations off" in text
+
+
+@pytest.mark.parametrize("name", ["table", "markdown", "text", "html"])
+def test_sign_and_what_is_measured_are_said_to_people(name: str) -> None:
+    text = " ".join(render(REPORTS["one-setup"](), name).split())
     assert "A positive overhead is always worse than the baseline." in text
     assert "hooking only" in text
 
@@ -268,7 +345,7 @@ def test_markdown_shows_awkward_names_as_they_are() -> None:
 
 @pytest.mark.parametrize("name", ["table", "markdown", "html"])
 def test_one_setup_before_and_after_has_columns_that_can_be_told_apart(name: str) -> None:
-    text = render(builders.side_by_side(("selinux",)), name)
+    text = render(builders.side_by_side(("selinux",)), name, everything=name == "table")
     assert "selinux before" in text or "[1] = selinux before" in text
     assert "each setup as it was before" in " ".join(text.split())
 
@@ -297,6 +374,8 @@ def main() -> None:
     for shape in GOLDEN_SHAPES:
         for name in ("table", "markdown", "text", "csv"):
             (GOLDEN / f"{shape}.{name}").write_text(render(REPORTS[shape](), name), "utf-8")
+        everything = render(REPORTS[shape](), "table", everything=True)
+        (GOLDEN / f"{shape}.all").write_text(everything, "utf-8")
 
 
 if __name__ == "__main__":

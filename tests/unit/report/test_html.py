@@ -17,6 +17,7 @@ from lsmeter.model import Problem
 from lsmeter.report.model import Report
 from lsmeter.tables import look, svg
 from lsmeter.tables.values import count, percent
+from tests.conftest import DEADLINE_S
 from tests.unit.report import builders
 from tests.unit.report.builders import render
 
@@ -207,7 +208,7 @@ def test_two_thousand_comparisons_take_less_than_300_mb() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=300,
+        timeout=DEADLINE_S,
     )
     comparisons, kib = map(float, done.stdout.split())
     assert comparisons >= 2000

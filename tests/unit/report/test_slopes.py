@@ -11,6 +11,7 @@ import vl_convert
 
 from lsmeter.analysis import slopes as analysis
 from lsmeter.analysis.slopes import find_slopes
+from lsmeter.experiment.plan import joined
 from lsmeter.model import Problem
 from lsmeter.report.slopes import document, specification
 from lsmeter.results.directory import RunData
@@ -19,18 +20,24 @@ from lsmeter.tables.render import Options, formats, render
 from lsmeter.tables.values import MISSING
 from tests.unit.model_builders import kernel
 from tests.unit.run_builders import plan_of, run_of
-from tests.unit.tasks.sweep_builders import DELAYS_NS, LOOKED_UP, LOOKUPS, RECORDED, SWEPT
+from tests.unit.tasks.sweep_builders import (
+    DELAYS_NS,
+    LOOKED_UP,
+    LOOKUPS,
+    READINGS,
+    RECORDED,
+    SWEPT,
+)
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     """Return a run that swept one kernel, and read SELinux's counters on it."""
     path = tmp_path_factory.mktemp("slopes")
-    on = kernel(SECURITY_TUNABLE="y")
-    sweep = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS)}
+    on = replace(kernel(SECURITY_TUNABLE="y"), release="unknown")
+    sweep = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
     looked = {"setups": ["selinux"], "task": "lookups"}
-    catalogue = tuple(dict.fromkeys((*SWEPT, *LOOKED_UP)))
-    plan = plan_of([on], catalogue, sweep, looked)
+    plan = joined([plan_of([on], SWEPT, sweep), plan_of([on], LOOKED_UP, looked)])
     said = {"sweep": RECORDED.read_bytes(), "lookups": LOOKUPS.read_bytes()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LSMETER_DATA", str(path / "data"))

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.model.conclusion import Comparison, Difference, Verdict
-from lsmeter.report import findings, grids, numbers, summary, whole
+from lsmeter.report import findings, grids, numbers, overheads, summary, whole
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Detail, Shown
+from lsmeter.tables.values import raw
 from tests.unit.model_builders import change
 from tests.unit.report import builders
 from tests.unit.report.builders import render
@@ -55,7 +57,7 @@ def hidden(typical: float = 0, deferred: float = 6000) -> Comparison:
 def said(report: Report) -> str:
     (grid,) = grids.grids(report)
     found = summary.summarise(report, grid, 0)
-    return " ".join((*found.sentences, *found.warnings))
+    return " ".join((found.first, *found.more, *found.warnings))
 
 
 @pytest.mark.parametrize(
@@ -91,39 +93,49 @@ def test_a_mean_that_disagrees_is_marked_without_a_whole_cost() -> None:
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_deferred_cost_is_marked_and_told_in_its_cycle(name: str) -> None:
-    text = render(compared(hidden()), name).replace("\N{NO-BREAK SPACE}", " ")
+    report = compared(hidden())
+    text = render(report, name, everything=name == "table").replace("\N{NO-BREAK SPACE}", " ")
     assert numbers.APART_MARK in text
+    assert numbers.APART_MARK in render(report, name)
     for word in ("Whole cost", "open+close", "+6,000 ±12"):
         assert word in text
 
 
 @pytest.mark.parametrize("name", ["text", *SHOWN])
 def test_every_format_has_the_three_numbers_with_what_they_cover(name: str) -> None:
-    text = " ".join(render(compared(hidden()), name).replace("\N{NO-BREAK SPACE}", " ").split())
+    report = compared(hidden())
+    whole = render(report, name, everything=name in {"table", "text"})
+    text = " ".join(whole.replace("\N{NO-BREAK SPACE}", " ").split())
     assert "typical 0.0 %, in-line mean 0.0 %, whole cost +120.0 %" in text
+    (grid,) = grids.grids(report)
+    (table,) = overheads.section(report, grid, Detail.SHORT, 1).tables
+    assert [(row[0], raw(row[1])) for row in table.rows[-3:]] == [
+        ("typical", 0.0),
+        ("mean", 0.0),
+        ("whole", 1.2),
+    ]
+    assert table.rows[0][0] == Shown("open", f"open{numbers.APART_MARK}")
 
 
-def test_the_terminal_has_the_rows_that_disagree_and_the_page_has_all() -> None:
+def test_whole_costs_and_means_of_all_benchmarks_are_shown_where_all_is_asked_for() -> None:
     report = compared(hidden(), builders.comparison(CREAT, "bpf", 5000, 5000))
     found = grids.grids(report)
-    (narrow,) = whole.section(report, found, Detail.TERMINAL).tables
+    narrow, _ = whole.section(report, found, Detail.TERMINAL).tables
     assert narrow.rows[0] == ("open: open+close",)
     assert narrow.rows[1][0] == Shown("open depth=1", "  depth=1")
-    assert "1 of 2 benchmarks" in narrow.lead[1]
     costs, means = whole.section(report, found, Detail.FULL).tables
+    assert [row[0] for row in narrow.rows] == [row[0] for row in costs.rows]
     heads = [row[0] for row in costs.rows if len(row) == 1]
     assert heads == ["open: open+close", "creat: creat+close+unlink"]
     assert [row[0].value for row in means.rows if len(row) > 1] == ["open depth=1", "creat"]
     assert whole.section(report, found, Detail.SHORT).tables == ()
 
 
-def test_numbers_that_agree_have_no_mark_and_a_sentence() -> None:
+def test_numbers_that_agree_have_no_mark() -> None:
     report = compared(builders.comparison(OPEN, "bpf", 3500, 3400))
     (grid,) = grids.grids(report)
     assert findings.mark(grid.comparisons(0)[0], MARGIN) == ""
-    (table,) = whole.section(report, (grid,), Detail.TERMINAL).tables
-    assert "No whole cost differs" in table.lead[0]
-    assert table.rows == ()
+    assert numbers.APART_MARK not in render(report, "table")
 
 
 def test_a_baseline_alone_has_its_whole_costs() -> None:
@@ -132,7 +144,7 @@ def test_a_baseline_alone_has_its_whole_costs() -> None:
         *(getattr(report.estimates[0].whole, n) for n in ("value", "low", "high"))
     )
     for name in SHOWN:
-        assert value in render(report, name)
+        assert value in render(report, name, everything=name == "table")
 
 
 def test_without_whole_costs_no_report_speaks_of_equivalence() -> None:
@@ -178,6 +190,10 @@ def test_an_open_verdict_is_named_with_its_cause() -> None:
     text = said(compared(first, second))
     assert f"2 comparisons inconclusive: open ({builders.CAUSE}); creat (peaks moved" in text
     assert "add boots" not in text
+    many = [replace(first, benchmark=builders.benchmark(f"op{number}")) for number in range(1, 16)]
+    text = said(compared(*many))
+    assert "15 comparisons inconclusive: op1, op2, op3, op4, op5" in text
+    assert f"op12, 3 more ({builders.CAUSE})." in text
 
 
 @pytest.mark.parametrize(
@@ -198,19 +214,85 @@ def test_a_control_is_still_with_its_typical_count(
     assert wanted in findings.controls(grids.grids(report))
 
 
-def test_counts_that_differ_between_boots_have_their_range() -> None:
-    report = builders.report(setups=("capability",), benchmarks=[OPEN, CREAT])
-    near, far = report.estimates
-    near, far = replace(near, high=near.low + 3), replace(far, high=far.low + 700)
-    (first, second) = findings.between_boots(replace(report, estimates=(near, far)))
-    assert first.startswith("typical counts of 2 benchmarks differ between boots by 3 to 700 ")
-    assert f"creat under capability {far.low:,.0f} to {far.high:,.0f}" in second
+@pytest.mark.parametrize(
+    ("values", "share", "words"),
+    [
+        ((5, 5, 5, 9, 5), 0.9, "5 in boots 0, 1, 2, 4, +4 in boot 3"),
+        ((5, 9, 1), 0.3, "5 in boot 0, +4 in boot 1, -4 in boot 2"),
+        (
+            *((5, 9), 0.06),
+            "no stable count within a boot: the most frequent is 6.0 % of its readings, 5 to 9",
+        ),
+    ],
+)
+def test_it_is_said_which_boots_differ_and_by_how_much(
+    values: tuple[int, ...], share: float, words: str
+) -> None:
+    item = builders.estimate(OPEN, "bpf", 5, repeats=False)
+    peaks = builders.by_boot(*values, share=share)
+    evidence = replace(item.evidence, boots=len(values), by_boot=peaks)
+    odd = replace(item, low=min(values), high=max(values), evidence=evidence)
+    assert findings.by_boot(odd) == words
+    report = builders.report(setups=("capability",), benchmarks=[OPEN])
+    (note,) = findings.between_boots(replace(report, estimates=(odd,)), short=False)
+    assert note.endswith(f"open depth=1 under bpf ({words}).")
+    assert "one boot" not in note
+    text = render(replace(report, estimates=(odd,)), "table", everything=True)
+    assert "one boot only" not in text
+
+
+@given(st.lists(st.integers(1, 6), min_size=2, max_size=9))
+def test_each_boot_is_named_once_and_its_count_can_be_read_from_it(values: list[int]) -> None:
+    item = builders.estimate(OPEN, "bpf", 5)
+    evidence = replace(item.evidence, by_boot=builders.by_boot(*values))
+    text = findings.by_boot(replace(item, evidence=evidence))
+    found: dict[int, int] = {}
+    usual = 0
+    for number, boots in re.findall(r"([+-]?\d+) in boots? ((?:\d+(?:, (?!\S+ in))?)+)", text):
+        usual = usual if number[0] in "+-" else int(number)
+        value = int(number) + (usual if number[0] in "+-" else 0)
+        found |= dict.fromkeys(map(int, boots.strip(", ").split(", ")), value)
+    assert found == dict(enumerate(values))
+    assert values.count(usual) == max(map(values.count, values))
+
+
+def test_what_differs_most_between_boots_is_named_first() -> None:
+    chosen = [builders.benchmark("stat", depth=depth) for depth in range(1, 7)]
+    report = builders.report(setups=("capability",), benchmarks=chosen)
+    odd = tuple(replace(e, high=e.low * (1 + at / 10)) for at, e in enumerate(report.estimates, 1))
+    (note,) = findings.between_boots(replace(report, estimates=odd), short=True)
+    assert note == (
+        "typical counts of 6 benchmarks do not repeat: "
+        "stat depth=6, stat depth=5, stat depth=4, stat depth=3, 2 more by less."
+    )
+    (note,) = findings.between_boots(replace(report, estimates=odd), short=False)
+    assert "(~; boots vary the order of benchmarks and where objects lie in slabs)" in note
+    assert "stat depth=6 under capability (" in note
+    disk = tuple(replace(e, place=replace(e.place, filesystem="ext4")) for e in odd)
+    (note,) = findings.between_boots(replace(report, estimates=disk), short=False)
+    assert "how far back a block of ext4 stands in the CPU's list of buffers" in note
     single = tuple(
         replace(item, repeats=False, evidence=replace(item.evidence, boots=1))
         for item in report.estimates
     )
-    (only,) = findings.between_boots(replace(report, estimates=single))
+    (only,) = findings.between_boots(replace(report, estimates=single), short=False)
     assert only.startswith("one boot of each setup")
+
+
+def test_an_inconclusive_benchmark_says_which_boots_differ() -> None:
+    item = builders.comparison(OPEN, "bpf", 3400, 3400, verdict=Verdict.INCONCLUSIVE)
+    report = compared(item)
+    odd = tuple(
+        replace(e, repeats=False, high=e.low + 8, evidence=replace(e.evidence, by_boot=boots))
+        if e.place.setup == "bpf"
+        else e
+        for e in report.estimates
+        for boots in [builders.by_boot(3400, 3408, 3400)]
+    )
+    for form in ("table", "text", "markdown"):
+        text = " ".join(render(replace(report, estimates=odd), form).split())
+        cause = f"open ({builders.CAUSE}; bpf: 3,400 in boots 0, 2, +8 in boot 1)"
+        assert f"1 comparison inconclusive: {cause}" in text
 
 
 def test_the_spread_of_boots_leaves_out_what_has_no_call() -> None:

@@ -6,13 +6,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from rich.cells import cell_len
 
 from lsmeter.tables import lines
+from lsmeter.tables.data import scrub_text
 from lsmeter.tables.model import (
     Card,
     Column,
@@ -169,3 +173,103 @@ def test_columns_that_belong_together_stay_together_and_the_first_are_repeated()
     assert len(heads) > 1
     assert all(head.split()[:2] == ["name", "base"] for head in heads)
     assert all(head.count("before") == head.count("setup-") for head in heads)
+
+
+_HOSTILE = st.text(
+    st.sampled_from("ab1 .:/@<>&\\`*_[]()|~#!$+-=\n\t\x1b\u202e{}\"'^;"), min_size=1, max_size=24
+).filter(lambda text: bool(scrub_text(text).strip()))
+_KNOWN = ("[x](http://e)", "www.e.com", "a@e.com", "1. a", "- a", "+", "===", "# a", "a|b", "<b>")
+
+
+def _shown(token: Token) -> str:
+    """Return the text of an inline token; anything but text is a failure."""
+    texts = []
+    for child in token.children or ():
+        assert child.type in {"text", "text_special"}, child
+        texts.append(child.content)
+    return "".join(texts)
+
+
+@given(_HOSTILE | st.sampled_from(_KNOWN), _HOSTILE)
+def test_markdown_shows_any_text_as_it_is(one: str, other: str) -> None:
+    table = Table("t", one, (Column("a", one), Column("b", other)), ((one, other),), lead=(other,))
+    section = Section(one, lead=(other,), tables=(table,), items=(Item(other), Item(one)))
+    document = Document("n", 1, one, ((other, one),), (one,), (section,), (other,))
+    text = render(document, "markdown")
+    # What GitHub makes links of by itself.
+    assert not re.search(r"(?<!\\)(://|@)|www\.", text)
+    found = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    kinds = {token.type.removesuffix("_open").removesuffix("_close") for token in found}
+    assert kinds <= {
+        *("heading", "inline", "paragraph", "bullet_list", "list_item"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }
+    a, b = (scrub_text(text).strip() for text in (one, other))
+    shown = [_shown(token).strip() for token in found if token.type == "inline"]
+    assert shown == [a, f"{b}: {a}", a, a, b, b, a, a, b, a, b, a, b, f"Note: {b}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+        ("-2+3+cmd|x", "'-2+3+cmd|x"),
+        ("\t=1", "' =1"),
+        ("- hooks", "'- hooks"),
+        ("-12.5", "-12.5"),
+        ("+13.2 %", "+13.2 %"),
+        ("-", "-"),
+        ("a=b", "a=b"),
+        ("depth=4", "depth=4"),
+    ],
+)
+def test_no_spreadsheet_calculates_what_a_guest_says(text: str, field: str) -> None:
+    table = Table("t", "", (Column(text, "head"), Column("n", "n")), ((text, -3),))
+    document = Document("n", 1, "t", sections=(Section("s", tables=(table,)),))
+    rows = list(csv.reader(io.StringIO(render(document, "csv"))))
+    assert rows == [[field, "n"], [field, "-3"]]
+
+
+@given(
+    st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=6),
+    st.text("abcdefgh_", min_size=1, max_size=60),
+    st.integers(40, 120),
+)
+def test_no_number_is_ever_cut(numbers: list[int], name: str, width: int) -> None:
+    columns = (Column("n", "name", Kind.NAME), *(Column(f"c{n}", "head") for n in numbers))
+    text = "\n".join(
+        lines.table_lines(Table("t", "", columns, ((name, *numbers),)), width, rule="-")
+    )
+    assert [word for word in text.split() if word in {f"{n:,}" for n in numbers}] == [
+        f"{number:,}" for number in numbers
+    ]
+
+
+@given(st.lists(st.text("abcdef_模 ", max_size=40), unique=True), st.integers(4, 30))
+def test_shortened_names_stay_apart(names: list[str], limit: int) -> None:
+    found = lines.shortened(names, limit)
+    assert list(found) == names
+    assert len(set(found.values())) == len(names)
+    for name, short in found.items():
+        assert short == name or cell_len(short) <= max(cell_len(name), limit)
+
+
+def test_long_names_are_shortened_in_the_middle_and_heads_broken() -> None:
+    hooks = ("security_inode_init_security_anon", "security_inode_init_security")
+    columns = (
+        Column("hook", "hook", Kind.CODE),
+        *(Column(f"c{n}", hooks[0], Kind.CHANGE) for n in range(2)),
+        Column("more", "more", Kind.PROSE),
+    )
+    table = Table("t", "", columns, tuple((hook, 1, -1, "word " * 9) for hook in hooks))
+    found = list(lines.table_lines(table, 60, rule="-"))
+    assert found[0].endswith(f" = {hooks[0]}"), "a head that is shortened is explained"
+    labels = {
+        line.split()[0] for line in found if re.match(r"sec.*\N{HORIZONTAL ELLIPSIS}.*\+1", line)
+    }
+    assert len(labels) == 2
+    wide = list(lines.table_lines(table, 120, rule="-"))
+    assert [line.split()[0] for line in wide[:2]] == ["security_", "inode_init_"]
+    assert all(any(line.startswith(hook) for line in wide) for hook in hooks)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lsmeter.experiment.plan import Plan
+from lsmeter.experiment.plan import Plan, boot_order
+from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Kernel, Place, Samples
 from tests.unit.model_builders import benchmark, kernel
@@ -24,18 +25,28 @@ RECORDED = Path(__file__).parents[2] / "data" / "slopes" / "tunable-6.1.log"
 # What a guest of Debian's 6.1 sent that counted the look-ups of SELinux without a policy.
 LOOKUPS = RECORDED.with_name("selinux-lookups-6.1.log")
 
-SWEPT = (
+
+def asked_as(*said: Benchmark) -> tuple[Benchmark, ...]:
+    """Return the order of a catalogue with which a boot with seed 1 says them as here."""
+    order = boot_order([str(number) for number in range(len(said))], 1)
+    return tuple(said[order.index(str(number))] for number in range(len(said)))
+
+
+READINGS = {"sampling": {"samples": 11}}  # of what is recorded
+SWEPT = asked_as(
     benchmark("getppid"),
     *(benchmark("open", depth=depth) for depth in range(1, 9)),
     benchmark("read", size=1),
     benchmark("rename", depth=2),
     *(benchmark("stat", depth=depth) for depth in range(1, 9)),
 )
-LOOKED_UP = (
-    *(benchmark(name, depth=1) for name in ("creat", "open", "rename", "stat")),
+LOOKED_UP = asked_as(
+    benchmark("creat", depth=1),
     benchmark("getppid"),
-    *(benchmark("read", size=size) for size in (0, 1, 1024, 2048, 4096)),
-    benchmark("stat", depth=2),
+    benchmark("open", depth=1),
+    *(benchmark("read", size=size) for size in (0, 1024, 2048, 4096, 1)),
+    benchmark("rename", depth=1),
+    *(benchmark("stat", depth=depth) for depth in (1, 2)),
 )
 
 
@@ -79,11 +90,13 @@ def exact(item: Benchmark, calls: int, insns: int) -> list[Samples]:
 
 
 def recorded_boot() -> Boot:
-    return boot_of(parse_session(RECORDED.read_bytes(), tuple(item.id for item in SWEPT)))
+    (planned,) = sweep_plan().boots
+    return boot_of(parse_session(RECORDED.read_bytes(), make_request(planned.cell, 1)))
 
 
 def lookups_boot() -> Boot:
-    return boot_of(parse_session(LOOKUPS.read_bytes(), tuple(item.id for item in LOOKED_UP)))
+    (planned,) = plan_of([kernel()], LOOKED_UP, {"setups": ["selinux"], "task": "lookups"}).boots
+    return boot_of(parse_session(LOOKUPS.read_bytes(), make_request(planned.cell, 1)))
 
 
 def tunable_kernel() -> Kernel:
@@ -92,5 +105,5 @@ def tunable_kernel() -> Kernel:
 
 def sweep_plan(*more: dict[str, object], on: Kernel | None = None) -> Plan:
     """Plan the recorded sweep."""
-    words = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS)}
+    words = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
     return plan_of([on or tunable_kernel()], SWEPT, words, *more)

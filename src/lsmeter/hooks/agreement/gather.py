@@ -21,7 +21,7 @@ from lsmeter.hooks.agreement.compare import (
 )
 from lsmeter.hooks.source.model import SourceAnalysis
 from lsmeter.hooks.source.rules import least_needed
-from lsmeter.model import Benchmark, Kernel, Place
+from lsmeter.model import Benchmark, Kernel, Place, Problem
 from lsmeter.results.directory import RunData
 from lsmeter.tasks.count import REFUSED
 
@@ -31,13 +31,14 @@ _SERIES = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\d)")
 _MAX_SYMBOLS_BYTES = 64 << 20
 
 
-def trees_of(run: RunData) -> Trees:
-    """Return the call tree of every benchmark of a run's cells that were attributed."""
+def trees_of(run: RunData) -> tuple[Trees, tuple[Problem, ...]]:
+    """Return the call trees of a run's cells that were attributed, and which are damaged."""
     if not any(cell.task.name == "attribute" for cell in run.manifest.cells):
-        return {}
+        return {}, ()
     from lsmeter.attribution.load import run_cells  # noqa: PLC0415 (slow, and rarely needed)
 
-    return {item.cell.place: item.trees for item in run_cells(run) if item.trees}
+    cells, problems = run_cells(run)
+    return {item.cell.place: item.trees for item in cells if item.trees}, problems
 
 
 def symbols_of(kernel: Kernel) -> frozenset[str]:
@@ -57,7 +58,8 @@ def agree(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> Agre
     place. UsageError when one name stands for two kernels.
     """
     kernels = _kernels(runs)
-    trees = {place: found for run in runs for place, found in trees_of(run).items()}
+    read = [trees_of(run) for run in runs]
+    trees = {place: found for of_run, _ in read for place, found in of_run.items()}
     counted = _counted(runs)
     sloped = {(s.place, s.benchmark.id): s for run in runs for s in find_slopes(run).slopes}
     there = dict.fromkeys((*trees, *(place for place, _ in counted)))
@@ -83,7 +85,8 @@ def agree(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> Agre
                 yield compare(readings, facts[place.kernel], ways)
 
     alone = dict.fromkeys(place for place, _ in sloped if place.beside not in beside)
-    problems = (p for run in runs for f in (find_counts, find_slopes) for p in f(run).problems)
+    problems = [problem for _, damaged in read for problem in damaged]
+    problems += [p for run in runs for f in (find_counts, find_slopes) for p in f(run).problems]
     views: dict[str, Sized] = {"counting": counted, "attribution": trees, "slopes": sloped}
     notes = [] if source else ["source: not given (--source TREE)"]
     notes += [f"{name}: in none of the runs" for name, found in views.items() if not found]

@@ -282,7 +282,9 @@ def _read_source(root: Path, path: str) -> str:
     Raises UsageError when it vanished or became larger than MAX_FILE_BYTES since the listing.
     """
     try:
-        with (root / path).open("rb") as file:
+        # A link or a pipe that has taken the file's place is neither followed nor waited for.
+        number = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(number, "rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
         problem = os.strerror(errno.EFBIG) if len(data) > MAX_FILE_BYTES else None
     except OSError as error:
@@ -296,10 +298,16 @@ def _read_source(root: Path, path: str) -> str:
 
 
 def _read_optional(root: Path, path: str) -> str:
-    """Return the text of a file that may be missing, a link or too large: then ""."""
+    """Return the text of a file that may be missing, behind a link or too large: then ""."""
     file = root / path
-    plain = file.is_file() and not file.is_symlink() and file.stat().st_size <= MAX_FILE_BYTES
-    return _read_source(root, path) if plain else ""
+    plain = file.is_file() and not _behind_link(root, path)
+    return _read_source(root, path) if plain and file.stat().st_size <= MAX_FILE_BYTES else ""
+
+
+def _behind_link(root: Path, path: str) -> bool:
+    """Tell whether a path is or leads through a link: what is behind it is not of this tree."""
+    inside = PurePosixPath(path)
+    return any((root / one).is_symlink() for one in (inside, *inside.parents[:-1]))
 
 
 def _ignored_names(root: Path, folder: str) -> frozenset[str]:
@@ -320,10 +328,10 @@ def _kernel_version(root: Path) -> str:
             hint="name the top folder of a kernel source, for example linux-6.12",
         )
     for needed in ("security/security.c", "include/linux/lsm_hooks.h", "fs/namei.c"):
-        if not (root / needed).is_file():
+        if _behind_link(root, needed) or not (root / needed).is_file():
             raise UsageError(
-                f"{root} is damaged or not whole: {needed} is missing",
-                hint="unpack the whole source again (git: git checkout .)",
+                f"{root} is damaged or not whole: {needed} is missing, or behind a link",
+                hint="unpack the whole source again (git: git checkout .); no link is followed",
             )
     return ".".join((*version, values.get("SUBLEVEL") or "0")) + values.get("EXTRAVERSION", "")
 
@@ -349,10 +357,15 @@ def _list(
     listing: _Listing, folders: Iterable[str], files: Iterable[str] = (), *, deep: bool = True
 ) -> set[str]:
     """Add files, and the .c and .h files of folders; no links, so none can loop or lead out."""
-    paths = list(files)
+    root, paths = listing.root, list(files)
     for folder in folders:  # older and newer kernels lack some of them
-        for here, inner, names in os.walk(listing.root / folder):
-            inside = Path(here).relative_to(listing.root).as_posix()
+        if _behind_link(root, folder):
+            listing.problems.append(f"{folder}: behind a link, not read")
+            continue
+        for here, inner, names in os.walk(root / folder):
+            inside = Path(here).relative_to(root).as_posix()
+            links = [one for one in inner if deep and (root / inside / one).is_symlink()]
+            listing.problems.extend(f"{inside}/{one}: a link, not read" for one in links)
             if not deep or inside.count("/") - folder.count("/") >= MAX_DIRECTORY_DEPTH:
                 too_deep = (f"{inside}/{one}: nested too deep, not read" for one in inner if deep)
                 listing.problems.extend(too_deep)
@@ -360,10 +373,10 @@ def _list(
             paths += (f"{inside}/{name}" for name in names if name.endswith((".c", ".h")))
     for path in (path for path in paths if not NO_MMU.search(path)):
         try:
-            facts = (listing.root / path).lstat()
+            facts = (root / path).lstat()
         except OSError:
             continue
-        if not stat.S_ISREG(facts.st_mode):
+        if not stat.S_ISREG(facts.st_mode) or _behind_link(root, path):
             listing.problems.append(f"{path}: no regular file (a link or device), not read")
         elif facts.st_size > MAX_FILE_BYTES:
             size = f"{facts.st_size} bytes, more than {MAX_FILE_BYTES}"

@@ -80,7 +80,9 @@ def read_file(path: str, text: str, config: Config = EVERYTHING) -> FileFacts:
         clean = words.sub(lambda found: " " * len(found[0]), clean)
     parser, query = _tools()
     facts = FileFacts(path, kept.dropped_lines, references=frozenset(_REFERENCE.findall(clean)))
-    _Reader(facts).read(QueryCursor(query).captures(parser.parse(clean.encode()).root_node))
+    # A byte for each character: there are no more than in the file, and none says anything in C.
+    data = clean.encode("ascii", "replace")
+    _Reader(facts).read(QueryCursor(query).captures(parser.parse(data).root_node))
     facts.functions += _macros(path, kept.text)
     if "DEFINE_STATIC_CALL" in plain or "static_call_update" in plain:
         for name, function in _STATIC_CALL.findall(plain):  # as if they were tables

@@ -14,13 +14,15 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from lsmeter.base import process
-from lsmeter.base.errors import BuildError, LsmeterError
+from lsmeter.base.errors import BuildError, InfrastructureError, LsmeterError
 from lsmeter.base.progress import Progress, shown
 from lsmeter.base.storage import locked, make_dir, sha256_of, write_atomic
+from lsmeter.kernels import vmlinux
 from lsmeter.kernels.build import fragment, with_lsm
 from lsmeter.kernels.build.make import Slot, check_tools, plan, run_make, sync, version_of
 from lsmeter.kernels.build.source import SourceTree, kernel_release, resolve_source
@@ -103,8 +105,11 @@ def build_kernel(
     recipe = prepare(source, configs, with_lsms, request)
     wanted = wanted or recipe.default_name
     built = store.find_built(wanted)
-    if built is not None and built.identity == recipe.identity and not _can_complete(built):
-        return store.to_kernel(built)
+    if built is not None and built.identity == recipe.identity:
+        with suppress(InfrastructureError):  # of one that is damaged
+            kernel = store.to_kernel(built)
+            if not _can_complete(kernel):
+                return kernel
     with locked(f"kernel-slot-{recipe.slot.home.name}"):
         _build(recipe, wanted, request.progress)
     return store.to_kernel(store.get_built(wanted))
@@ -133,8 +138,6 @@ def prepare(
 
 
 def _build(recipe: Recipe, name: str, progress: Progress) -> None:
-    from lsmeter.kernels import vmlinux  # noqa: PLC0415  (what is unchanged needs no ELF reader)
-
     slot = recipe.slot
     make_dir(slot.home)
     began = time.monotonic()
@@ -166,6 +169,7 @@ def _build(recipe: Recipe, name: str, progress: Progress) -> None:
         build_s=round(time.monotonic() - began, 1),
         artifacts=tuple((key, sha256_of(path)) for key, path in made.items()),
         without=without,
+        others=tuple((key, sha256_of(path)) for key, path in files.items()),
     )
     store.put(facts, {"vmlinux": image, **files, **made})
 
@@ -187,9 +191,8 @@ def _compile(recipe: Recipe, name: str, progress: Progress) -> Mapping[str, str]
     return config
 
 
-def _can_complete(built: store.BuiltKernel) -> bool:
+def _can_complete(kernel: Kernel) -> bool:
     """Say whether a file that belongs to the kernel is missing and could be made now."""
-    kernel = store.to_kernel(built)
     missing = kernel.config.get(_SELINUX) == "y" and MDP_POLICY not in kernel.artifacts
     return missing and process.find(COMPILER) is not None
 

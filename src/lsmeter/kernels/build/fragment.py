@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lsmeter.base.errors import BuildError, UsageError
+from lsmeter.base.inputs import read_file
 from lsmeter.base.registry import unknown
 from lsmeter.base.storage import reading, write_atomic
 from lsmeter.kernels.build import kconfig
@@ -180,7 +181,7 @@ def load_fragment(word: str) -> Fragment:
         raise unknown("fragment", word, fragment_names(), where="--config")
     hint = f"fragments that come with lsmeter: {', '.join(fragment_names())}"
     with reading(f"--config {path}", hint):
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_file(path, 1 << 20, "a fragment", where="--config").decode(errors="replace")
     return parse_fragment(path.name.removesuffix(_SUFFIX), text)
 
 

@@ -10,6 +10,7 @@ compiles what changed and nothing else.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -40,6 +41,7 @@ _LEFT_OUT = frozenset({".git"})  # the build would name the kernel after the sta
 _NEEDED = ("make", "gcc", "ld", "objcopy", "flex", "bison", "bc", "perl")
 _CCACHE_SIZE = "5G"
 _MAX_LINE_CHARS = 4000
+_SILENCE_S = 3600.0  # the last link with BTF takes minutes without a word
 _MAX_KEPT_LINES = 100_000
 _MAX_SHOWN_LINES = 20
 _COMPILED = re.compile(r"^  (CC|AS|LD|AR|HOSTCC|VDSO|OBJCOPY|GEN|UPD|BTF|KSYMS|NM|SYSMAP|LTO)\b")
@@ -188,15 +190,14 @@ def run_make(
         slot.log.open("a", buffering=1, encoding="utf-8") as log,
         process.started(command(slot, targets), env=env) as child,
     ):
-        assert child.stdout is not None  # noqa: S101  (it is a pipe)
-        while line := child.stdout.readline(_MAX_LINE_CHARS):
+        output = io.TextIOWrapper(process.output_of(child, _SILENCE_S), errors="replace")
+        while line := output.readline(_MAX_LINE_CHARS):
             log.write(line)
             lines.append(line.rstrip("\n"))
             if _COMPILED.match(line):
                 steps += 1
                 show(steps)
-        code = child.wait()
-    if code:
+    if child.returncode:
         first, shown = error_lines(lines)
         where = re.sub(r"^(/linux/|\.\./tree/|.*/tree/)", "", first) or "make failed"
         raise BuildError(f"the kernel does not build: {where}", log_tail=shown)

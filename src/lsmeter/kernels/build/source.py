@@ -17,9 +17,9 @@ from pathlib import Path
 from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import Progress, shown
-from lsmeter.base.storage import cache_dir, locked, new_entry, sha256_of
+from lsmeter.base.storage import cache_dir, known_sha256, locked, new_entry
 from lsmeter.kernels import apt, package
-from lsmeter.kernels.resolve import ANY, Request, not_cached
+from lsmeter.kernels.resolve import ANY, Request, not_cached, not_fetched
 
 PREFIX = "debian-source:"
 _SERIES = re.compile(r"[1-9][0-9]?\.[0-9]{1,2}")
@@ -59,8 +59,8 @@ def resolve_source(text: str, request: Request = ANY) -> SourceTree:
     path = Path(text).expanduser().absolute()
     if path.is_dir():
         return _users_tree(path)
-    if path.is_file() and _TARBALL.fullmatch(path.name):
-        digest = sha256_of(path)
+    if path.is_file() and _TARBALL.fullmatch(path.name) and tarfile.is_tarfile(path):
+        digest = known_sha256(path)
         tree = _unpacked(path, f"tar-{digest[:16]}", request.progress)
         label = f"{kernel_release(tree)}-t{digest[:8]}"
         origin = f"tarball {path.name} (sha256 {digest[:12]})"
@@ -196,7 +196,10 @@ def fetch_debian_source(series: str, request: Request = ANY) -> tuple[str, Path]
         if cached is None and request.offline:
             raise not_cached(f"the source of {series}")
         if cached is None:
-            _fetch(f"linux-source-{series}", home, request.progress)
+            try:
+                _fetch(f"linux-source-{series}", home, request.progress)
+            except InfrastructureError as error:
+                raise not_fetched(f"the source of {series}", error) from error
             cached = _cached(home)
     if cached is None:
         raise InfrastructureError(f"linux-source-{series} has no tarball of the source in it")

@@ -25,7 +25,8 @@ _FILES = re.compile(
 _MAX_FILES = 2_000
 _MAX_BYTES = 32 << 20
 _HINT = (
-    "a module is a directory with Kconfig, Makefile and C files; see docs/kernels-from-source.md"
+    "a module is a directory with Kconfig, Makefile and C files; "
+    "see: lsmeter help kernels-from-source"
 )
 
 _COUNT_HEADER = "include/linux/lsm_count.h"

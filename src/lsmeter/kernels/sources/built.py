@@ -14,7 +14,7 @@ from typing import Literal
 
 from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.registry import unknown
-from lsmeter.base.storage import Entries, cache_dir, locked, new_entry
+from lsmeter.base.storage import Entries, cache_dir, locked, new_entry, prove
 from lsmeter.kernels.resolve import KernelListing, KernelSource, Request
 from lsmeter.kernels.tree import parse_config
 from lsmeter.model import Artifact, BootProtocol, Kernel
@@ -40,6 +40,7 @@ class BuiltKernel:
     build_s: float = 0.0  # wall time of the build that made it
     artifacts: tuple[tuple[str, str], ...] = ()  # further files: name and SHA-256
     without: tuple[tuple[str, str], ...] = ()  # those that could not be made: name and reason
+    others: tuple[tuple[str, str], ...] = ()  # configuration and symbols: name and SHA-256
     format: Literal[1] = 1
 
     @property
@@ -94,13 +95,21 @@ def get_built(name: str) -> BuiltKernel:
 
 
 def to_kernel(built: BuiltKernel) -> Kernel:
-    """Return the kernel as the rest of lsmeter knows kernels."""
+    """Return the kernel as the rest of lsmeter knows kernels.
+
+    A file whose content is not what was built is an InfrastructureError.
+    """
+    hint = f"build it again with --name {built.name}; it comes {built.origin.partition(',')[0]}"
+    made = {"vmlinux": built.image_sha256, **dict(built.artifacts), **dict(built.others)}
+    for name, digest in made.items():
+        if name == "vmlinux" or (built.home / name).exists():
+            prove(built.home / name, digest, hint)
     try:
         config = parse_config((built.home / "config").read_text(encoding="utf-8"))
     except OSError as error:
         raise InfrastructureError(
             f"built kernel {built.name} is damaged: {error.strerror} ({built.home / 'config'})",
-            hint=f"remove it and build it again: lsmeter kernel remove {built.name}",
+            hint=hint,
         ) from error
     return Kernel(
         name=PREFIX + built.name,

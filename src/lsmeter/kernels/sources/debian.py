@@ -17,7 +17,7 @@ from lsmeter.base.registry import nearest
 from lsmeter.base.storage import locked, make_dir, new_entry, write_atomic
 from lsmeter.kernels import apt, package
 from lsmeter.kernels.entry import KERNELS, fill_from_packages, load, loaded
-from lsmeter.kernels.resolve import KernelListing, KernelSource, Request, not_cached
+from lsmeter.kernels.resolve import KernelListing, KernelSource, Request, not_cached, not_fetched
 from lsmeter.model import Kernel
 
 _SPEC = re.compile(r"^debian:\d{1,3}\.\d{1,4}$")
@@ -119,11 +119,7 @@ def _renew(spec: str, request: Request) -> Kernel:
     except InfrastructureError as error:
         before = _read_latest(spec)
         if before is None or _cached(spec, request.modules, fresh=False) is None:
-            raise InfrastructureError(
-                f"kernel {spec} is not cached and cannot be fetched: {error.title}",
-                hint=error.hint,
-                log_tail=error.log_tail,
-            ) from error
+            raise not_fetched(f"kernel {spec}", error) from error
         notice = f"; update check failed ({error.title})"
         latest = replace(before, asked_s=time.time(), notice=notice)
     write_atomic(_latest_path(spec), json.dumps(vars(latest)).encode())

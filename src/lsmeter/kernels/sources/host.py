@@ -27,7 +27,7 @@ class HostSource(KernelSource):
         self.release = release or platform.release()
 
     def resolve(self, spec: str, request: Request) -> Kernel:
-        """Return the running kernel; InfrastructureError when its image is not to be had."""
+        """Return the running kernel; InfrastructureError when its image is missing."""
         if spec != "host":
             raise UsageError(
                 f"kernel '{spec}' takes nothing after the name{nearest(spec, ['host'])}",

@@ -13,6 +13,8 @@ from lsmeter.kernels.entry import kernel_of_deb, kernel_of_tree
 from lsmeter.kernels.resolve import KernelListing, KernelSource, Request
 from lsmeter.model import Kernel
 
+_PACKAGE = b"!<arch>\ndebian-binary"
+
 
 class PathSource(KernelSource):
     """Any image or package that the user has as a file."""
@@ -29,10 +31,11 @@ class PathSource(KernelSource):
         """Return the kernel in the file `spec`; UsageError when it is none or not there."""
         path = Path(spec).expanduser()
         if not path.is_file():
-            what = "is a directory, not a kernel image" if path.is_dir() else "does not exist"
+            what = "is no regular file" if path.exists() else "does not exist"
+            what = "is a directory, not a kernel image" if path.is_dir() else what
             raise UsageError(f"kernel {spec} {what}", hint=f"for example: {self.examples[1]}")
         with reading(f"kernel {spec}"), path.open("rb") as file:
-            is_package = file.read(8) == b"!<arch>\n"
+            is_package = file.read(len(_PACKAGE)) == _PACKAGE
         if is_package:
             return kernel_of_deb(spec, path, request)
         found = beside(path.absolute())

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from lsmeter.tables.formats.json import records
 from lsmeter.tables.model import Detail, Document, Raw
 from lsmeter.tables.render import Format, Options
+
+# A sign in front of anything but a number begins a formula, as do these.
+_FORMULA = re.compile(r"\s*(?:[=@]|[+-](?!\s*[\d.,]+\s*%?\s*$)\s*\S)")
 
 
 def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
@@ -22,14 +26,16 @@ def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width
     columns = [column.key for table in document.tables for column in table.columns]
     heads = dict.fromkeys([*(rows[0] if rows else ()), *columns])
     text = io.StringIO()
-    writer = csv.DictWriter(text, tuple(heads), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: _field(value) for key, value in row.items()} for row in rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(_field, heads))
+    writer.writerows([_field(row.get(key)) for key in heads] for row in rows)
     return text.getvalue()
 
 
 def _field(value: Raw) -> str | int | float:
-    """Write whole numbers without a point."""
+    """Write whole numbers without a point, and no text that a spreadsheet would calculate."""
+    if isinstance(value, str):
+        return f"'{value}" if _FORMULA.match(value) else value
     if value is None:
         return ""
     if isinstance(value, bool):

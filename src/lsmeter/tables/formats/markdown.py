@@ -10,20 +10,28 @@ from lsmeter.tables import values
 from lsmeter.tables.model import Detail, Document, Kind, Section, Table, Tone
 from lsmeter.tables.render import Format, Options
 
-# An underscore inside a word is no emphasis in GitHub's dialect.
-_SPECIAL = re.compile(r"[\\`*\[\]|~#!]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
+# An underscore inside a word is no emphasis in GitHub's dialect; https://, www. and addresses are
+# links by themselves there.
+_SPECIAL = re.compile(r"[\\`*\[\]|~#!$@]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|:(?=//)|(?<=www)\.")
+# What begins a list, or underlines a heading.
+_BEGIN = re.compile(r"^(\d*)([-+=.)])(?=[-+=\s]|$)")
 
 
 def escape(text: str) -> str:
     """Return `text` so that Markdown shows it as it is, and no HTML comes of it."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _SPECIAL.sub(lambda match: "\\" + match.group(), text).strip()
+    text = text.strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+def _line(text: str) -> str:
+    """Return `text` so that it can stand at the beginning of a line."""
+    return _BEGIN.sub(r"\1\\\2", escape(text))
 
 
 def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
     """Return headings, sentences and tables."""
     lines = [f"# {escape(document.title)}", ""]
-    lines += [f"- {escape(name)}: {escape(value)}" for name, value in document.facts]
+    lines += [f"- {_line(name)}: {escape(value)}" for name, value in document.facts]
     lines += [*([""] if document.facts else []), *_paragraphs(document.lead)]
     for section in document.sections:
         lines += _section(section)
@@ -33,7 +41,7 @@ def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        yield from (escape(text), "")
+        yield from (_line(text), "")
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -44,7 +52,7 @@ def _section(section: Section) -> Iterator[str]:
         if item.tone is Tone.HEADING:
             yield from ("", f"**{escape(item.text)}**", "")
             continue
-        yield f"- {escape(item.text)}"
+        yield f"- {_line(item.text)}"
         if item.quoted:
             yield from ("", *("      " + line for line in item.quoted), "")
     if section.items:
@@ -58,8 +66,8 @@ def _table(table: Table) -> Iterator[str]:
         yield from (f"### {escape(table.title)}", "")
     yield from _paragraphs(table.lead)
     if table.rows:
-        yield _line(escape(column.head) for column in table.columns)
-        yield _line("---:" if c.kind in values.NUMBERS else "---" for c in table.columns)
+        yield _row(escape(column.head) for column in table.columns)
+        yield _row("---:" if c.kind in values.NUMBERS else "---" for c in table.columns)
         for row in table.rows:
             cells = [values.shown(*cell) for cell in zip(row, table.columns, strict=False)]
             texts = [escape(c.text + f" ({c.detail})" * bool(c.detail)) for c in cells]
@@ -67,7 +75,7 @@ def _table(table: Table) -> Iterator[str]:
                 texts[0] = f"**{texts[0]}**"
             texts += [""] * (len(table.columns) - len(row))
             codes = (column.kind is Kind.CODE for column in table.columns)
-            yield _line(
+            yield _row(
                 f"<code>{text}</code>" if code and text != values.MISSING else text
                 for text, code in zip(texts, codes, strict=True)
             )
@@ -75,7 +83,7 @@ def _table(table: Table) -> Iterator[str]:
     yield from _paragraphs(table.more)
 
 
-def _line(cells: Iterable[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 

@@ -28,4 +28,4 @@ def _painted(text: str, tone: Tone) -> str:
     return text.replace(inner, f"\x1b[{_COLOURS[tone]}m{inner}\x1b[0m", 1)
 
 
-FORMAT = Format("table", "tables for the terminal", ".txt", Detail.TERMINAL, render)
+FORMAT = Format("table", "tables for the terminal", ".txt", Detail.SHORT, render)

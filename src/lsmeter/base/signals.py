@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Signals that end a program: each interrupts as Ctrl-C does; imports nothing of lsmeter."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+_INTERRUPTED = 130  # as lsmeter.base.errors.ExitCode has it
+
+
+RECEIVED: list[int] = []  # a library may turn the exception into one of its own
+
+
+def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    """Interrupt what runs: it may clean up."""
+    RECEIVED.append(number)
+    raise KeyboardInterrupt
+
+
+def leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    """End at once, while there is nothing to clean up."""
+    os._exit(_INTERRUPTED)
+
+
+def heed_signals(handler: Callable[[int, FrameType | None], NoReturn] = interrupt) -> None:
+    """Handle the signals that end a program, except those that are ignored (nohup, jobs)."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)

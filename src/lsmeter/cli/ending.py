@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a command ends: whatever was raised becomes one line and a documented exit code."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import resource
+import shlex
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import typer
+
+from lsmeter import __version__
+from lsmeter.base.errors import ExitCode, InfrastructureError, LsmeterError, UsageError
+from lsmeter.base.host import cores
+from lsmeter.base.signals import RECEIVED
+from lsmeter.cli.console import SCREEN, UnreadError
+
+# What numpy, polars and their threads take of address space before they abort; measured.
+_LEAST_MIB = 2048  # and for each core, which has threads of its own:
+_MIB_A_CORE = 128
+_LEAST_FILES = 64
+
+
+class _InternalError(LsmeterError):
+    """A fault of lsmeter itself."""
+
+    exit_code = ExitCode.INTERNAL
+
+
+def ended(work: Callable[[], object]) -> int:
+    """Run a command to its end, say what was wrong, and return its exit code."""
+    try:
+        _check_limits()
+        code = work()
+    except (UnreadError, BrokenPipeError):
+        _forget_output()
+        return int(ExitCode.OK)
+    except (typer.Abort, KeyboardInterrupt):
+        SCREEN.say("interrupted")
+        return int(ExitCode.INTERRUPTED)
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001  (panics of libraries are no Exception)
+        if RECEIVED and not isinstance(error, LsmeterError):
+            SCREEN.say("interrupted")
+            return int(ExitCode.INTERRUPTED)
+        known = _known(error)
+        SCREEN.show_error(known)
+        _forget_output()
+        return int(known.exit_code)
+    return code if isinstance(code, int) else int(ExitCode.OK)
+
+
+def _known(error: BaseException) -> LsmeterError:
+    """Return the error that a person reads."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, LsmeterError):
+        return error
+    if isinstance(error, typer.TyperException):
+        where = getattr(error, "ctx", None)
+        command = where.command_path if where is not None else "lsmeter"
+        return UsageError(error.format_message(), hint=f"see {command} --help")
+    number = error.errno if isinstance(error, OSError) else None
+    thread = isinstance(error, RuntimeError) and "new thread" in str(error)
+    memory = isinstance(error, MemoryError) or number == errno.ENOMEM or _limit_mib() is not None
+    lacking = (
+        (number in {errno.EMFILE, errno.ENFILE}, "too many open files", "ulimit -n 1024"),
+        (thread, "no more threads may be started", "ulimit -u"),
+        (memory, f"out of memory: {type(error).__name__}", "ulimit -v unlimited"),
+        (number == errno.ENOSPC, f"the disk is full: {error}", "free some space"),
+    )
+    for is_it, title, hint in lacking:
+        if is_it:
+            return InfrastructureError(title, hint=hint.replace("ulimit", "allow more: ulimit"))
+    return _InternalError(
+        f"this is a fault of lsmeter: {type(error).__name__}: {str(error)[:200]}",
+        hint="please report it with the log; the same command may work once more",
+        log_path=_log(error),
+    )
+
+
+def _log(error: BaseException) -> Path | None:
+    """Write what a report of a fault needs; return where, None when it cannot be written."""
+    from lsmeter.base.storage import cache_dir
+
+    now = datetime.now(UTC)
+    text = (
+        f"lsmeter {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+        f"{now:%Y-%m-%d %H:%M:%S} UTC in {Path.cwd()}\n{shlex.join(sys.argv)}\n\n"
+        + "".join(traceback.format_exception(error))
+    )
+    for folder in (cache_dir() / "faults", Path(tempfile.gettempdir())):
+        path = folder / f"lsmeter-{now:%Y-%m-%dT%H-%M-%S}-{os.getpid()}.log"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError:
+            continue
+        return path
+    return None
+
+
+def _check_limits() -> None:
+    """Refuse to start where the limits of the shell let libraries abort the process."""
+    least_mib = _LEAST_MIB + _MIB_A_CORE * cores()
+    if (mib := _limit_mib()) is not None and mib < least_mib:
+        raise InfrastructureError(
+            f"memory is limited to {mib} MiB a process; on this machine lsmeter needs {least_mib}",
+            hint="allow more: ulimit -v unlimited",
+        )
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if 0 <= files < _LEAST_FILES:  # below 0: any number
+        raise InfrastructureError(
+            f"{files} files may be open at a time; lsmeter needs {_LEAST_FILES}",
+            hint="allow more: ulimit -n 1024",
+        )
+
+
+def _limit_mib() -> int | None:
+    kinds = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    soft = [resource.getrlimit(kind)[0] for kind in kinds]
+    return min((mib >> 20 for mib in soft if mib != resource.RLIM_INFINITY), default=None)
+
+
+def _forget_output() -> None:
+    """Let what is still to be written go nowhere, so that leaving writes no second error."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        return  # a stream of a test, or none at all

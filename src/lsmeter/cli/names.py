@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What can be named: the lists of `lsmeter list`, and what the shell offers of them."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from lsmeter.base.errors import LsmeterError
+
+Row = tuple[str, str]
+
+
+def _setups() -> Iterable[Row]:
+    from lsmeter.setups import definitions
+
+    for definition in definitions().values():
+        yield definition.setup.name, definition.setup.title
+        for item in definition.parameters:
+            told = f"{item.title}, {item.accepts}, default {item.default}"
+            yield f"  :{item.name}={item.kind}", told
+    yield "a+b+c", "a stack of modules, in this order"
+
+
+def _benchmarks() -> Iterable[Row]:
+    from lsmeter.guest.probe import catalogue, find_probe
+
+    return [(item.id, f"{item.title} [{item.origin}]") for item in catalogue(find_probe())]
+
+
+def _suites() -> Iterable[Row]:
+    from lsmeter.guest.probe import catalogue, find_probe
+
+    suites: dict[str, list[str]] = {}
+    for benchmark in catalogue(find_probe()):
+        suites.setdefault(benchmark.suite, []).append(benchmark.operation)
+    for suite, operations in suites.items():
+        names = ", ".join(dict.fromkeys(operations))
+        yield suite, f"{len(operations)} benchmarks: {names}"
+
+
+def _kernels() -> Iterable[Row]:
+    from lsmeter.kernels.resolve import listings
+
+    for listing in listings():
+        state = f" (cached: {listing.version})" if listing.cached else ""
+        yield listing.name, listing.title + state
+
+
+def _instruments() -> Iterable[Row]:
+    from lsmeter.instruments import instruments
+
+    return [(item.name, item.title) for item in instruments().values()]
+
+
+def _filesystems() -> Iterable[Row]:
+    from lsmeter.machines import machines
+
+    titles = {"tmpfs": "in memory, no disk involved", "ext4": "on a RAM disk, mke2fs defaults"}
+    names = dict.fromkeys(name for item in machines().values() for name in item.filesystems)
+    return [(name, titles.get(name, "")) for name in names]
+
+
+def _formats() -> Iterable[Row]:
+    from lsmeter.tables.render import formats
+
+    return [(item.name, item.title) for item in formats()]
+
+
+def _users() -> Iterable[Row]:
+    return ("root", "uid 0"), ("user", "uid 1000, no capabilities")
+
+
+def _machines() -> Iterable[Row]:
+    from lsmeter.machines import machines
+
+    return ((item.name, item.title) for item in machines().values())
+
+
+def _images() -> Iterable[Row]:
+    from lsmeter.images.build import list_images
+    from lsmeter.images.definition import definition_names, load_definition
+
+    for name in definition_names():
+        yield name, load_definition(name).title
+    yield from ((image.name, image.title) for image in list_images())
+
+
+KINDS: dict[str, Callable[[], Iterable[Row]]] = {
+    "setups": _setups,
+    "suites": _suites,
+    "benchmarks": _benchmarks,
+    "kernels": _kernels,
+    "instruments": _instruments,
+    "filesystems": _filesystems,
+    "users": _users,
+    "images": _images,
+    "machines": _machines,
+    "formats": _formats,
+}
+
+
+def offer(kind: str) -> Callable[[str], list[str]]:
+    """Return the function that offers the names of one of the lists of `lsmeter list`."""
+
+    def found(incomplete: str) -> list[str]:
+        return [name for name in _listed(kind) if name.startswith(incomplete)]
+
+    return found
+
+
+def _listed(kind: str) -> Iterator[str]:
+    try:
+        yield from (name for name, _ in KINDS[kind]())
+    except LsmeterError:
+        return
+
+
+def kinds(incomplete: str) -> list[str]:
+    """Offer the kinds of names that `lsmeter list` knows."""
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+def setups(incomplete: str) -> list[str]:
+    """Offer setups; after a plus what a stack goes on with, after a colon the parameters."""
+    done, plus, last = incomplete.rpartition("+")
+    found, setup = [], ""
+    for name in _listed("setups"):
+        # A setup's parameters come after it, each as "  :name=VALUE".
+        parameter = name.startswith(" ")
+        setup = setup if parameter else name
+        if parameter == (":" in last) and name != "a+b+c":
+            found.append(f"{setup}{name.strip().partition('=')[0]}=" if parameter else name)
+    return [f"{done}{plus}{name}" for name in found if name.startswith(last)]
+
+
+def runs(incomplete: str) -> list[str]:
+    """Offer run directories: those in ./runs, the newest first, else those at the path typed."""
+    here = sorted(Path("runs").glob("*/manifest.json"), reverse=True)
+    found = [str(path.parent) for path in here if str(path.parent).startswith(incomplete)]
+    folder, _, start = incomplete.rpartition("/")
+    home = Path(f"{folder}/" if "/" in incomplete else ".")
+    there = sorted(home.glob(f"{glob.escape(start)}*/"))
+    return found or [str(p) + "/" * (not (p / "manifest.json").is_file()) for p in there]

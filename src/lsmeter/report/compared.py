@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two runs as one document: what the sides are and what is left out, then the report; pure."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from lsmeter.analysis.sides import Only, OverheadChange, only_in_one, overhead_changes
+from lsmeter.instruments import find_instrument
+from lsmeter.report import numbers
+from lsmeter.report.build import compare_runs
+from lsmeter.report.document import report_document
+from lsmeter.report.frame import placed
+from lsmeter.results.directory import RunData
+from lsmeter.tables.model import Column, Detail, Document, Kind, Section, Shown, Table, Value
+from lsmeter.tables.values import percent
+
+HEADING = "Change of each setup's overhead"
+_WORDS = {"filesystem": "file systems"}
+_NAMED = 12  # benchmarks by name; more are counted by operation
+
+
+def document(before: RunData, after: RunData, detail: Detail) -> Document:
+    """Return what `compare` shows of two runs, for a format with this much room."""
+    made = report_document(compare_runs(before, after), detail)
+    only = only_in_one(before, after)
+    changes = overhead_changes(before, after)
+    if detail is Detail.DATA:
+        said = made.data if isinstance(made.data, Mapping) else {}
+        return replace(made, data={**said, "sides": _data(before, after, only, changes)})
+    sides = zip(("Before", "After"), (before, after), ("first", "second"), strict=True)
+    facts = [(head, f"{run.path} (the {word} run): {_made_of(run)}") for head, run, word in sides]
+    for head, left in zip(("Only before", "Only after"), only, strict=True):
+        text = "; ".join(_names(left))
+        facts += [(head, f"{text}: not compared")] if text else []
+    if not any(left.factors or left.benchmarks for left in only):
+        facts.append(("Left out", "nothing: both have the same setups and benchmarks"))
+    moved = _section(before, after, changes, detail)
+    parts = list(made.sections)
+    # On a page the summary comes first, elsewhere last, where it is in sight.
+    at = next((n for n, part in enumerate(parts) if part.title == "Summary"), len(parts))
+    parts.insert(at + (detail is Detail.FULL), moved)
+    return replace(made, facts=(*facts, *made.facts), sections=tuple(parts))
+
+
+def _made_of(run: RunData) -> str:
+    kernels = ", ".join(f"{kernel.name} ({kernel.release})" for kernel in run.manifest.kernels)
+    return f"{kernels}; made {run.manifest.created}"
+
+
+def _names(left: Only) -> Iterator[str]:
+    """Name what only one side has."""
+    for factor, names in left.factors.items():
+        yield f"{_WORDS.get(factor, f'{factor}s')} {', '.join(names)}"
+    lost = [item.id for item in left.benchmarks]
+    if len(lost) > _NAMED:
+        operations = [item.operation for item in left.benchmarks]
+        lost = [f"{name} ({operations.count(name)})" for name in dict.fromkeys(operations)]
+    if lost:
+        yield f"benchmarks {', '.join(lost)}"
+
+
+def _section(
+    before: RunData, after: RunData, changes: Sequence[OverheadChange], detail: Detail
+) -> Section:
+    base = after.manifest.baseline_setup
+    unit = numbers.unit_word(find_instrument(after.manifest.instrument).unit)
+    if not changes:
+        found = {run.manifest.baseline_setup for run in (before, after)}
+        lead = f"Not known: that needs {base} and one more setup in both runs"
+        lead += f" (their baselines are {' and '.join(sorted(found))})." if len(found) > 1 else "."
+        return Section(HEADING, (lead,), key="overhead-change")
+    lead = (
+        f"What each setup costs over {base}, typical, in either run; the change in percentage "
+        f"points, and in {unit} of what the setup adds. "
+        f"{numbers.UNREPEATED_MARK}: a count is not known to repeat."
+    )
+    places: dict[str, list[OverheadChange]] = {}
+    for item in changes:
+        if not item.benchmark.control and math.isfinite(item.points):
+            places.setdefault(item.place.label, []).append(item)
+    tables = (_table(label, unit, found, detail) for label, found in places.items())
+    return Section(HEADING, (lead,), tuple(tables), key="overhead-change")
+
+
+def _table(label: str, unit: str, found: Sequence[OverheadChange], detail: Detail) -> Table:
+    """Show every variant where there is room, else the median of each operation."""
+    rows: list[tuple[Value, ...]] = []
+    still: list[str] = []
+    for operation, items in numbers.by_operation(found).items():
+        if not any(item.difference or item.points for item in items):
+            still.append(operation)
+        elif detail is Detail.FULL:
+            rows += [_row(item.benchmark.id, [item]) for item in items]
+        else:
+            rows.append(_row(operation, items))
+    columns = (
+        Column("operation", "operation", Kind.NAME),
+        Column("before_overhead", "before", Kind.PERCENT),
+        Column("after_overhead", "after", Kind.PERCENT),
+        Column("change_points", "points", Kind.CHANGE),
+        Column("change", unit, Kind.CHANGE),
+    )
+    more = [f"Unchanged: {', '.join(still)}."] if still else []
+    if rows and detail is not Detail.FULL:
+        more.append("Medians over the variants of each operation; markdown and HTML have all.")
+    return Table("overhead_change", label, columns, tuple(rows), more=tuple(more))
+
+
+def _row(name: str, items: Sequence[OverheadChange]) -> tuple[Value, ...]:
+    mark = "" if all(item.repeats for item in items) else numbers.UNREPEATED_MARK
+    before, after, points, difference = (
+        statistics.median(getattr(side, field) for side in sides)
+        for sides, field in (
+            ([item.before for item in items], "overhead"),
+            ([item.after for item in items], "overhead"),
+            (items, "points"),
+            (items, "difference"),
+        )
+    )
+    text = percent(points)[: -len(" %")]
+    return (name, before, after, Shown(points, f"{text}{mark}"), difference)
+
+
+def _data(
+    before: RunData, after: RunData, only: Sequence[Only], changes: Sequence[OverheadChange]
+) -> dict[str, object]:
+    """Return the same for programs; overheads are fractions."""
+    sides = {
+        name: {
+            "run": str(run.path),
+            "kernels": [kernel.name for kernel in run.manifest.kernels],
+            "baseline_setup": run.manifest.baseline_setup,
+            "only": {
+                **{f"{factor}s": list(names) for factor, names in left.factors.items()},
+                "benchmarks": [item.id for item in left.benchmarks],
+            },
+        }
+        for name, run, left in zip(("before", "after"), (before, after), only, strict=True)
+    }
+    moved = [
+        {
+            **placed(item.place, item.benchmark),
+            "id": item.benchmark.id,
+            "overhead_before": _finite(item.before.overhead),
+            "overhead_after": _finite(item.after.overhead),
+            "overhead_change": _finite(item.points),
+            "difference_change": item.difference,
+            "repeats": item.repeats,
+        }
+        for item in changes
+    ]
+    return {**sides, "overhead_changes": moved}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether all that is stored of a run is what was written, as a document."""
+
+from __future__ import annotations
+
+from lsmeter.base.errors import ExitCode
+from lsmeter.results.directory import RunData
+from lsmeter.tables.model import Document, Item, Section, Tone
+
+
+def verification(run: RunData) -> tuple[Document, ExitCode]:
+    """Say which boots are missing, and which files are damaged; and the code that says so."""
+    planned = dict.fromkeys(run.manifest.boots)
+    cells = {cell.hash: cell.place for cell in run.manifest.cells}
+    missing = [
+        f"{place.setup} on {place.kernel}: boot {boot.index}: missing ({run.folder(boot)})"
+        for boot in run.missing
+        for place in [cells[boot.cell_hash]]
+    ]
+    damaged = [f"{problem.title}: {problem.detail}" for problem in run.damaged]
+    numbers = {"boots": len(planned), "missing": len(missing), "damaged": len(damaged)}
+    items = tuple(Item(text, tone=Tone.WARNING) for text in (*damaged, *missing))
+    document = Document(
+        "lsmeter-verification",
+        1,
+        "Every file is what was written" if not items else "Not all is there as it was written",
+        facts=(("run", str(run.path)), *((name, str(count)) for name, count in numbers.items())),
+        sections=(Section("", items=items),) if items else (),
+        notes=run.notes,
+        data={"run": str(run.path), **numbers, "problems": [*damaged, *missing]},
+    )
+    if damaged:
+        return document, ExitCode.INFRASTRUCTURE
+    return document, ExitCode.INCOMPLETE if missing else ExitCode.OK

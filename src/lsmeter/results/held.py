@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where runs are made: a new name for each, one command at a time in each, and the latest one.
+
+Nothing here reads or writes what was measured.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lsmeter.base.errors import UsageError
+from lsmeter.base.storage import cannot_write, data_dir, make_dir, write_atomic, writing
+from lsmeter.model import BootId
+from lsmeter.results.boots import BOOT_FILE
+from lsmeter.results.directory import LOCK_FILE, MANIFEST_FILE, check_directory
+
+HOME = Path("runs")  # where runs are made that no --run-dir names
+_LATEST = "latest-run"  # in the data directory
+_MAX_PATH_BYTES = 4096
+
+
+def new_directory(name: str, number: int = 1) -> Path:
+    """Make a directory for a new run; a second one of that name has a number after it."""
+    make_dir(HOME)
+    path = HOME / (name if number == 1 else f"{name}~{number}")
+    try:
+        path.mkdir()
+    except FileExistsError:
+        return new_directory(name, number + 1)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    return path
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold a run directory, made where it is missing; UsageError while another command does.
+
+    A directory into which nothing came in the end is taken away.
+    """
+    check_directory(path)
+    make_dir(path)
+    with writing(path / LOCK_FILE):
+        lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            who = os.read(lock, 20).decode("ascii", "replace").strip() or "unknown"
+            raise UsageError(
+                f"--run-dir: another lsmeter (process {who}) is measuring into {path}",
+                hint="wait until it has ended, or name another directory",
+            ) from error
+        except OSError:  # a file system without locks
+            pass
+        os.truncate(lock, 0)
+        os.write(lock, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        if not (path / MANIFEST_FILE).exists():
+            with suppress(OSError):
+                (path / LOCK_FILE).unlink()
+                path.rmdir()
+        os.close(lock)
+
+
+def is_torn(path: Path, boots: Iterable[BootId]) -> bool:
+    """Say whether a run that was carried out lacks its manifest or a boot: somebody took it."""
+    files = (path / "boots" / boot.folder / BOOT_FILE for boot in boots)
+    return not all(file.is_file() for file in (path / MANIFEST_FILE, *files))
+
+
+def remember(path: Path) -> None:
+    """Keep in mind which run was made last."""
+    write_atomic(data_dir() / _LATEST, os.fsencode(path.absolute()))
+
+
+def latest_run() -> Path:
+    """Return the run that was made last, of those here and the one that was remembered."""
+    found = list(HOME.glob(f"*/{MANIFEST_FILE}"))
+    with suppress(OSError), (data_dir() / _LATEST).open("rb") as file:
+        found.append(Path(os.fsdecode(file.read(_MAX_PATH_BYTES))) / MANIFEST_FILE)
+    there = [path for path in found if path.is_file()]
+    if not there:
+        raise UsageError(
+            "no run was found, neither in runs/ nor by its last directory",
+            hint="make one: lsmeter run; or name a run directory: lsmeter report RUN",
+        )
+    latest = max(there, key=lambda path: path.stat().st_mtime_ns).parent
+    here = Path.cwd()
+    return latest.relative_to(here) if latest.is_relative_to(here) else latest

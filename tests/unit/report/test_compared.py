@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two runs side by side: what only one has is named, and the overhead of each setup is compared."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import lsmeter.report.schema
+from lsmeter.analysis.sides import Only, only_in_one, overhead_changes
+from lsmeter.experiment.asked import build_experiment
+from lsmeter.experiment.plan import make_plan
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Samples
+from lsmeter.report.compared import HEADING, document
+from lsmeter.results.boots import write_boot
+from lsmeter.results.directory import RunData, create_run, read_run
+from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.tables.model import Detail
+from lsmeter.tables.render import Options, render
+from tests.unit.model_builders import benchmark, kernel
+
+OPEN, DEEP = benchmark("open", depth=1), benchmark("open", depth=4)
+STAT, CHMOD = benchmark("stat", depth=1), benchmark("chmod", depth=1)
+Counts = Mapping[str, Mapping[Any, int]]  # by setup and benchmark
+
+MODULES = {"SECURITY_TOMOYO": "y", "SECURITY_APPARMOR": "y"}
+BEFORE: Counts = {
+    "capability": {OPEN: 1000, DEEP: 2000, STAT: 500, CHMOD: 700},
+    "selinux": {OPEN: 1200, DEEP: 2500, STAT: 600, CHMOD: 770},
+    "tomoyo": {OPEN: 1100, DEEP: 2100, STAT: 510, CHMOD: 720},
+}
+AFTER: Counts = {
+    "capability": {OPEN: 1000, DEEP: 2000, STAT: 500},
+    "selinux": {OPEN: 1250, DEEP: 2600, STAT: 600},
+    "apparmor": {OPEN: 1100, DEEP: 2100, STAT: 510},
+}
+
+
+def run(path: Path, counts: Counts, kernel_name: str = "old", **words: Any) -> RunData:
+    asked = build_experiment({"setups": [*counts], "boots": 2, **words}, where="test")
+    kinds = tuple(dict.fromkeys(kind for found in counts.values() for kind in found))
+    plan = make_plan(asked, [kernel(kernel_name, **MODULES)], kinds, {}, ("tmpfs",))
+    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "exact", (), ())
+    create_run(path, make_manifest(plan, told, {cell.hash: () for cell in plan.cells}))
+    for planned in plan.boots:
+        samples = tuple(
+            Samples(kind.id, BenchmarkStatus.OK, (value,) * 10)
+            for kind, value in counts[planned.cell.setup.name].items()
+        )
+        boot = Boot(**vars(planned.id), status=BootStatus.OK, samples=samples)
+        nothing = Capture(b"", b"", Ending.EXITED, 0, 0.0)
+        write_boot(path / "boots" / boot.folder, boot, nothing)
+    return read_run(path)
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[RunData, RunData]:
+    return run(tmp_path / "old-run", BEFORE), run(tmp_path / "new-run", AFTER, "new")
+
+
+def shown(sides: tuple[RunData, RunData], form: str = "table", width: int = 80) -> str:
+    detail = {"html": Detail.FULL, "markdown": Detail.FULL, "text": Detail.SHORT}
+    made = document(*sides, detail.get(form, Detail.TERMINAL))
+    return render(made, form, Options(width=width, colour=False))
+
+
+def test_what_one_run_has_alone_is_named_on_both_sides(sides: tuple[RunData, RunData]) -> None:
+    before, after = only_in_one(*sides)
+    assert before == Only({"setup": ("tomoyo",)}, (CHMOD,))
+    assert after == Only({"setup": ("apparmor",)}, ())
+    text = " ".join(shown(sides).split())
+    assert "Only before: setups tomoyo; benchmarks chmod depth=1: not compared" in text
+    assert "Only after: setups apparmor: not compared" in text
+    joined = text.replace(" ", "")  # a long path is broken anywhere
+    assert re.search(r"Before:/\S+/old-run\(thefirstrun\):old", joined)
+    assert re.search(r"After:/\S+/new-run\(thesecondrun\):new", joined)
+
+
+def test_runs_of_the_same_things_say_that_nothing_is_left_out(tmp_path: Path) -> None:
+    same = run(tmp_path / "a", BEFORE), run(tmp_path / "b", BEFORE)
+    assert only_in_one(*same) == (Only({}, ()), Only({}, ()))
+    assert "Left out: nothing" in shown(same)
+    assert "Unchanged: open, stat, chmod." in shown(same)
+
+
+def test_kernels_are_named_where_they_are_not_matched_one_to_one(tmp_path: Path) -> None:
+    place = run(tmp_path / "a", BEFORE, filesystems=["tmpfs"])
+    user = run(tmp_path / "b", BEFORE, users=["root", "user"])
+    assert only_in_one(place, user) == (Only({}, ()), Only({"user": ("user",)}, ()))
+
+
+def test_the_change_of_each_overhead_is_that_of_the_setup_alone(
+    sides: tuple[RunData, RunData],
+) -> None:
+    found = {(item.place.setup, item.benchmark): item for item in overhead_changes(*sides)}
+    assert {setup for setup, _ in found} == {"selinux"}
+    changed = found["selinux", DEEP]
+    assert changed.points == pytest.approx(0.05)  # +25 % became +30 %
+    assert changed.difference == 100
+    assert found["selinux", STAT].points == 0
+    text = shown(sides)
+    assert re.search(r"open +\+22.5 % +\+27.5 % +\+5.0 +\+75", text)
+    assert "Unchanged: stat." in text
+    assert re.search(r"open depth=4.*\+25.0 %.*\+30.0 %.*\+5.0.*\+100", shown(sides, "markdown"))
+
+
+def test_a_slower_kernel_alone_is_no_change_of_what_a_setup_adds(tmp_path: Path) -> None:
+    slower = {setup: {k: v + 300 for k, v in of.items()} for setup, of in BEFORE.items()}
+    pair = run(tmp_path / "a", BEFORE), run(tmp_path / "b", slower)
+    assert all(item.difference == 0 for item in overhead_changes(*pair))
+    assert all(item.points < 0 for item in overhead_changes(*pair))
+
+
+def test_the_baseline_is_that_of_the_second_run(tmp_path: Path) -> None:
+    pair = run(tmp_path / "a", BEFORE, baseline="tomoyo"), run(tmp_path / "b", BEFORE)
+    assert all(item.points == 0 for item in overhead_changes(*pair))
+    alone = {"selinux": {OPEN: 1200}}
+    none = run(tmp_path / "c", alone, baseline="selinux"), run(tmp_path / "d", BEFORE)
+    assert overhead_changes(*none) == ()
+    assert "Not known: that needs capability and one more setup in both runs" in shown(none)
+
+
+@pytest.mark.parametrize("form", ["table", "text", "markdown", "csv", "json", "html"])
+def test_every_format_shows_two_runs(sides: tuple[RunData, RunData], form: str) -> None:
+    detail = Detail.DATA if form in {"csv", "json"} else Detail.FULL
+    text = render(document(*sides, detail), form, Options(width=80, colour=False))
+    assert "selinux" in text
+    if form == "json":
+        found = json.loads(text)
+        schema = Path(lsmeter.report.schema.__file__).with_name("report-1.json")
+        jsonschema.validate(found, json.loads(schema.read_text("utf-8")))
+        assert found["sides"]["before"]["only"] == {
+            "setups": ["tomoyo"],
+            "benchmarks": ["chmod depth=1"],
+        }
+        changes = {item["id"]: item for item in found["sides"]["overhead_changes"]}
+        assert changes["open depth=4"]["overhead_change"] == pytest.approx(0.05)
+
+
+def test_no_cell_is_cut_at_any_width(sides: tuple[RunData, RunData]) -> None:
+    made = document(*sides, Detail.TERMINAL)
+    for width in range(40, 161, 3):
+        text = render(made, "table", Options(width=width, colour=False))
+        # A head may be shortened to a key, which is explained; a value never.
+        for key in re.findall(r"\S*\N{HORIZONTAL ELLIPSIS}\S*", text):
+            assert f"{key} = " in text, width
+        for number in ("1,200", "2,500", "+22.5 %", "+27.5 %", "+5.0"):
+            assert number in text, width
+        assert all(len(line) <= width for line in text.splitlines() if "/" not in line), width
+
+
+def test_many_benchmarks_of_one_run_are_counted_by_operation(tmp_path: Path) -> None:
+    many = {benchmark("creat", depth=depth): 100 + depth for depth in range(13)}
+    more = {setup: {**of, **many} for setup, of in AFTER.items()}
+    text = shown((run(tmp_path / "a", AFTER), run(tmp_path / "b", more)))
+    assert "Only after: benchmarks creat (13): not compared" in " ".join(text.split())
+
+
+def test_the_sides_stand_first_and_the_overheads_beside_the_summary(
+    sides: tuple[RunData, RunData],
+) -> None:
+    short, full = (document(*sides, detail) for detail in (Detail.SHORT, Detail.FULL))
+    assert short.facts[:4] == full.facts[:4]
+    assert [part.title for part in full.sections][:2] == ["Summary", HEADING]
+    assert [part.title for part in short.sections][-2:] == [HEADING, "Summary"]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The time that a run still takes: unknown before anything tells, then what guests have left."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from lsmeter.cli.live import LiveRun, LiveTasks
+from lsmeter.experiment.asked import build_experiment
+from lsmeter.experiment.plan import Plan, PlannedBoot
+from lsmeter.model import Boot, BootStatus
+from lsmeter.run.pace import Pace
+from lsmeter.setups import parse_setup
+from tests.unit.model_builders import cell
+
+
+def boots(number: int, setup: str = "capability") -> list[PlannedBoot]:
+    kind = replace(cell(parse_setup(setup)), benchmarks=tuple(f"b{n}" for n in range(10)))
+    return [PlannedBoot(kind, index, index) for index in range(number)]
+
+
+def test_nothing_is_said_before_anything_tells() -> None:
+    planned = boots(4)
+    pace = Pace(planned, 2)
+    assert pace.left_s(0.0) is None
+    pace.started(planned[0], 0.0)
+    assert pace.left_s(7.0) is None
+    pace.advanced(planned[0], 1, 7.0)  # the first word: until then its kernel started
+    assert pace.left_s(7.5) is None
+    pace.advanced(planned[0], 3, 8.0)
+    # 7 s and half a second for each of the 9 others: 11.5 s; two boots follow each other.
+    assert pace.left_s(8.0) == pytest.approx(11.5 * 2)
+
+
+def test_known_boots_take_no_time() -> None:
+    planned = boots(4)
+    pace = Pace(planned, 1, known=planned[2:])
+    pace.started(planned[0], 0.0)
+    pace.ended(planned[0], 10.0)
+    assert pace.left_s(10.0) == pytest.approx(10)
+    pace.ended(planned[2], 10.0)
+    pace.started(planned[1], 10.0)
+    assert pace.left_s(14.0) == pytest.approx(6)
+
+
+def test_a_guest_that_is_late_is_never_said_to_end_at_once() -> None:
+    planned = boots(2)
+    pace = Pace(planned, 1)
+    pace.started(planned[0], 0.0)
+    pace.ended(planned[0], 10.0)
+    pace.started(planned[1], 10.0)
+    assert pace.left_s(110.0) == pytest.approx(10)
+
+
+def test_boots_of_other_setups_stand_in_until_their_own_are_known() -> None:
+    fast, slow = boots(2), boots(2, "selinux")
+    pace = Pace([*fast, *slow], 1)
+    pace.started(fast[0], 0.0)
+    pace.ended(fast[0], 10.0)
+    assert pace.left_s(10.0) == pytest.approx(30)
+    pace.started(slow[0], 10.0)
+    pace.ended(slow[0], 60.0)
+    assert pace.left_s(60.0) == pytest.approx(10 + 50)
+
+
+@given(st.integers(1, 12), st.integers(1, 4), st.floats(1.0, 100.0))
+def test_guests_of_one_length_end_when_it_is_said(number: int, jobs: int, length_s: float) -> None:
+    planned = boots(number)
+    pace = Pace(planned, jobs)
+    for first in range(0, number, jobs):
+        now_s, batch = first / jobs * length_s, planned[first : first + jobs]
+        for boot in batch:
+            pace.started(boot, now_s)
+        for boot in batch:
+            pace.ended(boot, now_s + length_s)
+        rest = number - first - len(batch)
+        rounds = -(-rest // jobs)
+        assert pace.left_s(now_s + length_s) == pytest.approx(rounds * length_s)
+
+
+def live(number: int, *, terminal: bool) -> tuple[LiveRun, list[PlannedBoot], io.StringIO]:
+    out = io.StringIO()
+    planned = boots(number)
+    plan = Plan(build_experiment({}, where="x"), (), tuple(planned), (), ())
+    console = Console(file=out, width=80, force_terminal=terminal)
+    return LiveRun(console, plan, 1), planned, out
+
+
+def ended(boot: PlannedBoot, **more: str) -> Boot:
+    return Boot(**vars(boot.id), status=BootStatus.OK, wall_s=1.0, **more)
+
+
+def test_both_times_are_labelled_where_there_is_no_terminal() -> None:
+    run, planned, out = live(3, terminal=False)
+    with run:
+        for boot in planned[:2]:
+            run.started(boot)
+            run.ended(boot, ended(boot), reused=False)
+    first, second = out.getvalue().splitlines()
+    assert first.startswith("boot 1/3: debian:6.1 capability tmpfs boot 0: 1.0 s; 0:00 elapsed, ")
+    assert second.endswith("left")
+
+
+def test_both_times_are_labelled_on_a_terminal() -> None:
+    run, planned, out = live(3, terminal=True)
+    with run:
+        run.started(planned[0])
+        assert "elapsed, time left not known yet" in run.times()
+        run.ended(planned[0], ended(planned[0]), reused=False)
+        assert run.times().endswith("left")
+        run._bars.refresh()
+    assert "elapsed" in out.getvalue()
+
+
+def test_what_a_guest_says_reaches_the_terminal_as_text() -> None:
+    run, planned, out = live(1, terminal=False)
+    bad = Boot(**vars(planned[0].id), status=BootStatus.PANIC, detail="\x1b[2J\u202e[bold]x")
+    with run:
+        run.started(planned[0])
+        run.ended(planned[0], bad, reused=False)
+    assert "\x1b[2J" not in out.getvalue()
+    assert r"\x1b[2J\u202e[bold]x" in out.getvalue()
+
+
+def test_a_download_says_what_its_time_is() -> None:
+    out = io.StringIO()
+    with LiveTasks(Console(file=out, width=80, force_terminal=True)) as tasks:
+        tasks.update("kernel", 1e6, 4e6, unit="B")
+        tasks._bars.refresh()
+    assert "1 of 4 MB" in out.getvalue()
