@@ -43,7 +43,7 @@ _CONTRADICTIONS = {
     ),
     "ok with failures": (_END, "end 1 status=ok n=20 failures=3 errno=0 detail="),
     "ok with an errno": (_END, "end 1 status=ok n=20 failures=0 errno=13 detail="),
-    "more at the end": (r"(?m)^bye 5", "bye 6"),
+    "more at the end": (r"(?m)^bye .*", "bye 99"),
     "an end after one benchmark": (r"(?ms)^begin 1 .*", "bye 1"),
     "a second list of modules": (
         r"(?m)^fact lsm .*$",

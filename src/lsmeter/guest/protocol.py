@@ -79,11 +79,12 @@ class LineReader:
         self._length = 0
 
     def _add_garbage(self, reason: str) -> None:
+        if len(self.garbage) > MAX_GARBAGE:
+            return
         if len(self.garbage) == MAX_GARBAGE:
             reason = "too much garbage; the rest of it is not listed"
         excerpt = self._pending[:_EXCERPT_BYTES].decode("latin-1").encode("unicode_escape")
-        if len(self.garbage) <= MAX_GARBAGE:
-            self.garbage.append(printable(f"byte {self._offset}: {reason}: {excerpt.decode()}"))
+        self.garbage.append(printable(f"byte {self._offset}: {reason}: {excerpt.decode()}"))
 
     def _parse(self, line: bytes) -> None:
         if self._length >= LINE_BYTES:
