@@ -268,9 +268,14 @@ def test_a_fault_of_ours_has_its_own_code_and_a_log(
     assert "list formats" in text
 
 
+_CUT_MODULE = typer.Abort()  # what typer makes of it
+_CUT_MODULE.__cause__ = EOFError("marshal data too short")
+
+
 @pytest.mark.parametrize(
     ("error", "code", "part"),
     [
+        (_CUT_MODULE, 9, "marshal data too short"),
         (MemoryError(), 7, "out of memory"),
         (OSError(24, "Too many open files"), 7, "too many open files"),
         (RuntimeError("can't start new thread"), 7, "threads"),

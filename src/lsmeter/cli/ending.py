@@ -43,13 +43,14 @@ def ended(work: Callable[[], object]) -> int:
     except (UnreadError, BrokenPipeError):
         _forget_output()
         return int(ExitCode.OK)
-    except (typer.Abort, KeyboardInterrupt):
-        SCREEN.say("interrupted")
-        return int(ExitCode.INTERRUPTED)
     except SystemExit:
         raise
-    except BaseException as error:  # noqa: BLE001  (panics of libraries are no Exception)
-        if RECEIVED and not isinstance(error, LsmeterError):
+    except BaseException as raised:  # noqa: BLE001  (panics of libraries are no Exception)
+        # Typer aborts at Ctrl-C, and also at the end of a compiled module that was cut.
+        error = (isinstance(raised, typer.Abort) and raised.__cause__) or raised
+        if isinstance(error, KeyboardInterrupt) or (
+            RECEIVED and not isinstance(error, LsmeterError)
+        ):
             SCREEN.say("interrupted")
             return int(ExitCode.INTERRUPTED)
         known = _known(error)
