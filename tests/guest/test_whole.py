@@ -31,7 +31,7 @@ def measured(
 
 def test_pairs_cost_the_same_from_either_end(lsmeter: Lsmeter, debian_kernel: Kernel) -> None:
     found = measured(lsmeter, "open depth=1", "close after=open", "creat depth=1", "unlink depth=1")
-    whole = {name: item["whole"]["value"] for name, item in found.items()}
+    whole = {name: item["whole"]["value"] for name, item in found.items() if item["whole"]}
     # open+close, and creat+close+unlink with one call of another name.
     assert whole["close after=open"] == pytest.approx(whole["open depth=1"], rel=0.01)
     assert whole["unlink depth=1"] == pytest.approx(whole["creat depth=1"], rel=0.01)
@@ -82,7 +82,8 @@ def test_quick_runs_measure_no_whole_cost(lsmeter: Lsmeter, debian_kernel: Kerne
     assert done.code == 0, done.err
     report = json.loads(lsmeter("report", "run", "--format", "json").out)
     assert all(item["whole"] is None for item in report["estimates"])
-    assert [item["verdict"] for item in report["comparisons"]] == ["inconclusive"]
+    verdicts = {item["id"]: item["verdict"] for item in report["comparisons"]}
+    assert verdicts["read size=1"] == "inconclusive"
     assert "amortised and deferred costs were not measured" in done.out
 
 

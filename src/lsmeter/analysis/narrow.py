@@ -41,7 +41,8 @@ def narrowed(
         ("benchmarks", len(manifest.benchmarks) - len(kinds), len(manifest.benchmarks)),
     ):
         notes += [f"{left} of the run's {of} {word} are left out"] if left else []
-    problems = (item for item in manifest.problems if item.setup in {*chosen, base, ""})
+    left_out = {*measured} - chosen - {base}  # what could not be measured at all stays a problem
+    problems = (item for item in manifest.problems if item.setup not in left_out)
     return replace(
         run,
         manifest=replace(

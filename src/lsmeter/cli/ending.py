@@ -27,6 +27,7 @@ from lsmeter.cli.console import SCREEN, UnreadError
 _LEAST_MIB = 2048  # and for each core, which has threads of its own:
 _MIB_A_CORE = 128
 _LEAST_FILES = 64
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class _InternalError(LsmeterError):
@@ -77,7 +78,7 @@ def _known(error: BaseException) -> LsmeterError:
         (number in {errno.EMFILE, errno.ENFILE}, "too many open files", "ulimit -n 1024"),
         (thread, "no more threads may be started", "ulimit -u"),
         (memory, f"out of memory: {type(error).__name__}", "ulimit -v unlimited"),
-        (number == errno.ENOSPC, f"the disk is full: {error}", "free some space"),
+        (number in _FULL, f"the disk is full: {error}", "free some space, or ulimit -f unlimited"),
     )
     for is_it, title, hint in lacking:
         if is_it:
