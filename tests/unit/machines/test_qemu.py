@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,14 +119,13 @@ def test_an_endless_flood_on_stderr_ends_when_patience_does() -> None:
     assert capture.ending is Ending.DEADLINE
 
 
-def test_a_child_that_holds_the_pipes_holds_nothing_up() -> None:
+def test_a_child_that_holds_the_pipes_holds_nothing_up(
+    wait_for: Callable[[Callable[[], bool]], None],
+) -> None:
     capture = ran('sleep 600 & echo all >> "$1"; echo $! >> "$2"', lambda _: 0)
     assert (capture.ending, capture.results) == (Ending.EXITED, b"all\n")
     process = Path(f"/proc/{int(capture.console)}/stat")
-    deadline = time.monotonic() + 60
-    while process.exists() and process.read_text().split()[2] != "Z":
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: not process.exists() or process.read_text().split()[2] == "Z")
 
 
 @pytest.mark.parametrize("channel", [1, 2])
