@@ -75,7 +75,7 @@ def run_cells(run: RunData) -> tuple[tuple[AttributedCell, ...], tuple[Problem, 
     profiles: dict[tuple[str, int], Profile] = {}
     problems: list[Problem] = []
     for boot in run.manifest.boots:
-        folder = run.path / "boots" / boot.folder
+        folder = run.folder(boot)
         try:
             data = read_output(folder, OUTPUT)
             if data is not None:

@@ -30,6 +30,7 @@ from lsmeter.tasks import find_task
 MANIFEST_FILE = "manifest.json"
 DAMAGED_FILE = "manifest.damaged.json"
 LOCK_FILE = ".lock"  # held by the command that measures
+BOOTS = "boots"
 _MANIFEST = TypeAdapter(Manifest)
 
 
@@ -55,7 +56,12 @@ class RunData:
 
     def folder(self, boot: BootId) -> Path:
         """Return where a boot is kept."""
-        return self.path / "boots" / boot.folder
+        return boot_folder(self.path, boot)
+
+
+def boot_folder(run: Path, boot: BootId) -> Path:
+    """Return where a run directory keeps a boot."""
+    return run / BOOTS / boot.folder
 
 
 def check_directory(path: Path) -> None:
@@ -102,20 +108,20 @@ def create_run(path: Path, manifest: Manifest) -> str:
         partial.unlink(missing_ok=True)
     content = _MANIFEST.dump_python(manifest, mode="json")
     write_atomic(existing, sealed(FORMAT, VERSION, {"run": content}))
-    make_dir(path / "boots")
+    make_dir(path / BOOTS)
     return said
 
 
 def _ours(path: Path) -> bool:
     """Tell whether a file may stand in a run directory whose manifest is gone."""
-    known = ("boots", LOCK_FILE, DAMAGED_FILE, "report.html")
+    known = (BOOTS, LOCK_FILE, DAMAGED_FILE, "report.html")
     return path.name in known or path.suffix == ".partial"
 
 
 def copy_boot(stored: Path, files: Iterable[str], run: Path, planned: BootId) -> None:
     """Copy a boot that is stored, and whose files are known, into a run."""
     write_files(
-        run / "boots" / planned.folder,
+        boot_folder(run, planned),
         {name: read_plain(stored / name) for name in (*files, BOOT_FILE)},
     )
 
@@ -126,7 +132,7 @@ def read_manifest(path: Path) -> Manifest:
         raise UsageError(f"{path}: no such run directory", hint="the run printed it")
     if not (path / MANIFEST_FILE).exists():
         again = "the command that made it writes it anew: type it once more, with --run-dir"
-        hint = again if (path / "boots").is_dir() else ""
+        hint = again if (path / BOOTS).is_dir() else ""
         raise UsageError(f"{path}: not a run directory (it has no {MANIFEST_FILE})", hint=hint)
     document = read_document(path / MANIFEST_FILE, FORMAT, VERSIONS).get("run")
     # What cannot be brought into today's form is no manifest either: the check names what it lacks.
@@ -160,7 +166,7 @@ def read_run(path: Path) -> RunData:
     again: Counter[str] = Counter()
     # Each once: two setups of one definition are one cell, and no boot may count twice.
     for planned in dict.fromkeys(manifest.boots):
-        folder, place = path / "boots" / planned.folder, cells[planned.cell_hash].place
+        folder, place = boot_folder(path, planned), cells[planned.cell_hash].place
         what = f"{place.setup} on {place.kernel}: boot {planned.index}:"
         if not (folder / BOOT_FILE).exists():
             missing.append(planned)

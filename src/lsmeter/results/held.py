@@ -16,7 +16,7 @@ from lsmeter.base.errors import UsageError
 from lsmeter.base.storage import cannot_write, data_dir, make_dir, write_atomic, writing
 from lsmeter.model import BootId
 from lsmeter.results.boots import BOOT_FILE
-from lsmeter.results.directory import LOCK_FILE, MANIFEST_FILE, check_directory
+from lsmeter.results.directory import LOCK_FILE, MANIFEST_FILE, boot_folder, check_directory
 
 HOME = Path("runs")  # where runs are made that no --run-dir names
 _LATEST = "latest-run"  # in the data directory
@@ -70,7 +70,7 @@ def held(path: Path) -> Iterator[None]:
 
 def is_torn(path: Path, boots: Iterable[BootId]) -> bool:
     """Say whether a run that was carried out lacks its manifest or a boot: somebody took it."""
-    files = (path / "boots" / boot.folder / BOOT_FILE for boot in boots)
+    files = (boot_folder(path, boot) / BOOT_FILE for boot in boots)
     return not all(file.is_file() for file in (path / MANIFEST_FILE, *files))
 
 

@@ -19,7 +19,7 @@ from lsmeter.guest.session import SessionReader
 from lsmeter.machines import Machine
 from lsmeter.model import Boot, BootStatus
 from lsmeter.results.boots import BOOT_FILE, StoredBoot, damaged_outputs, read_boot, write_boot
-from lsmeter.results.directory import copy_boot
+from lsmeter.results.directory import boot_folder, copy_boot
 from lsmeter.results.documents import DamagedResultError
 from lsmeter.tasks import find_task
 
@@ -96,7 +96,7 @@ async def _one(
     limits = replace(settings.limits, silence_s=silence_s)
     capture = await machine.run(planned, limits, on_results)
     boot = conclude(planned.id, cell, machine.command(cell), capture)
-    home = run / "boots" / boot.folder
+    home = boot_folder(run, boot)
     shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
     if boot.status is BootStatus.OK:
         write_boot(stored_path(planned), boot, capture)
