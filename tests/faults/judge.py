@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ class Truth:
 
 
 def find_truth(home: Path, write_kernel: Callable[[Path], object]) -> Truth:
-    """Measure without a fault: with all boots, and with any of them missing."""
+    """Measure without a fault: with all boots, and with any of them left."""
     home.mkdir()
     write_kernel(home / "kernel")
     field = Truth({}, [], home).plant(home / "field")
@@ -64,13 +65,14 @@ def find_truth(home: Path, write_kernel: Callable[[Path], object]) -> Truth:
     numbers: Numbers = {}
     boots = sorted((field.run_dir / "boots").iterdir())
     aside = home / "aside"
-    for away in (None, *boots):
-        if away is not None:
-            away.rename(aside)
+    aside.mkdir()
+    for away in chain.from_iterable(combinations(boots, some) for some in range(len(boots))):
+        for boot in away:
+            boot.rename(aside / boot.name)
         for entry in _entries(field):
             numbers.setdefault(_key(entry), []).append(entry)
-        if away is not None:
-            aside.rename(away)
+        for boot in away:
+            (aside / boot.name).rename(boot)
     for name in ("run", "data"):
         shutil.move(field.home / name, home / name)
     return Truth(numbers, whole, home)

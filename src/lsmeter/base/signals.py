@@ -26,8 +26,11 @@ def leave(_number: int, _frame: FrameType | None) -> NoReturn:
     os._exit(_INTERRUPTED)
 
 
-def heed_signals(handler: Callable[[int, FrameType | None], NoReturn] = interrupt) -> None:
-    """Handle the signals that end a program, except those that are ignored (nohup, jobs)."""
+def heed_signals(handler: Callable[[int, FrameType | None], object] = interrupt) -> None:
+    """Handle the signals that end a program; a terminal's end stays ignored where it is (nohup).
+
+    A shell has its background jobs ignore SIGINT; who sends it to one by hand means it.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)

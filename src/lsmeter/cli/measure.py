@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from lsmeter.cli.live import LiveRun, LiveTasks
     from lsmeter.cli.options import Asked
     from lsmeter.experiment.asked import Experiment
-    from lsmeter.experiment.plan import Plan
+    from lsmeter.experiment.plan import Plan, PlannedBoot
     from lsmeter.machines import Machine
     from lsmeter.model import Kernel
     from lsmeter.results.directory import RunData
@@ -134,19 +133,20 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     known = [boot for boot in plan.boots if not fresh and is_stored(boot)]
     if known:
         SCREEN.say(f"{len(known)} of {len(plan.boots)} boots are known from earlier runs")
-    with LiveRun(SCREEN.err, plan, jobs, known) as live:
-        stopped = asyncio.run(_stopped(plan, out, machine, settings, live))
+
+    def attempt(settings: Settings, known: Collection[PlannedBoot] = ()) -> tuple[bool, bool]:
+        with LiveRun(SCREEN.err, plan, jobs, known) as live:
+            return asyncio.run(_stopped(plan, out, machine, settings, live)), live.failed
+
+    stopped, failed = attempt(settings, known)
     if not stopped and is_torn(out, manifest.boots):
         SCREEN.say(f"{out} was removed meanwhile, or a part of it; it is made again")
         create_run(out, manifest)
-        with LiveRun(SCREEN.err, plan, jobs) as live:
-            kept = replace(settings, fresh=False)
-            stopped = asyncio.run(_stopped(plan, out, machine, kept, live))
-    heed_signals()  # the loop has put back those of the system
+        stopped, failed = attempt(replace(settings, fresh=False))
     if stopped:
         SCREEN.say("stopped; what was measured is kept, and the same command resumes it")
         return ExitCode.INTERRUPTED
-    return ExitCode.INCOMPLETE if live.failed or plan.problems else ExitCode.OK
+    return ExitCode.INCOMPLETE if failed or plan.problems else ExitCode.OK
 
 
 @contextmanager
@@ -181,12 +181,14 @@ async def _stopped(
 
     task = asyncio.ensure_future(execute(plan, out, machine, settings, live))
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, task.cancel)
+    # Not the loop's own handlers: it would put back the system's, and a late signal would kill.
+    heed_signals(lambda *_: loop.call_soon_threadsafe(task.cancel))
     try:
         await task
     except asyncio.CancelledError:
         return True
+    finally:
+        heed_signals()
     return False
 
 
