@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
 _INTERRUPTED = 130  # as lsmeter.base.errors.ExitCode has it
-
+_AGAIN_S = 0.01
 
 RECEIVED: list[int] = []  # a library may turn the exception into one of its own
 
@@ -31,6 +32,15 @@ def heed_signals(handler: Callable[[int, FrameType | None], object] = interrupt)
 
     A shell has its background jobs ignore SIGINT; who sends it to one by hand means it.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    sys.unraisablehook = _swallowed
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def _swallowed(unraisable: sys.UnraisableHookArgs) -> None:
+    """Interrupt once more where Python or a library drops what is raised (finalizers, C code)."""
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+    else:
+        sys.__unraisablehook__(unraisable)
