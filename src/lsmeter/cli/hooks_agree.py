@@ -77,8 +77,9 @@ def agree(
         def lay_out(kernels: Sequence[Kernel]) -> list[Experiment]:
             return [item for one in kernels for item in _asked(one, setups, words)]
 
-        names = asked.kernel or ["debian:6.1"]
-        made, code = measure(lay_out, "hooks-agree", asked, kernels=names)
+        kernels = asked.kernel or ["debian:6.1"]
+        named = options.experiment({**words, "kernels": kernels, "setups": setups})
+        made, code = measure(lay_out, "hooks-agree", asked, named=[named])
         given = [made]
     with showing(code):
         data = _read(given, source)
