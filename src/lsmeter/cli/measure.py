@@ -175,13 +175,19 @@ def measured(
     how: Asked,
     *,
     named: Sequence[Experiment] = (),
+    tasks: Collection[str] = (),
 ) -> Iterator[tuple[RunData, int]]:
-    """Give the run at `run`, else one that is measured first, and the exit code that it ends in."""
+    """Give the run at `run`, else one that is measured first, and the exit code that it ends in.
+
+    A run that is shown again ends as damaged when no boot of these tasks is left.
+    """
+    from lsmeter.report.verify import damage_code
     from lsmeter.results.directory import read_run
 
     found = (run, ExitCode.OK) if run is not None else measure(asked, stem, how, named=named)
     with showing(found[1]):
-        yield read_run(found[0]), int(found[1])
+        data = read_run(found[0])
+        yield data, int(found[1] or damage_code(data, tasks))
 
 
 async def _stopped(

@@ -88,7 +88,7 @@ def slopes(
     def lay_out(kernels: Sequence[Kernel]) -> list[Experiment]:
         return _asked(kernels, setup, beside, sweep, looked)
 
-    with measured(run, lay_out, "slopes", asked, named=named) as (data, code):
+    with measured(run, lay_out, "slopes", asked, named=named, tasks=["sweep"]) as (data, code):
         show(document(data))
         draw(plot, lambda: specification(find_slopes(data)))
     return code
