@@ -177,7 +177,9 @@ def test_one_command_at_a_time_measures_into_a_directory(replay: Lsmeter) -> Non
     with held(replay.home / "run"):
         done = replay("run", "--setup", "selinux", *WORDS, "--run-dir", "run")
         assert done.code == 2
-        assert f"another lsmeter (process {os.getpid()}) is measuring into run" in done.err
+        said = f"another lsmeter is measuring into run: process {os.getpid()} (lsmeter "
+        assert said in done.err
+        assert (replay.home / "run" / ".lock").is_file(), "it is not the refused one's"
     measured(replay, "--run-dir", "run")
     other = replay("run", "--setup", "tomoyo", *WORDS, "--run-dir", "run")
     assert other.code == 2

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from lsmeter.analysis.slopes import find_slopes
 from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
+from lsmeter.base.storage import hold
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.results import boots, directory
@@ -389,8 +390,20 @@ def test_runs_that_write_the_same_boot_at_once_leave_a_whole_one(
     names = ("samples.parquet", "console.log", "boot.json")
     with ThreadPoolExecutor(4) as pool:
         files = [dict.fromkeys(names, b"%d" % number) for number in range(12)]
-        list(pool.map(partial(boots.write_files, tmp_path), files))
-    assert len({(tmp_path / name).read_bytes() for name in names}) == 1
+        list(pool.map(partial(boots.write_files, tmp_path / "boot"), files))
+    assert len({(tmp_path / "boot" / name).read_bytes() for name in names}) == 1
+
+
+def test_a_boot_that_another_run_never_finishes_is_not_written_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boots, "MAX_WAIT_S", 0.1)
+    with (
+        hold(tmp_path / boots.LOCK_FILE, "it", 0),
+        pytest.raises(InfrastructureError, match=rf"process {os.getpid()} .* has held"),
+    ):
+        boots.write_files(tmp_path / "boot", {"boot.json": b""})
+    assert not (tmp_path / "boot" / "boot.json").exists()
 
 
 def test_a_boot_listed_twice_counts_once(tmp_path: Path) -> None:
