@@ -14,6 +14,7 @@ from lsmeter.base.limits import Limits
 from lsmeter.base.storage import data_dir, write_atomic
 from lsmeter.experiment.plan import Plan, PlannedBoot
 from lsmeter.guest.boot_image import make_request
+from lsmeter.guest.capture import Ending
 from lsmeter.guest.conclude import conclude
 from lsmeter.guest.session import SessionReader
 from lsmeter.machines import Machine
@@ -85,12 +86,12 @@ async def _one(
     cell = planned.cell
     reader = SessionReader(make_request(cell, planned.seed))
 
-    def on_results(data: bytes) -> int:
+    def on_results(data: bytes) -> int | Ending:
         known = reader.finished
         reader.feed(data)
         if reader.finished > known:
             observer.advanced(planned, reader.finished)
-        return reader.finished
+        return Ending.REFUSED if reader.over else reader.finished
 
     silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)
     limits = replace(settings.limits, silence_s=silence_s)
