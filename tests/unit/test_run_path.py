@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +20,7 @@ from hypothesis import strategies as st
 
 from lsmeter.analysis.slopes import find_slopes
 from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
-from lsmeter.base.storage import hold
+from lsmeter.base.storage import hold, make_dir
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.results import boots, directory
@@ -388,9 +387,14 @@ def test_runs_that_write_the_same_boot_at_once_leave_a_whole_one(
 
     monkeypatch.setattr(boots, "write_atomic", slow)
     names = ("samples.parquet", "console.log", "boot.json")
+
+    def store(files: dict[str, bytes]) -> None:
+        with boots.turn(tmp_path / "boot"):
+            boots.write_files(tmp_path / "boot", files)
+
     with ThreadPoolExecutor(4) as pool:
         files = [dict.fromkeys(names, b"%d" % number) for number in range(12)]
-        list(pool.map(partial(boots.write_files, tmp_path / "boot"), files))
+        list(pool.map(store, files))
     assert len({(tmp_path / "boot" / name).read_bytes() for name in names}) == 1
 
 
@@ -398,12 +402,17 @@ def test_a_boot_that_another_run_never_finishes_is_not_written_in_between(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(boots, "MAX_WAIT_S", 0.1)
+    machine = Scripted(lambda _: RECORDED.read_bytes())
+    (planned,) = sweep_plan().boots
+    home = stored_path(planned)
     with (
-        hold(tmp_path / boots.LOCK_FILE, "it", 0),
-        pytest.raises(InfrastructureError, match=rf"process {os.getpid()} .* has held"),
+        hold(make_dir(home.parent) / boots.LOCK_FILE, "it", 0),
+        pytest.raises(InfrastructureError, match=rf"process {os.getpid()} .* has held {home}"),
     ):
-        boots.write_files(tmp_path / "boot", {"boot.json": b""})
-    assert not (tmp_path / "boot" / "boot.json").exists()
+        carry_out(sweep_plan(), tmp_path / "a", machine)
+    assert not home.exists()
+    carry_out(sweep_plan(), tmp_path / "a", machine)
+    assert home.exists()
 
 
 def test_a_boot_listed_twice_counts_once(tmp_path: Path) -> None:

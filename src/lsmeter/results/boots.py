@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -129,15 +130,19 @@ def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
     write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
 
 
+def turn(directory: Path) -> AbstractContextManager[None]:
+    """Wait for other runs that write the same boot of the store."""
+    return hold(make_dir(directory.parent) / LOCK_FILE, str(directory), MAX_WAIT_S)
+
+
 def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Write all files of a boot, boot.json last; two runs that write the same one take turns."""
+    """Write all files of a boot, boot.json last."""
     if not directory.is_dir():
         with writing(directory):
             directory.unlink(missing_ok=True)
-    with hold(make_dir(directory).parent / LOCK_FILE, str(directory), MAX_WAIT_S):
-        for name, data in files.items():
-            _make_way(directory / name)
-            write_atomic(directory / name, data)
+    for name, data in files.items():
+        _make_way(directory / name)
+        write_atomic(directory / name, data)
 
 
 def _make_way(path: Path) -> None:

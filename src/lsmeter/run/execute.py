@@ -19,7 +19,14 @@ from lsmeter.guest.conclude import conclude
 from lsmeter.guest.session import SessionReader
 from lsmeter.machines import Machine
 from lsmeter.model import Boot, BootStatus
-from lsmeter.results.boots import BOOT_FILE, StoredBoot, damaged_outputs, read_boot, write_boot
+from lsmeter.results.boots import (
+    BOOT_FILE,
+    StoredBoot,
+    damaged_outputs,
+    read_boot,
+    turn,
+    write_boot,
+)
 from lsmeter.results.directory import boot_folder, copy_boot
 from lsmeter.results.documents import DamagedResultError
 from lsmeter.tasks import find_task
@@ -100,7 +107,8 @@ async def _one(
     home = boot_folder(run, boot)
     shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
     if boot.status is BootStatus.OK:
-        write_boot(stored_path(planned), boot, capture)
+        with turn(stored_path(planned)):
+            write_boot(stored_path(planned), boot, capture)
     else:
         write_atomic(home / "qemu.log", capture.stderr.encode())
         command = machine.leave(planned, home)
