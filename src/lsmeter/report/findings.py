@@ -18,6 +18,7 @@ from lsmeter.report import numbers
 from lsmeter.report.grids import Grid
 from lsmeter.report.model import Report
 from lsmeter.statistics.estimate import LEAST_SHARE
+from lsmeter.statistics.verdict import NO_TYPICAL
 from lsmeter.tables.values import change, count, many, percent
 
 THREE_NUMBERS = (
@@ -27,7 +28,7 @@ THREE_NUMBERS = (
 )
 _FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
-_NAMED = 4  # of the benchmarks that do not repeat
+_NAMED = 4  # of the benchmarks that do not repeat, or have no typical count
 _OPEN = 12  # names of a cause why they are inconclusive; the table marks all
 _WHY = "boots vary the order of benchmarks and where objects lie in slabs"
 # On ext4 what differs between two boots is __find_get_block, which searches a list.
@@ -219,6 +220,17 @@ def causes(grid: Grid, index: int) -> Iterator[str]:
     if texts:
         number = many(sum(map(len, found.values())), "comparison")
         yield f"{number} inconclusive: {'; '.join(texts)}."
+
+
+def without_typical(found: Iterable[Comparison]) -> Iterator[str]:
+    """Say what the verdicts of benchmarks without a typical count rest on."""
+    named: dict[str, dict[str, None]] = {}
+    for item in found:
+        if item.verdict is not Verdict.INCONCLUSIVE and item.cause.startswith(NO_TYPICAL):
+            named.setdefault(item.cause, {})[item.benchmark.id] = None
+    for cause, ids in named.items():
+        rest = [f"{len(ids) - _NAMED:,} more"] if len(ids) > _NAMED else []
+        yield f"{cause}: {', '.join((*list(ids)[:_NAMED], *rest))}."
 
 
 def disagreements(found: Sequence[Comparison], margin: float) -> Iterator[str]:
