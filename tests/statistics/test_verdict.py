@@ -185,6 +185,8 @@ def test_a_whole_cost_clears_the_call_only_if_it_is_worth_less_than_the_calls_ow
     assert verdict(Numbers(unsure, unsure, known(-0.004, 0.004, cycle)), MARGIN)[0] is (
         Verdict.INCONCLUSIVE
     ), "where there is a typical count it has its say"
+    found = verdict(Numbers(None, unsure, known(-0.011, 0.011, 900)), MARGIN)
+    assert found[1] == "no typical count; whole cost not known well enough: -1.10% to +1.10%"
     assert verdict(Numbers(None, None, known(0, 0)), MARGIN)[1].endswith("cost was not measured")
 
 

@@ -76,7 +76,7 @@ def _verdict(found: Numbers, margin: float) -> tuple[Verdict, str]:
 
 def _inside(found: Numbers, margin: float) -> tuple[Verdict, str]:
     """Decide where no number is beyond the margin."""
-    in_line, whole, source = found.in_line, found.whole, ""
+    in_line, whole = found.in_line, found.whole
     if in_line is None or whole is None:
         what = "the in-line cost was" if in_line is None else "amortised and deferred costs were"
         return Verdict.INCONCLUSIVE, f"{what} not measured"
@@ -85,9 +85,11 @@ def _inside(found: Numbers, margin: float) -> tuple[Verdict, str]:
         and not _is_within(in_line, margin)
         and _covers(whole, in_line, margin)
     ):
-        in_line, source = whole, "verdict from the whole cost"
-    named = "in-line cost" if found.typical else "in-line mean"
-    for name, item in ((named, in_line), ("whole cost", whole)):
+        known, source = {"whole cost": whole}, "verdict from the whole cost"
+    else:
+        named = "in-line cost" if found.typical else "in-line mean"
+        known, source = {named: in_line, "whole cost": whole}, ""
+    for name, item in known.items():
         if math.isnan(item.overhead):
             return Verdict.INCONCLUSIVE, f"{name}: the baseline is 0"
         if not _is_within(item, margin):
