@@ -32,6 +32,7 @@ from lsmeter.statistics.estimate import (
 from lsmeter.statistics.verdict import Numbers, is_known, relevant, verdict
 
 IN_STEP = 0.5  # of the pairs differ by one number: the sides run in step
+MANY_BOOTS = 8  # of which the furthest two hold the median in 99 %, as Student's interval the mean
 LEAST_PEAK = 0.02  # share of the readings from which on a value counts as a peak
 _Numbers = npt.NDArray[np.number[Any]]  # readings or rounds
 _Side = Mapping[int, _Numbers]  # by boot
@@ -211,16 +212,20 @@ def _whole_change(
 
 
 def _means_change(before: _Side, after: _Side, half: float, better: Better) -> Change:
-    """Return a difference of means, bounded by its interval and by the boots one by one.
+    """Return a difference of means, bounded by its interval and by what boots say of it.
 
     What differs between boots is no noise of readings; boots of one seed vary alike, and are held
-    against each other where there are any.
+    against each other where there are any. A few bound the difference by the furthest two, which
+    are the further apart the more there are; many, by the interval of their mean.
     """
     base, test = (float(np.concatenate(list(side.values())).mean()) for side in (before, after))
     first, then = ({seed: float(each.mean()) for seed, each in s.items()} for s in (before, after))
     common = first.keys() & then.keys()
     each = [then[seed] - first[seed] for seed in common]
     difference = float(np.mean(each)) if len(common) == len(first) == len(then) else test - base
+    if len(each) >= MANY_BOOTS:
+        middle, wide = float(np.mean(each)), half_width(each)
+        each = [middle - wide, middle + wide]
     each = each or [later - earlier for earlier in first.values() for later in then.values()]
     between = Range(difference, min(difference - half, *each), max(difference + half, *each))
     return change(base, test, between, better)
