@@ -7,7 +7,7 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.base.storage import hold, make_dir
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
+from lsmeter.model import Boot
 from lsmeter.results import boots, directory
 from lsmeter.results.directory import RunData, read_run
 from lsmeter.results.documents import DamagedResultError, read_document, sealed
@@ -413,6 +414,26 @@ def test_a_boot_that_another_run_never_finishes_is_not_written_in_between(
     assert not home.exists()
     carry_out(sweep_plan(), tmp_path / "a", machine)
     assert home.exists()
+
+
+def test_the_boots_of_all_cells_are_found_in_one_pass(tmp_path: Path) -> None:
+    class Counted(tuple[Boot, ...]):
+        __slots__ = ()
+        passes = 0
+
+        def __iter__(self) -> Iterator[Boot]:
+            type(self).passes += 1
+            return super().__iter__()
+
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    ((cell,), (boot,)) = run.manifest.cells, run.boots
+    cells = [replace(cell, hash=f"{number}") for number in range(100)]
+    mixed = [replace(boot, cell_hash=f"{n * 7 % 50}", index=n) for n in range(500)]
+    many = replace(run, boots=Counted(mixed))
+    for item in cells:
+        assert many.boots_of(item) == tuple(b for b in mixed if b.cell_hash == item.hash)
+    assert Counted.passes == 1
+    assert replace(many, boots=(boot,)).boots_of(cell) == (boot,)
 
 
 def test_a_boot_listed_twice_counts_once(tmp_path: Path) -> None:

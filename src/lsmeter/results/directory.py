@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -58,7 +59,14 @@ class RunData:
 
     def boots_of(self, cell: ManifestCell) -> tuple[Boot, ...]:
         """Return the boots of one cell."""
-        return tuple(boot for boot in self.boots if boot.cell_hash == cell.hash)
+        return self._by_cell.get(cell.hash, ())
+
+    @cached_property
+    def _by_cell(self) -> Mapping[str, tuple[Boot, ...]]:
+        found: dict[str, list[Boot]] = {}
+        for boot in self.boots:
+            found.setdefault(boot.cell_hash, []).append(boot)
+        return {cell: tuple(boots) for cell, boots in found.items()}
 
     def folder(self, boot: BootId) -> Path:
         """Return where a boot is kept."""
