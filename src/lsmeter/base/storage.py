@@ -246,9 +246,9 @@ class HeldError(InfrastructureError):
         self.who = who
 
 
-def locked(name: str) -> AbstractContextManager[None]:
+def locked(name: str, wait_s: float | None = None) -> AbstractContextManager[None]:
     """Hold the cache-wide lock `name`, as hold does."""
-    return hold(make_dir(cache_dir() / "locks") / f"{name}.lock", f"{name} of the cache")
+    return hold(make_dir(cache_dir() / "locks") / f"{name}.lock", f"{name} of the cache", wait_s)
 
 
 @contextmanager
@@ -320,6 +320,14 @@ def new_entry(final: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         os.close(held)
+
+
+def drop_entry(final: Path) -> None:
+    """Remove an entry, which is whole until it is gone. Hold `locked` around it."""
+    gone = final.parent / f".{final.name}{_PARTIAL}"
+    with suppress(OSError):
+        final.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def _in_use(partial: Path) -> bool:
