@@ -6,9 +6,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,10 +18,8 @@ from hypothesis import strategies as st
 
 from lsmeter.analysis.slopes import find_slopes
 from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
-from lsmeter.base.storage import hold, make_dir
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.model import Boot
 from lsmeter.results import boots, directory
 from lsmeter.results.directory import RunData, read_run
 from lsmeter.results.documents import DamagedResultError, read_document, sealed
@@ -375,65 +371,6 @@ def test_a_boot_of_the_store_has_the_index_of_the_run_that_takes_it(tmp_path: Pa
     carry_out(plan, tmp_path / "b", machine)
     assert len(machine.booted) == 2
     assert [(boot.index, boot.seed) for boot in read_run(tmp_path / "b").boots] == [(0, 8), (1, 1)]
-
-
-def test_runs_that_write_the_same_boot_at_once_leave_a_whole_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = boots.write_atomic
-
-    def slow(path: Path, data: bytes) -> None:
-        time.sleep(random.Random(path.name.encode() + data).random() / 20)
-        write(path, data)
-
-    monkeypatch.setattr(boots, "write_atomic", slow)
-    names = ("samples.parquet", "console.log", "boot.json")
-
-    def store(files: dict[str, bytes]) -> None:
-        with boots.turn(tmp_path / "boot"):
-            boots.write_files(tmp_path / "boot", files)
-
-    with ThreadPoolExecutor(4) as pool:
-        files = [dict.fromkeys(names, b"%d" % number) for number in range(12)]
-        list(pool.map(store, files))
-    assert len({(tmp_path / "boot" / name).read_bytes() for name in names}) == 1
-
-
-def test_a_boot_that_another_run_never_finishes_is_not_written_in_between(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(boots, "MAX_WAIT_S", 0.1)
-    machine = Scripted(lambda _: RECORDED.read_bytes())
-    (planned,) = sweep_plan().boots
-    home = stored_path(planned)
-    with (
-        hold(make_dir(home.parent) / boots.LOCK_FILE, "it", 0),
-        pytest.raises(InfrastructureError, match=rf"process {os.getpid()} .* has held {home}"),
-    ):
-        carry_out(sweep_plan(), tmp_path / "a", machine)
-    assert not home.exists()
-    carry_out(sweep_plan(), tmp_path / "a", machine)
-    assert home.exists()
-
-
-def test_the_boots_of_all_cells_are_found_in_one_pass(tmp_path: Path) -> None:
-    class Counted(tuple[Boot, ...]):
-        __slots__ = ()
-        passes = 0
-
-        def __iter__(self) -> Iterator[Boot]:
-            type(self).passes += 1
-            return super().__iter__()
-
-    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
-    ((cell,), (boot,)) = run.manifest.cells, run.boots
-    cells = [replace(cell, hash=f"{number}") for number in range(100)]
-    mixed = [replace(boot, cell_hash=f"{n * 7 % 50}", index=n) for n in range(500)]
-    many = replace(run, boots=Counted(mixed))
-    for item in cells:
-        assert many.boots_of(item) == tuple(b for b in mixed if b.cell_hash == item.hash)
-    assert Counted.passes == 1
-    assert replace(many, boots=(boot,)).boots_of(cell) == (boot,)
 
 
 def test_a_boot_listed_twice_counts_once(tmp_path: Path) -> None:
