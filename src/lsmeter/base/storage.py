@@ -282,7 +282,10 @@ def _wait_for(number: int, what: str, wait_s: float) -> None:
             waited_s = time.monotonic() - began
         except OSError:
             return None
-        who = printable(os.pread(number, 300, 0).decode(errors="replace")) or "another process"
+        who = (
+            printable(os.pread(number, 300, 0).decode(errors="replace").strip())
+            or "another process"
+        )
         if waited_s >= wait_s:
             raise HeldError(who, what, wait_s)
         if waited_s > _QUIET_S and not said:
