@@ -29,6 +29,7 @@ def replay(in_process: InProcess, monkeypatch: pytest.MonkeyPatch) -> Lsmeter:
     """Return the command on a machine whose guests are recorded; its kernel is ./kernel."""
     (in_process.home / "kernel").write_bytes(bzimage(elf(), release="6.1.0-56-cloud-amd64"))
     monkeypatch.setenv("LSMETER_REPLAY", str(CAPTURES))
+    monkeypatch.setenv("LSMETER_CACHE", str(in_process.home / "cache"))
     return in_process
 
 
@@ -177,7 +178,9 @@ def test_one_command_at_a_time_measures_into_a_directory(replay: Lsmeter) -> Non
     with held(replay.home / "run"):
         done = replay("run", "--setup", "selinux", *WORDS, "--run-dir", "run")
         assert done.code == 2
-        assert f"another lsmeter (process {os.getpid()}) is measuring into run" in done.err
+        said = f"another lsmeter is measuring into run: process {os.getpid()} (lsmeter"
+        assert said in done.err
+        assert (replay.home / "run" / ".lock").is_file(), "it is not the refused one's"
     measured(replay, "--run-dir", "run")
     other = replay("run", "--setup", "tomoyo", *WORDS, "--run-dir", "run")
     assert other.code == 2

@@ -107,7 +107,8 @@ def test_what_the_kernel_lacks_is_told_and_the_rest_is_measured(lsmeter: Lsmeter
 def test_a_kernel_by_path(lsmeter: Lsmeter, debian_kernel: Kernel) -> None:
     (lsmeter.home / "vmlinux").symlink_to(debian_kernel.image)
     words = ("--setup", "capability", "--benchmark", "getppid", "--boots", "1", "--out", "run")
-    done = lsmeter("run", "--kernel", "./vmlinux", *words)
+    cache = str(lsmeter.home / "cache")
+    done = lsmeter("run", "--kernel", "./vmlinux", *words, LSMETER_CACHE=cache)
     assert done.code == 0, done.err
 
 

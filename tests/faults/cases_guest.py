@@ -62,6 +62,7 @@ _CONTRADICTIONS = {
     ),
     "what turns a terminal": (_BEGIN, "begin 1 %1b%5b2J%e2%80%aeevil"),
 }
+_FLOOD_BYTES = 16 << 20
 _ENDINGS: dict[str, tuple[dict[str, Any], str]] = {
     "killed by the kernel": ({"exit_code": -9}, "killed by SIGKILL"),
     "killed by SIGSEGV": ({"exit_code": -11}, "killed by SIGSEGV"),
@@ -97,6 +98,12 @@ def _garbage(data: bytes, folder: Path) -> None:
     (folder / "results").write_bytes((folder / "results").read_bytes() + data)
 
 
+def _flood(data: bytes, folder: Path) -> None:
+    """End a guest for what it says, of which much has come."""
+    _ended({"ending": "refused", "exit_code": None}, folder)
+    _garbage(data * (_FLOOD_BYTES // len(data)), folder)
+
+
 def _console(data: bytes, folder: Path) -> None:
     (folder / "console").write_bytes(data)
 
@@ -105,7 +112,7 @@ def _console(data: bytes, folder: Path) -> None:
 _SHORT = (
     *("a benchmark twice", "no reading", "a second list of modules", "another release"),
     *("another command line", "what turns a terminal", "killed by the kernel", "a flood"),
-    *("QEMU's complaint", "a panic", "no end of a line"),
+    *("QEMU's complaint", "a panic", "no end of a line", "a flood of lines", "a flood of one line"),
 )
 
 
@@ -130,6 +137,9 @@ CASES = [
     _case("garbage: a line", partial(_garbage, b"junk \x1b[2J\n"), "garbage"),
     _case("garbage: no end of a line", partial(_garbage, b"x" * 100_000), "garbage"),
     _case("garbage: NUL", partial(_garbage, bytes(5000)), "garbage"),
+    _case("garbage: a flood of lines", partial(_flood, b"\nsay\x07\x1b[2J"), "garbage"),
+    _case("garbage: a flood of ends", partial(_flood, b"\n"), "garbage"),
+    _case("garbage: a flood of one line", partial(_flood, b"\x07"), "garbage"),
     _case(
         "console: a panic", partial(_console, b"Kernel panic - not syncing: \x1b[1mhi\n"), "panic"
     ),

@@ -37,6 +37,16 @@ __attribute__((unused)) static void garbage(void)
 	reboot(RB_AUTOBOOT);
 }
 
+/* Lines without end that are no protocol. */
+__attribute__((unused)) static void chatter(void)
+{
+	static const char text[] = "0 hello *00000000\n";
+	int fd = channel();
+
+	for (;;)
+		(void)!write(fd, text, sizeof(text) - 1);
+}
+
 /* More than any honest guest says. */
 __attribute__((unused)) static void gigabytes(void)
 {

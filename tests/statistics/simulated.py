@@ -55,6 +55,34 @@ def boot(
     )
 
 
+def scattered(
+    seed: int,
+    shift: float = 0.0,
+    *,
+    deferred: int = 0,
+    base: int = 90_000,
+    spread: float = 0.006,
+    undo: int = 60_000,
+    rounds: int = 3,
+) -> BootReadings:
+    """Make one boot without a typical count: no two readings are alike, as of `exit`.
+
+    Boots of one seed have their state in common, and are 2 % apart of others; their readings
+    scatter by `spread`. shift is what the call costs on top, in the mean; deferred the rest.
+    """
+    state = random.Random(seed).uniform(-0.02, 0.02) * base
+    draw = random.Random(f"{seed} {shift} {deferred}")
+    values = [round(base + state + shift + draw.gauss(0, spread * base)) for _ in range(READINGS)]
+    made = []
+    for _ in range(rounds):
+        cycle = base + state + undo + shift + deferred
+        noise = draw.gauss(0, 0.001) * cycle
+        made.append(Round(ROUND_OPERATIONS, 0, int(ROUND_OPERATIONS * (cycle + noise)), 0, 0))
+    return BootReadings(
+        seed, np.asarray(values, dtype=np.int64), (), Whole(BenchmarkStatus.OK, tuple(made)), 0.0
+    )
+
+
 def boots(
     cost: Cost = nothing, *, seed: int = 0, count: int = 2, **more: object
 ) -> list[BootReadings]:

@@ -6,11 +6,8 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -374,23 +371,6 @@ def test_a_boot_of_the_store_has_the_index_of_the_run_that_takes_it(tmp_path: Pa
     carry_out(plan, tmp_path / "b", machine)
     assert len(machine.booted) == 2
     assert [(boot.index, boot.seed) for boot in read_run(tmp_path / "b").boots] == [(0, 8), (1, 1)]
-
-
-def test_runs_that_write_the_same_boot_at_once_leave_a_whole_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = boots.write_atomic
-
-    def slow(path: Path, data: bytes) -> None:
-        time.sleep(random.Random(path.name.encode() + data).random() / 20)
-        write(path, data)
-
-    monkeypatch.setattr(boots, "write_atomic", slow)
-    names = ("samples.parquet", "console.log", "boot.json")
-    with ThreadPoolExecutor(4) as pool:
-        files = [dict.fromkeys(names, b"%d" % number) for number in range(12)]
-        list(pool.map(partial(boots.write_files, tmp_path), files))
-    assert len({(tmp_path / name).read_bytes() for name in names}) == 1
 
 
 def test_a_boot_listed_twice_counts_once(tmp_path: Path) -> None:

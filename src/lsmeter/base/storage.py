@@ -19,10 +19,10 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Generic, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import platformdirs
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LOCK_WAIT_S = 7200.0  # the longest that another process may rightly take: a kernel or an image
-_QUIET_S, _POLL_S = 1.0, 0.1
+_QUIET_S, _POLL_S = 1.0, 0.02
 _SEAL = ".sha256"
-_PARTIAL = ".partial"  # how the name of an entry that is being filled ends
+_FILE, _PARTIAL = ".lsmeter-", ".partial"  # how names begin, and end, of what is not whole yet
 _RACY_S = 2.0  # a file changed so lately may change again without another time
 
 
@@ -187,7 +187,7 @@ def _write_in_place(path: Path, mode: int, data: bytes) -> None:
 
 
 def _replace(path: Path, data: bytes, mode: int | None) -> None:
-    partial = path.parent / f".lsmeter-{os.getpid()}-{secrets.token_hex(4)}.partial"
+    partial = path.parent / f"{_FILE}{os.getpid()}-{secrets.token_hex(4)}{_PARTIAL}"
     try:
         nameless = _nameless(path.parent)
         with nameless or partial.open("xb") as file:
@@ -203,6 +203,11 @@ def _replace(path: Path, data: bytes, mode: int | None) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def is_partial(path: Path) -> bool:
+    """Say whether a file is what write_atomic leaves in a directory if it is killed."""
+    return path.name.startswith(_FILE) and path.suffix == _PARTIAL
 
 
 def write_sealed(path: Path, data: bytes) -> None:
@@ -230,45 +235,63 @@ def _nameless(directory: Path) -> BinaryIO | None:
         return None
 
 
+class HeldError(InfrastructureError):
+    """A lock that was not let go in time; who: what its holder says of itself."""
+
+    def __init__(self, who: str, what: str, wait_s: float) -> None:
+        super().__init__(
+            f"{who} has held {what} for {wait_s:.0f} s",
+            hint="see what it does; end it, and run this again",
+        )
+        self.who = who
+
+
+def locked(name: str, wait_s: float | None = None) -> AbstractContextManager[None]:
+    """Hold the cache-wide lock `name`, as hold does."""
+    return hold(make_dir(cache_dir() / "locks") / f"{name}.lock", f"{name} of the cache", wait_s)
+
+
 @contextmanager
-def locked(name: str) -> Iterator[None]:
-    """Hold the cache-wide lock `name`: the second process waits until the first has finished.
+def hold(path: Path, what: str, wait_s: float | None = None) -> Iterator[None]:
+    """Hold the lock of a file, which says who has it: the second process waits, wait_s at most.
 
-    The wait is said on standard error, with who holds the lock; a signal ends it. The kernel
-    frees the lock of a process that has died. Not to be called in an event loop.
+    A wait is said on standard error, with who holds the lock; a signal ends it; HeldError when it
+    was too long. The kernel frees the lock of a process that has died. Where the file system has no
+    locks there is nothing to wait for. The wait keeps an event loop from all else.
     """
-    path = make_dir(cache_dir() / "locks") / f"{name}.lock"
     with writing(path):
-        file = path.open("a+", encoding="utf-8", errors="replace")
-    with file:
-        _wait_for(file, name)
-        file.truncate(0)
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        _wait_for(number, what, LOCK_WAIT_S if wait_s is None else wait_s)
         command = shlex.join(["lsmeter", *sys.argv[1:]])
-        file.write(f"process {os.getpid()} ({command}) since {time.strftime('%F %T')}")
-        file.flush()
+        with suppress(OSError):  # a full disk: it is locked all the same
+            os.ftruncate(number, 0)
+            said = f"process {os.getpid()} ({command}) since {time.strftime('%F %T')}"
+            os.pwrite(number, os.fsencode(said), 0)
         yield
-        file.truncate(0)
+    finally:
+        os.close(number)
 
 
-def _wait_for(file: IO[str], name: str) -> None:
+def _wait_for(number: int, what: str, wait_s: float) -> None:
     began, said = time.monotonic(), False
-    while (waited_s := time.monotonic() - began) < LOCK_WAIT_S:
+    while True:
         try:
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if waited_s > _QUIET_S and not said:
-                sys.stderr.write(f"waiting for {_holder(file)}, which holds {name} of the cache\n")
-                said = True
-            time.sleep(_POLL_S)
-    raise InfrastructureError(
-        f"{_holder(file)} has held {name} of the cache for {LOCK_WAIT_S:.0f} s",
-        hint="see what it does; end it, and run this again",
-    )
-
-
-def _holder(file: IO[str]) -> str:
-    file.seek(0)
-    return printable(file.read(300)) or "another lsmeter"
+            waited_s = time.monotonic() - began
+        except OSError:
+            return None
+        who = (
+            printable(os.pread(number, 300, 0).decode(errors="replace").strip())
+            or "another process"
+        )
+        if waited_s >= wait_s:
+            raise HeldError(who, what, wait_s)
+        if waited_s > _QUIET_S and not said:
+            sys.stderr.write(f"waiting for {who}, which holds {what}\n")
+            said = True
+        time.sleep(_POLL_S)
 
 
 @contextmanager
@@ -300,6 +323,14 @@ def new_entry(final: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         os.close(held)
+
+
+def drop_entry(final: Path) -> None:
+    """Remove an entry, which is whole until it is gone. Hold `locked` around it."""
+    gone = final.parent / f".{final.name}{_PARTIAL}"
+    with suppress(OSError):
+        final.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def _in_use(partial: Path) -> bool:

@@ -15,6 +15,7 @@ class Ending(StrEnum):
     DEADLINE = "deadline"  # killed: it took too long for what it had done
     SILENT = "silent"  # killed: nothing was reported for too long
     FLOODED = "flooded"  # killed: it printed more than any honest guest does
+    REFUSED = "refused"  # killed: what it said can give no numbers any more
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,10 @@ class Capture:
 
     @property
     def complete_lines(self) -> bytes:
-        """The results, without the line in the middle of which QEMU failed or was killed."""
-        if self.ending is Ending.EXITED and not self.exit_code:
+        """The results, without the line in the middle of which QEMU failed or was killed.
+
+        What a guest was killed for is part of them.
+        """
+        if self.ending is Ending.REFUSED or (self.ending is Ending.EXITED and not self.exit_code):
             return self.results
         return self.results[: self.results.rfind(b"\n") + 1]

@@ -20,6 +20,7 @@ from lsmeter.guest.request import Request
 from lsmeter.model import BenchmarkStatus, HookReadings, Idle, Round, Samples, StateReading, Whole
 
 MAX_FACTS = 1000
+MAX_ERRORS = 1000
 MAX_IDLE = 2  # before the first benchmark and after the last
 MAX_NUMBERS = 64
 _LINE = re.compile(r"([A-Za-z][A-Za-z0-9 _-]{0,40}):\s*([0-9]{1,18})(?:/([0-9]{1,18}))?")
@@ -78,7 +79,8 @@ class _Running:
 class SessionReader:
     """A session as far as it is known; finished counts the benchmarks that have ended.
 
-    feed takes more bytes of the result channel, and never raises for what they hold.
+    feed takes more bytes of the result channel, and never raises for what they hold. Once it is
+    over, nothing that the guest may still say can give the boot numbers.
     """
 
     def __init__(self, asked: Request) -> None:
@@ -98,6 +100,11 @@ class SessionReader:
         self._states: list[StateReading] = []
         self._idle: list[Idle] = []
         self._errors: list[str] = []
+
+    @property
+    def over(self) -> bool:
+        """Whether the guest can be ended: it contradicts, or floods with garbage."""
+        return self._lines.over
 
     def close(self) -> Session:
         """Return the session, with the benchmarks that were never reported."""
@@ -129,8 +136,6 @@ class SessionReader:
 
     def _take(self, kind: str, values: list[Any]) -> None:
         """Add one line, or raise BadLineError."""
-        if self._contradiction:
-            return
         if self._done:
             raise BadLineError("a line after the last one")
         if (kind == "hello") == self._greeted:
@@ -144,7 +149,7 @@ class SessionReader:
         except ContradictionError as error:
             if self._lines.garbage:  # which is its cause, as like as not
                 raise BadLineError(str(error)) from None
-            self._contradiction = str(error)
+            self._contradiction, self._lines.over = str(error), True
 
     def _on_hello(self, version: int, _probe: str) -> None:
         if version != protocol.VERSION:
@@ -167,6 +172,8 @@ class SessionReader:
         self._idle.append(Idle(elapsed, taken, ticks))
 
     def _on_error(self, text: str) -> None:
+        if len(self._errors) == MAX_ERRORS:
+            raise ContradictionError(f"more than {MAX_ERRORS} errors")
         self._errors.append(text)
 
     def _on_bye(self, benchmarks: int) -> None:

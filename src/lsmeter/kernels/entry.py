@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +20,7 @@ from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import shown
 from lsmeter.base.storage import (
     Entries,
+    drop_entry,
     known_sha256,
     locked,
     new_entry,
@@ -29,6 +33,8 @@ from lsmeter.kernels import package, tree, vmlinux
 from lsmeter.kernels.resolve import Request
 from lsmeter.kernels.tree import ModuleInfo, canonical, load_order, parse_config
 from lsmeter.model import BootProtocol, Kernel, KernelModule
+
+UNUSED_S = 30 * 86_400
 
 # Kept with every kernel, so that another file system or device needs no second download.
 KEPT_MODULES = (
@@ -93,9 +99,27 @@ def _made(
     home = KERNELS.home / entry
     with shown(request.progress, f"unpack {what}"), locked(entry):
         if load(home, name, request.modules) is None:
+            _prune()
             with new_entry(home) as new:
                 fill(new)
+        with suppress(OSError):
+            os.utime(home)  # when it was used last
         return loaded(home, name, request.modules)
+
+
+def _prune() -> None:
+    """Remove the kernels of files, which have new entries when they change, that nobody uses."""
+    for home in (*KERNELS.home.glob("file-*"), *KERNELS.home.glob("deb-*")):
+        # Who uses one holds its lock; what cannot be looked at stays.
+        with suppress(InfrastructureError, OSError):
+            if _is_unused(home):
+                with locked(home.name, 0):
+                    if _is_unused(home):
+                        drop_entry(home)
+
+
+def _is_unused(home: Path) -> bool:
+    return home.stat().st_mtime < time.time() - UNUSED_S
 
 
 def loaded(home: Path, name: str, modules: tuple[str, ...]) -> Kernel:

@@ -15,12 +15,12 @@ from pathlib import Path
 from lsmeter.base.limits import Limits
 from lsmeter.base.registry import members, unknown
 from lsmeter.experiment.plan import PlannedBoot
-from lsmeter.guest.capture import Capture
+from lsmeter.guest.capture import Capture, Ending
 from lsmeter.model import Cell
 
 # Takes bytes of the result channel as they come; returns how many benchmarks the guest has
-# finished by now, None if nobody counts them.
-OnResults = Callable[[bytes], int | None]
+# finished by now, None if nobody counts them, or why it is to be killed.
+OnResults = Callable[[bytes], int | Ending | None]
 
 
 class Machine(ABC):
@@ -42,7 +42,8 @@ class Machine(ABC):
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one guest to its end; on_results sees bytes of the result channel as they come.
 
-        What on_results returns is how far the guest is, which gives it more time (Limits).
+        What on_results returns is how far the guest is, which gives it more time (Limits), or that
+        its time is over.
         Must kill the guest when cancelled, and never raise for what the guest does.
         """
 

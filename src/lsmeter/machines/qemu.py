@@ -10,7 +10,6 @@ import re
 import signal
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -104,11 +103,14 @@ class Patience:
 
 
 class _Channel:
-    """A pipe out of a guest: all that comes is read, and kept up to a limit."""
+    """A pipe out of a guest: all that comes is read, and kept up to a limit.
 
-    def __init__(self, limit_bytes: int, on_data: Callable[[bytes], None] | None = None) -> None:
+    ending: why the guest is to be killed, by its limit or by what on_data returned.
+    """
+
+    def __init__(self, limit_bytes: int, on_data: OnResults | None = None) -> None:
         self.data = bytearray()
-        self.flooded = False
+        self.ending: Ending | None = None
         self._limit_bytes = limit_bytes
         self._on_data = on_data
         self._fd, self.guest_end = os.pipe()
@@ -126,9 +128,11 @@ class _Channel:
             return
         room = self._limit_bytes - len(self.data)
         self.data += chunk[:room]
-        self.flooded |= len(chunk) > room
-        if self._on_data is not None:
-            self._on_data(chunk[:room])
+        said = self._on_data(chunk[:room]) if self._on_data is not None else None
+        if len(chunk) > room:
+            said = Ending.FLOODED
+        if isinstance(said, Ending) and self.ending is None:
+            self.ending = said
 
     def drain(self) -> None:
         """Take what stands in the pipe, and no more however fast the guest goes on."""
@@ -173,7 +177,13 @@ async def _run(
     started = time.monotonic()
     patience = Patience(limits, units, started)
     console = _Channel(limits.console_bytes, lambda _: patience.heard())
-    results = _Channel(limits.results_bytes, lambda data: patience.heard(on_results(data)))
+
+    def heard(data: bytes) -> int | Ending | None:
+        said = on_results(data)
+        patience.heard(None if isinstance(said, Ending) else said)
+        return said
+
+    results = _Channel(limits.results_bytes, heard)
     stderr = _Channel(_STDERR_BYTES)
     channels = (console, results, stderr)
     try:
@@ -189,8 +199,7 @@ async def _run(
     finally:
         for channel in channels:
             channel.close()
-    if results.flooded or console.flooded:
-        ending = Ending.FLOODED
+    ending = results.ending or console.ending or ending
     return Capture(
         results=bytes(results.data),
         console=bytes(console.data),
@@ -230,7 +239,7 @@ async def _wait(
     qemu: asyncio.subprocess.Process, heard: tuple[_Channel, ...], patience: Patience
 ) -> Ending:
     """Wait until QEMU ends or one of the limits is reached."""
-    while not any(channel.flooded for channel in heard):
+    while not any(channel.ending for channel in heard):
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(qemu.wait(), LOOK_S)
             return Ending.EXITED
@@ -238,4 +247,4 @@ async def _wait(
             channel.drain()
         if ending := patience.look(time.monotonic()):
             return ending
-    return Ending.FLOODED
+    return next(channel.ending for channel in heard if channel.ending)

@@ -137,7 +137,7 @@ class Compared:
     moved: float
     found: Difference
     verdict: Verdict
-    cause: str  # why it is inconclusive
+    cause: str  # why it is inconclusive, or what it rests on where there is no typical count
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ def _overhead(grid: Grid, slot: Slot, margin: float, *, full: bool) -> Shown:
 
 
 def _all_numbers(item: Comparison) -> str:
-    """Say all three numbers of a comparison, with the cause of an open verdict."""
+    """Say all three numbers of a comparison, with the cause of a verdict."""
     verdict = item.verdict.value + (f" ({item.cause})" if item.cause else "")
     texts = [f"typical {percent(item.overhead_low)} to {percent(item.overhead_high)}"]
     if item.mean is not None:

@@ -63,6 +63,7 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     notes = [
         *report.notes,
         *findings.between_boots(report, short=short),
+        *findings.without_typical(report.comparisons),
         *_joined(zip(titles, (item.notes for item in found), strict=True)),
         *([_MORE] if short and report.estimates else []),
     ]

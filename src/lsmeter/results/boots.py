@@ -9,15 +9,13 @@ results a boot can be read again by a later parser.
 
 from __future__ import annotations
 
-import fcntl
 import io
 import multiprocessing
-import os
 import shutil
-import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -27,7 +25,7 @@ import zstandard
 from pydantic import TypeAdapter
 
 from lsmeter import __version__
-from lsmeter.base.storage import make_dir, write_atomic, writing
+from lsmeter.base.storage import hold, make_dir, write_atomic, writing
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import PARSER
 from lsmeter.model import Boot, BootId, Samples
@@ -51,7 +49,8 @@ SAMPLES_FILE = "samples.parquet"
 RESULTS_FILE = "results.zst"
 CONSOLE_FILE = "console.log"
 OUTPUT_SUFFIX = ".zst"  # attribution.zst
-MAX_WAIT_S = 10.0  # for another run that writes the same boot
+LOCK_FILE = ".lock"  # of who measures into a directory, or writes a boot
+MAX_WAIT_S = 120.0  # for another run that writes the same boot
 _ALWAYS = (SAMPLES_FILE, RESULTS_FILE, CONSOLE_FILE)
 
 # Readings of one benchmark at several delays follow each other; delay_ns is null without a sweep.
@@ -131,21 +130,19 @@ def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
     write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
 
 
+def turn(directory: Path) -> AbstractContextManager[None]:
+    """Wait for other runs that write the same boot of the store."""
+    return hold(make_dir(directory.parent) / LOCK_FILE, str(directory), MAX_WAIT_S)
+
+
 def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Write all files of a boot, boot.json last; two runs that write the same one take turns."""
+    """Write all files of a boot, boot.json last."""
     if not directory.is_dir():
         with writing(directory):
             directory.unlink(missing_ok=True)
-    number = os.open(make_dir(directory), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        end = time.monotonic() + MAX_WAIT_S
-        while not _locked(number) and time.monotonic() < end:
-            time.sleep(0.01)
-        for name, data in files.items():
-            _make_way(directory / name)
-            write_atomic(directory / name, data)
-    finally:
-        os.close(number)
+    for name, data in files.items():
+        _make_way(directory / name)
+        write_atomic(directory / name, data)
 
 
 def _make_way(path: Path) -> None:
@@ -155,17 +152,6 @@ def _make_way(path: Path) -> None:
             shutil.rmtree(path)
         elif not path.is_file() or path.is_symlink():
             path.unlink(missing_ok=True)
-
-
-def _locked(number: int) -> bool:
-    """Try to lock a directory; a file system without locks is written to all the same."""
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def read_boot(directory: Path, asked: BootId) -> StoredBoot:

@@ -4,19 +4,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from lsmeter import __version__
 from lsmeter.base.errors import UsageError
-from lsmeter.base.storage import make_dir, write_atomic, writing
+from lsmeter.base.storage import is_partial, make_dir, write_atomic, writing
 from lsmeter.guest.conclude import PARSER, conclude
 from lsmeter.model import Boot, BootId, Cell, Problem
-from lsmeter.results.boots import BOOT_FILE, StoredBoot, damaged_outputs, read_boot, write_files
+from lsmeter.results.boots import (
+    BOOT_FILE,
+    LOCK_FILE,
+    StoredBoot,
+    damaged_outputs,
+    read_boot,
+    write_files,
+)
 from lsmeter.results.documents import (
     DamagedResultError,
     read_document,
@@ -29,7 +37,6 @@ from lsmeter.tasks import find_task
 
 MANIFEST_FILE = "manifest.json"
 DAMAGED_FILE = "manifest.damaged.json"
-LOCK_FILE = ".lock"  # held by the command that measures
 BOOTS = "boots"
 _MANIFEST = TypeAdapter(Manifest)
 
@@ -52,7 +59,14 @@ class RunData:
 
     def boots_of(self, cell: ManifestCell) -> tuple[Boot, ...]:
         """Return the boots of one cell."""
-        return tuple(boot for boot in self.boots if boot.cell_hash == cell.hash)
+        return self._by_cell.get(cell.hash, ())
+
+    @cached_property
+    def _by_cell(self) -> Mapping[str, tuple[Boot, ...]]:
+        found: dict[str, list[Boot]] = {}
+        for boot in self.boots:
+            found.setdefault(boot.cell_hash, []).append(boot)
+        return {cell: tuple(boots) for cell, boots in found.items()}
 
     def folder(self, boot: BootId) -> Path:
         """Return where a boot is kept."""
@@ -104,7 +118,7 @@ def create_run(path: Path, manifest: Manifest) -> str:
             f"--run-dir: {path} holds another run",
             hint="name another directory; a run is continued only with the same words",
         )
-    for partial in path.glob(".lsmeter-*.partial"):  # of a run that was killed while it wrote it
+    for partial in filter(is_partial, path.glob("*")):  # of a run that was killed
         partial.unlink(missing_ok=True)
     content = _MANIFEST.dump_python(manifest, mode="json")
     write_atomic(existing, sealed(FORMAT, VERSION, {"run": content}))
@@ -115,7 +129,7 @@ def create_run(path: Path, manifest: Manifest) -> str:
 def _ours(path: Path) -> bool:
     """Tell whether a file may stand in a run directory whose manifest is gone."""
     known = (BOOTS, LOCK_FILE, DAMAGED_FILE, "report.html")
-    return path.name in known or path.suffix == ".partial"
+    return path.name in known or is_partial(path)
 
 
 def copy_boot(stored: Path, files: Iterable[str], run: Path, planned: BootId) -> None:

@@ -6,17 +6,16 @@ Nothing here reads or writes what was measured.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from lsmeter.base.errors import UsageError
-from lsmeter.base.storage import cannot_write, data_dir, make_dir, write_atomic, writing
+from lsmeter.base.storage import HeldError, cannot_write, data_dir, hold, make_dir, write_atomic
 from lsmeter.model import BootId
-from lsmeter.results.boots import BOOT_FILE
-from lsmeter.results.directory import LOCK_FILE, MANIFEST_FILE, boot_folder, check_directory
+from lsmeter.results.boots import BOOT_FILE, LOCK_FILE
+from lsmeter.results.directory import MANIFEST_FILE, boot_folder, check_directory
 
 HOME = Path("runs")  # where runs are made that no --run-dir names
 _LATEST = "latest-run"  # in the data directory
@@ -44,28 +43,21 @@ def held(path: Path) -> Iterator[None]:
     """
     check_directory(path)
     make_dir(path)
-    with writing(path / LOCK_FILE):
-        lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            who = os.read(lock, 20).decode("ascii", "replace").strip() or "unknown"
+            stack.enter_context(hold(path / LOCK_FILE, str(path), 0))
+        except HeldError as error:
             raise UsageError(
-                f"--run-dir: another lsmeter (process {who}) is measuring into {path}",
+                f"--run-dir: another lsmeter is measuring into {path}: {error.who}",
                 hint="wait until it has ended, or name another directory",
             ) from error
-        except OSError:  # a file system without locks
-            pass
-        os.truncate(lock, 0)
-        os.write(lock, f"{os.getpid()}\n".encode())
-        yield
-    finally:
-        if not (path / MANIFEST_FILE).exists():
-            with suppress(OSError):
-                (path / LOCK_FILE).unlink()
-                path.rmdir()
-        os.close(lock)
+        try:
+            yield
+        finally:
+            if not (path / MANIFEST_FILE).exists():
+                with suppress(OSError):
+                    (path / LOCK_FILE).unlink()
+                    path.rmdir()
 
 
 def is_torn(path: Path, boots: Iterable[BootId]) -> bool:

@@ -14,11 +14,19 @@ from lsmeter.base.limits import Limits
 from lsmeter.base.storage import data_dir, write_atomic
 from lsmeter.experiment.plan import Plan, PlannedBoot
 from lsmeter.guest.boot_image import make_request
+from lsmeter.guest.capture import Ending
 from lsmeter.guest.conclude import conclude
 from lsmeter.guest.session import SessionReader
 from lsmeter.machines import Machine
 from lsmeter.model import Boot, BootStatus
-from lsmeter.results.boots import BOOT_FILE, StoredBoot, damaged_outputs, read_boot, write_boot
+from lsmeter.results.boots import (
+    BOOT_FILE,
+    StoredBoot,
+    damaged_outputs,
+    read_boot,
+    turn,
+    write_boot,
+)
 from lsmeter.results.directory import boot_folder, copy_boot
 from lsmeter.results.documents import DamagedResultError
 from lsmeter.tasks import find_task
@@ -85,12 +93,12 @@ async def _one(
     cell = planned.cell
     reader = SessionReader(make_request(cell, planned.seed))
 
-    def on_results(data: bytes) -> int:
+    def on_results(data: bytes) -> int | Ending:
         known = reader.finished
         reader.feed(data)
         if reader.finished > known:
             observer.advanced(planned, reader.finished)
-        return reader.finished
+        return Ending.REFUSED if reader.over else reader.finished
 
     silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)
     limits = replace(settings.limits, silence_s=silence_s)
@@ -99,7 +107,8 @@ async def _one(
     home = boot_folder(run, boot)
     shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
     if boot.status is BootStatus.OK:
-        write_boot(stored_path(planned), boot, capture)
+        with turn(stored_path(planned)):
+            write_boot(stored_path(planned), boot, capture)
     else:
         write_atomic(home / "qemu.log", capture.stderr.encode())
         command = machine.leave(planned, home)

@@ -3,12 +3,12 @@
 
 A positive overhead is always worse. The sides are compared as distributions: readings of one boot
 are paired by their place where both sides run in step, peaks are held against peaks, and the whole
-costs against each other. No one number can clear a side of what another one shows.
+costs against each other. Where there is no typical count, the in-line mean stands in for it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,13 +29,13 @@ from lsmeter.statistics.estimate import (
     state_half_width,
     typical,
 )
+from lsmeter.statistics.verdict import Numbers, is_known, relevant, verdict
 
 IN_STEP = 0.5  # of the pairs differ by one number: the sides run in step
+MANY_BOOTS = 8  # of which the furthest two hold the median in 99 %, as Student's interval the mean
 LEAST_PEAK = 0.02  # share of the readings from which on a value counts as a peak
-# Instructions: what a guest does for itself leaves a whole cost uncertain by a few instructions,
-# and of smaller cycles those are more than a usual margin.
-LEAST_BASE = 1000
-_Side = Mapping[int, npt.NDArray[np.number[Any]]]  # readings or rounds, by boot
+_Numbers = npt.NDArray[np.number[Any]]  # readings or rounds
+_Side = Mapping[int, _Numbers]  # by boot
 _Z = 3.29  # of a normal distribution, 0.1 % on both sides: a share that moved so far has moved
 
 
@@ -66,27 +66,31 @@ def compare(
     step = _step(pairs)
     between = _typical_difference(base, test, pairs, step)
     most = change(base.value, test.value, between, better)
-    mean = _mean_change(baseline, tested, pairs, better)
-    whole = _whole_change(baseline, tested, better)
-    moved = _moved(baseline, tested, int(between.value), base.value)
-    # Peaks of a count that does not stand out are chance: the mean has them all.
+    # A count that stands out in no boot, or another one in each, is chance, and so are its peaks.
     stands = step is not None or min(base.evidence.share, test.evidence.share) >= LEAST_SHARE
-    ruling, cause = verdict(
-        most if stands else mean,
-        mean,
-        _relevant(whole) if calls else most,
-        moved if stands else 0.0,
-        margin,
-        _spread(baseline, tested),
+    stands = stands and is_known(most, margin)
+    if stands:
+        mean = _mean_change(baseline, tested, pairs, better)
+        whole = _whole_change(baseline, tested, better)
+    else:
+        mean, whole = _in_pairs_of_boots(baseline, tested, pairs, better)
+    moved = _moved(baseline, tested, int(between.value), base.value)
+    found = Numbers(
+        typical=most if stands else None,
+        mean=mean,
+        whole=relevant(whole) if calls else most,
+        moved=moved if stands else _scattered(baseline, tested),
+        spread=_spread(baseline, tested),
     )
+    ruling, cause = verdict(found, margin)
     certain = [item for item in (most, mean, whole) if item is not None]
     seen = moved > 0 or any(item.low > 0 or item.high < 0 for item in certain)
-    found = Difference.SEEN if seen else Difference.UNSEEN
+    difference = Difference.SEEN if seen else Difference.UNSEEN
     if _all(baseline) == _all(tested):
-        found = Difference.NONE
+        difference = Difference.NONE
         if whole is not None or not calls:
             ruling, cause = Verdict.EQUIVALENT, ""
-    return Compared(most, mean, whole, step, moved, found, ruling, cause)
+    return Compared(most, mean, whole, step, moved, difference, ruling, cause)
 
 
 def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
@@ -94,67 +98,41 @@ def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
     return {boot.boot: (boot.values.tolist(), boot.ticked, boot.whole) for boot in boots}
 
 
-def verdict(
-    typical: Change | None,
-    mean: Change | None,
-    whole: Change | None,
-    moved: float,
-    margin: float,
-    spread: str = "",
-) -> tuple[Verdict, str]:
-    """Say what the three numbers allow, and why where they allow nothing.
+def _in_pairs_of_boots(
+    baseline: Sequence[BootReadings],
+    tested: Sequence[BootReadings],
+    pairs: Sequence[Values],
+    better: Better,
+) -> tuple[Change | None, Change | None]:
+    """Compare in-line means and whole costs where boots differ by more than their readings do.
 
-    Worse is what is worse for certain and may be so by more than the margin, in any number, unless
-    another number says that in total it is not. Equivalent needs the typical count, the whole cost
-    and the peaks inside the margin. typical is the mean again where no count stands out.
-    spread says how whole costs vary.
+    Those of one seed, if there are any, are alike in that; else the boot is what was drawn.
     """
-    total = whole or mean
-    signs = [_beyond(item, margin) for item in (typical, whole) if item is not None]
-    if mean is not None:
-        signs.append((mean.overhead_low > margin) - (mean.overhead_high < -margin))
-    worse, better = max(signs, default=0) > 0, min(signs, default=0) < 0
-    if worse and better:
-        return Verdict.INCONCLUSIVE, f"the numbers disagree: {_said(typical, mean, whole)}"
-    if not worse and not better:
-        return _inside(typical, whole, moved, margin, spread)
-    agrees = total is None or (total.low > 0 if worse else total.high < 0)
-    if agrees:
-        return Verdict.SLOWER if worse else Verdict.FASTER, ""
-    return Verdict.INCONCLUSIVE, f"cost moved between calls: {_said(typical, mean, whole)}"
+    seeds = {boot.boot for boot in baseline} & {boot.boot for boot in tested}
+    if seeds:
+        baseline, tested = (
+            [boot for boot in side if boot.boot in seeds] for side in (baseline, tested)
+        )
+    mean = _mean_change(baseline, tested, pairs, better)
+    whole = _whole_change(baseline, tested, better)
+    if seeds:
+        return mean, whole
+    sides = (baseline, tested)
+    clean = [[boot.clean for boot in side] for side in sides]
+    rounds = [[np.asarray(boot.rounds) for boot in side] for side in sides]
+    return _over_boots(mean, clean, better), _over_boots(whole, rounds, better)
 
 
-def _inside(
-    typical: Change | None, whole: Change | None, moved: float, margin: float, spread: str
-) -> tuple[Verdict, str]:
-    """Decide where no number is beyond the margin."""
-    for name, unmeasured, item, why in (
-        ("in-line cost", "the in-line cost was", typical, ""),
-        ("whole cost", "amortised and deferred costs were", whole, spread),
-    ):
-        if item is None:
-            return Verdict.INCONCLUSIVE, f"{unmeasured} not measured"
-        if math.isnan(item.overhead):
-            return Verdict.INCONCLUSIVE, f"{name}: the baseline is 0"
-        least, most = item.overhead_low, item.overhead_high
-        if least < -margin or most > margin:
-            cause = f"{name} not known well enough: {least:+.2%} to {most:+.2%}{why}"
-            return Verdict.INCONCLUSIVE, cause
-    if moved > margin:
-        return Verdict.INCONCLUSIVE, f"peaks moved, worth {moved:.1%} of a call"
-    return Verdict.EQUIVALENT, ""
-
-
-def _relevant(whole: Change | None) -> Change | None:
-    """Return a whole change with overheads that are fractions of LEAST_BASE at least."""
-    if whole is None or whole.baseline_value >= LEAST_BASE:
-        return whole
-    return replace(
-        whole,
-        overhead=whole.difference / LEAST_BASE,
-        overhead_low=whole.low / LEAST_BASE,
-        overhead_high=whole.high / LEAST_BASE,
-    )
+def _over_boots(
+    found: Change | None, sides: Iterable[Sequence[_Numbers]], better: Better
+) -> Change | None:
+    """Widen a difference to what the means of boots allow."""
+    if found is None:
+        return None
+    half = _welch(*({0: np.array([each.mean() for each in side if each.size])} for side in sides))
+    low, high = min(found.low, found.difference - half), max(found.high, found.difference + half)
+    between = Range(found.difference, low, high)
+    return change(found.baseline_value, found.value, between, better)
 
 
 def change(base: float, value: float, between: Range, better: Better = Better.LOWER) -> Change:
@@ -234,16 +212,20 @@ def _whole_change(
 
 
 def _means_change(before: _Side, after: _Side, half: float, better: Better) -> Change:
-    """Return a difference of means, bounded by its interval and by the boots one by one.
+    """Return a difference of means, bounded by its interval and by what boots say of it.
 
     What differs between boots is no noise of readings; boots of one seed vary alike, and are held
-    against each other where there are any.
+    against each other where there are any. A few bound the difference by the furthest two, which
+    are the further apart the more there are; many, by the interval of their mean.
     """
     base, test = (float(np.concatenate(list(side.values())).mean()) for side in (before, after))
     first, then = ({seed: float(each.mean()) for seed, each in s.items()} for s in (before, after))
     common = first.keys() & then.keys()
     each = [then[seed] - first[seed] for seed in common]
     difference = float(np.mean(each)) if len(common) == len(first) == len(then) else test - base
+    if len(each) >= MANY_BOOTS:
+        middle, wide = float(np.mean(each)), half_width(each)
+        each = [middle - wide, middle + wide]
     each = each or [later - earlier for earlier in first.values() for later in then.values()]
     between = Range(difference, min(difference - half, *each), max(difference + half, *each))
     return change(base, test, between, better)
@@ -309,15 +291,17 @@ def _moved(
     return worth / base if base > 0 else 0.0
 
 
-def _beyond(item: Change, margin: float) -> int:
-    """Return 1 for worse for certain and perhaps by more than the margin, -1 for better."""
-    if item.overhead_low > 0 and item.overhead_high > margin:
-        return 1
-    if item.overhead_high < 0 and item.overhead_low < -margin:
-        return -1
-    return 0
+def _scattered(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> float:
+    """Return how far readings are moved between calls, on average, as a fraction of their mean.
 
-
-def _said(typical: Change | None, mean: Change | None, whole: Change | None) -> str:
-    named = (("typical", typical), ("mean", mean), ("whole", whole))
-    return ", ".join(f"{name} {item.overhead:+.1%}" for name, item in named if item is not None)
+    The least that makes one distribution the other once their means are equal (Wasserstein's
+    distance): costs that cancel on average are seen where no peak stands out.
+    """
+    sides = [[boot.clean for boot in side if boot.clean.size] for side in (baseline, tested)]
+    if not all(sides):
+        return 0.0
+    first, then = (np.sort(np.concatenate(side)) for side in sides)
+    at = (np.arange(max(first.size, then.size)) + 0.5) / max(first.size, then.size)
+    before, after = (each[(at * each.size).astype(int)] - each.mean() for each in (first, then))
+    mean = float(first.mean())
+    return float(np.abs(after - before).mean()) / mean if mean > 0 else 0.0

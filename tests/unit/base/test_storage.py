@@ -83,8 +83,8 @@ def test_a_lock_is_free_once_its_holder_was_killed(cache: Path) -> None:
         held.kill()
         held.wait()
         with storage.locked("thing"):
-            pass
-    assert (cache / "locks" / "thing.lock").read_text() == ""
+            note = (cache / "locks" / "thing.lock").read_text()
+    assert note.startswith(f"process {os.getpid()} (lsmeter ")
 
 
 def test_a_wait_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,6 +93,41 @@ def test_a_wait_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
     assert f"process {held.pid}" in caught.value.title
     assert "end it" in caught.value.hint
+
+
+@pytest.mark.parametrize("wait_s", [0, 0.3])
+def test_who_holds_a_file_is_named_when_the_wait_ends(tmp_path: Path, wait_s: float) -> None:
+    path = tmp_path / "lock"
+    with storage.hold(path, "the thing", 0):
+        with pytest.raises(storage.HeldError) as caught, storage.hold(path, "the thing", wait_s):
+            pass
+        assert caught.value.who.startswith(f"process {os.getpid()} (lsmeter")
+        assert caught.value.title.endswith(f" has held the thing for {wait_s:.0f} s")
+        path.write_bytes(b"\x1b[31m\xff" + b"x" * 4000)
+        with pytest.raises(storage.HeldError) as caught, storage.hold(path, "the thing", wait_s):
+            pass
+        assert caught.value.who.isprintable()
+        assert len(caught.value.who) < 320
+    with storage.hold(path, "the thing", 0):
+        pass
+
+
+def test_a_lock_holds_on_a_full_disk_and_where_there_are_no_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*words: object) -> int:
+        raise OSError(28, os.strerror(28))
+
+    path = tmp_path / "lock"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        with storage.hold(path, "it", 0):
+            with pytest.raises(storage.HeldError) as caught, storage.hold(path, "it", 0):
+                pass
+            assert caught.value.who == "another process"
+        patch.setattr("fcntl.flock", full)
+        with storage.hold(path, "it", 0), storage.hold(path, "it", 0):
+            pass
 
 
 def test_threads_of_one_process_wait_for_each_other() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lsmeter.guest import protocol
 from lsmeter.guest.request import Request
-from lsmeter.guest.session import Session, SessionReader, parse_session
+from lsmeter.guest.session import MAX_ERRORS, Session, SessionReader, parse_session
 from lsmeter.model import BenchmarkStatus, HookReadings, Samples
 from tests.unit.guest.lines import ALL, asked, line, lines, restated
 
@@ -173,19 +173,61 @@ def test_run_lengths_cannot_fill_memory() -> None:
 
 def test_an_endless_line_is_held_in_bounds() -> None:
     reader = SessionReader(asked())
-    for _ in range(1000):
+    for _ in range(15):
         reader.feed(b"x" * 4096)
     assert len(reader._lines._pending) < protocol.LINE_BYTES
     reader.feed(b"\n" + lines())
     found = reader.close()
     assert found.greeted
     assert [text.split(": ")[1] for text in found.garbage] == ["a line is too long"]
+    assert not reader.over
 
 
 def test_garbage_is_told_a_hundred_times_at_most() -> None:
     said = reasons(b"junk\n" * 100_000)
     assert len(said) == protocol.MAX_GARBAGE + 1
-    assert said[-1] == "too much garbage; the rest of it is not listed"
+    assert said[-1] == "too much garbage; the rest of it is not read"
+
+
+FLOODS = {
+    "lines": lines() + b"junk\n" * 40_000,
+    "ends of lines": lines() + b"\n" * 200_000,
+    "no end of a line": lines() + b"x" * 200_000,
+    "errors": lines(*["error no"] * 5000),
+}
+
+
+@pytest.mark.parametrize("said", FLOODS.values(), ids=FLOODS)
+@pytest.mark.parametrize("size", [1, 1000, 1 << 30])
+def test_nothing_is_read_of_a_flood(
+    said: bytes, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it comes: once it is known for one, no line is looked at and nothing is held."""
+    reader, seen = SessionReader(asked()), list[bytes]()
+    parse_line = reader._lines._parse
+
+    def counted(line: bytes) -> None:
+        seen.append(line)
+        parse_line(line)
+
+    monkeypatch.setattr(reader._lines, "_parse", counted)
+    for start in range(0, len(said), size):
+        reader.feed(said[start : start + size])
+    assert reader.over
+    assert len(seen) <= MAX_ERRORS + 2
+    assert len(reader._lines._pending) < protocol.LINE_BYTES
+    found = reader.close()
+    assert found.greeted
+    assert found.garbage or found.contradiction == f"more than {MAX_ERRORS} errors"
+    assert found == parse(said, asked())
+
+
+def test_a_contradiction_ends_the_reading() -> None:
+    reader = SessionReader(asked())
+    reader.feed(lines("fact a 1", "fact a 2"))
+    assert reader.over
+    assert reader.close().contradiction.startswith("the fact a twice")
+    assert not SessionReader(asked()).over
 
 
 def test_garbage_names_its_place_and_is_escaped() -> None:

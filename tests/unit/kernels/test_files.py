@@ -8,11 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.storage import locked
+from lsmeter.kernels.entry import UNUSED_S
 from lsmeter.kernels.resolve import Request, listings, resolve
 from lsmeter.kernels.sources.host import HostSource
 from lsmeter.model import BootProtocol
@@ -36,6 +39,26 @@ class TestPath:
         assert kernel.boot_protocol is BootProtocol.PVH
         assert kernel.image.is_relative_to(tmp_path / "cache")
         assert resolve(spec) == kernel
+
+    def test_what_nobody_used_for_long_is_removed(self, tmp_path: Path) -> None:
+        kernels = []
+        for number in range(5):
+            image = tmp_path / f"bzImage-{number}"
+            image.write_bytes(bzimage(elf() + b"%d" % number))
+            kernels.append(resolve(str(image)))
+        old, used, held, fresh, other = (kernel.image.parent for kernel in kernels)
+        kept = other.rename(other.parent / "debian-6.1-6.1.192-2")
+        for home in (old, used, held, kept):
+            os.utime(home, (0, time.time() - UNUSED_S - 60))
+        os.utime(fresh, (0, time.time() - UNUSED_S + 3600))
+        resolve(str(tmp_path / "bzImage-1"))
+        assert old.exists(), "nothing new was stored"
+        (tmp_path / "new").write_bytes(bzimage(elf() + b"new"))
+        with locked(held.name):
+            new = resolve(str(tmp_path / "new")).image.parent
+        left = {path.name for path in new.parent.iterdir()}
+        assert left == {path.name for path in (used, held, fresh, kept, new)}
+        assert resolve(str(tmp_path / "bzImage-0")) == kernels[0]
 
     def test_a_build_tree(self, tmp_path: Path) -> None:
         image = tmp_path / "linux/arch/x86/boot/bzImage"

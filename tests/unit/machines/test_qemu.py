@@ -12,7 +12,7 @@ import pytest
 
 from lsmeter.base.limits import Limits
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.machines import qemu
+from lsmeter.machines import OnResults, qemu
 from lsmeter.machines.arch import GUEST
 from lsmeter.machines.description import Description, Plugin
 from lsmeter.model import BootProtocol
@@ -56,7 +56,7 @@ def words(guest: Description) -> tuple[str, ...]:
 
 def ran(
     script: str,
-    on_results: Callable[[bytes], int | None],
+    on_results: OnResults,
     plugin: Plugin | None = None,
     limits: Limits | None = None,
 ) -> Capture:
@@ -134,6 +134,18 @@ def test_a_flood_on_a_channel_is_cut_and_ends_the_guest(channel: int) -> None:
     capture = ran(f'exec cat /dev/zero >> "${channel}"', lambda _: 0, limits=limits)
     assert capture.ending is Ending.FLOODED
     assert len(capture.results) + len(capture.console) == 100_000
+
+
+def test_a_guest_whose_words_are_refused_is_killed_and_they_are_kept() -> None:
+    def refuse(data: bytes) -> int | Ending:
+        return Ending.REFUSED if b"lie" in data else 0
+
+    script = 'printf "word\\nlie" >> "$1"; while :; do printf more >> "$1"; sleep 0.1; done'
+    capture = ran(script, refuse)
+    assert (capture.ending, capture.exit_code) == (Ending.REFUSED, None)
+    assert capture.complete_lines.startswith(b"word\nlie")
+    capture = ran('printf lie >> "$1"; yes >> "$1"', refuse, limits=Limits(results_bytes=100_000))
+    assert capture.ending is Ending.REFUSED, "the first reason counts"
 
 
 def test_what_had_arrived_is_heard_before_patience_is_asked(

@@ -280,6 +280,23 @@ def test_what_differs_most_between_boots_is_named_first() -> None:
     assert only.startswith("one boot of each setup")
 
 
+def test_what_a_verdict_without_a_typical_count_rests_on_is_said_once() -> None:
+    rests = "no typical count; verdict from in-line mean and whole cost"
+    kinds = [builders.benchmark("exit", files=number) for number in range(6)]
+    found = [
+        replace(builders.comparison(kind, setup, 3400, 3400), cause=rests)
+        for setup in ("bpf", "tomoyo")
+        for kind in kinds
+    ]
+    (note,) = findings.without_typical(found)
+    assert note == f"{rests}: exit files=0, exit files=1, exit files=2, exit files=3, 2 more."
+    text = " ".join(render(compared(*found[:2]), "table").split())
+    assert f"Note: {rests}: exit files=0, exit files=1." in text
+    open_ones = [replace(item, verdict=Verdict.INCONCLUSIVE) for item in found]
+    assert not list(findings.without_typical(open_ones))
+    assert not list(findings.without_typical([replace(item, cause="") for item in found]))
+
+
 def test_an_inconclusive_benchmark_says_which_boots_differ() -> None:
     item = builders.comparison(OPEN, "bpf", 3400, 3400, verdict=Verdict.INCONCLUSIVE)
     report = compared(item)

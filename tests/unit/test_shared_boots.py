@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boots of the store, which runs share, and of a run, which its cells share."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lsmeter.base.errors import InfrastructureError
+from lsmeter.base.storage import hold, make_dir
+from lsmeter.model import Boot
+from lsmeter.results import boots
+from lsmeter.run.execute import stored_path
+from tests.unit.run_builders import Scripted, carry_out, run_of
+from tests.unit.tasks.sweep_builders import RECORDED, sweep_plan
+
+
+@pytest.fixture(autouse=True)
+def _data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LSMETER_DATA", str(tmp_path / "data"))
+
+
+def test_runs_that_write_the_same_boot_at_once_leave_a_whole_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = boots.write_atomic
+
+    def slow(path: Path, data: bytes) -> None:
+        time.sleep(random.Random(path.name.encode() + data).random() / 20)
+        write(path, data)
+
+    monkeypatch.setattr(boots, "write_atomic", slow)
+    names = ("samples.parquet", "console.log", "boot.json")
+
+    def store(files: dict[str, bytes]) -> None:
+        with boots.turn(tmp_path / "boot"):
+            boots.write_files(tmp_path / "boot", files)
+
+    with ThreadPoolExecutor(4) as pool:
+        files = [dict.fromkeys(names, b"%d" % number) for number in range(12)]
+        list(pool.map(store, files))
+    assert len({(tmp_path / "boot" / name).read_bytes() for name in names}) == 1
+
+
+def test_a_boot_that_another_run_never_finishes_is_not_written_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boots, "MAX_WAIT_S", 0.1)
+    machine = Scripted(lambda _: RECORDED.read_bytes())
+    (planned,) = sweep_plan().boots
+    home = stored_path(planned)
+    with (
+        hold(make_dir(home.parent) / boots.LOCK_FILE, "it", 0),
+        pytest.raises(InfrastructureError, match=rf"process {os.getpid()} .* has held {home}"),
+    ):
+        carry_out(sweep_plan(), tmp_path / "a", machine)
+    assert not home.exists()
+    carry_out(sweep_plan(), tmp_path / "a", machine)
+    assert home.exists()
+
+
+def test_the_boots_of_all_cells_are_found_in_one_pass(tmp_path: Path) -> None:
+    class Counted(tuple[Boot, ...]):
+        __slots__ = ()
+        passes = 0
+
+        def __iter__(self) -> Iterator[Boot]:
+            type(self).passes += 1
+            return super().__iter__()
+
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    ((cell,), (boot,)) = run.manifest.cells, run.boots
+    cells = [replace(cell, hash=f"{number}") for number in range(100)]
+    mixed = [replace(boot, cell_hash=f"{n * 7 % 50}", index=n) for n in range(500)]
+    many = replace(run, boots=Counted(mixed))
+    for item in cells:
+        assert many.boots_of(item) == tuple(b for b in mixed if b.cell_hash == item.hash)
+    assert Counted.passes == 1
+    assert replace(many, boots=(boot,)).boots_of(cell) == (boot,)
