@@ -11,7 +11,7 @@ from tests.cli.test_replay import FINE, measured, replay  # noqa: F401 - a fixtu
 from tests.conftest import Lsmeter
 
 ROW = re.compile(r"  depth=\d+ +[\d,]+")  # a variant with its count
-HINT = "all benchmarks, whole costs, checks, layers: --all or --format html."
+HINT = "all benchmarks, whole costs, checks, layers: --all or -f html."
 
 
 def test_a_run_prints_operations_and_with_all_every_benchmark(replay: Lsmeter) -> None:  # noqa: F811

@@ -222,6 +222,10 @@ def test_a_setup_file_that_changes_is_another_setup(
         (replay.home / name).write_text(name)
     (replay.home / "mine.toml").write_text(text)
     assert measured(replay, *words, run="a").code == 0
+    # The file's setup can be the baseline by its name.
+    assert measured(replay, *words, "--baseline", "mine", run="named").code == 0
+    found = report(replay, "named")["comparisons"]
+    assert {(item["setup"], item["baseline_setup"]) for item in found} == {("capability", "mine")}
     # What only tells people about it, or checks it, changes no number.
     (replay.home / "mine.toml").write_text(text.replace('"mine"\nlsms', '"another title"\nlsms'))
     again = measured(replay, *words, run="b")

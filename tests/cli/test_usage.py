@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import Lsmeter
+from tests.conftest import InProcess, Lsmeter
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,30 @@ def test_names_are_listed(lsmeter: Lsmeter, kind: str, name: str) -> None:
 def test_the_version_is_printed(lsmeter: Lsmeter) -> None:
     done = lsmeter("--version")
     assert (done.code, done.out.split()[0]) == (0, "lsmeter")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("-s ./a.toml -s ./b.toml", "./a.toml and ./b.toml are different setups of one name"),
+        ("-s ./known.toml", "'selinux' is a setup that comes with lsmeter"),
+        ("-s selinxu", "unknown setup 'selinxu'; did you mean selinux?"),
+        ("-b opne", "unknown benchmark 'opne'; did you mean open?"),
+        ("--suite flie", "unknown suite 'flie'; did you mean file?"),
+        ("--filesystem nfs", "unknown file system 'nfs'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", ["run", "history", "slopes", "hooks count", "hooks cost", "hooks agree"]
+)
+def test_wrong_words_are_refused_before_a_kernel_is_fetched(
+    in_process: InProcess, monkeypatch: pytest.MonkeyPatch, command: str, words: str, said: str
+) -> None:
+    monkeypatch.setattr("lsmeter.kernels.resolve.resolve", lambda *_: pytest.fail("fetched"))
+    setup = 'name = "{}"\ntitle = "a module"\nlsms = ["mine"]\n'
+    files = {"a": setup.format("mine"), "known": setup.format("selinux")}
+    for name, text in {**files, "b": files["a"] + 'cmdline = ["quiet"]\n'}.items():
+        (in_process.home / f"{name}.toml").write_text(text)
+    done = in_process(*command.split(), *words.split())
+    assert done.code == 2
+    assert said in " ".join(done.err.split())

@@ -202,7 +202,7 @@ _EXPERIMENTS: dict[str, tuple[str, str]] = {
     "delays as words": ('delays_ns = ["1"]\n', "delays_ns.0: "),
     "a title of 201 letters": (f'title = "{"t" * 201}"\n', "title: "),
     "a setup file that is not there": ('setups = ["./none.toml"]\n', "no such setup file"),
-    "itself as a setup": ('setups = ["./asked.toml"]\n', "asked.toml: name: missing"),
+    "itself as a setup": ('setups = ["./asked.toml"]\n', "asked.toml: unknown key 'setups'"),
 }
 # Texts that a file may hold, and that do nothing wherever they are shown.
 _ODD = {

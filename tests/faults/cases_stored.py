@@ -143,14 +143,18 @@ def _cases() -> Iterator[Case]:
                 says = file if not lost else "missing" if name == "run" else ""
                 inject = partial(_damaged, homes, file, damage)
                 long = len(homes) > 1 or what not in some or (name == "store" and what in ROWS)
-                yield _case(f"{file} of {name}: {what}", inject, says, long=long)
+                # The command measures again what the store has not; a report has it not.
+                code = 1 if name == "run" and not lost else 0
+                yield _case(f"{file} of {name}: {what}", inject, says, code=code, long=long)
     for what, damage in {**flips, **WHOLE}.items():
         inject = partial(_damaged, (lambda field: field.run_dir,), MANIFEST, damage)
         code = 2 if what == "gone" else 7
         long = what not in {*short, "gone", "empty", "a directory"}
         yield _case(f"{MANIFEST}: {what}", inject, MANIFEST, code=code, kept=4, long=long)
     for file in ("", *FILES):
-        yield _case(f"{file or 'folders'} swapped", partial(_swapped, file), "damaged", kept=4)
+        yield _case(
+            f"{file or 'folders'} swapped", partial(_swapped, file), "damaged", code=1, kept=4
+        )
     yield _case("store swapped", _store_swapped, "damaged")
     yield _case("no boots", _no_boots, "missing", kept=4)
 

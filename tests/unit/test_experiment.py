@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from lsmeter.base.errors import UsageError
-from lsmeter.experiment.asked import MAIN, build_experiment, is_main, merge, read_experiment
+from lsmeter.experiment.asked import (
+    MAIN,
+    ConditionsTable,
+    Experiment,
+    SamplingTable,
+    build_experiment,
+    is_main,
+    merge,
+    read_experiment,
+)
 
 ROOT = Path(__file__).parents[2]
 MAIN_FILE = ROOT / "experiments" / "main.toml"
@@ -41,6 +50,21 @@ def test_a_wrong_key_or_value_is_named(data: dict[str, object], part: str) -> No
         build_experiment(data, where="my.toml")
     assert caught.value.title.startswith("my.toml: ")
     assert part in caught.value.title
+
+
+_TABLES = {(): Experiment, ("sampling",): SamplingTable, ("conditions",): ConditionsTable}
+
+
+@pytest.mark.parametrize(
+    ("place", "key"),
+    [(place, key) for place, table in _TABLES.items() for key in table.model_fields],
+)
+def test_a_mistyped_key_is_named_with_the_nearest_one(place: tuple[str, ...], key: str) -> None:
+    data: dict[str, Any] = {f"{key}x": 1}
+    with pytest.raises(UsageError) as caught:
+        build_experiment({place[0]: data} if place else data, where="my.toml")
+    said = f"my.toml: unknown key '{'.'.join((*place, f'{key}x'))}'; did you mean {key}?"
+    assert caught.value.title == said
 
 
 def test_words_lie_over_the_file_and_unsaid_words_do_not() -> None:

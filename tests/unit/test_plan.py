@@ -9,7 +9,7 @@ import pytest
 
 from lsmeter.base.errors import UsageError
 from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import Plan, make_plan
+from lsmeter.experiment.plan import Plan, baseline_name, make_plan
 from lsmeter.model import Conditions, Sampling
 from lsmeter.setups import parse_setup
 from tests.unit.model_builders import benchmark, cell, kernel
@@ -72,6 +72,20 @@ def test_a_name_stands_for_one_setup_in_a_plan(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match="different setups of one name, 'mine"):
             plan(words)
+
+
+def test_the_baseline_may_be_the_name_of_a_setup_that_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text('name = "mine"\ntitle = "a module"\nlsms = ["mine"]\n')
+    words: dict[str, Any] = {"setups": ["selinux", str(path), f"{path}+selinux"]}
+    for baseline in ("mine", "mine+selinux", str(path)):
+        named = {**words, "baseline": baseline}
+        made = plan(named)
+        first = baseline_name(made.experiment)
+        assert first == made.cells[0].setup.name == baseline.replace(str(path), "mine")
+        assert {cell.setup.name for cell in made.cells} == {"selinux", "mine", "mine+selinux"}
+    with pytest.raises(UsageError, match="--baseline: unknown setup 'other'"):
+        plan({**words, "baseline": "other"})
 
 
 def test_two_names_of_one_configuration_are_booted_once() -> None:

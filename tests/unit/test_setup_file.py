@@ -12,6 +12,7 @@ from lsmeter.base.errors import UsageError
 from lsmeter.kernels.build.fragment import shipped_lsm
 from lsmeter.model.setup import EnforcementCheck, Layer, StateFile, Step
 from lsmeter.setups import definitions, one_each, parse_setup, read_setup
+from lsmeter.setups._file import _SetupTable
 
 SMALL = 'name = "mine"\ntitle = "my module"\nlsms = ["mine"]\n'
 
@@ -66,6 +67,35 @@ def test_a_file_can_stand_in_a_stack(tmp_path: Path) -> None:
     assert stack.lsms == ("mine", "yama")
     assert stack.steps == (Step("mkdir", ("/x",)),)
     assert stack.over == "mine"
+
+
+# A file with every table that a setup file can have, and every key in it.
+_WHOLE = {
+    "": "name title lsms cmdline needs_config note image steps before confine over layer",
+    "checks": "name access path denied message",
+    "states": "name path",
+    "counters": "name path",
+    "expect": "fact value why",
+}
+_KEYS = [(table, key) for table, keys in _WHOLE.items() for key in keys.split()]
+
+
+@pytest.mark.parametrize(("table", "key"), _KEYS)
+def test_a_mistyped_key_is_named_with_the_nearest_one(tmp_path: Path, table: str, key: str) -> None:
+    mistyped = key[:-1] + "_"  # a letter is another one
+    head = f"[[{table}]]\n" if table else ""
+    mine = "".join(f"{name.replace(key, mistyped)} = 'a'\n" for name in _WHOLE[table].split())
+    path = written(tmp_path, f"{head}{mine}" if table == "" else f"{SMALL}{head}{mine}")
+    with pytest.raises(UsageError) as caught:
+        read_setup(path)
+    place = f"{table}.0.{mistyped}" if table else mistyped
+    assert caught.value.title == f"{path}: unknown key '{place}'; did you mean {key}?"
+
+
+def test_every_table_of_a_setup_file_is_known_here() -> None:
+    tables = ("files", "reads")  # whose keys are names
+    fields = {*_WHOLE[""].split(), *tables, *filter(None, _WHOLE)}
+    assert fields == set(_SetupTable.model_fields)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,10 @@ def narrowed(
     ):
         notes += [f"{left} of the run's {of} {word} are left out"] if left else []
     left_out = {*measured} - chosen - {base}  # what could not be measured at all stays a problem
-    problems = (item for item in manifest.problems if item.setup not in left_out)
+    problems, damaged = (
+        tuple(item for item in found if item.setup not in left_out)
+        for found in (manifest.problems, run.damaged)
+    )
     return replace(
         run,
         manifest=replace(
@@ -51,11 +54,12 @@ def narrowed(
             cells=cells,
             benchmarks=kinds,
             boots=tuple(boot for boot in manifest.boots if boot.cell_hash in kept),
-            problems=tuple(problems),
+            problems=problems,
         ),
         boots=tuple(boot for boot in run.boots if boot.cell_hash in kept),
         missing=tuple(boot for boot in run.missing if boot.cell_hash in kept),
         notes=tuple(notes),
+        damaged=damaged,
     )
 
 

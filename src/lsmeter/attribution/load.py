@@ -17,6 +17,7 @@ from lsmeter.results.boots import read_output
 from lsmeter.results.directory import RunData, read_run
 from lsmeter.results.manifest import ManifestCell
 from lsmeter.statistics.estimate import BootReadings
+from lsmeter.tasks import find_task
 
 # Instructions between the markers that the clock does not see (probe/clock.h): the first marker
 # and lfence, the rdtsc that the difference leaves out, and shl and or after the second rdtsc.
@@ -56,12 +57,18 @@ class AttributedCell:
 
 
 def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...], tuple[Problem, ...]]:
-    """Read a run, its attribution, and what of that is damaged; UsageError if nothing is left."""
+    """Read a run, its attribution, and what of that is damaged.
+
+    UsageError for a run without attribution, InfrastructureError when none of it is left.
+    """
     run = read_run(path)
     cells, problems = run_cells(run)
     if not cells:
-        damage = [problem.detail for problem in (*run.damaged, *problems)]
-        hint = ", ".join(damage[:1]) or "make one: lsmeter run --attribute ..."
+        made = any(find_task(cell.task.name).plugin for cell in run.manifest.cells)
+        for damage in (*problems, *(run.damaged if made else ())):
+            what = f"{path}: all of its attribution is damaged: {damage.detail}"
+            raise InfrastructureError(what, hint="measure again: the same command with --fresh")
+        hint = "make one: lsmeter run --attribute ..."
         raise UsageError(f"{path}: this run has no attribution", hint=hint)
     return run, cells, problems
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, ValidationError
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.inputs import check_shape, read_file
@@ -51,14 +52,16 @@ def read_toml(
 def wrong_key(
     error: ValidationError, table: type[BaseModel], *, where: str, hint: str
 ) -> UsageError:
-    """Build the error for the first key of a table that is not as it has to be."""
-    first = error.errors()[0]
+    """Build the error for a key of a table that is not as it has to be.
+
+    An unknown key comes first: what is missing may be it, mistyped.
+    """
+    first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
     place = [str(part) for part in first["loc"]]
     key = ".".join(place)[:80] or "(top level)"
     if first["type"] == "extra_forbidden":
         for word in place[:-1]:
-            inner = table.model_fields[word].annotation if word in table.model_fields else None
-            table = inner if isinstance(inner, type) and issubclass(inner, BaseModel) else table
+            table = next(_tables(_kind(table, word)), table)
         known = sorted(table.model_fields)
         return UsageError(
             f"{where}: unknown key '{key}'{nearest(place[-1], known)}",
@@ -71,3 +74,20 @@ def wrong_key(
     return UsageError(
         f"{where}: {key}: {expected[0].lower()}{expected[1:]}, not {given!r}", hint=hint
     )
+
+
+def _kind(table: type[BaseModel], key: str) -> object:
+    """Return the type of what a table holds under a key or another name of it, None elsewhere."""
+    for name, field in table.model_fields.items():
+        other = field.validation_alias
+        if key == name or (isinstance(other, AliasChoices) and key in other.choices):
+            return field.annotation
+    return None
+
+
+def _tables(kind: object) -> Iterator[type[BaseModel]]:
+    """Yield the tables in a type: itself, or those of a list."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield kind
+    for part in get_args(kind):
+        yield from _tables(part)

@@ -29,11 +29,12 @@ def history(
     """
     from lsmeter.cli.measure import check_plot, draw, measured
     from lsmeter.report import history as report
+    from lsmeter.tasks import cost_tasks
 
     check_plot(plot)
     words = asked.words(title=_TITLE, kernels=_KERNELS, setups=_SETUPS)
     experiment = options.experiment({**words, "boots": boots})
-    with measured(run, [experiment], "history", asked) as (data, code):
+    with measured(run, [experiment], "history", asked, tasks=cost_tasks()) as (data, code):
         show(report.document(data))
         draw(plot, lambda: report.plot(data))
     return code

@@ -161,7 +161,7 @@ def cost(
             for name, text in graph_files(accounts).items():
                 write(graphs / name, text.encode(), "--graphs")
         show(cost_document(accounts))
-    return int(code)
+    return int(ExitCode.INCOMPLETE if code is ExitCode.OK and (damaged or data.damaged) else code)
 
 
 def _warn(damaged: Iterable[Problem]) -> None:
@@ -184,7 +184,7 @@ def diff(
     run_a: _Attributed,
     run_b: _Attributed,
     setup: _Setups = None,
-) -> None:
+) -> int:
     """Show which hook and which function changed between two runs, per operation and per call.
 
     Setups of the same name are compared: two kernels, or a kernel before and after a patch.
@@ -196,9 +196,15 @@ def diff(
     from lsmeter.attribution.tables import diff_document
 
     (old, before, damaged), (new, after, more) = load_run(run_a), load_run(run_b)
-    _warn((*old.damaged, *damaged, *new.damaged, *more))
+    lost = (*old.damaged, *damaged, *new.damaged, *more)
+    _warn(lost)
     accounts = counterparts(before, after)
     chosen = [item for item in accounts if not setup or item.place.setup in setup]
+    if not chosen and lost:
+        raise InfrastructureError(
+            f"{run_a} and {run_b}: too much of their attribution is damaged to compare a setup",
+            hint="measure again: the same command with --fresh",
+        )
     if not chosen:
         raise UsageError(
             f"{run_a} and {run_b} have no setup in common"
@@ -206,6 +212,7 @@ def diff(
             hint="compare runs of the same setups, file systems and users",
         )
     show(diff_document(chosen, str(run_a), str(run_b)))
+    return int(ExitCode.INCOMPLETE if lost else ExitCode.OK)
 
 
 @options.measuring
@@ -226,6 +233,7 @@ def count(
 
     title = "Runs of each hook in one operation"
     words = asked.words(title=title, task="count", setups=["capability"], boots=1, seed=1)
-    with measured(run, [options.experiment(words)], "hooks-count", asked) as (data, code):
+    found = [options.experiment(words)]
+    with measured(run, found, "hooks-count", asked, tasks=["count"]) as (data, code):
         show(document(data))
     return code

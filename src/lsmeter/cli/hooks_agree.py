@@ -63,6 +63,7 @@ def agree(
     from lsmeter.cli.measure import measure, showing
     from lsmeter.cli.show import show
     from lsmeter.report.agreement import document
+    from lsmeter.report.verify import damage_code
 
     given = [*(runs or ()), *(old or ())]
     if save:
@@ -77,8 +78,9 @@ def agree(
         def lay_out(kernels: Sequence[Kernel]) -> list[Experiment]:
             return [item for one in kernels for item in _asked(one, setups, words)]
 
-        names = asked.kernel or ["debian:6.1"]
-        made, code = measure(lay_out, "hooks-agree", asked, kernels=names)
+        kernels = asked.kernel or ["debian:6.1"]
+        named = options.experiment({**words, "kernels": kernels, "setups": setups})
+        made, code = measure(lay_out, "hooks-agree", asked, named=[named])
         given = [made]
     with showing(code):
         data = _read(given, source)
@@ -86,7 +88,7 @@ def agree(
         used = dict.fromkeys(cell.place.filesystem for item in data for cell in item.manifest.cells)
         inventory = analysed(source, config, used) if source is not None else None
         show(document(data, inventory))
-    return int(code)
+    return int(code or max(map(damage_code, data)))
 
 
 def _asked(kernel: Kernel, setups: Sequence[str], words: dict[str, Any]) -> list[Experiment]:

@@ -12,6 +12,7 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.cli import (
+    completion,
     history,
     hooks,
     hooks_agree,
@@ -101,6 +102,7 @@ def _options(
 
 
 app.callback()(looking(_options, ["form", "output"]))
+completion.use()
 
 
 def main() -> None:

@@ -42,23 +42,29 @@ def measure(
     stem: str,
     how: Asked,
     *,
-    kernels: Sequence[str] = (),
+    named: Sequence[Experiment] = (),
     dry_run: bool = False,
 ) -> tuple[Path, ExitCode]:
     """Plan experiments as one run, show the plan, and carry it out.
 
-    A function lays out the experiments once the kernels that are named are known. Returns the run
-    directory, and OK, INCOMPLETE when something gave no number, or INTERRUPTED.
+    A function lays out the experiments once their kernels are known; `named` has all of their
+    words then. Returns the run directory, and OK, INCOMPLETE when something gave no number, or
+    INTERRUPTED.
     """
     from lsmeter.base.storage import need_dir
     from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.show import show_plan
+    from lsmeter.experiment.plan import look_up
+    from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.kernels.resolve import Request, resolve
     from lsmeter.machines import find_machine
     from lsmeter.results.held import held, new_directory
 
     machine = find_machine(how.machine or "emulation")
-    names = kernels or [name for item in asked for name in item.kernels]  # type: ignore[union-attr]
+    worded = named if callable(asked) else asked
+    for item in worded:  # what is wrong with them is said before anything is fetched
+        look_up(item, catalogue(find_probe()), machine.filesystems)
+    names = [name for item in worded for name in item.kernels]
     with LiveTasks(SCREEN.err) as tasks:
         found = {name: resolve(name, Request(progress=tasks)) for name in dict.fromkeys(names)}
         experiments = asked(tuple(found.values())) if callable(asked) else asked
@@ -163,14 +169,25 @@ def showing(code: ExitCode) -> Iterator[None]:
 
 @contextmanager
 def measured(
-    run: Path | None, asked: Experiments, stem: str, how: Asked, *, kernels: Sequence[str] = ()
+    run: Path | None,
+    asked: Experiments,
+    stem: str,
+    how: Asked,
+    *,
+    named: Sequence[Experiment] = (),
+    tasks: Collection[str] = (),
 ) -> Iterator[tuple[RunData, int]]:
-    """Give the run at `run`, else one that is measured first, and the exit code that it ends in."""
+    """Give the run at `run`, else one that is measured first, and the exit code that it ends in.
+
+    A run that is shown again ends as damaged when no boot of these tasks is left.
+    """
+    from lsmeter.report.verify import damage_code
     from lsmeter.results.directory import read_run
 
-    found = (run, ExitCode.OK) if run is not None else measure(asked, stem, how, kernels=kernels)
+    found = (run, ExitCode.OK) if run is not None else measure(asked, stem, how, named=named)
     with showing(found[1]):
-        yield read_run(found[0]), int(found[1])
+        data = read_run(found[0])
+        yield data, int(found[1] or damage_code(data, tasks))
 
 
 async def _stopped(

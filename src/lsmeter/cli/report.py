@@ -69,7 +69,7 @@ def report(
     """
     from lsmeter.analysis.narrow import narrowed
     from lsmeter.report.document import document_of
-    from lsmeter.report.verify import verification
+    from lsmeter.report.verify import damage_code, verification
     from lsmeter.results.directory import read_run
     from lsmeter.results.held import latest_run
 
@@ -82,14 +82,14 @@ def report(
         return code
     found = narrowed(read_run(run), setup or (), benchmark or (), baseline)
     show(document_of(found), everything=everything)
-    return 0
+    return damage_code(found)
 
 
 def compare(
     run_a: Annotated[Path, typer.Argument(help="Run directory: the baseline.")],
     run_b: Annotated[Path, typer.Argument(help="Run directory: what is compared with it.")],
     everything: AllOption = False,
-) -> None:
+) -> int:
     """Line up two runs, each setup with the setup of the same name: RUN_A is the baseline.
 
     RUN_A is called before, or the first run, and RUN_B after, or the second. First what the
@@ -101,7 +101,9 @@ def compare(
         lsmeter compare runs/before runs/after --format text
     """
     from lsmeter.report.compared import document
+    from lsmeter.report.verify import damage_code
     from lsmeter.results.directory import read_run
 
-    made = partial(document, read_run(run_a), read_run(run_b))
-    show(made, everything=everything)
+    runs = read_run(run_a), read_run(run_b)
+    show(partial(document, *runs), everything=everything)
+    return max(map(damage_code, runs))

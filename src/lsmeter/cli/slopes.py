@@ -72,6 +72,7 @@ def slopes(
     from lsmeter.analysis.slopes import find_slopes
     from lsmeter.cli.measure import check_plot, draw, measured
     from lsmeter.report.slopes import document, specification
+    from lsmeter.tasks import find_task
 
     check_plot(plot)
     sampling = {"samples": samples, "warmup": warmup}
@@ -79,12 +80,15 @@ def slopes(
     sweep = {**words, "task": "sweep", "delays_ns": list(parse_delays(delays))}
     looked = {**words, "task": "lookups"}
     beside = _lookup_setups(lookups)
+    kernels = {"kernels": asked.kernel or ["debian:6.1"]}
+    swept = setup or list(find_task("sweep").setups)
+    named = [options.experiment({**sweep, **kernels, "setups": swept})]
+    named += [options.experiment({**looked, **kernels, "setups": [*beside]})] if beside else []
 
     def lay_out(kernels: Sequence[Kernel]) -> list[Experiment]:
         return _asked(kernels, setup, beside, sweep, looked)
 
-    names = asked.kernel or ["debian:6.1"]
-    with measured(run, lay_out, "slopes", asked, kernels=names) as (data, code):
+    with measured(run, lay_out, "slopes", asked, named=named, tasks=["sweep"]) as (data, code):
         show(document(data))
         draw(plot, lambda: specification(find_slopes(data)))
     return code

@@ -62,18 +62,9 @@ def make_plan(
     Raises UsageError for names that nothing knows.
     """
     kind = find_task(experiment.task)
-    setups = setups_of(experiment)
-    for setup in setups if kind.setups else ():
-        if setup.name not in kind.setups:
-            raise unknown(f"setup of a {kind.name}", setup.name, kind.setups, where="--setup")
+    setups, selected = look_up(experiment, catalogue, filesystems)
     unit = find_instrument(experiment.instrument).unit
-    selected = select_benchmarks(
-        catalogue, experiment.suites, experiment.benchmarks, controls=kind.costs
-    )
     benchmarks = tuple(replace(item, metric=replace(item.metric, unit=unit)) for item in selected)
-    for name in experiment.filesystems:
-        if name not in filesystems:
-            raise unknown("file system", name, filesystems, where="--filesystem")
     cells: list[Cell] = []
     problems: list[Problem] = []
     for kernel in kernels:
@@ -91,6 +82,26 @@ def make_plan(
             cells += _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
     problems.extend(_without_kernel(setups, kernels))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
+
+
+def look_up(
+    experiment: Experiment, catalogue: Sequence[Benchmark], filesystems: Sequence[str]
+) -> tuple[tuple[Setup, ...], tuple[Benchmark, ...]]:
+    """Return the setups and benchmarks of an experiment; UsageError for a name nothing knows.
+
+    No kernel is needed: what is wrong is said before one is fetched.
+    """
+    kind = find_task(experiment.task)
+    setups = setups_of(experiment)
+    for setup in setups if kind.setups else ():
+        if setup.name not in kind.setups:
+            raise unknown(f"setup of a {kind.name}", setup.name, kind.setups, where="--setup")
+    for name in experiment.filesystems:
+        if name not in filesystems:
+            raise unknown("file system", name, filesystems, where="--filesystem")
+    return setups, select_benchmarks(
+        catalogue, experiment.suites, experiment.benchmarks, controls=kind.costs
+    )
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
@@ -174,10 +185,13 @@ def _without_kernel(setups: Sequence[Setup], kernels: Sequence[Kernel]) -> list[
 
 
 def setups_of(experiment: Experiment) -> tuple[Setup, ...]:
-    """Return the setups of an experiment, the baseline first."""
+    """Return the setups of an experiment, the baseline first.
+
+    The baseline may be called by the name of a setup whose file is among the setups.
+    """
     named = [(word, parse_setup(word)) for word in experiment.setups]
     word = experiment.baseline_setup
-    baseline = (word, parse_setup(word, where="--baseline"))
+    baseline = (word, one_each(named).get(word) or parse_setup(word, where="--baseline"))
     # The baseline is measured even where only the others were named.
     return tuple(one_each([baseline, *named]).values())
 
@@ -240,7 +254,7 @@ def describe_size(plan: Plan) -> str:
 
 def baseline_name(experiment: Experiment) -> str:
     """Return the canonical name of the baseline setup; UsageError when it is not known."""
-    return parse_setup(experiment.baseline_setup, where="--baseline").name
+    return setups_of(experiment)[0].name
 
 
 def boot_order(benchmarks: Sequence[str], seed: int) -> tuple[str, ...]:

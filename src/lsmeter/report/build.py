@@ -119,8 +119,10 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     )
     marked = (
         replace(problem, title=f"{before.path.name}: {problem.title}")
-        for result in baselines
-        for problem in result.problems
+        for problem in (
+            *first.problems,
+            *(item for result in baselines for item in result.problems),
+        )
     )
     kernels = (*first.kernels, *second.kernels)
     return replace(
@@ -132,6 +134,7 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         problems=(*marked, *report.problems),
         notes=(
             *report.notes,
+            *(f"{before.path.name}: {note}" for note in (*missing_note(before), *before.notes)),
             *(f"the runs differ in conditions ({item})" for item in differing),
             *redefined,
         ),

@@ -9,7 +9,9 @@ reader must see it in the same cell.
 from __future__ import annotations
 
 import math
+import re
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -28,6 +30,8 @@ THREE_NUMBERS = (
 _FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _NAMED = 4  # of the benchmarks that do not repeat
+_FEW = 6  # operations of a cause in short
+DISAGREE = "the numbers disagree"  # as statistics/compare.py says it
 _OPEN = 12  # names of a cause why they are inconclusive; the table marks all
 _WHY = "boots vary the order of benchmarks and where objects lie in slabs"
 # On ext4 what differs between two boots is __find_get_block, which searches a list.
@@ -203,13 +207,8 @@ def _range(report: Report, found: Sequence[Comparison]) -> str:
 def causes(grid: Grid, index: int) -> Iterator[str]:
     """Name each inconclusive benchmark with its cause; equal causes are given once."""
     found: dict[str, list[Comparison]] = {}
-    for row in grid.rows:
-        slot = row.slots[index]
-        if slot.comparison is not None and slot.comparison.verdict is Verdict.INCONCLUSIVE:
-            sides = (row.baseline, slot.estimate)
-            boots = [f"{e.place.setup}: {by_boot(e)}" for e in sides if e and e.high > e.low]
-            cause = "; ".join(filter(None, (slot.comparison.cause, *boots)))
-            found.setdefault(cause, []).append(slot.comparison)
+    for item, cause in _inconclusive(grid, index):
+        found.setdefault(cause, []).append(item)
     texts = []
     for cause, items in found.items():
         names = _named(grid, index, items)
@@ -219,6 +218,76 @@ def causes(grid: Grid, index: int) -> Iterator[str]:
     if texts:
         number = many(sum(map(len, found.values())), "comparison")
         yield f"{number} inconclusive: {'; '.join(texts)}."
+
+
+def causes_in_short(columns: Iterable[tuple[str, Grid, int]]) -> Iterator[str]:
+    """Say once each kind of cause, with what it leaves open: operations are counted.
+
+    columns are titles, each with its place in a grid. What is of one benchmark of several, such
+    as the numbers that disagree, is left to where there is room.
+    """
+    found: dict[str, list[tuple[str, Comparison, str]]] = {}
+    for title, grid, index in columns:
+        for item, cause in _inconclusive(grid, index):
+            kind = re.split("[:,]", item.cause)[0]
+            if meaning := _meaning(item):
+                kind += f": {meaning}"
+            elif cause != item.cause:
+                kind = " and ".join(filter(None, (kind, "counts do not repeat")))
+            (name,) = _named(grid, index, [item])
+            said = f"{name} ({cause})" if cause else name
+            found.setdefault(kind, []).append((title, item, said))
+    for kind, items in found.items():
+        if len(items) == 1:
+            ((title, _, said),) = items
+            yield f"{title}: 1 comparison inconclusive: {said}."
+            continue
+        titles: dict[str, list[Comparison]] = {}
+        for title, item, _ in items:
+            titles.setdefault(title, []).append(item)
+        said = "; ".join(f"{title} {_counted(own)}" for title, own in titles.items())
+        yield f"{len(items):,} comparisons inconclusive ({kind}): {said}."
+
+
+def _inconclusive(grid: Grid, index: int) -> Iterator[tuple[Comparison, str]]:
+    """Yield the open comparisons of a column, each with all that is said of its cause."""
+    for row in grid.rows:
+        slot = row.slots[index]
+        item = slot.comparison
+        if item is not None and item.verdict is Verdict.INCONCLUSIVE:
+            sides = (row.baseline, slot.estimate)
+            boots = [f"{e.place.setup}: {by_boot(e)}" for e in sides if e and e.high > e.low]
+            meaning = _meaning(item, item.benchmark.cycle)
+            yield item, "; ".join(filter(None, (item.cause, meaning, *boots)))
+
+
+def _meaning(item: Comparison, cycle: str = "") -> str:
+    """Say of numbers that contradict each other what costs less, and what costs more."""
+    if not item.cause.startswith(DISAGREE):
+        return ""
+    said: dict[bool, list[str]] = {}
+    for name, found in (
+        ("the usual call", item.typical),
+        ("the mean call", item.mean),
+        (" ".join(filter(None, ("its cycle", cycle, "with deferred work"))), item.whole),
+    ):
+        if found is not None and (found.low > 0 or found.high < 0):
+            said.setdefault(found.low > 0, []).append(name)
+    texts = [
+        f"{' and '.join(names).replace('the usual call and the mean call', 'the call alone')} "
+        f"{'slower' if worse else 'faster'}"
+        for worse, names in said.items()
+    ]
+    return ", ".join(texts)
+
+
+def _counted(found: Sequence[Comparison]) -> str:
+    """Count variants, and name operations with how many of each."""
+    times = Counter(item.benchmark.operation for item in found)
+    by = "\N{MULTIPLICATION SIGN}"
+    shown = [f"{name} {by}{n}" if n > 1 else name for name, n in times.most_common(_FEW)]
+    left = len(found) - sum(n for _, n in times.most_common(_FEW))
+    return f"{len(found)}: {', '.join([*shown, f'{left:,} more'] if left else shown)}"
 
 
 def disagreements(found: Sequence[Comparison], margin: float) -> Iterator[str]:

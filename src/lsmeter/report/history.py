@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lsmeter.analysis.cells import cell_results, within_run
+from lsmeter.analysis.cells import cell_results, within_run, without_baseline
 from lsmeter.instruments import find_instrument
-from lsmeter.report.frame import run_data, run_facts
+from lsmeter.report.frame import missing_note, problem_section, run_data, run_facts
 from lsmeter.results.directory import RunData
 from lsmeter.tables import look
 from lsmeter.tables.look import channel
@@ -90,19 +90,26 @@ def document(run: RunData) -> Document:
         )
         for setup in setups
     )
+    results = cell_results(run)
+    problems = (
+        *manifest.problems,
+        *(item for result in results for item in result.problems),
+        *without_baseline(manifest, results),
+    )
     return Document(
         "lsmeter-history",
         1,
         manifest.title or "Overhead of security modules over kernel versions",
         facts=run_facts(run),
-        sections=(Section("", tables=tables),),
-        notes=run.notes,
+        sections=(Section("", tables=tables), *problem_section(problems)),
+        notes=(*missing_note(run), *run.notes),
         data={
             **run_data(run),
             "baseline_setup": manifest.baseline_setup,
             "unit": find_instrument(manifest.instrument).unit,
             "kernels": list(kernels),
             "points": points,
+            "problems": [vars(problem) for problem in problems],
         },
     )
 

@@ -16,7 +16,7 @@ from lsmeter.tables.values import MISSING, many, percent
 
 SIGN_RULE = "A positive overhead is always worse than the baseline."
 UNREPEATED = "the count does not repeat: the notes say why"
-_MORE = "all benchmarks, whole costs, checks, layers: --all or --format html."
+_MORE = "all benchmarks, whole costs, checks, layers: --all or -f html."
 _FREQUENT = ("read", "write")  # what servers call most
 
 
@@ -38,22 +38,27 @@ class Summary:
 
 def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     """Put a whole report into words."""
-    found = [summarise(report, grid, index) for grid in grids for index in range(len(grid.columns))]
     short = detail is Detail.SHORT
+    places = [(grid, index) for grid in grids for index in range(len(grid.columns))]
+    found = [summarise(report, grid, index, short=short) for grid, index in places]
     items = []
     for grid in grids:
         if len(grids) > 1 and grid.columns:
             items.append(Item(place_label(report, grid), tone=Tone.HEADING))
-        own = (item for item in found if item.grid is grid)
+        own = [item for item in found if item.grid is grid]
+        if short and len(own) > 1:
+            items.append(Item(f"Median overhead in {_calls(report, grid)}; largest:"))
         items += [Item(" ".join((item.first, *(() if short else item.more)))) for item in own]
     items.append(Item(findings.controls(grids)))
     if short:
         items += map(Item, (*evidence.held(report), *layers.brief(report)))
     titles = [f"{s.title} ({s.grid.place.kernel})" if len(grids) > 1 else s.title for s in found]
+    columns = [(title, *place) for title, place in zip(titles, places, strict=True)]
     warnings = [
         *findings.unmeasured(report),
         *_without_numbers(report),
         *_joined(zip(titles, (item.warnings for item in found), strict=True)),
+        *(findings.causes_in_short(columns) if short else ()),
     ]
     notes = [
         *report.notes,
@@ -166,7 +171,7 @@ def tested(grid: Grid, index: int) -> list[Comparison]:
     return [c for c in found if not c.benchmark.control and math.isfinite(c.overhead)]
 
 
-def summarise(report: Report, grid: Grid, index: int) -> Summary:
+def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) -> Summary:
     """Put one column of a grid into words."""
     column = grid.columns[index]
     title, usable = column_title(grid, column), tested(grid, index)
@@ -178,7 +183,9 @@ def summarise(report: Report, grid: Grid, index: int) -> Summary:
     counts = verdicts([c for c in grid.comparisons(index) if not c.benchmark.control])
     first, more = f"{named}: {_nothing(grid, index)}", tuple[str, ...]()
     if usable and not findings.untouched(grid, index):
-        first = f"{named}: {_sentence(report, grid, usable)}"
+        # Several setups share the words that say what is measured.
+        calls = "" if short and len(grid.columns) > 1 else f" {_calls(report, grid)} (median)"
+        first = f"{named}: {_sentence(usable, calls)}"
         more = (f"{counts.capitalize()}.", *_more(report, grid, index, usable))
     return Summary(
         grid,
@@ -186,7 +193,7 @@ def summarise(report: Report, grid: Grid, index: int) -> Summary:
         _card(title, usable, tuple(filter(None, (counts, words)))),
         first,
         more,
-        tuple(_warnings(report, grid, index)),
+        tuple(_warnings(report, grid, index, short=short)),
         tuple(f"{part.rstrip('.')}." for part in note.split("; ") if part),
     )
 
@@ -210,10 +217,13 @@ def _nothing(grid: Grid, index: int) -> str:
     return "there is no number to compare; see the problems."
 
 
-def _sentence(report: Report, grid: Grid, usable: list[Comparison]) -> str:
+def _calls(report: Report, grid: Grid) -> str:
+    return f"{numbers.unit_word(report.unit)} on {grid.place.suite} system calls"
+
+
+def _sentence(usable: list[Comparison], calls: str) -> str:
     """Say what a setup costs, for those who run servers: +31 % instructions on system calls."""
-    calls = f"{numbers.unit_word(report.unit)} on {grid.place.suite} system calls (median)"
-    parts = {f"{percent(findings.medians(usable).typical)} {calls}": [""]}
+    parts = {f"{percent(findings.medians(usable).typical)}{calls}": [""]}
     for name in _FREQUENT:
         part = findings.medians([c for c in usable if c.benchmark.operation == name]).typical
         if part is not None:
@@ -238,10 +248,10 @@ def _more(report: Report, grid: Grid, index: int, usable: list[Comparison]) -> I
     yield from findings.differences(report, grid, index)
 
 
-def _warnings(report: Report, grid: Grid, index: int) -> Iterator[str]:
+def _warnings(report: Report, grid: Grid, index: int, *, short: bool) -> Iterator[str]:
     """Say what a reader must distrust: changed controls, open verdicts, missing numbers."""
     yield from findings.changed_controls(report, grid.comparisons(index))
-    yield from findings.causes(grid, index)
+    yield from () if short else findings.causes(grid, index)  # all setups' together then
     missing = sum(row.slots[index].comparison is None for row in grid.rows)
     if missing:
         yield f"{many(missing, 'benchmark')} without a number; see problems."

@@ -3,9 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from lsmeter.base.errors import ExitCode
 from lsmeter.results.directory import RunData
 from lsmeter.tables.model import Document, Item, Section, Tone
+
+
+def damage_code(run: RunData, tasks: Collection[str] = ()) -> ExitCode:
+    """Return what showing a run again ends with: some of it is damaged, or all of these tasks."""
+    asked = {cell.hash for cell in run.manifest.cells if not tasks or cell.task.name in tasks}
+    if not run.damaged:
+        return ExitCode.OK
+    left = any(boot.cell_hash in asked for boot in run.boots)
+    return ExitCode.INCOMPLETE if left else ExitCode.INFRASTRUCTURE
 
 
 def verification(run: RunData) -> tuple[Document, ExitCode]:

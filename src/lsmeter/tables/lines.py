@@ -21,6 +21,7 @@ _QUOTE = "    | "
 _FIRM = "\N{NO-BREAK SPACE}"
 _HEAD = 12  # columns of a head that can be broken
 _PROSE = 24  # columns that prose gets at least
+_RUN = 40  # columns of the longest cell of prose that is set as running text
 # Longest name in a head and in a row: a longer one is shortened in the middle. Above the table it
 # stands in full, but for names of the kernel, which every reader knows.
 _ENDLESS = 10_000
@@ -103,7 +104,7 @@ def table_lines(table: Table, width: int, *, rule: str, paint: Paint = unpainted
         for place, part in enumerate(layout.parts):
             if place or table.lead or layout.keys:
                 yield ""
-            yield from sheet.lines(layout, part, rule, paint)
+            yield from sheet.running(part) or sheet.lines(layout, part, rule, paint)
     if table.more:
         yield ""
     for text in table.more:
@@ -217,6 +218,21 @@ class _Sheet:
             widest = max(found, key=lambda at: (found[at] > 8 and not self.right[at], found[at]))
             found[widest] -= min(sum(found.values()) - room, max(1, found[widest] // 2))
         return found
+
+    def running(self, part: dict[int, int]) -> list[str]:
+        """Return a column of short prose that found no room beside the others as running text.
+
+        As a table it would repeat every label, and have a line for each.
+        """
+        at = max(part)
+        alone = len(part) == 2 and len(self._columns) > 2
+        if not alone or self.table.columns[at].kind is not Kind.PROSE or self._natural[at] > _RUN:
+            return []
+        none = {"", values.MISSING}
+        rows = [r for r in self.rows if not self.is_heading(r) and r[at].text.strip() not in none]
+        texts = [f"{row[0].text.strip()} {row[at].text.strip()}" for row in rows]
+        head = self.table.columns[at].head.capitalize()
+        return wrapped(f"{head}: {'; '.join(texts)}.", self.width, indent="  ") if texts else []
 
     def lines(
         self, layout: _Layout, part: dict[int, int], rule: str, paint: Paint

@@ -142,8 +142,9 @@ def test_without_a_run_it_measures_and_shows_what_it_made(
 ) -> None:
     both = made(tmp_path / "run", SWEEP, COUNT)
 
-    def measured(asked: Any, stem: str, how: Any, *, kernels: list[str]) -> tuple[Path, ExitCode]:
-        assert (stem, kernels, how.jobs) == ("hooks-agree", ["6.1"], 1)
+    def measured(asked: Any, stem: str, how: Any, *, named: list[Any]) -> tuple[Path, ExitCode]:
+        assert (stem, how.jobs) == ("hooks-agree", 1)
+        assert [item.kernels for item in named] == [["6.1"]]
         assert {item.benchmarks[0] for item in asked([ABLE])} == {"open"}
         return both.path, ExitCode.INCOMPLETE
 

@@ -47,7 +47,8 @@ def write_run(
     window of a guest that does nothing.
     """
     whole = Whole(BenchmarkStatus.OK, rounds) if rounds else None
-    words = {"kernels": ["vmlinux"], "setups": list(SETUPS), "boots": 2}
+    words: dict[str, object] = {"kernels": ["vmlinux"], "setups": list(SETUPS), "boots": 2}
+    words["task"] = "attribute" if attributed else "readings"
     built = kernel("vmlinux", SECURITY_SMACK="y")
     plan = make_plan(build_experiment(words, where="test"), [built], BENCHMARKS, {}, ("tmpfs",))
     told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "attributed", (), ())

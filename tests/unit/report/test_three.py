@@ -25,6 +25,7 @@ from tests.unit.report.builders import render
 
 SHOWN = ("table", "markdown", "html")
 MARGIN = 0.01
+TIMES = "\N{MULTIPLICATION SIGN}"
 OPEN = builders.benchmark("open", depth=1)
 CREAT = builders.benchmark("creat")
 
@@ -341,3 +342,60 @@ def test_an_amount_has_a_sign_unless_it_is_0(difference: float, half: float) -> 
     assert not known.startswith("-")
     assert value == "0" or value[0] in "+-"
     assert value not in {"-0", "+0"}
+
+
+def _open(cause: str, *ids: tuple[str, int]) -> list[Comparison]:
+    return [
+        replace(
+            builders.comparison(
+                builders.benchmark(name, size=size), "bpf", 3400, 3400,
+                verdict=Verdict.INCONCLUSIVE,
+            ),
+            cause=cause.format(size),
+        )
+        for name, size in ids
+    ]  # fmt: skip
+
+
+def test_in_short_a_cause_is_said_once_and_operations_are_counted() -> None:
+    unmeasured = "amortised and deferred costs were not measured"
+    many = _open(unmeasured, *(("close", n) for n in range(3)), *(("read", n) for n in range(4)))
+    moved = _open("cost moved between calls: typical +{}.2%, mean +1%", ("mkdir", 1), ("mkdir", 2))
+    alone = _open("peaks moved, worth {}.0% of a call", ("stat", 2))
+    report = compared(*many, *moved, *alone)
+    text, full = (
+        " ".join(render(report, "text", everything=everything).split())
+        for everything in (False, True)
+    )
+    assert (
+        f"7 comparisons inconclusive ({unmeasured}): bpf 7: read {TIMES}4, close {TIMES}3." in text
+    )
+    moved_twice = f"bpf 2: mkdir {TIMES}2."
+    assert f"2 comparisons inconclusive (cost moved between calls): {moved_twice}" in text
+    # One alone keeps its numbers; with room, all do.
+    assert "bpf: 1 comparison inconclusive: stat (peaks moved, worth 2.0% of a call)" in text
+    assert "bpf: 10 comparisons inconclusive: " in full
+    assert "mkdir size=2 (cost moved between calls: typical +2.2%, mean +1%)" in full
+    assert TIMES not in full
+
+
+def test_numbers_that_contradict_each_other_say_what_is_faster_and_what_slower() -> None:
+    cause = "the numbers disagree: typical -1.7%, mean -1.7%, whole +12.8%"
+    (item,) = _open(cause, ("close", 1))
+    item = replace(
+        item,
+        benchmark=replace(item.benchmark, cycle="open+close"),
+        typical=change(1211, 1190),
+        mean=change(1211, 1190),
+        whole=change(4899, 5525),
+    )
+    alone = "the call alone faster, its cycle open+close with deferred work slower"
+    assert f"({cause}; {alone})" in said(compared(item))
+    other = replace(item, benchmark=replace(item.benchmark, params=(("size", 2),)))
+    text = " ".join(render(compared(item, other), "text").split())
+    assert (
+        "2 comparisons inconclusive (the numbers disagree: the call alone faster, its cycle with "
+        f"deferred work slower): bpf 2: close {TIMES}2." in text
+    )
+    odd = replace(item, mean=change(1211, 1300))
+    assert "the usual call faster, the mean call and its cycle open+close" in said(compared(odd))

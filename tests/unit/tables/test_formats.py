@@ -273,3 +273,24 @@ def test_long_names_are_shortened_in_the_middle_and_heads_broken() -> None:
     wide = list(lines.table_lines(table, 120, rule="-"))
     assert [line.split()[0] for line in wide[:2]] == ["security_", "inode_init_"]
     assert all(any(line.startswith(hook) for line in wide) for hook in hooks)
+
+
+def test_short_prose_that_finds_no_room_is_running_text() -> None:
+    columns = (
+        Column("operation", "operation", Kind.NAME),
+        *(Column(f"c{at}", f"setup-{at}", Kind.PERCENT) for at in range(5)),
+        Column("furthest", "furthest", Kind.PROSE),
+    )
+    cells = tuple(0.1 * at for at in range(5))
+    table = Table(
+        "t",
+        "",
+        columns,
+        (("open", *cells, "depth=4 +31.0 %"), ("read", *cells, "+2.0 %"), ("stat", *cells, None)),
+    )
+    narrow = list(lines.table_lines(table, 60, rule="-"))
+    assert narrow[-1] == "Furthest: open depth=4 +31.0 %; read +2.0 %."
+    assert sum("open" in line for line in narrow) == 2
+    wide = "\n".join(lines.table_lines(table, 120, rule="-"))
+    assert "Furthest:" not in wide
+    assert "depth=4 +31.0 %" in wide

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `pip install .` installs has the documents of `lsmeter help`, word for word."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Unpack a wheel; the hook that compiles the guest's programs is left out."""
+    home = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(home)],
+        cwd=ROOT,
+        env={**os.environ, "HATCH_BUILD_NO_HOOKS": "true"},
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = home.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(home / "site")
+    return home / "site"
+
+
+def _help(installed: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "lsmeter", "help", *words],
+        cwd=installed.parent,
+        env={**os.environ, "PYTHONPATH": str(installed), "PYTHONUTF8": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_wheel_has_every_document(installed: Path) -> None:
+    found = {path.stem: path.read_text("utf-8") for path in installed.glob("lsmeter/_docs/*.md")}
+    assert found == DOCUMENTS
+
+
+def test_they_are_listed_and_shown_from_there(installed: Path) -> None:
+    assert {line.split()[0] for line in _help(installed).splitlines()} == DOCUMENTS.keys()
+    text = DOCUMENTS["experiments"]
+    assert _help(installed, "experiments") == text[text.index("# ") :]
