@@ -209,8 +209,8 @@ def _after(definition: ImageDefinition, places: Bootstrap, packages: Path) -> li
     ]
     if definition.parts:
         hooks.append(f"tar-in {shlex.quote(str(places.overlay))} /")
-    if definition.prepare:
-        hooks.append(f'chroot "$1" /bin/sh -eu {shlex.quote(definition.prepare)}')
+    scripts = (*definition.prepare_before, *(definition.prepare,) * bool(definition.prepare))
+    hooks += [f'chroot "$1" /bin/sh -eu {shlex.quote(script)}' for script in scripts]
     if definition.labels:
         hooks += [
             f'chroot "$1" /bin/sh -euc {shlex.quote(ext4.LOOKUP)}',

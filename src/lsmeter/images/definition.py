@@ -48,12 +48,14 @@ class Table(BaseModel):
     packages are asked for by name, keep are patterns of paths under documentation that stay,
     files is the directory of parts beside the definition, prepare is a script (a path in the
     image) that is run in the tree, labels says whether each file gets its SELinux context, tools
-    are the paths that the finished image must have.
+    are the paths that the finished image must have. extends names a definition whose packages,
+    keep, files, prepare and tools come first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str = Field(min_length=1, max_length=200)
+    extends: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     suite: Annotated[str, Field(pattern=r"^[a-z]{2,30}$")] = "bookworm"
     packages: tuple[_Package, ...] = Field(max_length=500)
     keep: tuple[_Path, ...] = ()
@@ -69,6 +71,8 @@ class ImageDefinition(Table):
 
     name: str  # of the file
     parts: tuple[FilePart, ...] = Field((), exclude=True)
+    # The scripts of the definitions that this one extends, run before its own.
+    prepare_before: tuple[_Path, ...] = ()
 
 
 def shipped_dir() -> Path:
@@ -83,11 +87,18 @@ def definition_names() -> tuple[str, ...]:
 
 def load_definition(word: str) -> ImageDefinition:
     """Return the definition that `word` names, or the user's own file (`./mine.toml`)."""
+    return _load(word, ())
+
+
+def _load(word: str, extending: tuple[Path, ...]) -> ImageDefinition:
+    """Read a definition and what it extends; extending: the files that lead to it."""
     own = "/" in word or word.endswith(SUFFIX)
     if not own and word not in definition_names():
         raise unknown("image", word, definition_names())
     path = Path(word).expanduser() if own else shipped_dir() / f"{word}{SUFFIX}"
     names = ", ".join(definition_names())
+    if path.resolve() in extending:
+        raise UsageError(f"{extending[-1]}: extends: in the end it extends itself")
     hint = f"every key: lsmeter help images; images that come with lsmeter: {names}"
     table = check_table(read_toml(path, "an image definition", hint=hint), str(path), hint)
     name = path.name.removesuffix(SUFFIX)
@@ -97,7 +108,44 @@ def load_definition(word: str) -> ImageDefinition:
             hint="call the file by letters, digits, '.' and '-': my-policy.toml",
         )
     parts = _read_files(path.parent / table.files) if table.files else ()
-    return ImageDefinition(**table.model_dump(), name=name, parts=parts)
+    definition = ImageDefinition(**table.model_dump(), name=name, parts=parts)
+    if table.extends is None:
+        return definition
+    base = table.extends
+    if "/" in base or base.endswith(SUFFIX):
+        base = str(path.parent / Path(base).expanduser())
+    return extended(_load(base, (*extending, path.resolve())), definition, str(path))
+
+
+def extended(base: ImageDefinition, own: ImageDefinition, where: str) -> ImageDefinition:
+    """Return `own` with all that `base` has, the base's first; pure.
+
+    Raise UsageError where both bring the same file, or are of different suites.
+    """
+    if base.suite != own.suite:
+        raise UsageError(
+            f"{where}: suite: '{own.suite}', but it extends {base.name}, which is '{base.suite}'",
+            hint=f'suite = "{base.suite}"',
+        )
+    if twice := {part.path for part in base.parts} & {part.path for part in own.parts}:
+        raise UsageError(
+            f"{where}: files: {min(twice)} is in {base.name}, which it extends",
+            hint="give the file another name, and change the base's in the script `prepare`",
+        )
+
+    def both(field: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*getattr(base, field), *getattr(own, field))))
+
+    return own.model_copy(
+        update={
+            "packages": both("packages"),
+            "keep": both("keep"),
+            "tools": both("tools"),
+            "parts": tuple(sorted((*base.parts, *own.parts), key=lambda part: part.path)),
+            "prepare_before": (*base.prepare_before, *(base.prepare,) * bool(base.prepare)),
+            "labels": base.labels or own.labels,
+        }
+    )
 
 
 def check_table(data: dict[str, Any], where: str, hint: str) -> Table:
@@ -132,7 +180,9 @@ def identity(definition: ImageDefinition, programs: dict[str, str]) -> str:
     programs: name and version of each program that takes part in the build.
     """
     digest = hashlib.sha256()
-    facts = definition.model_dump(exclude={"files"})
+    # Left out where there are none, so that an image that extends nothing keeps its identity.
+    alone = {"prepare_before"} if not definition.prepare_before else set()
+    facts = definition.model_dump(exclude={"files", "extends", *alone})
     head = {"builder": BUILDER, "definition": facts, "programs": programs}
     digest.update(json.dumps(head, sort_keys=True).encode())
     for part in definition.parts:

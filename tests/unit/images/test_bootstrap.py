@@ -51,6 +51,14 @@ def test_hooks_are_in_the_order_in_which_they_depend_on_each_other() -> None:
     assert places == sorted(places)
 
 
+def test_the_scripts_of_what_is_extended_come_first() -> None:
+    extending = FULL.model_copy(update={"prepare_before": ("/first", "/second")})
+    hooks = [word for word in words(extending) if word.startswith("--customize-hook=")]
+    run = [hook.split("-eu ")[1] for hook in hooks if "/bin/sh -eu /" in hook]
+    assert run == ["/first", "/second", "/p"]
+    assert "matchpathcon" in hooks[hooks.index(next(h for h in hooks if h.endswith("/p"))) + 1]
+
+
 def test_paths_with_spaces_stay_one_word() -> None:
     text = "\n".join(words(FULL))
     assert "'/cache dir/images/.x/files.tar'" in text

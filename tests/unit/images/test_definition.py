@@ -14,6 +14,7 @@ from lsmeter.images.definition import (
     ImageDefinition,
     check_table,
     definition_names,
+    extended,
     identity,
     load_definition,
 )
@@ -112,6 +113,67 @@ def test_all_that_determines_an_image_is_in_its_identity(other: ImageDefinition)
 def test_the_identity_covers_programs_and_is_stable() -> None:
     assert identity(PLAIN, PROGRAMS) == identity(replace(PLAIN), dict(PROGRAMS))
     assert identity(PLAIN, PROGRAMS) != identity(PLAIN, {"mke2fs": "1.47.1"})
+
+
+def test_an_image_that_extends_nothing_keeps_its_identity() -> None:
+    known = "d0511a62eb83c0da3492665895eb38d24d4007dd22209eb9321e080900bd76c8"
+    assert identity(PLAIN, PROGRAMS) == known
+    assert identity(replace(PLAIN, extends="policy"), PROGRAMS) == known
+    assert identity(replace(PLAIN, prepare_before=("/a",)), PROGRAMS) != known
+    both = [replace(PLAIN, prepare_before=order) for order in (("/a", "/b"), ("/b", "/a"))]
+    assert identity(both[0], PROGRAMS) != identity(both[1], PROGRAMS)
+
+
+def test_what_extends_another_has_all_that_it_has(tmp_path: Path) -> None:
+    for name, more in (("base", ""), ("middle", "base"), ("top", "middle")):
+        (tmp_path / name / "usr").mkdir(parents=True)
+        (tmp_path / name / "usr" / name).write_text(name)
+        extends = f'extends = "./{more}.toml"\n'
+        (tmp_path / f"{name}.toml").write_text(
+            f'title = "{name}"\npackages = ["attr", "p-{name}"]\nkeep = ["/{name}"]\n'
+            f'tools = ["/bin/{name}"]\nfiles = "{name}"\nprepare = "/usr/{name}"\n'
+            + (extends if more else "labels = true\nsize_mib = 2048\n")
+        )
+    top = load_definition(str(tmp_path / "top.toml"))
+    assert (top.name, top.title) == ("top", "top")
+    assert top.packages == ("attr", "p-base", "p-middle", "p-top")
+    assert (top.keep, top.tools[0]) == (("/base", "/middle", "/top"), "/bin/base")
+    assert [part.path for part in top.parts] == ["/usr/base", "/usr/middle", "/usr/top"]
+    assert (top.prepare_before, top.prepare) == (("/usr/base", "/usr/middle"), "/usr/top")
+    assert top.labels
+    assert top.size_mib == 1024  # of its own
+    before = identity(top, PROGRAMS)
+    (tmp_path / "base" / "usr" / "base").write_text("changed")
+    assert identity(load_definition(str(tmp_path / "top.toml")), PROGRAMS) != before
+
+
+def test_what_cannot_be_extended_is_refused(tmp_path: Path) -> None:
+    def definition(name: str, extends: str) -> str:
+        path = tmp_path / f"{name}.toml"
+        path.write_text(f'title = "x"\npackages = []\nextends = "{extends}"\n')
+        return str(path)
+
+    definition("one", "./two.toml")
+    with pytest.raises(UsageError, match=r"one\.toml: extends: in the end it extends itself"):
+        load_definition(definition("two", "./one.toml"))
+    with pytest.raises(UsageError, match=r"self\.toml: extends: in the end it extends itself"):
+        load_definition(definition("self", "./self.toml"))
+    with pytest.raises(UsageError, match="did you mean policy"):
+        load_definition(definition("wrong", "polcy"))
+    with pytest.raises(UsageError, match=r"none\.toml: cannot read it"):
+        load_definition(definition("gone", "./none.toml"))
+    with pytest.raises(UsageError, match="files: /a is in mine, which it extends"):
+        extended(PLAIN, replace(PLAIN, name="top"), "top.toml")
+    with pytest.raises(UsageError, match="suite: 'trixie', but it extends mine"):
+        extended(PLAIN, replace(PLAIN, parts=(), suite="trixie"), "top.toml")
+
+
+def test_the_servers_are_an_addition_to_the_policies() -> None:
+    policy, servers = load_definition("policy"), load_definition("servers")
+    assert set(policy.packages) < set(servers.packages)
+    assert {part.path for part in policy.parts} < {part.path for part in servers.parts}
+    assert servers.prepare_before == (policy.prepare,)
+    assert servers.size_mib <= 2048  # guests have it in memory
 
 
 def test_files_cannot_be_shifted_into_one_another() -> None:
