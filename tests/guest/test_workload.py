@@ -14,10 +14,12 @@ from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import find_probe
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.machines.description import counted_guest, kernel_cmdline, qemu_words
+from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_words
+from lsmeter.machines.plugin import plugin_interface, source_dir
 from lsmeter.model import BenchmarkStatus, Conditions, Kernel, Samples, Setup
 from tests.conftest import DEADLINE_S
 from tests.guest_programs import compiled
+from tests.plugin.bare_guest import qemu_version
 
 pytestmark = pytest.mark.guest
 
@@ -35,7 +37,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture
 def session(debian_kernel: Kernel, program: bytes, tmp_path: Path) -> Any:
-    def boot(clients: dict[str, Words], **more: Any) -> Session:
+    def boot(
+        clients: dict[str, Words],
+        plugin: Plugin | None = None,
+        account: str = "client",
+        **more: Any,
+    ) -> Session:
         asked = Request(
             **{
                 "suite": "served",
@@ -47,7 +54,7 @@ def session(debian_kernel: Kernel, program: bytes, tmp_path: Path) -> Any:
                 "benchmark_deadline_ms": 3000,
                 "services": (("it", NAME, P, "serve"),),
                 "ready": ((P, "ready"),),
-                "clients": tuple((name, "30", "client", *words) for name, words in clients.items()),
+                "clients": tuple((name, "30", account, *words) for name, words in clients.items()),
                 **more,
             }
         )
@@ -59,6 +66,7 @@ def session(debian_kernel: Kernel, program: bytes, tmp_path: Path) -> Any:
             console=str(tmp_path / "console"),
             results=str(tmp_path / "results"),
             initrd=str(tmp_path / "initrd"),
+            plugin=plugin,
         )
         subprocess.run(qemu_words(guest), check=True, timeout=DEADLINE_S)
         found = parse_session((tmp_path / "results").read_bytes(), asked)
@@ -105,6 +113,44 @@ def test_a_workload(session: Any) -> None:
     # A thousand bytes, of which one is shown as four characters.
     assert text.said == ("a?b\\xff" + "0" * 993,) * 2
     assert all(item.status is BenchmarkStatus.OK for item in found.samples)
+
+
+@pytest.fixture(scope="session")
+def marker_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("plugin") / "marker_log.so"
+    interface = plugin_interface(qemu_version("qemu-system-x86_64"))
+    words = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden"]
+    words += [f"-DLSMETER_PLUGIN_API={interface}", f"-I{source_dir()}", "-o", str(target)]
+    sources = [str(SOURCE.with_name("marker_log.c")), str(source_dir() / "qemu_api.c")]
+    subprocess.run([*words, *sources], check=True)
+    return target
+
+
+@pytest.mark.parametrize("account", ["service", "client"])
+def test_programs_say_whose_work_they_do(
+    session: Any, marker_log: Path, tmp_path: Path, account: str
+) -> None:
+    log = Plugin(str(marker_log), outputs=(("markers", "out"),), folder=str(tmp_path))
+    found = session(
+        {"one": (P, "note", "a"), "two": (P, "fail", "1")},
+        plugin=log,
+        account=account,
+        vary=0,
+        prepare=((P, "note", "b"),),
+        asks=(("log", P, "log"),),
+        warmup=0,
+    )
+    assert [item.status.value for item in found.samples] == ["ok", "failed"]
+    executed = [int(line, 16) for line in (tmp_path / "markers").read_text().splitlines()]
+    nibble, begin, end, service, client, driver = (
+        *(0x4C530000, 0x4C510000, 0x4C520000),
+        *(0x4C540001, 0x4C540002, 0x4C540003),
+    )
+    mine = client if account == "client" else service
+    first = [nibble] * 4 + [begin, mine, end]
+    failed = [nibble] * 3 + [nibble + 1, begin, mine, end]
+    # Neither `prepare` nor `ready` says anything: the driver, whose children they are, has.
+    assert executed == [driver, service, client, *first, *first, *failed]
 
 
 def test_each_benchmark_fails_by_itself(session: Any) -> None:

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -100,12 +101,17 @@ static int log_bytes(void)
 	return stat(LOG, &status) ? -1 : (int)status.st_size;
 }
 
-/* A child in the client's process group, which is not to outlive it. */
+/* A child in the client's process group, which is not to outlive it: it holds the lock as well. */
 static void leave_behind(void)
 {
+	int fd = open("/data/lock", O_WRONLY | O_CREAT, 0644);
+
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		puts("an earlier client has left somebody behind");
+		exit(1);
+	}
 	if (fork())
 		return;
-	prctl(PR_SET_NAME, "left behind");
 	for (;;)
 		pause();
 }
