@@ -11,6 +11,8 @@
 #define MARKER_BEGIN   0x4c510000
 #define MARKER_END     0x4c520000
 #define MARKER_NIBBLE  0x4c530000
+/* Whose work follows: of this task, and of those that it starts from here on. */
+#define MARKER_ACCOUNT 0x4c540000
 /* 0x4c5 as the first 12 bits: 8 would be too few to rule out a coincidence. */
 #define MARKER_MASK    0xfff00000
 #define MARKER_KIND    0x000f0000
@@ -18,6 +20,11 @@
 
 /* On x86 an 8-byte NOP with a 32-bit displacement: these bytes, then the marker. */
 #define MARKER_NOP_X86 0x0f, 0x1f, 0x84, 0x00
+
+/* Accounts: a server's processes; the client's; what prepares and drives them. */
+#define ACCOUNT_SERVICE 1
+#define ACCOUNT_CLIENT	2
+#define ACCOUNT_DRIVER	3
 
 /* Regions: benchmarks by their index from 0; their whole cost from here; the idle guest. */
 #define REGION_WHOLE 0x4000

@@ -187,6 +187,14 @@ void channel_samples(unsigned int index, const uint64_t *value, size_t count)
 	}
 }
 
+void channel_said(unsigned int index, const char *text)
+{
+	start("said");
+	put_format(" %u ", index);
+	put_text(text);
+	finish();
+}
+
 void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, size_t count,
 		    size_t step)
 {

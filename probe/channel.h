@@ -31,6 +31,8 @@ void channel_error(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* A benchmark begins; sweep is NULL outside a sweep. */
 void channel_begin(unsigned int index, const char *id, const char *sweep);
 void channel_samples(unsigned int index, const uint64_t *value, size_t count);
+/* What the client said last in the batch that gave the next of the samples. */
+void channel_said(unsigned int index, const char *text);
 /* How often `hook` was run in each of `count` readings; its numbers stand `step` apart. */
 void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, size_t count,
 		    size_t step);

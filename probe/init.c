@@ -18,6 +18,7 @@
 #include "state.h"
 #include "steps.h"
 #include "worker.h"
+#include "workload.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -238,6 +239,19 @@ static void take_steps(const struct request *request)
 	open_work(request);
 }
 
+/* Run all benchmarks; how many were begun. */
+static unsigned int measure(const struct request *request, const char *work)
+{
+	const char *failed;
+
+	if (!request->n_clients)
+		return worker_run_all(request, work);
+	failed = workload_start(request, work);
+	if (failed)
+		give_up(failed);
+	return workload_measure(request);
+}
+
 _Noreturn void init_main(void)
 {
 	char error[256];
@@ -285,7 +299,7 @@ _Noreturn void init_main(void)
 		open_count();
 	identity_facts(&request, work);
 	enforcement_check(&request, work);
-	channel_bye(worker_run_all(&request, work));
+	channel_bye(measure(&request, work));
 	channel_drain();
 	power_off();
 }

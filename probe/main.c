@@ -43,6 +43,8 @@ static int sample_here(const char *directory, const char *file)
 		return fail("sample: a policy, enforcement checks and state files are for a guest");
 	if (request.whole_ppm)
 		return fail("sample: the whole cost is for a guest");
+	if (request.n_clients)
+		return fail("sample: workloads are for a guest");
 	if (access(directory, W_OK | X_OK))
 		return fail("sample: cannot write the directory");
 	channel_open(STDOUT_FILENO);

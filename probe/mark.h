@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Announcing the number of a region by markers; also for the guests of tests.
+ * Announcing the number of a region, and whose work follows, by markers; also for the guests of
+ * tests.
  */
 #ifndef LSMETER_MARK_H
 #define LSMETER_MARK_H
@@ -42,5 +43,22 @@ static inline void mark_announce(unsigned int number)
 	for (int shift = 12; shift >= 0; shift -= 4)
 		mark_nibble(number >> shift & 15);
 }
+
+#define ACCOUNT(n) \
+	case n: \
+		asm volatile(ARCH_MARK_ACCOUNT : : "i"(n) : "memory"); \
+		break
+
+/* One of ACCOUNT_...; 0 leaves the account that this task has. */
+static inline void mark_account(unsigned int account)
+{
+	switch (account) {
+		ACCOUNT(ACCOUNT_SERVICE);
+		ACCOUNT(ACCOUNT_CLIENT);
+		ACCOUNT(ACCOUNT_DRIVER);
+	}
+}
+
+#undef ACCOUNT
 
 #endif

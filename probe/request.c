@@ -3,6 +3,7 @@
 
 #include "bench.h"
 #include "words.h"
+#include "workload.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,22 +57,13 @@ static const struct key keys[] = {
 	{"counter", LIST, AT(counter), AT(n_counters), MAX_STATES, false},
 	{"sweep.control", CONTROL, AT(sweep_control), 0, 0, false},
 	{"sweep.value", LIST, AT(sweep_value), AT(n_sweep_values), MAX_SWEEP, false},
+	{"prepare", LIST, AT(prepare), AT(n_prepare), MAX_PREPARE, false},
+	{"service", LIST, AT(service), AT(n_services), MAX_SERVICES, false},
+	{"ready", LIST, AT(ready), AT(n_ready), MAX_SERVICES, false},
+	{"ask", LIST, AT(ask), AT(n_asks), MAX_ASKS, false},
+	{"client", LIST, AT(client), AT(n_clients), MAX_CLIENTS, false},
+	{"settle_ms", NUMBER, AT(settle_ms), 0, MAX_SETTLE_MS, false},
 };
-
-static bool number(const char *value, unsigned long limit, unsigned long *result)
-{
-	*result = 0;
-	if (!*value || (value[0] == '0' && value[1]))
-		return false;
-	for (; *value; value++) {
-		if (*value < '0' || *value > '9')
-			return false;
-		*result = *result * 10 + (unsigned long)(*value - '0');
-		if (*result > limit)
-			return false;
-	}
-	return true;
-}
 
 static bool one_of(const char *value, const char *const *words)
 {
@@ -94,9 +86,9 @@ static bool store(const struct key *key, const char *value, struct request *requ
 
 	switch (key->kind) {
 	case NUMBER:
-		return number(value, key->limit, field);
+		return words_number(value, key->limit, field);
 	case FLAG:
-		if (!number(value, 1, &result))
+		if (!words_number(value, 1, &result))
 			return false;
 		*(bool *)field = result;
 		return true;
@@ -177,7 +169,7 @@ static bool sweep_values_are_numbers(const struct request *request)
 	unsigned long value;
 
 	for (size_t i = 0; i < request->n_sweep_values; i++) {
-		if (!number(request->sweep_value[i], MAX_DELAY_NS, &value))
+		if (!words_number(request->sweep_value[i], MAX_DELAY_NS, &value))
 			return false;
 	}
 	return true;
@@ -192,7 +184,9 @@ static bool all_are_words(const struct request *request)
 		{AT(step), AT(n_steps)},       {AT(before), AT(n_before)},
 		{AT(check), AT(n_checks)},     {AT(confine), AT(n_confine)},
 		{AT(state), AT(n_states)},     {AT(read), AT(n_reads)},
-		{AT(counter), AT(n_counters)},
+		{AT(counter), AT(n_counters)}, {AT(prepare), AT(n_prepare)},
+		{AT(service), AT(n_services)}, {AT(ready), AT(n_ready)},
+		{AT(ask), AT(n_asks)},	       {AT(client), AT(n_clients)},
 	};
 	static struct words words;
 
@@ -245,10 +239,10 @@ static const char *contradiction(const struct request *request)
 	if (!request->sweep_control != !request->n_sweep_values)
 		return "sweep.control and sweep.value need each other";
 	if (!all_are_words(request))
-		return "a line of the policy is not words as they must be";
+		return "a line is not words as they must be";
 	if (!sweep_values_are_numbers(request))
 		return "every sweep.value must be a number of nanoseconds";
-	return NULL;
+	return workload_wrong(request);
 }
 
 /* What no single line can get wrong. */
@@ -263,7 +257,7 @@ static bool check_together(const struct request *request, const seen_keys seen, 
 			return false;
 		}
 	}
-	if (!all_are_known(request, error, size))
+	if (!request->n_clients && !all_are_known(request, error, size))
 		return false;
 	wrong = contradiction(request);
 	if (wrong)

@@ -57,6 +57,18 @@ struct request {
 	const char *sweep_control; /* tunable or tunable-bpf; NULL: no sweep */
 	const char *sweep_value[MAX_SWEEP];
 	size_t n_sweep_values;
+	/* A workload: see workload.h. */
+	const char *prepare[MAX_PREPARE]; /* PROGRAM ARG... */
+	size_t n_prepare;
+	const char *service[MAX_SERVICES]; /* NAME PROCESS PROGRAM ARG... */
+	size_t n_services;
+	const char *ready[MAX_SERVICES]; /* PROGRAM ARG... */
+	size_t n_ready;
+	const char *ask[MAX_ASKS]; /* NAME PROGRAM ARG... */
+	size_t n_asks;
+	const char *client[MAX_CLIENTS]; /* ID UNITS ACCOUNT PROGRAM ARG... */
+	size_t n_clients;
+	unsigned long settle_ms; /* inside the region, when the client has ended */
 };
 
 /*

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "steps.h"
 
+#include "program.h"
 #include "thread.h"
 #include "words.h"
 
@@ -8,9 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +16,8 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
-
-/* Guest time that a program may take. */
-#define PROGRAM_MS 120000
-
-/* How much of a program's output is kept: the end of it has the reason of a failure. */
-#define SAID_BYTES 400
 
 struct action {
 	const char *name;
@@ -35,7 +25,7 @@ struct action {
 	const char *(*act)(char *const *word);
 };
 
-static char failure[SAID_BYTES + 300];
+static char failure[FAILURE_BYTES];
 
 static const char *fail(const char *what, const char *path)
 {
@@ -160,106 +150,14 @@ static const char *act_enter(char *const *word)
 	return strcmp(now, word[1]) ? act_write(word) : NULL;
 }
 
-static _Noreturn void become_program(char *const *word, int output)
-{
-	static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
-					    "LC_ALL=C", NULL};
-	int input = open("/dev/null", O_RDONLY);
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	dup2(input, STDIN_FILENO);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
-	setsid();
-	execve(word[0], word, environment);
-	dprintf(STDERR_FILENO, "%s", strerror(errno));
-	_exit(127);
-}
-
-static long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Keep the end of what comes until the program ends, and a little of what comes later. */
-static bool listen_until_end(pid_t child, int fd, char *said, int *status)
-{
-	long end_ms = now_ms() + PROGRAM_MS;
-	size_t size = 0;
-	bool ended = false;
-
-	while (now_ms() < end_ms) {
-		struct pollfd ready = {.fd = fd, .events = POLLIN};
-		char piece[SAID_BYTES - 1];
-		ssize_t n = 0;
-
-		if (poll(&ready, 1, ended ? 0 : 20) > 0)
-			n = read(fd, piece, sizeof(piece));
-		if (n > 0) {
-			size_t room = sizeof(piece) - (size_t)n;
-			size_t keep = size < room ? size : room;
-
-			memmove(said, said + size - keep, keep);
-			memcpy(said + keep, piece, (size_t)n);
-			size = keep + (size_t)n;
-			said[size] = '\0';
-		} else if (ended) {
-			return true;
-		}
-		/* A daemon that it leaves behind may keep the pipe open. */
-		ended = ended || waitpid(child, status, WNOHANG) == child;
-	}
-	return false;
-}
-
-/* The last line of a program's output that is not empty. */
-static const char *last_line(char *said)
-{
-	char *line;
-	size_t size = strlen(said);
-
-	while (size && (said[size - 1] == '\n' || said[size - 1] == ' '))
-		said[--size] = '\0';
-	line = strrchr(said, '\n');
-	return line ? line + 1 : said;
-}
-
 static const char *act_run(char *const *word)
 {
-	char said[SAID_BYTES] = "";
-	int output[2], status = 0;
-	pid_t child;
-	bool ended;
+	struct program program = {.word = word, .deadline_ms = PROGRAM_MS};
 
-	if (pipe2(output, O_CLOEXEC))
-		return fail("making a pipe for", word[0]);
-	child = fork();
-	if (child == 0)
-		become_program(word, output[1]);
-	close(output[1]);
-	if (child < 0) {
-		close(output[0]);
-		return fail("starting", word[0]);
-	}
-	ended = listen_until_end(child, output[0], said, &status);
-	close(output[0]);
-	if (!ended) {
-		kill(child, SIGKILL);
-		waitpid(child, &status, 0);
-	}
-	if (ended && WIFEXITED(status) && !WEXITSTATUS(status))
+	if (program_run(&program))
 		return NULL;
-	errno = ended ? ECANCELED : ETIMEDOUT;
-	snprintf(failure, sizeof(failure), "%.200s %s %d%s%s", word[0],
-		 !ended ? "did not end; killed by signal"
-			: (WIFEXITED(status) ? "left with status" : "was killed by signal"),
-		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), *said ? ": " : "",
-		 last_line(said));
+	snprintf(failure, sizeof(failure), "%s", program_failure(&program));
+	errno = program.error;
 	return failure;
 }
 

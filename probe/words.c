@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "words.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static int digit(char c)
@@ -59,4 +58,19 @@ const char *words_split(const char *line, struct words *words)
 			return "a word is not percent-encoded as it must be";
 	}
 	return NULL;
+}
+
+bool words_number(const char *value, unsigned long limit, unsigned long *result)
+{
+	*result = 0;
+	if (!*value || (value[0] == '0' && value[1]))
+		return false;
+	for (; *value; value++) {
+		if (*value < '0' || *value > '9')
+			return false;
+		*result = *result * 10 + (unsigned long)(*value - '0');
+		if (*result > limit)
+			return false;
+	}
+	return true;
 }

@@ -5,19 +5,22 @@
 #ifndef LSMETER_WORDS_H
 #define LSMETER_WORDS_H
 
-#include <stddef.h>
+#include "limits.h"
 
-#define MAX_WORDS  32
-#define LINE_WORDS 4096
+#include <stdbool.h>
+#include <stddef.h>
 
 /* The words of a line; word[count] is NULL, as execve() wants it. */
 struct words {
 	size_t count;
 	char *word[MAX_WORDS + 1];
-	char text[LINE_WORDS];
+	char text[WORDS_BYTES];
 };
 
 /* Split and decode `line`. Returns NULL, or what is wrong with it. */
 const char *words_split(const char *line, struct words *words);
+
+/* Read a number of digits, without a leading zero; false if it is none, or over the limit. */
+bool words_number(const char *text, unsigned long limit, unsigned long *number);
 
 #endif

@@ -310,6 +310,15 @@ static void wear_slabs(const char *work)
 	channel_fact("slabs.worn", "%d", slabs_wear(path));
 }
 
+void worker_vary(const struct request *request, const char *work)
+{
+	vary_guest(request->vary);
+	if (!request->vary)
+		return;
+	channel_fact("names.held", "%d", names_hold_first_pages());
+	wear_slabs(work);
+}
+
 unsigned int worker_run_all(const struct request *request, const char *work)
 {
 	struct run run = {.request = request, .work = work, .outcome = make_outcome(request)};
@@ -318,11 +327,7 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 	if (!run.outcome)
 		return 0;
 	block_child_signal();
-	vary_guest(request->vary);
-	if (request->vary) {
-		channel_fact("names.held", "%d", names_hold_first_pages());
-		wear_slabs(work);
-	}
+	worker_vary(request, work);
 	watch_idle(request);
 	for (size_t round = 0; round < rounds; round++) {
 		if (request->sweep_control) {

@@ -2,7 +2,8 @@
 /*
  * What differs between architectures, one header each. It gives
  *
- *	ARCH_MARK_BEGIN, ARCH_MARK_END, ARCH_MARK_NIBBLE: markers, as text for asm
+ *	ARCH_MARK_BEGIN, ARCH_MARK_END, ARCH_MARK_NIBBLE, ARCH_MARK_ACCOUNT:
+ *	markers, as text for asm
  *	arch_counter, and with a marker before or after it arch_mark_begin, arch_mark_end
  *	arch_region_none, arch_region_one, arch_region_two: the measured regions
  *	arch_call, arch_call_skip, arch_call_all: one call of a struct call (bench.h)

@@ -35,6 +35,8 @@
 #define ARCH_MARK_END	MARK(MARKER_END)
 #define ARCH_MARK_NIBBLE \
 	".byte " TEXT_OF(MARKER_NOP_X86) "\n\t.long " TEXT_OF(MARKER_NIBBLE) " + %c0"
+#define ARCH_MARK_ACCOUNT \
+	".byte " TEXT_OF(MARKER_NOP_X86) "\n\t.long " TEXT_OF(MARKER_ACCOUNT) " + %c0"
 
 static inline uint64_t arch_counter(void)
 {

@@ -57,7 +57,7 @@ _ODD = (
 _WORDS = (*_NUMBERS, *_ODD, *(f"status={status}" for status in BenchmarkStatus), "errno=13", "n=9")
 _KINDS = (
     *("hello", "fact", "begin", "samples", "ticked", "round", "whole", "idle", "counts", "state"),
-    *("end", "error", "bye", "dance", ""),
+    *("said", "end", "error", "bye", "dance", ""),
 )
 
 

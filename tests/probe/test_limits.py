@@ -27,7 +27,9 @@ def defines(path: str) -> dict[str, int]:
 
 
 LIMITS = defines("probe/limits.h")
+CLIENT = (("empty", "1", "client", "/client"),)
 ONE = Request("file", ("empty",), samples=1, warmup=0, icount_shift=0)
+WORKLOAD = replace(ONE, clients=CLIENT)
 # Largest values of numbers: the field of the request.
 FIELDS = {
     "MAX_SAMPLES": ("samples", "warmup"),
@@ -35,6 +37,7 @@ FIELDS = {
     "MAX_DEADLINE_MS": ("benchmark_deadline_ms",),
     "MAX_PPM": ("whole_ppm",),
     "MAX_SEED": ("vary",),
+    "MAX_SETTLE_MS": ("settle_ms",),
 }
 HOST = {
     "CATALOGUE_VERSION": host_probe.CATALOGUE_VERSION,
@@ -44,6 +47,15 @@ HOST = {
     "MAX_CHECKS": request.MAX_LINES["proof"],
     "MAX_STATES": request.MAX_LINES["state"],
     "MAX_CONFINE": request.MAX_LINES["confine"],
+    "MAX_WORDS": request.MAX_WORDS,
+    "WORDS_BYTES": request.MAX_WORDS_BYTES,
+    "MAX_PREPARE": request.MAX_LINES["prepare"],
+    "MAX_SERVICES": request.MAX_LINES["service"],
+    "MAX_ASKS": request.MAX_LINES["ask"],
+    "MAX_CLIENTS": request.MAX_LINES["client"],
+    "MAX_UNITS": request.MAX_UNITS,
+    "PROCESS_BYTES": request.MAX_PROCESS_BYTES,
+    "SAID_BYTES": protocol.MAX_SAID,
     "MAX_COUNTINGS": request.MAX_COUNTINGS,
     "MAX_DELAY_NS": request.MAX_DELAY_NS,
     "MAX_LANDLOCK_LAYERS": GUEST_KEYS["landlock.layers"],
@@ -68,10 +80,11 @@ def test_every_number_is_the_hosts() -> None:
 def test_both_sides_take_the_limit_and_no_more(
     probe: Program, tmp_path: Path, name: str, field: str
 ) -> None:
-    most = replace(ONE, **{field: LIMITS[name]}).to_bytes()  # type: ignore[arg-type]
+    one = WORKLOAD if field == "settle_ms" else ONE
+    most = replace(one, **{field: LIMITS[name]}).to_bytes()  # type: ignore[arg-type]
     assert check(probe, tmp_path, most) == ""
     with pytest.raises(UsageError, match=field):
-        replace(ONE, **{field: LIMITS[name] + 1}).to_bytes()  # type: ignore[arg-type]
+        replace(one, **{field: LIMITS[name] + 1}).to_bytes()  # type: ignore[arg-type]
     line = f"{field}={LIMITS[name]}".encode()
     assert line in most
     over = most.replace(line, f"{field}={LIMITS[name] + 1}".encode())
@@ -87,9 +100,9 @@ def test_regions_of_the_probe_are_those_of_the_profile() -> None:
 def test_documents_have_these_numbers() -> None:
     text = (ROOT / "docs/protocol.md").read_text()
     markers = defines("plugin/markers.h")
-    for name in ("MARKER_BEGIN", "MARKER_END", "REGION_WHOLE", "REGION_IDLE"):
+    for name in ("MARKER_BEGIN", "MARKER_END", "MARKER_ACCOUNT", "REGION_WHOLE", "REGION_IDLE"):
         assert f"`{markers[name]:#x}`" in text, name
-    for name in ("REQUEST_BYTES", "LINE_BYTES", "MAX_COUNTINGS"):
+    for name in ("REQUEST_BYTES", "LINE_BYTES", "MAX_COUNTINGS", "MAX_SETTLE_MS", "SAID_BYTES"):
         assert f"{LIMITS[name]:,}" in text, name
 
 

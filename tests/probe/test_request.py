@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lsmeter.guest.probe import Program, catalogue
-from lsmeter.guest.request import Request
+from lsmeter.guest.request import MAX_LINES, Request
 from lsmeter.model import Setup
 
 GOOD = Request(
@@ -47,6 +47,84 @@ def test_what_the_host_writes_is_sound(probe: Program, tmp_path: Path) -> None:
         assert check(probe, tmp_path, everything.to_bytes()) == ""
 
 
+SERVED = Request(
+    "web",
+    ("page size=1", "missing"),
+    samples=2,
+    warmup=1,
+    icount_shift=4,
+    prepare=(("/bin/place", "a b"),),
+    services=(("web", "apache2", "/bin/start"),),
+    ready=(("/bin/ready",),),
+    asks=(("page", "/bin/ask"),),
+    clients=(("missing", "200", "client", "/bin/ab"), ("page size=1", "1", "service", "/bin/ab")),
+    settle_ms=20,
+).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"", b"", ""),
+        (b"missing 200", b"missing 0", ": the units of a client must be a number"),
+        (b"missing 200", b"missing 1000000001", ": the units of a client must be a number"),
+        (b"200 client", b"200 driver", ": the account of a client must be client or service"),
+        (b"client=missing 200 client /bin/ab", b"client=missing 200 client", ": client needs ID"),
+        (b"client=missing", b"client=absent", ": every benchmark needs exactly one client"),
+        (b"client=missing", b"client=page%20size=1", ": every benchmark needs exactly one"),
+        (b"benchmark=missing\n", b"", ": every benchmark needs exactly one client"),
+        (b"benchmark=missing", b"benchmark=page size=1", ": every benchmark needs exactly one"),
+        (b"web apache2 /bin", b"web sixteen-and-more /bin", ": service needs NAME PROCESS"),
+        (b"web apache2 /bin/start", b"web apache2", ": service needs NAME PROCESS"),
+        (b"ask=page /bin/ask", b"ask=page", ": ask needs NAME PROGRAM"),
+        (b"ask=page", b"ask=page /bin/a\nask=page", ": two services or two asks have one name"),
+        (b"prepare=/bin", b"prepare= /bin", ": a line is not words as they must be"),
+        (b"settle_ms=20", b"settle_ms=10001", "settle_ms cannot be '10001'"),
+        (b"cold=0", b"cold=1", ": client goes with neither cold"),
+        (b"quiet=0", b"quiet=1", ": client goes with neither cold"),
+        (b"settle_ms", b"count=1\nsettle_ms", ": client goes with neither cold"),
+        (b"settle_ms", b"whole_ppm=1\nsettle_ms", ": client goes with neither cold"),
+        (b"settle_ms", b"before=run /x\nsettle_ms", ": client goes with neither cold"),
+        (
+            b"settle_ms",
+            b"sweep.control=tunable\nsweep.value=1\nsettle_ms",
+            ": client goes with neither cold",
+        ),
+        (
+            b"settle_ms",
+            b"landlock.layers=1\nlandlock.rules=1\nsettle_ms",
+            ": client goes with neither cold",
+        ),
+    ],
+)
+def test_workloads(probe: Program, tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
+    assert old in SERVED
+    said = check(probe, tmp_path, SERVED.replace(old, new, 1))
+    assert message in said
+    assert bool(message) == bool(said)
+
+
+@pytest.mark.parametrize(
+    "line", [b"prepare=/x", b"service=a b /x", b"ready=/x", b"ask=a /x", b"settle_ms=1"]
+)
+def test_what_only_workloads_have(probe: Program, tmp_path: Path, line: bytes) -> None:
+    data = GOOD.replace(b"suite=file\n", b"suite=file\n" + line + b"\n")
+    assert check(probe, tmp_path, data).startswith(": prepare, service, ready, ask and settle_ms")
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("prepare", b"/x"), ("ready", b"/x"), ("service", b"a%d b /x"), ("ask", b"a%d /x")],
+)
+def test_lists_have_limits(probe: Program, tmp_path: Path, key: str, words: bytes) -> None:
+    """Some lines are there already; with as many as there may be it is still sound."""
+    there = SERVED.count(f"\n{key}=".encode())
+    more = [b"%s=%s\n" % (key.encode(), words.replace(b"%d", b"%d" % n)) for n in range(200)]
+    most = MAX_LINES[key] - there
+    assert check(probe, tmp_path, SERVED + b"".join(more[:most])) == ""
+    assert f"{key} cannot be" in check(probe, tmp_path, SERVED + b"".join(more[: most + 1]))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -80,10 +158,10 @@ def test_what_the_host_writes_is_sound(probe: Program, tmp_path: Path) -> None:
         (b"version=1\n", b"version=1\ncount=2\n", " line 2: count cannot be '2'"),
         (b"samples=10\n", b"samples=1001\ncount=1\n", ": samples must be at most 1000 with"),
         (b"samples=10\n", b"samples=10\ncounter=avc /x\n", ": counter needs count"),
-        (b"samples=10\n", b"samples=10\ncounter=%zz\ncount=1\n", ": a line of the policy is not"),
-        (b"suite=file\n", b"suite=file\nstep=run  /x\n", ": a line of the policy is not words"),
-        (b"suite=file\n", b"suite=file\nstep=run %zz\n", ": a line of the policy is not words"),
-        (b"suite=file\n", b"suite=file\nproof=a read %00\n", ": a line of the policy is not"),
+        (b"samples=10\n", b"samples=10\ncounter=%zz\ncount=1\n", ": a line is not words as"),
+        (b"suite=file\n", b"suite=file\nstep=run  /x\n", ": a line is not words"),
+        (b"suite=file\n", b"suite=file\nstep=run %zz\n", ": a line is not words"),
+        (b"suite=file\n", b"suite=file\nproof=a read %00\n", ": a line is not words as"),
         (b"suite=file\n", b"suite=file\nroot=\n", " line 3: root cannot be ''"),
         (b"suite=file", b"suite=fi\0le", " line 2: a NUL byte"),
         (b"suite=file", b"suite=fi\xffle", " line 2: a byte that is not printable ASCII"),

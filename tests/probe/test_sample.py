@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,12 +72,21 @@ def test_a_benchmark_over_its_deadline_is_stopped(probe: Program, tmp_path: Path
     assert session.complete
 
 
-def test_what_is_for_a_guest_is_refused(probe: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"setup": parse_setup("landlock:layers=1,rules=1")},
+        {"clients": (("empty", "1", "client", "/client"),)},
+    ],
+)
+def test_what_is_for_a_guest_is_refused(
+    probe: Program, tmp_path: Path, what: dict[str, Any]
+) -> None:
     request = tmp_path / "request"
-    data = Request("file", ("empty",), 1, 0, 0, setup=parse_setup("landlock:layers=1,rules=1"))
+    data = Request("file", ("empty",), 1, 0, 0, **what)
     request.write_bytes(data.to_bytes())
     done = subprocess.run(
         [str(probe.path), "sample", str(tmp_path), str(request)], capture_output=True, check=False
     )
     assert done.returncode == 2
-    assert b"are for a guest" in done.stderr
+    assert b" are for a guest" in done.stderr

@@ -24,6 +24,7 @@ MAX_VALUES = 1_000_000  # readings of one benchmark
 MAX_TOTAL_VALUES = 16_000_000  # readings of one boot
 MAX_ROUNDS = 64  # of one benchmark
 MAX_HOOKS = 512  # of one benchmark
+MAX_SAID = 1000  # characters of what a client said last
 MAX_GARBAGE = 100  # lines; nothing is read after the next one
 ENDLESS_BYTES = 64 << 10  # of one line: nothing is read after them
 _MAX_INT = 2**63 - 1
@@ -175,6 +176,7 @@ _GRAMMAR = {
     "fact": "key:text value:text",
     "begin": "index:number benchmark:text sweep=number?",
     "samples": "index:number readings:runs",
+    "said": "index:number text:text",
     "ticked": "index:number readings:runs",
     "round": "index:number cycles:number loop:number bulk:number settle:number taken:number",
     "whole": "index:number status=status errno=number detail=text",

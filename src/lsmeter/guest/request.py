@@ -25,13 +25,17 @@ GUEST_KEYS = {
     "bpf.tunable": 1,
     "bpf.empty": 1,
 }
+MAX_WORDS = 32  # of a line
+MAX_WORDS_BYTES = 4096
+MAX_UNITS = 1_000_000_000  # of a client in one batch
+MAX_PROCESS_BYTES = 15  # of a process's name, as the kernel keeps it
 MAX_COUNTINGS = 1000  # samples with count: each keeps a number for each hook
 # Fields that are always in a request, and those that are if they are set.
 _ALWAYS = (
     *("suite", "filesystem", "user", "cold", "quiet"),
     *("samples", "warmup", "icount_shift", "benchmark_deadline_ms"),
 )
-_IF_SET = ("whole_ppm", "vary", "count", "sweep.control", "root")
+_IF_SET = ("whole_ppm", "vary", "count", "sweep.control", "root", "settle_ms")
 _WORDS = {
     **dict.fromkeys(("filesystem", "root"), ("file system", ("tmpfs", "ext4", "xfs"))),
     "user": ("user", ("root", "user")),
@@ -45,6 +49,7 @@ _NUMBERS = {
     "benchmark_deadline_ms": (1, 3_600_000),
     "whole_ppm": (1, 1_000_000),
     "vary": (1, 0xFFFFFFFF),
+    "settle_ms": (0, 10_000),
     "sweep.value": (0, MAX_DELAY_NS),
     **{key: (0, most) for key, most in GUEST_KEYS.items()},
 }
@@ -52,7 +57,10 @@ _NUMBERS = {
 MAX_LINES = {
     **dict.fromkeys(("step", "before", "read"), 128),
     **dict.fromkeys(("state", "counter"), 8),
-    "proof": 32,
+    **dict.fromkeys(("service", "ready"), 8),
+    "ask": 16,
+    "client": 128,
+    **dict.fromkeys(("proof", "prepare"), 32),
     "confine": 4,
 }
 _NO_SETUP = Setup(name="", title="", lsms=None)
@@ -81,6 +89,13 @@ class Request:
     count: bool = False  # also count, in each reading, the hooks that it runs
     root: str = ""  # file system of the image that is the guest's root; "" for no image
     counters: tuple[StateFile, ...] = ()  # with count: in place of the hooks
+    # A workload, whose benchmarks are in no catalogue: the words of each line (docs/protocol.md).
+    prepare: tuple[tuple[str, ...], ...] = ()
+    services: tuple[tuple[str, ...], ...] = ()
+    ready: tuple[tuple[str, ...], ...] = ()
+    asks: tuple[tuple[str, ...], ...] = ()
+    clients: tuple[tuple[str, ...], ...] = ()  # samples and warmup are batches, then
+    settle_ms: int = 0  # guest time that belongs to a batch after its client has ended
 
     @functools.cached_property
     def units(self) -> tuple[tuple[str, int | None], ...]:
@@ -109,11 +124,11 @@ class Request:
         yield from (("sweep.value", value) for value in self.sweep_values_ns)
         for key, lines in self._policy().items():
             _check_number(f"the number of {key} lines", len(lines), 0, MAX_LINES[key])
-            yield from ((key, " ".join(map(_quoted, words))) for words in lines)
+            yield from ((key, _line(key, words)) for words in lines)
         yield from (("benchmark", benchmark) for benchmark in self.benchmarks)
 
     def _policy(self) -> dict[str, list[tuple[str, ...]]]:
-        """Return the words of each line on the policy, its checks and its state."""
+        """Return the words of the lines on the policy, its checks, its state and the workload."""
         setup = self.setup
         checks = [(check.name, check.access, check.path, check.message) for check in setup.checks]
         steps = ordered(setup.steps, setup.checks)
@@ -125,13 +140,26 @@ class Request:
             "counter": [(counter.name, counter.path) for counter in self.counters],
             "before": [(step.action, *step.words) for step in setup.before],
             "read": [*setup.reads],
+            "prepare": [*self.prepare],
+            "service": [*self.services],
+            "ready": [*self.ready],
+            "ask": [*self.asks],
+            "client": [*self.clients],
         }
+
+
+def _line(key: str, words: tuple[str, ...]) -> str:
+    """Write the words of a line as the probe takes it apart."""
+    _check_number(f"the number of words of {key}", len(words), 1, MAX_WORDS)
+    text = " ".join(map(_quoted, words))
+    _check_number(f"the length of {key}", len(text), 1, MAX_WORDS_BYTES - 1)
+    return text
 
 
 def _quoted(word: str) -> str:
     """Write a word as the probe reads it: percent-encoded, in lower case."""
     if not word or "\0" in word:
-        raise UsageError(f"{word!r:.60} cannot be a word of a setup's policy")
+        raise UsageError(f"{word!r:.60} cannot be a word of a request's line")
     quoted = quote(word, safe="/:,=.+-_~")
     return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
 

@@ -70,6 +70,7 @@ class _Running:
     delay_ns: int | None
     values: list[int] = field(default_factory=list)
     ticked: list[int] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     whole: Whole | None = None
     counts: dict[str, list[int]] = field(default_factory=dict)
@@ -208,6 +209,11 @@ class SessionReader:
             raise ContradictionError(f"{running.benchmark}: {most}")
         running.values += values
 
+    def _on_said(self, running: _Running, text: str) -> None:
+        if not self._asked.clients or len(running.said) == self._asked.samples:
+            raise ContradictionError(_unasked(running, "what a client said"))
+        running.said.append(text[: protocol.MAX_SAID])
+
     def _on_ticked(self, running: _Running, places: list[int]) -> None:
         if any(place >= len(running.values) for place in places):
             raise BadLineError("a tick in a reading that was not taken")
@@ -280,9 +286,21 @@ class SessionReader:
             raise ContradictionError(
                 f"{name} is ok, with {count} readings; asked for: {self._asked.samples}"
             )
-        values, ticked = tuple(running.values), tuple(running.ticked)
+        if self._asked.clients and len(running.said) != count:
+            heard = f"clients of {len(running.said)} batches said something"
+            raise ContradictionError(f"{name} is ok, with {count} readings, and {heard}")
         self._samples.append(
-            Samples(name, status, values, 0, detail, ticked, running.whole, running.delay_ns)
+            Samples(
+                name,
+                status,
+                tuple(running.values),
+                0,
+                detail,
+                tuple(running.ticked),
+                running.whole,
+                running.delay_ns,
+                tuple(running.said),
+            )
         )
         self._counts += [
             HookReadings(name, hook, tuple(runs)) for hook, runs in running.counts.items()

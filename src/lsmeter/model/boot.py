@@ -76,6 +76,7 @@ class Samples:
     ticked: tuple[int, ...] = ()  # places of the readings into which a timer tick fell
     whole: Whole | None = None  # where the whole cost was asked for
     delay_ns: int | None = None  # of the sweep that it belongs to
+    said: tuple[str, ...] = ()  # by the client of each batch at last; text from outside
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,43 @@ def test_counting() -> None:
     avc = StateFile("avc", "/sys/fs/selinux/avc/cache_stats")
     lines = replace(PLAIN, count=True, counters=(avc,)).to_bytes().decode().splitlines()
     assert "counter=avc /sys/fs/selinux/avc/cache_stats" in lines
+
+
+def test_a_workload_is_written_as_words() -> None:
+    asked = replace(
+        PLAIN,
+        prepare=(("/bin/place", "web"),),
+        services=(("web", "apache2", "/bin/start", "two words"),),
+        ready=(("/bin/ready",),),
+        asks=(("page", "/bin/ask", "100%"),),
+        clients=(("empty", "200", "client", "/bin/ab"), ("open depth=1", "1", "service", "/x")),
+        settle_ms=20,
+    )
+    lines = asked.to_bytes().decode().splitlines()
+    assert lines[lines.index("settle_ms=20") + 1 : lines.index("benchmark=open depth=1")] == [
+        "prepare=/bin/place web",
+        "service=web apache2 /bin/start two%20words",
+        "ready=/bin/ready",
+        "ask=page /bin/ask 100%25",
+        "client=empty 200 client /bin/ab",
+        "client=open%20depth=1 1 service /x",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"settle_ms": 10_001}, "settle_ms"),
+        ({"services": (("a", "b", "/x"),) * 9}, "the number of service lines"),
+        ({"prepare": (("/x",) * 33,)}, "the number of words of prepare"),
+        ({"ready": ((),)}, "the number of words of ready"),
+        ({"asks": (("a", "x" * 4094),)}, "the length of ask"),
+        ({"asks": (("a", ""),)}, "cannot be a word"),
+    ],
+)
+def test_lines_that_the_probe_would_refuse(fields: dict[str, Any], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        replace(PLAIN, **fields).to_bytes()
 
 
 def test_a_policy_is_written_as_words_the_probe_can_take_apart() -> None:

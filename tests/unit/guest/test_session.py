@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.model import BenchmarkStatus, HookReadings, Idle, Round, Samples, Setup, Whole
 from lsmeter.model.setup import StateFile
@@ -28,6 +30,42 @@ def test_a_whole_boot() -> None:
         Samples("empty", BenchmarkStatus.OK, (5, 5)),
         Samples("stat depth=1", BenchmarkStatus.OK, (9, 9)),
     )
+
+
+CLIENT = (("a", "200", "client", "/client"),)
+
+
+def test_what_clients_said() -> None:
+    said = ("said 0 units=200%20failed=0", "said 0 " + "x" * 1500)
+    found = session(*ran(0, "a", 5, 6, more=said), "bye 1", of=("a",), samples=2, clients=CLIENT)
+    assert found.contradiction == ""
+    assert found.samples[0].said == ("units=200 failed=0", "x" * 1000)
+
+
+@pytest.mark.parametrize(
+    ("count", "clients", "wrong"),
+    [
+        (1, CLIENT, "a is ok, with 2 readings, and clients of 1 batches said something"),
+        (0, CLIENT, "a is ok, with 2 readings, and clients of 0 batches said something"),
+        (3, CLIENT, "a: what a client said that nobody asked for"),
+        (1, (), "a: what a client said that nobody asked for"),
+    ],
+)
+def test_each_sample_has_what_its_client_said(
+    count: int, clients: tuple[tuple[str, ...], ...], wrong: str
+) -> None:
+    more = ("said 0 units=1",) * count
+    found = session(*ran(0, "a", 5, 6, more=more), "bye 1", of=("a",), samples=2, clients=clients)
+    assert found.contradiction == wrong
+    assert found.samples[0].values == ()
+
+
+def test_what_was_said_before_a_failure_is_dropped() -> None:
+    failed = ended(0, status="failed", failures=1, why="errno=0 detail=connect:%20refused")
+    lines = ("begin 0 a", "said 0 units=1", failed, "bye 1")
+    found = session(*lines, of=("a",), samples=2, clients=CLIENT)
+    assert found.contradiction == ""
+    assert found.samples == (Samples("a", BenchmarkStatus.FAILED, (), 1, "connect: refused"),)
 
 
 def test_counts_are_put_together() -> None:

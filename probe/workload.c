@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "workload.h"
+
+#include "channel.h"
+#include "mark.h"
+#include "processes.h"
+#include "program.h"
+#include "region.h"
+#include "state.h"
+#include "words.h"
+#include "worker.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* Guest time in which a service must be ready, that one try has at least, and between two tries. */
+#define READY_MS 60000
+#define TRY_MS	 1000
+#define RETRY_MS 50
+
+/* How a benchmark ended. */
+struct ending {
+	const char *status;
+	char detail[FAILURE_BYTES];
+};
+
+static char failure[FAILURE_BYTES + 100];
+
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void sleep_ms(unsigned long ms)
+{
+	const struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+
+	if (ms)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+/* request_parse() has seen that it can be taken apart. */
+static const struct words *words_of(const char *line)
+{
+	static struct words words;
+
+	words_split(line, &words);
+	return &words;
+}
+
+static const char *prepare(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_prepare; i++) {
+		const struct words *words = words_of(request->prepare[i]);
+		struct program program = {.word = words->word, .deadline_ms = PROGRAM_MS};
+
+		if (program_run(&program))
+			continue;
+		snprintf(failure, sizeof(failure), "prepare %zu: %s", i + 1,
+			 program_failure(&program));
+		return failure;
+	}
+	return NULL;
+}
+
+static const char *start_services(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_services; i++) {
+		const struct words *words = words_of(request->service[i]);
+		struct program program = {
+			.word = words->word + 2,
+			.account = ACCOUNT_SERVICE,
+			.deadline_ms = PROGRAM_MS,
+		};
+
+		if (program_run(&program))
+			continue;
+		snprintf(failure, sizeof(failure), "service %.60s: %s", words->word[0],
+			 program_failure(&program));
+		return failure;
+	}
+	return NULL;
+}
+
+static const char *wait_until_ready(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_ready; i++) {
+		const struct words *words = words_of(request->ready[i]);
+		long end_ms = now_ms() + READY_MS, left_ms = READY_MS;
+
+		for (;;) {
+			struct program program = {
+				.word = words->word,
+				.deadline_ms = (unsigned long)left_ms,
+				.alone = true,
+			};
+
+			if (program_run(&program))
+				break;
+			sleep_ms(RETRY_MS);
+			left_ms = end_ms - now_ms();
+			if (left_ms >= TRY_MS)
+				continue;
+			snprintf(failure, sizeof(failure), "service not ready: %s",
+				 program_reason(&program));
+			return failure;
+		}
+	}
+	return NULL;
+}
+
+static void service_facts(const struct request *request)
+{
+	char key[LINE_BYTES], contexts[1000];
+
+	for (size_t i = 0; i < request->n_services; i++) {
+		const struct words *words = words_of(request->service[i]);
+
+		snprintf(key, sizeof(key), "service.%.60s.processes", words->word[0]);
+		channel_fact(key, "%u", processes_count(words->word[1]));
+		snprintf(key, sizeof(key), "service.%.60s.contexts", words->word[0]);
+		processes_contexts(words->word[1], contexts, sizeof(contexts));
+		channel_fact(key, "%s", contexts);
+	}
+}
+
+static void ask(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_asks; i++) {
+		const struct words *words = words_of(request->ask[i]);
+		struct program program = {
+			.word = words->word + 1,
+			.account = ACCOUNT_CLIENT,
+			.deadline_ms = PROGRAM_MS,
+			.alone = true,
+		};
+		char key[80];
+
+		snprintf(key, sizeof(key), "ask.%.60s", words->word[0]);
+		if (program_run(&program))
+			channel_fact(key, "%s", program.first_line);
+		else if (program.ended && WIFEXITED(program.status))
+			channel_fact(key, "failed %d: %s", WEXITSTATUS(program.status),
+				     program.last_line);
+		else
+			channel_fact(key, "failed: %s", program_failure(&program));
+	}
+}
+
+const char *workload_start(const struct request *request, const char *work)
+{
+	const char *failed;
+
+	mark_account(ACCOUNT_DRIVER);
+	worker_vary(request, work);
+	failed = prepare(request);
+	if (!failed)
+		failed = start_services(request);
+	if (!failed)
+		failed = wait_until_ready(request);
+	if (failed)
+		return failed;
+	service_facts(request);
+	ask(request);
+	return NULL;
+}
+
+/* Processes whose parents have ended are children of the first process. */
+static void reap(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static const struct words *client_of(const struct request *request, const char *benchmark)
+{
+	const struct words *words = NULL;
+
+	for (size_t i = 0; i < request->n_clients; i++) {
+		words = words_of(request->client[i]);
+		if (!strcmp(words->word[0], benchmark))
+			break;
+	}
+	return words;
+}
+
+/* One batch; false if the client failed. What it took, in instructions, goes into `took`. */
+static bool run_batch(const struct request *request, unsigned int index, const struct words *client,
+		      struct program *program, uint64_t *took)
+{
+	uint64_t first;
+
+	*program = (struct program){
+		.word = client->word + 3,
+		.account = strcmp(client->word[2], "service") ? ACCOUNT_CLIENT : ACCOUNT_SERVICE,
+		.deadline_ms = request->benchmark_deadline_ms,
+		.alone = true,
+	};
+	program_prepare(program);
+	region_announce(index);
+	region_begin();
+	first = counter_now();
+	program_carry_out(program);
+	sleep_ms(request->settle_ms);
+	*took = (counter_now() - first) >> request->icount_shift;
+	region_end();
+	reap();
+	return program_finish(program);
+}
+
+/* All batches of a benchmark; how many samples there are. */
+static size_t run_batches(const struct request *request, unsigned int index, uint64_t *value,
+			  struct ending *ending)
+{
+	const struct words *client = client_of(request, request->benchmark[index]);
+	size_t count = 0;
+
+	for (unsigned long i = 0; i < request->warmup + request->samples; i++) {
+		static struct program program;
+		uint64_t took;
+
+		if (!run_batch(request, index, client, &program, &took)) {
+			ending->status = program.error == ETIMEDOUT ? "timeout" : "failed";
+			snprintf(ending->detail, sizeof(ending->detail), "%s",
+				 program_reason(&program));
+			break;
+		}
+		if (i < request->warmup)
+			continue;
+		value[count++] = took;
+		channel_said(index, program.last_line);
+		channel_drain();
+	}
+	return count;
+}
+
+/* A service that is gone; NULL: none is. */
+static const char *service_gone(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_services; i++) {
+		const struct words *words = words_of(request->service[i]);
+
+		if (!processes_count(words->word[1]))
+			return words->word[0];
+	}
+	return NULL;
+}
+
+static void run_benchmark(const struct request *request, unsigned int index, uint64_t *value)
+{
+	struct ending ending = {.status = "ok", .detail = ""};
+	char detail[sizeof(ending.detail) + 200];
+	const char *gone;
+	size_t count;
+
+	channel_begin(index, request->benchmark[index], NULL);
+	state_send(request, index, "before");
+	channel_drain();
+	count = run_batches(request, index, value, &ending);
+	gone = service_gone(request);
+	snprintf(detail, sizeof(detail), "%s", ending.detail);
+	if (gone) {
+		/* That is the reason; what the client said of it comes after. */
+		ending.status = "failed";
+		snprintf(detail, sizeof(detail), "service %.60s has no process left%s%s", gone,
+			 *ending.detail ? ": " : "", ending.detail);
+	}
+	if (strcmp(ending.status, "ok"))
+		count = 0;
+	state_send(request, index, "after");
+	channel_samples(index, value, count);
+	channel_end(index, ending.status, count, !count, 0, detail);
+	channel_drain();
+}
+
+unsigned int workload_measure(const struct request *request)
+{
+	uint64_t *value = calloc(request->samples, sizeof(*value));
+	unsigned int index = 0;
+
+	if (!value) {
+		channel_error("no memory for %lu samples", request->samples);
+		return 0;
+	}
+	for (; index < request->n_benchmarks; index++)
+		run_benchmark(request, index, value);
+	free(value);
+	for (size_t i = 0; i < request->n_services; i++) {
+		const struct words *words = words_of(request->service[i]);
+		char key[80];
+
+		snprintf(key, sizeof(key), "service.%.60s.after", words->word[0]);
+		channel_fact(key, "%u", processes_count(words->word[1]));
+	}
+	return index;
+}
