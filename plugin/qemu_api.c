@@ -95,12 +95,12 @@ void counter_init(void)
 {
 }
 
-void counter_count(struct qemu_plugin_insn *insn, enum counter which)
+void counter_add(struct qemu_plugin_insn *insn, unsigned int which, uint64_t count)
 {
-	qemu_plugin_register_vcpu_insn_exec_inline(insn, INLINE_ADD_U64, &counters[which], 1);
+	qemu_plugin_register_vcpu_insn_exec_inline(insn, INLINE_ADD_U64, &counters[which], count);
 }
 
-uint64_t counter_now(enum counter which)
+uint64_t counter_now(unsigned int which)
 {
 	return counters[which];
 }
@@ -114,15 +114,15 @@ void counter_init(void)
 	scores = qemu_plugin_scoreboard_new(COUNTERS * sizeof(uint64_t));
 }
 
-void counter_count(struct qemu_plugin_insn *insn, enum counter which)
+void counter_add(struct qemu_plugin_insn *insn, unsigned int which, uint64_t count)
 {
 	qemu_plugin_u64 entry = {.score = scores, .offset = which * sizeof(uint64_t)};
 
-	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, INLINE_ADD_U64, entry, 1);
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, INLINE_ADD_U64, entry, count);
 }
 
 /* Looked up each time: QEMU may move the scoreboard when a virtual CPU is added. */
-uint64_t counter_now(enum counter which)
+uint64_t counter_now(unsigned int which)
 {
 	return ((const uint64_t *)qemu_plugin_scoreboard_find(scores, 0))[which];
 }

@@ -110,12 +110,13 @@ void watch_start(qemu_plugin_id_t id, void (*translate)(struct qemu_plugin_tb *t
 /* The same anew: every block that is translated already is translated again. */
 void watch_restart(void);
 
-/* Running counts of guest instructions: of all, and of calls and returns. */
-enum counter { COUNT_ALL, COUNT_LINKS, COUNTERS };
+/* Running counts of guest instructions, by what each plugin numbers them. */
+#define COUNTERS 64
 
 void counter_init(void);
-void counter_count(struct qemu_plugin_insn *insn, enum counter which);
-uint64_t counter_now(enum counter which);
+/* Add to a counter each time the instruction is executed. */
+void counter_add(struct qemu_plugin_insn *insn, unsigned int which, uint64_t count);
+uint64_t counter_now(unsigned int which);
 
 /* Copy the bytes of an instruction; returns how many it has. */
 size_t insn_bytes(struct qemu_plugin_insn *insn, uint8_t bytes[MAX_INSN_BYTES]);

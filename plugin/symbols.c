@@ -72,8 +72,7 @@ int symbols_read(struct symbols *symbols, const char *path, char *error, size_t 
 	return 0;
 }
 
-/* The last symbol that starts at addr or below, or NULL. */
-static const struct symbol *last_up_to(const struct symbols *symbols, uint64_t addr)
+const struct symbol *symbols_last(const struct symbols *symbols, uint64_t addr)
 {
 	size_t low = 0, high = symbols->count;
 
@@ -90,14 +89,14 @@ static const struct symbol *last_up_to(const struct symbols *symbols, uint64_t a
 
 const struct symbol *symbols_at(const struct symbols *symbols, uint64_t addr)
 {
-	const struct symbol *symbol = last_up_to(symbols, addr);
+	const struct symbol *symbol = symbols_last(symbols, addr);
 
 	return symbol && symbol->addr == addr && symbol->kind != SYM_NONE ? symbol : NULL;
 }
 
 const struct symbol *symbols_around(const struct symbols *symbols, uint64_t addr)
 {
-	const struct symbol *symbol = last_up_to(symbols, addr);
+	const struct symbol *symbol = symbols_last(symbols, addr);
 
 	/* What lies beyond was generated at run time, whatever symbol comes before it. */
 	return symbol && symbol->kind != SYM_NONE && addr < symbols->text_end ? symbol : NULL;

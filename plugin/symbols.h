@@ -38,6 +38,9 @@ struct symbols {
  */
 int symbols_read(struct symbols *symbols, const char *path, char *error, size_t error_bytes);
 
+/* The last symbol that starts at addr or below, whatever it is, or NULL. */
+const struct symbol *symbols_last(const struct symbols *symbols, uint64_t addr);
+
 /* The function that starts exactly at addr, or NULL. */
 const struct symbol *symbols_at(const struct symbols *symbols, uint64_t addr);
 

@@ -60,6 +60,7 @@ static void stop_housekeeping(void)
 	} settings[] = {
 		{"/proc/sys/vm/stat_interval", "86400"},
 		{"/proc/sys/vm/compaction_proactiveness", "0"},
+		{"/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", "86400000"},
 	};
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {

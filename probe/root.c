@@ -8,24 +8,29 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEVICE "/dev/vda"
-#define IMAGE  "/image"
+#define IMAGE "/image"
 
 /* Guest time in which a disk, whose driver may just have been loaded, has to appear. */
 #define DISK_MS 2000
 
 static const char *const moved[] = {"/dev", "/proc", "/sys"};
 
-static const char *wait_for_disk(void)
+/* A virtual disk, or the image in memory. */
+static const char *const devices[] = {"/dev/vda", "/dev/pmem0"};
+
+static const char *wait_for_disk(const char **device)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
 
 	for (int waited_ms = 0; waited_ms < DISK_MS; waited_ms++) {
-		if (!access(DEVICE, R_OK | W_OK))
-			return NULL;
+		for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+			*device = devices[i];
+			if (!access(*device, R_OK | W_OK))
+				return NULL;
+		}
 		nanosleep(&moment, NULL);
 	}
-	return "the guest has no disk " DEVICE " (is the driver virtio_blk there?)";
+	return "the guest has no disk (are the drivers virtio_blk or nd_pmem there?)";
 }
 
 /* What the setup brought along is in the initramfs, out of reach behind the new root. */
@@ -40,13 +45,13 @@ static const char *bring_files(void)
 
 const char *root_enter(const char *filesystem)
 {
-	const char *failed = wait_for_disk();
+	const char *device, *failed = wait_for_disk(&device);
 	char path[32];
 
 	if (failed)
 		return failed;
 	mkdir(IMAGE, 0755);
-	if (mount(DEVICE, IMAGE, filesystem, MS_NOATIME, NULL))
+	if (mount(device, IMAGE, filesystem, MS_NOATIME, NULL))
 		return "mounting the image";
 	failed = bring_files();
 	if (failed)

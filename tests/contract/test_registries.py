@@ -11,6 +11,7 @@ import pytest
 
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.guest.request import GUEST_KEYS
+from lsmeter.images.definition import definition_names
 from lsmeter.instruments import DEFAULT, instruments
 from lsmeter.kernels.resolve import sources
 from lsmeter.machines import machines
@@ -18,6 +19,7 @@ from lsmeter.model import Benchmark, Conditions
 from lsmeter.setups import Choice, SetupDefinition, definitions, parse_setup
 from lsmeter.tables.render import formats
 from lsmeter.tasks import kinds
+from lsmeter.workloads import load_workload, workload_names
 
 NAME = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -55,6 +57,23 @@ class TestSetups:
 
     def test_asks_the_probe_only_for_what_it_can(self, definition: SetupDefinition) -> None:
         assert {key for key, _ in definition.setup.guest} <= set(GUEST_KEYS)
+
+
+@pytest.mark.parametrize("name", workload_names())
+def test_a_workload_says_what_must_hold(name: str) -> None:
+    offer = load_workload(name)
+    assert NAME.fullmatch(name)
+    assert offer.title
+    assert offer.workload.image in definition_names()
+    # Where there is a server, a policy has to be seen at work: in a domain, and in a refusal.
+    for service in offer.workload.services:
+        assert service.selinux.endswith("_t")
+        assert service.apparmor
+    if offer.workload.services:
+        assert any(check.allowed != check.denied for check in offer.workload.denials)
+    assert {batch.account for batch in offer.workload.batches} == (
+        {"client"} if offer.workload.services else {"service"}
+    )
 
 
 def test_instruments_and_tasks_are_named_and_described() -> None:

@@ -102,7 +102,8 @@ def run_guest(
     ]
     if plugin:
         given = f",syms={symbols},out={out}" if argument is None else argument
-        words += ["-plugin", f"{build_plugin(qemu_version(qemu)).path}{given}"]
+        built = build_plugin("attribution", qemu_version(qemu))
+        words += ["-plugin", f"{built.path}{given}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     data = tsc.read_bytes() if tsc.is_file() else b""
     insns: dict[int, Counter[int]] = defaultdict(Counter)

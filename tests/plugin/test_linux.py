@@ -18,9 +18,10 @@ from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Ending
 from lsmeter.guest.session import parse_session
-from lsmeter.machines.emulation import ATTRIBUTION, MACHINE
+from lsmeter.machines.emulation import MACHINE
 from lsmeter.model import BenchmarkStatus, Cell, Conditions, Kernel, Sampling, Task
 from lsmeter.setups import parse_setup
+from lsmeter.tasks.attribute import ATTRIBUTION
 
 pytestmark = pytest.mark.guest
 

@@ -17,9 +17,10 @@ from lsmeter.attribution.profile import RESUMED, Context, Profile, Tree, context
 from lsmeter.base.limits import Limits
 from lsmeter.guest.initramfs import base
 from lsmeter.machines.description import kernel_cmdline
-from lsmeter.machines.emulation import ATTRIBUTION, attribution_plugin
+from lsmeter.machines.emulation import make_plugin
 from lsmeter.model import Conditions, Kernel
 from lsmeter.setups import parse_setup
+from lsmeter.tasks.attribute import ATTRIBUTION
 from tests.guest_programs import compiled, said
 from tests.unit.attribution.trees import by_context
 
@@ -55,7 +56,7 @@ class Guest:
 def boot(kernel: Kernel, setup: str, place: Path) -> Guest:
     (place / "initrd").write_bytes(base(compiled(SOURCE, place)))
     cmdline = kernel_cmdline(parse_setup(setup), Conditions())
-    plugin = asyncio.run(attribution_plugin(kernel, Limits()))
+    plugin = asyncio.run(make_plugin(ATTRIBUTION, kernel, Limits()))
     plugin = replace(plugin, folder=str(place))
     lines = said(kernel, cmdline, place, plugin=plugin)
     numbers = [tuple(map(int, line)) for line in lines]

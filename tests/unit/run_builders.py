@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,8 @@ class Scripted(Machine):
     name = "scripted"
     title = "a test"
 
-    def identity(self, *, attribute: bool = False) -> Mapping[str, str]:
-        return {"attribute": str(attribute)}
+    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+        return {"plugins": " ".join(plugins)}
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         return (cell.setup.name,)

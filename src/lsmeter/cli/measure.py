@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -54,19 +54,22 @@ def measure(
     from lsmeter.base.storage import need_dir
     from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.show import show_plan
-    from lsmeter.experiment.plan import look_up
+    from lsmeter.experiment.plan import apart, look_up, modules_for
     from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.kernels.resolve import Request, resolve
+    from lsmeter.kernels.resolve import DEFAULT_MODULES, Request, resolve
     from lsmeter.machines import find_machine
     from lsmeter.results.held import held, new_directory
 
     machine = find_machine(how.machine or "emulation")
     worded = named if callable(asked) else asked
-    for item in worded:  # what is wrong with them is said before anything is fetched
-        look_up(item, catalogue(find_probe()), machine.filesystems)
+    for item, offer in (part for whole in worded for part in apart(whole)):
+        # What is wrong with them is said before anything is fetched.
+        look_up(item, offer or catalogue(find_probe()), machine.filesystems)
     names = [name for item in worded for name in item.kernels]
     with LiveTasks(SCREEN.err) as tasks:
-        found = {name: resolve(name, Request(progress=tasks)) for name in dict.fromkeys(names)}
+        modules = (*DEFAULT_MODULES, *modules_for(worded))
+        request = Request(modules=modules, progress=tasks)
+        found = {name: resolve(name, request) for name in dict.fromkeys(names)}
         experiments = asked(tuple(found.values())) if callable(asked) else asked
         plan = _plan(experiments, found, machine, tasks)
     show_plan(plan, machine, commands=dry_run)
@@ -87,23 +90,31 @@ def _plan(
     machine: Machine,
     tasks: LiveTasks,
 ) -> Plan:
-    from lsmeter.experiment.plan import joined, make_plan, programs_of, setups_of
+    from lsmeter.experiment.plan import apart, joined, make_plan, programs_of, setups_of
     from lsmeter.guest.probe import catalogue, find_probe, find_program
     from lsmeter.images.build import resolve_image
-    from lsmeter.tasks import find_task
 
     benchmarks = catalogue(find_probe())
     plans = []
-    for item in experiments:
+    for item, offer in (part for asked in experiments for part in apart(asked)):
         setups = setups_of(item)
         named = {name for setup in setups for name in programs_of(setup)}
         programs = {name: find_program(name).sha256 for name in named}
-        wanted = sorted({setup.image for setup in setups} - {""})
+        own = {offer.workload.image} if offer else {setup.image for setup in setups}
+        wanted = sorted(own - {""})
         images = {name: resolve_image(item.image or name, tasks) for name in wanted}
-        identity = machine.identity(attribute=find_task(item.task).plugin)
+        identity = machine.identity(_plugins([item.task]))
         mine = [kernels[name] for name in dict.fromkeys(item.kernels)]
         plans.append(
-            make_plan(item, mine, benchmarks, identity, machine.filesystems, images, programs)
+            make_plan(
+                item,
+                mine,
+                offer or benchmarks,
+                identity,
+                machine.filesystems,
+                images,
+                programs,
+            )
         )
     return joined(plans)
 
@@ -115,9 +126,7 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     from lsmeter.results.held import is_torn, remember
     from lsmeter.results.manifest import Circumstances, make_manifest
     from lsmeter.run.execute import Settings, is_stored
-    from lsmeter.tasks import find_task
 
-    attribute = any(find_task(cell.task.name).plugin for cell in plan.cells)
     instrument = find_instrument(plan.experiment.instrument)
     circumstances = Circumstances(
         lsmeter_version=__version__,
@@ -125,7 +134,7 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
         command=shlex.join(["lsmeter", *sys.argv[1:]]),
         machine=machine.name,
         host=host_facts(),
-        tools=tuple(machine.identity(attribute=attribute).items()),
+        tools=tuple(machine.identity(_plugins(cell.task.name for cell in plan.cells)).items()),
     )
     commands = {cell.hash: machine.command(cell) for cell in plan.cells}
     manifest = make_manifest(plan, circumstances, commands)
@@ -188,6 +197,12 @@ def measured(
     with showing(found[1]):
         data = read_run(found[0])
         yield data, int(found[1] or damage_code(data, tasks))
+
+
+def _plugins(tasks: Iterable[str]) -> set[str]:
+    from lsmeter.tasks import find_task
+
+    return {plugin for task in tasks if (plugin := find_task(task).plugin)}
 
 
 async def _stopped(

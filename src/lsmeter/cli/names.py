@@ -25,12 +25,16 @@ def _setups() -> Iterable[Row]:
 
 def _benchmarks() -> Iterable[Row]:
     from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.workloads import load_workload, workload_names
 
-    return [(item.id, f"{item.title} [{item.origin}]") for item in catalogue(find_probe())]
+    loaded = (load_workload(name).benchmarks for name in workload_names())
+    every = (catalogue(find_probe()), *loaded)
+    return [(item.id, f"{item.title} [{item.origin}]") for part in every for item in part]
 
 
 def _suites() -> Iterable[Row]:
     from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.workloads import load_workload, workload_names
 
     suites: dict[str, list[str]] = {}
     for benchmark in catalogue(find_probe()):
@@ -38,6 +42,9 @@ def _suites() -> Iterable[Row]:
     for suite, operations in suites.items():
         names = ", ".join(dict.fromkeys(operations))
         yield suite, f"{len(operations)} benchmarks: {names}"
+    for name in workload_names():
+        offer = load_workload(name)
+        yield name, f"{len(offer.benchmarks)} benchmarks: {offer.title}"
 
 
 def _kernels() -> Iterable[Row]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lsmeter.base.registry import unknown
@@ -18,6 +18,7 @@ from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
+from lsmeter.workloads import Offer, is_workload, load_workload
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Plan:
 def make_plan(
     experiment: Experiment,
     kernels: Sequence[Kernel],
-    catalogue: Sequence[Benchmark],
+    catalogue: Sequence[Benchmark] | Offer,
     identity: Mapping[str, str],
     filesystems: Sequence[str],
     images: Mapping[str, Image] | None = None,
@@ -56,7 +57,8 @@ def make_plan(
 ) -> Plan:
     """Lay out every cell and boot of `experiment`.
 
-    catalogue is every benchmark that the probe has, filesystems those that the guest can make;
+    catalogue is every benchmark that the probe has, or the workload that is the suite of an
+    experiment of that task; filesystems are those that the guest can make;
     identity names further facts that change results (QEMU, probe). images are the root file
     systems at hand, by name, and programs the digests of the programs that setups bring along.
     Raises UsageError for names that nothing knows.
@@ -64,6 +66,7 @@ def make_plan(
     kind = find_task(experiment.task)
     setups, selected = look_up(experiment, catalogue, filesystems)
     unit = find_instrument(experiment.instrument).unit
+    offer = catalogue if isinstance(catalogue, Offer) else None
     benchmarks = tuple(replace(item, metric=replace(item.metric, unit=unit)) for item in selected)
     cells: list[Cell] = []
     problems: list[Problem] = []
@@ -76,16 +79,55 @@ def make_plan(
                 title = f"{setup.name} cannot be measured on {kernel.name}: {what}"
                 problems.append(Problem(title, kernel=kernel.name, setup=setup.name))
                 continue
-            image = (images or {})[setup.image] if setup.image else None
+            if offer and (setup.before or setup.guest):
+                what = "services cannot be put under what it does to the probe's own processes"
+                title = f"{setup.name} cannot be measured with the workload {experiment.suites[0]}"
+                problems.append(Problem(title, kernel.name, setup.name, detail=what))
+                continue
+            named = offer.workload.image if offer else setup.image
+            image = (images or {})[named] if named else None
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
             identity_facts = tuple(sorted(facts.items()))
-            cells += _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
+            made = _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
+            cells += (_loaded(cell, offer) for cell in made) if offer else made
     problems.extend(_without_kernel(setups, kernels))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
 
 
+def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
+    """Give the suites of an experiment that the probe has, then each of its workloads."""
+    suites = [name for name in experiment.suites if not is_workload(name)]
+    if suites:
+        yield experiment.model_copy(update={"suites": suites}), None
+    for name in experiment.suites:
+        if is_workload(name):
+            offer = load_workload(name)
+            alone = {"task": "workload", "suites": [offer.workload.name], "users": ["root"]}
+            alone["baseline"] = experiment.baseline_setup
+            yield experiment.model_copy(update=alone), offer
+
+
+def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
+    """Return the kernel modules that guests need besides those that all may need."""
+    loaded = any(is_workload(name) for item in experiments for name in item.suites)
+    return ("nd_pmem", "nd_e820", "veth") if loaded else ()
+
+
+def _loaded(cell: Cell, offer: Offer) -> Cell:
+    """Return the cell with a workload, its memory and its batches."""
+    memory_mib = max(cell.conditions.memory_mib, offer.workload.memory_mib)
+    return replace(
+        cell,
+        suite=offer.workload.name,
+        benchmarks=tuple(item.id for item in offer.benchmarks if item.id in cell.benchmarks),
+        conditions=replace(cell.conditions, memory_mib=memory_mib),
+        sampling=offer.sampling,
+        task=replace(cell.task, workload=offer.workload),
+    )
+
+
 def look_up(
-    experiment: Experiment, catalogue: Sequence[Benchmark], filesystems: Sequence[str]
+    experiment: Experiment, catalogue: Sequence[Benchmark] | Offer, filesystems: Sequence[str]
 ) -> tuple[tuple[Setup, ...], tuple[Benchmark, ...]]:
     """Return the setups and benchmarks of an experiment; UsageError for a name nothing knows.
 
@@ -99,8 +141,9 @@ def look_up(
     for name in experiment.filesystems:
         if name not in filesystems:
             raise unknown("file system", name, filesystems, where="--filesystem")
+    offered = catalogue.benchmarks if isinstance(catalogue, Offer) else catalogue
     return setups, select_benchmarks(
-        catalogue, experiment.suites, experiment.benchmarks, controls=kind.costs
+        offered, experiment.suites, experiment.benchmarks, controls=kind.costs
     )
 
 

@@ -14,13 +14,15 @@ from lsmeter.guest.request import Request
 from lsmeter.model import Cell, KernelModule
 from lsmeter.tasks import find_task
 
-# Modules that only some guests load, and what for: a file system, the RAM disk that has it, or the
-# disk of an image. What a kernel has built in is not among its modules.
+# Modules that only some guests load, and what for: a file system, the RAM disk that has it, the
+# disk of an image, or memory in its place. What a kernel has built in is not among its modules.
 _FOR = {
     "ext4": "ext4",
     "xfs": "xfs",
     "brd": "RAM disk",
     **dict.fromkeys(("virtio_mmio", "virtio_blk"), "disk"),
+    **dict.fromkeys(("libnvdimm", "nd_btt", "nd_pmem", "nd_e820"), "memory disk"),
+    "veth": "link",
 }
 # In a request 0 means that nothing varies; a boot with seed 0 varies as all others do. No other
 # boot has this seed: those of experiments end at 2**31.
@@ -61,7 +63,8 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     """Return the modules that a guest loads, in their order."""
     wanted = {cell.filesystem, "RAM disk"} if cell.filesystem != "tmpfs" else set()
     if cell.image:
-        wanted |= {cell.image.filesystem, "disk"}
+        wanted |= {cell.image.filesystem}
+        wanted |= {"memory disk", "link"} if cell.task.workload else {"disk"}
     modules = cell.kernel.modules if wanted else ()
     return tuple(item for item in modules if _FOR.get(item.name) in {None, *wanted})
 

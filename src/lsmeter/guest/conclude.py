@@ -20,6 +20,7 @@ from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.model import BenchmarkStatus, Boot, BootId, BootStatus, Cell, Kernel, Setup
 from lsmeter.model.setup import INTEGRITY, EnforcementCheck
+from lsmeter.tasks import find_task
 
 Lines = tuple[str, ...]  # of a console, clean
 
@@ -51,14 +52,16 @@ _MEANINGS = {
 
 def conclude(asked: BootId, cell: Cell, command: Sequence[str], capture: Capture) -> Boot:
     """Parse, diagnose and verify one boot of `cell`, whose guests are started by `command`."""
-    request = make_request(cell, asked.seed)
+    request, task = make_request(cell, asked.seed), find_task(cell.task.name)
     session = parse_session(capture.complete_lines, request)
     lines = clean_lines(capture.console)
     status, detail = diagnose(lines, session, capture)
     facts = dict(session.facts)
     if status.usable and (others := contradictions(request, cell.kernel, command, facts)):
         status, detail = BootStatus.CONTRADICTION, "; ".join(others)
-    elif status.usable and (mismatches := verify(cell.setup, cell.kernel, facts)):
+    elif status.usable and (
+        mismatches := (*verify(cell.setup, cell.kernel, facts), *task.verify(cell, facts))
+    ):
         status, detail = BootStatus.WRONG_SETUP, "; ".join(mismatches)
     boot = Boot(
         **vars(asked),
@@ -71,7 +74,8 @@ def conclude(asked: BootId, cell: Cell, command: Sequence[str], capture: Capture
     )
     if not status.usable:
         return boot
-    return replace(boot, samples=session.samples, states=session.states, counts=session.counts)
+    samples = tuple(task.judge(cell, item) for item in session.samples)
+    return replace(boot, samples=samples, states=session.states, counts=session.counts)
 
 
 def diagnose(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus, str]:

@@ -40,6 +40,7 @@ UNUSED_S = 30 * 86_400
 KEPT_MODULES = (
     *("brd", "loop", "ext2", "ext4", "xfs", "overlay", "squashfs", "9p", "9pnet_virtio"),
     *("virtio_blk", "virtio_console", "virtio_mmio", "virtio_net", "virtio_pci", "virtio_rng"),
+    *("nd_pmem", "nd_e820", "veth"),
 )
 
 

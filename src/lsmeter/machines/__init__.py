@@ -32,10 +32,10 @@ class Machine(ABC):
     internal: bool = False  # for tests: not offered to users
 
     @abstractmethod
-    def identity(self, *, attribute: bool = False) -> Mapping[str, str]:
+    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name what can change results (versions, hashes); raise if it cannot run at all.
 
-        attribute: with what attributes instructions to functions.
+        plugins: by name, those that its guests run with.
         """
 
     @abstractmethod

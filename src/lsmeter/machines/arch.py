@@ -39,9 +39,13 @@ class EntryCode:
 
 @dataclass(frozen=True)
 class Board:
-    """QEMU's machine for one boot protocol, and what plugs into its bus."""
+    """QEMU's machine for one boot protocol, and what plugs into its bus.
+
+    memory_disk is what is added to the machine for a kernel that finds persistent memory.
+    """
 
     machine: str
+    memory_disk: str
     disk: str
     network: str
 
@@ -113,9 +117,14 @@ X86_64 = Arch(
     boards={
         # No firmware, no PCI. The RTC stays: without it the kernel's probe spins a guest second.
         BootProtocol.PVH: Board(
-            "microvm,x-option-roms=off,rtc=on", "virtio-blk-device", "virtio-net-device"
+            "microvm,x-option-roms=off,rtc=on",
+            # Linux looks for what the memory map has reserved once it knows a PCI bus
+            # (pcibios_resource_survey(), arch/x86/pci/i386.c).
+            ",pcie=on,acpi=on",
+            "virtio-blk-device",
+            "virtio-net-device",
         ),
-        BootProtocol.BZIMAGE: Board("pc", "virtio-blk-pci", "virtio-net-pci"),
+        BootProtocol.BZIMAGE: Board("pc", "", "virtio-blk-pci", "virtio-net-pci"),
     },
     results="isa-serial,chardev={},iobase=0x2f8,irq=3",
     bulk="isa-debugcon,chardev={},iobase=0xe9",

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.machines.arch import GUEST, Arch
 from lsmeter.model import BootProtocol, Conditions, Kernel, Setup
+
+_REST_MIB = 16  # behind an image in memory
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,19 @@ class Network:
         """The device's address: always the same for the same end of the same link."""
         digest = zlib.crc32(self.link.encode()).to_bytes(4, "big")[:3]
         return ":".join(f"{byte:02x}" for byte in (0x52, 0x54, *digest, self.end))
+
+
+@dataclass(frozen=True)
+class MemoryDisk:
+    """A file system image as persistent memory: read and written without waiting, as on no disk.
+
+    What a disk takes goes by the host's clock, and a guest that waits for one never repeats to the
+    digit; this one copies, in instructions of its own. Guests write to pages of their own, which
+    end with QEMU. The image needs a multiple of a MiB.
+    """
+
+    file: str
+    size_mib: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,7 @@ class Description:
     results: str = "RESULTS"
     bulk: bool = False  # the result channel takes a buffer at a time
     disks: tuple[str, ...] = ()  # raw images; what a guest writes to one ends with QEMU
+    memory_disk: MemoryDisk | None = None
     networks: tuple[Network, ...] = ()
     plugin: Plugin | None = None
 
@@ -71,11 +87,11 @@ def qemu_words(guest: Description) -> tuple[str, ...]:
     board = arch.boards[guest.boot_protocol]
     results = (arch.bulk if guest.bulk else arch.results).format("results")
     words = [
-        *(arch.program, "-M", board.machine),
+        *(arch.program, "-M", board.machine + (board.memory_disk if guest.memory_disk else "")),
         *_time(guest),
         *("-seed", str(guest.seed)),
         *("-cpu", guest.cpu or arch.cpu),
-        *("-m", str(guest.memory_mib)),
+        *_memory(guest),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         *("-chardev", f"file,id=console,path={_comma(guest.console)}"),
         *("-serial", "chardev:console"),
@@ -109,6 +125,23 @@ def _plugin(plugin: Plugin) -> str:
     return ",".join((plugin.file, *(f"{key}={value}" for key, value in given)))
 
 
+def _memory(guest: Description) -> tuple[str, ...]:
+    """Return the words for the memory: the guest's own, then the image, then a rest.
+
+    A firmware may put tables at the end, which must not be part of the image.
+    """
+    if guest.memory_disk is None:
+        return ("-m", str(guest.memory_mib))
+    sizes = (guest.memory_mib, guest.memory_disk.size_mib, _REST_MIB)
+    file = f",mem-path={_comma(guest.memory_disk.file)},share=off"
+    parts = (("ram", ""), ("file", file), ("ram", ""))
+    words = ["-m", f"{sum(sizes)}"]
+    for number, (size, (kind, more)) in enumerate(zip(sizes, parts, strict=True)):
+        backend = f"memory-backend-{kind},id=memory{number},size={size}M{more}"
+        words += ["-object", backend, "-numa", f"node,memdev=memory{number}"]
+    return tuple(words)
+
+
 def _time(guest: Description) -> tuple[str, ...]:
     if guest.icount_shift is None:
         return ("-rtc", "base=utc,clock=host", "-accel", guest.accelerator)
@@ -124,6 +157,12 @@ def _time(guest: Description) -> tuple[str, ...]:
 def _comma(path: str) -> str:
     """Escape a path for a QEMU option, in which a comma is doubled."""
     return path.replace(",", ",,")
+
+
+def with_memory_disk(guest: Description, disk: MemoryDisk) -> Description:
+    """Return the guest with an image as persistent memory, which the kernel is told of."""
+    where = f"memmap={disk.size_mib}M!{guest.memory_mib}M"
+    return replace(guest, memory_disk=disk, cmdline=f"{guest.cmdline} {where}")
 
 
 def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:

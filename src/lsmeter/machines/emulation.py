@@ -21,14 +21,19 @@ from lsmeter.guest.capture import Capture
 from lsmeter.guest.filesystem import ext4_image
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.machines import Machine, OnResults
-from lsmeter.machines.description import Description, Plugin, counted_guest, qemu_words
+from lsmeter.machines.description import (
+    Description,
+    MemoryDisk,
+    Plugin,
+    counted_guest,
+    qemu_words,
+    with_memory_disk,
+)
 from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
 from lsmeter.machines.qemu import qemu_version, run_guest
 from lsmeter.machines.replay import record
 from lsmeter.model import BootProtocol, Cell, Conditions, Kernel, Setup
 from lsmeter.tasks import find_task
-
-ATTRIBUTION = "attribution"  # in Capture.outputs
 
 
 class Emulation(Machine):
@@ -37,14 +42,13 @@ class Emulation(Machine):
     name = "emulation"
     title = "QEMU's emulator, which counts instructions: no root, no KVM, any host"
 
-    def identity(self, *, attribute: bool = False) -> Mapping[str, str]:
-        """Name QEMU, the probe, how guests are started apart from what a cell says, the plugin."""
-        plugin = {ATTRIBUTION: build_plugin(qemu_version()).sha256} if attribute else {}
+    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+        """Name QEMU, the probe, how guests are started apart from what a cell says, plugins."""
         return {
             "qemu": qemu_version(),
             "probe": find_probe().sha256,
             "start": hashlib.sha256(" ".join(plain_start()).encode()).hexdigest(),
-            **plugin,
+            **{name: build_plugin(name, qemu_version()).sha256 for name in plugins},
         }
 
     def command(self, cell: Cell) -> tuple[str, ...]:
@@ -74,8 +78,8 @@ class Emulation(Machine):
         cell = planned.cell
         prove_files(cell)
         guest = guest_of(cell, planned.seed)
-        if find_task(cell.task.name).plugin:
-            guest = replace(guest, plugin=await attribution_plugin(cell.kernel, limits))
+        if plugin := find_task(cell.task.name).plugin:
+            guest = replace(guest, plugin=await make_plugin(plugin, cell.kernel, limits))
         initrd = initramfs_for(cell, planned.seed, limits.benchmark_ms)
         capture = await run_guest(guest, initrd, limits, on_results, cell.units)
         prove_files(cell)
@@ -100,19 +104,22 @@ def prove_files(cell: Cell) -> None:
         prove(path, sha256, "fetch or build it again; what was measured before is kept")
 
 
-async def attribution_plugin(kernel: Kernel, limits: Limits) -> Plugin:
-    """Make the plugin and the kernel's symbols ready; limits as in kernel_symbols."""
+async def make_plugin(name: str, kernel: Kernel, limits: Limits) -> Plugin:
+    """Make a plugin and the kernel's symbols ready; limits as in kernel_symbols."""
     symbols = write_symbols(await kernel_symbols(kernel, limits))
     return Plugin(
-        file=str(build_plugin(qemu_version()).path),
+        file=str(build_plugin(name, qemu_version()).path),
         arguments=(("syms", str(symbols)),),
-        outputs=((ATTRIBUTION, "out"),),
+        outputs=((name, "out"),),
     )
 
 
 def guest_of(cell: Cell, seed: int = 0) -> Description:
     """Describe a guest of `cell`."""
     guest = counted_guest(cell.kernel, cell.setup, cell.conditions, seed)
+    if cell.image and cell.task.workload:
+        size_mib = cell.image.file.stat().st_size >> 20
+        return with_memory_disk(guest, MemoryDisk(str(cell.image.file), size_mib))
     return replace(guest, disks=(str(cell.image.file),)) if cell.image else guest
 
 

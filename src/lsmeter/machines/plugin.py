@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What attribution needs besides QEMU: the plugin, and the symbols of the guest's kernel.
+"""What QEMU's plugins need: their own code, and the symbols of the guest's kernel.
 
 The interface of plugins changed between versions of QEMU and distributions ship no header, so
-that the plugin is compiled on this host for the version found here (plugin/qemu_api.h).
+that they are compiled on this host for the version found here (plugin/qemu_api.h).
 
 Symbols are in the kernel's System.map, or a guest of it that does nothing else lists
 /proc/kallsyms: distributions ship System.map as a stub. That takes some seconds, once for each
-kernel. The plugin's file says where each function starts, what kind of code it is, and whose it
+kernel. A plugin's file says where each function starts, what kind of code it is, and whose it
 is. What is no function of its own only ends the one before it: thunks and trampolines, whose
 instructions are their caller's, the cold parts that the compiler moved away, and labels in entry
 code.
@@ -81,20 +81,24 @@ def source_dir() -> Path:
     """Return the folder with the plugin's C sources: shipped, or in the source tree."""
     package = Path(__file__).parents[1]
     for folder in (package / "_plugin", package.parents[1] / "plugin"):
-        if (folder / "attribution.c").is_file():
+        if (folder / "qemu_api.c").is_file():
             return folder
     raise BuildError(
-        "the sources of the QEMU plugin are missing from this installation",
+        "the sources of the QEMU plugins are missing from this installation",
         hint="install lsmeter again, or run it from its source tree",
     )
 
 
-def build_plugin(qemu_version: str) -> Program:
-    """Return the plugin for this version of QEMU, compiled now or found in the cache."""
+def build_plugin(name: str, qemu_version: str) -> Program:
+    """Return a plugin for this version of QEMU, compiled now or found in the cache.
+
+    name: attribution (call trees) or tally (counts by account), as the folder of its sources.
+    """
     interface = plugin_interface(qemu_version)
-    words = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}")
-    sources = sorted(source_dir().glob("*.[ch]"))
-    return _built(f"attribution-{interface}-{{}}.so", f"{interface} {_FLAGS}", words, sources)
+    home = source_dir()
+    words = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", f"-I{home}")
+    sources = sorted([*home.glob("*.[ch]"), *(home / name).glob("*.[ch]")])
+    return _built(f"{name}-{interface}-{{}}.so", f"{interface} {_FLAGS}", words, sources)
 
 
 def kallsyms_init() -> Program:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import zstandard
@@ -38,14 +38,13 @@ class Replay(Machine):
     title = "recorded guests, replayed (for tests)"
     internal = True
 
-    def identity(self, *, attribute: bool = False) -> Mapping[str, str]:
+    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name the recordings by their content."""
         digest = hashlib.sha256()
         for path in sorted(path for path in _directory().rglob("*") if path.is_file()):
             name = path.relative_to(_directory())
             digest.update(str(name).encode() + b"\0" + path.read_bytes())
-        names = ("recordings", "attribution") if attribute else ("recordings",)
-        return dict.fromkeys(names, digest.hexdigest())
+        return dict.fromkeys(("recordings", *plugins), digest.hexdigest())
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return what stands in for a command."""

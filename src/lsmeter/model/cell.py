@@ -6,11 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from lsmeter.model.setup import Setup
+from lsmeter.model.workload import Workload
 
 ParamValue = int | str
 
@@ -160,11 +161,13 @@ class Task:
 
     control names what makes the hooks of a sweep wait: tunable (the security module) or
     tunable-bpf (programs); delays_ns are the latencies that it sweeps, each with all benchmarks.
+    workload is what a boot of that task runs.
     """
 
     name: str = "readings"
     control: str = ""
     delays_ns: tuple[int, ...] = ()
+    workload: Workload | None = None
 
 
 READINGS = Task()
@@ -220,7 +223,10 @@ class Cell:
             "identity": self.identity,
         }
         if self.task != READINGS:
-            parts["task"] = [*vars(self.task).values(), [vars(c) for c in setup.counters]]
+            counters = [vars(counter) for counter in setup.counters]
+            parts["task"] = [self.task.name, self.task.control, self.task.delays_ns, counters]
+        if self.task.workload is not None:
+            parts["workload"] = asdict(self.task.workload)
         if self.image is not None:
             parts["image"] = self.image.sha256
         policy: list[object] = [  # what of it can change a result

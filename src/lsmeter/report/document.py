@@ -57,13 +57,15 @@ def document_of(run: RunData) -> Callable[[Detail], Document]:
     if tasks <= cost_tasks():
         return partial(report_document, run_report(run))
     # Regressions are heavy: only runs with sweeps wait for them.
-    from lsmeter.report import agreement, counts, slopes  # noqa: PLC0415
+    from lsmeter.report import agreement, counts, slopes, workloads  # noqa: PLC0415
 
     found: list[Callable[[Detail], Document]] = []
     if len(tasks & {"attribute", "count", "sweep"}) > 1:
         found.append(lambda _: agreement.document([run]))
     if tasks & cost_tasks():
         found.append(partial(report_document, run_report(run)))
+    if "workload" in tasks:
+        found.append(partial(workloads.document, run))
     if "count" in tasks:
         found.append(lambda _: counts.document(run))
     if tasks & {"sweep", "lookups"}:

@@ -9,11 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from lsmeter.base import registry
-from lsmeter.model import Cell, Sampling
+from lsmeter.model import Cell, Samples, Sampling
 
 
 def _nothing(cell: Cell) -> Mapping[str, Any]:  # noqa: ARG001
     return {}
+
+
+def _no_lines(cell: Cell, facts: Mapping[str, str]) -> tuple[str, ...]:  # noqa: ARG001
+    return ()
+
+
+def _as_it_is(cell: Cell, samples: Samples) -> Samples:  # noqa: ARG001
+    return samples
 
 
 @dataclass(frozen=True)
@@ -22,9 +30,11 @@ class TaskKind:
 
     title says in a few words what a boot does. request returns the fields of the guest's request
     that it sets. needs are kernel options without which it cannot be done, setups the only ones
-    that can do it (empty: all). sampling replaces the experiment's. plugin says that the machine
-    has to write call trees. costs says that its samples are costs, which setups are compared by.
-    silence_s is how long a guest may report nothing.
+    that can do it (empty: all). sampling replaces the experiment's. plugin names the one that
+    the machine has to run with, and its output. costs says that its samples are costs, which
+    setups are compared by. silence_s is how long a guest may report nothing. verify returns one
+    line for each way in which a guest's facts are not what was asked, judge the samples of a
+    benchmark as failed where what was said of them is.
     """
 
     name: str
@@ -33,9 +43,11 @@ class TaskKind:
     needs: tuple[str, ...] = ()
     setups: tuple[str, ...] = ()
     sampling: Sampling | None = None
-    plugin: bool = False
+    plugin: str = ""
     costs: bool = False
     silence_s: float = 0.0
+    verify: Callable[[Cell, Mapping[str, str]], tuple[str, ...]] = _no_lines
+    judge: Callable[[Cell, Samples], Samples] = _as_it_is
 
 
 @functools.cache

@@ -6,4 +6,8 @@ from __future__ import annotations
 from lsmeter.tasks import TaskKind
 from lsmeter.tasks.readings import costs
 
-TASK = TaskKind("attribute", "readings, whole costs and call trees", costs, plugin=True, costs=True)
+ATTRIBUTION = "attribution"  # the plugin, and its output in Capture.outputs
+
+TASK = TaskKind(
+    "attribute", "readings, whole costs and call trees", costs, plugin=ATTRIBUTION, costs=True
+)

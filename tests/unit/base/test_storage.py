@@ -84,7 +84,7 @@ def test_a_lock_is_free_once_its_holder_was_killed(cache: Path) -> None:
         held.wait()
         with storage.locked("thing"):
             note = (cache / "locks" / "thing.lock").read_text()
-    assert note.startswith(f"process {os.getpid()} (lsmeter ")
+    assert note.startswith(f"process {os.getpid()} (lsmeter")
 
 
 def test_a_wait_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,16 +49,16 @@ def test_versions_that_cannot_serve() -> None:
 
 @pytest.mark.parametrize("version", ["7.2.22", "9.0.4", "10.0.2", "11.1.3"])
 def test_builds_once(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plugin = build_plugin(version)
+    plugin = build_plugin("attribution", version)
     assert plugin.path.read_bytes().startswith(b"\x7fELF")
     monkeypatch.setenv("CC", "/nowhere/cc")
-    assert build_plugin(version) == plugin
+    assert build_plugin("attribution", version) == plugin
 
 
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "/nowhere/cc")
     with pytest.raises(BuildError, match="could not be compiled: /nowhere/cc not found") as caught:
-        build_plugin("7.2.22")
+        build_plugin("attribution", "7.2.22")
     assert "gcc" in caught.value.hint
 
 
@@ -68,7 +68,7 @@ def test_a_compiler_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
     with pytest.raises(BuildError, match="failed with status 1: no such header") as caught:
-        build_plugin("7.2.22")
+        build_plugin("attribution", "7.2.22")
     assert caught.value.log_tail == ("no such header",)
 
 

@@ -47,7 +47,7 @@ def test_each_boot_is_replayed_as_it_was() -> None:
 
 def test_the_recordings_are_its_identity(tmp_path: Path) -> None:
     before = MACHINE.identity()
-    assert MACHINE.identity(attribute=True).keys() == {"recordings", "attribution"}
+    assert MACHINE.identity(["attribution"]).keys() == {"recordings", "attribution"}
     (tmp_path / NAME / "readings-0/results").write_bytes(b"other")
     assert MACHINE.identity() != before
 

@@ -27,6 +27,9 @@
 #define NO_REGION      UINT32_MAX
 #define UNKNOWN_CODE   "[no symbol]"
 
+/* Of all instructions, and of calls and returns. */
+enum counter { COUNT_ALL, COUNT_LINKS };
+
 static struct {
 	bool active;	    /* everything is instrumented, not only the markers */
 	uint32_t announced; /* by nibbles; what region 0 means, NO_REGION before the first */
@@ -232,7 +235,7 @@ static void instrument_link(struct qemu_plugin_insn *insn, mem_cb callback)
 {
 	void *function = (void *)symbols_around(&plugin.symbols, qemu_plugin_insn_vaddr(insn));
 
-	counter_count(insn, COUNT_LINKS);
+	counter_add(insn, COUNT_LINKS, 1);
 	qemu_plugin_register_vcpu_mem_cb(insn, callback, CB_NO_REGS, MEM_READ_AND_WRITE, function);
 }
 
@@ -297,7 +300,7 @@ static void on_translate(struct qemu_plugin_tb *tb)
 			continue;
 		if (kernel)
 			instrument_kernel(insn, bytes, size, i == 0);
-		counter_count(insn, COUNT_ALL);
+		counter_add(insn, COUNT_ALL, 1);
 	}
 }
 

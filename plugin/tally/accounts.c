@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "accounts.h"
+
+#include "qemu_api.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FRAMES  16
+#define MAX_TOUCHED 4096
+#define NO_HOOK	    -1
+#define STATE_BYTES 64 /* of a task_struct, in which the task's state is */
+
+struct frame {
+	enum frame_kind kind;
+	bool interrupt; /* it, or one below it, is asynchronous */
+	int hook;
+	uint64_t slot; /* where the hook's return address is; 0: not known */
+};
+
+struct task {
+	uint64_t at; /* where its stack pointer is saved; 0: not known yet, or a free entry */
+	enum account account;
+	unsigned int top;
+	struct frame frame[MAX_FRAMES];
+};
+
+struct sums {
+	uint64_t user, syscalls, switches;
+	uint64_t kernel[MAX_MODULES];
+	struct {
+		uint64_t calls, insns;
+	} hook[MAX_HOOKS];
+};
+
+static struct {
+	unsigned int modules, hooks;
+	struct sums of[ACCOUNTS];
+	uint64_t last[MAX_MODULES + 1];
+	struct task task[MAX_TASKS];
+	struct task first; /* runs when counting begins */
+	struct task *now;
+	struct {
+		uint64_t address;
+		enum account account;
+		uint64_t making; /* which task's: 0: of none that is still to run */
+	} touched[MAX_TOUCHED];
+	unsigned int next_touched;
+	uint64_t making;     /* how many tasks were made */
+	unsigned int unborn; /* of them, those that have not run yet */
+	uint64_t slot;	     /* of the call of a hook that is under way */
+	uint64_t popped;     /* where the last word was that a hook or a module popped */
+	uint64_t lost;	     /* tasks without room, frames beyond the limit */
+} all;
+
+static struct frame *top(void)
+{
+	return &all.now->frame[all.now->top];
+}
+
+static enum account account_now(void)
+{
+	return top()->interrupt ? ACCOUNT_INTERRUPTS : all.now->account;
+}
+
+static void reset(struct task *task)
+{
+	task->top = 0;
+	task->frame[0] = (struct frame){.kind = FRAME_TASK, .hook = NO_HOOK};
+}
+
+void accounts_init(unsigned int modules, unsigned int hooks)
+{
+	all.modules = modules;
+	all.hooks = hooks;
+	all.now = &all.first;
+	all.first.account = ACCOUNT_THREADS;
+	reset(&all.first);
+}
+
+void accounts_settle(void)
+{
+	struct sums *sums = &all.of[account_now()];
+	uint64_t kernel = 0;
+
+	for (unsigned int i = 0; i <= all.modules; i++) {
+		uint64_t now = counter_now(i), delta = now - all.last[i];
+
+		all.last[i] = now;
+		if (!i) {
+			sums->user += delta;
+			continue;
+		}
+		sums->kernel[i - 1] += delta;
+		kernel += delta;
+	}
+	if (top()->hook != NO_HOOK)
+		sums->hook[top()->hook].insns += kernel;
+}
+
+void accounts_mark(enum account account)
+{
+	accounts_settle();
+	if (account > ACCOUNT_NONE && account < ACCOUNTS)
+		all.now->account = account;
+}
+
+/* The entry of the task at this place; a new one if there is none. */
+static struct task *find(uint64_t at, bool *is_new)
+{
+	unsigned int place = (unsigned int)(at >> 6) * 2654435761u % MAX_TASKS;
+
+	for (unsigned int i = 0; i < MAX_TASKS; i++) {
+		struct task *task = &all.task[(place + i) % MAX_TASKS];
+
+		*is_new = !task->at;
+		if (task->at && task->at != at)
+			continue;
+		task->at = at;
+		return task;
+	}
+	*is_new = true;
+	all.lost++;
+	return &all.first;
+}
+
+/*
+ * Who made the task whose task_struct begins here; none if it was not made since it ran last. Its
+ * state, near the beginning, is always touched.
+ */
+static enum account maker(uint64_t begin)
+{
+	enum account account = ACCOUNT_NONE;
+	uint64_t nearest = STATE_BYTES, making = 0;
+
+	for (unsigned int i = 0; all.unborn && i < MAX_TOUCHED; i++) {
+		uint64_t distance = all.touched[i].address - begin;
+
+		if (!all.touched[i].making || distance >= nearest)
+			continue;
+		nearest = distance;
+		account = all.touched[i].account;
+		making = all.touched[i].making;
+	}
+	for (unsigned int i = 0; making && i < MAX_TOUCHED; i++) {
+		if (all.touched[i].making == making)
+			all.touched[i].making = 0;
+	}
+	all.unborn -= making != 0;
+	return account;
+}
+
+void accounts_leave(uint64_t at)
+{
+	bool is_new;
+	struct task *task;
+
+	if (all.now != &all.first || all.first.at)
+		return;
+	accounts_settle();
+	task = find(at, &is_new);
+	*task = all.first;
+	task->at = at;
+	all.now = task;
+	all.first.at = 1; /* known from now on */
+}
+
+void accounts_enter(uint64_t at, uint64_t sp_offset)
+{
+	bool is_new;
+	struct task *task;
+	enum account made_by;
+
+	accounts_settle();
+	task = find(at, &is_new);
+	made_by = maker(at - sp_offset);
+	if (is_new || made_by != ACCOUNT_NONE) {
+		task->account = made_by == ACCOUNT_NONE ? ACCOUNT_THREADS : made_by;
+		reset(task);
+	}
+	all.now = task;
+	all.of[account_now()].switches++;
+}
+
+void accounts_make(void)
+{
+	all.making++;
+	all.unborn++;
+}
+
+void accounts_touch(uint64_t address)
+{
+	all.touched[all.next_touched].address = address;
+	all.touched[all.next_touched].account = all.now->account;
+	all.touched[all.next_touched].making = all.making;
+	all.next_touched = (all.next_touched + 1) % MAX_TOUCHED;
+}
+
+void accounts_push(enum frame_kind kind)
+{
+	struct frame *below = top(), *frame;
+
+	/* The one function that serves softirqs may have called the other. */
+	if (kind == FRAME_SOFTIRQ && below->kind == kind)
+		return;
+	accounts_settle();
+	if (all.now->top + 1 == MAX_FRAMES) {
+		all.lost++;
+		return;
+	}
+	all.now->top++;
+	frame = top();
+	*frame = *below;
+	frame->kind = kind;
+	if (kind == FRAME_FAULT)
+		return;
+	frame->interrupt = true;
+	frame->hook = NO_HOOK;
+}
+
+void accounts_pop(bool softirq)
+{
+	accounts_settle();
+	if (all.now->top && (top()->kind == FRAME_SOFTIRQ) == softirq)
+		all.now->top--;
+}
+
+void accounts_syscall(void)
+{
+	accounts_settle();
+	reset(all.now);
+	all.of[account_now()].syscalls++;
+}
+
+void accounts_hook_slot(uint64_t slot)
+{
+	all.slot = slot;
+}
+
+void accounts_hook_enter(unsigned int hook)
+{
+	struct frame *frame = top();
+
+	accounts_settle();
+	all.of[account_now()].hook[hook].calls++;
+	if (frame->hook == NO_HOOK) {
+		frame->hook = (int)hook;
+		frame->slot = all.slot;
+	}
+	all.slot = 0;
+}
+
+static void leave_hook(void)
+{
+	accounts_settle();
+	top()->hook = NO_HOOK;
+}
+
+void accounts_hook_return(uint64_t slot, int hook)
+{
+	const struct frame *frame = top();
+
+	if (frame->hook != NO_HOOK && (frame->slot ? frame->slot == slot : frame->hook == hook))
+		leave_hook();
+}
+
+void accounts_hook_push(uint64_t slot)
+{
+	struct frame *frame = top();
+
+	if (frame->hook != NO_HOOK && !frame->slot)
+		frame->slot = slot + 8;
+}
+
+void accounts_hook_pop(uint64_t slot)
+{
+	all.popped = slot;
+}
+
+void accounts_hook_jump(int hook)
+{
+	const struct frame *frame = top();
+
+	if (frame->hook != NO_HOOK && (frame->hook == hook || frame->slot == all.popped + 8))
+		leave_hook();
+}
+
+void accounts_clear(void)
+{
+	accounts_settle();
+	memset(all.of, 0, sizeof(all.of));
+	all.lost = 0;
+}
+
+static void line(FILE *out, const char *account, const char *kind, const char *name, uint64_t value)
+{
+	if (value)
+		fprintf(out, "%s %s %s %" PRIu64 "\n", account, kind, name, value);
+}
+
+void accounts_write(FILE *out, const char *const *module, const char *const *hook)
+{
+	static const char *const name[ACCOUNTS] = {
+		"none", "service", "client", "driver", "threads", "interrupts", "idle",
+	};
+
+	accounts_settle();
+	for (unsigned int i = 0; i < ACCOUNTS; i++) {
+		const struct sums *sums = &all.of[i];
+
+		line(out, name[i], "insns", "user", sums->user);
+		line(out, name[i], "events", "syscalls", sums->syscalls);
+		line(out, name[i], "events", "switches", sums->switches);
+		for (unsigned int k = 0; k < all.modules; k++)
+			line(out, name[i], "kernel", module[k], sums->kernel[k]);
+		for (unsigned int k = 0; k < all.hooks; k++) {
+			line(out, name[i], "calls", hook[k], sums->hook[k].calls);
+			line(out, name[i], "hook", hook[k], sums->hook[k].insns);
+		}
+	}
+	line(out, "none", "events", "lost", all.lost);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * QEMU plugin: how many instructions a region took, by account (accounts.h), in user space and in
+ * the kernel, there by the security module whose code it is and by the hook that it ran in.
+ *
+ * Regions and their numbers are announced by markers (markers.h), accounts by MARKER_ACCOUNT, of
+ * which the first starts the counting: until then nothing is instrumented, so that booting stays
+ * fast.
+ *
+ * What is x86 here: the markers' NOP, the opcodes in watch.c, the name in
+ * qemu_plugin_install().
+ *
+ * Arguments: syms=FILE (see symbols.h), out=FILE.
+ */
+#include "accounts.h"
+#include "markers.h"
+#include "owners.h"
+#include "qemu_api.h"
+#include "watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT_VERSION 1
+#define NO_REGION      UINT32_MAX
+
+static struct {
+	bool active; /* everything is instrumented, not only the markers */
+	uint32_t announced, region;
+	FILE *out;
+} plugin = {.announced = NO_REGION, .region = NO_REGION};
+
+static int refuse(const char *reason, const char *detail)
+{
+	fprintf(stderr, "lsmeter tally: %s%s\n", reason, detail);
+	return -1;
+}
+
+static void begin_region(void)
+{
+	if (plugin.announced == NO_REGION)
+		return;
+	plugin.region = plugin.announced;
+	accounts_clear();
+}
+
+static void end_region(void)
+{
+	if (plugin.region == NO_REGION)
+		return;
+	fprintf(plugin.out, "region %" PRIu32 "\n", plugin.region);
+	accounts_write(plugin.out, owners.module, owners.hook);
+	fputs("end\n", plugin.out);
+	fflush(plugin.out);
+	plugin.region = NO_REGION;
+}
+
+static void on_marker(unsigned int vcpu, void *data)
+{
+	uint32_t marker = (uint32_t)(uintptr_t)data, value = marker & MARKER_PAYLOAD;
+	uint32_t kind = marker & (MARKER_MASK | MARKER_KIND);
+
+	(void)vcpu;
+	if (!plugin.active && kind == MARKER_ACCOUNT) {
+		plugin.active = true;
+		/* What is translated already lacks the instrumentation. */
+		watch_restart();
+	}
+	if (!plugin.active)
+		return;
+	if (kind == MARKER_NIBBLE)
+		plugin.announced = (plugin.announced << 4 | (value & 15)) & 0xffff;
+	else if (kind == MARKER_ACCOUNT)
+		accounts_mark(value);
+	else if (kind == MARKER_BEGIN)
+		begin_region();
+	else if (kind == MARKER_END)
+		end_region();
+}
+
+static bool is_marker(const uint8_t *bytes, size_t size, uint32_t *marker)
+{
+	static const uint8_t nop[] = {MARKER_NOP_X86};
+
+	if (size != 8 || memcmp(bytes, nop, sizeof(nop)))
+		return false;
+	memcpy(marker, bytes + sizeof(nop), sizeof(*marker));
+	return (*marker & MARKER_MASK) == MARKER_PREPARE;
+}
+
+/*
+ * Instructions in a row are counted by the first of them, once for all, up to one that has a
+ * callback, which has to see the counters as they were before it. An exception among them leaves
+ * those after it counted, though they are executed later, or never: some for each page fault.
+ */
+static void on_translate(struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb), in_row = 0;
+	bool kernel = qemu_plugin_tb_vaddr(tb) >= owners.symbols.text_start;
+	struct qemu_plugin_insn *first = NULL;
+	unsigned int counter = COUNT_USER, row_counter = COUNT_USER;
+
+	for (size_t i = 0; i < count; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uint8_t bytes[MAX_INSN_BYTES] = {0};
+		size_t size = insn_bytes(insn, bytes);
+		uint32_t marker;
+		bool called;
+
+		called = !kernel && is_marker(bytes, size, &marker);
+		if (called)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, CB_NO_REGS,
+							       (void *)(uintptr_t)marker);
+		if (!plugin.active)
+			continue;
+		if (kernel) {
+			called = watch_kernel(insn, bytes, size);
+			counter = owners_counter(qemu_plugin_insn_vaddr(insn));
+		}
+		if (first && (called || counter != row_counter)) {
+			counter_add(first, row_counter, in_row);
+			first = NULL;
+		}
+		if (!first) {
+			first = insn;
+			row_counter = counter;
+			in_row = 0;
+		}
+		in_row++;
+	}
+	if (first)
+		counter_add(first, row_counter, in_row);
+}
+
+static void on_exit_qemu(void)
+{
+	fputs("eof\n", plugin.out);
+	if (fclose(plugin.out))
+		fprintf(stderr, "lsmeter tally: cannot write the output: %s\n", strerror(errno));
+}
+
+static const char *argument(const char *argv, const char *key)
+{
+	size_t length = strlen(key);
+
+	return strncmp(argv, key, length) ? NULL : argv + length;
+}
+
+PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+				      char **argv)
+{
+	const char *syms = NULL, *out = NULL, *value;
+	char error[512];
+
+	for (int i = 0; i < argc; i++) {
+		if ((value = argument(argv[i], "syms=")))
+			syms = value;
+		else if ((value = argument(argv[i], "out=")))
+			out = value;
+		else
+			return refuse("unknown argument ", argv[i]);
+	}
+	if (!syms || !out)
+		return refuse("needs syms=FILE and out=FILE", "");
+	if (!info->system_emulation || strcmp(info->target_name, "x86_64"))
+		return refuse("works for x86_64 guests only, not ", info->target_name);
+	if (info->system.smp_vcpus != 1)
+		return refuse("works with one virtual CPU only", "");
+	if (symbols_read(&owners.symbols, syms, error, sizeof(error)))
+		return refuse(error, "");
+	if (!owners_sort())
+		return refuse("more modules or hooks than there is room for, or no memory", "");
+	plugin.out = fopen(out, "w");
+	if (!plugin.out) {
+		snprintf(error, sizeof(error), "cannot write %s: %s", out, strerror(errno));
+		return refuse(error, "");
+	}
+	fprintf(plugin.out, "lsmeter-tally %d\n", FORMAT_VERSION);
+	fflush(plugin.out);
+	counter_init();
+	accounts_init(owners.modules, owners.hooks);
+	watch_start(id, on_translate, on_exit_qemu);
+	return 0;
+}

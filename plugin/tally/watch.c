@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch.h"
+
+#include "accounts.h"
+#include "owners.h"
+#include "symbols.h"
+
+#include <string.h>
+
+static struct {
+	bool armed;  /* the instruction that runs is one whose access is watched */
+	bool called; /* the instruction that is translated has a callback */
+} watch;
+
+/* A callback stays in force after its instruction up to QEMU 7.2: only the first access counts. */
+static void on_armed(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	watch.armed = true;
+}
+
+static bool disarm(void)
+{
+	bool armed = watch.armed;
+
+	watch.armed = false;
+	return armed;
+}
+
+static void call_at(struct qemu_plugin_insn *insn, exec_cb callback, uintptr_t data)
+{
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, CB_NO_REGS, (void *)data);
+	watch.called = true;
+}
+
+static void watch_access(struct qemu_plugin_insn *insn, mem_cb callback, uint64_t data)
+{
+	call_at(insn, on_armed, 0);
+	qemu_plugin_register_vcpu_mem_cb(insn, callback, CB_NO_REGS, MEM_READ_AND_WRITE,
+					 (void *)(uintptr_t)data);
+}
+
+static void on_save_stack(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+{
+	(void)vcpu, (void)data;
+	if (qemu_plugin_mem_is_store(info) && disarm())
+		accounts_leave(at);
+}
+
+static void on_load_stack(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *offset)
+{
+	(void)vcpu;
+	if (!qemu_plugin_mem_is_store(info) && disarm())
+		accounts_enter(at, (uintptr_t)offset);
+}
+
+static void on_touch(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+{
+	(void)vcpu, (void)info, (void)data;
+	if (disarm())
+		accounts_touch(at);
+}
+
+static void on_call_hook(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+{
+	(void)vcpu, (void)data;
+	if (qemu_plugin_mem_is_store(info) && disarm())
+		accounts_hook_slot(at);
+}
+
+static void on_return(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *hook)
+{
+	(void)vcpu;
+	if (!qemu_plugin_mem_is_store(info) && disarm())
+		accounts_hook_return(at, (int)(intptr_t)hook);
+}
+
+static void on_push_word(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+{
+	(void)vcpu, (void)data;
+	if (qemu_plugin_mem_is_store(info) && disarm())
+		accounts_hook_push(at);
+}
+
+static void on_pop(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+{
+	(void)vcpu, (void)data;
+	if (!qemu_plugin_mem_is_store(info) && disarm())
+		accounts_hook_pop(at);
+}
+
+static void on_make(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	accounts_make();
+}
+
+static void on_idle(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	accounts_mark(ACCOUNT_IDLE);
+}
+
+static void on_push(unsigned int vcpu, void *kind)
+{
+	(void)vcpu;
+	accounts_push((enum frame_kind)(uintptr_t)kind);
+}
+
+static void on_iret(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	accounts_pop(false);
+}
+
+static void on_softirq_end(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	accounts_pop(true);
+}
+
+static void on_syscall(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	accounts_syscall();
+}
+
+static void on_hook(unsigned int vcpu, void *hook)
+{
+	(void)vcpu;
+	accounts_hook_enter((unsigned int)(uintptr_t)hook);
+}
+
+static void on_jump(unsigned int vcpu, void *hook)
+{
+	(void)vcpu;
+	accounts_hook_jump((int)(intptr_t)hook);
+}
+
+static int32_t displacement(const uint8_t *bytes)
+{
+	int32_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
+/* mov %rsp,OFFSET(%rdi) and mov OFFSET(%rsi),%rsp of __switch_to_asm. */
+static void instrument_switch(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size)
+{
+	static const uint8_t save[] = {0x48, 0x89, 0xa7}, load[] = {0x48, 0x8b, 0xa6};
+
+	if (size == 7 && !memcmp(bytes, save, sizeof(save)))
+		watch_access(insn, on_save_stack, 0);
+	else if (size == 7 && !memcmp(bytes, load, sizeof(load)))
+		watch_access(insn, on_load_stack, (uint64_t)displacement(bytes + 3));
+}
+
+static bool is_return(const uint8_t *bytes)
+{
+	return bytes[0] == 0xc3 || bytes[0] == 0xc2 || (bytes[0] == 0xf3 && bytes[1] == 0xc3);
+}
+
+/* Where a direct jump or call leads; 0: it is none. */
+static uint64_t target_of(const uint8_t *bytes, size_t size, uint64_t vaddr, bool call)
+{
+	if (size == 5 && bytes[0] == (call ? 0xe8 : 0xe9))
+		return vaddr + size + (uint64_t)displacement(bytes + 1);
+	if (!call && size == 2 && bytes[0] == 0xeb)
+		return vaddr + size + (uint64_t)(int8_t)bytes[1];
+	return 0;
+}
+
+/* Whether code at this address is part of what a hook does: a module's, or the way to one. */
+static bool is_of_module(uint64_t addr)
+{
+	const struct symbol *symbol = symbols_last(&owners.symbols, addr);
+
+	return symbol && (owners_is_module(symbol) || !strncmp(symbol->name, "__SCT__", 7) ||
+			  !strncmp(symbol->name, "__x86_", 6));
+}
+
+/* A push (0x50) or a pop (0x58) of a register. */
+static bool is_of_stack(const uint8_t *bytes, uint8_t opcode)
+{
+	return (bytes[bytes[0] == 0x41] & 0xf8) == opcode;
+}
+
+/*
+ * Instructions at which a hook may end: returns, and jumps to what is no part of it, such as
+ * fsnotify_perm() of Linux 6.1. Where the stack stands at a jump is known from the last pop.
+ */
+static void instrument_module(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
+			      const struct symbol *symbol)
+{
+	uint64_t target = target_of(bytes, size, qemu_plugin_insn_vaddr(insn), false);
+	intptr_t hook = owners_hook(symbol);
+
+	if (is_return(bytes))
+		watch_access(insn, on_return, (uint64_t)hook);
+	else if (is_of_stack(bytes, 0x58))
+		watch_access(insn, on_pop, 0);
+	else if (hook >= 0 && is_of_stack(bytes, 0x50))
+		watch_access(insn, on_push_word, 0);
+	else if (target && (target < symbol->addr || target >= owners_end(symbol)) &&
+		 !is_of_module(target))
+		call_at(insn, on_jump, (uintptr_t)hook);
+}
+
+static void instrument_entry(struct qemu_plugin_insn *insn, const struct symbol *symbol)
+{
+	static const struct {
+		const char *name;
+		exec_cb callback;
+		enum frame_kind kind;
+	} functions[] = {
+		{"wake_up_new_task", on_make, 0},
+		{"do_idle", on_idle, 0},
+		{"__do_softirq", on_push, FRAME_SOFTIRQ},
+		{"handle_softirqs", on_push, FRAME_SOFTIRQ},
+	};
+	exec_cb callback = NULL;
+	uintptr_t data = 0;
+
+	if (symbol->kind == SYM_SYSCALL)
+		callback = on_syscall;
+	if (symbol->kind == SYM_FAULT || symbol->kind == SYM_TRAP) {
+		callback = on_push;
+		data = FRAME_FAULT;
+	}
+	if (symbol->kind == SYM_INTERRUPT) {
+		callback = on_push;
+		data = FRAME_INTERRUPT;
+	}
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (strcmp(symbol->name, functions[i].name))
+			continue;
+		callback = functions[i].callback;
+		data = functions[i].kind;
+	}
+	if (owners_hook(symbol) >= 0) {
+		callback = on_hook;
+		data = (uintptr_t)owners_hook(symbol);
+	}
+	if (callback)
+		call_at(insn, callback, data);
+}
+
+static bool is_softirq(const struct symbol *symbol)
+{
+	return symbol &&
+	       (!strcmp(symbol->name, "__do_softirq") || !strcmp(symbol->name, "handle_softirqs"));
+}
+
+bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size)
+{
+	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
+	const struct symbol *entry = symbols_at(&owners.symbols, vaddr);
+	const struct symbol *symbol = symbols_around(&owners.symbols, vaddr);
+	uint64_t target = target_of(bytes, size, vaddr, true);
+
+	watch.called = false;
+	if (entry)
+		instrument_entry(insn, entry);
+	if (symbol && symbol->kind == SYM_SWITCH)
+		instrument_switch(insn, bytes, size);
+	else if (symbol && !strcmp(symbol->name, "wake_up_new_task"))
+		watch_access(insn, on_touch, 0);
+	else if (target && owners_hook(symbols_at(&owners.symbols, target)) >= 0)
+		watch_access(insn, on_call_hook, 0);
+	else if (owners_is_module(symbol))
+		instrument_module(insn, bytes, size, symbol);
+	else if (is_softirq(symbol) && is_return(bytes))
+		call_at(insn, on_softirq_end, 0);
+	if (bytes[0] == 0xcf || (bytes[0] == 0x48 && bytes[1] == 0xcf))
+		call_at(insn, on_iret, 0);
+	return watch.called;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the kernel's code says that something else runs from now on: another task, an interrupt, a
+ * system call, a hook.
+ */
+#ifndef LSMETER_WATCH_H
+#define LSMETER_WATCH_H
+
+#include "qemu_api.h"
+
+#include <stdbool.h>
+
+/* Have an instruction of the kernel tell accounts.h what it begins or ends; false: nothing. */
+bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size);
+
+#endif

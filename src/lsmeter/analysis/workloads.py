@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From the tallies of a run's workloads to what a unit costs, and to how setups differ; pure.
+
+Everything is per unit (a request). `kernel` is what the kernel executes for the service: in its
+tasks, in interrupts and softirqs (the network of both ends), and in the kernel's own threads;
+the client's tasks and lsmeter's own are in no number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lsmeter.analysis.cells import read_boots
+from lsmeter.experiment.plan import boot_order
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Place, Problem
+from lsmeter.model.workload import Batch, Workload
+from lsmeter.results.boots import read_output
+from lsmeter.results.directory import RunData
+from lsmeter.results.manifest import ManifestCell
+from lsmeter.statistics.means import Apart, Level, Spread, apart, level, pooled
+from lsmeter.tasks.tally import ON_BEHALF, PLUGIN, Account, DamagedTallyError, Tally, parse_tally
+from lsmeter.tasks.workload import said_by
+
+KERNEL, USER, SYSCALLS, SWITCHES = "kernel", "user", "syscalls", "switches"
+HOOK_CALLS, HOOK_INSNS = "hook calls", "in hooks"
+_NO_MODULE = ("other", "framework")
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True)
+class BootFigures:
+    """One boot of one benchmark: each figure per unit, its mean over the batches.
+
+    spread is how far the batches' kernel instructions lie apart, as a fraction of their mean;
+    client is what the client said (rates and times as the emulated guest saw them).
+    """
+
+    seed: int
+    figures: Mapping[str, float]
+    modules: Mapping[str, float]
+    hooks: Mapping[str, tuple[float, float]]  # calls and instructions
+    spread: float
+    client: Mapping[str, float]
+
+
+@dataclass
+class Measured:
+    """One benchmark of one cell, boot by boot."""
+
+    place: Place
+    benchmark: Benchmark
+    unit: str
+    boots: list[BootFigures] = field(default_factory=list)
+
+    def of(self, name: str) -> list[float]:
+        """Return one figure of each boot."""
+        return [boot.figures.get(name, 0.0) for boot in self.boots]
+
+    def mean(self, pick: str) -> float:
+        """Return the mean of one figure over boots."""
+        return math.fsum(self.of(pick)) / len(self.boots)
+
+    def in_modules(self) -> dict[str, float]:
+        """Return the mean of what each module's code executes."""
+        return _mean([boot.modules for boot in self.boots])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A benchmark under one setup and under the baseline."""
+
+    baseline: Measured
+    tested: Measured
+    kernel: Apart
+    user: Apart | None
+
+
+@dataclass(frozen=True)
+class Workloads:
+    """All that a run measured of workloads."""
+
+    measured: tuple[Measured, ...]
+    compared: tuple[Compared, ...]
+    spreads: Mapping[tuple[tuple[str, str, str, str], str], Spread]  # by place and benchmark
+    problems: tuple[Problem, ...]
+
+    def level(self, item: Measured, name: str = KERNEL) -> Level:
+        """Return what a unit takes, with its interval."""
+        spread = self.spreads[item.place.beside, item.benchmark.id]
+        return level(item.of(name), spread)
+
+
+def find_workloads(run: RunData) -> Workloads:
+    """Gather what the cells of a run measured of workloads, and compare it with the baseline."""
+    found: dict[tuple[Place, str], Measured] = {}
+
+    def read(cell: ManifestCell, boot: Boot, asked: Sequence[Benchmark]) -> tuple[Problem, ...]:
+        if (workload := cell.task.workload) is None:
+            return (Problem("the run does not say what the workload was"),)
+        figures, problems = _boot_figures(run, cell, workload, boot)
+        for benchmark in asked:
+            if benchmark.id in figures:
+                key = (cell.place, benchmark.id)
+                item = Measured(cell.place, benchmark, workload.unit)
+                found.setdefault(key, item).boots.append(figures[benchmark.id])
+        return problems
+
+    problems = read_boots(run, {"workload": read})
+    measured = tuple(found.values())
+    spreads = {
+        key: pooled(item.of(KERNEL) for item in measured if _key(item) == key)
+        for key in dict.fromkeys(map(_key, measured))
+    }
+    compared = tuple(_compared(measured, run.manifest.baseline_setup, spreads, run.manifest.margin))
+    return Workloads(measured, compared, spreads, problems)
+
+
+def _key(item: Measured) -> tuple[tuple[str, str, str, str], str]:
+    return item.place.beside, item.benchmark.id
+
+
+def _compared(
+    measured: Sequence[Measured],
+    baseline: str,
+    spreads: Mapping[tuple[tuple[str, str, str, str], str], Spread],
+    margin: float,
+) -> Iterator[Compared]:
+    bases = {_key(item): item for item in measured if item.place.setup == baseline}
+    for item in measured:
+        base = bases.get(_key(item))
+        if base is None or base is item:
+            continue
+        spread = spreads[_key(item)]
+        kernel = apart(
+            level(base.of(KERNEL), spread), level(item.of(KERNEL), spread), spread, margin
+        )
+        users = pooled([base.of(USER), item.of(USER)])
+        user = apart(level(base.of(USER), users), level(item.of(USER), users), users, margin)
+        if kernel is not None:
+            yield Compared(base, item, kernel, user)
+
+
+def _boot_figures(
+    run: RunData, cell: ManifestCell, workload: Workload, boot: Boot
+) -> tuple[dict[str, BootFigures], tuple[Problem, ...]]:
+    """Return the figures of each benchmark that ended well in one boot, and what is wrong."""
+    raw = read_output(run.folder(boot), PLUGIN)
+    problems = [
+        Problem(f"{item.benchmark}: {item.status}", benchmark=item.benchmark, detail=item.detail)
+        for item in boot.samples
+        if item.status is not BenchmarkStatus.OK
+    ]
+    if raw is None:
+        return {}, (*problems, Problem(f"boot {boot.index}: what was counted is missing"))
+    try:
+        tallies = parse_tally(raw.decode("ascii", "replace"))
+    except DamagedTallyError as error:
+        return {}, (*problems, Problem(f"boot {boot.index}: what was counted: {error}"))
+    found: dict[str, BootFigures] = {}
+    batches = {item.benchmark: item for item in workload.batches}
+    order = boot_order(cell.benchmarks, boot.seed)
+    for item in boot.samples:
+        mine = [tally for tally in tallies if tally.region == order.index(item.benchmark)]
+        if item.status is not BenchmarkStatus.OK:
+            continue
+        wanted = cell.warmup + len(item.values)
+        if len(mine) != wanted:
+            said = f"{len(mine)} of {wanted} batches were counted in boot {boot.index}"
+            problems.append(Problem(f"{item.benchmark}: {said}", benchmark=item.benchmark))
+            continue
+        mine = mine[cell.warmup :]
+        if lost := sum(tally.total("events", "lost", of=["none"]) for tally in mine):
+            said = f"the plugin lost track of {lost} tasks or frames"
+            problems.append(Problem(f"{item.benchmark}: {said}", benchmark=item.benchmark))
+            continue
+        said_lines = [said_by(line) for line in item.said]
+        found[item.benchmark] = _figures(boot.seed, mine, batches[item.benchmark], said_lines)
+    return found, tuple(problems)
+
+
+def _figures(
+    seed: int, tallies: Sequence[Tally], batch: Batch, said: Sequence[Mapping[str, float]]
+) -> BootFigures:
+    each = [_per_unit(tally, batch.units) for tally in tallies]
+    kernel = [figures[KERNEL] for figures in each]
+    mean = math.fsum(kernel) / len(kernel)
+    hooks: dict[str, tuple[float, float]] = {}
+    for name in sorted({name for tally in tallies for name in tally.names("calls")}):
+        per = len(tallies) * batch.units
+        hooks[name] = (
+            sum(tally.total("calls", name) for tally in tallies) / per,
+            sum(tally.total("hook", name) for tally in tallies) / per,
+        )
+    modules = [
+        {
+            name: tally.total("kernel", name) / batch.units
+            for name in tally.names("kernel")
+            if name not in _NO_MODULE
+        }
+        for tally in tallies
+    ]
+    return BootFigures(
+        seed,
+        _mean(each),
+        _mean(modules),
+        hooks,
+        (max(kernel) - min(kernel)) / mean if mean else 0.0,
+        _mean(said),
+    )
+
+
+def _per_unit(tally: Tally, units: int) -> Figures:
+    service = (Account.SERVICE,)
+    return {
+        KERNEL: tally.total("kernel") / units,
+        USER: tally.total("insns", of=service) / units,
+        SYSCALLS: tally.total("events", "syscalls", of=service) / units,
+        SWITCHES: tally.total("events", "switches", of=service) / units,
+        HOOK_CALLS: tally.total("calls") / units,
+        HOOK_INSNS: tally.total("hook") / units,
+        **{f"kernel of {of}": tally.total("kernel", of=[of]) / units for of in ON_BEHALF},
+    }
+
+
+def _mean(each: Sequence[Mapping[str, float]]) -> Figures:
+    names = dict.fromkeys(name for item in each for name in item)
+    return {name: math.fsum(item.get(name, 0.0) for item in each) / len(each) for name in names}

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run of workloads as a document: what a request pays; docs/workloads.md describes its JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lsmeter.analysis.workloads import (
+    HOOK_CALLS,
+    HOOK_INSNS,
+    SWITCHES,
+    SYSCALLS,
+    USER,
+    Compared,
+    Measured,
+    Workloads,
+    find_workloads,
+)
+from lsmeter.model.conclusion import Verdict
+from lsmeter.report import numbers
+from lsmeter.report.frame import placed, run_document
+from lsmeter.results.directory import RunData
+from lsmeter.tables.model import (
+    Column,
+    Detail,
+    Document,
+    Item,
+    Kind,
+    Section,
+    Shown,
+    Table,
+    Tone,
+    Value,
+)
+from lsmeter.tables.values import change
+
+NAME = "lsmeter-workloads"
+_MOST_HOOKS = 12
+_COVERS = (
+    "Kernel instructions of the service's tasks, of interrupts and softirqs (the network of both "
+    "ends) and of kernel threads; the client's own are left out. Instructions, not time."
+)
+_FIRST = Column("benchmark", "benchmark", Kind.NAME)
+
+
+def document(run: RunData, detail: Detail) -> Document:
+    """Return what a run of workloads shows, for a format with this much room."""
+    found = find_workloads(run)
+    sections = tuple(
+        section
+        for beside in dict.fromkeys(item.place.beside for item in found.measured)
+        for section in _sections(found, beside, run.manifest.baseline_setup, detail)
+    )
+    title = "What security modules cost real services"
+    made = run_document(run, NAME, title, sections, found.problems, _data(found))
+    return replace(made, notes=(*_memory(run), *made.notes))
+
+
+def _memory(run: RunData) -> Iterator[str]:
+    asked = run.manifest.conditions.memory_mib
+    for cell in {cell.place.suite: cell for cell in run.manifest.cells}.values():
+        if cell.task.workload and cell.task.workload.memory_mib > asked:
+            yield f"{cell.place.suite}: guests of {cell.task.workload.memory_mib} MiB"
+
+
+def _sections(
+    found: Workloads, beside: tuple[str, str, str, str], baseline: str, detail: Detail
+) -> Iterator[Section]:
+    measured = [item for item in found.measured if item.place.beside == beside]
+    compared = [item for item in found.compared if item.tested.place.beside == beside]
+    unit = measured[0].unit
+    kernel, suite, filesystem, _ = beside
+    lead = (_COVERS, _spread(found, measured))
+    yield Section(
+        f"{suite} on {kernel}, {filesystem}: kernel instructions a {unit}",
+        lead=lead,
+        tables=tuple(_overheads(found, measured, compared, baseline)),
+        items=tuple(_sentences(compared, unit)),
+    )
+    if detail is not Detail.SHORT:
+        tables = (_inside(measured), *_hooks(measured, baseline), _controls(measured, compared))
+        yield Section(f"{suite} on {kernel}, {filesystem}: where from", tables=tables)
+
+
+def _spread(found: Workloads, measured: Sequence[Measured]) -> str:
+    batches = max(boot.spread for item in measured for boot in item.boots)
+    spreads = [found.spreads[item.place.beside, item.benchmark.id] for item in measured]
+    between = max((s.fraction for s in spreads if s.freedom), default=math.inf)
+    boots = " or ".join(map(str, sorted({len(item.boots) for item in measured})))
+    known = "not known from one boot"
+    if math.isfinite(between):
+        known = f"at most {100 * between:.2f} % of the mean"
+    return (
+        f"Boots of each: {boots}, with seeds of their own. Standard deviation between boots: "
+        f"{known}; batches of a boot: at most {100 * batches:.2f} % apart."
+    )
+
+
+def _overheads(
+    found: Workloads, measured: Sequence[Measured], compared: Sequence[Compared], baseline: str
+) -> Iterator[Table]:
+    setups = list(dict.fromkeys(item.tested.place.setup for item in compared))
+    by_key = {(item.tested.place.setup, item.tested.benchmark.id): item for item in compared}
+    columns = [_FIRST, Column(f"{baseline}_insns", baseline, Kind.COUNT)]
+    columns += [Column(f"{name}_overhead", name, Kind.PERCENT) for name in setups]
+    rows: list[tuple[Value, ...]] = []
+    for item in measured:
+        if item.place.setup != baseline:
+            continue
+        row: list[Value] = [item.benchmark.id, round(found.level(item).mean)]
+        for name in setups:
+            other = by_key.get((name, item.benchmark.id))
+            row.append(_cell(other) if other else None)
+        rows.append(tuple(row))
+    title = f"Overhead over {baseline} in %, with the half-width of its 95 % interval"
+    marks = {mark: verdict.value for verdict, mark in numbers.VERDICT_MARKS.items()}
+    said = marks | {numbers.VERDICT_MARKS[Verdict.INCONCLUSIVE]: "not resolved"}
+    more = (", ".join(f"{mark} {word}" for mark, word in said.items()),)
+    yield Table("overheads", title, tuple(columns), tuple(rows), more=more)
+
+
+def _cell(item: Compared) -> Shown:
+    kernel = item.kernel
+    half = (kernel.overhead_high - kernel.overhead_low) / 2
+    known = f"{100 * half:.2f}" if math.isfinite(half) else "?"
+    mark = numbers.VERDICT_MARKS[kernel.verdict]
+    text = f"{100 * kernel.overhead:+.2f} {numbers.PLUS_MINUS}{known} {mark}"
+    return Shown(kernel.overhead, text, numbers.TONES[kernel.verdict])
+
+
+def _sentences(compared: Sequence[Compared], unit: str) -> Iterator[Item]:
+    """Say for each setup from where to where its overheads go, and which are not resolved."""
+    for setup in dict.fromkeys(item.tested.place.setup for item in compared):
+        mine = [item for item in compared if item.tested.place.setup == setup]
+        low, high = (f(mine, key=lambda item: item.kernel.overhead) for f in (min, max))
+        each = [
+            f"{100 * item.kernel.overhead:+.1f} % ({item.tested.benchmark.id}, "
+            f"{change(round(item.kernel.difference))} instructions)"
+            for item in ([low] if low is high else [low, high])
+        ]
+        yield Item(f"{setup}: {' to '.join(each)} kernel instructions a {unit}.")
+        yield from (Item(text, tone=Tone.WARNING) for text in _unresolved(mine, setup))
+
+
+def _unresolved(compared: Sequence[Compared], setup: str) -> Iterator[str]:
+    """Name what is within the spread between boots, and how many boots would tell."""
+    for item in compared:
+        kernel = item.kernel
+        if kernel.verdict is Verdict.INCONCLUSIVE and math.isfinite(kernel.high):
+            low, high = kernel.overhead_low, kernel.overhead_high
+            needed = f"; {kernel.boots} boots of each would do" if kernel.boots else ""
+            yield (
+                f"{setup}, {item.tested.benchmark.id}: not resolved: "
+                f"{100 * low:+.2f} to {100 * high:+.2f} %{needed}"
+            )
+    if compared and not math.isfinite(compared[0].kernel.high):
+        yield f"{setup}: not resolved: one boot does not show how far boots differ; --boots 3"
+
+
+def _inside(measured: Sequence[Measured]) -> Table:
+    modules = sorted({name for item in measured for name in item.in_modules()})
+    names = ("setup", *(f"in {name}" for name in modules), HOOK_INSNS, HOOK_CALLS)
+    columns = (
+        _FIRST,
+        *(Column(f"{name}", name, Kind.NAME if name == "setup" else Kind.COUNT) for name in names),
+    )
+    rows: tuple[tuple[Value, ...], ...] = tuple(
+        (
+            item.benchmark.id,
+            item.place.setup,
+            *(round(item.in_modules().get(name, 0.0)) for name in modules),
+            round(item.mean(HOOK_INSNS)),
+            round(item.mean(HOOK_CALLS), 1),
+        )
+        for item in measured
+    )
+    title = f"Inside each module's code and inside hooks, instructions a {measured[0].unit}"
+    return Table("inside", title, columns, rows)
+
+
+def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
+    """Show for each setup the hooks that add most; each benchmark counts the same."""
+    setups = list(dict.fromkeys(item.place.setup for item in measured))
+    for setup in setups:
+        if setup == baseline:
+            continue
+        before, after = (
+            _by_hook([item for item in measured if item.place.setup == name])
+            for name in (baseline, setup)
+        )
+        added = {name: after[name][1] - before.get(name, (0.0, 0.0))[1] for name in after}
+        most = sorted(added, key=lambda name: -added[name])[:_MOST_HOOKS]
+        rest = sum(added.values()) - sum(added[name] for name in most)
+        rows: list[tuple[Value, ...]] = [
+            (name, round(after[name][0], 2), round(added[name])) for name in most
+        ]
+        rows.append((f"{len(added) - len(most)} others", None, round(rest)))
+        columns = (
+            Column("hook", "hook", Kind.NAME),
+            Column("calls", f"calls a {measured[0].unit}"),
+            Column("added_insns", "instructions added", Kind.CHANGE),
+        )
+        title = f"{setup}: what each hook adds, mean over the benchmarks"
+        yield Table(f"hooks-{setup}", title, columns, tuple(rows))
+
+
+def _by_hook(measured: Sequence[Measured]) -> dict[str, tuple[float, float]]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    total = sum(len(item.boots) for item in measured) or 1
+    for item in measured:
+        for boot in item.boots:
+            for name, pair in boot.hooks.items():
+                found.setdefault(name, []).append(pair)
+    return {
+        name: (sum(calls for calls, _ in pairs) / total, sum(insns for _, insns in pairs) / total)
+        for name, pairs in found.items()
+    }
+
+
+def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Table:
+    user = {id(item.tested): item.user for item in compared}
+    columns = (
+        _FIRST,
+        Column("setup", "setup", Kind.NAME),
+        Column("user_insns", "user instructions"),
+        Column("user_overhead", "change", Kind.PERCENT),
+        Column("syscalls", "system calls"),
+        Column("switches", "switches"),
+        Column("rate_per_s", "rate, emulated"),
+        Column("p99_us", "99 % in us, emulated"),
+    )
+    rows: list[tuple[Value, ...]] = []
+    for item in measured:
+        moved = user.get(id(item))
+        client = [boot.client for boot in item.boots]
+        said = [
+            round(sum(c[key] for c in client) / len(client))
+            if all(key in c for c in client)
+            else None
+            for key in ("rate_per_s", "p99_us")
+        ]
+        rows.append(
+            (
+                item.benchmark.id,
+                item.place.setup,
+                round(item.mean(USER)),
+                moved.overhead if moved else None,
+                round(item.mean(SYSCALLS), 1),
+                round(item.mean(SWITCHES), 1),
+                *said,
+            )
+        )
+    title = "Controls: what no security module should change; emulated rates are not for comparison"
+    return Table("controls", title, columns, tuple(rows), fixed=2)
+
+
+def _data(found: Workloads) -> dict[str, Any]:
+    return {
+        "benchmarks": [
+            {
+                **placed(item.place, item.benchmark),
+                "unit": item.unit,
+                "kernel_insns": found.level(item).mean,
+                "half_insns": _finite(found.level(item).half),
+                "boots": [
+                    {
+                        "seed": boot.seed,
+                        "figures": dict(boot.figures),
+                        "modules": dict(boot.modules),
+                        "hooks": {name: list(pair) for name, pair in boot.hooks.items()},
+                        "spread_of_batches": boot.spread,
+                        "client": dict(boot.client),
+                    }
+                    for boot in item.boots
+                ],
+            }
+            for item in found.measured
+        ],
+        "comparisons": [
+            {
+                **placed(item.tested.place, item.tested.benchmark),
+                "baseline_setup": item.baseline.place.setup,
+                "kernel": {key: _finite(value) for key, value in vars(item.kernel).items()},
+            }
+            for item in found.compared
+        ],
+    }
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401  (numbers and words)
+    return None if isinstance(value, float) and not math.isfinite(value) else value

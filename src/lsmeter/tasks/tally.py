@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the plugin `tally` writes: instructions and events of each region, by account; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+PLUGIN = "tally"  # the plugin, and its output in Capture.outputs
+HEADER = "lsmeter-tally 1"
+_MOST_LINES = 2_000_000
+_REGION = re.compile(r"region (0|[1-9][0-9]{0,4})")
+_COUNT = re.compile(
+    r"([a-z]{1,20}) (insns|kernel|events|calls|hook) ([A-Za-z0-9_.]{1,100}) ([0-9]{1,19})"
+)
+
+
+class Account(StrEnum):
+    """Whose an instruction is (plugin/tally/accounts.h)."""
+
+    SERVICE = "service"
+    CLIENT = "client"
+    DRIVER = "driver"  # lsmeter's own init
+    THREADS = "threads"  # of the kernel
+    INTERRUPTS = "interrupts"  # and softirqs: the network of both ends, whoever they interrupt
+    IDLE = "idle"
+
+
+# What a service costs: its tasks, and what the kernel does on their behalf elsewhere. Interrupts
+# and threads work for both ends of a link; neither the client's tasks nor the driver's are in it.
+ON_BEHALF = (Account.SERVICE, Account.INTERRUPTS, Account.THREADS)
+
+
+class DamagedTallyError(Exception):
+    """What is wrong with a tally: one line."""
+
+
+@dataclass
+class Tally:
+    """One region: numbers by account, kind (insns, kernel, events, calls, hook) and name."""
+
+    region: int
+    counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
+
+    def total(self, kind: str, name: str | None = None, of: Iterable[str] = ON_BEHALF) -> int:
+        """Add up what accounts have of a kind, of one name or of all."""
+        accounts = set(of)
+        return sum(
+            count
+            for (account, its_kind, its_name), count in self.counts.items()
+            if account in accounts and its_kind == kind and name in {None, its_name}
+        )
+
+    def names(self, kind: str, of: Iterable[str] = ON_BEHALF) -> tuple[str, ...]:
+        """Return the names of a kind that accounts have numbers of, sorted."""
+        accounts = set(of)
+        found = {name for account, its, name in self.counts if its == kind and account in accounts}
+        return tuple(sorted(found))
+
+
+def parse_tally(text: str) -> tuple[Tally, ...]:
+    """Read the regions that ended, in their order; DamagedTallyError for anything unexpected.
+
+    A guest that ended early leaves no `eof`: what ended before is whole all the same.
+    """
+    *whole, _ = text.split("\n")  # what stands behind the last newline was cut off
+    lines = iter(whole)
+    if next(lines, "") != HEADER:
+        raise DamagedTallyError(f"it does not begin with '{HEADER}'")
+    return tuple(_regions(lines))
+
+
+def _regions(lines: Iterator[str]) -> Iterator[Tally]:
+    tally: Tally | None = None
+    for number, line in enumerate(lines, 2):
+        if number > _MOST_LINES:
+            raise DamagedTallyError(f"it has more than {_MOST_LINES} lines")
+        begin, count = _REGION.fullmatch(line), _COUNT.fullmatch(line)
+        if tally is None and begin:
+            tally = Tally(int(begin[1]))
+        elif tally is None and line == "eof":
+            continue
+        elif tally is not None and line == "end":
+            yield tally
+            tally = None
+        elif tally and count and (key := (count[1], count[2], count[3])) not in tally.counts:
+            tally.counts[key] = int(count[4])
+        else:
+            raise DamagedTallyError(f"line {number} cannot stand there: {line[:60]!r}")

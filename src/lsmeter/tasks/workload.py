@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A service under load: batches of units, and whose instructions they took."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from lsmeter.base.printable import printable
+from lsmeter.model import BenchmarkStatus, Cell, Samples, Setup
+from lsmeter.model.setup import Layer
+from lsmeter.model.workload import Workload
+from lsmeter.tasks import TaskKind
+from lsmeter.tasks.tally import PLUGIN
+
+_LIBRARY = "/usr/lib/lsmeter"
+_ENTER = ("/usr/bin/nsenter", "--net=/run/netns/{}")
+_RUNCON = "/usr/bin/runcon"
+_INITRC = "system_u:system_r:initrc_t:s0"  # what Debian's policy starts services from
+_USER = "unconfined_u:unconfined_r:unconfined_t:s0"
+_PAIR = re.compile(r"([a-z][a-z0-9_]{0,30})=([0-9]{1,15}(?:\.[0-9]{1,9})?)")
+# Guest time until the first batch: the services start, and the first requests fill caches.
+_SILENCE_S = 300.0
+_BATCH_MS = 300_000  # of guest time
+
+
+def policy_of(setup: Setup) -> tuple[str, str]:
+    """Return the module whose policy a setup loads, and its mode; ("", "") where there is none."""
+    modes = {Layer.POLICY: "enforcing", Layer.PERMISSIVE: "permissive"}
+    mode = modes.get(setup.layer) if setup.layer else None
+    module = next((name for name in ("selinux", "apparmor") if name in (setup.lsms or ())), "")
+    return (module, mode) if module and mode and setup.image else ("", "")
+
+
+def _workload(cell: Cell) -> Workload:
+    if cell.task.workload is None:
+        raise ValueError("the cell has no workload")
+    return cell.task.workload
+
+
+def _within(namespace: str, context: str, setup: Setup) -> tuple[str, ...]:
+    """Return the words before a program that enter a network namespace, and a domain."""
+    enter = tuple(word.format(namespace) for word in _ENTER)
+    return (*enter, _RUNCON, context) if policy_of(setup)[0] == "selinux" else enter
+
+
+def request(cell: Cell) -> Mapping[str, Any]:
+    """Ask for the services of the cell's workload, its checks, and a client for each benchmark."""
+    workload, setup = _workload(cell), cell.setup
+    server, client = _within("server", _INITRC, setup), _within("client", _USER, setup)
+    policy = policy_of(setup)
+    batches = {batch.benchmark: batch for batch in workload.batches}
+    return {
+        "prepare": (
+            (f"{_LIBRARY}/network",),
+            *((f"{_LIBRARY}/place", name) for name in workload.place),
+            *(((f"{_LIBRARY}/policy", *policy, workload.name),) if policy[0] else ()),
+        ),
+        "services": tuple(
+            (item.name, item.process, *server, *item.start) for item in workload.services
+        ),
+        "ready": tuple((*client, *item.ready) for item in workload.services),
+        "asks": tuple((item.name, *client, *item.ask) for item in workload.denials),
+        "clients": tuple(
+            (name, str(batches[name].units), batches[name].account, *client, *batches[name].client)
+            for name in cell.benchmarks
+        ),
+        "settle_ms": workload.settle_ms,
+        "benchmark_deadline_ms": _BATCH_MS,
+    }
+
+
+def verify(cell: Cell, facts: Mapping[str, str]) -> tuple[str, ...]:
+    """Return how a guest's services are not in their domains, or were not refused anything."""
+    module, mode = policy_of(cell.setup)
+    wrong = []
+    for service in _workload(cell).services:
+        if facts.get(f"service.{service.name}.processes", "0") == "0":
+            wrong.append(f"service {service.name}: no process is called '{service.process}'")
+        said = facts.get(f"service.{service.name}.contexts", "")
+        wanted = {"selinux": service.selinux, "apparmor": service.apparmor}.get(module, "")
+        found = {_domain(context, module, mode) for context in said.split(",")}
+        if wanted and found != {wanted}:
+            wrong.append(
+                f"service {service.name}: expected its processes in {wanted}, {mode}; "
+                f"they are in '{said[:200]}'"
+            )
+    for denial in _workload(cell).denials:
+        asked = denial.denied if module and mode == "enforcing" else denial.allowed
+        said = facts.get(f"ask.{denial.name}", "nothing")
+        if said != asked:
+            wrong.append(
+                f"enforcement check {denial.name}: expected '{asked}', the client was told "
+                f"'{said[:200]}'"
+            )
+    return tuple(wrong)
+
+
+def _domain(context: str, module: str, mode: str) -> str:
+    """Return the type or the profile of a process, if it is under the mode that was asked for."""
+    if module == "selinux":
+        return context.split(":")[2] if context.count(":") >= 2 else context
+    suffix = {"enforcing": " (enforce)", "permissive": " (complain)"}.get(mode, "")
+    return context.removesuffix(suffix) if context.endswith(suffix) else context
+
+
+def said_by(line: str) -> dict[str, float]:
+    """Read the last line of a client: its pairs of key and number, all others left out."""
+    return {found[1]: float(found[2]) for found in map(_PAIR.fullmatch, line.split()) if found}
+
+
+def judge(cell: Cell, samples: Samples) -> Samples:
+    """Take a benchmark for failed if a client says that a unit was not answered as it must be."""
+    units = {batch.benchmark: batch.units for batch in _workload(cell).batches}
+    for line in samples.said if samples.status is BenchmarkStatus.OK else ():
+        said = said_by(line)
+        if said.get("failed") == 0 and said.get("units") == units[samples.benchmark]:
+            continue
+        why = f"{units[samples.benchmark]} units were asked for, and the client says: "
+        return replace(
+            samples,
+            status=BenchmarkStatus.FAILED,
+            values=(),
+            detail=why + printable(line[:300]),
+        )
+    return samples
+
+
+TASK = TaskKind(
+    "workload",
+    "services under load, counted by account",
+    request,
+    needs=("VETH", "X86_PMEM_LEGACY", "BLK_DEV_PMEM", "NET_NS"),
+    plugin=PLUGIN,
+    silence_s=_SILENCE_S,
+    verify=verify,
+    judge=judge,
+)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A real web server under Debian's policies, measured by the real command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lsmeter.results.boots import read_output
+from lsmeter.results.directory import read_run
+from lsmeter.tasks.tally import PLUGIN
+from tests.conftest import Lsmeter
+
+pytestmark = pytest.mark.guest
+
+SETUPS = ("capability", "selinux-enforcing", "apparmor-enforcing")
+WEB = ("--suite", "web", "--benchmark", "static concurrency=1", "--boots", "1")
+
+
+@pytest.fixture(scope="module")
+def lsmeter(tmp_path_factory: pytest.TempPathFactory) -> Lsmeter:
+    return Lsmeter(tmp_path_factory.mktemp("workloads"))
+
+
+@pytest.fixture(scope="module")
+def run(lsmeter: Lsmeter) -> Path:
+    words = (word for name in SETUPS for word in ("--setup", name))
+    done = lsmeter("run", *WEB, *words, "--run-dir", "web")
+    assert done.code == 0, done.err + done.out
+    return lsmeter.home / "web"
+
+
+@pytest.fixture(scope="module")
+def report(run: Path, lsmeter: Lsmeter) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(lsmeter("report", str(run), "--format", "json").out)
+    return document
+
+
+def test_each_setup_was_proved_and_measured(report: dict[str, Any]) -> None:
+    assert report["problems"] == []
+    assert {item["setup"] for item in report["benchmarks"]} == set(SETUPS)
+
+
+def test_policies_cost_what_their_modules_execute(report: dict[str, Any]) -> None:
+    by_setup = {item["setup"]: item["boots"][0] for item in report["benchmarks"]}
+    base = by_setup["capability"]
+    for setup, module in (("selinux-enforcing", "selinux"), ("apparmor-enforcing", "apparmor")):
+        boot = by_setup[setup]
+        added = boot["figures"]["kernel"] - base["figures"]["kernel"]
+        assert added > 0.02 * base["figures"]["kernel"]
+        assert boot["modules"][module] > 1000
+        assert module not in base["modules"]
+        # The same requests: no module changes what a server does in user space.
+        assert boot["figures"]["user"] == pytest.approx(base["figures"]["user"], rel=0.01)
+        assert boot["figures"]["syscalls"] == pytest.approx(base["figures"]["syscalls"], rel=0.02)
+
+
+def test_a_boot_of_one_seed_repeats_to_the_instruction(run: Path, lsmeter: Lsmeter) -> None:
+    words = (*WEB, "--setup", "capability", "--fresh")
+    assert lsmeter("run", *words, "--run-dir", "again").code == 0
+    found = [_tally(path, "capability") for path in (run, lsmeter.home / "again")]
+    assert found[0] == found[1]
+    assert len(found[0]) > 1000
+
+
+def _tally(path: Path, setup: str) -> bytes:
+    read = read_run(path)
+    cell = next(cell for cell in read.manifest.cells if cell.place.setup == setup)
+    (boot,) = read.boots_of(cell)
+    return read_output(read.folder(boot), PLUGIN) or b""

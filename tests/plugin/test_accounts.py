@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The plugin that counts by account, against a guest whose system calls are known."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lsmeter.base.limits import Limits
+from lsmeter.guest.initramfs import base
+from lsmeter.machines.description import kernel_cmdline
+from lsmeter.machines.emulation import make_plugin
+from lsmeter.model import Conditions, Kernel
+from lsmeter.setups import parse_setup
+from lsmeter.tasks.tally import PLUGIN, Account, Tally, parse_tally
+from tests.guest_programs import compiled, said
+
+pytestmark = pytest.mark.guest
+
+SOURCE = Path(__file__).with_name("accounts.c")
+NOTHING, TURN, SERVICE_TURN, SERVICE_STAT, CLIENT_STAT, NETWORK, FORKS = range(7)
+TIMES = 3
+TURN_INSNS = 200_000
+# The markers and the first reading of the clock are in the region, and not between its readings;
+# what follows a page fault in its block is counted twice.
+OUTSIDE_INSNS, OUTSIDE_SHARE = 200, 0.002
+
+
+class Guest:
+    """Each region's last time: earlier ones meet what is done once (page faults, caches)."""
+
+    def __init__(self, kernel: Kernel, setup: str, place: Path) -> None:
+        (place / "initrd").write_bytes(base(compiled(SOURCE, place)))
+        plugin = asyncio.run(make_plugin(PLUGIN, kernel, Limits()))
+        plugin = replace(plugin, folder=str(place))
+        lines = said(kernel, kernel_cmdline(parse_setup(setup), Conditions()), place, plugin=plugin)
+        self.clock = [int(insns) for _, _, insns in lines]
+        self.all = parse_tally((place / PLUGIN).read_text())
+        assert [tally.region for tally in self.all] == [int(region) for region, _, _ in lines]
+
+    def __getitem__(self, region: int) -> Tally:
+        return self.all[region * TIMES + TIMES - 1]
+
+
+@pytest.fixture(scope="module")
+def capability(debian_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Guest:
+    return Guest(debian_kernel, "capability", tmp_path_factory.mktemp("capability"))
+
+
+@pytest.fixture(scope="module")
+def selinux(debian_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Guest:
+    return Guest(debian_kernel, "selinux", tmp_path_factory.mktemp("selinux"))
+
+
+def kernel_insns(tally: Tally, account: Account) -> int:
+    return tally.total("kernel", of=[account])
+
+
+def test_every_instruction_has_an_account(capability: Guest, selinux: Guest) -> None:
+    for guest in (capability, selinux):
+        for clock, tally in zip(guest.clock, guest.all, strict=True):
+            assert all(name != "lost" for _, _, name in tally.counts)
+            every = tally.total("insns", of=Account) + tally.total("kernel", of=Account)
+            assert clock <= every <= clock * (1 + OUTSIDE_SHARE) + OUTSIDE_INSNS
+
+
+def test_user_space_has_the_account_of_who_runs(capability: Guest) -> None:
+    for region, account in ((TURN, Account.DRIVER), (SERVICE_TURN, Account.SERVICE)):
+        user = {of: capability[region].total("insns", of=[of]) for of in Account}
+        assert TURN_INSNS <= user[account] < TURN_INSNS + 1000
+        assert sum(user.values()) - user[account] < 1000
+
+
+@pytest.mark.parametrize(
+    ("region", "account", "other"),
+    [
+        (SERVICE_STAT, Account.SERVICE, Account.CLIENT),
+        (CLIENT_STAT, Account.CLIENT, Account.SERVICE),
+    ],
+)
+def test_calls_of_hooks_are_counted_by_account(
+    capability: Guest, region: int, account: Account, other: Account
+) -> None:
+    tally = capability[region]
+    assert tally.total("calls", "inode_getattr", of=[account]) == 100
+    assert tally.total("calls", "inode_permission", of=[account]) == 200
+    assert tally.total("calls", of=[other]) == 0
+    assert tally.total("events", "syscalls", of=[account]) in {101, 102}
+
+
+def test_a_service_and_its_client_are_told_apart_on_a_link(selinux: Guest) -> None:
+    tally = selinux[NETWORK]
+    assert tally.total("calls", "socket_accept", of=[Account.SERVICE]) == 50
+    assert tally.total("calls", "socket_connect", of=[Account.CLIENT]) == 50
+    assert tally.total("calls", "socket_accept") == 50
+    assert tally.total("calls", "socket_connect") == 0
+    # Packets are received in softirqs, for either end.
+    assert tally.total("calls", "sock_rcv_skb", of=[Account.INTERRUPTS]) >= 200
+    assert not any(name == "user" and of == "interrupts" for of, _, name in tally.counts)
+
+
+def test_new_tasks_have_the_account_of_their_maker(capability: Guest) -> None:
+    tally = capability[FORKS]
+    assert tally.total("calls", "task_alloc", of=[Account.SERVICE]) == 20
+    user = tally.total("insns", of=[Account.SERVICE])
+    assert 20 * TURN_INSNS <= user < 20 * (TURN_INSNS + 1000)
+
+
+def test_hooks_explain_what_a_module_adds(capability: Guest, selinux: Guest) -> None:
+    added = kernel_insns(selinux[SERVICE_STAT], Account.SERVICE) - kernel_insns(
+        capability[SERVICE_STAT], Account.SERVICE
+    )
+    inside = selinux[SERVICE_STAT].total("hook") - capability[SERVICE_STAT].total("hook")
+    assert added > 0
+    assert 0.97 * added <= inside <= 1.01 * added
+    assert selinux[SERVICE_STAT].total("kernel", "selinux") > 0.5 * added
+    assert capability[SERVICE_STAT].total("kernel", "selinux") == 0

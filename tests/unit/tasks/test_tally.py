@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the plugin wrote is read as it stands, or refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsmeter.tasks.tally import HEADER, Account, DamagedTallyError, parse_tally
+
+WHOLE = f"""{HEADER}
+region 3
+service insns user 100
+service kernel other 50
+service kernel selinux 7
+client kernel other 1000
+interrupts kernel other 20
+service calls file_open 2
+service hook file_open 9
+end
+region 3
+end
+eof
+"""
+
+
+def test_sums_leave_the_client_out() -> None:
+    first, second = parse_tally(WHOLE)
+    assert (first.region, first.total("kernel"), first.total("kernel", "selinux")) == (3, 77, 7)
+    assert first.total("kernel", of=Account) == 1077
+    assert first.names("kernel") == ("other", "selinux")
+    assert (first.total("calls"), first.total("hook", "file_open")) == (2, 9)
+    assert second.counts == {}
+
+
+def test_a_guest_that_ended_early_leaves_what_was_whole() -> None:
+    (found,) = parse_tally(WHOLE[: WHOLE.rindex("end")])
+    assert found.total("kernel") == 77
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "lsmeter-tally 2\n",
+        f"{HEADER}\nservice kernel other 5\n",
+        f"{HEADER}\nregion 1\nregion 2\n",
+        f"{HEADER}\nregion 1\nservice kernel other -5\nend\n",
+        f"{HEADER}\nregion 1\nservice kernel other 5\nservice kernel other 5\nend\n",
+        f"{HEADER}\nregion 1\nservice what other 5\nend\n",
+        f"{HEADER}\nend\n",
+    ],
+)
+def test_anything_unexpected_is_refused(text: str) -> None:
+    with pytest.raises(DamagedTallyError):
+        parse_tally(text)
+
+
+@given(st.binary(max_size=300), st.integers(0, len(WHOLE)))
+def test_damage_is_refused_and_nothing_else_is_raised(data: bytes, where: int) -> None:
+    text = WHOLE[:where] + data.decode("latin-1") + WHOLE[where:]
+    try:
+        found = parse_tally(text)
+    except DamagedTallyError:
+        return
+    assert all(value >= 0 for tally in found for value in tally.counts.values())

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a boot of a workload is asked for, and what its guest has to say to be believed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsmeter.model import BenchmarkStatus, Cell, Conditions, Samples, Sampling, Task
+from lsmeter.setups import parse_setup
+from lsmeter.tasks.workload import judge, policy_of, request, said_by, verify
+from lsmeter.workloads import load_workload
+from tests.unit.model_builders import kernel
+
+OFFER = load_workload("web")
+STATIC = OFFER.benchmarks[0].id
+UNITS = OFFER.workload.batches[0].units
+
+
+def cell(setup: str) -> Cell:
+    return Cell(
+        kernel=kernel("6.1"),
+        setup=parse_setup(setup),
+        suite="web",
+        filesystem="tmpfs",
+        user="root",
+        instrument="exact",
+        conditions=Conditions(),
+        sampling=Sampling(samples=2, warmup=1),
+        benchmarks=(STATIC,),
+        task=Task("workload", workload=OFFER.workload),
+    )
+
+
+def facts(setup: str, **changed: str) -> dict[str, str]:
+    """Return what a sound guest says of the workload's services and checks."""
+    module, mode = policy_of(parse_setup(setup))
+    found = {}
+    for service in OFFER.workload.services:
+        found[f"service.{service.name}.processes"] = "2"
+        context = {
+            "selinux": f"system_u:system_r:{service.selinux}:s0",
+            "apparmor": f"{service.apparmor} ({'enforce' if mode == 'enforcing' else 'complain'})",
+        }.get(module, "")
+        found[f"service.{service.name}.contexts"] = context
+    for denial in OFFER.workload.denials:
+        denied = mode == "enforcing"
+        found[f"ask.{denial.name}"] = denial.denied if denied else denial.allowed
+    return found | {key.replace("__", "."): value for key, value in changed.items()}
+
+
+SETUPS = ("capability", "selinux", "selinux-enforcing", "selinux-permissive", "apparmor-enforcing")
+
+
+@pytest.mark.parametrize("setup", [*SETUPS, "apparmor-complain", "tomoyo"])
+def test_a_sound_guest_is_believed(setup: str) -> None:
+    assert verify(cell(setup), facts(setup)) == ()
+
+
+@pytest.mark.parametrize(
+    ("setup", "changed"),
+    [
+        ("capability", {"service__apache__processes": "0"}),
+        ("capability", {"ask__static": "404 236 9448f8a1159c9b14"}),
+        ("selinux-enforcing", {"service__apache__contexts": "system_u:system_r:initrc_t:s0"}),
+        (
+            "selinux-enforcing",
+            {
+                "service__apache__contexts": "system_u:system_r:httpd_t:s0,"
+                "system_u:system_r:unconfined_t:s0"
+            },
+        ),
+        ("selinux-enforcing", {"ask__secret": "read: secret"}),
+        ("selinux-permissive", {"ask__secret": "denied"}),
+        ("apparmor-enforcing", {"service__apache__contexts": "lsmeter-apache (complain)"}),
+        ("apparmor-enforcing", {"service__apache__contexts": "unconfined"}),
+        ("apparmor-complain", {"service__apache__contexts": "lsmeter-apache (enforce)"}),
+    ],
+)
+def test_another_domain_or_answer_is_no_result(setup: str, changed: dict[str, str]) -> None:
+    assert len(verify(cell(setup), facts(setup, **changed))) == 1
+
+
+def test_services_start_where_a_policy_expects_them() -> None:
+    plain, confined = (request(cell(name)) for name in ("capability", "selinux-enforcing"))
+    assert plain["services"][0][2:4] == ("/usr/bin/nsenter", "--net=/run/netns/server")
+    assert confined["services"][0][4:6] == ("/usr/bin/runcon", "system_u:system_r:initrc_t:s0")
+    assert ("/usr/lib/lsmeter/policy", "selinux", "enforcing", "web") in confined["prepare"]
+    assert not any("policy" in words[0] for words in plain["prepare"])
+    assert plain["clients"][0][:3] == (STATIC, str(UNITS), "client")
+
+
+def samples(*said: str) -> Samples:
+    return Samples(STATIC, BenchmarkStatus.OK, values=(1,) * len(said), said=said)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"units={UNITS - 1} failed=1",
+        f"units={UNITS} failed=1",
+        f"units={UNITS - 1} failed=0",
+        "failed=0",
+        f"units={UNITS}",
+        f"units={UNITS} failed=0x0",
+        f"units={UNITS}failed=0",
+        "",
+        "ab: connection refused",
+    ],
+)
+def test_units_that_are_not_all_right_are_no_result(line: str) -> None:
+    good = f"units={UNITS} failed=0 rate_per_s=218.12"
+    assert judge(cell("capability"), samples(good, good)) == samples(good, good)
+    found = judge(cell("capability"), samples(good, line))
+    assert (found.status, found.values) == (BenchmarkStatus.FAILED, ())
+    assert f"{UNITS} units were asked for" in found.detail
+
+
+@given(st.text(max_size=200))
+def test_what_a_client_says_never_raises(line: str) -> None:
+    assert all(isinstance(value, float) for value in said_by(line).values())
+
+
+def test_the_workload_is_part_of_what_names_a_cell() -> None:
+    before = cell("capability")
+    workload = replace(OFFER.workload, settle_ms=OFFER.workload.settle_ms + 1)
+    assert replace(before, task=Task("workload", workload=workload)).hash != before.hash
