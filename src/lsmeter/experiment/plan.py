@@ -18,7 +18,7 @@ from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
-from lsmeter.workloads import Offer, is_workload, load_workload
+from lsmeter.workloads import Offer, is_workload, load_workload, workload_names
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def select_benchmarks(
     known = {benchmark.suite for benchmark in catalogue}
     for suite in suites:
         if suite not in known:
-            raise unknown("suite", suite, known, where="--suite")
+            raise unknown("suite", suite, {*known, *workload_names()}, where="--suite")
     offered = [benchmark for benchmark in catalogue if benchmark.suite in suites]
     wanted = {benchmark for benchmark in offered if benchmark.control and controls}
     for pattern in patterns:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a guest is made of, as one frozen value, and how QEMU is asked for it; pure."""
+"""What a guest is made of, as one frozen value, and how QEMU is asked for it.
+
+Pure, but for the size of an image.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.machines.arch import GUEST, Arch
-from lsmeter.model import BootProtocol, Conditions, Kernel, Setup
+from lsmeter.model import BootProtocol, Cell, Conditions, Kernel, Setup
 
 _REST_MIB = 16  # behind an image in memory
 
@@ -159,12 +162,6 @@ def _comma(path: str) -> str:
     return path.replace(",", ",,")
 
 
-def with_memory_disk(guest: Description, disk: MemoryDisk) -> Description:
-    """Return the guest with an image as persistent memory, which the kernel is told of."""
-    where = f"memmap={disk.size_mib}M!{guest.memory_mib}M"
-    return replace(guest, memory_disk=disk, cmdline=f"{guest.cmdline} {where}")
-
-
 def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
     """Return the kernel's command line: what holds still, the conditions, then the setup."""
     words = [
@@ -213,3 +210,15 @@ def counted_guest(
         memory_mib=conditions.memory_mib,
         seed=seed,
     )
+
+
+def guest_of(cell: Cell, seed: int = 0) -> Description:
+    """Describe a guest of `cell`; a workload has its image in memory, as the kernel is told."""
+    guest = counted_guest(cell.kernel, cell.setup, cell.conditions, seed)
+    if cell.image is None:
+        return guest
+    if cell.task.workload is None:
+        return replace(guest, disks=(str(cell.image.file),))
+    disk = MemoryDisk(str(cell.image.file), cell.image.file.stat().st_size >> 20)
+    where = f"memmap={disk.size_mib}M!{guest.memory_mib}M"
+    return replace(guest, memory_disk=disk, cmdline=f"{guest.cmdline} {where}")

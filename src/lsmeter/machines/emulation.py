@@ -21,14 +21,7 @@ from lsmeter.guest.capture import Capture
 from lsmeter.guest.filesystem import ext4_image
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.machines import Machine, OnResults
-from lsmeter.machines.description import (
-    Description,
-    MemoryDisk,
-    Plugin,
-    counted_guest,
-    qemu_words,
-    with_memory_disk,
-)
+from lsmeter.machines.description import Plugin, counted_guest, guest_of, qemu_words
 from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
 from lsmeter.machines.qemu import qemu_version, run_guest
 from lsmeter.machines.replay import record
@@ -112,15 +105,6 @@ async def make_plugin(name: str, kernel: Kernel, limits: Limits) -> Plugin:
         arguments=(("syms", str(symbols)),),
         outputs=((name, "out"),),
     )
-
-
-def guest_of(cell: Cell, seed: int = 0) -> Description:
-    """Describe a guest of `cell`."""
-    guest = counted_guest(cell.kernel, cell.setup, cell.conditions, seed)
-    if cell.image and cell.task.workload:
-        size_mib = cell.image.file.stat().st_size >> 20
-        return with_memory_disk(guest, MemoryDisk(str(cell.image.file), size_mib))
-    return replace(guest, disks=(str(cell.image.file),)) if cell.image else guest
 
 
 def plain_start() -> tuple[str, ...]:

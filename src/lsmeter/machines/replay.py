@@ -23,7 +23,7 @@ from lsmeter.base.storage import write_atomic
 from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
-from lsmeter.machines.description import kernel_cmdline
+from lsmeter.machines.description import guest_of
 from lsmeter.model import Cell
 
 RECORD = "LSMETER_RECORD"
@@ -48,8 +48,7 @@ class Replay(Machine):
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return what stands in for a command."""
-        cmdline = kernel_cmdline(cell.setup, cell.conditions)
-        return ("replay", cell.setup.name, cell.task.name, "-append", cmdline)
+        return ("replay", cell.setup.name, cell.task.name, "-append", guest_of(cell).cmdline)
 
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Return the recording of this boot; UsageError where it is missing or damaged."""

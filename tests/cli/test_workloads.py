@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Workloads from the command line, over recorded guests of a real web server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from tests.cli.test_replay import CAPTURES, measured, replay
+from tests.conftest import Done, Lsmeter
+
+__all__ = ["replay"]  # a fixture
+
+ASKED = ("--benchmark", "static concurrency=1", "--benchmark", "missing concurrency=1")
+WEB = ("run", "--suite", "web", "--setup", "selinux-enforcing", *ASKED, "--image", "./image")
+# Of the image that was recorded with, which the kernel was told of.
+IMAGE_BYTES = 1536 << 20
+
+
+@pytest.fixture
+def web(replay: Lsmeter) -> Lsmeter:
+    image = replay.home / "image"
+    with image.open("wb") as file:
+        file.truncate(IMAGE_BYTES)
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", image], check=True)
+    return replay
+
+
+def run(web: Lsmeter, *words: str) -> Done:
+    return measured(web, *WEB, *words)
+
+
+def report(web: Lsmeter) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(web("report", "run", "--format", "json").out)
+    return found
+
+
+def own_captures(web: Lsmeter, monkeypatch: pytest.MonkeyPatch) -> Path:
+    target = web.home / "captures"
+    subprocess.run(["cp", "-r", str(CAPTURES), str(target)], check=True)
+    monkeypatch.setenv("LSMETER_REPLAY", str(target))
+    return target
+
+
+def test_a_workload_is_measured_and_compared(web: Lsmeter) -> None:
+    done = run(web)
+    assert done.code == 0, done.err + done.out
+    assert "kernel instructions a request" in done.out
+    assert "selinux-enforcing: +" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    found = report(web)
+    assert found["problems"] == []
+    assert {item["setup"] for item in found["benchmarks"]} == {"capability", "selinux-enforcing"}
+    assert len(found["comparisons"]) == 2
+    for item in found["comparisons"]:
+        kernel = item["kernel"]
+        assert kernel["verdict"] == "slower"
+        assert 0.02 < kernel["overhead_low"] < kernel["overhead"] < kernel["overhead_high"] < 0.2
+
+
+def test_all_of_it_says_where_the_cost_comes_from(web: Lsmeter) -> None:
+    assert run(web).code == 0
+    shown = web("report", "run", "--all").out
+    for said in (
+        "in selinux",
+        "inode_permission",
+        "Controls:",
+        "emulated rates are not for comparison",
+    ):
+        assert said in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_one_boot_gives_no_verdict(web: Lsmeter) -> None:
+    assert run(web, "--boots", "1").code == 0
+    assert {item["kernel"]["verdict"] for item in report(web)["comparisons"]} == {"inconclusive"}
+    assert "one boot does not show how far boots differ" in " ".join(
+        web("report", "run").out.split()
+    )
+
+
+def test_what_was_measured_is_known(web: Lsmeter) -> None:
+    assert run(web).code == 0
+    again = measured(web, *WEB, run="again")
+    assert "4 of 4 boots are known" in again.err
+
+
+def test_a_tally_that_is_damaged_is_no_result(
+    web: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = own_captures(web, monkeypatch) / "selinux-enforcing" / "workload-0" / "tally.zst"
+    text = zstandard.decompress(home.read_bytes(), 1 << 24)
+    home.write_bytes(
+        zstandard.compress(text.replace(b"service insns user", b"service insns usre x"))
+    )
+    run(web)
+    found = report(web)
+    assert any("what was counted" in item["title"] for item in found["problems"])
+    counts = {item["setup"]: len(item["boots"]) for item in found["benchmarks"]}
+    assert counts == {"capability": 2, "selinux-enforcing": 1}
+
+
+def test_a_batch_that_was_not_counted_is_no_result(
+    web: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = own_captures(web, monkeypatch) / "capability" / "workload-1" / "tally.zst"
+    text = zstandard.decompress(home.read_bytes(), 1 << 24)
+    home.write_bytes(zstandard.compress(text[: text.rindex(b"region")]))
+    run(web)
+    found = report(web)
+    assert any("batches were counted" in item["title"] for item in found["problems"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--suite", "wbe"), "did you mean web?"),
+        (("--suite", "./none.toml"), "none.toml"),
+        (("--suite", "web", "--benchmark", "sttic"), "static"),
+        (("--suite", "web", "--filesystem", "zfs"), "zfs"),
+    ],
+)
+def test_wrong_words_are_refused(web: Lsmeter, words: tuple[str, ...], said: str) -> None:
+    done = measured(web, "run", "--setup", "selinux", *words, "--image", "./image")
+    assert done.code == 2, done.err
+    assert said in done.err
+
+
+def test_setups_that_prepare_each_reading_are_named(web: Lsmeter) -> None:
+    done = measured(
+        web,
+        "run",
+        "--suite",
+        "web",
+        "--setup",
+        "selinux-enforcing:cold=on",
+        *ASKED,
+        "--image",
+        "./image",
+    )
+    said = " ".join((done.out + done.err).split())
+    assert "selinux-enforcing:cold=on cannot be measured with the workload web" in said
