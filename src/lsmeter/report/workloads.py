@@ -11,6 +11,7 @@ from typing import Any
 from lsmeter.analysis.workloads import (
     HOOK_CALLS,
     HOOK_INSNS,
+    KERNEL,
     SWITCHES,
     SYSCALLS,
     USER,
@@ -187,10 +188,10 @@ def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
     for setup in setups:
         if setup == baseline:
             continue
-        before, after = (
-            _by_hook([item for item in measured if item.place.setup == name])
-            for name in (baseline, setup)
-        )
+        sides = [
+            [item for item in measured if item.place.setup == name] for name in (baseline, setup)
+        ]
+        before, after = map(_by_hook, sides)
         added = {name: after[name][1] - before.get(name, (0.0, 0.0))[1] for name in after}
         most = sorted(added, key=lambda name: -added[name])[:_MOST_HOOKS]
         rest = sum(added.values()) - sum(added[name] for name in most)
@@ -198,6 +199,9 @@ def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
             (name, round(after[name][0], 2), round(added[name])) for name in most
         ]
         rows.append((f"{len(added) - len(most)} others", None, round(rest)))
+        kernel = [_mean_of(side) for side in sides]
+        outside = kernel[1] - kernel[0] - sum(added.values())
+        rows.append(("outside of hooks", None, round(outside)))
         columns = (
             Column("hook", "hook", Kind.NAME),
             Column("calls", f"calls a {measured[0].unit}"),
@@ -205,6 +209,12 @@ def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
         )
         title = f"{setup}: what each hook adds, mean over the benchmarks"
         yield Table(f"hooks-{setup}", title, columns, tuple(rows))
+
+
+def _mean_of(measured: Sequence[Measured]) -> float:
+    """Return the kernel instructions of a unit, each boot of each benchmark alike."""
+    every = [value for item in measured for value in item.of(KERNEL)]
+    return math.fsum(every) / len(every) if every else math.nan
 
 
 def _by_hook(measured: Sequence[Measured]) -> dict[str, tuple[float, float]]:
