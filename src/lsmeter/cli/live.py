@@ -171,7 +171,8 @@ def _clock(seconds: float) -> str:
 
 def _name(boot: PlannedBoot) -> str:
     cell = boot.cell
-    return f"{cell.kernel.name} {cell.setup.name} {cell.filesystem} boot {boot.index}"
+    suite = f"{cell.suite} " if cell.task.workload else ""
+    return f"{cell.kernel.name} {cell.setup.name} {suite}{cell.filesystem} boot {boot.index}"
 
 
 def _amount(done: float, total: float | None, unit: str) -> str:
