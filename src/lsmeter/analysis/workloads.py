@@ -58,9 +58,9 @@ class Measured:
         """Return one figure of each boot."""
         return [boot.figures.get(name, 0.0) for boot in self.boots]
 
-    def mean(self, pick: str) -> float:
+    def mean(self, name: str) -> float:
         """Return the mean of one figure over boots."""
-        return math.fsum(self.of(pick)) / len(self.boots)
+        return math.fsum(self.of(name)) / len(self.boots)
 
     def in_modules(self) -> dict[str, float]:
         """Return the mean of what each module's code executes."""
@@ -86,10 +86,9 @@ class Workloads:
     spreads: Mapping[tuple[tuple[str, str, str, str], str], Spread]  # by place and benchmark
     problems: tuple[Problem, ...]
 
-    def level(self, item: Measured, name: str = KERNEL) -> Level:
-        """Return what a unit takes, with its interval."""
-        spread = self.spreads[item.place.beside, item.benchmark.id]
-        return level(item.of(name), spread)
+    def level(self, item: Measured) -> Level:
+        """Return the kernel instructions of a unit, with their interval."""
+        return level(item.of(KERNEL), self.spreads[_key(item)])
 
 
 def find_workloads(run: RunData) -> Workloads:
@@ -186,26 +185,15 @@ def _figures(
     each = [_per_unit(tally, batch.units) for tally in tallies]
     kernel = [figures[KERNEL] for figures in each]
     mean = math.fsum(kernel) / len(kernel)
-    hooks: dict[str, tuple[float, float]] = {}
-    for name in sorted({name for tally in tallies for name in tally.names("calls")}):
-        per = len(tallies) * batch.units
-        hooks[name] = (
-            sum(tally.total("calls", name) for tally in tallies) / per,
-            sum(tally.total("hook", name) for tally in tallies) / per,
-        )
-    modules = [
-        {
-            name: tally.total("kernel", name) / batch.units
-            for name in tally.names("kernel")
-            if name not in _NO_MODULE
-        }
-        for tally in tallies
-    ]
+    calls, insns, modules = (
+        _mean([tally.by_name(of) for tally in tallies]) for of in ("calls", "hook", "kernel")
+    )
+    units = batch.units
     return BootFigures(
         seed,
         _mean(each),
-        _mean(modules),
-        hooks,
+        {name: count / units for name, count in modules.items() if name not in _NO_MODULE},
+        {name: (calls[name] / units, insns.get(name, 0.0) / units) for name in sorted(calls)},
         (max(kernel) - min(kernel)) / mean if mean else 0.0,
         _mean(said),
     )

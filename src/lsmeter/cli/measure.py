@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lsmeter.experiment.asked import Experiment
     from lsmeter.experiment.plan import Plan, PlannedBoot
     from lsmeter.machines import Machine
-    from lsmeter.model import Kernel
+    from lsmeter.model import Benchmark, Kernel
     from lsmeter.results.directory import RunData
     from lsmeter.run.execute import Settings
 
@@ -62,16 +62,17 @@ def measure(
 
     machine = find_machine(how.machine or "emulation")
     worded = named if callable(asked) else asked
+    benchmarks = catalogue(find_probe())
     for item, offer in (part for whole in worded for part in apart(whole)):
         # What is wrong with them is said before anything is fetched.
-        look_up(item, offer or catalogue(find_probe()), machine.filesystems)
+        look_up(item, offer or benchmarks, machine.filesystems)
     names = [name for item in worded for name in item.kernels]
     with LiveTasks(SCREEN.err) as tasks:
         modules = (*DEFAULT_MODULES, *modules_for(worded))
         request = Request(modules=modules, progress=tasks)
         found = {name: resolve(name, request) for name in dict.fromkeys(names)}
         experiments = asked(tuple(found.values())) if callable(asked) else asked
-        plan = _plan(experiments, found, machine, tasks)
+        plan = _plan(experiments, found, benchmarks, machine, tasks)
     show_plan(plan, machine, commands=dry_run)
     if dry_run:
         return Path(), ExitCode.OK
@@ -87,14 +88,14 @@ def measure(
 def _plan(
     experiments: Sequence[Experiment],
     kernels: dict[str, Kernel],
+    benchmarks: tuple[Benchmark, ...],
     machine: Machine,
     tasks: LiveTasks,
 ) -> Plan:
     from lsmeter.experiment.plan import apart, joined, make_plan, programs_of, setups_of
-    from lsmeter.guest.probe import catalogue, find_probe, find_program
+    from lsmeter.guest.probe import find_program
     from lsmeter.images.build import resolve_image
 
-    benchmarks = catalogue(find_probe())
     plans = []
     for item, offer in (part for asked in experiments for part in apart(asked)):
         setups = setups_of(item)

@@ -44,20 +44,18 @@ class Tally:
     region: int
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
+    def by_name(self, kind: str, of: Iterable[str] = ON_BEHALF) -> dict[str, int]:
+        """Add up what accounts have of a kind, by name."""
+        accounts, found = set(of), dict[str, int]()
+        for (account, its, name), count in self.counts.items():
+            if its == kind and account in accounts:
+                found[name] = found.get(name, 0) + count
+        return found
+
     def total(self, kind: str, name: str | None = None, of: Iterable[str] = ON_BEHALF) -> int:
         """Add up what accounts have of a kind, of one name or of all."""
-        accounts = set(of)
-        return sum(
-            count
-            for (account, its_kind, its_name), count in self.counts.items()
-            if account in accounts and its_kind == kind and name in {None, its_name}
-        )
-
-    def names(self, kind: str, of: Iterable[str] = ON_BEHALF) -> tuple[str, ...]:
-        """Return the names of a kind that accounts have numbers of, sorted."""
-        accounts = set(of)
-        found = {name for account, its, name in self.counts if its == kind and account in accounts}
-        return tuple(sorted(found))
+        found = self.by_name(kind, of)
+        return sum(found.values()) if name is None else found.get(name, 0)
 
 
 def parse_tally(text: str) -> tuple[Tally, ...]:
