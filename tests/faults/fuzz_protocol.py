@@ -105,6 +105,7 @@ def _recording(path: Path) -> Recording | None:
         count=any(text.startswith("counts") for text in said),
         counters=(StateFile("avc", "/avc"),) if "counter." in "".join(said) else (),
         sweep_values_ns=tuple(dict.fromkeys(int(delay) for _, delay in units if delay)),
+        clients=(("client",),) if any(text.startswith("said") for text in said) else (),
     )
     return Recording(str(path.relative_to(DATA)), (*facts, *kept), request)
 
@@ -236,6 +237,8 @@ def _unsound(request: Request, session: Session) -> str:
             return f"{item.benchmark}: {len(item.values)} readings, {item.failures} failures"
         if any(place >= right for place in item.ticked) or (item.whole and not request.whole_ppm):
             return f"{item.benchmark}: ticks or a whole cost that cannot be"
+        if len(item.said) != (right if request.clients else 0):
+            return f"{item.benchmark}: clients said {len(item.said)} things"
     counted = all(len(item.runs) == request.samples for item in session.counts)
     return "" if counted and (request.count or not session.counts) else "counts that cannot be"
 
