@@ -25,7 +25,7 @@ from lsmeter.guest.conclude import diagnose
 from lsmeter.guest.protocol import MAX_GARBAGE
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, SessionReader, parse_session
-from lsmeter.model import BenchmarkStatus, BootStatus
+from lsmeter.model import BenchmarkStatus, BootStatus, Setup
 from lsmeter.model.setup import StateFile
 from tests.unit.guest.lines import HELLO, bodies, line
 
@@ -94,6 +94,7 @@ def _recording(path: Path) -> Recording | None:
         return None
     facts = [text for text in said if text.startswith("fact") and "counter." not in text][:FACTS]
     kept = tuple(text for text in said if not text.startswith("fact") or "counter." in text)
+    states = {text.split(" ")[2] for text in said if text.startswith("state ")}
     units = [found.groups() for found in map(_BEGIN.match, said) if found]
     request = Request(
         "file",
@@ -105,6 +106,7 @@ def _recording(path: Path) -> Recording | None:
         count=any(text.startswith("counts") for text in said),
         counters=(StateFile("avc", "/avc"),) if "counter." in "".join(said) else (),
         sweep_values_ns=tuple(dict.fromkeys(int(delay) for _, delay in units if delay)),
+        setup=Setup("", "", None, states=tuple(StateFile(name, f"/{name}") for name in states)),
         clients=(("client",),) if any(text.startswith("said") for text in said) else (),
     )
     return Recording(str(path.relative_to(DATA)), (*facts, *kept), request)
