@@ -8,21 +8,22 @@
  * instrumented, so that booting stays fast.
  *
  * What is x86 here: the markers' NOP, the opcodes in instrument_kernel(), the name in
- * qemu_plugin_install(), MAX_INSN_BYTES in qemu_api.h.
+ * install(), MAX_INSN_BYTES in qemu_api.h.
  *
  * Arguments: syms=FILE (see symbols.h), out=FILE, stack=BYTES of a kernel stack (16384).
  */
+#include "install.h"
 #include "markers.h"
 #include "qemu_api.h"
 #include "regions.h"
 #include "shadow.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME	       "attribution"
 #define FORMAT_VERSION 2
 #define NO_REGION      UINT32_MAX
 #define UNKNOWN_CODE   "[no symbol]"
@@ -215,16 +216,6 @@ static void on_marker(unsigned int vcpu, void *data)
 		end(id);
 }
 
-static bool is_marker(const uint8_t *bytes, size_t size, uint32_t *marker)
-{
-	static const uint8_t nop[] = {MARKER_NOP_X86};
-
-	if (size != 8 || memcmp(bytes, nop, sizeof(nop)))
-		return false;
-	memcpy(marker, bytes + sizeof(nop), sizeof(*marker));
-	return (*marker & MARKER_MASK) == MARKER_PREPARE;
-}
-
 static bool is_prefix(uint8_t byte)
 {
 	return byte == 0x2e || byte == 0x3e || byte == 0x66 || byte == 0xf2 || byte == 0xf3 ||
@@ -318,24 +309,9 @@ static void on_exit_qemu(void)
 		if (region->samples > region->written || !region->samples)
 			region_write(region, plugin.out);
 	}
-	fprintf(plugin.out, "stray %" PRIu64 "\nrefused %" PRIu64 "\neof\n", plugin.stray,
+	fprintf(plugin.out, "stray %" PRIu64 "\nrefused %" PRIu64 "\n", plugin.stray,
 		plugin.regions.refused);
-	if (fclose(plugin.out))
-		fprintf(stderr, "lsmeter attribution: cannot write the output: %s\n",
-			strerror(errno));
-}
-
-static int refuse(const char *reason, const char *detail)
-{
-	fprintf(stderr, "lsmeter attribution: %s%s\n", reason, detail);
-	return -1;
-}
-
-static const char *argument(const char *argv, const char *key)
-{
-	size_t length = strlen(key);
-
-	return strncmp(argv, key, length) ? NULL : argv + length;
+	finish(NAME, plugin.out);
 }
 
 static int parse_stack(const char *text, uint64_t *stack_bytes)
@@ -344,44 +320,21 @@ static int parse_stack(const char *text, uint64_t *stack_bytes)
 
 	*stack_bytes = strtoull(text, &end, 10);
 	if (*end || *stack_bytes < 4096 || *stack_bytes & (*stack_bytes - 1))
-		return refuse("stack= must be a power of two from 4096 on, not ", text);
+		return refuse(NAME, "stack= must be a power of two from 4096 on, not ", text);
 	return 0;
 }
 
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 				      char **argv)
 {
-	const char *syms = NULL, *out = NULL, *value;
+	struct argument stack = {"stack=", NULL};
 	uint64_t stack_bytes = 16384;
-	char error[512];
 
-	for (int i = 0; i < argc; i++) {
-		if ((value = argument(argv[i], "syms=")))
-			syms = value;
-		else if ((value = argument(argv[i], "out=")))
-			out = value;
-		else if (!(value = argument(argv[i], "stack=")))
-			return refuse("unknown argument ", argv[i]);
-		else if (parse_stack(value, &stack_bytes))
-			return -1;
-	}
-	if (!syms || !out)
-		return refuse("needs syms=FILE and out=FILE", "");
-	if (!info->system_emulation || strcmp(info->target_name, "x86_64"))
-		return refuse("works for x86_64 guests only, not ", info->target_name);
-	if (info->system.smp_vcpus != 1)
-		return refuse("works with one virtual CPU only", "");
-	if (symbols_read(&plugin.symbols, syms, error, sizeof(error)))
-		return refuse(error, "");
+	plugin.out = install(NAME, FORMAT_VERSION, &stack, 1, info, argc, argv, &plugin.symbols);
+	if (!plugin.out || (stack.value && parse_stack(stack.value, &stack_bytes)))
+		return -1;
 	if (!shadow_init(&plugin.shadow, stack_bytes))
-		return refuse("no memory for shadow stacks", "");
-	plugin.out = fopen(out, "w");
-	if (!plugin.out) {
-		snprintf(error, sizeof(error), "cannot write %s: %s", out, strerror(errno));
-		return refuse(error, "");
-	}
-	fprintf(plugin.out, "lsmeter-attribution %d\n", FORMAT_VERSION);
-	fflush(plugin.out);
+		return refuse(NAME, "no memory for shadow stacks", "");
 	counter_init();
 	watch_start(id, on_translate, on_exit_qemu);
 	return 0;

@@ -4,24 +4,21 @@
  * says of each region to the second serial line what the clock counted: REGION TIMES INSTRUCTIONS.
  */
 #include "../../probe/mark.h"
+#include "init.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #define SHIFT	    4
@@ -30,18 +27,8 @@
 #define TURNS	    100000 /* of a loop of 2 instructions */
 #define FORKS	    20
 
-static FILE *port;
 static int to_service[2], from_service[2];
 static struct sockaddr_in address = {.sin_family = AF_INET};
-
-static void check(bool right, const char *what)
-{
-	if (right)
-		return;
-	fprintf(port, "failed: %s: %s\n", what, strerror(errno));
-	fflush(port);
-	reboot(RB_AUTOBOOT);
-}
 
 #define ACCOUNT(number) asm volatile(MARK(MARKER_ACCOUNT + number))
 
@@ -192,21 +179,11 @@ static void region(unsigned int id, void (*work)(void))
 	}
 }
 
-static void prepare(void)
+static void link_up(void)
 {
 	struct ifreq loopback = {.ifr_name = "lo"};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	struct termios raw;
 
-	mkdir("/data", 0755);
-	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
-	port = fopen("/dev/ttyS1", "we");
-	if (!port || tcgetattr(fileno(port), &raw))
-		reboot(RB_AUTOBOOT);
-	cfmakeraw(&raw);
-	tcsetattr(fileno(port), TCSANOW, &raw);
-	check(!mount("none", "/data", "tmpfs", 0, NULL), "/data");
-	check(!close(open("/data/kept", O_CREAT | O_WRONLY | O_CLOEXEC, 0644)), "kept");
 	check(!ioctl(fd, SIOCGIFFLAGS, &loopback), "lo");
 	loopback.ifr_flags |= IFF_UP;
 	check(!ioctl(fd, SIOCSIFFLAGS, &loopback) && !close(fd), "up");
@@ -220,6 +197,7 @@ int main(void)
 	};
 
 	prepare();
+	link_up();
 	ACCOUNT(3);
 	start_service();
 	for (unsigned int i = 0; i < sizeof(works) / sizeof(works[0]); i++)

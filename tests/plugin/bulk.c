@@ -5,35 +5,21 @@
  * serial line how many instructions the clock counted: REGION OPERATIONS INSTRUCTIONS.
  */
 #include "../../probe/mark.h"
+#include "init.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #define SHIFT	   4
 #define WARMUP	   64
 #define SPIN_INSNS (20 * 250000) /* 20 ticks of 4 ms */
-
-static FILE *port;
-
-static void check(bool right, const char *what)
-{
-	if (right)
-		return;
-	fprintf(port, "failed: %s: %s\n", what, strerror(errno));
-	fflush(port);
-	reboot(RB_AUTOBOOT);
-}
 
 static void spin(void)
 {
@@ -131,21 +117,6 @@ static void region(unsigned int id, void (*operation)(void), unsigned int count)
 }
 
 /* The program is in the root of its archive, where no directory but /dev is. */
-static void prepare(void)
-{
-	struct termios raw;
-
-	mkdir("/data", 0755);
-	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
-	port = fopen("/dev/ttyS1", "we");
-	if (!port || tcgetattr(fileno(port), &raw))
-		reboot(RB_AUTOBOOT);
-	cfmakeraw(&raw);
-	tcsetattr(fileno(port), TCSANOW, &raw);
-	check(!mount("none", "/data", "tmpfs", 0, NULL) && !chdir("/data"), "/data");
-	check(!close(open("kept", O_CREAT | O_WRONLY | O_CLOEXEC, 0644)), "kept");
-}
-
 int main(void)
 {
 	prepare();

@@ -205,12 +205,15 @@ def test_guest_counts_are_those_without_the_plugin(
         (",syms=/nowhere/syms,out=/dev/null", "cannot read symbols /nowhere/syms: No such file"),
         (",syms=/proc/self/status,out=/dev/null", "/proc/self/status:1: not a symbol file"),
         (",syms=/dev/null,out=/dev/null,colour=red", "unknown argument colour=red"),
-        (",syms=/dev/null,out=/dev/null,stack=5000", "stack= must be a power of two"),
+        (",syms=SYMBOLS,out=/dev/null,stack=5000", "stack= must be a power of two"),
     ],
 )
 def test_bad_arguments_are_refused(
     qemu: str, elf: Path, tmp_path: Path, argument: str, reason: str
 ) -> None:
+    symbols = tmp_path / "given"
+    symbols.write_text("lsmeter-symbols 1 200000 210000 1\n200000 f a\n")
+    argument = argument.replace("SYMBOLS", str(symbols))
     refused = bare_guest.run_guest(qemu, elf, tmp_path, argument=argument)
     assert refused.exit_code == 1
     assert f"lsmeter attribution: {reason}" in refused.stderr
