@@ -27,7 +27,7 @@ struct task {
 };
 
 struct sums {
-	uint64_t user, syscalls, switches;
+	uint64_t user, syscalls, switches, avc_lookups, avc_misses;
 	uint64_t kernel[MAX_MODULES];
 	struct {
 		uint64_t calls, insns;
@@ -233,6 +233,13 @@ void accounts_syscall(void)
 	all.of[account_now()].syscalls++;
 }
 
+void accounts_avc(bool miss)
+{
+	struct sums *sums = &all.of[account_now()];
+
+	*(miss ? &sums->avc_misses : &sums->avc_lookups) += 1;
+}
+
 void accounts_hook_slot(uint64_t slot)
 {
 	all.slot = slot;
@@ -312,6 +319,8 @@ void accounts_write(FILE *out, const char *const *module, const char *const *hoo
 		line(out, name[i], "insns", "user", sums->user);
 		line(out, name[i], "events", "syscalls", sums->syscalls);
 		line(out, name[i], "events", "switches", sums->switches);
+		line(out, name[i], "events", "avc_lookups", sums->avc_lookups);
+		line(out, name[i], "events", "avc_misses", sums->avc_misses);
 		for (unsigned int k = 0; k < all.modules; k++)
 			line(out, name[i], "kernel", module[k], sums->kernel[k]);
 		for (unsigned int k = 0; k < all.hooks; k++) {

@@ -63,6 +63,9 @@ void accounts_pop(bool softirq);
 /* User space has called: nothing of the kernel is under way in this task. */
 void accounts_syscall(void);
 
+/* SELinux looks into its access vector cache; or, a part of that, does not find what it seeks. */
+void accounts_avc(bool miss);
+
 /* A call of a hook pushed its return address to slot. */
 void accounts_hook_slot(uint64_t slot);
 

@@ -7,23 +7,23 @@
  * which the first starts the counting: until then nothing is instrumented, so that booting stays
  * fast.
  *
- * What is x86 here: the markers' NOP, the opcodes in watch.c, the name in
- * qemu_plugin_install().
+ * What is x86 here: the markers' NOP, the opcodes in watch.c, the name in install().
  *
- * Arguments: syms=FILE (see symbols.h), out=FILE.
+ * Arguments: syms=FILE (see symbols.h), out=FILE, avc=ADDRESS (hexadecimal; see watch.h).
  */
 #include "accounts.h"
+#include "install.h"
 #include "markers.h"
 #include "owners.h"
 #include "qemu_api.h"
 #include "watch.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME	       "tally"
 #define FORMAT_VERSION 1
 #define NO_REGION      UINT32_MAX
 
@@ -32,12 +32,6 @@ static struct {
 	uint32_t announced, region;
 	FILE *out;
 } plugin = {.announced = NO_REGION, .region = NO_REGION};
-
-static int refuse(const char *reason, const char *detail)
-{
-	fprintf(stderr, "lsmeter tally: %s%s\n", reason, detail);
-	return -1;
-}
 
 static void begin_region(void)
 {
@@ -79,16 +73,6 @@ static void on_marker(unsigned int vcpu, void *data)
 		begin_region();
 	else if (kind == MARKER_END)
 		end_region();
-}
-
-static bool is_marker(const uint8_t *bytes, size_t size, uint32_t *marker)
-{
-	static const uint8_t nop[] = {MARKER_NOP_X86};
-
-	if (size != 8 || memcmp(bytes, nop, sizeof(nop)))
-		return false;
-	memcpy(marker, bytes + sizeof(nop), sizeof(*marker));
-	return (*marker & MARKER_MASK) == MARKER_PREPARE;
 }
 
 /*
@@ -137,49 +121,22 @@ static void on_translate(struct qemu_plugin_tb *tb)
 
 static void on_exit_qemu(void)
 {
-	fputs("eof\n", plugin.out);
-	if (fclose(plugin.out))
-		fprintf(stderr, "lsmeter tally: cannot write the output: %s\n", strerror(errno));
-}
-
-static const char *argument(const char *argv, const char *key)
-{
-	size_t length = strlen(key);
-
-	return strncmp(argv, key, length) ? NULL : argv + length;
+	finish(NAME, plugin.out);
 }
 
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 				      char **argv)
 {
-	const char *syms = NULL, *out = NULL, *value;
-	char error[512];
+	struct argument avc = {"avc=", NULL};
 
-	for (int i = 0; i < argc; i++) {
-		if ((value = argument(argv[i], "syms=")))
-			syms = value;
-		else if ((value = argument(argv[i], "out=")))
-			out = value;
-		else
-			return refuse("unknown argument ", argv[i]);
-	}
-	if (!syms || !out)
-		return refuse("needs syms=FILE and out=FILE", "");
-	if (!info->system_emulation || strcmp(info->target_name, "x86_64"))
-		return refuse("works for x86_64 guests only, not ", info->target_name);
-	if (info->system.smp_vcpus != 1)
-		return refuse("works with one virtual CPU only", "");
-	if (symbols_read(&owners.symbols, syms, error, sizeof(error)))
-		return refuse(error, "");
+	plugin.out = install(NAME, FORMAT_VERSION, &avc, 1, info, argc, argv, &owners.symbols);
+	if (!plugin.out)
+		return -1;
 	if (!owners_sort())
-		return refuse("more modules or hooks than there is room for, or no memory", "");
-	plugin.out = fopen(out, "w");
-	if (!plugin.out) {
-		snprintf(error, sizeof(error), "cannot write %s: %s", out, strerror(errno));
-		return refuse(error, "");
-	}
-	fprintf(plugin.out, "lsmeter-tally %d\n", FORMAT_VERSION);
-	fflush(plugin.out);
+		return refuse(NAME, "more modules or hooks than there is room for, or no memory",
+			      "");
+	if (avc.value)
+		watch_avc(strtoull(avc.value, NULL, 16));
 	counter_init();
 	accounts_init(owners.modules, owners.hooks);
 	watch_start(id, on_translate, on_exit_qemu);

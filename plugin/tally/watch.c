@@ -7,9 +7,13 @@
 
 #include <string.h>
 
+/* What a vector's stub has at most: it pushes a number, and jumps to where the interrupt begins. */
+#define STUB_BYTES 16
+
 static struct {
-	bool armed;  /* the instruction that runs is one whose access is watched */
-	bool called; /* the instruction that is translated has a callback */
+	bool armed;   /* the instruction that runs is one whose access is watched */
+	bool called;  /* the instruction that is translated has a callback */
+	uint64_t avc; /* avc_cache_stats */
 } watch;
 
 /* A callback stays in force after its instruction up to QEMU 7.2: only the first access counts. */
@@ -137,6 +141,12 @@ static void on_jump(unsigned int vcpu, void *hook)
 	accounts_hook_jump((int)(intptr_t)hook);
 }
 
+static void on_avc(unsigned int vcpu, void *miss)
+{
+	(void)vcpu;
+	accounts_avc(miss);
+}
+
 static int32_t displacement(const uint8_t *bytes)
 {
 	int32_t value;
@@ -228,7 +238,7 @@ static void instrument_entry(struct qemu_plugin_insn *insn, const struct symbol 
 		callback = on_push;
 		data = FRAME_FAULT;
 	}
-	if (symbol->kind == SYM_INTERRUPT) {
+	if (symbol->kind == SYM_INTERRUPT && owners_end(symbol) - symbol->addr > STUB_BYTES) {
 		callback = on_push;
 		data = FRAME_INTERRUPT;
 	}
@@ -246,6 +256,30 @@ static void instrument_entry(struct qemu_plugin_insn *insn, const struct symbol 
 		call_at(insn, callback, data);
 }
 
+/*
+ * incl %gs:ADDRESS, which this_cpu_inc() of an unsigned int is: of lookups or misses, the first
+ * fields of struct avc_cache_stats (security/selinux/include/avc.h, Linux 6.1 to 7.2).
+ */
+static void instrument_avc(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size)
+{
+	static const uint8_t relative[] = {0x65, 0xff, 0x05}, absolute[] = {0x65, 0xff, 0x04, 0x25};
+	uint64_t at;
+
+	if (size == 7 && !memcmp(bytes, relative, sizeof(relative)))
+		at = qemu_plugin_insn_vaddr(insn) + size + (uint64_t)displacement(bytes + 3);
+	else if (size == 8 && !memcmp(bytes, absolute, sizeof(absolute)))
+		at = (uint64_t)displacement(bytes + 4);
+	else
+		return;
+	if (at == watch.avc || at == watch.avc + sizeof(uint32_t))
+		call_at(insn, on_avc, at != watch.avc);
+}
+
+void watch_avc(uint64_t stats)
+{
+	watch.avc = stats;
+}
+
 static bool is_softirq(const struct symbol *symbol)
 {
 	return symbol &&
@@ -260,6 +294,8 @@ bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t si
 	uint64_t target = target_of(bytes, size, vaddr, true);
 
 	watch.called = false;
+	if (watch.avc)
+		instrument_avc(insn, bytes, size);
 	if (entry)
 		instrument_entry(insn, entry);
 	if (symbol && symbol->kind == SYM_SWITCH)

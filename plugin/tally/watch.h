@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+/* Where SELinux counts, relative to a processor's data; 0: nowhere that is known. */
+void watch_avc(uint64_t stats);
+
 /* Have an instruction of the kernel tell accounts.h what it begins or ends; false: nothing. */
 bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size);
 

@@ -11,7 +11,7 @@ import pytest
 
 from lsmeter.results.boots import read_output
 from lsmeter.results.directory import read_run
-from lsmeter.tasks.tally import PLUGIN
+from lsmeter.tasks.tally import PLUGIN, Account, parse_tally
 from tests.conftest import Lsmeter
 
 pytestmark = pytest.mark.guest
@@ -56,6 +56,40 @@ def test_policies_cost_what_their_modules_execute(report: dict[str, Any]) -> Non
         # The same requests: no module changes what a server does in user space.
         assert boot["figures"]["user"] == pytest.approx(base["figures"]["user"], rel=0.01)
         assert boot["figures"]["syscalls"] == pytest.approx(base["figures"]["syscalls"], rel=0.02)
+
+
+def test_lookups_are_those_that_selinux_counts(run: Path, report: dict[str, Any]) -> None:
+    read = read_run(run)
+    boots = {cell.place.setup: read.boots_of(cell)[0] for cell in read.manifest.cells}
+    boot = boots["selinux-enforcing"]
+    state = next(item for item in boot.states if item.state == "avc")
+    before, after = dict(state.before), dict(state.after)
+    tallies = parse_tally((read_output(read.folder(boot), PLUGIN) or b"").decode())
+    for event, name in (("avc_lookups", "lookups"), ("avc_misses", "misses")):
+        counted = sum(tally.total("events", event, of=Account) for tally in tallies)
+        # Some are between the regions: of starting clients, and of reading the state.
+        assert 0.9 * (after[name] - before[name]) <= counted <= after[name] - before[name]
+    found = {item["setup"]: item["boots"][0]["figures"] for item in report["benchmarks"]}
+    assert found["selinux-enforcing"]["AVC look-ups"] > 10
+    assert found["capability"]["AVC look-ups"] == 0
+
+
+def test_a_client_in_another_guest_tells_the_same(report: dict[str, Any], lsmeter: Lsmeter) -> None:
+    words = (*WEB, "--setup", "selinux-enforcing", "--client", "guest")
+    done = lsmeter("run", *words, "--run-dir", "two-guests")
+    assert done.code == 0, done.err + done.out
+    assert "it runs in another guest" in " ".join(done.out.split())
+    other = json.loads(lsmeter("report", "two-guests", "--format", "json").out)
+    added = [
+        next(
+            item["kernel"]["difference"]
+            for item in found["comparisons"]
+            if item["setup"] == "selinux-enforcing"
+        )
+        for found in (report, other)
+    ]
+    # A network device comes with drivers and interrupts, which no module makes slower.
+    assert added[1] == pytest.approx(added[0], rel=0.2)
 
 
 def test_a_boot_of_one_seed_repeats_to_the_instruction(run: Path, lsmeter: Lsmeter) -> None:

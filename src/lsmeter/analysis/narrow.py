@@ -40,7 +40,8 @@ def narrowed(
         ("setups", len(measured) - len(chosen | {base}), len(measured)),
         ("benchmarks", len(manifest.benchmarks) - len(kinds), len(manifest.benchmarks)),
     ):
-        notes += [f"{left} of the run's {of} {word} are left out"] if left else []
+        verb = "is" if left == 1 else "are"
+        notes += [f"{left} of the run's {of} {word} {verb} left out"] if left else []
     left_out = {*measured} - chosen - {base}  # what could not be measured at all stays a problem
     problems, damaged = (
         tuple(item for item in found if item.setup not in left_out)

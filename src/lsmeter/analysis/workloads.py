@@ -24,6 +24,7 @@ from lsmeter.tasks.tally import ON_BEHALF, PLUGIN, Account, DamagedTallyError, T
 from lsmeter.tasks.workload import said_by
 
 KERNEL, USER, SYSCALLS, SWITCHES = "kernel", "user", "syscalls", "switches"
+AVC_LOOKUPS, AVC_MISSES = "AVC look-ups", "AVC misses"
 HOOK_CALLS, HOOK_INSNS = "hook calls", "in hooks"
 _NO_MODULE = ("other", "framework")
 Figures = dict[str, float]
@@ -206,6 +207,8 @@ def _per_unit(tally: Tally, units: int) -> Figures:
         USER: tally.total("insns", of=service) / units,
         SYSCALLS: tally.total("events", "syscalls", of=service) / units,
         SWITCHES: tally.total("events", "switches", of=service) / units,
+        AVC_LOOKUPS: tally.total("events", "avc_lookups") / units,
+        AVC_MISSES: tally.total("events", "avc_misses") / units,
         HOOK_CALLS: tally.total("calls") / units,
         HOOK_INSNS: tally.total("hook") / units,
         **{f"kernel of {of}": tally.total("kernel", of=[of]) / units for of in ON_BEHALF},

@@ -24,7 +24,6 @@ class ExitCode(IntEnum):
     BUILD = 3
     BOOT = 4
     GUEST = 5
-    WORKLOAD = 6
     INFRASTRUCTURE = 7
     SELFTEST = 8  # what was said of a known cost is not true
     INTERNAL = 9  # a fault of lsmeter itself

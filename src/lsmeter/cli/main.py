@@ -46,7 +46,7 @@ on this machine; `lsmeter help` shows the documents.
     lsmeter help experiments
 """,
     epilog="Exit codes: 0 ok, 1 some cells gave no number, 2 wrong usage, 3 build, 4 boot, "
-    "5 guest, 6 workload, 7 this machine, 8 selftest failed, 9 a fault of lsmeter, "
+    "5 guest, 7 this machine, 8 selftest failed, 9 a fault of lsmeter, "
     "130 interrupted. `lsmeter help exit-codes` says more.",
 )
 

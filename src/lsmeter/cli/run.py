@@ -49,6 +49,14 @@ def run(
     attribute: Annotated[
         bool, typer.Option("--attribute", help="Also find which hook and function it comes from.")
     ] = False,
+    client: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Of a workload: namespace (one guest), guest (one of its own), loopback.",
+            show_default="namespace",
+        ),
+    ] = None,
     everything: AllOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")] = False,
 ) -> int:
@@ -73,6 +81,7 @@ def run(
         "baseline": baseline,
         "boots": boots,
         "margin": margin,
+        "client": client,
         "task": "attribute" if attribute else None,
         "sampling": {
             "samples": samples,

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from lsmeter.base.toml_file import read_toml, wrong_key
 from lsmeter.instruments import DEFAULT, find_instrument
 from lsmeter.model import Conditions, Sampling, Task
+from lsmeter.model.workload import Client
 from lsmeter.tasks import cost_tasks, find_task
 
 Name = Annotated[str, Field(min_length=1, max_length=400)]
@@ -76,6 +77,7 @@ class Experiment(_Strict):
     filesystems: Names = ["tmpfs"]
     users: Annotated[list[Literal["root", "user"]], Field(min_length=1)] = ["root"]
     image: Name | None = None
+    client: Client = "namespace"
     instrument: Name = DEFAULT
     task: Name = "readings"
     delays_ns: list[int] = []

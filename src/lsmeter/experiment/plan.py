@@ -12,10 +12,12 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
 from lsmeter.experiment.asked import Experiment
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
+from lsmeter.model.workload import Client
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
 from lsmeter.workloads import Offer, is_workload, load_workload, workload_names
@@ -89,7 +91,8 @@ def make_plan(
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
             identity_facts = tuple(sorted(facts.items()))
             made = _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
-            cells += (_loaded(cell, offer) for cell in made) if offer else made
+            client = experiment.client
+            cells += (_loaded(cell, offer, client) for cell in made) if offer else made
     problems.extend(_without_kernel(setups, kernels))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
 
@@ -97,6 +100,11 @@ def make_plan(
 def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
     """Give the suites of an experiment that the probe has, then each of its workloads."""
     suites = [name for name in experiment.suites if not is_workload(name)]
+    if suites and experiment.client != "namespace":
+        raise UsageError(
+            f"--client {experiment.client}: the suite {suites[0]} has no client",
+            hint="only workloads have one: --suite web",
+        )
     if suites:
         yield experiment.model_copy(update={"suites": suites}), None
     for name in experiment.suites:
@@ -109,11 +117,13 @@ def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
 
 def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
     """Return the kernel modules that guests need besides those that all may need."""
-    loaded = any(is_workload(name) for item in experiments for name in item.suites)
-    return ("nd_pmem", "nd_e820", "veth") if loaded else ()
+    loaded = [item for item in experiments if any(map(is_workload, item.suites))]
+    linked = any(item.client == "guest" for item in loaded)
+    wanted = ("nd_pmem", "nd_e820", "veth") if loaded else ()
+    return (*wanted, "virtio_net") if linked else wanted
 
 
-def _loaded(cell: Cell, offer: Offer) -> Cell:
+def _loaded(cell: Cell, offer: Offer, client: Client) -> Cell:
     """Return the cell with a workload, its memory and its batches."""
     memory_mib = max(cell.conditions.memory_mib, offer.workload.memory_mib)
     return replace(
@@ -122,7 +132,7 @@ def _loaded(cell: Cell, offer: Offer) -> Cell:
         benchmarks=tuple(item.id for item in offer.benchmarks if item.id in cell.benchmarks),
         conditions=replace(cell.conditions, memory_mib=memory_mib),
         sampling=offer.sampling,
-        task=replace(cell.task, workload=offer.workload),
+        task=replace(cell.task, workload=replace(offer.workload, client=client)),
     )
 
 

@@ -20,7 +20,9 @@ _FOR = {
     "ext4": "ext4",
     "xfs": "xfs",
     "brd": "RAM disk",
-    **dict.fromkeys(("virtio_mmio", "virtio_blk"), "disk"),
+    "virtio_mmio": "bus",
+    "virtio_blk": "disk",
+    **dict.fromkeys(("failover", "net_failover", "virtio_net"), "network"),
     **dict.fromkeys(("libnvdimm", "nd_btt", "nd_pmem", "nd_e820"), "memory disk"),
     "veth": "link",
 }
@@ -64,7 +66,10 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     wanted = {cell.filesystem, "RAM disk"} if cell.filesystem != "tmpfs" else set()
     if cell.image:
         wanted |= {cell.image.filesystem}
-        wanted |= {"memory disk", "link"} if cell.task.workload else {"disk"}
+        disk = {"bus", "disk"}
+        workload = cell.task.workload
+        wanted |= {"memory disk", "link"} if workload else disk
+        wanted |= {"bus", "network"} if workload and workload.client == "guest" else set()
     modules = cell.kernel.modules if wanted else ()
     return tuple(item for item in modules if _FOR.get(item.name) in {None, *wanted})
 

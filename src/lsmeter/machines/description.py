@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.machines.arch import GUEST, Arch
 from lsmeter.model import BootProtocol, Cell, Conditions, Kernel, Setup
+from lsmeter.tasks import serve
 
 _REST_MIB = 16  # behind an image in memory
 
@@ -81,6 +82,7 @@ class Description:
     disks: tuple[str, ...] = ()  # raw images; what a guest writes to one ends with QEMU
     memory_disk: MemoryDisk | None = None
     networks: tuple[Network, ...] = ()
+    waits: bool = False  # an idle guest lets time pass: its peer is another guest
     plugin: Plugin | None = None
 
 
@@ -153,7 +155,7 @@ def _time(guest: Description) -> tuple[str, ...]:
     return (
         *("-rtc", "base=2024-01-01T00:00:00,clock=vm"),
         *("-accel", "tcg,thread=single"),
-        *("-icount", f"shift={guest.icount_shift},sleep=off"),
+        *("-icount", f"shift={guest.icount_shift},sleep={'on' if guest.waits else 'off'}"),
     )
 
 
@@ -213,7 +215,10 @@ def counted_guest(
 
 
 def guest_of(cell: Cell, seed: int = 0) -> Description:
-    """Describe a guest of `cell`; a workload has its image in memory, as the kernel is told."""
+    """Describe a guest of `cell`; a workload has its image in memory, as the kernel is told.
+
+    The path of a link is a word in place of what changes by boot.
+    """
     guest = counted_guest(cell.kernel, cell.setup, cell.conditions, seed)
     if cell.image is None:
         return guest
@@ -221,4 +226,8 @@ def guest_of(cell: Cell, seed: int = 0) -> Description:
         return replace(guest, disks=(str(cell.image.file),))
     disk = MemoryDisk(str(cell.image.file), cell.image.file.stat().st_size >> 20)
     where = f"memmap={disk.size_mib}M!{guest.memory_mib}M"
-    return replace(guest, memory_disk=disk, cmdline=f"{guest.cmdline} {where}")
+    guest = replace(guest, memory_disk=disk, cmdline=f"{guest.cmdline} {where}")
+    if cell.task.workload.client != "guest":
+        return guest
+    end = int(cell.task.name == serve.NAME)
+    return replace(guest, networks=(Network("LINK", end),), waits=True)

@@ -7,9 +7,11 @@ counts are the same; it only takes longer.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import shlex
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,12 +23,16 @@ from lsmeter.guest.capture import Capture
 from lsmeter.guest.filesystem import ext4_image
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.machines import Machine, OnResults
-from lsmeter.machines.description import Plugin, counted_guest, guest_of, qemu_words
+from lsmeter.machines.description import Network, Plugin, counted_guest, guest_of, qemu_words
 from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
 from lsmeter.machines.qemu import qemu_version, run_guest
 from lsmeter.machines.replay import record
 from lsmeter.model import BootProtocol, Cell, Conditions, Kernel, Setup
 from lsmeter.tasks import find_task
+from lsmeter.tasks.serve import serving
+from lsmeter.tasks.tally import PLUGIN
+
+_TAIL_BYTES = 4096
 
 
 class Emulation(Machine):
@@ -74,10 +80,40 @@ class Emulation(Machine):
         if plugin := find_task(cell.task.name).plugin:
             guest = replace(guest, plugin=await make_plugin(plugin, cell.kernel, limits))
         initrd = initramfs_for(cell, planned.seed, limits.benchmark_ms)
-        capture = await run_guest(guest, initrd, limits, on_results, cell.units)
+
+        async def run(*networks: Network) -> Capture:
+            linked = replace(guest, networks=networks)
+            return await run_guest(linked, initrd, limits, on_results, cell.units)
+
+        linked = bool(guest.networks)
+        capture = await (_with_client(cell, planned.seed, limits, run) if linked else run())
         prove_files(cell)
         record(planned, capture)
         return capture
+
+
+async def _with_client(
+    cell: Cell, seed: int, limits: Limits, run: Callable[[Network], Awaitable[Capture]]
+) -> Capture:
+    """Run a guest and, joined to it by a link, the guest that has the clients of `cell`."""
+    other = serving(cell)
+    with tempfile.TemporaryDirectory(prefix="lsmeter-link-") as folder:
+        near, far = (Network(f"{folder}/link", end) for end in (0, 1))
+        guest = replace(guest_of(other, seed), networks=(far,))
+        # It says nothing while it works; the other guest's limits end both.
+        limits = replace(limits, boot_s=limits.most_s)
+        client = asyncio.create_task(run_guest(guest, initramfs_for(other, seed), limits))
+        try:
+            capture = await run(near)
+        finally:
+            client.cancel()
+            await asyncio.wait([client])
+    if client.cancelled():
+        return capture
+    left = client.result()
+    said = f"the client's guest ended first ({left.ending}); its console:\n"
+    console = left.console[-_TAIL_BYTES:].decode(errors="replace")
+    return replace(capture, stderr=capture.stderr + said + console)
 
 
 def prove_files(cell: Cell) -> None:
@@ -99,10 +135,13 @@ def prove_files(cell: Cell) -> None:
 
 async def make_plugin(name: str, kernel: Kernel, limits: Limits) -> Plugin:
     """Make a plugin and the kernel's symbols ready; limits as in kernel_symbols."""
-    symbols = write_symbols(await kernel_symbols(kernel, limits))
+    symbols = await kernel_symbols(kernel, limits)
+    arguments = [("syms", str(write_symbols(symbols)))]
+    if name == PLUGIN and symbols.avc_stats is not None:
+        arguments.append(("avc", f"{symbols.avc_stats:x}"))
     return Plugin(
         file=str(build_plugin(name, qemu_version()).path),
-        arguments=(("syms", str(symbols)),),
+        arguments=tuple(arguments),
         outputs=((name, "out"),),
     )
 

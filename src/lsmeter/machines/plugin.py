@@ -146,11 +146,15 @@ class Symbol:
 
 @dataclass(frozen=True)
 class SymbolTable:
-    """Every function, and what is none, by ascending address; and where the kernel's text lies."""
+    """Every function, and what is none, by ascending address; and where the kernel's text lies.
+
+    avc_stats is the address of SELinux's counters, None where it has none.
+    """
 
     text_start: int
     text_end: int
     symbols: tuple[Symbol, ...]
+    avc_stats: int | None = None
 
 
 async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
@@ -204,6 +208,7 @@ def parse_symbols(text: str, *, where: str) -> SymbolTable:
     """
     found: dict[int, list[str]] = {}
     start = end = 0
+    avc_stats = None
     for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line)
         if match is None or number > MAX_SYMBOLS:
@@ -213,12 +218,14 @@ def parse_symbols(text: str, *, where: str) -> SymbolTable:
             start = min(start, addr) if start else addr
         elif name == "_etext":
             end = addr
+        elif name == "avc_cache_stats":
+            avc_stats = addr
         if kind in "tTwW":
             found.setdefault(addr, []).append(name)
     if not start < end:
         raise _refuse(f"{where}: no addresses of _stext and _etext")
     found = {addr: names for addr, names in found.items() if addr >= start}
-    return SymbolTable(start, end, _table(found))
+    return SymbolTable(start, end, _table(found), avc_stats)
 
 
 def symbol_file(table: SymbolTable) -> str:

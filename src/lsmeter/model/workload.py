@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 Words = tuple[str, ...]
+# Where the client runs: in a network namespace of the server's guest, in a guest of its own that a
+# link joins to it, or beside the server without a network between them.
+Client = Literal["namespace", "guest", "loopback"]
 
 
 @dataclass(frozen=True)
@@ -65,3 +69,4 @@ class Workload:
     services: tuple[Service, ...]
     denials: tuple[Denial, ...]
     batches: tuple[Batch, ...]
+    client: Client = "namespace"

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from lsmeter.analysis.workloads import (
+    AVC_LOOKUPS,
+    AVC_MISSES,
     HOOK_CALLS,
     HOOK_INSNS,
     KERNEL,
@@ -21,9 +23,11 @@ from lsmeter.analysis.workloads import (
     find_workloads,
 )
 from lsmeter.model.conclusion import Verdict
+from lsmeter.model.workload import Client
 from lsmeter.report import numbers
 from lsmeter.report.frame import placed, run_document
 from lsmeter.results.directory import RunData
+from lsmeter.results.manifest import Manifest
 from lsmeter.tables.model import (
     Column,
     Detail,
@@ -40,10 +44,16 @@ from lsmeter.tables.values import change
 
 NAME = "lsmeter-workloads"
 _MOST_HOOKS = 12
+_COUNTS = (HOOK_CALLS, AVC_LOOKUPS, AVC_MISSES)
 _COVERS = (
-    "Kernel instructions of the service's tasks, of interrupts and softirqs (the network of both "
-    "ends) and of kernel threads; the client's own are left out. Instructions, not time."
+    "Kernel instructions of the service's tasks, of interrupts and softirqs (the network of {}) "
+    "and of kernel threads; the client's own are left out{}. Instructions, not time."
 )
+_CLIENTS: Mapping[Client, tuple[str, str]] = {
+    "namespace": ("both ends", ""),
+    "guest": ("the server's end", ": it runs in another guest"),
+    "loopback": ("both ends, over the loopback", ": it runs beside the server"),
+}
 _FIRST = Column("benchmark", "benchmark", Kind.NAME)
 
 
@@ -53,7 +63,7 @@ def document(run: RunData, detail: Detail) -> Document:
     sections = tuple(
         section
         for beside in dict.fromkeys(item.place.beside for item in found.measured)
-        for section in _sections(found, beside, run.manifest.baseline_setup, detail)
+        for section in _sections(found, beside, run.manifest, detail)
     )
     title = "What security modules cost real services"
     made = run_document(run, NAME, title, sections, found.problems, _data(found))
@@ -68,13 +78,16 @@ def _memory(run: RunData) -> Iterator[str]:
 
 
 def _sections(
-    found: Workloads, beside: tuple[str, str, str, str], baseline: str, detail: Detail
+    found: Workloads, beside: tuple[str, str, str, str], manifest: Manifest, detail: Detail
 ) -> Iterator[Section]:
+    baseline = manifest.baseline_setup
     measured = [item for item in found.measured if item.place.beside == beside]
     compared = [item for item in found.compared if item.tested.place.beside == beside]
     unit = measured[0].unit
     kernel, suite, filesystem, _ = beside
-    lead = (_COVERS, _spread(found, measured))
+    cells = (cell for cell in manifest.cells if cell.place.beside == beside)
+    client = next(cell.task.workload.client for cell in cells if cell.task.workload)
+    lead = (_COVERS.format(*_CLIENTS[client]), _spread(found, measured))
     yield Section(
         f"{suite} on {kernel}, {filesystem}: kernel instructions a {unit}",
         lead=lead,
@@ -163,7 +176,7 @@ def _unresolved(compared: Sequence[Compared], setup: str) -> Iterator[str]:
 
 def _inside(measured: Sequence[Measured]) -> Table:
     modules = sorted({name for item in measured for name in item.in_modules()})
-    names = ("setup", *(f"in {name}" for name in modules), HOOK_INSNS, HOOK_CALLS)
+    names = ("setup", *(f"in {name}" for name in modules), HOOK_INSNS, *_COUNTS)
     columns = (
         _FIRST,
         *(Column(f"{name}", name, Kind.NAME if name == "setup" else Kind.COUNT) for name in names),
@@ -174,11 +187,12 @@ def _inside(measured: Sequence[Measured]) -> Table:
             item.place.setup,
             *(round(item.in_modules().get(name, 0.0)) for name in modules),
             round(item.mean(HOOK_INSNS)),
-            round(item.mean(HOOK_CALLS), 1),
+            *(round(item.mean(name), 2) for name in _COUNTS),
         )
         for item in measured
     )
-    title = f"Inside each module's code and inside hooks, instructions a {measured[0].unit}"
+    unit = measured[0].unit
+    title = f"Inside each module's code and inside hooks, instructions a {unit}; calls a {unit}"
     return Table("inside", title, columns, rows)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lsmeter.base.printable import printable
 from lsmeter.model import BenchmarkStatus, Cell, Samples, Setup
 from lsmeter.model.setup import Layer
-from lsmeter.model.workload import Workload
+from lsmeter.model.workload import Client, Workload
 from lsmeter.tasks import TaskKind
 from lsmeter.tasks.tally import PLUGIN
 
@@ -20,6 +20,22 @@ _ENTER = ("/usr/bin/nsenter", "--net=/run/netns/{}")
 _RUNCON = "/usr/bin/runcon"
 _INITRC = "system_u:system_r:initrc_t:s0"  # what Debian's policy starts services from
 _USER = "unconfined_u:unconfined_r:unconfined_t:s0"
+
+
+@dataclass(frozen=True)
+class _Form:
+    """Where a client runs: words for `network`, its namespace, and what it is run through."""
+
+    network: tuple[str, ...]
+    namespace: str
+    through: tuple[str, ...] = ()
+
+
+_FORMS: Mapping[Client, _Form] = {
+    "namespace": _Form((), "client"),
+    "guest": _Form(("server",), "server", (f"{_LIBRARY}/remote",)),
+    "loopback": _Form(("alone",), "server"),
+}
 _PAIR = re.compile(r"([a-z][a-z0-9_]{0,30})=([0-9]{1,15}(?:\.[0-9]{1,9})?)")
 # Guest time until the first batch: the services start, and the first requests fill caches.
 _SILENCE_S = 300.0
@@ -49,12 +65,14 @@ def _within(namespace: str, context: str, setup: Setup) -> tuple[str, ...]:
 def request(cell: Cell) -> Mapping[str, Any]:
     """Ask for the services of the cell's workload, its checks, and a client for each benchmark."""
     workload, setup = _workload(cell), cell.setup
-    server, client = _within("server", _INITRC, setup), _within("client", _USER, setup)
+    form = _FORMS[workload.client]
+    server = _within("server", _INITRC, setup)
+    client = (*_within(form.namespace, _USER, setup), *form.through)
     policy = policy_of(setup)
     batches = {batch.benchmark: batch for batch in workload.batches}
     return {
         "prepare": (
-            (f"{_LIBRARY}/network",),
+            (f"{_LIBRARY}/network", *form.network),
             *((f"{_LIBRARY}/place", name) for name in workload.place),
             *(((f"{_LIBRARY}/policy", *policy, workload.name),) if policy[0] else ()),
         ),

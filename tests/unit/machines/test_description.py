@@ -21,6 +21,8 @@ from lsmeter.machines.description import (
 from lsmeter.machines.emulation import MACHINE, guest_of, plain_start
 from lsmeter.model import BootProtocol, Conditions, Image, Setup, Task
 from lsmeter.setups import parse_setup
+from lsmeter.tasks.serve import serving
+from lsmeter.workloads import load_workload
 from tests.unit.model_builders import cell
 
 COMMANDS = Path(__file__).parents[2] / "data/machines/commands.txt"
@@ -76,6 +78,23 @@ def test_guests_are_started_word_for_word_as_ever(name: str) -> None:
 
 def test_the_identity_of_the_machine_is_that_of_what_was_measured() -> None:
     assert plain_start() == commands()["start"]
+
+
+def test_guests_with_a_link_wait_for_each_other(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    image.write_bytes(bytes(1 << 20))
+    workload = replace(load_workload("web").workload, client="guest")
+    found = replace(
+        PVH,
+        image=Image("servers", image, "0" * 64),
+        task=Task("workload", workload=workload),
+    )
+    ends = [guest_of(cell).networks[0].end for cell in (found, serving(found))]
+    assert ends == [0, 1]
+    assert "shift=4,sleep=on" in qemu_words(guest_of(found))
+    alone = replace(found, task=Task("workload", workload=replace(workload, client="namespace")))
+    assert "shift=4,sleep=off" in qemu_words(guest_of(alone))
+    assert not guest_of(alone).networks
 
 
 def test_what_is_shown_is_what_is_run() -> None:

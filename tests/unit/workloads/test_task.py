@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsmeter.guest.boot_image import make_request
 from lsmeter.model import BenchmarkStatus, Cell, Conditions, Samples, Sampling, Task
+from lsmeter.model.workload import Client
 from lsmeter.setups import parse_setup
+from lsmeter.tasks.serve import serving
 from lsmeter.tasks.workload import judge, policy_of, request, said_by, verify
 from lsmeter.workloads import load_workload
 from tests.unit.model_builders import kernel
@@ -91,6 +94,37 @@ def test_services_start_where_a_policy_expects_them() -> None:
     assert ("/usr/lib/lsmeter/policy", "selinux", "enforcing", "web") in confined["prepare"]
     assert not any("policy" in words[0] for words in plain["prepare"])
     assert plain["clients"][0][:3] == (STATIC, str(UNITS), "client")
+
+
+def served(client: Client, setup: str = "capability") -> Cell:
+    before = cell(setup)
+    workload = replace(OFFER.workload, client=client)
+    return replace(before, task=Task("workload", workload=workload))
+
+
+def test_a_client_beside_the_server_needs_no_other_end() -> None:
+    asked = request(served("loopback"))
+    assert asked["prepare"][0] == ("/usr/lib/lsmeter/network", "alone")
+    assert asked["clients"][0][3:5] == ("/usr/bin/nsenter", "--net=/run/netns/server")
+
+
+def test_a_client_in_another_guest_is_asked_from_this_one() -> None:
+    asked = request(served("guest", "selinux-enforcing"))
+    assert asked["prepare"][0] == ("/usr/lib/lsmeter/network", "server")
+    for words in (*asked["ready"], *(ask[1:] for ask in asked["asks"]), asked["clients"][0][3:]):
+        assert words[1] == "--net=/run/netns/server"
+        assert words[4] == "/usr/lib/lsmeter/remote"
+    assert asked["services"] == request(cell("selinux-enforcing"))["services"]
+
+
+def test_the_other_guest_is_the_same_under_every_setup() -> None:
+    other = serving(served("guest", "selinux-enforcing"))
+    assert other.hash == serving(served("guest")).hash
+    asked = make_request(other, 7)
+    assert asked.benchmarks == ("serve",)
+    assert asked.clients[0][-1] == "/usr/lib/lsmeter/agent"
+    assert not asked.setup.steps
+    assert b"client=serve 1 client " in asked.to_bytes()
 
 
 def samples(*said: str) -> Samples:
