@@ -145,7 +145,8 @@ def _offer(name: str, table: _File, path: Path) -> Offer:
     workload = Workload(
         name=name,
         unit=table.unit,
-        image=table.image,
+        # A path is seen from the file that has it.
+        image=str(path.parent / table.image) if "/" in table.image else table.image,
         memory_mib=table.memory_mib,
         settle_ms=table.settle_ms,
         place=table.place,

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from lsmeter.base.errors import UsageError
+from lsmeter.images.definition import load_definition
 from lsmeter.workloads import is_workload, load_workload
 
+EXAMPLE = Path(__file__).parents[3] / "examples/redis.toml"
 WHOLE = """
 title = "A cache"
 unit = "request"
@@ -49,6 +51,21 @@ def test_a_file_gives_a_benchmark_for_each_combination(tmp_path: Path) -> None:
     assert (second.benchmark, second.units, second.account) == (names[1], 100, "client")
     assert offer.workload.services[0].selinux == "redis_t"
     assert offer.sampling.samples >= 2
+
+
+def test_the_path_of_an_image_is_seen_from_the_file(tmp_path: Path) -> None:
+    text = WHOLE.replace("unit =", 'image = "./own.toml"\nunit =', 1)
+    assert load_workload(written(tmp_path, text)).workload.image == str(tmp_path / "own.toml")
+    text = text.replace("./own.toml", "servers")
+    assert load_workload(written(tmp_path, text)).workload.image == "servers"
+
+
+def test_the_worked_example_is_a_workload() -> None:
+    offer = load_workload(str(EXAMPLE))
+    assert {item.operation for item in offer.benchmarks} == {"get", "set"}
+    image = Path(offer.workload.image)
+    assert image.parent == EXAMPLE.parent
+    assert {"redis-server", "apache2"} <= set(load_definition(str(image)).packages)
 
 
 @pytest.mark.parametrize(
