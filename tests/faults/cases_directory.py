@@ -188,7 +188,7 @@ _ALL = [
     ),
     Case("directory", "held by another", _held, _USAGE, says="process 4711"),
     Case("directory", "two commands at a time", _together, _FINE),
-    Case("directory", "below a file", _below_a_file, _HOST, says="cannot write"),
+    Case("directory", "below a file", _below_a_file, _USAGE, says="not a directory"),
     Case(
         "directory", "a file in its place", partial(_then_main, _file_in_place), _USAGE,
         says="not a directory", measured=True, recovers=False,

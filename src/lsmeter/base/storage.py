@@ -153,7 +153,9 @@ def output_dir(path: Path, where: str) -> Path:
 
 def need_dir(path: Path, where: str) -> None:
     """Refuse a directory that does not exist, in which something is to be made."""
-    if not path.is_dir():
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{where}: {path}: not a directory")
+    if not path.exists():
         raise UsageError(f"{where}: {path}: no such directory", hint="make it first: mkdir -p")
 
 
