@@ -100,6 +100,28 @@ def test_a_boot_of_one_seed_repeats_to_the_instruction(run: Path, lsmeter: Lsmet
     assert len(found[0]) > 1000
 
 
+FAILING = Path(__file__).with_name("failing.toml")
+TOLD = {
+    "wrong-status": "20 units were asked for, and the client says: units=0 failed=20",
+    "wrong-length": "20 units were asked for, and the client says: units=0 failed=20",
+    "link-drops": "apr_",  # as ab calls it: unreachable, or timed out
+    "server-hangs": "units=0 failed=5 timeouts=5",
+    "client-hangs": "did not end in 300000 ms",
+    "disk-full": "units=0 failed=5 timeouts=0",
+}
+
+
+def test_what_fails_under_load_loses_its_own_benchmark(lsmeter: Lsmeter) -> None:
+    words = ("--suite", str(FAILING), "--setup", "capability", "--boots", "1")
+    done = lsmeter("run", *words, "--run-dir", "failing")
+    assert done.code == 1, done.err + done.out
+    found = json.loads(lsmeter("report", "failing", "--format", "json").out)
+    assert [item["benchmark"] for item in found["benchmarks"]] == ["sound"]
+    said = {item["benchmark"]: item["detail"] for item in found["problems"]}
+    assert said.keys() == TOLD.keys()
+    assert {name: TOLD[name] for name in said if TOLD[name] not in said[name]} == {}, said
+
+
 def _tally(path: Path, setup: str) -> bytes:
     read = read_run(path)
     cell = next(cell for cell in read.manifest.cells if cell.place.setup == setup)

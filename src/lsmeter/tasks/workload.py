@@ -134,7 +134,8 @@ def judge(cell: Cell, samples: Samples) -> Samples:
     units = {batch.benchmark: batch.units for batch in _workload(cell).batches}
     for line in samples.said if samples.status is BenchmarkStatus.OK else ():
         said = said_by(line)
-        if said.get("failed") == 0 and said.get("units") == units[samples.benchmark]:
+        sound = said.get("failed") == said.get("timeouts", 0) == 0
+        if sound and said.get("units") == units[samples.benchmark]:
             continue
         why = f"{units[samples.benchmark]} units were asked for, and the client says: "
         return replace(

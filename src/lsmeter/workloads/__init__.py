@@ -23,7 +23,7 @@ from lsmeter.model.workload import Batch, Denial, Service, Workload
 
 SUFFIX = ".toml"
 _HINT = "every key: lsmeter help workloads"
-_PLACE = re.compile(r"\{([a-z_]{1,30})\}")
+_PLACE = re.compile(r"\{([a-z][a-z0-9_-]{0,49})\}")
 _MOST_BENCHMARKS = 128  # of one workload, as probe/limits.h has it
 
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]
@@ -69,7 +69,7 @@ class _File(_Table):
     unit: Annotated[str, Field(pattern=r"^[a-z][a-z -]{0,29}$")]
     image: Annotated[str, Field(pattern=r"^[!-~]{1,200}$")] = "servers"
     origin: _Text = "lsmeter"
-    memory_mib: int = Field(512, ge=256, le=2048)
+    memory_mib: int = Field(512, ge=256, le=1472)  # with the image, below QEMU's hole at 3 GiB
     settle_ms: int = Field(40, ge=0, le=10_000)
     warmup: int = Field(1, ge=1, le=1000)
     batches: int = Field(4, ge=2, le=1000)

@@ -22,7 +22,7 @@ SCRIPTS = sorted(
 AB = """\
 #!/bin/sh
 while [ $# -gt 0 ]; do
-	[ "$1" != -e ] || printf 'Percentage served,Time in ms\\n50,3.5\\n95,4\\n99,9.25\\n' >"$2"
+	[ "$1" != -e ] || printf 'Percentage,ms\\n50,3.5\\n95,4\\n98,8.5\\n99,9.25\\n' >"$2"
 	shift
 done
 cat <<END
@@ -97,7 +97,32 @@ def test_answers_of_a_web_server_are_counted_by_status_and_length(
     assert line.endswith("rate_per_s=225.49 p50_us=3500 p95_us=4000 p99_us=9250")
 
 
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [("200", "units=200 failed=0"), ("150", "units=150 failed=50"), ("", "units=0 failed=200")],
+)
+def test_a_connection_that_was_asked_to_be_kept_has_to_be(
+    tmp_path: Path, kept: str, said: str
+) -> None:
+    text = ab(other=f"Keep-Alive requests:    {kept}" if kept else "")
+    code, line = run(tmp_path, "http ab", text, "200", "1", "200", "100", "http://x/", "-k")
+    assert (code, line[: len(said) + 1]) == (0, f"{said} ")
+
+
+def test_few_answers_have_no_percentile_beyond_the_longest(tmp_path: Path) -> None:
+    text = ab(complete=50, bytes=5000)
+    line = run(tmp_path, "http ab", text, "50", "1", "200", "100", "http://x/")[1]
+    assert line.endswith("p50_us=3500 p95_us=4000 p99_us=8500")
+
+
 def test_a_client_that_fails_says_why_and_gives_no_number(tmp_path: Path) -> None:
+    text = """#!/bin/sh
+echo 'Benchmarking 10.9.0.1 (be patient)...apr_pollset_poll: The timeout has expired (70007)'
+echo 'Total of 497 requests completed'
+exit 7
+"""
+    code, line = run(tmp_path, "http ab", text, "200", "1", "200", "100", "http://x/")
+    assert (code, line) == (1, "apr_pollset_poll: The timeout has expired (70007)")
     text = "#!/bin/sh\necho 'apr_socket_recv: Connection refused (111)'\nexit 104\n"
     code, line = run(tmp_path, "http ab", text, "200", "1", "200", "100", "http://x/")
     assert (code, line) == (1, "apr_socket_recv: Connection refused (111)")
@@ -122,12 +147,13 @@ def test_transactions_count_that_were_finished_without_errors(
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(SERVERS)))
 def test_scripts_can_be_run_and_read(script: Path) -> None:
+    checks = {"#!/bin/sh": ("/bin/sh", "-n"), "#!/usr/bin/perl": ("/usr/bin/perl", "-c")}
     done = subprocess.run(
-        ["/bin/sh", "-n", str(script)],
+        [*checks[script.read_text().splitlines()[0]], str(script)],
         capture_output=True,
         text=True,
         check=False,
         timeout=DEADLINE_S,
     )
-    assert done.stderr == ""
+    assert done.stderr in {"", f"{script} syntax OK\n"}
     assert script.stat().st_mode & 0o111

@@ -53,6 +53,12 @@ def test_a_file_gives_a_benchmark_for_each_combination(tmp_path: Path) -> None:
     assert offer.sampling.samples >= 2
 
 
+def test_any_name_that_a_parameter_may_have_is_filled_in(tmp_path: Path) -> None:
+    text = WHOLE.replace("clients", "clients-2-x")
+    first = load_workload(written(tmp_path, text)).workload.batches[0]
+    assert first.client == ("/bin/client", "-n", "100", "-c", "1", "small")
+
+
 def test_the_path_of_an_image_is_seen_from_the_file(tmp_path: Path) -> None:
     text = WHOLE.replace("unit =", 'image = "./own.toml"\nunit =', 1)
     assert load_workload(written(tmp_path, text)).workload.image == str(tmp_path / "own.toml")
@@ -75,6 +81,7 @@ def test_the_worked_example_is_a_workload() -> None:
         (('operation = "get"', 'operation = "Get it"'), "benchmarks.0.operation"),
         (("{clients}", "{client}"), "client"),
         (("units = 100", "units = 0"), "units"),
+        (("place =", "memory_mib = 2048\nplace ="), "memory_mib"),
         (("units = 100", 'units = "100"'), "units"),
         (("selinux =", "smack ="), "smack"),
         (('title = "get a key"', 'title = ""'), "title"),

@@ -137,6 +137,7 @@ def samples(*said: str) -> Samples:
         f"units={UNITS - 1} failed=1",
         f"units={UNITS} failed=1",
         f"units={UNITS - 1} failed=0",
+        f"units={UNITS} failed=0 timeouts=1",
         "failed=0",
         f"units={UNITS}",
         f"units={UNITS} failed=0x0",
@@ -146,7 +147,7 @@ def samples(*said: str) -> Samples:
     ],
 )
 def test_units_that_are_not_all_right_are_no_result(line: str) -> None:
-    good = f"units={UNITS} failed=0 rate_per_s=218.12"
+    good = f"units={UNITS} failed=0 timeouts=0 rate_per_s=218.12"
     assert judge(cell("capability"), samples(good, good)) == samples(good, good)
     found = judge(cell("capability"), samples(good, line))
     assert (found.status, found.values) == (BenchmarkStatus.FAILED, ())
