@@ -12,8 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define IMAGE  "/fs.img"
-#define DEVICE "/dev/ram0"
+#define IMAGE	"/fs.img"
+#define DEVICE	"/dev/ram0"
+#define OVERLAY "/overlay"
 
 /*
  * An image with its zeros left out: this header, then for each extent its offset and size (64
@@ -87,12 +88,36 @@ static const char *fill_device(void)
 	return failed;
 }
 
+bool disk_none(const char *filesystem)
+{
+	return !*filesystem || !strcmp(filesystem, "tmpfs") || !strcmp(filesystem, "overlay");
+}
+
+/* The upper directory is in memory, the lower one is empty: all files are in the upper one. */
+static const char *mount_overlay(const char *where)
+{
+	static const char *const made[] = {OVERLAY, OVERLAY "/lower", OVERLAY "/upper",
+					   OVERLAY "/work"};
+
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+		if (mkdir(made[i], 0755) && errno != EEXIST)
+			return "making the directories of the overlay";
+		if (!i && mount("tmpfs", OVERLAY, "tmpfs", 0, "mode=755"))
+			return "mounting the tmpfs of the overlay";
+	}
+	return mount("overlay", where, "overlay", 0,
+		     "lowerdir=" OVERLAY "/lower,upperdir=" OVERLAY "/upper,workdir=" OVERLAY
+		     "/work")
+		       ? "mounting the overlay"
+		       : NULL;
+}
+
 const char *disk_fill(const char *filesystem)
 {
 	static bool done;
 	const char *failed;
 
-	if (done || !strcmp(filesystem, "tmpfs"))
+	if (done || disk_none(filesystem))
 		return NULL;
 	failed = fill_device();
 	done = !failed;
@@ -105,6 +130,8 @@ const char *disk_mount(const char *filesystem, const char *where)
 
 	if (!strcmp(filesystem, "tmpfs"))
 		return mount("tmpfs", where, "tmpfs", 0, "mode=755") ? "mounting tmpfs" : NULL;
+	if (!strcmp(filesystem, "overlay"))
+		return mount_overlay(where);
 	failed = disk_fill(filesystem);
 	if (!failed && mount(DEVICE, where, filesystem, 0, NULL))
 		failed = "mounting the RAM disk";

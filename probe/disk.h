@@ -5,6 +5,11 @@
 #ifndef LSMETER_DISK_H
 #define LSMETER_DISK_H
 
+#include <stdbool.h>
+
+/* Does this file system need no disk? */
+bool disk_none(const char *filesystem);
+
 /*
  * Put what the image /fs.img holds on a RAM disk, unless that is done or `filesystem` needs none.
  * The image lies in the initramfs: out of reach once the guest has another root.
@@ -12,7 +17,10 @@
  */
 const char *disk_fill(const char *filesystem);
 
-/* Mount a file system of this type at `where`: tmpfs, or the RAM disk. Returns as disk_fill. */
+/*
+ * Mount a file system of this type at `where`: tmpfs, overlay upon a tmpfs, or the RAM disk.
+ * Returns as disk_fill.
+ */
 const char *disk_mount(const char *filesystem, const char *where);
 
 #endif

@@ -13,6 +13,7 @@
 #include "facts.h"
 #include "identity.h"
 #include "landlock.h"
+#include "mark.h"
 #include "request.h"
 #include "root.h"
 #include "state.h"
@@ -221,6 +222,7 @@ static void take_steps(const struct request *request)
 		uint64_t begin_ns = now_ns();
 		const char *failed = NULL;
 
+		workload_once(request, i);
 		if (!strcmp(request->step[i], "work"))
 			open_work(request);
 		else if (!strncmp(request->step[i], "try", 3))
@@ -229,6 +231,7 @@ static void take_steps(const struct request *request)
 			failed = give_to_worker(request, request->step[i] + 4);
 		else
 			failed = step_run(request->step[i]);
+		workload_once_done(request);
 		if (failed) {
 			snprintf(error, sizeof(error), "step %zu (%.120s): %s", i + 1,
 				 request->step[i], failed);
@@ -285,6 +288,8 @@ _Noreturn void init_main(void)
 		snprintf(error, sizeof(error), "%s: %s", failed, strerror(errno));
 		give_up(error);
 	}
+	if (request.n_clients)
+		mark_account(ACCOUNT_DRIVER); /* it counts from here on */
 	take_steps(&request);
 	facts_send();
 	state_facts(&request);

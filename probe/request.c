@@ -74,10 +74,18 @@ static bool one_of(const char *value, const char *const *words)
 	return false;
 }
 
+/* Could this be the name of a file system? What the kernel makes of it is seen when it is mounted.
+ */
+static bool is_filesystem(const char *value)
+{
+	size_t size = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789");
+
+	return size && size <= MAX_FILESYSTEM && !value[size];
+}
+
 /* Put value into the field that key names; false if it does not fit there. */
 static bool store(const struct key *key, const char *value, struct request *request)
 {
-	static const char *const filesystems[] = {"tmpfs", "ext4", "xfs", NULL};
 	static const char *const users[] = {"root", "user", NULL};
 	static const char *const controls[] = {"tunable", "tunable-bpf", NULL};
 	void *field = (char *)request + key->offset;
@@ -103,7 +111,7 @@ static bool store(const struct key *key, const char *value, struct request *requ
 		return *value;
 	case FILESYSTEM:
 		*(const char **)field = value;
-		return one_of(value, filesystems);
+		return is_filesystem(value);
 	case USER:
 		*(bool *)field = !strcmp(value, "user");
 		return one_of(value, users);

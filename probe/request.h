@@ -16,6 +16,7 @@
 #define MAX_BENCHMARKS 512
 #define MAX_MODULES    32
 #define MAX_SWEEP      512
+#define MAX_FILESYSTEM 16 /* bytes of its name */
 
 struct request {
 	unsigned long version;
@@ -24,7 +25,7 @@ struct request {
 	size_t n_benchmarks;
 	const char *module[MAX_MODULES]; /* path, then a space and parameters if there are any */
 	size_t n_modules;
-	const char *filesystem; /* tmpfs, ext4, or xfs; "" in host mode: the directory as it is */
+	const char *filesystem; /* as mount(2) has it; "" in host mode: the directory as it is */
 	bool ordinary_user;
 	bool cold;
 	bool quiet;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "whole.h"
 
+#include "disk.h"
 #include "region.h"
 #include "spin.h"
 #include "sys.h"
@@ -133,7 +134,7 @@ static int write_back(const struct request *request)
 {
 	int fd, error;
 
-	if (!strcmp(request->filesystem, "tmpfs") || !*request->filesystem)
+	if (disk_none(request->filesystem))
 		return 0;
 	fd = sys_open(".", O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)

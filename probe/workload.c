@@ -56,13 +56,31 @@ static const struct words *words_of(const char *line)
 	return &words;
 }
 
+void workload_once(const struct request *request, size_t number)
+{
+	if (!request->n_clients)
+		return;
+	region_announce((unsigned int)(request->n_benchmarks + number));
+	region_begin();
+}
+
+void workload_once_done(const struct request *request)
+{
+	if (request->n_clients)
+		region_end();
+}
+
 static const char *prepare(const struct request *request)
 {
 	for (size_t i = 0; i < request->n_prepare; i++) {
 		const struct words *words = words_of(request->prepare[i]);
 		struct program program = {.word = words->word, .deadline_ms = PROGRAM_MS};
+		bool done;
 
-		if (program_run(&program))
+		workload_once(request, request->n_steps + i);
+		done = program_run(&program);
+		workload_once_done(request);
+		if (done)
 			continue;
 		snprintf(failure, sizeof(failure), "prepare %zu: %s", i + 1,
 			 program_failure(&program));
@@ -159,13 +177,15 @@ const char *workload_start(const struct request *request, const char *work)
 {
 	const char *failed;
 
-	mark_account(ACCOUNT_DRIVER);
 	worker_vary(request, work);
 	failed = prepare(request);
-	if (!failed)
-		failed = start_services(request);
+	if (failed)
+		return failed;
+	workload_once(request, request->n_steps + request->n_prepare);
+	failed = start_services(request);
 	if (!failed)
 		failed = wait_until_ready(request);
+	workload_once_done(request);
 	if (failed)
 		return failed;
 	service_facts(request);

@@ -19,6 +19,13 @@
 const char *workload_wrong(const struct request *request);
 
 /*
+ * What is done once, before any batch, is a region as well, whose number follows those of the
+ * benchmarks: each step of the setup, each line of prepare, then the services until they are ready.
+ */
+void workload_once(const struct request *request, size_t number);
+void workload_once_done(const struct request *request);
+
+/*
  * Prepare, start the services, wait until they are ready, and ask. Returns NULL, or what went wrong
  * in one line.
  */

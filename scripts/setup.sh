@@ -17,7 +17,7 @@ PYTHON=... names another Python, 3.11 or later.'
 purpose=${1:-run}
 python=${PYTHON:-python3}
 
-run_packages=(gcc libc6-dev make python3-venv qemu-system-x86 e2fsprogs
+run_packages=(gcc libc6-dev make python3-venv qemu-system-x86 e2fsprogs xfsprogs btrfs-progs
 	# guest images: mmdebstrap, without root where uidmap is
 	mmdebstrap uidmap debian-archive-keyring
 	# policies that are BPF programs

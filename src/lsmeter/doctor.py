@@ -22,6 +22,7 @@ from lsmeter.kernels.resolve import Request, resolve
 from lsmeter.machines.arch import ARCHES, GUEST
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.model import BootProtocol, Kernel
+from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone, columns, rows
 
 _NEEDED_MEMORY_MIB = 1024
@@ -79,6 +80,16 @@ def _probe() -> str:
 def _programs() -> str:
     process.need(_PROGRAMS, "kernels and guests are prepared with it")
     return ", ".join(_PROGRAMS)
+
+
+def _filesystems() -> str:
+    """Look for what makes file systems; only guests that work on one need its program."""
+    made = [item for item in FILESYSTEMS.values() if item.on_disk]
+    if lacking := [item for item in made if process.find(item.make[0]) is None]:
+        names = ", ".join(item.name for item in lacking)
+        error = process.missing(*(item.make[0] for item in lacking), why=f"no guest has {names}")
+        raise _LimitedError(error.title, hint=error.hint)
+    return ", ".join(FILESYSTEMS)
 
 
 def _compiler() -> str:
@@ -200,6 +211,7 @@ _CHECKS: dict[str, Callable[[], str]] = {
     "QEMU": _qemu,
     "probe": _probe,
     "programs": _programs,
+    "file systems": _filesystems,
     "compiler": _compiler,
     "images": _images,
     "memory": _memory,

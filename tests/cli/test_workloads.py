@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 import zstandard
 
+from lsmeter.setups import parse_setup
+from lsmeter.tasks.workload import once_titles
+from lsmeter.workloads import load_workload
 from tests.cli.test_replay import CAPTURES, measured, replay
 from tests.conftest import Done, Lsmeter
 
@@ -90,6 +93,18 @@ def test_what_was_measured_is_known(web: Lsmeter) -> None:
     assert "4 of 4 boots are known" in again.err
 
 
+def test_without_a_baseline_the_rest_is_shown(
+    web: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tally in (own_captures(web, monkeypatch) / "capability").glob("workload-*/tally.zst"):
+        tally.unlink()
+    run(web)
+    found = report(web)
+    assert {item["setup"] for item in found["benchmarks"]} == {"selinux-enforcing"}
+    assert (found["comparisons"], len(found["problems"])) == ([], 2)
+    assert "in selinux" in web("report", "run", "--all").out
+
+
 def test_a_tally_that_is_damaged_is_no_result(
     web: Lsmeter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +118,40 @@ def test_a_tally_that_is_damaged_is_no_result(
     assert any("what was counted" in item["title"] for item in found["problems"])
     counts = {item["setup"]: len(item["boots"]) for item in found["benchmarks"]}
     assert counts == {"capability": 2, "selinux-enforcing": 1}
+
+
+def test_what_is_done_once_has_rows_of_its_own(
+    web: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles = once_titles(load_workload("web").workload, parse_setup("selinux-enforcing"))
+    captures = own_captures(web, monkeypatch)
+    for boot in (0, 1):
+        home = captures / "selinux-enforcing" / f"workload-{boot}" / "tally.zst"
+        text = zstandard.decompress(home.read_bytes(), 1 << 24)
+        assert text.endswith(b"eof\n")
+        for number, title in enumerate(titles):
+            kernel, user = (1_000_000, 10_000) if title == "labelling the data" else (0, 0)
+            counted = (
+                f"driver insns user {user}\ndriver kernel other {kernel + number * (1 + boot)}"
+            )
+            more = f"idle kernel other 9\nservice kernel selinux {boot}\nend\n"
+            again = f"region {number + 2}\ndriver kernel other 77\nend\neof\n"
+            text = text[:-4] + f"region {number + 2}\n{counted}\n{more}{again}".encode()
+        home.write_bytes(zstandard.compress(text))
+    assert run(web).code == 0
+    found = {
+        item["step"]: item
+        for item in report(web)["once"]
+        if item["place"]["setup"] == "selinux-enforcing"
+    }
+    assert {*found} == {*titles, "kernel until its first process"} - {""}
+    number = titles.index("labelling the data")
+    labelled = found["labelling the data"]
+    assert labelled["kernel_insns"] == [1_000_000 + number, 1_000_000 + 2 * number + 1]
+    assert labelled["user_insns"] == [10_000, 10_000]
+    shown = " ".join(web("report", "run", "--all").out.split())
+    assert "selinux-enforcing: done once in a guest" in shown
+    assert "labelling the data" in shown
 
 
 def test_a_batch_that_was_not_counted_is_no_result(

@@ -16,7 +16,7 @@ from lsmeter.instruments import DEFAULT, instruments
 from lsmeter.kernels.resolve import sources
 from lsmeter.machines import machines
 from lsmeter.model import Benchmark, Conditions
-from lsmeter.setups import Choice, SetupDefinition, definitions, parse_setup
+from lsmeter.setups import Choice, SetupDefinition, Word, definitions, parse_setup
 from lsmeter.tables.render import formats
 from lsmeter.tasks import kinds
 from lsmeter.workloads import load_workload, workload_names
@@ -46,6 +46,8 @@ class TestSetups:
             if isinstance(parameter, Choice):
                 values = parameter.choices
                 assert parameter.default in values
+            elif isinstance(parameter, Word):
+                values = ("any-name", parameter.default)
             else:
                 values = parameter.limits
                 assert values[0] <= parameter.default <= values[1]

@@ -10,7 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from lsmeter.base.process import find
 from lsmeter.model import Kernel
+from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.results.documents import sealed
 from tests.conftest import Lsmeter
 
@@ -77,6 +79,21 @@ def test_ext4_as_an_ordinary_user_and_cold(lsmeter: Lsmeter) -> None:
         for name in ("warm", "cold")
     ]
     assert values[1]["open depth=4"] > values[0]["open depth=4"]
+
+
+def test_every_file_system_is_measured(lsmeter: Lsmeter) -> None:
+    named = [name for name, item in FILESYSTEMS.items() if not item.make or find(item.make[0])]
+    asked = [word for name in named for word in ("--filesystem", name)]
+    words = ("--setup", "capability", "--benchmark", "creat depth=1", "--samples", "3")
+    done = lsmeter("run", *words, *asked, "--boots", "1", "--out", "run")
+    assert done.code == 0, done.err
+    found = {
+        item["filesystem"]: item["value"]
+        for item in report(lsmeter)["estimates"]
+        if item["id"] == "creat depth=1"
+    }
+    assert [*found] == named
+    assert len({*found.values()}) == len(named)  # each has ways of its own to make a file
 
 
 def test_conditions_change_counts_and_the_cell(lsmeter: Lsmeter) -> None:

@@ -150,8 +150,11 @@ def test_programs_say_whose_work_they_do(
     mine = client if account == "client" else service
     first = [nibble] * 4 + [begin, mine, end]
     failed = [nibble] * 3 + [nibble + 1, begin, mine, end]
+    # What is done once has the numbers after those of the two benchmarks.
+    prepared = [*[nibble] * 3, nibble + 2, begin, end]
+    served = [*[nibble] * 3, nibble + 3, begin, service, end]
     # Neither `prepare` nor `ready` says anything: the driver, whose children they are, has.
-    assert executed == [driver, service, client, *first, *first, *failed]
+    assert executed == [driver, *prepared, *served, client, *first, *first, *failed]
 
 
 def test_each_benchmark_fails_by_itself(session: Any) -> None:

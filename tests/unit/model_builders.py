@@ -46,12 +46,14 @@ def benchmark(operation: str = "open", *, suite: str = "file", **params: int | s
     )
 
 
-def cell(setup: Setup, *, of: Kernel | None = None, samples: int = 10) -> Cell:
+def cell(
+    setup: Setup, *, of: Kernel | None = None, samples: int = 10, filesystem: str = "tmpfs"
+) -> Cell:
     return Cell(
         kernel=of or kernel(),
         setup=setup,
         suite="file",
-        filesystem="tmpfs",
+        filesystem=filesystem,
         user="root",
         instrument="exact",
         conditions=Conditions(),

@@ -7,20 +7,22 @@ import hashlib
 
 import pytest
 
+from lsmeter.base.process import find
 from lsmeter.experiment.asked import Experiment
 from lsmeter.experiment.plan import missing_options
 from lsmeter.guest.conclude import verify
-from lsmeter.guest.filesystem import ext4_image
+from lsmeter.guest.filesystem import disk_image
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import parse_numbers
 from lsmeter.machines.description import kernel_cmdline
 from lsmeter.model import Conditions, Setup
+from lsmeter.model.filesystems import FILESYSTEMS, UUID
 from lsmeter.model.setup import ACCESSES, ACTIONS, INTEGRITY, EnforcementCheck, Layer, Step, ordered
 from lsmeter.setups import parse_setup
 from lsmeter.setups._guest import IMA_POLICY, TRY, tried
-from lsmeter.setups.integrity import DIRECTORY, EXT4_UUID, digest
+from lsmeter.setups.integrity import DIRECTORY, digest
 from tests.unit.guest.packed import unpack
-from tests.unit.model_builders import kernel
+from tests.unit.model_builders import cell, kernel
 
 ALONE = ("ima-measure", "ima-appraise", "ima-audit", "ima", "evm")
 STACKS = ("ima-appraise+evm", "evm+ima-appraise", "ima+evm", "audit+ima+evm", "audit-rules+ima")
@@ -77,16 +79,24 @@ def test_integrity_is_in_no_list_of_active_modules() -> None:
 def test_the_number_of_rules_before_those_that_count(name: str, count: int) -> None:
     setup = parse_setup(f"{name}:rules={count}")
     lines = policy_of(setup)
-    assert len(lines) == count + 2
+    assert len(lines) == count + 3
     assert len(set(lines)) == len(lines)
     assert all("fsmagic=0x1021994" not in line for line in lines[:count])
     assert lines[count].endswith("fsmagic=0x1021994")
-    assert lines[count + 1].endswith(f"fsuuid={EXT4_UUID}")
+    assert lines[count + 1].endswith(f"fsuuid={UUID}")
+    assert lines[count + 2].endswith("fsmagic=0x794c7630")
 
 
-def test_the_uuid_in_the_rules_is_that_of_the_file_system_of_the_benchmarks() -> None:
-    superblock = unpack(ext4_image())[1024:2048]
-    assert superblock[0x68:0x78].hex() == EXT4_UUID.replace("-", "")
+@pytest.mark.parametrize(
+    ("name", "at"), [("ext2", 0x468), ("ext4", 0x468), ("xfs", 0x20), ("btrfs", 0x10020)]
+)
+def test_the_uuid_in_the_rules_is_that_of_the_file_system_of_the_benchmarks(
+    name: str, at: int
+) -> None:
+    if not find(FILESYSTEMS[name].make[0]):
+        pytest.skip(f"{FILESYSTEMS[name].make[0]} is not installed")
+    image = unpack(disk_image(cell(parse_setup("ima-measure"), filesystem=name)))
+    assert image[at : at + 16].hex() == UUID.replace("-", "")
 
 
 def test_one_policy_does_all_three() -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from lsmeter import doctor
+from lsmeter.base import process
 from lsmeter.cli.image import images_document
 from lsmeter.cli.kernel import kernels_document
 from lsmeter.cli.listing import names_document
@@ -62,6 +66,18 @@ def test_findings_say_what_to_do() -> None:
     checks = json.loads(render(doctor_document(findings), "json"))["tables"]["checks"]
     assert [check["state"] for check in checks] == ["missing", "ok"]
     assert checks[0]["what_to_do"] == "apt-get install it"
+
+
+def test_doctor_names_the_file_systems_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    only = {"file systems": doctor._CHECKS["file systems"]}
+    monkeypatch.setattr(doctor, "_CHECKS", only)
+    monkeypatch.setattr(process, "find", lambda name: None if name == "mkfs.xfs" else name)
+    (found,) = doctor.findings()
+    assert (found.state, found.text) == (State.LIMITED, "mkfs.xfs not found: no guest has xfs")
+    assert found.hint == "install: apt-get install xfsprogs"
+    monkeypatch.setattr(process, "find", lambda name: name)
+    (found,) = doctor.findings()
+    assert (found.state, found.text) == (State.OK, "tmpfs, ext2, ext4, xfs, btrfs, overlay")
 
 
 def test_every_list_is_shown_in_every_format() -> None:

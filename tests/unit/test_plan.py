@@ -145,6 +145,30 @@ def test_all_that_changes_a_result_changes_the_hash() -> None:
     assert replace(base, kernel=replace(base.kernel, name="same-image")).hash == base.hash
 
 
+@pytest.mark.parametrize(
+    ("options", "lacking"),
+    [
+        ({}, {"ext2", "ext4", "btrfs"}),
+        ({"EXT2_FS": "m", "BTRFS_FS": "y"}, {"ext2", "ext4", "btrfs"}),  # and no RAM disk
+        ({"EXT4_FS": "y", "BLK_DEV_RAM": "y"}, {"ext2", "btrfs"}),
+        ({"EXT4_FS": "y", "EXT4_USE_FOR_EXT2": "y", "BLK_DEV_RAM": "m"}, {"btrfs"}),
+        ({"EXT2_FS": "y", "EXT4_FS": "y", "BTRFS_FS": "m", "BLK_DEV_RAM": "m"}, set()),
+    ],
+)
+def test_a_kernel_without_a_file_system_loses_its_cells_only(
+    options: dict[str, str], lacking: set[str]
+) -> None:
+    names = ["tmpfs", "ext2", "ext4", "btrfs"]
+    asked = {"filesystems": names, "setups": ["capability", "selinux"]}
+    found = make_plan(
+        build_experiment(asked, where="test"), [kernel("6.1", **options)], CATALOGUE, {}, names
+    )
+    assert {item.title.split()[0] for item in found.problems} == lacking
+    assert {cell.filesystem for cell in found.cells} == {*names} - lacking
+    assert len(found.cells) == 2 * len({*names} - lacking)
+    assert all("cannot be measured on 6.1: the kernel was built" in p.title for p in found.problems)
+
+
 def test_dac_takes_the_kernel_without_modules_and_the_others_do_not() -> None:
     experiment = build_experiment({"setups": ["dac", "capability"]}, where="test")
     kernels = [kernel("built:6.1-dac", SECURITY="n"), kernel("built:6.1-lsm-all")]

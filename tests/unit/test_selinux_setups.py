@@ -163,3 +163,45 @@ def test_relabelling_is_told_apart_from_starting_the_program() -> None:
 )
 def test_the_probe_can_be_asked(name: str) -> None:
     assert make_request(cell(setup=parse_setup(name)), 1, 1000).to_bytes()
+
+
+def test_booleans_are_set_under_the_policy_and_proved() -> None:
+    setup = parse_setup("selinux-enforcing:on=httpd-can-network-connect,off=httpd-enable-cgi")
+    words = [step.words for step in setup.steps]
+    loaded, enforced = (
+        words.index(item) for item in (words_of(setup, "load"), setup.steps[-1].words)
+    )
+    for name, state in (("httpd_can_network_connect", "1"), ("httpd_enable_cgi", "0")):
+        at = words.index(("/usr/sbin/setsebool", name, state))
+        assert loaded < at < enforced
+        assert expected(setup)[f"selinux.{name}"] == f"{state} {state}"
+        assert (f"selinux.{name}", f"/sys/fs/selinux/booleans/{name}") in setup.reads
+    assert parse_setup("selinux-enforcing:on=none") == parse_setup("selinux-enforcing")
+
+
+def words_of(setup: Setup, action: str) -> tuple[str, ...]:
+    return next(step.words for step in setup.steps if step.action == action)
+
+
+def test_content_of_the_unconfined_type_can_be_read_and_is_proved() -> None:
+    setup = parse_setup("selinux-enforcing:content=unconfined")
+    assert expected(setup)["selinux.httpd_enable_cgi"] == "1 1"
+    shell = [word for step in setup.steps for word in step.words if "httpd_unconfined" in word]
+    made, proved = shell
+    assert "file_contexts.local" in made
+    assert "matchpathcon -n /data/www/page" in proved
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "policy=mdp,content=unconfined",
+        "policy=mdp,on=httpd-enable-cgi",
+        "policy=mdp,off=httpd-enable-cgi",
+        "on=httpd-enable-cgi,off=httpd-enable-cgi",
+        "content=unconfined,off=httpd-enable-cgi",
+    ],
+)
+def test_what_contradicts_itself_is_refused(settings: str) -> None:
+    with pytest.raises(UsageError):
+        parse_setup(f"selinux-enforcing:{settings}")

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lsmeter.analysis.cells import read_boots
+from lsmeter.analysis.evidence import BOOT_FACT
 from lsmeter.experiment.plan import boot_order
 from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Place, Problem
 from lsmeter.model.workload import Batch, Workload
@@ -21,11 +22,12 @@ from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import ManifestCell
 from lsmeter.statistics.means import Apart, Level, Spread, apart, level, pooled
 from lsmeter.tasks.tally import ON_BEHALF, PLUGIN, Account, DamagedTallyError, Tally, parse_tally
-from lsmeter.tasks.workload import said_by
+from lsmeter.tasks.workload import once_titles, said_by
 
 KERNEL, USER, SYSCALLS, SWITCHES = "kernel", "user", "syscalls", "switches"
 AVC_LOOKUPS, AVC_MISSES = "AVC look-ups", "AVC misses"
 HOOK_CALLS, HOOK_INSNS = "hook calls", "in hooks"
+_START = "kernel until its first process"
 _NO_MODULE = ("other", "framework")
 Figures = dict[str, float]
 
@@ -78,11 +80,22 @@ class Compared:
     user: Apart | None
 
 
+@dataclass
+class Once:
+    """What the guests of one cell did once before the first batch, boot by boot: instructions."""
+
+    place: Place
+    title: str
+    kernel: list[int] = field(default_factory=list)
+    user: list[int] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class Workloads:
     """All that a run measured of workloads."""
 
     measured: tuple[Measured, ...]
+    once: tuple[Once, ...]
     compared: tuple[Compared, ...]
     spreads: Mapping[tuple[tuple[str, str, str, str], str], Spread]  # by place and benchmark
     problems: tuple[Problem, ...]
@@ -95,16 +108,29 @@ class Workloads:
 def find_workloads(run: RunData) -> Workloads:
     """Gather what the cells of a run measured of workloads, and compare it with the baseline."""
     found: dict[tuple[Place, str], Measured] = {}
+    once: dict[tuple[Place, str], Once] = {}
+    setups = {setup.name: setup for setup in run.manifest.setups}
 
     def read(cell: ManifestCell, boot: Boot, asked: Sequence[Benchmark]) -> tuple[Problem, ...]:
         if (workload := cell.task.workload) is None:
             return (Problem("the run does not say what the workload was"),)
-        figures, problems = _boot_figures(run, cell, workload, boot)
+        try:
+            tallies = _tallies(run, boot)
+        except DamagedTallyError as error:
+            return (*_failed(boot), Problem(f"boot {boot.index}: what was counted {error}"))
+        figures, problems = _boot_figures(cell, workload, boot, tallies)
+        titles = once_titles(workload, setups[cell.place.setup])
+        told = dict(boot.facts).get(BOOT_FACT, "")
+        started = [(_START, int(told), 0)] if told.isascii() and told.isdigit() else []
+        for title, kernel, user in (*started, *_once(tallies, titles, len(cell.benchmarks))):
+            item = once.setdefault((cell.place, title), Once(cell.place, title))
+            item.kernel.append(kernel)
+            item.user.append(user)
         for benchmark in asked:
             if benchmark.id in figures:
                 key = (cell.place, benchmark.id)
-                item = Measured(cell.place, benchmark, workload.unit)
-                found.setdefault(key, item).boots.append(figures[benchmark.id])
+                new = Measured(cell.place, benchmark, workload.unit)
+                found.setdefault(key, new).boots.append(figures[benchmark.id])
         return problems
 
     problems = read_boots(run, {"workload": read})
@@ -114,7 +140,7 @@ def find_workloads(run: RunData) -> Workloads:
         for key in dict.fromkeys(map(_key, measured))
     }
     compared = tuple(_compared(measured, run.manifest.baseline_setup, spreads, run.manifest.margin))
-    return Workloads(measured, compared, spreads, problems)
+    return Workloads(measured, tuple(once.values()), compared, spreads, problems)
 
 
 def _key(item: Measured) -> tuple[tuple[str, str, str, str], str]:
@@ -142,22 +168,44 @@ def _compared(
             yield Compared(base, item, kernel, user)
 
 
-def _boot_figures(
-    run: RunData, cell: ManifestCell, workload: Workload, boot: Boot
-) -> tuple[dict[str, BootFigures], tuple[Problem, ...]]:
-    """Return the figures of each benchmark that ended well in one boot, and what is wrong."""
+def _tallies(run: RunData, boot: Boot) -> tuple[Tally, ...]:
     raw = read_output(run.folder(boot), PLUGIN)
-    problems = [
+    if raw is None:
+        raise DamagedTallyError("is missing")
+    try:
+        return parse_tally(raw.decode("ascii", "replace"))
+    except DamagedTallyError as error:
+        raise DamagedTallyError(f"is damaged: {error}") from error
+
+
+def _failed(boot: Boot) -> tuple[Problem, ...]:
+    return tuple(
         Problem(f"{item.benchmark}: {item.status}", benchmark=item.benchmark, detail=item.detail)
         for item in boot.samples
         if item.status is not BenchmarkStatus.OK
-    ]
-    if raw is None:
-        return {}, (*problems, Problem(f"boot {boot.index}: what was counted is missing"))
-    try:
-        tallies = parse_tally(raw.decode("ascii", "replace"))
-    except DamagedTallyError as error:
-        return {}, (*problems, Problem(f"boot {boot.index}: what was counted: {error}"))
+    )
+
+
+def _once(
+    tallies: Sequence[Tally], titles: Sequence[str], first: int
+) -> Iterator[tuple[str, int, int]]:
+    """Give what was done once, and has a name: kernel and user instructions of all but idling."""
+    everybody = [account for account in Account if account is not Account.IDLE]
+    # What the probe does to itself between two of them has the number of the one before.
+    by_number = {tally.region: tally for tally in reversed(tallies)}
+    for number, title in enumerate(titles, first):
+        if title and (tally := by_number.get(number)):
+            kernel, user = (
+                tally.total(kind, of=[*everybody, "none"]) for kind in ("kernel", "insns")
+            )
+            yield title, kernel, user
+
+
+def _boot_figures(
+    cell: ManifestCell, workload: Workload, boot: Boot, tallies: Sequence[Tally]
+) -> tuple[dict[str, BootFigures], tuple[Problem, ...]]:
+    """Return the figures of each benchmark that ended well in one boot, and what is wrong."""
+    problems = [*_failed(boot)]
     found: dict[str, BootFigures] = {}
     batches = {item.benchmark: item for item in workload.batches}
     order = boot_order(cell.benchmarks, boot.seed)

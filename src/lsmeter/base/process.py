@@ -28,6 +28,8 @@ PACKAGES = {
     "debugfs": "e2fsprogs",
     "dpkg-deb": "dpkg",
     "mke2fs": "e2fsprogs",
+    "mkfs.btrfs": "btrfs-progs",
+    "mkfs.xfs": "xfsprogs",
     "newgidmap": "uidmap",
     "newuidmap": "uidmap",
     "objcopy": "binutils",

@@ -62,11 +62,9 @@ def _instruments() -> Iterable[Row]:
 
 
 def _filesystems() -> Iterable[Row]:
-    from lsmeter.machines import machines
+    from lsmeter.model.filesystems import FILESYSTEMS
 
-    titles = {"tmpfs": "in memory, no disk involved", "ext4": "on a RAM disk, mke2fs defaults"}
-    names = dict.fromkeys(name for item in machines().values() for name in item.filesystems)
-    return [(name, titles.get(name, "")) for name in names]
+    return [(item.name, item.title) for item in FILESYSTEMS.values()]
 
 
 def _formats() -> Iterable[Row]:

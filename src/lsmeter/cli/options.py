@@ -121,7 +121,7 @@ class Asked:
     )
     filesystem: list[str] | None = option(
         "NAME",
-        "tmpfs or ext4. Repeatable.",
+        "tmpfs, ext2, ext4, xfs, btrfs or overlay. Repeatable.",
         autocompletion=names.offer("filesystems"),
         shown="tmpfs",
     )

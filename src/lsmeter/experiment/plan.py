@@ -11,12 +11,14 @@ import fnmatch
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
 from lsmeter.experiment.asked import Experiment
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
+from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.model.workload import Client
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
@@ -73,6 +75,7 @@ def make_plan(
     cells: list[Cell] = []
     problems: list[Problem] = []
     for kernel in kernels:
+        problems += _without_filesystem(kernel, experiment.filesystems)
         for setup in setups:
             if is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
@@ -117,10 +120,15 @@ def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
 
 def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
     """Return the kernel modules that guests need besides those that all may need."""
-    loaded = [item for item in experiments if any(map(is_workload, item.suites))]
+    asked = tuple(experiments)
+    loaded = [item for item in asked if any(map(is_workload, item.suites))]
     linked = any(item.client == "guest" for item in loaded)
-    wanted = ("nd_pmem", "nd_e820", "veth") if loaded else ()
-    return (*wanted, "virtio_net") if linked else wanted
+    names = dict.fromkeys(name for item in asked for name in item.filesystems)
+    return (
+        *(("nd_pmem", "nd_e820", "veth") if loaded else ()),
+        *(("virtio_net",) if linked else ()),
+        *chain.from_iterable(FILESYSTEMS[name].modules for name in names if name in FILESYSTEMS),
+    )
 
 
 def _loaded(cell: Cell, offer: Offer, client: Client) -> Cell:
@@ -211,6 +219,27 @@ def _missing(kernel: Kernel, setup: Setup, kind: TaskKind) -> tuple[str, ...]:
     return (*missing_options(kernel, (*setup.needs_config, *kind.needs)), *sorted(files))
 
 
+def _lacks(kernel: Kernel, filesystem: str) -> str:
+    """Name what `kernel` is known to lack for a file system; "" if that is nothing."""
+    needed = FILESYSTEMS[filesystem]
+    lacking = missing_options(kernel, needed.options)
+    disk = missing_options(kernel, ["BLK_DEV_RAM"] if needed.on_disk else ())
+    one_of = " or ".join(lacking) if len(lacking) == len(needed.options) else ""
+    return " and ".join(filter(None, (one_of, *disk)))
+
+
+def _without_filesystem(kernel: Kernel, filesystems: Iterable[str]) -> list[Problem]:
+    """Name the file systems that a kernel was built without."""
+    return [
+        Problem(
+            f"{name} cannot be measured on {kernel.name}: the kernel was built without {lacking}",
+            kernel=kernel.name,
+        )
+        for name in filesystems
+        if (lacking := _lacks(kernel, name))
+    ]
+
+
 def programs_of(setup: Setup) -> set[str]:
     """Return the names of lsmeter's own programs that a setup brings along."""
     return {item.program for item in setup.files if item.program}
@@ -274,6 +303,7 @@ def _cells(
         )
         for suite in experiment.suites
         for filesystem in experiment.filesystems
+        if not _lacks(kernel, filesystem)
         for user in experiment.users
     )
 

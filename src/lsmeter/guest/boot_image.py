@@ -7,30 +7,22 @@ from base64 import b64decode
 from dataclasses import replace
 
 from lsmeter.experiment.plan import boot_order
-from lsmeter.guest.filesystem import ext4_image
+from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.guest.request import Request
 from lsmeter.model import Cell, KernelModule
+from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.tasks import find_task
 
-# Modules that only some guests load, and what for: a file system, the RAM disk that has it, the
-# disk of an image, or memory in its place. What a kernel has built in is not among its modules.
-_FOR = {
-    "ext4": "ext4",
-    "xfs": "xfs",
-    "brd": "RAM disk",
-    "virtio_mmio": "bus",
-    "virtio_blk": "disk",
-    **dict.fromkeys(("failover", "net_failover", "virtio_net"), "network"),
-    **dict.fromkeys(("libnvdimm", "nd_btt", "nd_pmem", "nd_e820"), "memory disk"),
-    "veth": "link",
-}
+# Modules that guests with an image load: for a disk, and for a workload, whose image is memory and
+# whose client is joined to it. What a kernel has built in is not among its modules.
+_DISK = ("virtio_mmio", "virtio_blk")
+_WORKLOAD = ("nd_pmem", "nd_e820", "veth")
+_LINKED = ("virtio_mmio", "virtio_net")
 # In a request 0 means that nothing varies; a boot with seed 0 varies as all others do. No other
 # boot has this seed: those of experiments end at 2**31.
 _VARY_FOR_SEED_0 = 2**32 - 1
-# One RAM disk, of the size of the images that lsmeter.guest.filesystem makes.
-_PARAMETERS = {"brd": "rd_nr=1 rd_size=65536"}
 
 
 def initramfs_for(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> bytes:
@@ -43,8 +35,8 @@ def initramfs_for(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> bytes:
         **{_guest_path(module): module.file.read_bytes() for module in _wanted_modules(cell)},
         **setup_files(cell),
     }
-    if cell.filesystem != "tmpfs":
-        files["fs.img"] = ext4_image()
+    if size_mib(cell):
+        files["fs.img"] = disk_image(cell)
     return base(find_probe().path.read_bytes()) + archive(files)
 
 
@@ -63,15 +55,22 @@ def setup_files(cell: Cell) -> dict[str, bytes]:
 
 def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     """Return the modules that a guest loads, in their order."""
-    wanted = {cell.filesystem, "RAM disk"} if cell.filesystem != "tmpfs" else set()
+    wanted = {*FILESYSTEMS[cell.filesystem].modules}
+    if size_mib(cell):
+        wanted.add("brd")
     if cell.image:
-        wanted |= {cell.image.filesystem}
-        disk = {"bus", "disk"}
         workload = cell.task.workload
-        wanted |= {"memory disk", "link"} if workload else disk
-        wanted |= {"bus", "network"} if workload and workload.client == "guest" else set()
-    modules = cell.kernel.modules if wanted else ()
-    return tuple(item for item in modules if _FOR.get(item.name) in {None, *wanted})
+        wanted |= {cell.image.filesystem, *(_WORKLOAD if workload else _DISK)}
+        wanted |= {*_LINKED} if workload and workload.client == "guest" else set()
+    # Dependencies stand before what needs them.
+    for module in reversed(cell.kernel.modules):
+        wanted |= set(module.depends) if module.name in wanted else set()
+    return tuple(module for module in cell.kernel.modules if module.name in wanted)
+
+
+def _parameters(cell: Cell, module: KernelModule) -> str:
+    """Return what a module is loaded with: one RAM disk, of the size of its image."""
+    return f"rd_nr=1 rd_size={size_mib(cell) << 10}" if module.name == "brd" else ""
 
 
 def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
@@ -88,7 +87,7 @@ def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
         user=cell.user,
         benchmark_deadline_ms=benchmark_ms,
         modules=tuple(
-            (_guest_path(item), _PARAMETERS.get(item.name, "")) for item in _wanted_modules(cell)
+            (_guest_path(item), _parameters(cell, item)) for item in _wanted_modules(cell)
         ),
         setup=cell.setup,
         root=cell.image.filesystem if cell.image else "",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 r"""Makes the file system that a guest works on, as an image with its zeros left out.
 
-The image is the same, byte for byte, for the same version of mke2fs, and is kept in the cache,
-packed with a checksum.
+An image is kept in the cache, packed with a checksum; of ext2 and ext4 it is the same, byte for
+byte, for the same version of mke2fs.
 Its format, which the probe unpacks onto a RAM disk: the 8 bytes `lsmext1\n`, the size of the
 whole image and the number of extents (64 bits each, little-endian), then for each extent its
 offset and its size (the same) and its bytes.
@@ -21,32 +21,50 @@ import zstandard
 from lsmeter.base import process
 from lsmeter.base.storage import cache_dir, write_atomic
 from lsmeter.images import ext4
+from lsmeter.model import Cell
+from lsmeter.model.filesystems import FILESYSTEMS, UUID
 
 MAGIC = b"lsmext1\n"
-IMAGE_BYTES = 64 << 20
+# Services keep more than what operations work on.
+_WORKLOAD_MIB = 320
 BLOCK_BYTES = 4096
 _HEADER = struct.Struct("<8sQQ")
 _EXTENT = struct.Struct("<QQ")
-_UUID = "6c736d65-7465-4000-8000-000000000001"
 
 
-def ext4_image() -> bytes:
-    """Return the image of an empty ext4, from the cache or made now.
+def size_mib(cell: Cell) -> int:
+    """Return the size of the disk that guests of a cell work on; 0 where there is none."""
+    filesystem = FILESYSTEMS[cell.filesystem]
+    if not filesystem.on_disk:
+        return 0
+    return max(filesystem.least_mib, _WORKLOAD_MIB if cell.task.workload else 0)
+
+
+def disk_image(cell: Cell) -> bytes:
+    """Return the image of the empty file system of a cell, from the cache or made now.
 
     Raises InfrastructureError when the program that makes it is missing, BuildError when it fails.
     """
-    process.need(["mke2fs"], "it makes the guest's ext4")
-    version = process.output(["mke2fs", "-V"]).strip()
-    content = f"{ext4.WITH_JOURNAL}{_UUID}{IMAGE_BYTES}{version}"
+    filesystem, image_mib = FILESYSTEMS[cell.filesystem], size_mib(cell)
+    program, *words = filesystem.make
+    process.need([program], f"it makes the guest's {filesystem.name}")
+    version = process.output([program, "-V"]).strip()
+    content = f"{ext4.WITH_JOURNAL}{filesystem.make}{image_mib}{version}"
     name = hashlib.sha256(content.encode()).hexdigest()[:16]
-    path = cache_dir() / "filesystems" / f"ext4-{name}.zst"
+    path = cache_dir() / "filesystems" / f"{filesystem.name}-{name}.zst"
     try:
-        return zstandard.decompress(path.read_bytes(), max_output_size=2 * IMAGE_BYTES)
+        return zstandard.decompress(path.read_bytes(), max_output_size=2 * (image_mib << 20))
     except (OSError, zstandard.ZstdError):
-        with tempfile.TemporaryDirectory(prefix="lsmeter-ext4-") as folder:
+        with tempfile.TemporaryDirectory(prefix=f"lsmeter-{filesystem.name}-") as folder:
             image = Path(folder) / "image"
-            journal = "lazy_journal_init=0,"
-            ext4.mke2fs(image, f"{IMAGE_BYTES >> 10}k", ext4.WITH_JOURNAL, _UUID, option=journal)
+            if program == "mke2fs":
+                journal = "lazy_journal_init=0,"
+                size = f"{image_mib}M"
+                ext4.mke2fs(image, size, ext4.WITH_JOURNAL, UUID, *words, option=journal)
+            else:
+                with image.open("wb") as file:
+                    file.truncate(image_mib << 20)
+                process.output([*filesystem.make, str(image)])
             data = pack(image.read_bytes())
     write_atomic(path, zstandard.ZstdCompressor(write_checksum=True).compress(data))
     return data

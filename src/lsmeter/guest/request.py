@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from lsmeter.base.errors import UsageError
 from lsmeter.model import Setup
+from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.model.setup import StateFile, ordered
 
 VERSION = 1
@@ -37,7 +38,7 @@ _ALWAYS = (
 )
 _IF_SET = ("whole_ppm", "vary", "count", "sweep.control", "root", "settle_ms")
 _WORDS = {
-    **dict.fromkeys(("filesystem", "root"), ("file system", ("tmpfs", "ext4", "xfs"))),
+    **dict.fromkeys(("filesystem", "root"), ("file system", tuple(FILESYSTEMS))),
     "user": ("user", ("root", "user")),
     "sweep.control": ("sweep control", ("tunable", "tunable-bpf")),
 }

@@ -191,7 +191,7 @@ def mke2fs(image: Path, size: str, config: str, uuid: str, *words: str, option: 
     settings = image.with_name("mke2fs.conf")
     write_atomic(settings, config.encode())
     options = f"hash_seed={uuid},lazy_itable_init=0,{option}root_owner=0:0"
-    command = ["mke2fs", "-q", "-F", "-t", "ext4", "-U", uuid, "-E", options]
+    command = ["mke2fs", "-q", "-F", "-U", uuid, "-E", options]
     extra = {"MKE2FS_CONFIG": str(settings), "E2FSPROGS_FAKE_TIME": str(TIME_S)}
     process.output([*command, *words, str(image), size], extra=extra)
     settings.unlink()
@@ -199,7 +199,7 @@ def mke2fs(image: Path, size: str, config: str, uuid: str, *words: str, option: 
 
 def make_ext4(tree: Path, image: Path, size_mib: int) -> None:
     """Make `image` from the directory `tree`: the content, not yet owners and labels."""
-    words = ("-L", "lsmeter", "-m", "0", "-d", str(tree))
+    words = ("-t", "ext4", "-L", "lsmeter", "-m", "0", "-d", str(tree))
     mke2fs(image, f"{size_mib}M", _IMAGE_CONFIG, UUID, *words)
 
 

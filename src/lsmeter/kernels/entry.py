@@ -38,7 +38,7 @@ UNUSED_S = 30 * 86_400
 
 # Kept with every kernel, so that another file system or device needs no second download.
 KEPT_MODULES = (
-    *("brd", "loop", "ext2", "ext4", "xfs", "overlay", "squashfs", "9p", "9pnet_virtio"),
+    *("brd", "loop", "ext2", "ext4", "xfs", "btrfs", "overlay", "squashfs", "9p", "9pnet_virtio"),
     *("virtio_blk", "virtio_console", "virtio_mmio", "virtio_net", "virtio_pci", "virtio_rng"),
     *("nd_pmem", "nd_e820", "veth"),
 )
@@ -232,7 +232,10 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
         image_sha256=said.image_sha256,
         boot_protocol=said.boot_protocol,
         config=parse_config(config),
-        modules=tuple(KernelModule(item, files[item], by_name[item].sha256) for item in order),
+        modules=tuple(
+            KernelModule(item, files[item], by_name[item].sha256, by_name[item].depends)
+            for item in order
+        ),
         system_map=tree.real_system_map(entry / "System.map"),
     )
 

@@ -17,6 +17,7 @@ from lsmeter.base.registry import members, unknown
 from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.model import Cell
+from lsmeter.model.filesystems import FILESYSTEMS
 
 # Takes bytes of the result channel as they come; returns how many benchmarks the guest has
 # finished by now, None if nobody counts them, or why it is to be killed.
@@ -28,7 +29,7 @@ class Machine(ABC):
 
     name: str
     title: str  # one line for people
-    filesystems: tuple[str, ...] = ("tmpfs", "ext4")  # that its guests can make
+    filesystems: tuple[str, ...] = tuple(FILESYSTEMS)  # that its guests can work on
     internal: bool = False  # for tests: not offered to users
 
     @abstractmethod

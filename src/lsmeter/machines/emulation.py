@@ -20,7 +20,7 @@ from lsmeter.base.storage import prove, write_atomic
 from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.guest.capture import Capture
-from lsmeter.guest.filesystem import ext4_image
+from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.description import Network, Plugin, counted_guest, guest_of, qemu_words
@@ -58,8 +58,8 @@ class Emulation(Machine):
     def prepare(self, cells: Iterable[Cell]) -> None:
         """Make the file system that guests work on, and what lists a kernel's symbols."""
         for cell in cells:
-            if cell.filesystem != "tmpfs":
-                ext4_image()
+            if size_mib(cell):
+                disk_image(cell)
             if find_task(cell.task.name).plugin and cell.kernel.system_map is None:
                 kallsyms_init()
 

@@ -72,6 +72,7 @@ class KernelModule:
     name: str
     file: Path  # uncompressed .ko on this host
     sha256: str
+    depends: tuple[str, ...] = ()  # on which of the others; some may be built in
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ class Cell:
             counters = [vars(counter) for counter in setup.counters]
             parts["task"] = [self.task.name, self.task.control, self.task.delays_ns, counters]
         if self.task.workload is not None:
-            parts["workload"] = asdict(self.task.workload)
+            parts["workload"] = [asdict(self.task.workload), setup.policies]
         if self.image is not None:
             parts["image"] = self.image.sha256
         policy: list[object] = [  # what of it can change a result

@@ -117,6 +117,8 @@ class Setup:
     counters: tuple[StateFile, ...] = ()  # read around a single operation as well
     before: tuple[Step, ...] = ()  # before each single reading
     reads: tuple[tuple[str, str], ...] = ()  # further facts: name, and the guest's file
+    # What it puts services under: module, and enforcing or permissive.
+    policies: tuple[tuple[str, str], ...] = ()
     over: str = "capability"  # the setup to which this one adds something; "" for none
     layer: Layer | None = Layer.HOOKS  # what it adds
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hook overhead only"

@@ -19,6 +19,7 @@ from lsmeter.analysis.workloads import (
     USER,
     Compared,
     Measured,
+    Once,
     Workloads,
     find_workloads,
 )
@@ -95,7 +96,10 @@ def _sections(
         items=tuple(_sentences(compared, unit)),
     )
     if detail is not Detail.SHORT:
-        tables = (_inside(measured), *_hooks(measured, baseline), _controls(measured, compared))
+        tables = (
+            *(_inside(measured), *_hooks(measured, baseline), _controls(measured, compared)),
+            *_once([item for item in found.once if item.place.beside == beside]),
+        )
         yield Section(f"{suite} on {kernel}, {filesystem}: where from", tables=tables)
 
 
@@ -205,6 +209,8 @@ def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
         sides = [
             [item for item in measured if item.place.setup == name] for name in (baseline, setup)
         ]
+        if not all(sides):
+            continue  # no boot of one of them gave numbers on this file system
         before, after = map(_by_hook, sides)
         added = {name: after[name][1] - before.get(name, (0.0, 0.0))[1] for name in after}
         most = sorted(added, key=lambda name: -added[name])[:_MOST_HOOKS]
@@ -281,6 +287,26 @@ def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Tab
     return Table("controls", title, columns, tuple(rows), fixed=2)
 
 
+def _once(once: Sequence[Once]) -> Iterator[Table]:
+    """Show what guests of each setup do once until their services answer, means over boots."""
+    columns = (
+        Column("step", "step", Kind.NAME),
+        Column("kernel_insns", "kernel", Kind.COUNT),
+        Column("user_insns", "user", Kind.COUNT),
+    )
+    for setup in dict.fromkeys(item.place.setup for item in once):
+        mine = [item for item in once if item.place.setup == setup]
+        each = [(item.title, _mean(item.kernel), _mean(item.user)) for item in mine]
+        kernel, user = sum(item[1] for item in each), sum(item[2] for item in each)
+        rows = ((title, round(a), round(b)) for title, a, b in (*each, ("all", kernel, user)))
+        title = f"{setup}: done once in a guest, instructions, boots: {len(mine[0].kernel)}"
+        yield Table(f"once-{setup}", title, columns, tuple(rows))
+
+
+def _mean(values: Sequence[int]) -> float:
+    return math.fsum(values) / len(values)
+
+
 def _data(found: Workloads) -> dict[str, Any]:
     return {
         "benchmarks": [
@@ -302,6 +328,15 @@ def _data(found: Workloads) -> dict[str, Any]:
                 ],
             }
             for item in found.measured
+        ],
+        "once": [
+            {
+                "place": vars(item.place),
+                "step": item.title,
+                "kernel_insns": item.kernel,
+                "user_insns": item.user,
+            }
+            for item in found.once
         ],
         "comparisons": [
             {

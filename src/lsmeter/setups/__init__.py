@@ -5,7 +5,22 @@ The files whose names begin with an underscore turn what a user says into a Setu
 parameters and stacks, and setup files of the user's own. docs/adding-things.md says how to add one.
 """
 
-from lsmeter.setups._definition import Choice, SetupDefinition, definitions, one_each, parse_setup
+from lsmeter.setups._definition import (
+    Choice,
+    SetupDefinition,
+    Word,
+    definitions,
+    one_each,
+    parse_setup,
+)
 from lsmeter.setups._file import read_setup
 
-__all__ = ["Choice", "SetupDefinition", "definitions", "one_each", "parse_setup", "read_setup"]
+__all__ = [
+    "Choice",
+    "SetupDefinition",
+    "Word",
+    "definitions",
+    "one_each",
+    "parse_setup",
+    "read_setup",
+]

@@ -74,6 +74,21 @@ class Choice:
         return text
 
 
+@dataclass(frozen=True)
+class Word:
+    """A name that a setup takes, of which there are too many to list."""
+
+    name: str
+    title: str
+    accepts: str
+    default = "none"
+    kind = "NAME"
+
+    def read(self, text: str, setup: str, where: str) -> str:  # noqa: ARG002
+        """Read its value: what the pattern of settings lets through."""
+        return text
+
+
 _FOUND = "the rules that the suite needs stand before the further ones, or after them"
 FOUND = Choice("found", _FOUND, "last", ("first", "last"))
 
@@ -82,7 +97,7 @@ FOUND = Choice("found", _FOUND, "last", ("first", "last"))
 class Values:
     """What the parameters of a setup are set to: those that were given, defaults for the rest."""
 
-    parameters: tuple[Parameter | Choice, ...]
+    parameters: tuple[Parameter | Choice | Word, ...]
     given: Mapping[str, int | str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> int:
@@ -114,7 +129,7 @@ class SetupDefinition:
     """How a setup is built; configure takes values that all lie within their limits."""
 
     configure: Callable[[Values], Setup]
-    parameters: tuple[Parameter | Choice, ...] = ()
+    parameters: tuple[Parameter | Choice | Word, ...] = ()
 
     @property
     def setup(self) -> Setup:

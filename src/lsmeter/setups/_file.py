@@ -148,4 +148,7 @@ def read_setup(path: Path, *, where: str = "--setup") -> Setup:
     # No collection of a setup can change: what was not given is an empty tuple as well.
     found: dict[str, Any] = dict(table)
     lists = {key: tuple(value) for key, value in table if isinstance(value, (list, dict))}
-    return Setup(**{**found, **lists})
+    mode = {Layer.POLICY: "enforcing", Layer.PERMISSIVE: "permissive"}.get(table.layer, "")
+    loaded = [name for name in ("selinux", "apparmor") if name in table.lsms]
+    policies = tuple((name, mode) for name in loaded if mode and table.image)
+    return Setup(**{**found, **lists}, policies=policies)

@@ -58,6 +58,7 @@ def _confined(profiles: tuple[str, ...], mode: str) -> Setup:
         image="policy",
         steps=(guest.WORK, guest.MAKE_PUBLIC, *map(_loading, profiles), *log_all),
         confine=(("/proc/self/attr/apparmor/current", f"changeprofile {label}"),),
+        policies=(("apparmor", "enforcing" if mode == "enforce" else "permissive"),),
         over="apparmor",
     )
 

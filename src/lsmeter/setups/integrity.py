@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """IMA and EVM: measuring, appraising and auditing files, and protecting their labels.
 
-The rules of IMA cover what the benchmarks work on, whoever works on it: tmpfs by its magic number,
-ext4 by the UUID that lsmeter gives it, because the root of a guest may be another ext4.
+The rules of IMA cover what the benchmarks work on, whoever works on it: tmpfs and
+overlay by their magic numbers, what lies on a disk by the UUID that lsmeter gives it, because the
+root of a guest may be another ext4.
 """
 
 import hashlib
 from dataclasses import dataclass
 from functools import partial
 
+from lsmeter.model.filesystems import FILESYSTEMS, UUID
 from lsmeter.model.setup import (
     INTEGRITY,
     EnforcementCheck,
@@ -23,8 +25,6 @@ from lsmeter.setups import _guest as guest
 from lsmeter.setups._definition import Parameter, SetupDefinition, Values
 
 DIRECTORY = f"{guest.WORK_DIRECTORY}/integrity"
-EXT4_UUID = "6c736d65-7465-4000-8000-000000000001"  # as lsmeter.guest.filesystem makes it
-_TMPFS = 0x01021994
 
 # Those that the kernel's own policy "tcb" does not measure (ima_policy.c, dont_measure_rules),
 # but for tmpfs: proc, sysfs, debugfs, devpts, binfmtfs, securityfs, selinuxfs, smackfs, cgroup,
@@ -106,7 +106,9 @@ def _policy(actions: tuple[_Action, ...], exempt: int) -> str:
     others = (*_PSEUDO, *(0x6C736D00 + number for number in range(exempt - len(_PSEUDO))))
     for action in actions:
         lines += [f"{action.exempt} fsmagic={magic:#x}" for magic in others[:exempt]]
-        lines += [f"{action.rule} fsmagic={_TMPFS:#x}", f"{action.rule} fsuuid={EXT4_UUID}"]
+        tmpfs, overlay = (FILESYSTEMS[name].magic for name in ("tmpfs", "overlay"))
+        lines += [f"{action.rule} fsmagic={tmpfs:#x}", f"{action.rule} fsuuid={UUID}"]
+        lines.append(f"{action.rule} fsmagic={overlay:#x}")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -16,7 +16,14 @@ from functools import partial
 from lsmeter.base.errors import UsageError
 from lsmeter.model.setup import Expectation, Layer, Setup, SetupFile, StateFile, Step
 from lsmeter.setups import _guest as guest
-from lsmeter.setups._definition import HOOKS_ONLY, Choice, Parameter, SetupDefinition, Values
+from lsmeter.setups._definition import (
+    HOOKS_ONLY,
+    Choice,
+    Parameter,
+    SetupDefinition,
+    Values,
+    Word,
+)
 
 _XATTR = "security.selinux"
 _SELINUXFS = "/sys/fs/selinux"
@@ -33,6 +40,11 @@ _COLD_LABELS = 16
 # As long as records wait for their thread, none may be lost.
 _BACKLOG = "audit_backlog_limit=65536"
 
+_BOOLEAN = "its name, with - for _"
+# Content as scripts that nothing confines: httpd_t may read those only where it may start them.
+_CONTENT = "system_u:object_r:httpd_unconfined_script_exec_t:s0"
+_CGI = "httpd_enable_cgi"
+
 _PARAMETERS = (
     Parameter("avc", "AVC entries (cache_threshold)", _AVC_DEFAULT, (16, 8192)),
     Parameter("pressure", "labels that the domain meets before each reading", 0, (0, 4096)),
@@ -41,7 +53,11 @@ _PARAMETERS = (
     Choice("labels", "the benchmarks' files", "labelled", ("labelled", "unlabelled")),
     Choice("grants", "audit what is granted", "off", ("off", "on")),
     Choice("cold", "empty the AVC before each reading", "off", ("off", "on")),
+    Choice("content", "what web servers give out", "confined", ("confined", "unconfined")),
+    Word("on", "a boolean that is set", _BOOLEAN),
+    Word("off", "a boolean that is cleared", _BOOLEAN),
 )
+_DEFAULTS = Values(_PARAMETERS)
 
 _AVC = StateFile("avc", f"{_SELINUXFS}/avc/cache_stats")
 _STATES = (
@@ -57,8 +73,17 @@ _TITLES = (
     ("grants=on", "grants audited"),
     ("cold=on", "AVC emptied before each reading"),
     ("pressure", "{pressure} labels met before each reading"),
+    ("content=unconfined", "web content of the unconfined script type"),
+    ("on", "{on} on"),
+    ("off", "{off} off"),
 )
 _GRANTS_NOTE = "the thread that passes on audit records runs when nothing else does"
+
+# As `semanage fcontext -a` would; what a workload's files are labelled by, below /data as well.
+_CONTENT_STEPS = (
+    guest.shell(f"printf '/var/www/.*\\t--\\t{_CONTENT}\\n' >> {_CONTEXTS}.local"),
+    guest.shell(f'test "$(matchpathcon -n /data/www/page)" = {_CONTENT}'),
+)
 
 # Which settings do not go together, and why.
 _CONFLICTS = (
@@ -68,6 +93,9 @@ _CONFLICTS = (
     ("grants=on", "policy=mdp", "it has no rule that audits what is granted"),
     ("cold=on", "policy=mdp", "all processes share its few entries of the AVC"),
     ("pressure", "policy=mdp", "it has two categories"),
+    ("content=unconfined", "policy=mdp", "it has one type"),
+    ("on", "policy=mdp", "it has no booleans"),
+    ("off", "policy=mdp", "it has no booleans"),
 )
 
 
@@ -133,6 +161,7 @@ def _setup(values: Values, *, enforcing: bool) -> Setup:
     cold = _COLD_LABELS if _has(values, "cold=on") else 0
     label_files, label_steps = _labelled(max(values["pressure"], cold))
     policy = _MDP if _has(values, "policy=mdp") else _DEFAULT
+    booleans = _booleans(values)
     context, note = policy.domains[values.word("domain")]
     titles = (text.format(**values.settings) for one, text in _TITLES if _has(values, one))
     secret = guest.denies if enforcing else guest.allows
@@ -156,6 +185,8 @@ def _setup(values: Values, *, enforcing: bool) -> Setup:
         ),
         states=_STATES,
         counters=(_AVC,),
+        reads=tuple((f"selinux.{name}", f"{_SELINUXFS}/booleans/{name}") for name in booleans),
+        policies=() if policy is _MDP else (("selinux", mode),),
         before=_before(values, context),
         over=values.name("selinux-permissive") if enforcing else "selinux",
         layer=Layer.POLICY if enforcing else Layer.PERMISSIVE,
@@ -164,9 +195,21 @@ def _setup(values: Values, *, enforcing: bool) -> Setup:
 
 
 def _has(values: Values, setting: str) -> bool:
-    """Say whether a setting (cold=on), or a number other than the default (avc), was chosen."""
+    """Say whether a setting (cold=on), or a value other than the default (avc), was chosen."""
     name, _, word = setting.partition("=")
-    return values.word(name) == word if word else values[name] != Values(_PARAMETERS)[name]
+    return values.word(name) == word if word else values.word(name) != _DEFAULTS.word(name)
+
+
+def _booleans(values: Values) -> dict[str, str]:
+    """Return the booleans that are changed, and what to; UsageError for one that is both."""
+    named = ((key, state) for key, state in (("on", "1"), ("off", "0")) if _has(values, key))
+    changed = [(values.word(key).replace("-", "_"), state) for key, state in named]
+    if _has(values, "content=unconfined"):
+        changed.append((_CGI, "1"))
+    for name, state in changed:
+        if dict(changed)[name] != state:
+            raise UsageError(f"SELinux: the boolean {name} cannot be on and off")
+    return dict(changed)
 
 
 def _steps(
@@ -191,6 +234,10 @@ def _steps(
     if _has(values, "avc"):
         made.append(guest.do("write", _THRESHOLD, str(values["avc"])))
     made += labels
+    for name, state in _booleans(values).items():
+        made.append(guest.do("run", "/usr/sbin/setsebool", name, state, title=f"setting {name}"))
+    if _has(values, "content=unconfined"):
+        made += _CONTENT_STEPS
     if _has(values, "grants=on"):
         made.append(guest.KAUDITD_LAST)
     if enforcing:
@@ -250,6 +297,11 @@ def _expectations(
         Expectation("worker.context", context, "every worker has to be in its domain"),
         Expectation("selinux.avc_threshold", str(values["avc"]), "the AVC has to be of this size"),
         *((labelled,) if _has(values, "labels=labelled") else ()),
+        *(
+            # What is in force, and what would be after a commit.
+            Expectation(f"selinux.{name}", f"{state} {state}", "this setup changes the boolean")
+            for name, state in _booleans(values).items()
+        ),
     )
 
 

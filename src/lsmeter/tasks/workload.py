@@ -10,7 +10,7 @@ from typing import Any
 
 from lsmeter.base.printable import printable
 from lsmeter.model import BenchmarkStatus, Cell, Samples, Setup
-from lsmeter.model.setup import Layer
+from lsmeter.model.setup import ordered
 from lsmeter.model.workload import Client, Workload
 from lsmeter.tasks import TaskKind
 from lsmeter.tasks.tally import PLUGIN
@@ -18,8 +18,17 @@ from lsmeter.tasks.tally import PLUGIN
 _LIBRARY = "/usr/lib/lsmeter"
 _ENTER = ("/usr/bin/nsenter", "--net=/run/netns/{}")
 _RUNCON = "/usr/bin/runcon"
+_RESTORECON = "/usr/sbin/restorecon"
+_DATA = "/data"  # where `place` puts what services work on
 _INITRC = "system_u:system_r:initrc_t:s0"  # what Debian's policy starts services from
 _USER = "unconfined_u:unconfined_r:unconfined_t:s0"
+# What is done once in each guest, by name.
+_LABELLING = "labelling the data"
+_POLICIES = {
+    "selinux": "labelling /dev, setting booleans",
+    "apparmor": "loading compiled profiles",
+}
+SERVICES = "services until they answer"
 
 
 @dataclass(frozen=True)
@@ -44,10 +53,7 @@ _BATCH_MS = 300_000  # of guest time
 
 def policy_of(setup: Setup) -> tuple[str, str]:
     """Return the module whose policy a setup loads, and its mode; ("", "") where there is none."""
-    modes = {Layer.POLICY: "enforcing", Layer.PERMISSIVE: "permissive"}
-    mode = modes.get(setup.layer) if setup.layer else None
-    module = next((name for name in ("selinux", "apparmor") if name in (setup.lsms or ())), "")
-    return (module, mode) if module and mode and setup.image else ("", "")
+    return setup.policies[0] if setup.policies else ("", "")
 
 
 def _workload(cell: Cell) -> Workload:
@@ -62,20 +68,37 @@ def _within(namespace: str, context: str, setup: Setup) -> tuple[str, ...]:
     return (*enter, _RUNCON, context) if policy_of(setup)[0] == "selinux" else enter
 
 
+def prepared(workload: Workload, setup: Setup) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return what a guest does before its services start: what it is called, and a program."""
+    module, mode = policy_of(setup)
+    places = tuple(f"{_DATA}/{name}" for name in workload.place)
+    network = (f"{_LIBRARY}/network", *_FORMS[workload.client].network)
+    found: list[tuple[str, tuple[str, ...]]] = [("network of server and client", network)]
+    if places:
+        found.append(("copying the data", (f"{_LIBRARY}/place", *workload.place)))
+    if places and module == "selinux":
+        found.append((_LABELLING, (_RESTORECON, "-R", "-F", *places)))
+    if module:
+        policy = (f"{_LIBRARY}/policy", module, mode, workload.name)
+        found.append((_POLICIES[module], policy))
+    return tuple(found)
+
+
+def once_titles(workload: Workload, setup: Setup) -> tuple[str, ...]:
+    """Return what each region after those of the benchmarks covers; "" for what has no name."""
+    steps = (step.title for step in ordered(setup.steps, setup.checks))
+    return (*steps, *(title for title, _ in prepared(workload, setup)), SERVICES)
+
+
 def request(cell: Cell) -> Mapping[str, Any]:
     """Ask for the services of the cell's workload, its checks, and a client for each benchmark."""
     workload, setup = _workload(cell), cell.setup
     form = _FORMS[workload.client]
     server = _within("server", _INITRC, setup)
     client = (*_within(form.namespace, _USER, setup), *form.through)
-    policy = policy_of(setup)
     batches = {batch.benchmark: batch for batch in workload.batches}
     return {
-        "prepare": (
-            (f"{_LIBRARY}/network", *form.network),
-            *((f"{_LIBRARY}/place", name) for name in workload.place),
-            *(((f"{_LIBRARY}/policy", *policy, workload.name),) if policy[0] else ()),
-        ),
+        "prepare": tuple(words for _, words in prepared(workload, setup)),
         "services": tuple(
             (item.name, item.process, *server, *item.start) for item in workload.services
         ),

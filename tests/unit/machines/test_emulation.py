@@ -37,12 +37,12 @@ def test_a_guest_that_failed_can_be_booted_by_hand(tmp_path: Path) -> None:
 
 def test_what_guests_share_is_made_before_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    for name in ("ext4_image", "kallsyms_init"):
-        monkeypatch.setattr(emulation, name, lambda name=name: made.append(name))
+    for name in ("disk_image", "kallsyms_init"):
+        monkeypatch.setattr(emulation, name, lambda *_, name=name: made.append(name))
     MACHINE.prepare([CELL])
     assert made == []
     MACHINE.prepare([replace(CELL, filesystem="ext4"), replace(CELL, task=Task("attribute"))])
-    assert made == ["ext4_image", "kallsyms_init"]
+    assert made == ["disk_image", "kallsyms_init"]
 
 
 @pytest.mark.parametrize("part", ["guest", "machines", "run"])

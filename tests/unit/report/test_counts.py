@@ -33,7 +33,8 @@ def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunData:
     monkeypatch.setenv("LSMETER_DATA", str(tmp_path / "data"))
     words = {"setups": ["capability"], "task": "count", "filesystems": ["ext4"], "users": ["user"]}
     items = (benchmark("open", depth=1), benchmark("getppid"))
-    plan = plan_of([kernel(**ABLE)], items, words)
+    able = kernel(**ABLE, EXT4_FS="y", BLK_DEV_RAM="m")
+    plan = plan_of([able], items, words)
     return run_of(plan, tmp_path / "run", lambda cell: said_by(cell, FACTS, COUNTED))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,17 @@ from hypothesis import strategies as st
 from lsmeter.guest.boot_image import make_request
 from lsmeter.model import BenchmarkStatus, Cell, Conditions, Samples, Sampling, Task
 from lsmeter.model.workload import Client
-from lsmeter.setups import parse_setup
+from lsmeter.setups import parse_setup, read_setup
 from lsmeter.tasks.serve import serving
-from lsmeter.tasks.workload import judge, policy_of, request, said_by, verify
+from lsmeter.tasks.workload import (
+    SERVICES,
+    judge,
+    once_titles,
+    policy_of,
+    request,
+    said_by,
+    verify,
+)
 from lsmeter.workloads import load_workload
 from tests.unit.model_builders import kernel
 
@@ -85,6 +94,64 @@ def test_a_sound_guest_is_believed(setup: str) -> None:
 )
 def test_another_domain_or_answer_is_no_result(setup: str, changed: dict[str, str]) -> None:
     assert len(verify(cell(setup), facts(setup, **changed))) == 1
+
+
+@pytest.mark.parametrize(
+    ("setup", "policy"),
+    [
+        ("capability", ("", "")),
+        ("selinux", ("", "")),
+        ("selinux-permissive", ("selinux", "permissive")),
+        ("selinux-enforcing:avc=64,content=unconfined", ("selinux", "enforcing")),
+        ("selinux-enforcing:policy=mdp", ("", "")),  # it knows no service
+        ("apparmor-complain", ("apparmor", "permissive")),
+        ("apparmor-enforcing:profiles=2", ("apparmor", "enforcing")),
+        # What is added on top does not hide the policy below it.
+        ("selinux-enforcing+audit-rules:session=service", ("selinux", "enforcing")),
+        ("apparmor-complain+audit", ("apparmor", "permissive")),
+        ("yama+selinux-permissive+ima-measure", ("selinux", "permissive")),
+        ("ima-measure", ("", "")),
+        ("audit-rules", ("", "")),
+        ("tomoyo-enforcing", ("", "")),
+    ],
+)
+def test_the_policy_of_a_setup_is_known_whatever_is_added(
+    setup: str, policy: tuple[str, str]
+) -> None:
+    assert policy_of(parse_setup(setup)) == policy
+
+
+@pytest.mark.parametrize(
+    ("lines", "policy"),
+    [
+        ("", ("", "")),
+        ('image = "policy"', ("selinux", "enforcing")),
+        ('image = "policy"\nlayer = "permissive"', ("selinux", "permissive")),
+        ('image = "policy"\nlayer = "hooks"', ("", "")),
+    ],
+)
+def test_the_policy_of_a_setup_file(tmp_path: Path, lines: str, policy: tuple[str, str]) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(f'name = "own"\ntitle = "own"\nlsms = ["selinux"]\n{lines}\n')
+    assert policy_of(read_setup(file)) == policy
+
+
+def test_data_are_labelled_before_the_services_start() -> None:
+    asked = request(cell("selinux-permissive"))["prepare"]
+    assert asked[1] == ("/usr/lib/lsmeter/place", "www", "log", "mysql")
+    labelled = ("/usr/sbin/restorecon", "-R", "-F", "/data/www", "/data/log", "/data/mysql")
+    assert asked[2] == labelled
+    assert not any(labelled[0] in words for words in request(cell("apparmor-complain"))["prepare"])
+
+
+@pytest.mark.parametrize("setup", ["capability", "selinux-enforcing", "apparmor-complain"])
+def test_there_is_a_title_for_each_line_that_a_guest_works_off(setup: str) -> None:
+    titles = once_titles(OFFER.workload, parse_setup(setup))
+    asked = make_request(cell(setup), 1)
+    lines = asked.to_bytes().decode().splitlines()
+    once = [line for line in lines if line.startswith(("step=", "prepare="))]
+    assert len(titles) == len(once) + 1  # and the services
+    assert titles[-1] == SERVICES
 
 
 def test_services_start_where_a_policy_expects_them() -> None:
