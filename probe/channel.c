@@ -195,6 +195,23 @@ void channel_said(unsigned int index, const char *text)
 	finish();
 }
 
+void channel_moment(unsigned int index, unsigned int batch, const char *when, uint64_t time_ns,
+		    unsigned int lost)
+{
+	start("moment");
+	put_format(" %u %u %s %" PRIu64, index, batch, when, time_ns);
+	put_format(" lost=%u", lost);
+	finish();
+}
+
+void channel_seen(unsigned int index, const char *source, const char *text)
+{
+	start("seen");
+	put_format(" %u %s ", index, source);
+	put_text(text);
+	finish();
+}
+
 void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, size_t count,
 		    size_t step)
 {

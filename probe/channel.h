@@ -33,6 +33,11 @@ void channel_begin(unsigned int index, const char *id, const char *sweep);
 void channel_samples(unsigned int index, const uint64_t *value, size_t count);
 /* What the client said last in the batch that gave the next of the samples. */
 void channel_said(unsigned int index, const char *text);
+/* A moment of a batch: guest time, and how many before it were left out. */
+void channel_moment(unsigned int index, unsigned int batch, const char *when, uint64_t time_ns,
+		    unsigned int lost);
+/* What one source said in the moment that was sent last. */
+void channel_seen(unsigned int index, const char *source, const char *text);
 /* How often `hook` was run in each of `count` readings; its numbers stand `step` apart. */
 void channel_counts(unsigned int index, const char *hook, const uint32_t *runs, size_t count,
 		    size_t step);

@@ -35,12 +35,14 @@
 #define MAX_CLIENTS	    128
 #define MAX_UNITS	    1000000000 /* of a client in one batch */
 #define MAX_SETTLE_MS	    10000
+#define MAX_MONITOR_MS	    10000
 #define PROCESS_BYTES	    15 /* of a process's name, as the kernel keeps it */
 
 /* The result channel. */
 #define PROTOCOL_VERSION 1
 #define LINE_BYTES	 4096
 #define SAID_BYTES	 1000	    /* of what a client says last */
+#define MAX_MOMENTS	 2000	    /* of one batch */
 #define MAX_HOOKS	 512	    /* that are counted; kernels have 200 to 300 */
 #define COUNTER_UNREAD	 0xffffffff /* stands for a number that was not read or went back */
 

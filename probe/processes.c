@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +68,44 @@ unsigned int processes_count(const char *name)
 
 	each(name, count_one, &count);
 	return count;
+}
+
+static void keep_first(const char *process, void *to)
+{
+	unsigned int *first = to;
+
+	if (!*first)
+		*first = (unsigned int)strtoul(process, NULL, 10);
+}
+
+unsigned int processes_first(const char *name)
+{
+	unsigned int first = 0;
+
+	each(name, keep_first, &first);
+	return first;
+}
+
+bool processes_usage(unsigned int process, struct processes_usage *usage)
+{
+	char number[16], stat[512], *begin, *end;
+
+	snprintf(number, sizeof(number), "%u", process);
+	read_of(number, "stat", stat, sizeof(stat));
+	begin = strchr(stat, '(');
+	end = strrchr(stat, ')');
+	if (!begin || !end)
+		return false;
+	*end = '\0';
+	snprintf(usage->name, sizeof(usage->name), "%s", begin + 1);
+	/* state ppid pgrp session tty_nr tpgid flags, then minflt cminflt majflt cmajflt utime
+	 * stime, cutime cstime priority nice, num_threads, itrealvalue starttime, vsize rss */
+	return sscanf(end + 1,
+		      " %*c %*d %*d %*d %*d %*d %*u %lu %*u %lu %*u %lu %lu %*d %*d %*d %*d %u "
+		      "%*d %*u %lu %lu",
+		      &usage->minor_faults, &usage->major_faults, &usage->user_ticks,
+		      &usage->system_ticks, &usage->threads, &usage->vsize_bytes,
+		      &usage->rss_pages) == 7;
 }
 
 struct contexts {

@@ -5,6 +5,7 @@
 #ifndef LSMETER_PROCESSES_H
 #define LSMETER_PROCESSES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* How many there are with this name; what has ended and was not waited for is none. */
@@ -15,5 +16,20 @@ unsigned int processes_count(const char *name);
  * commas; one that cannot be read is "". Where there is no room for all, "..." ends the text.
  */
 void processes_contexts(const char *name, char *text, size_t size);
+
+/* The first of this name; 0: there is none. */
+unsigned int processes_first(const char *name);
+
+/* What /proc/PID/stat says that a process has used, in the kernel's units. */
+struct processes_usage {
+	char name[64];
+	unsigned long minor_faults, major_faults;
+	unsigned long user_ticks, system_ticks; /* of all its threads, 100 a second */
+	unsigned int threads;
+	unsigned long vsize_bytes, rss_pages;
+};
+
+/* False if there is no such process. */
+bool processes_usage(unsigned int process, struct processes_usage *usage);
 
 #endif

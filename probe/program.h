@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 /* Guest time that a program of a setup or a server's start may take. */
 #define PROGRAM_MS 120000
@@ -26,6 +27,7 @@ struct program {
 	unsigned int account;	   /* ACCOUNT_...; 0: that of the caller */
 	unsigned long deadline_ms; /* guest time */
 	bool alone;		   /* what it leaves in its process group is killed at its end */
+	void (*wake)(struct timespec *left); /* before each wait, which it may shorten; or NULL */
 
 	/* How it ended. */
 	bool ended; /* by itself, with `status` */

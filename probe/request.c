@@ -63,6 +63,7 @@ static const struct key keys[] = {
 	{"ask", LIST, AT(ask), AT(n_asks), MAX_ASKS, false},
 	{"client", LIST, AT(client), AT(n_clients), MAX_CLIENTS, false},
 	{"settle_ms", NUMBER, AT(settle_ms), 0, MAX_SETTLE_MS, false},
+	{"monitor_ms", NUMBER, AT(monitor_ms), 0, MAX_MONITOR_MS, false},
 };
 
 static bool one_of(const char *value, const char *const *words)

@@ -69,7 +69,8 @@ struct request {
 	size_t n_asks;
 	const char *client[MAX_CLIENTS]; /* ID UNITS ACCOUNT PROGRAM ARG... */
 	size_t n_clients;
-	unsigned long settle_ms; /* inside the region, when the client has ended */
+	unsigned long settle_ms;  /* inside the region, when the client has ended */
+	unsigned long monitor_ms; /* between two moments of monitor.h; 0: not asked */
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include "channel.h"
 #include "mark.h"
+#include "monitor.h"
 #include "processes.h"
 #include "program.h"
 #include "region.h"
@@ -45,6 +46,21 @@ static void sleep_ms(unsigned long ms)
 
 	if (ms)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+/* The same as sleep_ms(), with the moments that fall into it. */
+static void settle(const struct request *request)
+{
+	long end_ms = now_ms() + (long)request->settle_ms, left_ms;
+
+	while (request->monitor_ms && (left_ms = end_ms - now_ms()) > 0) {
+		struct timespec left = {left_ms / 1000, left_ms % 1000 * 1000000};
+
+		monitor_wake(&left);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &left, NULL);
+	}
+	if (!request->monitor_ms)
+		sleep_ms(request->settle_ms);
 }
 
 /* request_parse() has seen that it can be taken apart. */
@@ -223,15 +239,20 @@ static bool run_batch(const struct request *request, unsigned int index, const s
 		.account = strcmp(client->word[2], "service") ? ACCOUNT_CLIENT : ACCOUNT_SERVICE,
 		.deadline_ms = request->benchmark_deadline_ms,
 		.alone = true,
+		.wake = request->monitor_ms ? monitor_wake : NULL,
 	};
+	if (request->monitor_ms)
+		monitor_batch(MOMENT_BEGIN);
 	program_prepare(program);
 	region_announce(index);
 	region_begin();
 	first = counter_now();
 	program_carry_out(program);
-	sleep_ms(request->settle_ms);
+	settle(request);
 	*took = (counter_now() - first) >> request->icount_shift;
 	region_end();
+	if (request->monitor_ms)
+		monitor_batch(MOMENT_END);
 	reap();
 	return program_finish(program);
 }
@@ -247,7 +268,13 @@ static size_t run_batches(const struct request *request, unsigned int index, uin
 		static struct program program;
 		uint64_t took;
 
-		if (!run_batch(request, index, client, &program, &took)) {
+		bool ran = run_batch(request, index, client, &program, &took);
+
+		if (request->monitor_ms) {
+			monitor_send(index, (unsigned int)i);
+			channel_drain();
+		}
+		if (!ran) {
 			ending->status = program.error == ETIMEDOUT ? "timeout" : "failed";
 			snprintf(ending->detail, sizeof(ending->detail), "%s",
 				 program_reason(&program));
@@ -301,11 +328,21 @@ static void run_benchmark(const struct request *request, unsigned int index, uin
 	channel_drain();
 }
 
+/* Whose network is watched: the first service's. */
+static const char *monitored(const struct request *request)
+{
+	return request->n_services ? words_of(request->service[0])->word[1] : "";
+}
+
 unsigned int workload_measure(const struct request *request)
 {
 	uint64_t *value = calloc(request->samples, sizeof(*value));
 	unsigned int index = 0;
 
+	if (request->monitor_ms && !monitor_open(request->monitor_ms, monitored(request))) {
+		channel_error("no memory to monitor");
+		return 0;
+	}
 	if (!value) {
 		channel_error("no memory for %lu samples", request->samples);
 		return 0;

@@ -71,8 +71,9 @@ const char *workload_wrong(const struct request *request)
 
 	if (!request->n_clients)
 		return request->n_prepare || request->n_services || request->n_ready ||
-				       request->n_asks || request->settle_ms
-			       ? "prepare, service, ready, ask and settle_ms need client"
+				       request->n_asks || request->settle_ms || request->monitor_ms
+			       ? "prepare, service, ready, ask, settle_ms and monitor_ms need "
+				 "client"
 			       : NULL;
 	if (request->cold || request->quiet || request->count || request->whole_ppm ||
 	    request->sweep_control || request->n_before || request->landlock.layers)

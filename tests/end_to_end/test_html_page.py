@@ -8,12 +8,19 @@ import shutil
 import struct
 import subprocess
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from lsmeter.model import Problem
+from lsmeter.monitoring.nmon_reader import read_nmon
+from lsmeter.monitoring.nmon_writer import write_nmon
+from lsmeter.report.monitoring import file_document
+from lsmeter.tables.model import Detail
+from lsmeter.tables.render import render as in_html
 from tests.conftest import DEADLINE_S
+from tests.unit.monitoring.test_nmon import OURS as OVER_TIME
 from tests.unit.report import builders, policy_builders
 from tests.unit.report.builders import render
 
@@ -116,6 +123,15 @@ def test_nothing_of_a_policy_is_wider_than_the_page(
     # means, layers of two setups, states, two tables of one-off costs, kernels, setups, tools,
     # host, signs.
     assert measured(browser, policy_page, tmp_path, width) == (str(width), "4", "18", "")
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+def test_nothing_over_time_is_wider_than_the_page(browser: str, tmp_path: Path, width: int) -> None:
+    found = read_nmon(write_nmon(OVER_TIME, datetime(2026, 1, 1, tzinfo=UTC)).encode())
+    page = tmp_path / "page.html"
+    page.write_text(in_html(file_document(found, "x.nmon", Detail.FULL), "html"), "utf-8")
+    # Plots: CPU, memory, network, disks, SELinux's cache. Boxes: those, processes, series.
+    assert measured(browser, page, tmp_path / "profile", width) == (str(width), "5", "7", "")
 
 
 def test_the_browser_reports_no_error_and_draws_the_page(

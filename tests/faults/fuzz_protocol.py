@@ -26,11 +26,12 @@ from lsmeter.guest.protocol import MAX_GARBAGE
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, SessionReader, parse_session
 from lsmeter.model import BenchmarkStatus, BootStatus, Setup
+from lsmeter.model.moment import END
 from lsmeter.model.setup import StateFile
 from tests.unit.guest.lines import HELLO, bodies, line
 
 DATA = Path(__file__).parents[1] / "data"
-MAX_BYTES = 30_000  # of a recording: most cases are to be short
+MAX_BYTES = 36_000  # of a recording: most cases are to be short
 FACTS = 12  # that are kept of a recording
 _BEGIN = re.compile(r"begin \d+ (\S+)(?: sweep=(\d+))?")
 _END = re.compile(r"end \d+ status=ok n=(\d+) ")
@@ -57,7 +58,7 @@ _ODD = (
 _WORDS = (*_NUMBERS, *_ODD, *(f"status={status}" for status in BenchmarkStatus), "errno=13", "n=9")
 _KINDS = (
     *("hello", "fact", "begin", "samples", "ticked", "round", "whole", "idle", "counts", "state"),
-    *("said", "end", "error", "bye", "dance", ""),
+    *("said", "moment", "seen", "end", "error", "bye", "dance", ""),
 )
 
 
@@ -83,7 +84,8 @@ def signed(texts: Sequence[str]) -> bytes:
 @cache
 def recordings() -> tuple[Recording, ...]:
     """Return every recording that ended well, with some of its facts."""
-    paths = (*sorted(DATA.glob("captures/*/*/results")), *sorted(DATA.glob("slopes/*.log")))
+    forms = ("captures/*/*/results", "monitored/*/*/results", "slopes/*.log")
+    paths = [path for form in forms for path in sorted(DATA.glob(form))]
     found = [_recording(path) for path in paths if path.read_bytes().rstrip()[:1] == b"0"]
     return tuple(item for item in found if item is not None)
 
@@ -96,11 +98,13 @@ def _recording(path: Path) -> Recording | None:
     kept = tuple(text for text in said if not text.startswith("fact") or "counter." in text)
     states = {text.split(" ")[2] for text in said if text.startswith("state ")}
     units = [found.groups() for found in map(_BEGIN.match, said) if found]
+    samples = next(int(found[1]) for found in map(_END.match, said) if found)
+    batches = {int(text.split(" ")[2]) for text in said if text.startswith("moment ")}
     request = Request(
         "file",
         tuple(dict.fromkeys(unquote(name) for name, _ in units)),
-        samples=next(int(found[1]) for found in map(_END.match, said) if found),
-        warmup=0,
+        samples=samples,
+        warmup=len(batches) - samples if batches else 0,
         icount_shift=4,
         whole_ppm=1000 if "idle" in "".join(said) else 0,
         count=any(text.startswith("counts") for text in said),
@@ -108,6 +112,7 @@ def _recording(path: Path) -> Recording | None:
         sweep_values_ns=tuple(dict.fromkeys(int(delay) for _, delay in units if delay)),
         setup=Setup("", "", None, states=tuple(StateFile(name, f"/{name}") for name in states)),
         clients=(("client",),) if any(text.startswith("said") for text in said) else (),
+        monitor_ms=50 if batches else 0,
     )
     return Recording(str(path.relative_to(DATA)), (*facts, *kept), request)
 
@@ -242,7 +247,20 @@ def _unsound(request: Request, session: Session) -> str:
         if len(item.said) != (right if request.clients else 0):
             return f"{item.benchmark}: clients said {len(item.said)} things"
     counted = all(len(item.runs) == request.samples for item in session.counts)
-    return "" if counted and (request.count or not session.counts) else "counts that cannot be"
+    fine = counted and (request.count or not session.counts)
+    return _moments_unsound(request, session) if fine else "counts that cannot be"
+
+
+def _moments_unsound(request: Request, session: Session) -> str:
+    times = [moment.time_ns for moment in session.moments]
+    if times != sorted(set(times)) or (times and not request.monitor_ms):
+        return "moments that cannot be"
+    ends = {(item.benchmark, item.batch) for item in session.moments if item.when == END}
+    good = [item.benchmark for item in session.samples if item.status is BenchmarkStatus.OK]
+    batches = range((request.warmup + request.samples) * bool(request.monitor_ms))
+    if any((name, batch) not in ends for name in good for batch in batches):
+        return "a batch without an end"
+    return ""
 
 
 def case(seed: int, number: int) -> tuple[Recording, bytes, str]:

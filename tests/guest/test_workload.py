@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 
 from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import find_probe
+from lsmeter.guest.protocol import MAX_MOMENTS
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_words
 from lsmeter.machines.plugin import plugin_interface, source_dir
 from lsmeter.model import BenchmarkStatus, Conditions, Kernel, Samples, Setup
+from lsmeter.monitoring.rates import batches_of, process_uses, series_of
 from tests.conftest import DEADLINE_S
 from tests.guest_programs import compiled
 from tests.plugin.bare_guest import qemu_version
@@ -228,3 +231,40 @@ def test_what_cannot_start_is_told(session: Any, more: dict[str, Any], error: st
 def test_two_boots_of_one_seed_are_one(session: Any) -> None:
     one, other = (session({"batch": (P, "client", "30")}) for _ in range(2))
     assert one == other
+
+
+def test_a_monitored_workload_says_what_the_guest_does(session: Any) -> None:
+    found = session({"text": (P, "bytes")}, settle_ms=500, monitor_ms=50)
+    assert [item.status for item in found.samples] == [BenchmarkStatus.OK]
+    assert dict.fromkeys(moment.batch for moment in found.moments) == {0: None, 1: None, 2: None}
+    batches = batches_of(found.moments, 1)
+    assert [(batch.number, batch.warmup) for batch in batches] == [
+        (0, True),
+        (1, False),
+        (2, False),
+    ]
+    for number in range(3):
+        mine = [moment for moment in found.moments if moment.batch == number]
+        assert 10 <= len(mine) <= 14
+        spans = [later.time_ns - sooner.time_ns for sooner, later in pairwise(mine[1:-1])]
+        assert all(span == pytest.approx(50_000_000, rel=0.1) for span in spans)
+    series = {item.name: item for item in series_of(found.moments)}
+    # All that happens is the client, the moments, and the rest of the time nothing.
+    assert series["cpu_idle_percent"].mean > 70
+    assert 100 < series["memory_total_mib"].mean < 256
+    assert series["context_switches_per_s"].mean > 10
+    assert "a_(served)_name" in {process.name for process in process_uses(found.moments)}
+
+
+def test_there_is_an_end_to_moments(session: Any) -> None:
+    found = session(
+        {"text": (P, "bytes")},
+        settle_ms=5000,
+        monitor_ms=1,
+        samples=1,
+        warmup=0,
+        benchmark_deadline_ms=10_000,
+    )
+    assert [item.status for item in found.samples] == [BenchmarkStatus.OK]
+    assert len(found.moments) == MAX_MOMENTS
+    assert (found.moments[-1].when, found.moments[-1].lost > 0) == ("end", True)

@@ -38,6 +38,7 @@ FIELDS = {
     "MAX_PPM": ("whole_ppm",),
     "MAX_SEED": ("vary",),
     "MAX_SETTLE_MS": ("settle_ms",),
+    "MAX_MONITOR_MS": ("monitor_ms",),
 }
 HOST = {
     "CATALOGUE_VERSION": host_probe.CATALOGUE_VERSION,
@@ -56,6 +57,7 @@ HOST = {
     "MAX_UNITS": request.MAX_UNITS,
     "PROCESS_BYTES": request.MAX_PROCESS_BYTES,
     "SAID_BYTES": protocol.MAX_SAID,
+    "MAX_MOMENTS": protocol.MAX_MOMENTS,
     "MAX_COUNTINGS": request.MAX_COUNTINGS,
     "MAX_DELAY_NS": request.MAX_DELAY_NS,
     "MAX_LANDLOCK_LAYERS": GUEST_KEYS["landlock.layers"],
@@ -80,7 +82,7 @@ def test_every_number_is_the_hosts() -> None:
 def test_both_sides_take_the_limit_and_no_more(
     probe: Program, tmp_path: Path, name: str, field: str
 ) -> None:
-    one = WORKLOAD if field == "settle_ms" else ONE
+    one = WORKLOAD if field in {"settle_ms", "monitor_ms"} else ONE
     most = replace(one, **{field: LIMITS[name]}).to_bytes()  # type: ignore[arg-type]
     assert check(probe, tmp_path, most) == ""
     with pytest.raises(UsageError, match=field):
@@ -102,7 +104,14 @@ def test_documents_have_these_numbers() -> None:
     markers = defines("plugin/markers.h")
     for name in ("MARKER_BEGIN", "MARKER_END", "MARKER_ACCOUNT", "REGION_WHOLE", "REGION_IDLE"):
         assert f"`{markers[name]:#x}`" in text, name
-    for name in ("REQUEST_BYTES", "LINE_BYTES", "MAX_COUNTINGS", "MAX_SETTLE_MS", "SAID_BYTES"):
+    for name in (
+        "REQUEST_BYTES",
+        "LINE_BYTES",
+        "MAX_COUNTINGS",
+        "MAX_SETTLE_MS",
+        "MAX_MOMENTS",
+        "SAID_BYTES",
+    ):
         assert f"{LIMITS[name]:,}" in text, name
 
 

@@ -59,6 +59,7 @@ SERVED = Request(
     asks=(("page", "/bin/ask"),),
     clients=(("missing", "200", "client", "/bin/ab"), ("page size=1", "1", "service", "/bin/ab")),
     settle_ms=20,
+    monitor_ms=50,
 ).to_bytes()
 
 
@@ -80,6 +81,7 @@ SERVED = Request(
         (b"ask=page", b"ask=page /bin/a\nask=page", ": two services or two asks have one name"),
         (b"prepare=/bin", b"prepare= /bin", ": a line is not words as they must be"),
         (b"settle_ms=20", b"settle_ms=10001", "settle_ms cannot be '10001'"),
+        (b"monitor_ms=50", b"monitor_ms=10001", "monitor_ms cannot be '10001'"),
         (b"cold=0", b"cold=1", ": client goes with neither cold"),
         (b"quiet=0", b"quiet=1", ": client goes with neither cold"),
         (b"settle_ms", b"count=1\nsettle_ms", ": client goes with neither cold"),
@@ -105,11 +107,14 @@ def test_workloads(probe: Program, tmp_path: Path, old: bytes, new: bytes, messa
 
 
 @pytest.mark.parametrize(
-    "line", [b"prepare=/x", b"service=a b /x", b"ready=/x", b"ask=a /x", b"settle_ms=1"]
+    "line",
+    [b"prepare=/x", b"service=a b /x", b"ready=/x", b"ask=a /x", b"settle_ms=1", b"monitor_ms=1"],
 )
 def test_what_only_workloads_have(probe: Program, tmp_path: Path, line: bytes) -> None:
     data = GOOD.replace(b"suite=file\n", b"suite=file\n" + line + b"\n")
-    assert check(probe, tmp_path, data).startswith(": prepare, service, ready, ask and settle_ms")
+    assert check(probe, tmp_path, data).startswith(
+        ": prepare, service, ready, ask, settle_ms and monitor_ms"
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from lsmeter.cli import (
     kernel,
     listing,
     manual,
+    monitor,
     report,
     run,
     selftest,
@@ -56,7 +57,8 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
     "": (
         "",
         (
-            *(run.run, report.report, report.compare, slopes.slopes, history.history),
+            *(run.run, report.report, report.compare, monitor.monitor),
+            *(slopes.slopes, history.history),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),

@@ -49,6 +49,13 @@ def run(
     attribute: Annotated[
         bool, typer.Option("--attribute", help="Also find which hook and function it comes from.")
     ] = False,
+    monitor: Annotated[
+        int | None,
+        typer.Option(
+            metavar="MS",
+            help="Of workloads: watch the whole guest every MS of its time: `lsmeter monitor`.",
+        ),
+    ] = None,
     client: Annotated[
         str | None,
         typer.Option(
@@ -83,6 +90,7 @@ def run(
         "margin": margin,
         "client": client,
         "task": "attribute" if attribute else None,
+        "monitor_ms": monitor,
         "sampling": {
             "samples": samples,
             "warmup": warmup,

@@ -81,6 +81,7 @@ class Experiment(_Strict):
     instrument: Name = DEFAULT
     task: Name = "readings"
     delays_ns: list[int] = []
+    monitor_ms: int = Field(0, ge=0, le=10_000)
     boots: int = Field(2, ge=1, le=1000)
     seed: int = Field(42, ge=0, le=2**31)
     margin: float = Field(0.01, ge=0.0, le=10.0, strict=False)
@@ -108,7 +109,7 @@ class Experiment(_Strict):
     def task_model(self, setup: str) -> Task:
         """Return what the boots of a setup are asked to do."""
         if not self.delays_ns:
-            return Task(self.task)
+            return Task(self.task, monitor_ms=self.monitor_ms)
         return Task(self.task, control=setup, delays_ns=tuple(self.delays_ns))
 
 

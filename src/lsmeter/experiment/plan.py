@@ -103,13 +103,18 @@ def make_plan(
 def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
     """Give the suites of an experiment that the probe has, then each of its workloads."""
     suites = [name for name in experiment.suites if not is_workload(name)]
+    if suites == experiment.suites and experiment.monitor_ms:
+        raise UsageError(
+            "--monitor: there is no workload among the suites",
+            hint="name one, as in --suite web: lsmeter list suites",
+        )
     if suites and experiment.client != "namespace":
         raise UsageError(
             f"--client {experiment.client}: the suite {suites[0]} has no client",
             hint="only workloads have one: --suite web",
         )
     if suites:
-        yield experiment.model_copy(update={"suites": suites}), None
+        yield experiment.model_copy(update={"suites": suites, "monitor_ms": 0}), None
     for name in experiment.suites:
         if is_workload(name):
             offer = load_workload(name)

@@ -25,6 +25,8 @@ MAX_TOTAL_VALUES = 16_000_000  # readings of one boot
 MAX_ROUNDS = 64  # of one benchmark
 MAX_HOOKS = 512  # of one benchmark
 MAX_SAID = 1000  # characters of what a client said last
+MAX_MOMENTS = 2000  # of one batch
+SOURCES = ("stat", "meminfo", "vmstat", "disks", "net", "avc", "processes")  # of a moment
 MAX_GARBAGE = 100  # lines; nothing is read after the next one
 ENDLESS_BYTES = 64 << 10  # of one line: nothing is read after them
 _MAX_INT = 2**63 - 1
@@ -36,6 +38,10 @@ _RUN = re.compile(r"(0|[1-9][0-9]{0,18})(?:x([1-9][0-9]{0,6}))?")
 
 class BadLineError(Exception):
     """Why a line is not one of the protocol, or cannot stand where it does."""
+
+
+class ContradictionError(Exception):
+    """What a guest says against what it was asked, or against what it has said before."""
 
 
 class LineReader:
@@ -161,12 +167,16 @@ def _value(kind: str, text: str, name: str) -> Any:  # noqa: ANN401  (what the k
 
 # The form of each kind of field, its value, and what is said of what has another form.
 _TEXT = re.compile("(?:[0-9A-Za-z_.,:;/=+()-]|%[0-9a-f]{2})*")
+_SQUEEZED = re.compile("(?:[0-9A-Za-z_.:/+()-]+(?:,[0-9A-Za-z_.:/+()-]+)*;)+")
 _KINDS: dict[str, tuple[re.Pattern[str], Callable[[str], Any], str]] = {
     "number": (re.compile("0|[1-9][0-9]{0,18}"), int, "{}: not a number"),
     "text": (_TEXT, _text, "{}: not encoded as it must be"),
     "hook": (re.compile("[a-z0-9_.]{1,63}"), str, "{}: not a name"),
     "status": (re.compile("|".join(BenchmarkStatus)), BenchmarkStatus, "an unknown {}"),
     "moment": (re.compile("before|after"), str, "a {} that is neither before nor after"),
+    "when": (re.compile("begin|within|end"), str, "{}: neither begin, within nor end"),
+    "source": (re.compile("|".join(SOURCES)), str, "an unknown {}"),
+    "squeezed": (_SQUEEZED, str, "{}: not words and lines as they must be"),
 }
 # The fields of each kind of line: name:kind, name=kind where the line has the name as well, and ?
 # after what may be left out.
@@ -177,6 +187,8 @@ _GRAMMAR = {
     "begin": "index:number benchmark:text sweep=number?",
     "samples": "index:number readings:runs",
     "said": "index:number text:text",
+    "moment": "index:number batch:number when:when time_ns:number lost=number",
+    "seen": "index:number source:source text:squeezed",
     "ticked": "index:number readings:runs",
     "round": "index:number cycles:number loop:number bulk:number settle:number taken:number",
     "whole": "index:number status=status errno=number detail=text",

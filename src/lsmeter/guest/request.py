@@ -36,7 +36,7 @@ _ALWAYS = (
     *("suite", "filesystem", "user", "cold", "quiet"),
     *("samples", "warmup", "icount_shift", "benchmark_deadline_ms"),
 )
-_IF_SET = ("whole_ppm", "vary", "count", "sweep.control", "root", "settle_ms")
+_IF_SET = ("whole_ppm", "vary", "count", "sweep.control", "root", "settle_ms", "monitor_ms")
 _WORDS = {
     **dict.fromkeys(("filesystem", "root"), ("file system", tuple(FILESYSTEMS))),
     "user": ("user", ("root", "user")),
@@ -51,6 +51,7 @@ _NUMBERS = {
     "whole_ppm": (1, 1_000_000),
     "vary": (1, 0xFFFFFFFF),
     "settle_ms": (0, 10_000),
+    "monitor_ms": (0, 10_000),
     "sweep.value": (0, MAX_DELAY_NS),
     **{key: (0, most) for key, most in GUEST_KEYS.items()},
 }
@@ -97,6 +98,7 @@ class Request:
     asks: tuple[tuple[str, ...], ...] = ()
     clients: tuple[tuple[str, ...], ...] = ()  # samples and warmup are batches, then
     settle_ms: int = 0  # guest time that belongs to a batch after its client has ended
+    monitor_ms: int = 0  # guest time between two moments of a batch; 0: it is not monitored
 
     @functools.cached_property
     def units(self) -> tuple[tuple[str, int | None], ...]:

@@ -15,9 +15,11 @@ from typing import Any
 
 from lsmeter.base.printable import printable
 from lsmeter.guest import protocol
-from lsmeter.guest.protocol import BadLineError, LineReader
+from lsmeter.guest.moments import MomentReader
+from lsmeter.guest.protocol import BadLineError, ContradictionError, LineReader
 from lsmeter.guest.request import Request
 from lsmeter.model import BenchmarkStatus, HookReadings, Idle, Round, Samples, StateReading, Whole
+from lsmeter.model.moment import Moment
 
 MAX_FACTS = 1000
 MAX_ERRORS = 1000
@@ -48,6 +50,7 @@ class Session:
     unfinished: str = ""  # the benchmark that was running, else the first that was not reached
     idle: tuple[Idle, ...] = ()
     contradiction: str = ""  # the first of what was said against what was asked, or said before
+    moments: tuple[Moment, ...] = ()  # of a monitored guest
 
 
 def parse_session(results: bytes, asked: Request) -> Session:
@@ -55,10 +58,6 @@ def parse_session(results: bytes, asked: Request) -> Session:
     reader = SessionReader(asked)
     reader.feed(results)
     return reader.close()
-
-
-class ContradictionError(Exception):
-    """What a guest says against what it was asked, or against what it has said before."""
 
 
 @dataclass
@@ -100,6 +99,7 @@ class SessionReader:
         self._counts: list[HookReadings] = []
         self._states: list[StateReading] = []
         self._idle: list[Idle] = []
+        self._moments = MomentReader(asked)
         self._errors: list[str] = []
 
     @property
@@ -133,6 +133,7 @@ class SessionReader:
             unfinished=running or next(iter(missing), ""),
             idle=tuple(self._idle),
             contradiction=self._contradiction,
+            moments=tuple(self._moments.moments),
         )
 
     def _take(self, kind: str, values: list[Any]) -> None:
@@ -214,6 +215,12 @@ class SessionReader:
             raise ContradictionError(_unasked(running, "what a client said"))
         running.said.append(text[: protocol.MAX_SAID])
 
+    def _on_moment(self, running: _Running, *said: Any) -> None:  # noqa: ANN401
+        self._moments.take(running.benchmark, *said)
+
+    def _on_seen(self, running: _Running, source: str, text: str) -> None:
+        self._moments.see(running.benchmark, source, text)
+
     def _on_ticked(self, running: _Running, places: list[int]) -> None:
         if any(place >= len(running.values) for place in places):
             raise BadLineError("a tick in a reading that was not taken")
@@ -289,6 +296,8 @@ class SessionReader:
         if self._asked.clients and len(running.said) != count:
             heard = f"clients of {len(running.said)} batches said something"
             raise ContradictionError(f"{name} is ok, with {count} readings, and {heard}")
+        if missing := self._moments.missing(name):
+            raise ContradictionError(f"{name} is ok, and {missing}")
         self._samples.append(
             Samples(
                 name,

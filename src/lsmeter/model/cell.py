@@ -162,13 +162,15 @@ class Task:
 
     control names what makes the hooks of a sweep wait: tunable (the security module) or
     tunable-bpf (programs); delays_ns are the latencies that it sweeps, each with all benchmarks.
-    workload is what a boot of that task runs.
+    workload is what a boot of that task runs, monitor_ms how often it says what the whole guest
+    does, in guest time (0: never).
     """
 
     name: str = "readings"
     control: str = ""
     delays_ns: tuple[int, ...] = ()
     workload: Workload | None = None
+    monitor_ms: int = 0
 
 
 READINGS = Task()
@@ -228,6 +230,8 @@ class Cell:
             parts["task"] = [self.task.name, self.task.control, self.task.delays_ns, counters]
         if self.task.workload is not None:
             parts["workload"] = [asdict(self.task.workload), setup.policies]
+        if self.task.monitor_ms:
+            parts["monitor_ms"] = self.task.monitor_ms
         if self.image is not None:
             parts["image"] = self.image.sha256
         policy: list[object] = [  # what of it can change a result

@@ -57,7 +57,14 @@ def document_of(run: RunData) -> Callable[[Detail], Document]:
     if tasks <= cost_tasks():
         return partial(report_document, run_report(run))
     # Regressions are heavy: only runs with sweeps wait for them.
-    from lsmeter.report import agreement, counts, slopes, workloads  # noqa: PLC0415
+    from lsmeter.analysis.monitoring import is_monitored  # noqa: PLC0415
+    from lsmeter.report import (  # noqa: PLC0415
+        agreement,
+        counts,
+        monitoring,
+        slopes,
+        workloads,
+    )
 
     found: list[Callable[[Detail], Document]] = []
     if len(tasks & {"attribute", "count", "sweep"}) > 1:
@@ -66,6 +73,8 @@ def document_of(run: RunData) -> Callable[[Detail], Document]:
         found.append(partial(report_document, run_report(run)))
     if "workload" in tasks:
         found.append(partial(workloads.document, run))
+        if is_monitored(run):
+            found.append(partial(monitoring.document, run))
     if "count" in tasks:
         found.append(lambda _: counts.document(run))
     if tasks & {"sweep", "lookups"}:

@@ -68,10 +68,12 @@ def document(run: RunData, detail: Detail) -> Document:
     )
     title = "What security modules cost real services"
     made = run_document(run, NAME, title, sections, found.problems, _data(found))
-    return replace(made, notes=(*_memory(run), *made.notes))
+    return replace(made, notes=(*_conditions(run), *made.notes))
 
 
-def _memory(run: RunData) -> Iterator[str]:
+def _conditions(run: RunData) -> Iterator[str]:
+    for every_ms in sorted({cell.task.monitor_ms for cell in run.manifest.cells} - {0}):
+        yield f"monitored every {every_ms} ms: not to be compared with runs that are not"
     asked = run.manifest.conditions.memory_mib
     for cell in {cell.place.suite: cell for cell in run.manifest.cells}.values():
         if cell.task.workload and cell.task.workload.memory_mib > asked:

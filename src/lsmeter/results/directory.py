@@ -221,11 +221,17 @@ def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
     """Return a boot as this version reads it."""
     if stored.capture is None or (stored.sealed and stored.parser == PARSER):
         return stored.boot
+    boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
+    return conclude(boot, asked_cell(manifest, cell), cell.command, stored.capture)
+
+
+def asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
+    """Return a cell as far as its manifest knows it: enough to read what its guests said."""
     place = cell.place
     setup = next(item for item in manifest.setups if item.name == place.setup)
     kernel = next(item for item in manifest.kernels if item.name == place.kernel)
     earlier = find_task(cell.task.name).sampling or replace(manifest.sampling, warmup=cell.warmup)
-    asked = Cell(
+    return Cell(
         kernel,
         setup,
         place.suite,
@@ -237,5 +243,3 @@ def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
         cell.benchmarks or tuple(item.id for item in manifest.benchmarks_of(cell)),
         task=cell.task,
     )
-    boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
-    return conclude(boot, asked, cell.command, stored.capture)

@@ -109,6 +109,7 @@ def request(cell: Cell) -> Mapping[str, Any]:
             for name in cell.benchmarks
         ),
         "settle_ms": workload.settle_ms,
+        "monitor_ms": cell.task.monitor_ms,
         "benchmark_deadline_ms": _BATCH_MS,
     }
 

@@ -230,3 +230,11 @@ def test_the_workload_is_part_of_what_names_a_cell() -> None:
     before = cell("capability")
     workload = replace(OFFER.workload, settle_ms=OFFER.workload.settle_ms + 1)
     assert replace(before, task=Task("workload", workload=workload)).hash != before.hash
+
+
+def test_a_monitored_cell_is_another() -> None:
+    before = cell("capability")
+    every = [replace(before, task=replace(before.task, monitor_ms=ms)) for ms in (0, 50, 100)]
+    assert every[0].hash == before.hash
+    assert len({item.hash for item in every}) == 3
+    assert [request(item)["monitor_ms"] for item in every] == [0, 50, 100]
