@@ -11,7 +11,7 @@ import pytest
 
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.guest.request import GUEST_KEYS
-from lsmeter.images.definition import definition_names
+from lsmeter.images.definition import definition_names, load_definition
 from lsmeter.instruments import DEFAULT, instruments
 from lsmeter.kernels.resolve import sources
 from lsmeter.machines import machines
@@ -22,6 +22,7 @@ from lsmeter.tasks import kinds
 from lsmeter.workloads import load_workload, workload_names
 
 NAME = re.compile(r"[a-z][a-z0-9-]*")
+COUNTED = b"/usr/lib/lsmeter/counted"
 
 
 @pytest.mark.parametrize("definition", definitions().values(), ids=lambda item: item.setup.name)
@@ -73,9 +74,31 @@ def test_a_workload_says_what_must_hold(name: str) -> None:
         assert service.apparmor
     if offer.workload.services:
         assert any(check.allowed != check.denied for check in offer.workload.denials)
-    assert {batch.account for batch in offer.workload.batches} == (
-        {"client"} if offer.workload.services else {"service"}
-    )
+    parts = {part.path: part.data for part in load_definition(offer.workload.image).parts}
+    for batch in offer.workload.batches:
+        # What has no server counts its client, or what its client runs by `counted`.
+        counted = batch.account == "service" or COUNTED in parts[batch.client[0]]
+        assert counted is not bool(offer.workload.services)
+
+
+@pytest.mark.parametrize("name", workload_names())
+def test_what_a_workload_names_is_in_its_image(name: str) -> None:
+    workload = load_workload(name).workload
+    parts = {part.path: part for part in load_definition(workload.image).parts}
+    commands = [
+        *(words for item in workload.services for words in (item.start, item.ready)),
+        *(item.ask for item in workload.denials),
+        *(batch.client for batch in workload.batches),
+    ]
+    said = " ".join(word for words in commands for word in words)
+    scripts = set(re.findall(r"/usr/lib/lsmeter/[a-z/]+", said))
+    assert all(parts[script].executable for script in scripts)
+    needs = parts[f"/etc/lsmeter/workloads/{name}"].data.decode()
+    profiles = set(re.findall(r"^profile (.*)$", needs, re.MULTILINE))
+    assert {item.apparmor.removeprefix("lsmeter-") for item in workload.services} <= profiles
+    for profile in profiles:
+        text = parts[f"/etc/lsmeter/apparmor/servers/{profile}"].data
+        assert b"\nprofile lsmeter-%s " % profile.encode() in text
 
 
 def test_instruments_and_tasks_are_named_and_described() -> None:

@@ -122,6 +122,27 @@ def test_what_fails_under_load_loses_its_own_benchmark(lsmeter: Lsmeter) -> None
     assert {name: TOLD[name] for name in said if TOLD[name] not in said[name]} == {}, said
 
 
+@pytest.mark.parametrize(
+    ("suite", "benchmark"), [("workstation", "tree-create"), ("container", "start with=all")]
+)
+def test_work_that_has_no_server_is_counted_by_itself(
+    lsmeter: Lsmeter, suite: str, benchmark: str
+) -> None:
+    words = ("--suite", suite, "--benchmark", benchmark, "--setup", "selinux-enforcing")
+    done = lsmeter("run", *words, "--boots", "1", "--run-dir", suite)
+    assert done.code == 0, done.err + done.out
+    report = json.loads(lsmeter("report", str(lsmeter.home / suite), "--format", "json").out)
+    assert report["problems"] == []
+    by_setup = {item["setup"]: item["boots"][0] for item in report["benchmarks"]}
+    base, confined = by_setup["capability"], by_setup["selinux-enforcing"]
+    assert confined["modules"]["selinux"] > 10_000
+    assert confined["figures"]["kernel"] > base["figures"]["kernel"]
+    assert confined["figures"]["user"] == pytest.approx(base["figures"]["user"], rel=0.05)
+    if suite == "workstation":
+        # 200 files take three calls each; what prepares and verifies the tree takes as many.
+        assert all(600 < boot["figures"]["syscalls"] < 1000 for boot in by_setup.values())
+
+
 def _tally(path: Path, setup: str) -> bytes:
     read = read_run(path)
     cell = next(cell for cell in read.manifest.cells if cell.place.setup == setup)

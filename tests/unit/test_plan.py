@@ -9,9 +9,11 @@ import pytest
 
 from lsmeter.base.errors import UsageError
 from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import Plan, baseline_name, make_plan
-from lsmeter.model import Conditions, Sampling
+from lsmeter.experiment.plan import Plan, apart, baseline_name, make_plan
+from lsmeter.model import Conditions, Image, Sampling
 from lsmeter.setups import parse_setup
+from lsmeter.tasks import find_task
+from lsmeter.workloads import load_workload
 from tests.unit.model_builders import benchmark, cell, kernel
 
 CATALOGUE = (
@@ -50,6 +52,22 @@ def test_what_the_kernel_lacks_is_a_problem_and_not_a_cell() -> None:
     made = plan({"setups": ["capability", "smack"]}, SECURITY_SMACK="n")
     assert [item.setup.name for item in made.cells] == ["capability"]
     assert "CONFIG_SECURITY_SMACK" in made.problems[0].title
+
+
+def test_batches_are_as_the_workload_says_or_as_was_asked() -> None:
+    image = Image("servers", Path("image"), "0" * 64)
+
+    def sampling(**words: int) -> Sampling:
+        whole = build_experiment({"suites": ["web"], "sampling": words}, where="test")
+        ((experiment, offer),) = apart(whole)
+        assert offer is not None
+        needed = dict.fromkeys(find_task("workload").needs, "y")
+        made = make_plan(experiment, [kernel(**needed)], offer, {}, ["tmpfs"], {"servers": image})
+        return made.cells[0].sampling
+
+    assert sampling() == load_workload("web").sampling
+    assert sampling(samples=2) == replace(load_workload("web").sampling, samples=2)
+    assert sampling(warmup=7).warmup == 7
 
 
 def test_the_baseline_is_measured_even_if_only_others_are_named() -> None:

@@ -19,7 +19,6 @@ from lsmeter.experiment.asked import Experiment
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.model.filesystems import FILESYSTEMS
-from lsmeter.model.workload import Client
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
 from lsmeter.workloads import Offer, is_workload, load_workload, workload_names
@@ -94,8 +93,7 @@ def make_plan(
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
             identity_facts = tuple(sorted(facts.items()))
             made = _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
-            client = experiment.client
-            cells += (_loaded(cell, offer, client) for cell in made) if offer else made
+            cells += (_loaded(cell, offer, experiment) for cell in made) if offer else made
     problems.extend(_without_kernel(setups, kernels))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
 
@@ -118,6 +116,11 @@ def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
     for name in experiment.suites:
         if is_workload(name):
             offer = load_workload(name)
+            if not offer.workload.services and experiment.client != "namespace":
+                raise UsageError(
+                    f"--client {experiment.client}: the suite {name} has no server",
+                    hint="it runs in one guest: leave --client out",
+                )
             alone = {"task": "workload", "suites": [offer.workload.name], "users": ["root"]}
             alone["baseline"] = experiment.baseline_setup
             yield experiment.model_copy(update=alone), offer
@@ -130,22 +133,23 @@ def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
     linked = any(item.client == "guest" for item in loaded)
     names = dict.fromkeys(name for item in asked for name in item.filesystems)
     return (
-        *(("nd_pmem", "nd_e820", "veth") if loaded else ()),
+        *(find_task("workload").modules if loaded else ()),
         *(("virtio_net",) if linked else ()),
         *chain.from_iterable(FILESYSTEMS[name].modules for name in names if name in FILESYSTEMS),
     )
 
 
-def _loaded(cell: Cell, offer: Offer, client: Client) -> Cell:
-    """Return the cell with a workload, its memory and its batches."""
+def _loaded(cell: Cell, offer: Offer, experiment: Experiment) -> Cell:
+    """Return the cell with a workload, its memory and its batches: as it says, or as was asked."""
+    said = experiment.sampling.model_dump(include={"samples", "warmup"}, exclude_unset=True)
     memory_mib = max(cell.conditions.memory_mib, offer.workload.memory_mib)
     return replace(
         cell,
         suite=offer.workload.name,
         benchmarks=tuple(item.id for item in offer.benchmarks if item.id in cell.benchmarks),
         conditions=replace(cell.conditions, memory_mib=memory_mib),
-        sampling=offer.sampling,
-        task=replace(cell.task, workload=replace(offer.workload, client=client)),
+        sampling=replace(offer.sampling, **said),
+        task=replace(cell.task, workload=replace(offer.workload, client=experiment.client)),
     )
 
 

@@ -15,10 +15,9 @@ from lsmeter.model import Cell, KernelModule
 from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.tasks import find_task
 
-# Modules that guests with an image load: for a disk, and for a workload, whose image is memory and
-# whose client is joined to it. What a kernel has built in is not among its modules.
+# Modules that guests with an image load: for its disk, and for a link to another guest; those of a
+# workload are the task's. What a kernel has built in is not among its modules.
 _DISK = ("virtio_mmio", "virtio_blk")
-_WORKLOAD = ("nd_pmem", "nd_e820", "veth")
 _LINKED = ("virtio_mmio", "virtio_net")
 # In a request 0 means that nothing varies; a boot with seed 0 varies as all others do. No other
 # boot has this seed: those of experiments end at 2**31.
@@ -60,7 +59,7 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
         wanted.add("brd")
     if cell.image:
         workload = cell.task.workload
-        wanted |= {cell.image.filesystem, *(_WORKLOAD if workload else _DISK)}
+        wanted |= {cell.image.filesystem, *(find_task(cell.task.name).modules or _DISK)}
         wanted |= {*_LINKED} if workload and workload.client == "guest" else set()
     # Dependencies stand before what needs them.
     for module in reversed(cell.kernel.modules):

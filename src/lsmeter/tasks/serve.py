@@ -38,4 +38,9 @@ def request(cell: Cell) -> Mapping[str, Any]:
     }
 
 
-TASK = TaskKind(NAME, "the clients of services in another guest", request)
+TASK = TaskKind(
+    NAME,
+    "the clients of services in another guest",
+    request,
+    modules=("nd_pmem", "nd_e820"),
+)

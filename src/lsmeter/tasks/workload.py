@@ -176,6 +176,8 @@ TASK = TaskKind(
     "services under load, counted by account",
     request,
     needs=("VETH", "X86_PMEM_LEGACY", "BLK_DEV_PMEM", "NET_NS"),
+    # The image's disk in memory, the link, the layers of containers.
+    modules=("nd_pmem", "nd_e820", "veth", "overlay"),
     plugin=PLUGIN,
     silence_s=_SILENCE_S,
     verify=verify,

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from lsmeter.base.errors import UsageError
+from lsmeter.experiment.asked import Experiment
+from lsmeter.experiment.plan import apart
 from lsmeter.images.definition import load_definition
+from lsmeter.model.workload import Client
 from lsmeter.workloads import is_workload, load_workload
 
 EXAMPLE = Path(__file__).parents[3] / "examples/redis.toml"
@@ -109,3 +112,11 @@ def test_names_are_those_of_files(tmp_path: Path) -> None:
         load_workload(written(tmp_path, WHOLE, "My cache.toml"))
     with pytest.raises(UsageError, match=r"no such|cannot read"):
         load_workload(str(tmp_path / "none.toml"))
+
+
+@pytest.mark.parametrize("client", ["guest", "loopback"])
+def test_only_what_has_a_server_has_its_client_elsewhere(client: Client) -> None:
+    found = [offer for _, offer in apart(Experiment(suites=["postgresql"], client=client))]
+    assert [offer.workload.name for offer in found if offer] == ["postgresql"]
+    with pytest.raises(UsageError, match="the suite workstation has no server"):
+        list(apart(Experiment(suites=["workstation"], client=client)))

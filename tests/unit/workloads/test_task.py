@@ -11,9 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.guest.boot_image import make_request
-from lsmeter.model import BenchmarkStatus, Cell, Conditions, Samples, Sampling, Task
+from lsmeter.model import (
+    BenchmarkStatus,
+    Cell,
+    Conditions,
+    Image,
+    KernelModule,
+    Samples,
+    Sampling,
+    Task,
+)
 from lsmeter.model.workload import Client
 from lsmeter.setups import parse_setup, read_setup
+from lsmeter.tasks import find_task
 from lsmeter.tasks.serve import serving
 from lsmeter.tasks.workload import (
     SERVICES,
@@ -192,6 +202,23 @@ def test_the_other_guest_is_the_same_under_every_setup() -> None:
     assert asked.clients[0][-1] == "/usr/lib/lsmeter/agent"
     assert not asked.setup.steps
     assert b"client=serve 1 client " in asked.to_bytes()
+
+
+def test_only_guests_of_workloads_load_what_their_task_names() -> None:
+    named = find_task("workload").modules
+    offered = ("virtio_mmio", "virtio_blk", "libnvdimm", "nd_btt", *named)
+    depends = {"nd_pmem": ("libnvdimm", "nd_btt")}
+    modules = tuple(
+        KernelModule(name, Path(name), "0" * 64, depends=depends.get(name, ())) for name in offered
+    )
+    image = Image("servers", Path("image"), "0" * 64)
+    loaded = replace(
+        cell("capability"), image=image, kernel=replace(kernel("6.1"), modules=modules)
+    )
+    names = [path.removeprefix("/modules/") for path, _ in make_request(loaded, 1).modules]
+    assert names == [f"{name}.ko" for name in offered[2:]]
+    bare = replace(loaded, task=Task("readings"))
+    assert len(make_request(bare, 1).modules) == 2
 
 
 def samples(*said: str) -> Samples:
