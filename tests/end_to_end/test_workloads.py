@@ -81,16 +81,17 @@ def test_a_client_in_another_guest_tells_the_same(report: dict[str, Any], lsmete
     assert done.code == 0, done.err + done.out
     assert "it runs in another guest" in " ".join(done.out.split())
     other = json.loads(lsmeter("report", "two-guests", "--format", "json").out)
-    added = [
-        next(
-            item["kernel"]["difference"]
-            for item in found["comparisons"]
-            if item["setup"] == "selinux-enforcing"
-        )
+    near, far = (
+        {item["setup"]: item["boots"][0] for item in found["benchmarks"]}
         for found in (report, other)
-    ]
-    # A network device comes with drivers and interrupts, which no module makes slower.
-    assert added[1] == pytest.approx(added[0], rel=0.2)
+    )
+    # What the module executes is the same, but for packets of the client's end, which it checks in
+    # one guest only. The whole differs between boots of two guests by some per cent.
+    inside = [boots["selinux-enforcing"]["modules"]["selinux"] for boots in (near, far)]
+    assert inside[1] == pytest.approx(inside[0], rel=0.15)
+    assert inside[1] < inside[0]
+    base, confined = (far[name]["figures"]["kernel"] for name in SETUPS[:2])
+    assert 0 < confined / base - 1 < 0.2
 
 
 def test_a_boot_of_one_seed_repeats_to_the_instruction(run: Path, lsmeter: Lsmeter) -> None:

@@ -59,9 +59,12 @@ def test_tomoyo_decides_and_walks_through_its_rules(lsmeter: Lsmeter) -> None:
     assert len({cost[name]["getppid"] for name in names}) == 1
     stat = {name: cost[name]["stat depth=1"] for name in names}
     assert stat["tomoyo"] < stat["tomoyo-disabled"] < stat["tomoyo-permissive"]
-    assert cost["tomoyo-permissive"] == cost["tomoyo-enforcing"] == cost["tomoyo-learning"]
+    # Where a slab's object lies makes two instructions when a name is freed.
+    for name in ("tomoyo-permissive", "tomoyo-learning"):
+        assert cost[name] == pytest.approx(cost["tomoyo-enforcing"], abs=8)
     assert stat["tomoyo-enforcing:rules=200"] - stat["tomoyo-enforcing"] > 200
-    assert stat["tomoyo-enforcing:rules=200,found=first"] == stat["tomoyo-enforcing"]
+    found_first = stat["tomoyo-enforcing:rules=200,found=first"]
+    assert found_first == pytest.approx(stat["tomoyo-enforcing"], abs=8)
     enforced = facts(report, "tomoyo-enforcing")
     assert enforced["proof.read-secret.errno"] == "EPERM"
     assert "mode=enforcing granted=no" in enforced["proof.read-secret.message"]
