@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -19,11 +18,10 @@ from lsmeter import __version__
 from lsmeter.base.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.base.host import cores, host_facts
 from lsmeter.base.limits import Limits
-from lsmeter.base.signals import heed_signals
 from lsmeter.cli.console import SCREEN
 
 if TYPE_CHECKING:
-    from lsmeter.cli.live import LiveRun, LiveTasks
+    from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.options import Asked
     from lsmeter.experiment.asked import Experiment
     from lsmeter.experiment.plan import Plan, PlannedBoot
@@ -126,7 +124,8 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     from lsmeter.results.directory import create_run
     from lsmeter.results.held import is_torn, remember
     from lsmeter.results.manifest import Circumstances, make_manifest
-    from lsmeter.run.execute import Settings, is_stored
+    from lsmeter.run.execute import Settings, execute, is_stored
+    from lsmeter.run.stopping import stopped_early
 
     instrument = find_instrument(plan.experiment.instrument)
     circumstances = Circumstances(
@@ -152,7 +151,8 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
 
     def attempt(settings: Settings, known: Collection[PlannedBoot] = ()) -> tuple[bool, bool]:
         with LiveRun(SCREEN.err, plan, jobs, known) as live:
-            return asyncio.run(_stopped(plan, out, machine, settings, live)), live.failed
+            stopped = stopped_early(lambda: execute(plan, out, machine, settings, live))
+            return stopped, live.failed
 
     stopped, failed = attempt(settings, known)
     if not stopped and is_torn(out, manifest.boots):
@@ -204,25 +204,6 @@ def _plugins(tasks: Iterable[str]) -> set[str]:
     from lsmeter.tasks import find_task
 
     return {plugin for task in tasks if (plugin := find_task(task).plugin)}
-
-
-async def _stopped(
-    plan: Plan, out: Path, machine: Machine, settings: Settings, live: LiveRun
-) -> bool:
-    """Run the plan; on Ctrl-C or a termination signal kill the guests and keep what is done."""
-    from lsmeter.run.execute import execute
-
-    task = asyncio.ensure_future(execute(plan, out, machine, settings, live))
-    loop = asyncio.get_running_loop()
-    # Not the loop's own handlers: it would put back the system's, and a late signal would kill.
-    heed_signals(lambda *_: loop.call_soon_threadsafe(task.cancel))
-    try:
-        await task
-    except asyncio.CancelledError:
-        return True
-    finally:
-        heed_signals()
-    return False
 
 
 def check_plot(plot: Path | None) -> None:
