@@ -115,7 +115,7 @@ def _check_instrument(asked: Experiment, machine: Machine) -> None:
     others = [item.name for item in instruments().values() if machine.name in item.machines]
     raise UsageError(
         f"--machine {machine.name}: the instrument {asked.instrument} cannot read it",
-        hint=f"add --instrument {others[0]}" if others else "",
+        hint=f"lsmeter run --instrument {others[0]} can" if others else "",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lsmeter.base import registry
@@ -29,8 +29,8 @@ class Instrument:
     side_by_side says that guests may run at a time, reusable that a stored boot may serve another
     day, portable that it may serve on another host. machines are those that it can read.
     tasks are those whose boots it can read (empty: all), boots and sampling what is asked where
-    nothing is said. comparable names the conditions that two runs must share. read turns the stored readings of a
-    boot, by benchmark, into what the other two take. estimate gives what one benchmark costs in a
+    nothing is said. comparable names the conditions that two runs must share. read turns the
+    stored readings of a boot, by benchmark, into what the other two take. estimate gives what one benchmark costs in a
     cell, compare how two cells differ: baseline first, then the margin as a fraction and which
     direction is good; calls says that a reading is one call of many of a cycle.
     """
@@ -49,7 +49,7 @@ class Instrument:
     compare: Callable[..., Compared]
     tasks: tuple[str, ...] = ()
     boots: int = 2
-    sampling: Sampling = Sampling()
+    sampling: Sampling = field(default_factory=Sampling)
     read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = as_stored
 
 

@@ -138,7 +138,7 @@ INSTRUMENT: Instrument = Instrument(
         *("virtualisation", "kernel"),
     ),
     tasks=("readings", "workload"),
-    boots=30,
+    boots=60,
     sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
     estimate=estimate,
     compare=compare,
