@@ -10,8 +10,11 @@
  * What is x86 here: the markers' NOP, the opcodes in instrument_kernel(), the name in
  * install(), MAX_INSN_BYTES in qemu_api.h.
  *
- * Arguments: syms=FILE (see symbols.h), out=FILE, stack=BYTES of a kernel stack (16384).
+ * Arguments: syms=FILE (see symbols.h), out=FILE, stack=BYTES of a kernel stack (16384), and
+ * events=FILE, which asks for events of each function as well, and takes those of each sample.
  */
+#include "events/vectors.h"
+#include "events/watch.h"
 #include "install.h"
 #include "markers.h"
 #include "qemu_api.h"
@@ -24,7 +27,7 @@
 #include <string.h>
 
 #define NAME	       "attribution"
-#define FORMAT_VERSION 2
+#define FORMAT_VERSION 3
 #define NO_REGION      UINT32_MAX
 #define UNKNOWN_CODE   "[no symbol]"
 
@@ -43,6 +46,8 @@ static struct {
 	struct regions regions;
 	struct shadow shadow;
 	FILE *out;
+	struct events *events; /* NULL where none are counted */
+	FILE *events_out;
 } plugin = {.announced = NO_REGION,
 	    .region = NO_REGION,
 	    .last_region = NO_REGION,
@@ -87,11 +92,20 @@ static void on_return(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t sl
 		shadow_return(&plugin.shadow, function, slot, now());
 }
 
-static void on_entry(unsigned int vcpu, void *symbol)
+static void on_entry(unsigned int vcpu, void *data)
 {
+	const struct symbol *symbol = data;
+	bool led = symbol->kind != SYM_FAULT && symbol->kind != SYM_TRAP &&
+		   symbol->kind != SYM_INTERRUPT;
+
 	(void)vcpu;
-	if (measuring())
-		shadow_entry(&plugin.shadow, symbol, now());
+	if (!measuring())
+		return;
+	if (led)
+		events_arrive(plugin.events, symbol->addr, now());
+	shadow_entry(&plugin.shadow, symbol, now());
+	if (!led)
+		events_astray(plugin.events);
 }
 
 static void on_unknown(unsigned int vcpu, void *data)
@@ -131,6 +145,13 @@ static void activate(void)
 	watch_restart();
 }
 
+static void write_region(struct region *region)
+{
+	region_write(region, plugin.out);
+	if (plugin.events && region->id < REGION_WHOLE)
+		vectors_write(&region->vectors, region->id, plugin.events_out);
+}
+
 /* Write a region that others follow, unless it has hardly grown since it was written. */
 static void write_finished(uint32_t next)
 {
@@ -140,7 +161,7 @@ static void write_finished(uint32_t next)
 		return;
 	region = regions_get(&plugin.regions, plugin.last_region);
 	if (region && region->samples > 2 * region->written)
-		region_write(region, plugin.out);
+		write_region(region);
 }
 
 static void begin(uint32_t id)
@@ -158,6 +179,9 @@ static void begin(uint32_t id)
 	if (plugin.summing != id)
 		plugin.summing = NO_REGION;
 	shadow_begin(&plugin.shadow, now(), plugin.summing == id);
+	/* Windows of whole costs are long, and what is distinct in them says little. */
+	if (plugin.events && id < REGION_WHOLE)
+		events_begin(plugin.events, id, now());
 }
 
 static void add(struct region *region)
@@ -182,6 +206,9 @@ static void end(uint32_t id)
 	shadow_end(&plugin.shadow, now());
 	plugin.region = NO_REGION;
 	region = regions_get(&plugin.regions, id);
+	if (region && plugin.events && id < REGION_WHOLE)
+		vectors_add(&region->vectors, plugin.shadow.tree.events, plugin.shadow.tree.count,
+			    events_end(plugin.events) && !plugin.shadow.damaged);
 	if (!region)
 		plugin.regions.refused++;
 	else if (!plugin.shadow.damaged)
@@ -230,17 +257,21 @@ static void instrument_link(struct qemu_plugin_insn *insn, mem_cb callback)
 	qemu_plugin_register_vcpu_mem_cb(insn, callback, CB_NO_REGS, MEM_READ_AND_WRITE, function);
 }
 
-static void instrument_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
-			      bool first)
+static void instrument_entry(struct qemu_plugin_insn *insn, bool first)
 {
 	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
 	const struct symbol *symbol = symbols_at(&plugin.symbols, vaddr);
-	const uint8_t *opcode = bytes, *end = bytes + size;
 
 	if (symbol)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_entry, CB_NO_REGS, (void *)symbol);
 	else if (first && vaddr >= plugin.symbols.text_end)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_unknown, CB_NO_REGS, NULL);
+}
+
+static void instrument_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size)
+{
+	const uint8_t *opcode = bytes, *end = bytes + size;
+
 	while (opcode + 1 < end && is_prefix(*opcode))
 		opcode++;
 	if (*opcode == 0xcf)
@@ -274,6 +305,7 @@ static void on_translate(struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
 	bool kernel = qemu_plugin_tb_vaddr(tb) >= plugin.symbols.text_start;
+	const struct event_block *block = plugin.active && plugin.events ? block_of(tb) : NULL;
 
 	if (plugin.active && !kernel)
 		instrument_user(tb, count);
@@ -290,7 +322,13 @@ static void on_translate(struct qemu_plugin_tb *tb)
 		if (!plugin.active)
 			continue;
 		if (kernel)
-			instrument_kernel(insn, bytes, size, i == 0);
+			instrument_entry(insn, i == 0);
+		if (block)
+			watch_access(insn, block, i);
+		if (block && i == 0)
+			watch_block(insn, block);
+		if (kernel)
+			instrument_kernel(insn, bytes, size);
 		counter_add(insn, COUNT_ALL, 1);
 	}
 }
@@ -307,11 +345,13 @@ static void on_exit_qemu(void)
 		struct region *region = &plugin.regions.list[i];
 
 		if (region->samples > region->written || !region->samples)
-			region_write(region, plugin.out);
+			write_region(region);
 	}
 	fprintf(plugin.out, "stray %" PRIu64 "\nrefused %" PRIu64 "\n", plugin.stray,
 		plugin.regions.refused);
 	finish(NAME, plugin.out);
+	if (plugin.events)
+		finish(NAME, plugin.events_out);
 }
 
 static int parse_stack(const char *text, uint64_t *stack_bytes)
@@ -324,16 +364,32 @@ static int parse_stack(const char *text, uint64_t *stack_bytes)
 	return 0;
 }
 
+static int count_events(const char *path)
+{
+	static struct events events;
+
+	plugin.events_out = vectors_create(path);
+	if (!plugin.events_out)
+		return refuse(NAME, "cannot write events= ", path);
+	if (!events_init(&events))
+		return refuse(NAME, "no memory for models of a processor", "");
+	plugin.events = &events;
+	watch_events(&events, COUNT_ALL);
+	return 0;
+}
+
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 				      char **argv)
 {
-	struct argument stack = {"stack=", NULL};
+	struct argument own[] = {{"stack=", NULL}, {"events=", NULL}};
 	uint64_t stack_bytes = 16384;
 
-	plugin.out = install(NAME, FORMAT_VERSION, &stack, 1, info, argc, argv, &plugin.symbols);
-	if (!plugin.out || (stack.value && parse_stack(stack.value, &stack_bytes)))
+	plugin.out = install(NAME, FORMAT_VERSION, own, 2, info, argc, argv, &plugin.symbols);
+	if (!plugin.out || (own[0].value && parse_stack(own[0].value, &stack_bytes)))
 		return -1;
-	if (!shadow_init(&plugin.shadow, stack_bytes))
+	if (own[1].value && count_events(own[1].value))
+		return -1;
+	if (!shadow_init(&plugin.shadow, stack_bytes, plugin.events))
 		return refuse(NAME, "no memory for shadow stacks", "");
 	counter_init();
 	watch_start(id, on_translate, on_exit_qemu);

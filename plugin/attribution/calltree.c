@@ -2,13 +2,16 @@
 #include "calltree.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-bool calltree_init(struct calltree *tree)
+bool calltree_init(struct calltree *tree, bool events)
 {
 	tree->nodes = calloc(MAX_NODES, sizeof(*tree->nodes));
-	if (tree->nodes)
-		calltree_reset(tree);
-	return tree->nodes;
+	tree->events = events ? calloc(MAX_NODES, sizeof(*tree->events)) : NULL;
+	if (!tree->nodes || (events && !tree->events))
+		return false;
+	calltree_reset(tree);
+	return true;
 }
 
 void calltree_reset(struct calltree *tree)
@@ -30,6 +33,8 @@ void calltree_reset(struct calltree *tree)
 		tree->nodes[NODE_ROOT].child = i;
 	}
 	tree->count = NODE_FIXED;
+	if (tree->events)
+		memset(tree->events, 0, NODE_FIXED * sizeof(*tree->events));
 }
 
 static void move_to_front(struct node *nodes, uint32_t parent, uint32_t previous, uint32_t node)
@@ -64,6 +69,8 @@ uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name
 		.sibling = nodes[parent].child,
 	};
 	nodes[parent].child = node;
+	if (tree->events)
+		memset(tree->events[node], 0, sizeof(*tree->events));
 	return node;
 }
 

@@ -3,6 +3,8 @@
 #ifndef LSMETER_CALLTREE_H
 #define LSMETER_CALLTREE_H
 
+#include "events/kinds.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,12 +31,13 @@ struct node {
 
 struct calltree {
 	struct node *nodes;
+	uint32_t (*events)[EVENTS]; /* of each node; NULL where none are counted */
 	uint32_t count;
 	bool overflow;
 };
 
 /* Returns false when there is no memory. */
-bool calltree_init(struct calltree *tree);
+bool calltree_init(struct calltree *tree, bool events);
 
 /* Empty the tree but for its fixed nodes. */
 void calltree_reset(struct calltree *tree);

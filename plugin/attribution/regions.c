@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct region *regions_get(struct regions *regions, uint32_t id)
 {
@@ -38,11 +39,11 @@ static uint32_t total_index(struct region *region, int64_t insns)
 }
 
 /*
- * Where to keep the tree of a total: nowhere when it is kept already; else in place of the least
- * frequent one, if this total is at least as frequent. The last sample of the most frequent total
- * always is, so its tree is kept in the end.
+ * Where to keep the tree of a total: nowhere when it is kept already, unless the latest one is
+ * wanted; else in place of the least frequent one, if this total is at least as frequent. The last
+ * sample of the most frequent total always is, so its tree is kept in the end.
  */
-static struct kept_tree *place_for(struct region *region, uint32_t index)
+static struct kept_tree *place_for(struct region *region, uint32_t index, bool latest)
 {
 	struct kept_tree *least = &region->trees[0];
 
@@ -52,7 +53,7 @@ static struct kept_tree *place_for(struct region *region, uint32_t index)
 		if (!tree->nodes)
 			return tree;
 		if (tree->total_index == index)
-			return NULL;
+			return latest ? tree : NULL;
 		if (region->totals[tree->total_index].samples <
 		    region->totals[least->total_index].samples)
 			least = tree;
@@ -62,18 +63,36 @@ static struct kept_tree *place_for(struct region *region, uint32_t index)
 	return least;
 }
 
-static bool keep(struct kept_tree *kept, uint32_t index, const struct calltree *tree)
+static void forget(struct kept_tree *kept)
 {
-	static uint64_t kept_nodes; /* of all regions */
-	uint64_t others = kept_nodes - (kept->nodes ? kept->count : 0);
-	struct kept_node *nodes;
+	free(kept->nodes);
+	free(kept->events);
+	*kept = (struct kept_tree){0};
+}
 
-	if (others + tree->count > MAX_KEPT_NODES)
+static size_t bytes_of(size_t nodes, bool events)
+{
+	return nodes * (sizeof(struct kept_node) + events * sizeof(uint32_t[EVENTS]));
+}
+
+static bool keep(struct kept_tree *kept, uint32_t index, const struct calltree *tree, bool events)
+{
+	static uint64_t kept_bytes; /* of all regions */
+	uint64_t others = kept_bytes - bytes_of(kept->nodes ? kept->count : 0, kept->events);
+	struct kept_node *nodes;
+	uint32_t (*rows)[EVENTS] = NULL;
+
+	if (others + bytes_of(tree->count, events) > MAX_KEPT_BYTES)
 		return false;
 	nodes = malloc(tree->count * sizeof(*nodes));
-	if (!nodes)
+	if (events)
+		rows = malloc(tree->count * sizeof(*rows));
+	if (!nodes || (events && !rows)) {
+		free(nodes);
+		free(rows);
 		return false;
-	kept_nodes = others + tree->count;
+	}
+	kept_bytes = others + bytes_of(tree->count, events);
 	for (uint32_t i = 0; i < tree->count; i++)
 		nodes[i] = (struct kept_node){
 			.name = tree->nodes[i].name,
@@ -81,8 +100,10 @@ static bool keep(struct kept_tree *kept, uint32_t index, const struct calltree *
 			.calls = tree->nodes[i].calls,
 			.self_insns = tree->nodes[i].self_insns,
 		};
-	free(kept->nodes);
-	*kept = (struct kept_tree){.nodes = nodes, .count = tree->count, .total_index = index};
+	if (events)
+		memcpy(rows, tree->events, tree->count * sizeof(*rows));
+	forget(kept);
+	*kept = (struct kept_tree){nodes, rows, tree->count, index};
 	return true;
 }
 
@@ -102,9 +123,10 @@ static uint32_t count_sample(struct region *region, int64_t insns)
 void region_add(struct region *region, const struct calltree *tree)
 {
 	uint32_t index = count_sample(region, calltree_total(tree));
-	struct kept_tree *place = index < MAX_TOTALS ? place_for(region, index) : NULL;
+	bool events = tree->events;
+	struct kept_tree *place = index < MAX_TOTALS ? place_for(region, index, events) : NULL;
 
-	if (place && !keep(place, index, tree))
+	if (place && !keep(place, index, tree, events))
 		region->damaged++;
 }
 
@@ -116,11 +138,20 @@ void region_sum(struct region *region, const struct calltree *tree, bool first)
 	count_sample(region, first ? insns : insns - sum->insns);
 	sum->samples = first ? 1 : sum->samples + 1;
 	sum->insns = insns;
-	if (keep(&sum->tree, 0, tree))
+	if (keep(&sum->tree, 0, tree, false))
 		return;
 	region->damaged++;
-	free(sum->tree.nodes);
-	sum->tree.nodes = NULL;
+	forget(&sum->tree);
+}
+
+/* Only those that occurred. */
+static void write_events(const uint32_t *counts, FILE *out)
+{
+	fputc('e', out);
+	for (int event = 0; event < EVENTS; event++)
+		if (counts[event])
+			fprintf(out, " %d:%" PRIu32, event, counts[event]);
+	fputc('\n', out);
 }
 
 static void write_nodes(const struct kept_tree *tree, FILE *out)
@@ -130,6 +161,8 @@ static void write_nodes(const struct kept_tree *tree, FILE *out)
 
 		fprintf(out, "n %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRId64 " %s\n", i,
 			node->parent, node->calls, node->self_insns, node->name);
+		if (tree->events)
+			write_events(tree->events[i], out);
 	}
 }
 

@@ -7,6 +7,7 @@
 #define LSMETER_REGIONS_H
 
 #include "calltree.h"
+#include "events/vectors.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #define MAX_REGIONS 4096
 #define MAX_TOTALS  4096 /* distinct totals counted per region; later ones are counted together */
 #define KEPT_TREES  6	 /* of each region: of its most frequent totals */
-#define MAX_KEPT_NODES (16 << 20) /* in all trees of all regions; 384 MiB */
+#define MAX_KEPT_BYTES (384 << 20) /* in all trees of all regions */
 
 /* A tree without what only building it needs. */
 struct kept_node {
@@ -25,7 +26,8 @@ struct kept_node {
 };
 
 struct kept_tree {
-	struct kept_node *nodes; /* NULL: not in use */
+	struct kept_node *nodes;    /* NULL: not in use */
+	uint32_t (*events)[EVENTS]; /* of each node; NULL where none were counted */
 	uint32_t count;
 	uint32_t total_index;
 };
@@ -53,6 +55,7 @@ struct region {
 	struct total *totals;
 	struct kept_tree trees[KEPT_TREES];
 	struct sum sum; /* of a summed region, in place of trees */
+	struct vectors vectors;
 };
 
 struct regions {
@@ -64,7 +67,7 @@ struct regions {
 /* The region with this id, made when there is none; NULL when there is no room. */
 struct region *regions_get(struct regions *regions, uint32_t id);
 
-/* Add a whole sample. */
+/* Add a whole sample. With events, the tree of a total is that of its latest sample. */
 void region_add(struct region *region, const struct calltree *tree);
 
 /* Add a sample to the sum: tree has it on top of the samples before it, or, if first, alone. */

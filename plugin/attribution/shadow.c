@@ -3,15 +3,15 @@
 
 #include <stdlib.h>
 
-bool shadow_init(struct shadow *shadow, uint64_t stack_bytes)
+bool shadow_init(struct shadow *shadow, uint64_t stack_bytes, struct events *events)
 {
-	*shadow = (struct shadow){.stack_mask = ~(stack_bytes - 1)};
+	*shadow = (struct shadow){.events = events, .stack_mask = ~(stack_bytes - 1)};
 	for (int i = 0; i < MAX_TASKS; i++) {
 		shadow->tasks[i].frames = calloc(MAX_FRAMES, sizeof(struct frame));
 		if (!shadow->tasks[i].frames)
 			return false;
 	}
-	return calltree_init(&shadow->tree);
+	return calltree_init(&shadow->tree, events);
 }
 
 static struct task *running(struct shadow *shadow)
@@ -35,6 +35,7 @@ static uint32_t current_node(struct shadow *shadow)
 
 static void charge_node(struct shadow *shadow, uint32_t node, uint64_t now)
 {
+	events_charge(shadow->events, shadow->tree.events, node, now);
 	now -= shadow->again;
 	shadow->tree.nodes[node].self_insns += (int64_t)(now - shadow->last);
 	shadow->last = now;
@@ -75,10 +76,8 @@ void shadow_begin(struct shadow *shadow, uint64_t now, bool adding)
 	shadow->current = 0;
 	shadow->switches = 0;
 	shadow->in_user = true;
-	shadow->switching = false;
-	shadow->damaged = false;
-	shadow->again = 0;
-	shadow->user_since = 0;
+	shadow->switching = shadow->damaged = false;
+	shadow->again = shadow->user_since = 0;
 	shadow->block = NULL;
 	shadow->last = now;
 }
@@ -86,8 +85,7 @@ void shadow_begin(struct shadow *shadow, uint64_t now, bool adding)
 void shadow_end(struct shadow *shadow, uint64_t now)
 {
 	charge(shadow, now);
-	if (shadow->tree.overflow)
-		shadow->damaged = true;
+	shadow->damaged |= shadow->tree.overflow;
 }
 
 static void push(struct shadow *shadow, struct frame frame)
@@ -297,6 +295,7 @@ static void fault(struct shadow *shadow, uint64_t now)
 		charge(shadow, now);
 		return;
 	}
+	events_fault(shadow->events, now);
 	charge(shadow, now - 1);
 	shadow->again++;
 	/* At the end of a block only what runs afterwards shows which of the two it was. */
@@ -391,8 +390,10 @@ void shadow_user(struct shadow *shadow, const struct block *block, uint64_t now)
 		task->depth = 0;
 		shadow->in_user = true;
 	}
-	if (task->retry && task->retry != block->first)
+	if (task->retry && task->retry != block->first) {
 		shadow->again--;
+		events_no_repeat(shadow->events);
+	}
 	task->retry = 0;
 	shadow->block = block;
 	shadow->block_since = now;

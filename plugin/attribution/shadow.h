@@ -16,6 +16,7 @@
 #define LSMETER_SHADOW_H
 
 #include "calltree.h"
+#include "events/events.h"
 #include "symbols.h"
 
 #define MAX_FRAMES 4096 /* of one task: a 16 KiB stack holds 2048 return slots */
@@ -48,6 +49,7 @@ struct task {
 
 struct shadow {
 	struct calltree tree;
+	struct events *events; /* NULL where none are counted */
 	struct task tasks[MAX_TASKS];
 	uint32_t current; /* index of the running task */
 	uint64_t switches;
@@ -62,8 +64,11 @@ struct shadow {
 	uint64_t block_since;
 };
 
-/* Returns false when there is no memory. stack_bytes: size and alignment of kernel stacks. */
-bool shadow_init(struct shadow *shadow, uint64_t stack_bytes);
+/*
+ * Returns false when there is no memory. stack_bytes: size and alignment of kernel stacks.
+ * events: what counts them, or NULL.
+ */
+bool shadow_init(struct shadow *shadow, uint64_t stack_bytes, struct events *events);
 
 /*
  * Begin a sample, in user space, at this count of instructions. adding: its tree goes on top of

@@ -11,7 +11,6 @@ import pytest
 
 from lsmeter.attribution.cost import typical_cost
 from lsmeter.attribution.explain import explain
-from lsmeter.attribution.load import MARKER_INSNS
 from lsmeter.attribution.profile import Profile, Tree, parse_profile
 from lsmeter.base.limits import Limits
 from lsmeter.experiment.plan import PlannedBoot
@@ -21,7 +20,7 @@ from lsmeter.guest.session import parse_session
 from lsmeter.machines.emulation import MACHINE
 from lsmeter.model import BenchmarkStatus, Cell, Conditions, Kernel, Sampling, Task
 from lsmeter.setups import parse_setup
-from lsmeter.tasks.attribute import ATTRIBUTION
+from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 
 pytestmark = pytest.mark.guest
 

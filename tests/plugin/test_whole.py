@@ -12,7 +12,6 @@ import pytest
 
 from lsmeter.attribution.cost import Cost, idle_cost, whole_cost
 from lsmeter.attribution.explain import explain
-from lsmeter.attribution.load import MARKER_INSNS
 from lsmeter.attribution.profile import RESUMED, Context, Profile, Tree, contexts, parse_profile
 from lsmeter.base.limits import Limits
 from lsmeter.guest.initramfs import base
@@ -20,7 +19,7 @@ from lsmeter.machines.description import kernel_cmdline
 from lsmeter.machines.emulation import make_plugin
 from lsmeter.model import Conditions, Kernel
 from lsmeter.setups import parse_setup
-from lsmeter.tasks.attribute import ATTRIBUTION
+from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 from tests.guest_programs import compiled, said
 from tests.unit.attribution.trees import by_context
 

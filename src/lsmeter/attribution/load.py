@@ -18,10 +18,8 @@ from lsmeter.results.directory import RunData, read_run
 from lsmeter.results.manifest import ManifestCell
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.tasks import find_task
+from lsmeter.tasks.attribute import MARKER_INSNS
 
-# Instructions between the markers that the clock does not see (probe/clock.h): the first marker
-# and lfence, the rdtsc that the difference leaves out, and shl and or after the second rdtsc.
-MARKER_INSNS = 5
 OUTPUT = "attribution"  # of the plugin, beside a boot
 
 

@@ -15,10 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from lsmeter.base.errors import GuestError
 from lsmeter.kernels.functions import base_name, is_hook
+from lsmeter.tasks.events import EVENTS
 
 USER = "[user]"
 INTERRUPT = "[interrupt]"
@@ -27,7 +29,8 @@ RESUMED = "[resumed]"
 _BULK = 0x4000
 _IDLE = 0x8000
 
-HEADERS = ("lsmeter-attribution 1", "lsmeter-attribution 2")  # before and since sums
+# Before sums, before events, and since.
+HEADERS = ("lsmeter-attribution 1", "lsmeter-attribution 2", "lsmeter-attribution 3")
 MAX_NODES = 1 << 18
 
 _REGION = re.compile(r"region (\d{1,5}) (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18})")
@@ -37,6 +40,7 @@ _SUM = re.compile(r"sum (-?\d{1,18}) (\d{1,18})")
 _NODE = re.compile(
     r"n (\d{1,7}) (\d{1,7}) (\d{1,10}) (-?\d{1,18}) ([!-~][ -~]{0,511}?)(?:@([a-z]{1,32}))?"
 )
+_EVENTS = re.compile(r"e((?: \d{1,2}:\d{1,10})*)")
 _END = re.compile(r"end (\d{1,5})")
 _TAIL = re.compile(r"(stray|refused) (\d{1,18})")
 _EOF = re.compile("eof")
@@ -55,12 +59,17 @@ class Function(NamedTuple):
 
 
 class Node(NamedTuple):
-    """One function at one place of the call tree. parent is an index, -1 for a root."""
+    """One function at one place of the call tree. parent is an index, -1 for a root.
+
+    events are its own that occurred: the place in EVENTS, and how often. Empty where none were
+    counted.
+    """
 
     parent: int
     function: Function
     calls: int
     self_insns: int
+    events: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -256,10 +265,20 @@ class _Reader:
                 raise self._wrong("nodes out of order")
             key = (found[5], found[6] or "")
             function = self._functions.setdefault(key, Function(*key))
-            nodes.append(Node(above - 1, function, int(calls), int(self_insns)))
+            node = (above - 1, function, int(calls), int(self_insns))
+            nodes.append(Node(*node, self._events()))
         if sum(node.self_insns for node in nodes) != insns:
             raise self._wrong(f"the nodes of a tree do not have its {insns} instructions")
         return Tree(insns, tuple(nodes))
+
+    def _events(self) -> tuple[tuple[int, int], ...]:
+        """Read the events of a node, if it has such a line."""
+        found = self._take(_EVENTS)
+        parts = (part.partition(":") for part in found[1].split()) if found else ()
+        events = tuple((int(event), int(count)) for event, _, count in parts)
+        if any(one >= other for (one, _), (other, _) in pairwise((*events, (len(EVENTS), 0)))):
+            raise self._wrong("events out of order, or unknown ones")
+        return events
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Read the next line if it is what the pattern says."""

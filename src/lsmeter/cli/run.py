@@ -49,6 +49,14 @@ def run(
     attribute: Annotated[
         bool, typer.Option("--attribute", help="Also find which hook and function it comes from.")
     ] = False,
+    events: Annotated[
+        bool,
+        typer.Option(
+            "--events",
+            help="Also count what a processor does: loads, locks, branches, misses; implies"
+            " --attribute.",
+        ),
+    ] = False,
     monitor: Annotated[
         int | None,
         typer.Option(
@@ -89,7 +97,7 @@ def run(
         "boots": boots,
         "margin": margin,
         "client": client,
-        "task": "attribute" if attribute else None,
+        "task": "events" if events else "attribute" if attribute else None,
         "monitor_ms": monitor,
         "sampling": {
             "samples": samples,

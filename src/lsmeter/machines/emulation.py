@@ -77,8 +77,10 @@ class Emulation(Machine):
         cell = planned.cell
         prove_files(cell)
         guest = guest_of(cell, planned.seed)
-        if plugin := find_task(cell.task.name).plugin:
-            guest = replace(guest, plugin=await make_plugin(plugin, cell.kernel, limits))
+        task = find_task(cell.task.name)
+        if task.plugin:
+            plugin = await make_plugin(task.plugin, cell.kernel, limits, task.also)
+            guest = replace(guest, plugin=plugin)
         initrd = initramfs_for(cell, planned.seed, limits.benchmark_ms)
 
         async def run(*networks: Network) -> Capture:
@@ -133,8 +135,13 @@ def prove_files(cell: Cell) -> None:
         prove(path, sha256, "fetch or build it again; what was measured before is kept")
 
 
-async def make_plugin(name: str, kernel: Kernel, limits: Limits) -> Plugin:
-    """Make a plugin and the kernel's symbols ready; limits as in kernel_symbols."""
+async def make_plugin(
+    name: str, kernel: Kernel, limits: Limits, also: Iterable[str] = ()
+) -> Plugin:
+    """Make a plugin and the kernel's symbols ready; limits as in kernel_symbols.
+
+    also are further outputs, which the plugin takes as arguments of the same name.
+    """
     symbols = await kernel_symbols(kernel, limits)
     arguments = [("syms", str(write_symbols(symbols)))]
     if name == PLUGIN and symbols.avc_stats is not None:
@@ -142,7 +149,7 @@ async def make_plugin(name: str, kernel: Kernel, limits: Limits) -> Plugin:
     return Plugin(
         file=str(build_plugin(name, qemu_version()).path),
         arguments=tuple(arguments),
-        outputs=((name, "out"),),
+        outputs=((name, "out"), *((item, item) for item in also)),
     )
 
 

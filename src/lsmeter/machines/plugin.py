@@ -48,6 +48,8 @@ _INIT_FLAGS = (
 )
 # The first QEMU version with each interface, newest first; see plugin/qemu_api.h.
 _INTERFACES = (((11, 1), 7), ((9, 1), 3), ((9, 0), 2), ((7, 2), 1))
+# Further folders that a plugin is made of.
+_PARTS = {"attribution": ("events",)}
 
 MAX_TEXT_BYTES = 64 << 20
 MAX_SYMBOLS = 2_000_000
@@ -92,12 +94,14 @@ def source_dir() -> Path:
 def build_plugin(name: str, qemu_version: str) -> Program:
     """Return a plugin for this version of QEMU, compiled now or found in the cache.
 
-    name: attribution (call trees) or tally (counts by account), as the folder of its sources.
+    name: attribution (call trees, events) or tally (counts by account), as the folder of its
+    sources.
     """
     interface = plugin_interface(qemu_version)
     home = source_dir()
     words = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", f"-I{home}")
-    sources = sorted([*home.glob("*.[ch]"), *(home / name).glob("*.[ch]")])
+    folders = (home, *(home / part for part in (name, *_PARTS.get(name, ()))))
+    sources = sorted(path for folder in folders for path in folder.glob("*.[ch]"))
     return _built(f"{name}-{interface}-{{}}.so", f"{interface} {_FLAGS}", words, sources)
 
 

@@ -7,6 +7,9 @@ from lsmeter.tasks import TaskKind
 from lsmeter.tasks.readings import costs
 
 ATTRIBUTION = "attribution"  # the plugin, and its output in Capture.outputs
+# Instructions between the markers that the clock does not see (probe/arch): the first marker and
+# lfence, the rdtsc that the difference leaves out, and shl and or after the second rdtsc.
+MARKER_INSNS = 5
 
 TASK = TaskKind(
     "attribute", "readings, whole costs and call trees", costs, plugin=ATTRIBUTION, costs=True

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an x86 instruction is counted as, told by its bytes alone. */
+#ifndef LSMETER_EVENTS_DECODE_H
+#define LSMETER_EVENTS_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum flow {
+	FLOW_NEXT,
+	FLOW_BRANCH,
+	FLOW_CALL,
+	FLOW_INDIRECT_CALL,
+	FLOW_INDIRECT_JUMP,
+	FLOW_RETURN
+};
+
+struct decoded {
+	uint32_t kinds;	  /* a bit for each event that the instruction is, 1 << EV_INSNS always */
+	enum flow flow;	  /* how it goes on */
+	int32_t distance; /* of FLOW_BRANCH: from the next instruction to where it jumps */
+	bool silent;	  /* it reads and writes no memory that counts */
+};
+
+struct decoded decode(const uint8_t *bytes, size_t size);
+
+#endif

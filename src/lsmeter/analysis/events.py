@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The event vector of each benchmark of a run: what its typical call does to a processor.
+
+    vectors = event_vectors(read_run(path))
+    vectors[place]["open depth=2"]["indirect_calls"]
+
+The names of events are those of `lsmeter.tasks.events.EVENTS`; docs/events.md defines each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from lsmeter.model import BenchmarkStatus, Boot, Place, Problem
+from lsmeter.results.boots import read_output
+from lsmeter.results.directory import RunData
+from lsmeter.results.manifest import ManifestCell
+from lsmeter.tasks import find_task
+from lsmeter.tasks.attribute import MARKER_INSNS
+from lsmeter.tasks.events import (
+    EVENTS,
+    EVENTS_OUTPUT,
+    DamagedEventsError,
+    RegionEvents,
+    Vector,
+    parse_events,
+)
+
+_INSNS = list(EVENTS).index("insns")
+
+
+@dataclass(frozen=True)
+class EventCount:
+    """How often an event occurs in one call.
+
+    typical is the median of all readings (the lower one of two), share the part of the readings
+    that have just this number, least and most the extremes. by_boot has the median of each boot.
+    """
+
+    typical: int
+    share: float
+    least: int
+    most: int
+    by_boot: tuple[int, ...]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether at least two boots were made, and have the same median."""
+        return len(self.by_boot) > 1 and len(set(self.by_boot)) == 1
+
+
+Counts = Mapping[str, EventCount]  # by event
+
+
+@dataclass(frozen=True)
+class EventCell:
+    """The events of one cell by benchmark, in the order of EVENTS each."""
+
+    cell: ManifestCell
+    benchmarks: Mapping[str, Counts]
+
+    @cached_property
+    def vectors(self) -> dict[str, dict[str, float]]:
+        """The typical number of each event, by benchmark."""
+        return {
+            benchmark: {name: float(count.typical) for name, count in counts.items()}
+            for benchmark, counts in self.benchmarks.items()
+        }
+
+
+def event_vectors(run: RunData) -> Mapping[Place, Mapping[str, Mapping[str, float]]]:
+    """Return the typical number of each event, by place and by the benchmark's id.
+
+    Instructions are those of the clock, as in all reports. Everything else is of the region
+    between two markers, of which the benchmark `empty` shows what is not the call's. Places that
+    were measured without events are absent; so are boots whose events are damaged.
+    """
+    return {item.cell.place: item.vectors for item in event_cells(run)[0]}
+
+
+def event_cells(run: RunData) -> tuple[tuple[EventCell, ...], tuple[Problem, ...]]:
+    """Return the events of each cell that was measured with them, and what of them is damaged."""
+    cells, problems = [], []
+    for cell in run.manifest.cells:
+        if EVENTS_OUTPUT not in find_task(cell.task.name).also:
+            continue
+        readings: dict[str, list[list[Vector]]] = {}
+        for boot in run.boots_of(cell):
+            try:
+                for benchmark, vectors in _boot_readings(run, boot):
+                    readings.setdefault(benchmark, []).append(vectors)
+            except DamagedEventsError as error:
+                place = cell.place
+                title = f"{place.setup} on {place.kernel}: boot {boot.index}: no events"
+                said = f"they are damaged: {error}"
+                problems.append(Problem(title, place.kernel, place.setup, detail=said))
+        if readings:
+            cells.append(EventCell(cell, {name: _counts(b) for name, b in readings.items()}))
+    return tuple(cells), tuple(problems)
+
+
+def _boot_readings(run: RunData, boot: Boot) -> Iterable[tuple[str, list[Vector]]]:
+    """Yield the vectors of each benchmark that ended well, warm-up readings left out."""
+    data = read_output(run.folder(boot), EVENTS_OUTPUT) if boot.status.usable else None
+    if data is None:
+        return
+    regions = parse_events(data.decode("ascii", errors="replace"))
+    for place, samples in enumerate(boot.samples):
+        region = regions.get(place)
+        if samples.status is not BenchmarkStatus.OK or region is None:
+            continue
+        vectors = [_by_clock(item) for item in _read(region, len(samples.values)) if item]
+        if vectors:
+            yield samples.benchmark, vectors
+
+
+def _read(region: RegionEvents, readings: int) -> Sequence[Vector | None]:
+    """Return what is known of the last `readings` of a region: warm-up readings come first."""
+    begin = len(region.readings) + region.more - readings
+    return region.readings[max(0, begin) :]
+
+
+def _by_clock(vector: Vector) -> Vector:
+    return (*vector[:_INSNS], vector[_INSNS] - MARKER_INSNS, *vector[_INSNS + 1 :])
+
+
+def _counts(boots: Sequence[Sequence[Vector]]) -> Counts:
+    return {
+        name: count_of([[vector[at] for vector in vectors] for vectors in boots])
+        for at, name in enumerate(EVENTS)
+    }
+
+
+def count_of(boots: Sequence[Sequence[int]]) -> EventCount:
+    """Return the count that the readings of each boot give; there is at least one."""
+    values = sorted(value for boot in boots for value in boot)
+    typical = _median(values)
+    share = Counter(values)[typical] / len(values)
+    return EventCount(
+        typical, share, values[0], values[-1], tuple(_median(sorted(boot)) for boot in boots)
+    )
+
+
+def _median(ordered: Sequence[int]) -> int:
+    return ordered[(len(ordered) - 1) // 2]
