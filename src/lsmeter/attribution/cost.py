@@ -9,13 +9,20 @@ the whole. Costs of a typical call are integers and stay so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import fsum
 from typing import NamedTuple, TypeVar
 
-from lsmeter.attribution.profile import INTERRUPT, Context, Function, Tree, contexts
+from lsmeter.attribution.profile import (
+    INTERRUPT,
+    Context,
+    Function,
+    Node,
+    Tree,
+    contexts,
+)
 from lsmeter.kernels.functions import base_name
 
 # What a security module's function is called by that runs later: the hook whose work it ends.
@@ -103,11 +110,21 @@ def typical_cost(tree: Tree) -> Cost:
 
     Interrupts that fell into it are one site without hooks; all else is in line.
     """
+    return _counted(tree, _of_call(tree), interrupts=False)
+
+
+def typical_sites(tree: Tree) -> Iterator[tuple[Node, Site]]:
+    """Yield each node of the call that a tree is of with its site, as typical_cost has them."""
+    for node, site, _ in _located(tree, _of_call(tree), interrupts=False):
+        yield node, site
+
+
+def _of_call(tree: Tree) -> list[Context]:
     found: list[Context] = []
     for node in tree.nodes:
         root = Context.INTERRUPT if node.function.name == INTERRUPT else Context.CALL
         found.append(root if node.parent < 0 else found[node.parent])
-    return _counted(tree, found, interrupts=False)
+    return found
 
 
 def idle_cost(windows: Iterable[Tree]) -> Cost:
@@ -192,22 +209,30 @@ def _counted(tree: Tree, found: Iterable[Context], *, interrupts: bool = True) -
     """
     parts: list[tuple[Site, int, int]] = []
     calls: dict[tuple[Context, str], float] = {}
+    for node, site, entered in _located(tree, found, interrupts=interrupts):
+        if entered:
+            key = (site.context, site.hook)
+            calls[key] = calls.get(key, 0) + node.calls
+        if site.context is not Context.USER:
+            parts.append((site, node.calls, node.self_insns))
+    return Cost(_summed(parts), calls)
+
+
+def _located(
+    tree: Tree, found: Iterable[Context], *, interrupts: bool
+) -> Iterator[tuple[Node, Site, bool]]:
+    """Yield each node with its site, and whether it is what the site's hook begins with."""
     known = list(found)
     owners: list[str] = []  # of each node: the hook above it in its context, "" for none
     for node, context in zip(tree.nodes, known, strict=True):
         closed = context is Context.INTERRUPT and not interrupts
         # Work that happens to run below a hook, but in a context of its own, is not the hook's.
         same = node.parent >= 0 and known[node.parent] is context
-        owner = owners[node.parent] if same else ""
-        if not owner and not closed:
-            owner = _hook(node.function, context)
-            if owner:
-                calls[context, owner] = calls.get((context, owner), 0) + node.calls
+        above = owners[node.parent] if same else ""
+        owner = above or ("" if closed else _hook(node.function, context))
         owners.append(owner)
-        if context is not Context.USER:
-            site = Site(context, owner, _INTERRUPTS if closed else node.function)
-            parts.append((site, node.calls, node.self_insns))
-    return Cost(_summed(parts), calls)
+        site = Site(context, owner, _INTERRUPTS if closed else node.function)
+        yield node, site, bool(owner) and not above
 
 
 @lru_cache(maxsize=1 << 16)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from lsmeter.attribution import events
 from lsmeter.attribution.account import Account, Explained
 from lsmeter.attribution.cost import Change
 from lsmeter.attribution.explain import Cause, Explanation, HookChange, by_context
@@ -146,6 +147,7 @@ def cost_entry(item: Account) -> Entry:
             for hook in typical.total.hooks
         ],
         "missing": list(item.missing),
+        **_events(item),
         **_wholes(whole, _whole),
         "no_whole": {**baseline.no_whole, **tested.no_whole},
     }
@@ -170,8 +172,14 @@ def diff_entry(item: Account) -> Entry:
         ],
         "only_a": sorted(before - after),
         "only_b": sorted(after - before),
+        **_events(item),
         **_wholes(item.whole, _whole_diff),
     }
+
+
+def _events(item: Account) -> Entry:
+    found = events.entry(item)
+    return {"events": found} if found else {}
 
 
 def _wholes(item: Explained, entry: Callable[[Explanation], Entry]) -> Entry:

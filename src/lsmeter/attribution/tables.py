@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from lsmeter.attribution.account import Account, Explained
 from lsmeter.attribution.cost import Change, FunctionChange
 from lsmeter.attribution.data import LEAST_INSNS, Entry, cost_entry, diff_entry, listed
+from lsmeter.attribution.event_tables import event_tables
 from lsmeter.attribution.explain import Cause, Explanation, HookChange, by_context
 from lsmeter.attribution.flame import changed, merge
 from lsmeter.attribution.operations import chart
@@ -34,7 +35,7 @@ _BRIEF = ("by-operation", "functions", "contexts", "causes")
 _REPORTED = {
     Detail.SHORT: _BRIEF[:1],
     Detail.TERMINAL: _BRIEF,
-    Detail.FULL: (*_BRIEF, "hooks", "whole-hooks"),
+    Detail.FULL: (*_BRIEF, "hooks", "whole-hooks", "event-hooks", "event-functions"),
 }
 
 
@@ -82,6 +83,7 @@ def section(item: Account, detail: Detail | None = None) -> Section:
     """Return what is shown of one account: all, or what a report with this much room has."""
     short = detail in {Detail.SHORT, Detail.TERMINAL}
     found = (by_operation(item, _COLUMNS if short else None), *_tables(item), *_causes(item))
+    found = (*found, *event_tables(item))
     if detail is not None:
         found = tuple(_cut(i, 5 if short else 12) for i in found if i.key in _REPORTED[detail])
     tables = tuple(table for table in found if table.rows)
@@ -90,7 +92,8 @@ def section(item: Account, detail: Detail | None = None) -> Section:
 
 
 def _difference(item: Account) -> Section:
-    return Section(item.place.label, tables=(*_tables(item, diff=True), *_causes(item)))
+    found = (*_tables(item, diff=True), *_causes(item), *event_tables(item))
+    return Section(item.place.label, tables=found)
 
 
 def _cut(table: Table, rows: int) -> Table:

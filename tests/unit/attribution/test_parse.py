@@ -101,7 +101,7 @@ def test_a_killed_guest_loses_only_its_last_block(length: int) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("attribution 2", "attribution 3", 1),
+        ("attribution 2", "attribution 4", 1),
         ("region 3 6 1 2 1", "region 3 7 1 2 1", 12),
         ("region 3 6 1 2 1", "region 3 x 1 2 1", 2),
         ("t 40 2", "t 40", 4),
