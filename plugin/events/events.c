@@ -99,7 +99,7 @@ static void resolve(struct events *events, uint64_t to)
 
 void events_arrive(struct events *events, uint64_t vaddr, uint64_t now)
 {
-	if (!events || !events->counting)
+	if (!events)
 		return;
 	settle(events, now);
 	resolve(events, vaddr);
@@ -113,6 +113,12 @@ void events_astray(struct events *events)
 
 void events_enter(struct events *events, const struct event_block *block, uint64_t now)
 {
+	/* Between readings the kernel undoes them, and users wait in loops that touch nothing. */
+	if (!events->counting && !(block->vaddr >> 63)) {
+		events->block = NULL;
+		events->left = NULL;
+		return;
+	}
 	events_arrive(events, block->vaddr, now);
 	events->block = block;
 	events->since = now;

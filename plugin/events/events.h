@@ -36,7 +36,10 @@ struct events {
 /* All take NULL for a plugin that counts none. Returns false when there is no memory. */
 bool events_init(struct events *events);
 
-/* Begin a reading of a region; the models stay as its last reading left them. */
+/*
+ * Begin a reading of a region. The models stay as the kernel left them since: what undoes a
+ * reading, and what is put off, is seen by them, and counted nowhere.
+ */
 void events_begin(struct events *events, uint32_t region, uint64_t now);
 
 /* End it; returns whether all of it was counted. */

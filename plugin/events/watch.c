@@ -21,9 +21,8 @@ static void on_block(unsigned int vcpu, void *block)
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *insn)
 {
 	(void)vcpu;
-	if (watched.events->counting)
-		events_access(watched.events, insn, vaddr, 1u << qemu_plugin_mem_size_shift(info),
-			      qemu_plugin_mem_is_store(info), counter_now(watched.counter));
+	events_access(watched.events, insn, vaddr, 1u << qemu_plugin_mem_size_shift(info),
+		      qemu_plugin_mem_is_store(info), counter_now(watched.counter));
 }
 
 void watch_access(struct qemu_plugin_insn *insn, const struct event_block *block, size_t index)
