@@ -86,9 +86,18 @@ def guest_symbols(elf: Path) -> SymbolTable:
 
 
 def run_guest(
-    qemu: str, elf: Path, folder: Path, *, plugin: bool = True, argument: str | None = None
+    qemu: str,
+    elf: Path,
+    folder: Path,
+    *,
+    plugin: bool = True,
+    events: bool = False,
+    argument: str | None = None,
 ) -> Run:
-    """Run the guest to its end. argument replaces what the plugin is given."""
+    """Run the guest to its end. argument replaces what the plugin is given.
+
+    With events, the file `events` in the folder has those of each sample.
+    """
     tsc, out, symbols = folder / "tsc", folder / "out", folder / "symbols"
     symbols.write_text(symbol_file(guest_symbols(elf)))
     words = [
@@ -102,6 +111,7 @@ def run_guest(
     ]
     if plugin:
         given = f",syms={symbols},out={out}" if argument is None else argument
+        given += f",events={folder}/events" if events else ""
         built = build_plugin("attribution", qemu_version(qemu))
         words += ["-plugin", f"{built.path}{given}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, check=False)

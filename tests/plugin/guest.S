@@ -10,6 +10,7 @@
 #define STACK_BYTES 0x4000
 #define FAULT_PAGE 0x600000
 #define APIC 0xfee00000
+#define DATA 0x400000 /* nothing else is there */
 #define TURNS 200000 /* of the long region; test_bare_guest.py has the number too */
 
 	.macro marker kind, region
@@ -153,6 +154,24 @@ start64:
 	sample 20, f_turns
 	movb $5, turns
 	sample 20, f_turns
+
+	/* What is counted as which event, three samples each: the first one fills the caches. */
+	.irp number, 23, 24, 25, 26, 27
+	mov $3, %r13d
+3:	.if \number == 23
+	sample 23, f_classes
+	.elseif \number == 24
+	sample 24, f_thousand
+	.elseif \number == 25
+	sample 25, f_lines
+	.elseif \number == 26
+	sample 26, f_ways
+	.else
+	sample 27, f_torn
+	.endif
+	dec %r13d
+	jnz 3b
+	.endr
 
 	/* A region whose samples are summed: 3, 4 and 5 turns; other samples do not end it. */
 	marker 3, 4
@@ -474,6 +493,93 @@ f_turns:
 	jnz 1b
 	ret
 
+	/* One of each class: 34, and 3 more that the emulator counts for the repetition; f_leaf 2 */
+	.balign 4096
+f_classes:
+	lock incl scratch
+	xchg %eax, scratch
+	xchg %eax, %edx
+	cmpxchg %ecx, scratch
+	lock cmpxchg %ecx, scratch
+	cli
+	sti
+	cli
+	pushf
+	popf
+	lfence
+	xor %eax, %eax
+	cpuid
+	mov $0xc0000103, %ecx /* TSC_AUX */
+	xor %eax, %eax
+	xor %edx, %edx
+	wrmsr
+	swapgs
+	swapgs
+	stac
+	clac
+	mov $100, %eax
+	xor %edx, %edx
+	mov $7, %ecx
+	div %ecx
+	mov $scratch, %edi
+	mov $3, %ecx
+	rep stosb
+	call *leaf_pointer
+	mov $1f, %eax
+	jmp *%rax
+1:	sfence
+	mfence
+	ret
+
+	/* 1 + 1000 * 3 + 1 */
+f_thousand:
+	mov $1000, %ecx
+1:	mov scratch, %eax
+	dec %ecx
+	jnz 1b
+	ret
+
+	/* 5 lines of 2 pages, two of them by one load each that begins in the line before */
+	.balign 4096
+f_lines:
+	mov $DATA, %eax
+	movl $0, (%rax)
+	movl $0, 64(%rax)
+	movl $0, 128(%rax)
+	movl $0, 4096(%rax)
+	mov 60(%rax), %rdx
+	mov 4092(%rax), %rdx
+	ret
+
+	/* Twice 13 lines of one set, and then twice 12, which a cache of 12 ways can hold */
+	.balign 64
+f_ways:
+	mov $13, %r8d
+	call f_walk
+	mov $12, %r8d
+	call f_walk
+	ret
+f_walk:
+	mov $2, %edx
+2:	mov $DATA, %eax
+	mov %r8d, %ecx
+1:	mov (%rax), %esi
+	add $4096, %eax
+	dec %ecx
+	jnz 1b
+	dec %edx
+	jnz 2b
+	ret
+
+	/* It faults in its second instruction, whose load took place by then and is repeated: 4 */
+	.balign 64
+f_torn:
+	nop
+	mov FAULT_PAGE - 4, %rax
+	movl $0, fault_pte
+	invlpg (FAULT_PAGE)
+	ret
+
 	.section .generated, "ax"
 generated:
 	nop
@@ -487,6 +593,8 @@ turns:
 	.balign 16
 scratch:
 	.skip 128
+leaf_pointer:
+	.quad f_leaf
 gdt:
 	.quad 0, 0x00af9a000000ffff, 0x00cf92000000ffff
 gdt_pointer:

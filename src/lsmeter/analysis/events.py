@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from lsmeter.model import BenchmarkStatus, Boot, Place, Problem
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Place, Problem
 from lsmeter.results.boots import read_output
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import ManifestCell
@@ -57,10 +57,11 @@ Counts = Mapping[str, EventCount]  # by event
 
 @dataclass(frozen=True)
 class EventCell:
-    """The events of one cell by benchmark, in the order of EVENTS each."""
+    """The events of one cell by benchmark, as EVENTS orders them; kinds say what these are."""
 
     cell: ManifestCell
     benchmarks: Mapping[str, Counts]
+    kinds: Mapping[str, Benchmark]
 
     @cached_property
     def vectors(self) -> dict[str, dict[str, float]]:
@@ -97,8 +98,10 @@ def event_cells(run: RunData) -> tuple[tuple[EventCell, ...], tuple[Problem, ...
                 title = f"{place.setup} on {place.kernel}: boot {boot.index}: no events"
                 said = f"they are damaged: {error}"
                 problems.append(Problem(title, place.kernel, place.setup, detail=said))
-        if readings:
-            cells.append(EventCell(cell, {name: _counts(b) for name, b in readings.items()}))
+        asked = {item.id: item for item in run.manifest.benchmarks_of(cell) if item.id in readings}
+        if asked:
+            counts = {name: _counts(readings[name]) for name in asked}
+            cells.append(EventCell(cell, counts, asked))
     return tuple(cells), tuple(problems)
 
 

@@ -121,8 +121,9 @@ def _read(given: Sequence[Path], source: Path | None) -> list[RunData]:
             "--run-dir DIR; then: lsmeter hooks agree RUN DIR",
         )
     data = [read_run(path) for path in dict.fromkeys(given)]
-    views = {cell.task.name for item in data for cell in item.manifest.cells}
-    views &= {"attribute", "count", "sweep"}
+    tasks = {cell.task.name for item in data for cell in item.manifest.cells}
+    views = tasks & {"attribute", "count", "sweep"}
+    views |= {"attribute"} if "events" in tasks else set()
     if not views or len(views) + (source is not None) < 2:
         raise UsageError(
             "nothing to compare: at least two of counting, attribution, slopes and --source are "

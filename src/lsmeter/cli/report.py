@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.show import AllOption, show
+
+if TYPE_CHECKING:
+    from lsmeter.results.directory import RunData
+    from lsmeter.tables.model import Detail, Document
 
 
 def report(
@@ -49,6 +54,9 @@ def report(
             autocompletion=names.setups,
         ),
     ] = None,
+    events: Annotated[
+        bool, typer.Option("--events", help="Only the events of each benchmark: run --events.")
+    ] = False,
     everything: AllOption = False,
     verify: Annotated[
         bool,
@@ -81,8 +89,15 @@ def report(
         show(document)
         return code
     found = narrowed(read_run(run), setup or (), benchmark or (), baseline)
-    show(document_of(found), everything=everything)
+    show(_events_of(found) if events else document_of(found), everything=everything)
     return damage_code(found)
+
+
+def _events_of(run: RunData) -> Callable[[Detail], Document]:
+    from lsmeter.report import events
+    from lsmeter.report.build import run_report
+
+    return partial(events.document, run_report(run))
 
 
 def compare(

@@ -20,6 +20,7 @@ from lsmeter.analysis.cells import (
     within_run,
     without_baseline,
 )
+from lsmeter.analysis.events import event_cells
 from lsmeter.analysis.evidence import gather
 from lsmeter.analysis.layers import layered_costs
 from lsmeter.attribution.account import Account, layer_accounts, run_accounts
@@ -42,8 +43,9 @@ _OF_THE_MANIFEST = (
 def run_report(run: RunData) -> Report:
     """Report a run with where its cost comes from; damaged attribution is a problem of it."""
     cells, problems = run_cells(run)
-    found = make_report(run, cells)
-    return replace(found, problems=(*found.problems, *problems))
+    events, more = event_cells(run)
+    found = replace(make_report(run, cells), events=events)
+    return replace(found, problems=(*found.problems, *problems, *more))
 
 
 def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Report:

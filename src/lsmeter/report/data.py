@@ -10,7 +10,7 @@ from lsmeter.analysis.evidence import StateChange
 from lsmeter.attribution.data import layer_entry, report_entry
 from lsmeter.model import Benchmark, Place
 from lsmeter.model.conclusion import Comparison, Estimate
-from lsmeter.report import numbers, summary
+from lsmeter.report import events, numbers, summary
 from lsmeter.report.model import Report
 from lsmeter.tables.data import plain
 from lsmeter.tables.model import Column, Raw, Table, rows
@@ -18,7 +18,7 @@ from lsmeter.tables.model import Column, Raw, Table, rows
 NAME = "lsmeter-report"
 VERSION = 1
 # What many reports have nothing for is left out of those.
-_RARE = ("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats")
+_RARE = ("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats", "events")
 _PAIRS = ("conditions", "host", "tools")
 _KERNEL = ("name", "release", "version", "origin", "image_sha256", "boot_protocol")
 _TYPICAL = ("value", "baseline_value", "difference", "overhead", "overhead_low", "overhead_high")
@@ -39,6 +39,7 @@ def document(report: Report) -> dict[str, Any]:
         "proofs": each(report.checks),
         "one_off": each(report.one_off),
         "states": [_state(report, item) for item in report.states],
+        "events": events.entries(report),
         "accounts": [report_entry(item) for item in report.accounts],
         "layer_origins": [layer_entry(item) for item in report.layer_origins],
     }

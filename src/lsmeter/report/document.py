@@ -12,6 +12,7 @@ from lsmeter.instruments import instruments
 from lsmeter.model.conclusion import Verdict
 from lsmeter.report import (
     data,
+    events,
     evidence,
     findings,
     frame,
@@ -27,7 +28,8 @@ from lsmeter.report.grids import Grid, grids
 from lsmeter.report.model import Report
 from lsmeter.results.directory import RunData
 from lsmeter.tables.model import Column, Detail, Document, Item, Kind, Section, Table, Value
-from lsmeter.tasks import cost_tasks
+from lsmeter.tasks import cost_tasks, find_task
+from lsmeter.tasks.attribute import ATTRIBUTION
 
 _NONE = (Section("Problems (0)", items=(Item("None."),), key="problems"),)  # on a page
 _OVERHEAD = (
@@ -67,7 +69,8 @@ def document_of(run: RunData) -> Callable[[Detail], Document]:
     )
 
     found: list[Callable[[Detail], Document]] = []
-    if len(tasks & {"attribute", "count", "sweep"}) > 1:
+    views = {find_task(name).plugin or name for name in tasks}
+    if len(views & {ATTRIBUTION, "count", "sweep"}) > 1:
         found.append(lambda _: agreement.document([run]))
     if tasks & cost_tasks():
         found.append(partial(report_document, run_report(run)))
@@ -145,6 +148,7 @@ def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterat
     stacked = layers.section(report, detail)
     yield replace(stacked, figures=plots.of_layers(report)) if full else stacked
     if detail is not Detail.SHORT:
+        yield from events.sections(report, detail)
         yield evidence.states(report, detail)
         yield evidence.one_off(report)
     yield from _origins(report, detail)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lsmeter.analysis.events import EventCell
 from lsmeter.analysis.evidence import CheckOutcome, OneOffCost, StateChange
 from lsmeter.analysis.layers import LayeredCost
 from lsmeter.attribution.account import Account
@@ -54,4 +55,5 @@ class Report:
     layer_origins: tuple[Account, ...] = ()  # in runs with attribution
     states: tuple[StateChange, ...] = ()
     one_off: tuple[OneOffCost, ...] = ()
+    events: tuple[EventCell, ...] = ()  # in runs that counted them
     caveats: tuple[str, ...] = ()  # what every verdict must be read with: other compilers

@@ -23,6 +23,8 @@ from lsmeter.hooks.source.model import SourceAnalysis
 from lsmeter.hooks.source.rules import least_needed
 from lsmeter.model import Benchmark, Kernel, Place, Problem
 from lsmeter.results.directory import RunData
+from lsmeter.tasks import find_task
+from lsmeter.tasks.attribute import ATTRIBUTION
 from lsmeter.tasks.count import REFUSED
 
 Trees = Mapping[Place, Mapping[str, Tree]]
@@ -33,7 +35,7 @@ _MAX_SYMBOLS_BYTES = 64 << 20
 
 def trees_of(run: RunData) -> tuple[Trees, tuple[Problem, ...]]:
     """Return the call trees of a run's cells that were attributed, and which are damaged."""
-    if not any(cell.task.name == "attribute" for cell in run.manifest.cells):
+    if not any(find_task(cell.task.name).plugin == ATTRIBUTION for cell in run.manifest.cells):
         return {}, ()
     from lsmeter.attribution.load import run_cells  # noqa: PLC0415 (slow, and rarely needed)
 
