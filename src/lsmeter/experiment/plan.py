@@ -19,6 +19,7 @@ from lsmeter.experiment.asked import Experiment
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.model.filesystems import FILESYSTEMS
+from lsmeter.model.setup import again
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
 from lsmeter.workloads import Offer, is_workload, load_workload, workload_names
@@ -68,14 +69,16 @@ def make_plan(
     """
     kind = find_task(experiment.task)
     setups, selected = look_up(experiment, catalogue, filesystems)
-    unit = find_instrument(experiment.instrument).unit
+    instrument = find_instrument(experiment.instrument)
+    unit = instrument.unit
+    control = [again(setups[0])] if instrument.again and kind.costs else []
     offer = catalogue if isinstance(catalogue, Offer) else None
     benchmarks = tuple(replace(item, metric=replace(item.metric, unit=unit)) for item in selected)
     cells: list[Cell] = []
     problems: list[Problem] = []
     for kernel in kernels:
         problems += _without_filesystem(kernel, experiment.filesystems)
-        for setup in setups:
+        for setup in (*setups, *control):
             if is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
             if missing := _missing(kernel, setup, kind):
@@ -91,6 +94,7 @@ def make_plan(
             named = offer.workload.image if offer else setup.image
             image = (images or {})[named] if named else None
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
+            facts |= {"again": setup.name} if setup in control else {}
             identity_facts = tuple(sorted(facts.items()))
             made = _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
             cells += (_loaded(cell, offer, experiment) for cell in made) if offer else made
