@@ -16,6 +16,7 @@ from lsmeter.analysis.cells import (
     baseline_of,
     cell_results,
     compare_cells,
+    judged,
     versions,
     within_run,
     without_baseline,
@@ -128,8 +129,9 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     return replace(
         report,
         title=f"{before.path.name} (baseline) against {after.path.name}",
-        comparisons=tuple(
-            item for old, new in pairs for item in compare_cells(old, new, second.margin)
+        comparisons=judged(
+            second,
+            (item for old, new in pairs for item in compare_cells(old, new, second.margin)),
         ),
         problems=(*marked, *report.problems),
         notes=(
