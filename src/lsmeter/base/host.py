@@ -32,6 +32,23 @@ def processor() -> str:
     return _told("/proc/cpuinfo", r"model name\s*: *(.*\S)") or platform.machine()
 
 
+def microcode() -> str:
+    """Return the revision of the processor's microcode, "" where none is told."""
+    return _told("/proc/cpuinfo", r"microcode\s*: *(.*\S)")
+
+
+def command_line() -> str:
+    """Return what the kernel was booted with, "" where it is not told."""
+    return _told("/proc/cmdline", r"(.*)")
+
+
+def vulnerabilities() -> dict[str, str]:
+    """Return what the kernel says it does about each vulnerability of the processor."""
+    folder = Path("/sys/devices/system/cpu/vulnerabilities")
+    found = {path.name: _told(str(path), r"(.*\S)") for path in sorted(folder.glob("*"))}
+    return {name: text for name, text in found.items() if text}
+
+
 def memory_bytes() -> int:
     """Return how much memory is available without swapping; 0 when it is not told."""
     return int(_told("/proc/meminfo", r"MemAvailable:\s*(\d+)") or 0) << 10

@@ -12,6 +12,7 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.cli import (
+    calibrate,
     completion,
     here,
     history,
@@ -59,7 +60,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "",
         (
             *(run.run, report.report, report.compare, monitor.monitor),
-            *(slopes.slopes, history.history),
+            *(slopes.slopes, history.history, calibrate.calibrate),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONDITIONS_HELP = (
-    "What changes counts without being the setup: mitigations=off|auto|forced, "
+    "What changes counts without being the setup: "
+    "mitigations=off|auto|immune|retpoline|retpoline+pti|forced, "
     "init_on_alloc=true|false, tick=nohz|periodic, slabs=single|default, icount_shift=N, "
     "memory_mib=N, cpu=MODEL."
 )

@@ -53,7 +53,7 @@ class SamplingTable(_Strict):
 class ConditionsTable(_Strict):
     """The `[conditions]` table: what changes counts without being the security setup."""
 
-    mitigations: Literal["off", "auto", "forced"] = "off"
+    mitigations: Literal["off", "auto", "immune", "retpoline", "retpoline+pti", "forced"] = "off"
     init_on_alloc: bool = Conditions.init_on_alloc
     tick: Literal["nohz", "periodic"] = "nohz"
     slabs: Literal["default", "single"] = "default"

@@ -108,6 +108,8 @@ _X86_ENTRY = EntryCode(
     max_stubs=2 * 256,
 )
 
+_NO_THUNKS = ("mitigations=auto", "retbleed=off", "spec_rstack_overflow=off")  # of returns
+
 X86_64 = Arch(
     name="x86_64",
     program="qemu-system-x86_64",
@@ -142,6 +144,10 @@ X86_64 = Arch(
     mitigations={
         "off": ("mitigations=off",),
         "auto": ("mitigations=auto",),
+        # What hardware does for itself, as far as it would be code otherwise; then the code.
+        "immune": (*_NO_THUNKS, "spectre_v2=off", "pti=off"),
+        "retpoline": (*_NO_THUNKS, "spectre_v2=retpoline", "pti=off"),
+        "retpoline+pti": (*_NO_THUNKS, "spectre_v2=retpoline", "pti=on"),
         "forced": ("mitigations=auto", "pti=on", "spectre_v2=retpoline", "retbleed=unret"),
     },
     entry=_X86_ENTRY,

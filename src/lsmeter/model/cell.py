@@ -125,7 +125,7 @@ class Image:
 class Conditions:
     """What changes the counts without being the security setup; recorded with every result."""
 
-    mitigations: str = "off"  # off | auto | forced
+    mitigations: str = "off"  # off | auto | immune | retpoline | retpoline+pti | forced
     init_on_alloc: bool = False
     tick: str = "nohz"  # nohz | periodic
     slabs: str = "default"  # default order of the kernel | single pages

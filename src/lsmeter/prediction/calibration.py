@@ -30,6 +30,11 @@ class Host:
     kernel: str
     mitigations: Mapping[str, str] = field(default_factory=dict)  # by vulnerability
 
+    def like(self, other: Host) -> bool:
+        """Whether what holds for the one holds for the other: all but mitigations is the same."""
+        mine = (self.cpu, self.microcode, self.kernel)
+        return mine == (other.cpu, other.microcode, other.kernel)
+
 
 @dataclass(frozen=True)
 class Counted:

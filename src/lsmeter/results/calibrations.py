@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from lsmeter.base.errors import LsmeterError, UsageError
+from lsmeter.base.host import microcode, processor, vulnerabilities
 from lsmeter.base.inputs import check_shape, open_file
 from lsmeter.base.registry import nearest
 from lsmeter.base.storage import data_dir, write_atomic
@@ -93,9 +95,12 @@ def kept() -> tuple[Calibration, ...]:
 
 def of_host(host: Host) -> Calibration | None:
     """Return the newest calibration of a host: same processor, microcode and kernel."""
-    same = (host.cpu, host.microcode, host.kernel)
-    mine = (x for x in kept() if (x.host.cpu, x.host.microcode, x.host.kernel) == same)
-    return next(mine, None)
+    return next((item for item in kept() if item.host.like(host)), None)
+
+
+def this_host() -> Host:
+    """Return the machine that lsmeter itself runs on."""
+    return Host(processor(), microcode(), platform.release(), vulnerabilities())
 
 
 def _files() -> Iterable[Path]:

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter calibrate`: what this machine takes for each event that the exact instrument counts."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lsmeter.base.errors import ExitCode, UsageError
+from lsmeter.cli import options
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.options import Asked
+
+if TYPE_CHECKING:
+    from lsmeter.prediction.calibration import Calibration, Host
+    from lsmeter.results.directory import RunData
+
+BLOCKS = 25  # and as many of the control, which are as good
+_READINGS = 40  # of each benchmark in the guest, whose events hardly vary
+_NOT_ASKED = ("setup", "filesystem", "user", "image", "condition", "machine")
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="File to write the calibration to, for others."
+    ),
+]
+
+
+@functools.partial(options.measuring, without=_NOT_ASKED, kernel="the nearest to this machine's")
+def calibrate(
+    asked: Asked,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[show [CALIBRATION] | TIMED_RUN EVENTS_RUN]",
+            help="Show the calibrations of this machine, or one; or fit to runs made before.",
+        ),
+    ] = None,
+    boots: Annotated[
+        int, typer.Option(metavar="N", min=4, help="Blocks of readings on this machine.")
+    ] = BLOCKS,
+    output: OutputOption = None,
+) -> int:
+    """Learn what this machine takes for each event, so that reports can predict times.
+
+    Runs the suites on this machine as it runs, and once in a guest that counts events, on
+    the kernel nearest to this machine's. Weights are fitted to both, and stored with their
+    error: each operation is predicted from weights that were fitted without it. It takes
+    one to three minutes and needs no root. Measure on an idle machine.
+
+        lsmeter calibrate
+        lsmeter calibrate show
+        lsmeter calibrate --output server.json
+
+    Reports of runs with --events then have predicted nanoseconds; --calibration names
+    another one than the newest of this machine.
+    """
+    if words and words[0] == "show":
+        return _show(words[1:], output)
+    if words and len(words) != 2:
+        raise UsageError(
+            f"calibrate: {words[0]!r} alone is neither show nor two runs",
+            hint="lsmeter calibrate, lsmeter calibrate show, or TIMED_RUN EVENTS_RUN",
+        )
+    from lsmeter.cli.measure import showing
+
+    code = ExitCode.OK
+    if words:
+        runs = Path(words[0]), Path(words[1])
+    else:
+        *paths, code = _measure(asked, boots)
+        runs = (paths[0], paths[-1])
+        if code is ExitCode.INTERRUPTED:
+            return int(code)
+    with showing(code):
+        _finish(*runs, output)
+    return int(code)
+
+
+def _show(words: list[str], output: Path | None) -> int:
+    from lsmeter.cli.show import show, write
+    from lsmeter.report.calibrated import document, listing
+    from lsmeter.results.calibrations import find_calibration, kept, this_host, to_bytes
+
+    if len(words) > 1:
+        raise UsageError("calibrate show: names one calibration at most")
+    if not words:
+        same = [item.name for item in kept() if item.host.like(this_host())]
+        show(listing(kept(), same))
+        return int(ExitCode.OK)
+    found = find_calibration(words[0])
+    show(document(found))
+    if output is not None:
+        write(output, to_bytes(found))
+    return int(ExitCode.OK)
+
+
+def _measure(asked: Asked, blocks: int) -> tuple[Path, Path, ExitCode]:
+    """Time the suites here, then count their events in a guest."""
+    from lsmeter.cli.measure import measure
+
+    timed, counted = _experiments(asked, blocks)
+    folder = asked.run_dir
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def where(name: str) -> Asked:
+        return replace(asked, run_dir=folder / name if folder is not None else None)
+
+    here, code = measure([options.experiment(timed)], "calibrate-timed", where("timed"))
+    if code is ExitCode.INTERRUPTED:
+        return here, here, code
+    guest, second = measure([options.experiment(counted)], "calibrate-events", where("events"))
+    return here, guest, ExitCode.INTERRUPTED if second is ExitCode.INTERRUPTED else code or second
+
+
+def _experiments(asked: Asked, blocks: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the words of both experiments."""
+    from lsmeter.base.host import command_line
+    from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.kernels.running import running_kernel
+    from lsmeter.machines import find_machine
+    from lsmeter.prediction.likeness import conditions, unlike
+    from lsmeter.results.calibrations import this_host
+
+    host, running = this_host(), running_kernel()
+    kernel = (asked.kernel or [nearest(running.release)])[0]
+    suites = asked.suite or sorted({item.suite for item in catalogue(find_probe())})
+    user = getattr(find_machine("here"), "users", ("root",))[0]
+    common = {"suites": suites, "users": [user], "benchmarks": asked.benchmark}
+    like = conditions(host.mitigations, running.config, command_line())
+    SCREEN.say(f"events are counted on {kernel}; this machine runs Linux {running.release}")
+    for text in unlike(host.mitigations):
+        SCREEN.say(text, style="yellow")
+    timed = {
+        "title": "What operations take here",
+        "instrument": "timed",
+        "machine": "here",
+        "setups": ["running"],
+        "baseline": "running",
+        "boots": blocks,
+    }
+    counted = {
+        "title": "The events of the same operations",
+        "task": "events",
+        "kernels": [kernel],
+        "setups": ["capability"],
+        "baseline": "capability",
+        "boots": 1,
+        "conditions": like,
+        "sampling": {"samples": _READINGS, "whole_ppm": 0},
+    }
+    said = {"seed": asked.seed} if asked.seed is not None else {}
+    known = {key: value for key, value in {**common, **said}.items() if value is not None}
+    return {**timed, **known}, {**counted, **known}
+
+
+def nearest(release: str) -> str:
+    """Return the name of the kernel to count on: this machine's own where it can be read."""
+    from lsmeter.base.errors import InfrastructureError
+    from lsmeter.kernels.resolve import listings, resolve
+    from lsmeter.prediction.likeness import nearest_kernel
+
+    try:
+        return resolve("host").name
+    except InfrastructureError as error:
+        SCREEN.say(error.title)
+    named = [item for item in listings() if item.name.startswith("debian:")]
+    cached = {item.name: item.version for item in named if item.cached}
+    series = {item.name: item.name.partition(":")[2] for item in named}
+    return nearest_kernel(release, cached or series) or "debian:7.2"
+
+
+def _finish(timed: Path, counted: Path, output: Path | None) -> None:
+    """Fit, store and show."""
+    from lsmeter.cli.show import show, write
+    from lsmeter.report.calibrated import document, error_words
+    from lsmeter.results.calibrations import keep, to_bytes
+    from lsmeter.results.directory import read_run
+
+    found = fitted(read_run(timed), read_run(counted))
+    where = keep(found)
+    show(document(found, str(where)))
+    if output is not None:
+        write(output, to_bytes(found))
+    SCREEN.say(f"calibration {found.name}: {error_words(found)}")
+
+
+def fitted(timed: RunData, counted: RunData, *, host: Host | None = None) -> Calibration:
+    """Fit what one run timed to what the other counted."""
+    from lsmeter import __version__
+    from lsmeter.analysis.predictions import blocks_of, host_of, known
+    from lsmeter.prediction.calibration import Counted
+    from lsmeter.prediction.calibration import calibrate as fit
+    from lsmeter.results.calibrations import this_host
+
+    of = host or host_of(timed) or this_host()
+    kernel = counted.manifest.kernels[0]
+    settings = counted.manifest.conditions
+    now = datetime.now(UTC)
+    return fit(
+        known(timed, counted),
+        name=f"{now:%Y-%m-%dT%H-%M-%S}-{of.kernel[:40].replace('/', '_')}",
+        created=now.isoformat(timespec="seconds"),
+        lsmeter_version=__version__,
+        host=of,
+        counted=Counted(
+            kernel.name,
+            kernel.release,
+            {
+                "mitigations": settings.mitigations,
+                "init_on_alloc": str(settings.init_on_alloc).lower(),
+            },
+        ),
+        blocks=blocks_of(timed),
+    )
