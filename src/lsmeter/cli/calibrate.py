@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsmeter.results.directory import RunData
 
 BLOCKS = 25  # and as many of the control, which are as good
-_READINGS = 40  # of each benchmark in the guest, whose events hardly vary
+_READINGS = 25  # of each benchmark in the guest, whose events hardly vary
 _NOT_ASKED = ("setup", "filesystem", "user", "image", "condition", "machine")
 OutputOption = Annotated[
     Path | None,
@@ -73,8 +73,8 @@ def calibrate(
     if words:
         runs = Path(words[0]), Path(words[1])
     else:
-        *paths, code = _measure(asked, boots)
-        runs = (paths[0], paths[-1])
+        *paths, code = measure_both(asked, boots)
+        runs = (paths[0], paths[1])
         if code is ExitCode.INTERRUPTED:
             return int(code)
     with showing(code):
@@ -100,11 +100,13 @@ def _show(words: list[str], output: Path | None) -> int:
     return int(ExitCode.OK)
 
 
-def _measure(asked: Asked, blocks: int) -> tuple[Path, Path, ExitCode]:
-    """Time the suites here, then count their events in a guest."""
+def measure_both(
+    asked: Asked, blocks: int, setups: tuple[str, ...] = (), stem: str = "calibrate"
+) -> tuple[Path, Path, ExitCode]:
+    """Time the suites here, then count their events in a guest; with these setups besides none."""
     from lsmeter.cli.measure import measure
 
-    timed, counted = _experiments(asked, blocks)
+    timed, counted = _experiments(asked, blocks, setups)
     folder = asked.run_dir
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -112,14 +114,16 @@ def _measure(asked: Asked, blocks: int) -> tuple[Path, Path, ExitCode]:
     def where(name: str) -> Asked:
         return replace(asked, run_dir=folder / name if folder is not None else None)
 
-    here, code = measure([options.experiment(timed)], "calibrate-timed", where("timed"))
+    here, code = measure([options.experiment(timed)], f"{stem}-timed", where("timed"))
     if code is ExitCode.INTERRUPTED:
         return here, here, code
-    guest, second = measure([options.experiment(counted)], "calibrate-events", where("events"))
+    guest, second = measure([options.experiment(counted)], f"{stem}-events", where("events"))
     return here, guest, ExitCode.INTERRUPTED if second is ExitCode.INTERRUPTED else code or second
 
 
-def _experiments(asked: Asked, blocks: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _experiments(
+    asked: Asked, blocks: int, setups: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the words of both experiments."""
     from lsmeter.base.host import command_line
     from lsmeter.guest.probe import catalogue, find_probe
@@ -130,7 +134,8 @@ def _experiments(asked: Asked, blocks: int) -> tuple[dict[str, Any], dict[str, A
 
     host, running = this_host(), running_kernel()
     kernel = (asked.kernel or [nearest(running.release)])[0]
-    suites = asked.suite or sorted({item.suite for item in catalogue(find_probe())})
+    every = ["file"] if setups else sorted({item.suite for item in catalogue(find_probe())})
+    suites = asked.suite or every
     user = getattr(find_machine("here"), "users", ("root",))[0]
     common = {"suites": suites, "users": [user], "benchmarks": asked.benchmark}
     like = conditions(host.mitigations, running.config, command_line())
@@ -141,7 +146,7 @@ def _experiments(asked: Asked, blocks: int) -> tuple[dict[str, Any], dict[str, A
         "title": "What operations take here",
         "instrument": "timed",
         "machine": "here",
-        "setups": ["running"],
+        "setups": ["running", *setups],
         "baseline": "running",
         "boots": blocks,
     }
@@ -149,7 +154,7 @@ def _experiments(asked: Asked, blocks: int) -> tuple[dict[str, Any], dict[str, A
         "title": "The events of the same operations",
         "task": "events",
         "kernels": [kernel],
-        "setups": ["capability"],
+        "setups": ["capability", *setups],
         "baseline": "capability",
         "boots": 1,
         "conditions": like,

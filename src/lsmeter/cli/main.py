@@ -27,6 +27,7 @@ from lsmeter.cli import (
     run,
     selftest,
     slopes,
+    validate,
 )
 from lsmeter.cli.console import SCREEN, STAND_INS
 from lsmeter.cli.ending import ended
@@ -60,7 +61,8 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "",
         (
             *(run.run, report.report, report.compare, monitor.monitor),
-            *(slopes.slopes, history.history, calibrate.calibrate),
+            *(slopes.slopes, history.history),
+            *(calibrate.calibrate, validate.validate),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),

@@ -12,7 +12,7 @@ import typer
 
 from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.show import AllOption, show
+from lsmeter.cli.show import AllOption, CalibrationOption, calibration_for, show
 
 if TYPE_CHECKING:
     from lsmeter.results.directory import RunData
@@ -57,6 +57,7 @@ def report(
     events: Annotated[
         bool, typer.Option("--events", help="Only the events of each benchmark: run --events.")
     ] = False,
+    calibration: CalibrationOption = None,
     everything: AllOption = False,
     verify: Annotated[
         bool,
@@ -89,7 +90,8 @@ def report(
         show(document)
         return code
     found = narrowed(read_run(run), setup or (), benchmark or (), baseline)
-    show(_events_of(found) if events else document_of(found), everything=everything)
+    by = calibration_for(found, calibration)
+    show(_events_of(found) if events else document_of(found, by), everything=everything)
     return damage_code(found)
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from lsmeter.experiment.plan import Plan
     from lsmeter.machines import Machine
     from lsmeter.model import Kernel
+    from lsmeter.prediction.calibration import Calibration
+    from lsmeter.results.directory import RunData
 
 HTML_FILE = "report.html"
 
@@ -34,6 +36,17 @@ AllOption = Annotated[
     bool,
     typer.Option(
         "--all", help="Every benchmark, whole cost, check and layer, not operations alone."
+    ),
+]
+
+
+CalibrationOption = Annotated[
+    str | None,
+    typer.Option(
+        "--calibration",
+        metavar="NAME|FILE|none",
+        help="By what times are predicted from events: lsmeter calibrate.  "
+        "[default: the newest of this machine]",
     ),
 ]
 
@@ -165,14 +178,36 @@ def _described(kernel: Kernel) -> str:
     return f"{kernel.name} ({kernel.release}{version})"
 
 
-def show_run(path: Path, *, everything: bool = False) -> None:
-    """Write the page of a run, print its table, and say where the page is."""
+def calibration_for(run: RunData, named: str | None) -> Calibration | None:
+    """Return what predicts the times of a run with events: what was named, else this machine's.
+
+    UsageError where one was named for a run of which no time can be predicted.
+    """
+    from lsmeter.base.errors import UsageError
+    from lsmeter.report.predicted import NO_EVENTS
+    from lsmeter.results.calibrations import find_calibration, of_host, this_host
+
+    if named == "none":
+        return None
+    if not any(cell.task.name == "events" for cell in run.manifest.cells):
+        if named is not None:
+            raise UsageError(f"--calibration: {run.path}: times are {NO_EVENTS}")
+        return None
+    return of_host(this_host()) if named is None else find_calibration(named)
+
+
+def show_run(path: Path, named: str | None = None, *, everything: bool = False) -> None:
+    """Write the page of a run, print its table, and say where the page is.
+
+    named: the calibration by which its times are predicted, None for that of this machine.
+    """
     from lsmeter.base.storage import write_atomic
     from lsmeter.report.document import document_of
     from lsmeter.results.directory import read_run
     from lsmeter.tables.render import render
 
-    make = document_of(read_run(path))
+    run = read_run(path)
+    make = document_of(run, calibration_for(run, named))
     page = path / HTML_FILE
     write_atomic(page, render(make(Detail.FULL), "html").encode())
     show(make, everything=everything)

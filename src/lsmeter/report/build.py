@@ -25,12 +25,14 @@ from lsmeter.analysis.events import event_cells
 from lsmeter.analysis.evidence import gather
 from lsmeter.analysis.hosts import differences, warnings
 from lsmeter.analysis.layers import layered_costs
+from lsmeter.analysis.predictions import predict
 from lsmeter.attribution.account import Account, layer_accounts, run_accounts
 from lsmeter.attribution.load import AttributedCell, run_cells
 from lsmeter.base.errors import UsageError
 from lsmeter.guest.conclude import active_lsms
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Kernel
+from lsmeter.prediction.calibration import Calibration
 from lsmeter.report.frame import missing_note
 from lsmeter.report.model import Report, SetupFacts
 from lsmeter.results.directory import RunData
@@ -42,11 +44,15 @@ _OF_THE_MANIFEST = (
 )
 
 
-def run_report(run: RunData) -> Report:
-    """Report a run with where its cost comes from; damaged attribution is a problem of it."""
+def run_report(run: RunData, calibration: Calibration | None = None) -> Report:
+    """Report a run with where its cost comes from; damaged attribution is a problem of it.
+
+    Where events were counted, a calibration predicts times from them.
+    """
     cells, problems = run_cells(run)
     events, more = event_cells(run)
-    found = replace(make_report(run, cells), events=events)
+    told = predict(run, calibration) if calibration is not None else None
+    found = replace(make_report(run, cells), events=events, told=told)
     return replace(found, problems=(*found.problems, *problems, *more))
 
 

@@ -10,7 +10,7 @@ from lsmeter.analysis.evidence import StateChange
 from lsmeter.attribution.data import layer_entry, report_entry
 from lsmeter.model import Benchmark, Place
 from lsmeter.model.conclusion import Comparison, Estimate
-from lsmeter.report import events, numbers, summary
+from lsmeter.report import events, numbers, predicted, summary
 from lsmeter.report.model import Report
 from lsmeter.tables.data import plain
 from lsmeter.tables.model import Column, Raw, Table, rows
@@ -18,7 +18,17 @@ from lsmeter.tables.model import Column, Raw, Table, rows
 NAME = "lsmeter-report"
 VERSION = 1
 # What many reports have nothing for is left out of those.
-_RARE = ("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats", "events")
+_RARE = (
+    "accounts",
+    "proofs",
+    "layers",
+    "layer_origins",
+    "states",
+    "one_off",
+    "caveats",
+    "events",
+    "predictions",
+)
 _PAIRS = ("conditions", "host", "tools")
 _KERNEL = ("name", "release", "version", "origin", "image_sha256", "boot_protocol")
 _TYPICAL = ("value", "baseline_value", "difference", "overhead", "overhead_low", "overhead_high")
@@ -43,9 +53,10 @@ def document(report: Report) -> dict[str, Any]:
         "accounts": [report_entry(item) for item in report.accounts],
         "layer_origins": [layer_entry(item) for item in report.layer_origins],
     }
-    rest = (name for name in vars(report) if name not in {*changed, "checks"})
+    rest = (name for name in vars(report) if name not in {*changed, "checks", "told"})
     kernels = [{name: plain(getattr(k, name)) for name in _KERNEL} for k in report.kernels]
     found = {**{name: plain(getattr(report, name)) for name in rest}, "kernels": kernels, **changed}
+    found["predictions"] = predicted.entries(report)
     found["measured"] = summary.measured_fact(report)
     return {name: value for name, value in found.items() if value or name not in _RARE}
 

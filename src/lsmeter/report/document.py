@@ -10,6 +10,7 @@ from functools import partial
 from lsmeter.attribution.tables import HEADING, RULE, section
 from lsmeter.instruments import instruments
 from lsmeter.model.conclusion import Verdict
+from lsmeter.prediction.calibration import Calibration
 from lsmeter.report import (
     data,
     events,
@@ -20,6 +21,7 @@ from lsmeter.report import (
     numbers,
     overheads,
     plots,
+    predicted,
     summary,
     whole,
 )
@@ -50,14 +52,17 @@ _VERDICTS = {
 }
 
 
-def document_of(run: RunData) -> Callable[[Detail], Document]:
+def document_of(
+    run: RunData, calibration: Calibration | None = None
+) -> Callable[[Detail], Document]:
     """Return what makes the document of any run, for a format with this much room.
 
-    A run with several views of the hooks shows their agreement; a page, all of its views.
+    A run with several views of the hooks shows their agreement; a page, all of its views. Times
+    are predicted by a calibration where the run has events.
     """
     tasks = {cell.task.name for cell in run.manifest.cells}
     if tasks <= cost_tasks():
-        return partial(report_document, run_report(run))
+        return partial(report_document, run_report(run, calibration))
     # Regressions are heavy: only runs with sweeps wait for them.
     from lsmeter.analysis.monitoring import is_monitored  # noqa: PLC0415
     from lsmeter.report import (  # noqa: PLC0415
@@ -73,7 +78,7 @@ def document_of(run: RunData) -> Callable[[Detail], Document]:
     if len(views & {ATTRIBUTION, "count", "sweep"}) > 1:
         found.append(lambda _: agreement.document([run]))
     if tasks & cost_tasks():
-        found.append(partial(report_document, run_report(run)))
+        found.append(partial(report_document, run_report(run, calibration)))
     if "workload" in tasks:
         found.append(partial(workloads.document, run))
         if is_monitored(run):
@@ -130,6 +135,8 @@ def _facts(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[
     yield "Baseline", f"{summary.baseline(report, found)}; margin {summary.margin(report)}{short}"
     if detail is Detail.FULL:
         yield "Conditions", ", ".join(f"{key}={value}" for key, value in report.conditions)
+        if time := predicted.fact(report):
+            yield "Time", time
         yield "Command", report.command
         yield "Made", f"{report.created} by {made_by}"
 
@@ -144,6 +151,7 @@ def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterat
         shown = overheads.section(report, grid, detail, place)
         yield replace(shown, figures=plots.of_grid(report, grid)) if full else shown
     yield whole.section(report, found, detail)
+    yield from predicted.sections(report, detail)
     yield evidence.checks(report, detail)
     stacked = layers.section(report, detail)
     yield replace(stacked, figures=plots.of_layers(report)) if full else stacked

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lsmeter.analysis.events import EventCell
 from lsmeter.analysis.evidence import CheckOutcome, OneOffCost, StateChange
 from lsmeter.analysis.layers import LayeredCost
+from lsmeter.analysis.predictions import Told
 from lsmeter.attribution.account import Account
 from lsmeter.model import Kernel, Problem
 from lsmeter.model.conclusion import Comparison, Estimate
@@ -57,4 +58,5 @@ class Report:
     states: tuple[StateChange, ...] = ()
     one_off: tuple[OneOffCost, ...] = ()
     events: tuple[EventCell, ...] = ()  # in runs that counted them
+    told: Told | None = None  # predicted times, in runs that counted events
     caveats: tuple[str, ...] = ()  # what every verdict must be read with: other compilers

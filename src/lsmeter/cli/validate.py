@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter validate`: where prediction and measurement can meet, they do."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lsmeter.base.errors import ExitCode, UsageError
+from lsmeter.cli import options
+from lsmeter.cli.calibrate import BLOCKS, fitted, measure_both
+from lsmeter.cli.options import Asked
+from lsmeter.cli.show import AllOption
+
+# What needs no reboot: Landlock by layers, rules and depth, and a cost that follows from numbers.
+SETUPS = (
+    "landlock:layers=1,rules=1",
+    "landlock:layers=4,rules=1",
+    "landlock:layers=1,rules=16",
+    "landlock:layers=1,rules=1,depth=4",
+    "seccomp:filters=1,length=100",
+)
+_NOT_ASKED = ("filesystem", "user", "image", "condition", "machine")
+
+
+@functools.partial(options.measuring, without=_NOT_ASKED, kernel="the nearest to this machine's")
+def validate(
+    asked: Asked,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[TIMED_RUN EVENTS_RUN]", help="Line up two runs that were made before."
+        ),
+    ] = None,
+    setup: Annotated[
+        list[str] | None,
+        typer.Option(
+            *("--setup", "-s"),
+            metavar="SETUP",
+            help="Setups that need no reboot: landlock:layers=2, seccomp. Repeatable.  "
+            "[default: Landlock by layers, rules and depth, and seccomp]",
+        ),
+    ] = None,
+    boots: Annotated[
+        int, typer.Option(metavar="N", min=4, help="Blocks of readings on this machine.")
+    ] = BLOCKS,
+    everything: AllOption = False,
+) -> int:
+    """Predict what Landlock and seccomp cost here, measure it, and show both.
+
+    Times operations on this machine with and without each setup, and counts their events in
+    a guest on the kernel nearest to it. Weights are fitted to the operations without a setup
+    only; what a setup adds is predicted by them from its events.
+
+        lsmeter validate
+        lsmeter validate -s landlock:layers=2 -b open -b stat -b read
+        lsmeter validate --format markdown
+    """
+    from lsmeter.analysis.validation import validated
+    from lsmeter.cli.measure import showing
+    from lsmeter.cli.show import show
+    from lsmeter.report.validated import document
+    from lsmeter.results.directory import read_run
+
+    if runs and len(runs) != 2:
+        raise UsageError("validate: name both runs, TIMED_RUN EVENTS_RUN, or none")
+    code = ExitCode.OK
+    if runs:
+        timed, counted = runs
+    else:
+        timed, counted, code = measure_both(asked, boots, tuple(setup or SETUPS), "validate")
+        if code is ExitCode.INTERRUPTED:
+            return int(code)
+    with showing(code):
+        data = read_run(timed), read_run(counted)
+        calibration = fitted(*data)
+        found = validated(*data, calibration)
+        if not found:
+            raise UsageError(
+                f"{timed} and {counted} have no setup in common",
+                hint="measure the same setups in both: lsmeter validate does it",
+            )
+        show(lambda detail: document(found, calibration, detail), everything=everything)
+    return int(code)
