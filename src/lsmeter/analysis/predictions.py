@@ -20,6 +20,7 @@ from lsmeter.prediction.expected import vector
 from lsmeter.prediction.fit import Known
 from lsmeter.results.directory import RunData
 from lsmeter.statistics.blocks import Block
+from lsmeter.tasks.attribute import ATTRIBUTION
 
 _QUIET = 0.25  # of the blocks: what else a host does makes operations slower, never faster
 
@@ -59,6 +60,7 @@ class Told:
     """All that a calibration says of a run."""
 
     calibration: Calibration
+    same_plugin: bool  # what counted the run's events counted those of the calibration
     costs: tuple[Predicted, ...]
     changes: tuple[PredictedChange, ...]
 
@@ -89,7 +91,9 @@ def predict(run: RunData, calibration: Calibration) -> Told | None:
             if item.place == after and other is not None:
                 times = (other.prediction.ns, item.prediction.ns)
                 changes.append(PredictedChange(after, before, item.benchmark, *times))
-    return Told(calibration, tuple(costs), tuple(changes))
+    plugin = dict(run.manifest.tools).get(ATTRIBUTION, "")
+    same = calibration.counted.plugin in {"", plugin}
+    return Told(calibration, same, tuple(costs), tuple(changes))
 
 
 def known(timed: RunData, counted: RunData) -> list[Known]:

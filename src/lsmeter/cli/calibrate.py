@@ -203,6 +203,7 @@ def fitted(timed: RunData, counted: RunData, *, host: Host | None = None) -> Cal
     from lsmeter.prediction.calibration import Counted
     from lsmeter.prediction.calibration import calibrate as fit
     from lsmeter.results.calibrations import this_host
+    from lsmeter.tasks.attribute import ATTRIBUTION
 
     of = host or host_of(timed) or this_host()
     kernel = counted.manifest.kernels[0]
@@ -221,6 +222,7 @@ def fitted(timed: RunData, counted: RunData, *, host: Host | None = None) -> Cal
                 "mitigations": settings.mitigations,
                 "init_on_alloc": str(settings.init_on_alloc).lower(),
             },
+            dict(counted.manifest.tools).get(ATTRIBUTION, ""),
         ),
         blocks=blocks_of(timed),
     )

@@ -43,6 +43,7 @@ class Counted:
     kernel: str  # as the user names it
     release: str
     conditions: Mapping[str, str] = field(default_factory=dict)
+    plugin: str = ""  # its digest: another one may count events in another way
 
 
 @dataclass(frozen=True)

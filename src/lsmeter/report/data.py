@@ -146,12 +146,13 @@ def table(report: Report) -> Table:
 
     Those are baselines, and setups whose baseline gave no number.
     """
-    heads = _HEADS.split()
+    heads = [*_HEADS.split(), *(predicted.HEADS if report.told else ())]
     found = ((row.get(head) for head in heads) for row in _rows(report))
     return Table("numbers", "", tuple(Column(head, head) for head in heads), rows(found))
 
 
 def _rows(report: Report) -> Iterator[dict[str, Raw]]:
+    told = predicted.by_row(report)
     estimates = {(item.place, item.benchmark.id): item for item in report.estimates}
     rest = dict(estimates)
     measured = summary.measured_fact(report)
@@ -166,12 +167,13 @@ def _rows(report: Report) -> Iterator[dict[str, Raw]]:
         # Two runs of one kernel share the key: an estimate of another value is not this one's.
         if own is not None and own.centre == item.value:
             row |= _spread(_estimate(report, own))
-        yield row
+        yield {**row, **told.get((item.place, item.benchmark.id), {})}
     for estimate in rest.values():
         entry = _estimate(report, estimate)
         params = numbers.variant(estimate.benchmark)
         named = {"record": "estimate", "params": params, "measured": measured}
-        yield {**entry, **named, **_spread(entry)}
+        more = told.get((estimate.place, estimate.benchmark.id), {})
+        yield {**entry, **named, **_spread(entry), **more}
 
 
 def _change(name: str, part: dict[str, Any]) -> dict[str, Raw]:

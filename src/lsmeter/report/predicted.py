@@ -11,7 +11,7 @@ from lsmeter.model import Place
 from lsmeter.prediction.calibration import LEVEL
 from lsmeter.report.calibrated import error_words
 from lsmeter.report.model import Report
-from lsmeter.tables.model import Column, Detail, Item, Kind, Section, Shown, Table, Value
+from lsmeter.tables.model import Column, Detail, Item, Kind, Raw, Section, Shown, Table, Value
 from lsmeter.tables.values import change, count
 from lsmeter.tasks.events import EVENTS
 
@@ -20,6 +20,10 @@ NO_EVENTS = "not predicted: events were not counted; lsmeter run --events counts
 NO_CALIBRATION = "not predicted: this machine is not calibrated; lsmeter calibrate does it"
 OUTSIDE = "!"
 _NAMED = 4  # benchmarks in a sentence
+HEADS = (
+    *("predicted_ns", "predicted_low_ns", "predicted_high_ns", "predicted_difference_ns"),
+    *("predicted_overhead", "predicted_outside", "calibration"),
+)
 _INTERVAL = f"low and high hold {LEVEL:.0%} of the benchmarks that were left out of the calibration"
 _TITLES = {**EVENTS, "plain_insns": EVENTS["insns"]}
 
@@ -74,6 +78,11 @@ def _lead(told: Told) -> Iterator[str]:
         f"events of {item.counted.kernel}). Error, each operation left out: {error_words(item)}; "
         f"{_INTERVAL}."
     )
+    if not told.same_plugin:
+        yield (
+            "The calibration's events were counted by another version of the plugin, perhaps in "
+            "another way: calibrate again, or measure again."
+        )
     if item.difference_error is not None:
         median, most = (f"{100 * part:.0f} %" for part in item.difference_error)
         yield f"A difference is off by {median} of itself (median), {most} (90th percentile)."
@@ -130,6 +139,29 @@ def _outside(found: Iterable[Predicted]) -> Iterator[str]:
     for events, names in by_event.items():
         words = ", ".join(_TITLES.get(name, name) for name in events)
         yield f"{OUTSIDE} outside of what calibration covered ({words}): {_few(names)}"
+
+
+def by_row(report: Report) -> dict[tuple[Place, str], dict[str, Raw]]:
+    """Return what tables for programs have of each cost, by place and benchmark."""
+    told = report.told
+    if told is None:
+        return {}
+    found: dict[tuple[Place, str], dict[str, Raw]] = {
+        (item.place, item.benchmark.id): {
+            "predicted_ns": item.prediction.ns,
+            "predicted_low_ns": item.prediction.low_ns,
+            "predicted_high_ns": item.prediction.high_ns,
+            "predicted_outside": " ".join(item.prediction.outside),
+            "calibration": told.calibration.name,
+        }
+        for item in told.costs
+    }
+    for part in told.changes:
+        found[part.place, part.benchmark.id] |= {
+            "predicted_difference_ns": part.difference_ns,
+            "predicted_overhead": part.overhead,
+        }
+    return found
 
 
 def entries(report: Report) -> dict[str, Any]:
