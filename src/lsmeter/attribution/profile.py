@@ -40,7 +40,7 @@ _SUM = re.compile(r"sum (-?\d{1,18}) (\d{1,18})")
 _NODE = re.compile(
     r"n (\d{1,7}) (\d{1,7}) (\d{1,10}) (-?\d{1,18}) ([!-~][ -~]{0,511}?)(?:@([a-z]{1,32}))?"
 )
-_EVENTS = re.compile(r"e((?: \d{1,2}:\d{1,10})*)")
+_EVENTS = re.compile(r"e((?: [0-9]{1,2}:[0-9]{1,10})*)")
 _END = re.compile(r"end (\d{1,5})")
 _TAIL = re.compile(r"(stray|refused) (\d{1,18})")
 _EOF = re.compile("eof")

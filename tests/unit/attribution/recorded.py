@@ -8,6 +8,8 @@ output of one guest, values.json what the guests' clock said.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from lsmeter.attribution.load import OUTPUT
@@ -19,6 +21,8 @@ from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Round, Samples, Who
 from lsmeter.results.boots import write_boot
 from lsmeter.results.directory import create_run
 from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.tasks.attribute import MARKER_INSNS
+from lsmeter.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
 from tests.unit.attribution.trees import nodes_text
 from tests.unit.model_builders import benchmark, kernel
 
@@ -37,18 +41,20 @@ def write_run(
     when: str,
     *,
     attributed: bool = True,
+    events: bool = False,
     window: Tree | None = None,
     idle: Tree | None = None,
     rounds: tuple[Round, ...] = (),
 ) -> Path:
     """Write the run `when` (before, after) as `lsmeter run --attribute` does.
 
-    window and idle are the sum of the rounds' bulk windows, the same of each benchmark, and a
-    window of a guest that does nothing.
+    With events, as `lsmeter run --events` does: each function loads once in a call, and each
+    instruction is one. window and idle are the sum of the rounds' bulk windows, the same of each
+    benchmark, and a window of a guest that does nothing.
     """
     whole = Whole(BenchmarkStatus.OK, rounds) if rounds else None
     words: dict[str, object] = {"kernels": ["vmlinux"], "setups": list(SETUPS), "boots": 2}
-    words["task"] = "attribute" if attributed else "readings"
+    words["task"] = "events" if events else "attribute" if attributed else "readings"
     built = kernel("vmlinux", SECURITY_SMACK="y")
     plan = make_plan(build_experiment(words, where="test"), [built], BENCHMARKS, {}, ("tmpfs",))
     told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "attributed", (), ())
@@ -70,9 +76,33 @@ def write_run(
         if window is not None and idle is not None:
             data = _with_windows(data, window, idle, len(rounds))
         outputs = {OUTPUT: data} if data else {}
+        if events:
+            outputs = {OUTPUT: with_events(data), EVENTS_OUTPUT: vectors(VALUES[name])}
         capture = Capture(b"", b"", Ending.EXITED, 0, 0.0, outputs=outputs)
         write_boot(path / "boots" / folder, boot, capture)
     return path
+
+
+def with_events(data: bytes) -> bytes:
+    """Give each node of the trees its instructions, and a load for each call."""
+
+    def line(found: re.Match[str]) -> str:
+        counts = {0: int(found[2]), 1: int(found[1])}
+        return f"{found[0]}\ne{''.join(f' {at}:{n}' for at, n in counts.items() if n)}"
+
+    return re.sub(r"(?m)^n \d+ \d+ (\d+) (\d+) .*", line, data.decode()).encode()
+
+
+def vectors(values: Mapping[str, int]) -> bytes:
+    """Write two samples to warm up, and three of each benchmark: 7, 8, 8 loads and no more."""
+    text = f"{HEADER}\nnames {' '.join(EVENTS)}\n"
+    for place, item in enumerate(BENCHMARKS):
+        text += f"region {place} 0\n"
+        for loads in (900, 901, 7, 8, 8):
+            rest = "0 " * (len(EVENTS) - 3)
+            text += f"v {values[item.id] + MARKER_INSNS} {loads} {place} {rest}".rstrip() + "\n"
+        text += f"end {place}\n"
+    return (text + "eof\n").encode()
 
 
 def _with_windows(data: bytes, window: Tree, idle: Tree, rounds: int) -> bytes:

@@ -124,6 +124,29 @@ def test_damage_is_refused_with_its_line(old: str, new: str, line: int) -> None:
     assert caught.value.hint
 
 
+EVENTS = WHOLE.replace("attribution 2", "attribution 3").replace(
+    "avc_has_perm@selinux\n", "avc_has_perm@selinux\ne 0:15 1:4 31:2\n"
+)
+
+
+def test_reads_events_of_a_node() -> None:
+    (region,) = parse_profile(EVENTS, where="out").regions
+    nodes = region.trees[0].nodes
+    assert [node.events for node in nodes] == [(), (), (), ((0, 15), (1, 4), (31, 2))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("e 0:15 32:1", "e 1:4 0:15", "e 0:1 0:1", "e 0:-1", "e 0:15  1:4", "e0:15", "e 0"),
+        *("e 0:99999999999", "e 0:15\ne 1:4", "e 0:15 1:\u0664"),
+    ],
+)
+def test_damaged_events_are_refused(line: str) -> None:
+    with pytest.raises(GuestError, match=r"^out:1[123]: "):
+        parse_profile(EVENTS.replace("e 0:15 1:4 31:2", line), where="out")
+
+
 def _read_or_refuse(text: str) -> None:
     try:
         parse_profile(text, where="out")
