@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two runs of the same operations, as stored: one timed, one with events; their truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lsmeter.experiment.asked import build_experiment
+from lsmeter.experiment.plan import make_plan
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Samples
+from lsmeter.results.boots import write_boot
+from lsmeter.results.directory import RunData, create_run, read_run
+from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
+from lsmeter.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
+from tests.unit import timed_builders
+from tests.unit.model_builders import benchmark, kernel
+from tests.unit.prediction import synthetic
+
+FRAME = {"insns": 5.0, "serialising": 2.0}  # of each reading, as `empty` shows
+PLUGIN = "ab" * 32
+FACTS = {
+    "host.cpu": "A processor",
+    "host.microcode": "0x1",
+    "host.kernel": "6.18.0",
+    "mitigations.spectre_v2": "Mitigation: Enhanced IBRS",
+}
+SETUPS = ("capability", "landlock")
+# What landlock adds to a call of each benchmark.
+ADDED = {"plain_insns": 400.0, "loads": 100.0, "returns": 12.0, "locked": 2.0}
+
+KNOWN = synthetic.known(operations=8, variants=2)
+BENCHMARKS: tuple[Benchmark, ...] = (
+    timed_builders.EMPTY,
+    timed_builders.GETPPID,
+    *(benchmark(item.operation, variant=int(item.benchmark[-1])) for item in KNOWN),
+)
+_GETPPID = {"plain_insns": 300.0, "mode_switches": 2.0, "returns": 8.0, "loads": 80.0}
+EVENTS_OF: dict[str, Mapping[str, float]] = {
+    **{item.benchmark: item.events for item in KNOWN},
+    "getppid": _GETPPID,
+    "empty": {},
+}
+
+
+def events_of(setup: str, name: str) -> dict[str, float]:
+    """Return the true events of a call."""
+    found = dict(EVENTS_OF[name])
+    if setup == "landlock" and name not in {"empty", "getppid"}:
+        found = {key: found.get(key, 0.0) + ADDED.get(key, 0.0) for key in {**found, **ADDED}}
+    return found
+
+
+def timed(path: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 4) -> RunData:
+    """Write and read what was timed: what the truth says, with noise of 0.5 % between blocks."""
+    truth = {name: synthetic.cost_ns(events) for name, events in EVENTS_OF.items() if events}
+    monkeypatch.setattr(timed_builders, "COSTS_NS", truth)
+    factors = {
+        ("landlock", name): synthetic.cost_ns(events_of("landlock", name)) / ns
+        for name, ns in truth.items()
+    }
+    return timed_builders.run(
+        path, factors, blocks=blocks, readings=20, benchmarks=BENCHMARKS, facts=FACTS
+    )
+
+
+def counted(path: Path, *, events: bool = True, plugin: str = PLUGIN) -> RunData:
+    """Write and read what was counted."""
+    words = {
+        "kernels": ["vmlinux"],
+        "setups": [*SETUPS],
+        "boots": 1,
+        "task": "events" if events else "readings",
+        "sampling": {"samples": 3, "warmup": 1, "whole_ppm": 0},
+    }
+    built = kernel("vmlinux", SECURITY_LANDLOCK="y")
+    plan = make_plan(build_experiment(words, where="test"), [built], BENCHMARKS, {}, ("tmpfs",))
+    tools = ((ATTRIBUTION, plugin),)
+    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "replay", (), tools)
+    create_run(path, make_manifest(plan, told, {cell.hash: () for cell in plan.cells}))
+    for planned in plan.boots:
+        setup, names = planned.cell.setup.name, planned.cell.benchmarks
+        text = f"{HEADER}\nnames {' '.join(EVENTS)}\n"
+        samples = []
+        for place, name in enumerate(names):
+            vector = {**events_of(setup, name)}
+            insns = vector.get("plain_insns", 0.0) + vector.get("string_steps", 0.0)
+            vector["insns"] = insns + FRAME["insns"] + MARKER_INSNS
+            vector["serialising"] = vector.get("serialising", 0.0) + FRAME["serialising"]
+            line = "v " + " ".join(str(round(vector.get(event, 0.0))) for event in EVENTS)
+            text += f"region {place} 0\n" + f"{line}\n" * 4 + f"end {place}\n"
+            samples.append(Samples(name, BenchmarkStatus.OK, (round(insns + 5),) * 3))
+        boot = Boot(
+            cell_hash=planned.cell.hash,
+            index=planned.index,
+            seed=planned.seed,
+            status=BootStatus.OK,
+            samples=tuple(samples),
+        )
+        outputs = {EVENTS_OUTPUT: (text + "eof\n").encode()} if events else {}
+        capture = Capture(b"", b"", Ending.EXITED, 0, 0.0, outputs=outputs)
+        write_boot(path / "boots" / planned.id.folder, boot, capture)
+    return read_run(path)
+
+
+def rounded(events: Mapping[str, float]) -> dict[str, float]:
+    """Return events as a run has them: whole numbers."""
+    return {name: float(np.round(value)) for name, value in events.items()}
+
+
+def again(item: RunData, baseline: str) -> RunData:
+    """Return a run as if another setup had been its baseline."""
+    return replace(item, manifest=replace(item.manifest, baseline_setup=baseline))

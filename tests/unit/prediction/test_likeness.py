@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which kernel is nearest, and which conditions make a guest's code that of a host."""
+
+from __future__ import annotations
+
+import pytest
+
+from lsmeter.machines.arch import GUEST
+from lsmeter.prediction.likeness import conditions, mitigations_of, nearest_kernel, unlike
+
+DEBIAN = {"debian:6.1": "6.1.192-2", "debian:6.12": "6.12.117-1~deb12u1", "debian:7.2": "7.2.12-1"}
+IMMUNE = {
+    "meltdown": "Not affected",
+    "retbleed": "Not affected",
+    "spectre_v1": "Mitigation: usercopy/swapgs barriers and __user pointer sanitization",
+    "spectre_v2": "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional",
+}
+
+
+@pytest.mark.parametrize(
+    ("release", "nearest"),
+    [
+        ("6.18.44-fc", "debian:7.2"),
+        ("6.13.0", "debian:6.12"),
+        ("6.12.117+deb", "debian:6.12"),
+        ("5.10.0-33", "debian:6.1"),
+        ("7.9-rc1", "debian:7.2"),
+        ("unknown", None),
+    ],
+)
+def test_the_nearest_version_is_taken(release: str, nearest: str | None) -> None:
+    assert nearest_kernel(release, DEBIAN) == nearest
+    assert nearest_kernel(release, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "condition"),
+    [
+        (IMMUNE, "immune"),
+        ({**IMMUNE, "spectre_v2": "Mitigation: Retpolines; IBPB: conditional"}, "retpoline"),
+        (
+            {"spectre_v2": "Mitigation: Retpolines", "meltdown": "Mitigation: PTI"},
+            "retpoline+pti",
+        ),
+        ({**IMMUNE, "retbleed": "Mitigation: untrained return thunk; SMT disabled"}, "forced"),
+        ({"spectre_v2": "Vulnerable", "meltdown": "Vulnerable"}, "off"),
+    ],
+)
+def test_the_code_of_mitigations_is_that_of_the_host(said: dict[str, str], condition: str) -> None:
+    assert mitigations_of(said) == condition
+    assert condition in GUEST.mitigations
+    assert bool([*unlike(said)]) == (condition == "forced")
+
+
+@pytest.mark.parametrize(
+    ("built", "words", "cleared"),
+    [
+        ("y", "", True),
+        ("y", "quiet init_on_alloc=0", False),
+        ("n", "quiet", False),
+        ("n", "init_on_alloc=1 quiet", True),
+        ("n", "init_on_alloc=on", True),
+    ],
+)
+def test_memory_is_cleared_where_the_host_clears_it(built: str, words: str, cleared: bool) -> None:  # noqa: FBT001
+    found = conditions(IMMUNE, {"INIT_ON_ALLOC_DEFAULT_ON": built}, words)
+    assert found == {"mitigations": "immune", "init_on_alloc": cleared}

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From runs to calibrations, from those to the predictions of runs, and both side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from lsmeter.analysis.predictions import host_of, known, predict, quiet_ns
+from lsmeter.analysis.validation import summaries, validated
+from lsmeter.base.errors import UsageError
+from lsmeter.cli.calibrate import fitted
+from lsmeter.report.document import document_of
+from lsmeter.report.predicted import NO_CALIBRATION, NO_EVENTS
+from lsmeter.results import calibrations
+from lsmeter.results.directory import RunData
+from lsmeter.statistics.blocks import Block
+from lsmeter.tables.render import Options, find_format, render
+from tests.conftest import InProcess
+from tests.unit.prediction import recorded, synthetic
+
+ROOT = Path(__file__).parents[3]
+SCHEMA = ROOT / "src/lsmeter/report/schema/report-1.json"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunData, RunData]:
+    """Return a timed run and one with events."""
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        return recorded.timed(folder / "timed", patch), recorded.counted(folder / "counted")
+
+
+def shown(run: RunData, form: str, calibration: Any = None) -> str:
+    detail = find_format(form).detail
+    return render(document_of(run, calibration)(detail), form, Options(width=100, colour=False))
+
+
+def test_both_runs_meet_without_the_setup_and_without_the_region(
+    runs: tuple[RunData, RunData],
+) -> None:
+    found = {item.benchmark: item for item in known(*runs)}
+    assert set(found) == {item.id for item in recorded.BENCHMARKS} - {"empty"}
+    for item in recorded.KNOWN:
+        assert found[item.benchmark].cost_ns == pytest.approx(item.cost_ns, rel=0.03)
+        events = recorded.rounded(item.events)
+        assert found[item.benchmark].events == pytest.approx(events), item.benchmark
+
+
+def test_the_host_is_named_as_it_said_itself(runs: tuple[RunData, RunData]) -> None:
+    host = host_of(runs[0])
+    assert host is not None
+    assert (host.cpu, host.microcode, host.kernel) == ("A processor", "0x1", "6.18.0")
+    assert host.mitigations == {"spectre_v2": "Mitigation: Enhanced IBRS"}
+    assert host_of(runs[1]) is None
+
+
+def test_what_disturbs_half_of_the_blocks_does_not_count() -> None:
+    draw = np.random.default_rng(1)
+    quiet = [Block(at, 500 * draw.normal(1, 0.02, 50)) for at in range(8)]
+    busy = [Block(at, 800 * draw.normal(1, 0.02, 50)) for at in range(8, 16)]
+    assert quiet_ns([*quiet, *busy]) == pytest.approx(500, rel=0.01)
+
+
+def test_runs_of_the_wrong_kind_are_refused(runs: tuple[RunData, RunData]) -> None:
+    timed, counted = runs
+    with pytest.raises(UsageError, match="no time was measured"):
+        known(counted, counted)
+    with pytest.raises(UsageError, match="no events were counted"):
+        known(timed, timed)
+
+
+def test_predictions_of_what_was_measured_come_close(runs: tuple[RunData, RunData]) -> None:
+    calibration = fitted(*runs)
+    told = predict(runs[1], calibration)
+    assert told is not None
+    assert told.same_plugin
+    assert {item.place.setup for item in told.costs} == set(recorded.SETUPS)
+    for item in told.costs:
+        if item.benchmark.id == "getppid":
+            continue
+        truth = synthetic.cost_ns(recorded.events_of(item.place.setup, item.benchmark.id))
+        assert item.prediction.ns == pytest.approx(truth, rel=0.1), item.benchmark.id
+    assert {item.place.setup for item in told.changes} == {"landlock"}
+    added = synthetic.cost_ns(recorded.ADDED)
+    moved = [x.difference_ns for x in told.changes if x.benchmark.id != "getppid"]
+    assert np.median(moved) == pytest.approx(added, rel=0.25)
+    assert [x.difference_ns for x in told.changes if x.benchmark.id == "getppid"] == [0.0]
+    assert predict(runs[0], calibration) is None
+
+
+def test_a_setup_that_was_not_fitted_is_told_to_a_few_points(
+    runs: tuple[RunData, RunData],
+) -> None:
+    calibration = fitted(*runs)
+    assert all(item.benchmark != "landlock" for item in calibration.left_out)
+    found = validated(*runs, calibration)
+    assert {item.setup for item in found} == {"landlock"}
+    assert not any(item.benchmark.control for item in found)
+    by_setup, total = summaries(found)
+    assert (by_setup.setup, total.setup) == ("landlock", "")
+    assert total.error is not None
+    assert total.error[0] < 0.05
+    for item in found:
+        truth = synthetic.cost_ns(recorded.ADDED)
+        assert item.measured.difference == pytest.approx(truth, rel=0.4, abs=20)
+
+
+@pytest.mark.parametrize("form", ["table", "text", "markdown", "html"])
+def test_predicted_times_are_marked_in_each_format(
+    runs: tuple[RunData, RunData], form: str
+) -> None:
+    calibration = fitted(*runs)
+    text = " ".join(shown(runs[1], form, calibration).split())
+    assert "Predicted times: landlock" in text
+    assert "Not measured: predicted from the events of each call" in text
+    assert calibration.name in text.replace(" ", "") or calibration.name in text
+    assert "Predicted" not in shown(runs[1], form)
+
+
+def test_programs_get_predictions_apart_from_what_was_measured(
+    runs: tuple[RunData, RunData],
+) -> None:
+    calibration = fitted(*runs)
+    found = json.loads(shown(runs[1], "json", calibration))
+    jsonschema.validate(found, json.loads(SCHEMA.read_text("utf-8")))
+    part = found["predictions"]
+    assert part["calibration"]["name"] == calibration.name
+    assert part["calibration"]["median_error"] == pytest.approx(calibration.error[0])
+    assert len(part["costs"]) == 2 * (len(recorded.BENCHMARKS) - 1)
+    assert not any("predicted_ns" in item for item in found["estimates"])
+    assert "predictions" not in json.loads(shown(runs[1], "json"))
+    lines = list(csv.DictReader(io.StringIO(shown(runs[1], "csv", calibration))))
+    (row,) = [x for x in lines if x["setup"] == "landlock" and x["benchmark"] == "getppid"]
+    assert row["unit"] == "insns"
+    assert float(row["predicted_ns"]) > 0
+    assert row["calibration"] == calibration.name
+
+
+def test_what_was_counted_otherwise_says_so(tmp_path: Path, runs: tuple[RunData, RunData]) -> None:
+    other = recorded.counted(tmp_path / "other", plugin="cd" * 32)
+    text = " ".join(shown(other, "text", fitted(*runs)).split())
+    assert "counted by another version of the plugin" in text
+
+
+def test_a_page_says_why_nothing_is_predicted(
+    tmp_path: Path, runs: tuple[RunData, RunData]
+) -> None:
+    assert NO_CALIBRATION in " ".join(shown(runs[1], "markdown").split())
+    plain = recorded.counted(tmp_path / "plain", events=False)
+    assert NO_EVENTS in " ".join(shown(plain, "markdown").split())
+    assert "predicted" not in shown(runs[0], "markdown")
+
+
+class TestCommands:
+    """The commands over stored runs."""
+
+    @pytest.fixture(autouse=True)
+    def _own_data(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("LSMETER_DATA", str(tmp_path / "data"))
+
+    def test_a_calibration_is_made_shown_shared_and_used(
+        self, in_process: InProcess, runs: tuple[RunData, RunData], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        timed, counted = (str(run.path) for run in runs)
+        done = in_process("calibrate", timed, counted, "--output", "mine.json")
+        assert done.code == 0, done.err
+        assert "each operation left out" in " ".join(done.out.split())
+        (found,) = calibrations.kept()
+        assert found == calibrations.read_calibration(in_process.home / "mine.json")
+        assert found.name in in_process("calibrate", "show", "-f", "csv").out
+        one = in_process("calibrate", "show", "mine.json", "-f", "json")
+        assert json.loads(one.out)["name"] == found.name
+        # It is of another machine: used where it is named, not by itself.
+        assert "Predicted" not in in_process("report", counted).out
+        named = in_process("report", counted, "--calibration", found.name)
+        assert "Predicted times: landlock" in named.out
+        monkeypatch.setattr(calibrations, "this_host", lambda: found.host)
+        assert "Predicted times: landlock" in in_process("report", counted).out
+        assert "Predicted" not in in_process("report", counted, "--calibration", "none").out
+
+    def test_both_sides_stand_beside_each_other(
+        self, in_process: InProcess, runs: tuple[RunData, RunData]
+    ) -> None:
+        timed, counted = (str(run.path) for run in runs)
+        done = in_process("validate", timed, counted, "-f", "markdown")
+        assert done.code == 0, done.err
+        assert "predicted ns" in done.out
+        assert "measured ns" in done.out
+        assert "90th percentile" in done.out
+        found = json.loads(in_process("validate", timed, counted, "-f", "json").out)
+        assert len(found["costs"]) == len(recorded.KNOWN)
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (("calibrate", "shwo"), "neither show nor two runs"),
+            (("calibrate", "show", "a", "b"), "one calibration at most"),
+            (("calibrate", "show", "nothing"), "no calibration is called 'nothing'"),
+            (("validate", "one"), "name both runs"),
+            (("report", "TIMED", "--calibration", "x"), "events were not counted"),
+            (("calibrate", "COUNTED", "TIMED"), "no time was measured in it"),
+            (("calibrate", "--output", "x", "show", "/dev/null"), "a character device"),
+        ],
+    )
+    def test_wrong_words_get_one_line(
+        self,
+        in_process: InProcess,
+        runs: tuple[RunData, RunData],
+        words: tuple[str, ...],
+        said: str,
+    ) -> None:
+        paths = {"TIMED": str(runs[0].path), "COUNTED": str(runs[1].path)}
+        done = in_process(*(paths.get(word, word) for word in words))
+        assert done.code == 2
+        assert said in " ".join(done.err.split())
+        assert "Traceback" not in done.err
