@@ -72,9 +72,8 @@ static void filesystem_fact(void)
 		unsigned long magic;
 		const char *name;
 	} known[] = {
-		{TMPFS_MAGIC, "tmpfs"},	  {EXT4_SUPER_MAGIC, "ext4"},
-		{XFS_SUPER_MAGIC, "xfs"}, {BTRFS_SUPER_MAGIC, "btrfs"},
-		{0x794c7630, "overlay"},
+		{TMPFS_MAGIC, "tmpfs"},	      {EXT4_SUPER_MAGIC, "ext4"}, {XFS_SUPER_MAGIC, "xfs"},
+		{BTRFS_SUPER_MAGIC, "btrfs"}, {0x794c7630, "overlay"},
 	};
 	struct statfs status;
 

@@ -115,7 +115,7 @@ def _check_instrument(asked: Experiment, machine: Machine) -> None:
     others = [item.name for item in instruments().values() if machine.name in item.machines]
     raise UsageError(
         f"--machine {machine.name}: the instrument {asked.instrument} cannot read it",
-        hint=f"add --instrument {others[0]}" if others else "",
+        hint=f"lsmeter run --instrument {others[0]} can" if others else "",
     )
 
 
@@ -160,7 +160,7 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     from lsmeter.results.directory import create_run
     from lsmeter.results.held import is_torn, remember
     from lsmeter.results.manifest import Circumstances, make_manifest
-    from lsmeter.run.execute import Settings, execute, is_stored
+    from lsmeter.run.execute import Settings, execute, is_kept, is_stored
     from lsmeter.run.stopping import stopped_early
 
     instrument = find_instrument(plan.experiment.instrument)
@@ -180,8 +180,14 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     jobs = (how.jobs or cores()) if instrument.side_by_side else 1
     fresh = how.fresh or not instrument.reusable
     machine.prepare(plan.cells)
-    settings = Settings(jobs=jobs, fresh=fresh, limits=Limits(boot_s=how.boot_deadline))
-    known = [boot for boot in plan.boots if not fresh and is_stored(boot)]
+    kept = not (instrument.reusable or how.fresh)
+    limits = Limits(boot_s=how.boot_deadline)
+    settings = Settings(jobs=jobs, fresh=fresh, kept=kept, limits=limits)
+    known = [
+        boot
+        for boot in plan.boots
+        if (is_kept(out, boot) if kept else not fresh and is_stored(boot))
+    ]
     if known:
         SCREEN.say(f"{len(known)} of {len(plan.boots)} boots are known from earlier runs")
 

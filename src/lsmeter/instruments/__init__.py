@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lsmeter.base import registry
@@ -14,7 +14,6 @@ from lsmeter.model.conclusion import Compared, Comparison, Estimate, Verdict
 from lsmeter.statistics.estimate import BootReadings
 
 DEFAULT = "exact"
-_USUAL = Sampling()
 
 
 def as_stored(boot: Boot, found: Mapping[str, BootReadings]) -> Mapping[str, BootReadings]:  # noqa: ARG001
@@ -82,7 +81,7 @@ class Instrument:
     compare: Callable[..., Compared]
     tasks: tuple[str, ...] = ()
     boots: int = 2
-    sampling: Sampling = _USUAL
+    sampling: Sampling = field(default_factory=Sampling)
     read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = as_stored
     judge: Callable[..., Sequence[Comparison]] = each_alone
     again: bool = False

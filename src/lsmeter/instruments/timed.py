@@ -216,11 +216,12 @@ INSTRUMENT: Instrument = Instrument(
     reusable=False,
     portable=False,
     comparable=(
-        *("cpu", "microcode", "governor", "turbo", "smt", "mitigations", "clocksource"),
-        *("virtualisation", "kernel"),
+        # Facts of the host (host.*). Its kernel and mitigations may be what is compared.
+        *("machine", "cpu", "microcode", "governor", "turbo", "no_turbo", "smt", "clocksource"),
+        "virtualisation",
     ),
     tasks=("readings", "workload"),
-    boots=30,
+    boots=60,
     sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
     words=Words(
         typical="median",

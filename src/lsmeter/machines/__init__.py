@@ -30,7 +30,6 @@ class Machine(ABC):
     name: str
     title: str  # one line for people
     filesystems: tuple[str, ...] = tuple(FILESYSTEMS)  # that its guests can work on
-    users: tuple[str, ...] = ("root", "user")  # that can measure there
     internal: bool = False  # for tests: not offered to users
 
     @abstractmethod
@@ -55,6 +54,11 @@ class Machine(ABC):
     def leave(self, planned: PlannedBoot, folder: Path) -> str:  # noqa: ARG002
         """Write into `folder` what it takes to boot a guest by hand; return the command, if any."""
         return ""
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Who can measure on it."""
+        return ("root", "user")
 
     def running(self) -> Kernel | None:
         """Return the kernel that runs on it, where it boots none."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""This machine as it runs: the probe is a child process, and a block of readings is one process.
+"""Where lsmeter runs, as it runs: the probe is a child process, one process a block of readings.
 
 Nothing of the machine is changed: mounts are the probe's own, files go with their directory.
 """
