@@ -12,7 +12,7 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lsmeter.instruments import Words
@@ -346,12 +346,12 @@ def _still(item: Comparison) -> bool:
     return (item.difference == 0 or item.tests is not None) and item.verdict not in _MOVED
 
 
-def controls(report: Report, grids: Iterable[Grid]) -> str:
-    """Say whether the controls are unchanged."""
+def controls(grids: Iterable[Grid], filtered: Collection[str] = ()) -> str:
+    """Say whether the controls are unchanged; setups that add to every call are left out."""
     found = [c for grid in grids for i in range(len(grid.columns)) for c in grid.comparisons(i)]
     if not found:
         return "Nothing was compared."
-    tested = [c for c in found if c.benchmark.control and c.place.setup not in report.filtered]
+    tested = [c for c in found if c.benchmark.control and c.place.setup not in filtered]
     if not tested:
         return "No control was measured: nothing shows that only the security setup differed."
     names = ", ".join(dict.fromkeys(c.benchmark.id for c in tested))
