@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,6 +44,7 @@ def measure(
     *,
     named: Sequence[Experiment] = (),
     dry_run: bool = False,
+    tune: bool = False,
 ) -> tuple[Path, ExitCode]:
     """Plan experiments as one run, show the plan, and carry it out.
 
@@ -95,7 +96,7 @@ def measure(
     if how.run_dir is not None:
         need_dir(how.run_dir.parent, "--run-dir")
     where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
-    with held(where):
+    with held(where), machine.tuned(SCREEN.say) if tune else nullcontext():
         return where, _carry_out(plan, machine, where, how)
 
 

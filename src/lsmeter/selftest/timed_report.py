@@ -82,11 +82,8 @@ def document(report: TimedReport) -> Document:
     size = report.size
     facts = (
         ("replicates", f"{size.replicates:,} of each noise model"),
-        (
-            "each",
-            f"{size.blocks} blocks of {size.readings} readings; "
-            f"margin {percent(MARGIN, sign=False)}",
-        ),
+        ("each", f"{size.blocks} blocks of {size.readings} readings"),
+        ("margin", percent(MARGIN, sign=False)),
     )
     tables = [_rates(report)]
     if report.growths:
