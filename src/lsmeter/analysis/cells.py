@@ -87,7 +87,7 @@ def _unread(
     stored: Counter[str] = Counter()
     for boot in boots:
         if boot.status.usable:
-            stored.update(_stored(boot))
+            stored.update(list(_stored(boot)))
     for name, count in stored.items():
         if lost := count - len(readings.get(name, ())):
             title = f"{name}: {lost} of {count} boots of {setup} on {kernel} say no unit of it"
