@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsmeter.results.directory import RunData
 
 BLOCKS = 25  # and as many of the control, which are as good
-_READINGS = 25  # of each benchmark in the guest, whose events hardly vary
+_READINGS = 50  # of each benchmark in the guest, whose events hardly vary
 _NOT_ASKED = ("setup", "filesystem", "user", "image", "condition", "machine")
 OutputOption = Annotated[
     Path | None,

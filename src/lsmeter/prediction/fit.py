@@ -23,7 +23,7 @@ from lsmeter.base.errors import InfrastructureError
 
 LEAST_OPERATIONS = 6  # of which one is left out at a time
 # How much it costs to move a weight by all of itself, in squares of relative errors.
-STIFFNESS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+STIFFNESS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 Floats = NDArray[np.float64]
 
