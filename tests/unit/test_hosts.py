@@ -31,9 +31,7 @@ QUIET = {
 }
 
 
-def made(
-    path: Path, facts: Mapping[str, str], later: Mapping[str, str] | None = None
-) -> RunData:
+def made(path: Path, facts: Mapping[str, str], later: Mapping[str, str] | None = None) -> RunData:
     """Make a run of a machine as it ran; later has the facts of its second half."""
     found = run(path, {}, blocks=4, readings=5, facts={**QUIET, **facts})
     kernels = tuple(
@@ -94,7 +92,7 @@ def test_runs_of_machines_that_differ_are_not_compared(tmp_path: Path) -> None:
         "cpu: A CPU, B CPU",
         "governor: performance, powersave",
     )
-    with pytest.raises(UsageError, match="machines that differ .cpu: A CPU, B CPU"):
+    with pytest.raises(UsageError, match=r"machines that differ \(cpu: A CPU, B CPU"):
         compare_runs(one, three)
 
 
