@@ -97,9 +97,9 @@ def report(
 def _events_of(run: RunData) -> Callable[[Detail], Document]:
     from lsmeter.analysis.events import was_counted
     from lsmeter.report import events
-    from lsmeter.report.build import run_report
+    from lsmeter.report.build import events_report
 
-    report = run_report(run)
+    report = events_report(run)
     if not report.events and any(was_counted(cell) for cell in run.manifest.cells):
         why = next((f": {item.detail}" for item in (*report.problems, *run.damaged)), "")
         what = f"{run.path}: none of its events can be read{why}"
