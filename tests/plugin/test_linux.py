@@ -21,6 +21,7 @@ from lsmeter.machines.emulation import MACHINE
 from lsmeter.model import BenchmarkStatus, Cell, Conditions, Kernel, Sampling, Task
 from lsmeter.setups import parse_setup
 from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
+from lsmeter.tasks.events import BY_ADDRESS, EVENTS, EVENTS_OUTPUT, parse_events
 
 pytestmark = pytest.mark.guest
 
@@ -33,6 +34,7 @@ class Guest:
 
     values: dict[str, tuple[int, ...]]  # in the order in which they were measured
     profile: Profile | None
+    events: str = ""
 
     def mode(self, benchmark: str) -> int:
         counts = Counter(self.values[benchmark])
@@ -47,7 +49,7 @@ class Guest:
         return trees[self.mode(benchmark) + MARKER_INSNS]
 
 
-def boot(kernel: Kernel, setup: str, *, attribute: bool = True) -> Guest:
+def boot(kernel: Kernel, setup: str, *, task: str = "attribute", seed: int = 42) -> Guest:
     cell = Cell(
         kernel=kernel,
         setup=parse_setup(setup),
@@ -58,9 +60,9 @@ def boot(kernel: Kernel, setup: str, *, attribute: bool = True) -> Guest:
         conditions=Conditions(),
         sampling=Sampling(samples=20, warmup=10),
         benchmarks=BENCHMARKS,
-        task=Task("attribute" if attribute else "readings"),
+        task=Task(task),
     )
-    planned = PlannedBoot(cell, index=0, seed=42)
+    planned = PlannedBoot(cell, index=0, seed=seed)
     capture = asyncio.run(MACHINE.run(planned, Limits(), lambda _: None))
     assert capture.ending is Ending.EXITED, (capture.stderr, capture.console[-500:])
     session = parse_session(capture.results, make_request(planned.cell, planned.seed))
@@ -69,6 +71,7 @@ def boot(kernel: Kernel, setup: str, *, attribute: bool = True) -> Guest:
     return Guest(
         {item.benchmark: item.values for item in session.samples},
         parse_profile(text, where=setup) if text else None,
+        capture.outputs.get(EVENTS_OUTPUT, b"").decode(),
     )
 
 
@@ -78,7 +81,7 @@ def baseline(debian_kernel: Kernel) -> Guest:
 
 
 def test_attribution_changes_no_count(baseline: Guest, debian_kernel: Kernel) -> None:
-    plain = boot(debian_kernel, "capability", attribute=False)
+    plain = boot(debian_kernel, "capability", task="readings")
     assert plain.profile is None
     assert plain.values == baseline.values
 
@@ -109,3 +112,59 @@ def test_hooks_and_residue_explain_everything(
         assert found.exact, (name, found)
         if name != "getppid":
             assert found.hook_inline_insns > 0
+
+
+def typical(guest: Guest, benchmark: str) -> dict[str, int]:
+    """Return the median of each event over the readings, without those to warm up."""
+    region = parse_events(guest.events)[list(guest.values).index(benchmark)]
+    readings = [vector for vector in region.readings[-20:] if vector]
+    return {
+        name: sorted(column)[(len(column) - 1) // 2]
+        for name, column in zip(EVENTS, zip(*readings, strict=True), strict=True)
+    }
+
+
+@pytest.fixture(scope="module")
+def counted(debian_kernel: Kernel) -> Guest:
+    return boot(debian_kernel, "selinux", task="events")
+
+
+def test_events_change_no_count_and_are_of_each_reading(
+    counted: Guest, debian_kernel: Kernel
+) -> None:
+    plain = boot(debian_kernel, "selinux", task="readings")
+    assert plain.values == counted.values
+    regions = parse_events(counted.events)
+    for place, values in enumerate(counted.values.values()):
+        readings = regions[place].readings
+        assert len(readings) == 30
+        assert [vector and vector[0] - MARKER_INSNS for vector in readings[-20:]] == [*values]
+
+
+def test_events_of_a_seed_repeat_and_classes_of_another_do(
+    counted: Guest, debian_kernel: Kernel
+) -> None:
+    assert boot(debian_kernel, "selinux", task="events").events == counted.events
+    other = boot(debian_kernel, "selinux", task="events", seed=7)
+    for name in ("getppid", "open depth=2", "stat depth=4"):
+        one, two = typical(counted, name), typical(other, name)
+        assert {key: one[key] for key in one.keys() - BY_ADDRESS} == {
+            key: two[key] for key in two.keys() - BY_ADDRESS
+        }
+        for key in BY_ADDRESS:
+            assert abs(one[key] - two[key]) <= max(4, 0.1 * one[key]), (name, key)
+
+
+def test_events_are_plausible(baseline: Guest, counted: Guest) -> None:
+    """Hooks of SELinux are called through pointers on this kernel: one more for each component."""
+    found = typical(counted, "stat depth=4")
+    assert found["returns"] == found["direct_calls"] + found["indirect_calls"]
+    assert found["indirect_calls"] == 5
+    assert found["mode_switches"] == found["swapgs"] == 2
+    assert found["popf"] == 0
+    assert found["code_pages"] < found["code_lines"] < found["insns"]
+    assert found["taken"] < found["branches"]
+    assert baseline.events == ""
+    for name in counted.values:
+        tree = counted.tree(name)
+        assert sum(dict(node.events).get(0, 0) for node in tree.nodes) == tree.insns

@@ -19,7 +19,7 @@ from lsmeter.analysis.events import count_of, event_cells, event_vectors
 from lsmeter.attribution.account import run_accounts
 from lsmeter.attribution.events import account_changes, benchmark_changes, by_function, by_hook
 from lsmeter.attribution.load import load_run
-from lsmeter.base.errors import UsageError
+from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.cli.main import app
 from lsmeter.report import events as shown
 from lsmeter.report.build import run_report
@@ -186,6 +186,16 @@ def test_damaged_events_are_a_problem_of_their_boot(
     assert "no events" in problem.title
     assert "line 4 cannot stand there" in problem.detail
     assert [len(cell.benchmarks["getppid"]["loads"].by_boot) for cell in cells] == [1, 2, 2]
+
+
+def test_a_run_all_of_whose_events_are_lost_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_run(tmp_path / "run", "before", events=True)
+    for file in path.rglob(f"{EVENTS_OUTPUT}.zst"):
+        file.write_bytes(b"damaged")
+    with pytest.raises(InfrastructureError, match="none of its events can be read: "):
+        _say(capsys, "report", path, "--events")
 
 
 def test_hooks_and_functions_have_all_events_of_the_trees(run: Path) -> None:

@@ -86,7 +86,7 @@ def event_cells(run: RunData) -> tuple[tuple[EventCell, ...], tuple[Problem, ...
     """Return the events of each cell that was measured with them, and what of them is damaged."""
     cells, problems = [], []
     for cell in run.manifest.cells:
-        if EVENTS_OUTPUT not in find_task(cell.task.name).also:
+        if not was_counted(cell):
             continue
         readings: dict[str, list[list[Vector]]] = {}
         for boot in run.boots_of(cell):
@@ -103,6 +103,11 @@ def event_cells(run: RunData) -> tuple[tuple[EventCell, ...], tuple[Problem, ...
             counts = {name: _counts(readings[name]) for name in asked}
             cells.append(EventCell(cell, counts, asked))
     return tuple(cells), tuple(problems)
+
+
+def was_counted(cell: ManifestCell) -> bool:
+    """Say whether the boots of a cell were asked for events."""
+    return EVENTS_OUTPUT in find_task(cell.task.name).also
 
 
 def _boot_readings(run: RunData, boot: Boot) -> Iterable[tuple[str, list[Vector]]]:

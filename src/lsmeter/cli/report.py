@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lsmeter.base.errors import InfrastructureError
 from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.show import AllOption, CalibrationOption, calibration_for, show
@@ -96,10 +97,16 @@ def report(
 
 
 def _events_of(run: RunData) -> Callable[[Detail], Document]:
+    from lsmeter.analysis.events import was_counted
     from lsmeter.report import events
-    from lsmeter.report.build import run_report
+    from lsmeter.report.build import events_report
 
-    return partial(events.document, run_report(run))
+    report = events_report(run)
+    if not report.events and any(was_counted(cell) for cell in run.manifest.cells):
+        why = next((f": {item.detail}" for item in (*report.problems, *run.damaged)), "")
+        what = f"{run.path}: none of its events can be read{why}"
+        raise InfrastructureError(what, hint="measure again: the same command with --fresh")
+    return partial(events.document, report)
 
 
 def compare(

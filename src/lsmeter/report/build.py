@@ -57,6 +57,13 @@ def run_report(run: RunData, calibration: Calibration | None = None) -> Report:
     return replace(found, problems=(*found.problems, *problems, *more))
 
 
+def events_report(run: RunData) -> Report:
+    """Report a run with its events, and without what only call trees tell."""
+    events, problems = event_cells(run)
+    found = make_report(run)
+    return replace(found, events=events, problems=(*found.problems, *problems))
+
+
 def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Report:
     """Report one run: every setup against the baseline setup of the same kernel."""
     manifest = run.manifest
