@@ -57,7 +57,7 @@ def run(
         "instrument": "timed",
         "sampling": {"samples": readings, "whole_ppm": 0},
     }
-    built = kernel("vmlinux", SECURITY_LANDLOCK="y")
+    built = kernel("vmlinux", SECURITY_LANDLOCK="y", SECCOMP_FILTER="y")
     plan = make_plan(build_experiment(words, where="test"), [built], benchmarks, {}, ("tmpfs",))
     told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "here", (), ())
     manifest = make_manifest(plan, told, {cell.hash: () for cell in plan.cells})

@@ -19,8 +19,8 @@ NAME = "lsmeter-report"
 VERSION = 1
 # What many reports have nothing for is left out of those.
 _RARE = (
-    *("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats"),
-    *("looks", "events", "predictions"),
+    *("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats", "looks"),
+    *("warnings", "events", "predictions"),
 )
 _PAIRS = ("conditions", "host", "tools")
 _KERNEL = ("name", "release", "version", "origin", "image_sha256", "boot_protocol")
