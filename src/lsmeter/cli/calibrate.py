@@ -31,7 +31,12 @@ OutputOption = Annotated[
 ]
 
 
-@functools.partial(options.measuring, without=_NOT_ASKED, kernel="the nearest to this machine's")
+@functools.partial(
+    options.measuring,
+    without=_NOT_ASKED,
+    kernel="the nearest to this machine's",
+    suite="all of the probe",
+)
 def calibrate(
     asked: Asked,
     words: Annotated[

@@ -26,7 +26,12 @@ SETUPS = (
 _NOT_ASKED = ("filesystem", "user", "image", "condition", "machine")
 
 
-@functools.partial(options.measuring, without=_NOT_ASKED, kernel="the nearest to this machine's")
+@functools.partial(
+    options.measuring,
+    without=_NOT_ASKED,
+    kernel="the nearest to this machine's",
+    suite="file",
+)
 def validate(
     asked: Asked,
     runs: Annotated[
