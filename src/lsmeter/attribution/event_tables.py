@@ -24,7 +24,7 @@ _MODULE = Column("module", "module", Kind.NAME)
 _OUTSIDE = "outside of hooks"
 _LEAD = (
     "Differences of one reading of each operation, summed like instructions. Only events that "
-    "changed have a column."
+    "changed have a column. Lines, pages and misses also change with where objects lie in memory."
 )
 
 
