@@ -152,9 +152,11 @@ def test_after_a_kill_the_next_command_puts_back_what_was_tuned(
 ) -> None:
     governor = settings(tmp_path / "root")
     root = {"LSMETER_ROOT": str(tmp_path / "root")}
+    boots = lsmeter.home / "run/boots"
     words = (*TIMED, "-s", "running", "--boots", "1000", "--tune", "--run-dir", "run")
     with lsmeter.start(*words, **root) as process:
-        wait_for(lambda: (lsmeter.home / "run/boots").is_dir())
+        wait_for(lambda: process.poll() is not None or boots.is_dir())
+        assert process.poll() is None, process.communicate()
         assert governor.read_text() == "performance"
         # As long as it runs, nobody else puts anything back.
         assert lsmeter(*then, **root).code == 0
