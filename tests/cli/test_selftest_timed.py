@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import InProcess
 
 SMALL = ("selftest", "timed", "--simulated", "--replicates", "20", "--blocks", "8")
+GROWING = ("run", "--instrument", "timed", "--until-conclusive")
 
 
 def test_it_simulates_without_measuring(in_process: InProcess) -> None:
@@ -29,8 +30,7 @@ def test_it_simulates_without_measuring(in_process: InProcess) -> None:
         (("selftest", "timed", "--replicates", "5"), "--replicates"),
         (("run", "--until-conclusive"), "counts of the instrument exact have no noise"),
         (
-            ("run", "--instrument", "timed", "--until-conclusive", "--boots", "9")
-            + ("--blocks-max", "9"),
+            (*GROWING, "--boots", "9", "--blocks-max", "9"),
             "the run begins with 9",
         ),
     ],
