@@ -13,6 +13,7 @@ import typer
 from lsmeter import __version__
 from lsmeter.cli import (
     completion,
+    gate,
     history,
     hooks,
     hooks_agree,
@@ -58,7 +59,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "",
         (
             *(run.run, report.report, report.compare, monitor.monitor),
-            *(slopes.slopes, history.history),
+            *(gate.gate, slopes.slopes, history.history),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),
