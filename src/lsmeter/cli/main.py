@@ -12,6 +12,7 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.cli import (
+    bisect,
     completion,
     gate,
     history,
@@ -59,7 +60,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "",
         (
             *(run.run, report.report, report.compare, monitor.monitor),
-            *(gate.gate, slopes.slopes, history.history),
+            *(gate.gate, bisect.bisect, slopes.slopes, history.history),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),

@@ -17,7 +17,7 @@ from enum import StrEnum
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import near, nearest
 from lsmeter.gate.rules import PERCENT, Number, Rule
-from lsmeter.instruments import find_instrument
+from lsmeter.instruments import Instrument, find_instrument
 from lsmeter.model import Benchmark, Better, Place, Problem
 from lsmeter.model.conclusion import Change, Comparison
 from lsmeter.report.build import compare_runs
@@ -88,7 +88,11 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
     report = compare_runs(before, after)
     known = {(item.place, item.benchmark.id): item for item in report.comparisons}
     asked = _asked(before, after)
-    _check(rules, before, after, report.unit)
+    runs = (before.manifest, after.manifest)
+    setups = {cell.place.setup for run in runs for cell in run.cells}
+    setups |= {item.setup for run in runs for item in run.problems if item.setup}
+    benchmarks = [item for run in runs for item in run.benchmarks]
+    check_rules(rules, benchmarks, setups, find_instrument(after.manifest.instrument))
     findings = tuple(
         finding for rule in rules for finding in _findings(rule, asked, known, report.problems)
     )
@@ -195,12 +199,11 @@ def _of(run: RunData, single: bool) -> dict[tuple[Place, str], _Asked]:  # noqa:
     }
 
 
-def _check(rules: Iterable[Rule], before: RunData, after: RunData, unit: str) -> None:
-    """Refuse rules whose pattern or unit is of nothing that either run was asked for."""
-    runs = (before.manifest, after.manifest)
-    kinds = {item.id: item for run in runs for item in run.benchmarks}
-    setups = {cell.place.setup for run in runs for cell in run.cells}
-    setups |= {item.setup for run in runs for item in run.problems if item.setup}
+def check_rules(
+    rules: Iterable[Rule], benchmarks: Iterable[Benchmark], setups: set[str], how: Instrument
+) -> None:
+    """Refuse rules whose pattern or unit is of nothing that is measured."""
+    kinds = {item.id: item for item in benchmarks}
     for rule in rules:
         if not any(rule.setup == name or fnmatch.fnmatchcase(name, rule.setup) for name in setups):
             raise _nothing(rule, "setup", rule.setup, setups)
@@ -208,12 +211,11 @@ def _check(rules: Iterable[Rule], before: RunData, after: RunData, unit: str) ->
         if not mine:
             names = {*kinds, *(item.operation for item in kinds.values())}
             raise _nothing(rule, "benchmark", rule.benchmark, names)
-        units = {unit_of(item, unit) for item in mine}
+        units = {unit_of(item, how.unit) for item in mine}
         if rule.limit.unit not in {PERCENT, *units}:
-            instrument = find_instrument(after.manifest.instrument).name
             raise UsageError(
                 f"{rule.where}: '{rule.text}': the runs are counted in {', '.join(sorted(units))} "
-                f"({instrument} instrument), not in {rule.limit.unit}",
+                f"({how.name} instrument), not in {rule.limit.unit}",
                 hint=f"write the limit in % or in {' or '.join(sorted(units))}",
             )
 
@@ -222,7 +224,7 @@ def _nothing(rule: Rule, kind: str, word: str, names: set[str]) -> UsageError:
     plain = word.strip("*?")
     shown = near(plain, names) or sorted(names)[:12]
     return UsageError(
-        f"{rule.where}: '{rule.text}': no {kind} of the runs is called '{word}'"
+        f"{rule.where}: '{rule.text}': no {kind} that is measured is called '{word}'"
         f"{nearest(plain, names)}",
         hint=f"{'near' if near(plain, names) else 'known'}: {', '.join(shown)}",
     )
