@@ -64,12 +64,12 @@ def bisect(
     The good commit is measured first, and each step is held against it by the rules of
     `lsmeter gate`. Kernels are built in a work tree of lsmeter's own, in one directory of
     objects, so that a step compiles what the commits changed. A commit is bad when a rule is
-    broken for certain, as it is at --bad; one that does not build or boot is skipped. In the end the first bad commit is measured with the one before it, and
-    the hooks and functions that moved are shown. Stop it at any time (Ctrl-C): the same words
-    go on from there.
+    broken for certain, as it is at --bad; one that does not build or boot is skipped. In the
+    end the first bad commit is measured with the one before it, and the hooks and functions
+    that moved are shown. Stop it at any time (Ctrl-C): the same words go on from there.
 
-        lsmeter bisect ~/linux --good v6.11 --bad v6.12 -s selinux -b 'open depth=4'
-        lsmeter bisect . --good HEAD~16 -b stat --max 'stat*<=20insns' -c ./my.config
+        lsmeter bisect ~/linux --good v6.11 --bad v6.12 -s selinux -b open
+        lsmeter bisect . --good HEAD~16 -b stat --max 'stat<=9insns' -c ./a.config
 
     Exit code 0: the commit is known; 1: it is one of several that could not be judged.
     """
