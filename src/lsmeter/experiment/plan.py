@@ -16,9 +16,11 @@ from itertools import chain
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
 from lsmeter.experiment.asked import Experiment
+from lsmeter.experiment.running import live, needs_boot
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.model.filesystems import FILESYSTEMS
+from lsmeter.model.setup import again
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
 from lsmeter.workloads import Offer, is_workload, load_workload, workload_names
@@ -68,15 +70,21 @@ def make_plan(
     """
     kind = find_task(experiment.task)
     setups, selected = look_up(experiment, catalogue, filesystems)
-    unit = find_instrument(experiment.instrument).unit
+    instrument = find_instrument(experiment.instrument)
+    unit = instrument.unit
+    control = [again(setups[0])] if instrument.again and kind.costs else []
     offer = catalogue if isinstance(catalogue, Offer) else None
     benchmarks = tuple(replace(item, metric=replace(item.metric, unit=unit)) for item in selected)
     cells: list[Cell] = []
     problems: list[Problem] = []
     for kernel in kernels:
         problems += _without_filesystem(kernel, experiment.filesystems)
-        for setup in setups:
-            if is_dac(kernel) != (setup.lsms == ()):
+        for named in (*setups, *control):
+            setup = live(named) if kernel.runs else named
+            if kernel.runs and not setup.live:
+                problems.append(needs_boot(setup, kernel))
+                continue
+            if not kernel.runs and is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
             if missing := _missing(kernel, setup, kind):
                 what = f"the kernel was built without {', '.join(missing)}"
@@ -88,13 +96,14 @@ def make_plan(
                 title = f"{setup.name} cannot be measured with the workload {experiment.suites[0]}"
                 problems.append(Problem(title, kernel.name, setup.name, detail=what))
                 continue
-            named = offer.workload.image if offer else setup.image
-            image = (images or {})[named] if named else None
+            rootfs = offer.workload.image if offer else setup.image
+            image = (images or {})[rootfs] if rootfs else None
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
+            facts |= {"again": setup.name} if named in control else {}
             identity_facts = tuple(sorted(facts.items()))
             made = _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
             cells += (_loaded(cell, offer, experiment) for cell in made) if offer else made
-    problems.extend(_without_kernel(setups, kernels))
+    problems.extend(_without_kernel(setups, [item for item in kernels if not item.runs]))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
 
 
@@ -230,6 +239,8 @@ def _missing(kernel: Kernel, setup: Setup, kind: TaskKind) -> tuple[str, ...]:
 
 def _lacks(kernel: Kernel, filesystem: str) -> str:
     """Name what `kernel` is known to lack for a file system; "" if that is nothing."""
+    if kernel.runs:
+        return ""  # the machine has it mounted, or has not
     needed = FILESYSTEMS[filesystem]
     lacking = missing_options(kernel, needed.options)
     disk = missing_options(kernel, ["BLK_DEV_RAM"] if needed.on_disk else ())
@@ -260,7 +271,9 @@ def is_dac(kernel: Kernel) -> bool:
 
 
 def _without_kernel(setups: Sequence[Setup], kernels: Sequence[Kernel]) -> list[Problem]:
-    """Name the setups for which no kernel of the right kind was given."""
+    """Name the setups for which no kernel of the right kind was given, among those to boot."""
+    if not kernels:
+        return []
     kinds = {is_dac(kernel) for kernel in kernels}
     words = {True: ("without", "dac"), False: ("with", "lsm-all")}
     return [

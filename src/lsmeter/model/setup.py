@@ -121,6 +121,8 @@ class Setup:
     policies: tuple[tuple[str, str], ...] = ()
     over: str = "capability"  # the setup to which this one adds something; "" for none
     layer: Layer | None = Layer.HOOKS  # what it adds
+    # A machine can be under it as it runs: it needs nothing of the boot.
+    live: bool = False
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hook overhead only"
 
     def differs(self, other: Setup) -> tuple[str, ...]:
@@ -135,6 +137,26 @@ class Setup:
             for item in (self, other)
         )
         return tuple(name for name in names if getattr(one, name) != getattr(two, name))
+
+
+_AGAIN = " again"
+
+
+def again(baseline: Setup) -> Setup:
+    """Return a baseline under another name: what differs between the two is noise (A/A control)."""
+    return replace(
+        baseline,
+        name=f"{baseline.name}{_AGAIN}",
+        title=f"{baseline.name} a second time: what differs is noise",
+        over=baseline.name,
+        layer=None,
+        note="",
+    )
+
+
+def is_again(setup: str, baseline: str) -> bool:
+    """Say whether a setup is the baseline under its other name."""
+    return setup == f"{baseline}{_AGAIN}"
 
 
 @dataclass(frozen=True)

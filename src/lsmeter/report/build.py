@@ -16,11 +16,13 @@ from lsmeter.analysis.cells import (
     baseline_of,
     cell_results,
     compare_cells,
+    judged,
     versions,
     within_run,
     without_baseline,
 )
 from lsmeter.analysis.evidence import gather
+from lsmeter.analysis.hosts import differences, warnings
 from lsmeter.analysis.layers import layered_costs
 from lsmeter.attribution.account import Account, layer_accounts, run_accounts
 from lsmeter.attribution.load import AttributedCell, run_cells
@@ -28,6 +30,7 @@ from lsmeter.base.errors import UsageError
 from lsmeter.guest.conclude import active_lsms
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Kernel
+from lsmeter.report.blocks import moved
 from lsmeter.report.frame import missing_note
 from lsmeter.report.model import Report, SetupFacts
 from lsmeter.results.directory import RunData
@@ -58,19 +61,22 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
     layers = layered_costs(links_of(manifest), estimates, versions(manifest))
     explained = run_accounts(attributed, manifest.baseline_setup)
     accounts = tuple(item for item in explained if item.typical.benchmarks)
-    return Report(
+    comparisons = within_run(manifest, results)
+    filtered = _filtered(manifest)
+    found = Report(
         **{name: getattr(manifest, name) for name in _OF_THE_MANIFEST},
         title=manifest.title or "Cost of security modules",
         unit=find_instrument(manifest.instrument).unit,
         conditions=_conditions(manifest),
         setups=setups,
         estimates=estimates,
-        comparisons=within_run(manifest, results),
+        comparisons=comparisons,
         problems=(
             *manifest.problems,
             *(item for result in results for item in result.problems),
             *without_baseline(manifest, results),
         ),
+        warnings=warnings(run),
         notes=(
             *_alike(manifest.kernels, setups, manifest.baseline_setup),
             *missing_note(run),
@@ -84,6 +90,19 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
         states=evidence.states,
         one_off=evidence.one_off,
         caveats=caveats(_kernels(manifest, manifest, siblings), security=False),
+        looks=manifest.looks,
+        filtered=filtered,
+    )
+    distrusted = moved(comparisons, found.again, filtered)
+    return replace(found, caveats=(*found.caveats, *distrusted))
+
+
+def _filtered(manifest: Manifest) -> tuple[str, ...]:
+    """Name the setups that add to every system call: those with seccomp filters."""
+    return tuple(
+        setup.name
+        for setup in manifest.setups
+        if any(key.startswith("seccomp.") for key, _ in setup.guest)
     )
 
 
@@ -98,6 +117,12 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         raise UsageError(
             f"cannot compare {before.path} ({first.instrument}) with {after.path} "
             f"({second.instrument}): numbers of different instruments are not comparable"
+        )
+    if unlike := differences(before, after):
+        raise UsageError(
+            f"cannot compare {before.path} with {after.path}: times of machines that differ "
+            f"({'; '.join(unlike)})",
+            hint="compare runs of one machine in one state",
         )
     report = make_report(after)
     baselines, tested = cell_results(before), cell_results(after)
@@ -125,13 +150,18 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         )
     )
     kernels = (*first.kernels, *second.kernels)
+    found = judged(
+        second, (item for old, new in pairs for item in compare_cells(old, new, second.margin))
+    )
     return replace(
         report,
         title=f"{before.path.name} (baseline) against {after.path.name}",
-        comparisons=tuple(
-            item for old, new in pairs for item in compare_cells(old, new, second.margin)
-        ),
+        comparisons=found,
         problems=(*marked, *report.problems),
+        warnings=(
+            *report.warnings,
+            *(f"{before.path.name}: {text}" for text in warnings(before)),
+        ),
         notes=(
             *report.notes,
             *(f"{before.path.name}: {note}" for note in (*missing_note(before), *before.notes)),
@@ -139,7 +169,8 @@ def compare_runs(before: RunData, after: RunData) -> Report:
             *redefined,
         ),
         kernels=tuple({(k.name, k.image_sha256): k for k in kernels}.values()),
-        caveats=caveats(_kernels(first, second, pairs)),
+        caveats=(*caveats(_kernels(first, second, pairs)), *moved(found, (), report.filtered)),
+        looks=None,
     )
 
 

@@ -34,10 +34,15 @@ from lsmeter.tasks import find_task
 
 @dataclass(frozen=True)
 class Settings:
-    """How to carry out a plan: guests at a time, and whether stored boots may serve."""
+    """How to carry out a plan: guests at a time, and whether boots made before may serve.
+
+    fresh: none of the store. kept: those that the run directory itself has, from before it was
+    stopped; what is measured then is not put into the store, which is for counts that repeat.
+    """
 
     jobs: int
     fresh: bool = False
+    kept: bool = False
     limits: Limits = field(default_factory=Limits)
 
 
@@ -89,6 +94,9 @@ async def _one(
         copy_boot(stored_path(planned), stored.files, run, planned.id)
         observer.ended(planned, stored.boot, reused=True)
         return
+    if settings.kept and (found := _read_whole(boot_folder(run, planned.id), planned, observer)):
+        observer.ended(planned, found.boot, reused=True)
+        return
     observer.started(planned)
     cell = planned.cell
     reader = SessionReader(make_request(cell, planned.seed))
@@ -106,15 +114,15 @@ async def _one(
     boot = conclude(planned.id, cell, machine.command(cell), capture)
     home = boot_folder(run, boot)
     shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
-    if boot.status is BootStatus.OK:
-        with turn(stored_path(planned)):
-            write_boot(stored_path(planned), boot, capture)
-    else:
+    if boot.status is not BootStatus.OK:
         write_atomic(home / "qemu.log", capture.stderr.encode())
         command = machine.leave(planned, home)
         left = f"; boot it by hand: {command}" if command else ""
         left = f"{boot.detail}; see console.log and qemu.log in {home}{left}"
         boot = replace(boot, detail=left)
+    elif not settings.kept:
+        with turn(stored_path(planned)):
+            write_boot(stored_path(planned), boot, capture)
     write_boot(home, boot, capture)
     observer.ended(planned, boot, reused=False)
 
@@ -137,8 +145,17 @@ def find_stored(planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
 
     So does one that was stored before there were digests.
     """
-    path = stored_path(planned)
-    if not is_stored(planned):
+    return _read_whole(stored_path(planned), planned, observer)
+
+
+def is_kept(run: Path, planned: PlannedBoot) -> bool:
+    """Say whether the run directory seems to have the boot already."""
+    return (boot_folder(run, planned.id) / BOOT_FILE).exists()
+
+
+def _read_whole(path: Path, planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
+    """Return the boot that a folder has, if it ended well and is what was written."""
+    if not (path / BOOT_FILE).exists():
         return None
     try:
         found = read_boot(path, planned.id)
@@ -150,4 +167,4 @@ def find_stored(planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
         return None
     if why:
         observer.damaged(planned, why)
-    return found if found.sealed and not why else None
+    return found if found.sealed and not why and found.boot.status is BootStatus.OK else None
