@@ -19,6 +19,7 @@ from lsmeter.cli import (
     hooks,
     hooks_agree,
     image,
+    import_,
     kernel,
     listing,
     manual,
@@ -60,7 +61,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "",
         (
             *(run.run, report.report, report.compare, monitor.monitor),
-            *(gate.gate, bisect.bisect, slopes.slopes, history.history),
+            *(gate.gate, bisect.bisect, import_.import_, slopes.slopes, history.history),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),
