@@ -69,6 +69,7 @@ def test_every_format_becomes_a_report(in_process: InProcess) -> None:
         assert done.code == 0, done.err
         assert "Traceback" not in done.err
         assert f"Results of {form}" in done.out
+        assert "(higher is better): " in done.out
         assert in_process("report", form).out
     done = in_process("import", "phoronix", "phoronix-1.xml", "-s", "again")
     assert (done.code, len(list((in_process.home / "runs").iterdir()))) == (0, 1)
