@@ -15,6 +15,7 @@ from lsmeter.cli import (
     bisect,
     completion,
     gate,
+    here,
     history,
     hooks,
     hooks_agree,
@@ -69,11 +70,12 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "Show where the cost comes from.",
         (hooks.source, hooks.cost, hooks.diff, hooks.count, hooks_agree.agree),
     ),
+    "here": (here.HELP, (here.run, here.plan, here.restore)),
     "kernel": (kernel.HELP, (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)),
     "image": (image.HELP, (image.build, image.add, image.list_images, image.path, image.remove)),
     "selftest": (
         "Show that an instrument says what is true, by costs that are known.",
-        (selftest.exact,),
+        (selftest.exact, selftest.timed),
     ),
 }
 # What prints a line or a text, and what prints nothing: they have no format, no file to print to.
@@ -103,7 +105,8 @@ def _options(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Take what may stand before the command."""
+    """Take what may stand before the command, and put back what a killed one has changed."""
+    here.put_back()
 
 
 app.callback()(looking(_options, ["form", "output"]))

@@ -29,13 +29,15 @@ def statements(report: Report) -> Iterator[str]:
     alpha = _whole(ALPHA)
     how = "paired by block" if found[0][1].together else "of two runs, not paired"
     looks = report.looks
+    level = LEVEL
     if looks is not None:
         blocks = max(tests.blocks for _, tests in found)
         at = ", ".join(map(str, looks.until(blocks)))
+        level = 1 - (1 - LEVEL) * looks.share(blocks)
         how += f"; looked at after {at} blocks of at most {looks.most}, each look with its share"
     yield (
         f"{many(len(found), 'comparison')}, corrected for all of them (Holm): one false verdict or "
-        f"more in at most {alpha}. Intervals {_whole(LEVEL)}, {how}."
+        f"more in at most {alpha}. Intervals {level * 100:.3g} %, {how}."
     )
     if said := alarms(report):
         yield said

@@ -98,11 +98,11 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
 
 
 def _filtered(manifest: Manifest) -> tuple[str, ...]:
-    """Name the setups that add to every system call: those with seccomp filters."""
+    """Name the setups that add to every system call, controls included."""
     return tuple(
         setup.name
         for setup in manifest.setups
-        if any(key.startswith("seccomp.") for key, _ in setup.guest)
+        if any(key.startswith(("seccomp.", "spin.")) for key, _ in setup.guest)
     )
 
 
