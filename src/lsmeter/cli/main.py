@@ -52,7 +52,7 @@ on this machine; `lsmeter help` shows the documents.
 """,
     epilog="Exit codes: 0 ok, 1 some cells gave no number, 2 wrong usage, 3 build, 4 boot, "
     "5 guest, 7 this machine, 8 selftest failed, 9 a fault of lsmeter, "
-    "130 interrupted. `lsmeter help exit-codes` says more.",
+    "125 a gate cannot judge, 130 interrupted. `lsmeter help exit-codes` says more.",
 )
 
 # The groups of commands with their help ("" is lsmeter itself), in the order of the help. A
