@@ -24,7 +24,7 @@ COSTLIER = HOOK + f'\tasm volatile(".rept {ADDED_INSNS}; nop; .endr");\n'
 LEFT_OUT = (
     *("Documentation", "samples", "sound", "tools/perf", "tools/testing", "fs/xfs", "fs/btrfs"),
     *(f"drivers/{name}" for name in ("gpu", "net", "media", "staging", "infiniband", "scsi")),
-    *(f"drivers/{name}" for name in ("usb", "iio", "crypto", "clk", "pinctrl", "video", "hwmon")),
+    *(f"drivers/{name}" for name in ("usb", "iio", "crypto", "clk", "pinctrl", "hwmon")),
 )
 _READ_ALWAYS = ("Kconfig", "Makefile", "Kbuild")
 
