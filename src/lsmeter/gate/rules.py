@@ -19,7 +19,9 @@ from lsmeter.base.toml_file import read_toml, wrong_key
 PERCENT = "%"
 EXAMPLE = "write 'open*<=2%', 'stat*<=50insns' or 'open*@selinux<=2%'"
 _UNITS = {"%": PERCENT, "percent": PERCENT, "insns": "insns", "instructions": "insns"}
-_LIMIT = re.compile(r"\+?([0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})\s*([A-Za-z/%]{1,32})")
+_LIMIT = re.compile(
+    r"\+?([0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})\s*(%|[A-Za-z]{1,16}(?:/[a-z]{1,16})?)"
+)
 _MOST_RULES = 200
 
 
