@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
     """Documented exit codes of the command line (docs/exit-codes.md)."""
 
     OK = 0
-    INCOMPLETE = 1  # it ran to the end, but some cells or benchmarks gave no number
+    INCOMPLETE = 1  # some cells or benchmarks gave no number; of a gate: a rule is broken
     USAGE = 2
     BUILD = 3
     BOOT = 4
@@ -27,6 +27,7 @@ class ExitCode(IntEnum):
     INFRASTRUCTURE = 7
     SELFTEST = 8  # what was said of a known cost is not true
     INTERNAL = 9  # a fault of lsmeter itself
+    SKIPPED = 125  # a gate cannot judge: what `git bisect run` takes for "try another commit"
     INTERRUPTED = 130
 
 

@@ -12,13 +12,16 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.cli import (
+    bisect,
     calibrate,
     completion,
+    gate,
     here,
     history,
     hooks,
     hooks_agree,
     image,
+    import_,
     kernel,
     listing,
     manual,
@@ -51,7 +54,7 @@ on this machine; `lsmeter help` shows the documents.
 """,
     epilog="Exit codes: 0 ok, 1 some cells gave no number, 2 wrong usage, 3 build, 4 boot, "
     "5 guest, 7 this machine, 8 selftest failed, 9 a fault of lsmeter, "
-    "130 interrupted. `lsmeter help exit-codes` says more.",
+    "125 a gate cannot judge, 130 interrupted. `lsmeter help exit-codes` says more.",
 )
 
 # The groups of commands with their help ("" is lsmeter itself), in the order of the help. A
@@ -61,7 +64,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "",
         (
             *(run.run, report.report, report.compare, monitor.monitor),
-            *(slopes.slopes, history.history),
+            *(gate.gate, bisect.bisect, import_.import_, slopes.slopes, history.history),
             *(calibrate.calibrate, validate.validate),
             *(listing.list_names, listing.doctor, manual.help_),
         ),

@@ -44,13 +44,14 @@ def measure(
     *,
     named: Sequence[Experiment] = (),
     dry_run: bool = False,
+    announce: bool = True,
     tune: bool = False,
 ) -> tuple[Path, ExitCode]:
     """Plan experiments as one run, show the plan, and carry it out.
 
     A function lays out the experiments once their kernels are known; `named` has all of their
-    words then. Returns the run directory, and OK, INCOMPLETE when something gave no number, or
-    INTERRUPTED.
+    words then. Without announce, the plan is not shown. Returns the run directory, and OK,
+    INCOMPLETE when something gave no number, or INTERRUPTED.
     """
     from lsmeter.base.storage import need_dir
     from lsmeter.cli.live import LiveTasks
@@ -88,7 +89,8 @@ def measure(
         }
         experiments = asked(tuple(found.values())) if callable(asked) else asked
         plan = _plan(experiments, found, benchmarks, machine, tasks)
-    show_plan(plan, machine, commands=dry_run)
+    if announce:
+        show_plan(plan, machine, commands=dry_run)
     if dry_run:
         return Path(), ExitCode.OK
     if not plan.boots and not plan.problems:

@@ -73,6 +73,12 @@ def _formats() -> Iterable[Row]:
     return [(item.name, item.title) for item in formats()]
 
 
+def _imports() -> Iterable[Row]:
+    from lsmeter.importing import formats
+
+    return [(item.name, item.title) for item in formats().values()]
+
+
 def _users() -> Iterable[Row]:
     return ("root", "uid 0"), ("user", "uid 1000, no capabilities")
 
@@ -103,6 +109,7 @@ KINDS: dict[str, Callable[[], Iterable[Row]]] = {
     "images": _images,
     "machines": _machines,
     "formats": _formats,
+    "imports": _imports,
 }
 
 

@@ -144,6 +144,9 @@ def build_experiment(data: dict[str, Any], *, where: str) -> Experiment:
         hint = "every key with its type: lsmeter help experiments"
         raise wrong_key(error, Experiment, where=where, hint=hint) from None
     instrument = find_instrument(found.instrument, where=f"{where}: instrument")
+    if not instrument.machines:
+        what = f"{where}: instrument: nothing is measured with '{found.instrument}'"
+        raise UsageError(what, hint="it is of numbers that other programs printed: lsmeter import")
     find_task(found.task, where=f"{where}: task")
     return _as_usual(found, instrument, where)
 

@@ -64,6 +64,7 @@ class Instrument:
     in a cell, compare how two cells differ: baseline first, then the margin as a fraction and which
     direction is good; calls says that a reading is one call of many of a cycle, together that the
     sides were measured side by side. judge gives its verdicts to all comparisons of a report.
+    witnessed says that lsmeter itself saw conditions and setups.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Instrument:
     read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = as_stored
     judge: Callable[..., Sequence[Comparison]] = each_alone
     again: bool = False
+    witnessed: bool = True
 
 
 @functools.cache

@@ -228,11 +228,14 @@ def _setup_facts(manifest: Manifest, result: CellResult) -> SetupFacts:
         active_lsms=active_lsms(dict(facts)),
         facts=facts,
         boots=len(result.boots),
-        verified=any(boot.status.usable for boot in result.boots),
+        verified=find_instrument(manifest.instrument).witnessed
+        and any(boot.status.usable for boot in result.boots),
     )
 
 
 def _conditions(manifest: Manifest) -> tuple[tuple[str, str], ...]:
+    if not find_instrument(manifest.instrument).witnessed:
+        return ()
     settings = {**vars(manifest.conditions), **vars(manifest.sampling)}
     return tuple((key, str(value).lower()) for key, value in settings.items())
 

@@ -119,6 +119,8 @@ def _facts(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[
     made_by = f"lsmeter {report.lsmeter_version}"
     short = f"; {made_by}" if detail is Detail.SHORT else ""
     yield "Unit", summary.measured_fact(report)
+    for unit, operations in summary.own_units(report).items():
+        yield f"In {unit}", ", ".join(operations)
     yield "Sizes", summary.sizes(report)
     yield "Baseline", f"{summary.baseline(report, found)}; margin {summary.margin(report)}{short}"
     for text in statements(report):

@@ -110,6 +110,16 @@ def measured_fact(report: Report) -> str:
     return f"{numbers.measure(report.unit, report.instrument, apart=True)}{mitigations}"
 
 
+def own_units(report: Report) -> dict[str, tuple[str, ...]]:
+    """Return the operations whose numbers have a unit of their own, by unit and direction."""
+    found: dict[str, dict[str, None]] = {}
+    for kind in (item.benchmark for item in report.estimates):
+        if kind.metric.unit not in {"", report.unit}:
+            unit = f"{kind.metric.unit} ({kind.metric.better} is better)"
+            found.setdefault(unit, {})[kind.operation] = None
+    return {unit: tuple(operations) for unit, operations in found.items()}
+
+
 def legend(report: Report, rows: Iterable[Iterable[Value]]) -> str:
     """Explain each sign that the cells of a table hold."""
     # A label may hold any sign; its own mark is its last letter.

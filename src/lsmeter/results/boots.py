@@ -4,7 +4,8 @@
 boot.json (what it reported), samples.parquet (every reading), results.zst (all that the guest
 wrote to the result channel), console.log, and a file for each output of a plugin. boot.json has
 the digest of each, and its own: a boot of which a file does not fit is no result. With the raw
-results a boot can be read again by a later parser.
+results a boot can be read again by a later parser. Of what another program measured, results.zst
+is that program's file.
 """
 
 from __future__ import annotations
@@ -125,6 +126,23 @@ def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
     digests = {name: digest_of(data) for name, data in files.items()}
     raw = digest_of(capture.results), capture.ending, capture.exit_code, capture.stderr
     document = _Document(light, VERSION, __version__, PARSER, digests, _Taken(*raw))
+    content = _DOCUMENT.dump_python(document, mode="json")
+    del content["version"]
+    write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
+
+
+def write_foreign(directory: Path, boot: Boot, raw: bytes) -> None:
+    """Write a boot that another program measured, with the file that it was read from."""
+    table = io.BytesIO()
+    samples_table(boot).write_parquet(table, compression="zstd")
+    files = {
+        SAMPLES_FILE: table.getvalue(),
+        CONSOLE_FILE: b"",
+        RESULTS_FILE: zstandard.compress(raw),
+    }
+    light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
+    digests = {name: digest_of(data) for name, data in files.items()}
+    document = _Document(light, VERSION, __version__, 0, digests)
     content = _DOCUMENT.dump_python(document, mode="json")
     del content["version"]
     write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})

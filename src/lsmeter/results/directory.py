@@ -20,6 +20,7 @@ from lsmeter.model import Boot, BootId, Cell, Problem
 from lsmeter.results.boots import (
     BOOT_FILE,
     LOCK_FILE,
+    RESULTS_FILE,
     StoredBoot,
     damaged_outputs,
     read_boot,
@@ -120,10 +121,15 @@ def create_run(path: Path, manifest: Manifest) -> str:
         )
     for partial in filter(is_partial, path.glob("*")):  # of a run that was killed
         partial.unlink(missing_ok=True)
-    content = _MANIFEST.dump_python(manifest, mode="json")
-    write_atomic(existing, sealed(FORMAT, VERSION, {"run": content}))
+    write_manifest(path, manifest)
     make_dir(path / BOOTS)
     return said
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write the manifest of a run, whatever was there."""
+    content = _MANIFEST.dump_python(manifest, mode="json")
+    write_atomic(path / MANIFEST_FILE, sealed(FORMAT, VERSION, {"run": content}))
 
 
 def _ours(path: Path) -> bool:
@@ -205,6 +211,8 @@ def read_run(path: Path) -> RunData:
 def _read_as(stored: StoredBoot) -> str:
     """Say by which version a boot was measured, and what became of its raw results."""
     version = f"lsmeter {stored.version}" if stored.version else "an earlier lsmeter"
+    if stored.capture is None and RESULTS_FILE in stored.files:
+        return ""  # of another program, whose file is kept
     if stored.capture is None:
         return f"were measured by {version} without raw results: read as they were then"
     if not stored.sealed:
