@@ -2,6 +2,7 @@
 #include "init.h"
 
 #include "become.h"
+#include "bench.h"
 #include "bpf/count.h"
 #include "bpf/empty.h"
 #include "bpf/syscall.h"
@@ -262,6 +263,7 @@ _Noreturn void init_main(void)
 	const char *failed, *work;
 	int port;
 
+	in_guest = true;
 	mount_all();
 	stop_housekeeping();
 	port = open(RESULT_PORT, O_RDWR | O_NOCTTY | O_CLOEXEC);

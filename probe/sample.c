@@ -224,10 +224,35 @@ static bool take(struct bench *bench, const struct request *request,
 /* Why this benchmark cannot be measured as it is asked for; NULL if it can. */
 static const char *unsuited(const struct bench *bench, const struct request *request)
 {
+	if (bench->op->guest_only && !in_guest)
+		return "it would change this machine: only in a guest";
+	if (bench->op->privileged && geteuid() != 0)
+		return "the ordinary user may not do that";
 	if (bench->variant->populous && (request->cold || strcmp(request->filesystem, "tmpfs")))
 		return "so many directories are made on a warm tmpfs only: elsewhere they take "
 		       "longer than the rest of the suite";
 	return NULL;
+}
+
+/* Whether an error of setting up says that the kernel does not have what is to be measured. */
+static bool is_lacking(int error)
+{
+	return error == -ENOSYS || error == -EAFNOSUPPORT || error == -EPROTONOSUPPORT ||
+	       error == -ESOCKTNOSUPPORT || error == -EOPNOTSUPP || error == -ENODEV;
+}
+
+/* Set up; false where that failed, or where there is nothing to measure. */
+static bool set_up(struct bench *bench, struct outcome *outcome)
+{
+	int error = bench->op->setup ? bench->op->setup(bench) : 0;
+
+	if (bench->op->needs && is_lacking(error)) {
+		outcome->skipped = true;
+		snprintf(outcome->detail, sizeof(outcome->detail), "there is no %s here: %s",
+			 bench->op->needs, strerror(-error));
+		return false;
+	}
+	return !fault(outcome, "setting up", error);
 }
 
 void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
@@ -241,7 +266,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		snprintf(outcome->detail, sizeof(outcome->detail), "%s", reason);
 		return;
 	}
-	if (!request->cold && op->setup && fault(outcome, "setting up", op->setup(bench)))
+	if (!request->cold && !set_up(bench, outcome))
 		return;
 	by_counter = request->vary;
 	if (by_counter) {

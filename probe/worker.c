@@ -219,7 +219,7 @@ static void run_one(const struct run *run, const char *id)
 		.calls = run->outcome->calls,
 		.ticked_at = run->outcome->ticked_at,
 	};
-	bench_find(id, bench);
+	bench_find(request->suite, id, bench);
 	channel_begin(run->index, id, run->sweep);
 	state_send(request, run->index, "before");
 	channel_drain();

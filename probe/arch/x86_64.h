@@ -199,7 +199,8 @@ static inline long arch_syscall6(long nr, long a, long b, long c, long d, long e
 		{SYS_rename, NULL, NULL, PATH_IS(0) | PATH_IS(1)}, \
 		{SYS_rmdir, NULL, NULL, PATH_IS(0)}, {SYS_stat, NULL, "newstat", PATH_IS(0)}, \
 		{SYS_newfstatat, "fstatat", NULL, PATH_IS(1)}, \
-		{SYS_symlink, NULL, NULL, PATH_IS(1)}, \
+		{SYS_symlink, NULL, NULL, PATH_IS(1)}, {SYS_access, NULL, NULL, PATH_IS(0)}, \
+		{SYS_link, NULL, NULL, PATH_IS(0) | PATH_IS(1)}, \
 	{ \
 		SYS_unlink, NULL, NULL, PATH_IS(0) \
 	}
