@@ -285,7 +285,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	if (request->sweep_control)
 		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
 	outcome->sampled = true;
-	if (request->whole_ppm && bench->length && !outcome->failures) {
+	if (request->whole_ppm && (bench->length || op->run) && !outcome->failures) {
 		region_announce(REGION_WHOLE + outcome->index);
 		whole_measure(bench, request, &outcome->whole);
 	}

@@ -191,9 +191,7 @@ static int xattr_arm(struct bench *bench)
 	const struct call call[] = {
 		[GET] = {.nr = SYS_getxattr, .arg = {path, of, (long)text, 64}, .want = 16},
 		[SET] = {.nr = SYS_setxattr, .arg = {path, of, (long)value, sizeof(value)}},
-		[LIST] = {.nr = SYS_listxattr,
-			  .arg = {path, (long)text, sizeof(text)},
-			  .expect = EXPECT_FD},
+		[LIST] = {.nr = SYS_listxattr, .arg = {path, (long)text, 256}, .expect = EXPECT_FD},
 		[REMOVE] = {.nr = SYS_removexattr, .arg = {path, of}},
 	};
 

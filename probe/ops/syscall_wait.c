@@ -8,6 +8,7 @@
 
 #define SUITE	 "syscall"
 #define MOST_FDS 500
+#define FIRST_FD 64 /* select looks at each bit up to the highest descriptor, by words of 64 */
 
 static struct pollfd polled[MOST_FDS];
 static struct epoll_event events[MOST_FDS];
@@ -22,11 +23,13 @@ static int many_setup(struct bench *bench)
 	bench->fd[0] = (int)sys4(SYS_epoll_create1, 0, 0, 0, 0);
 	FD_ZERO(&asked);
 	for (long i = 0; i < count && error >= 0; i++) {
-		int fd = (int)sys4(SYS_eventfd2, 1, 0, 0, 0);
+		int made = (int)sys4(SYS_eventfd2, 1, 0, 0, 0);
+		int fd = (int)sys4(SYS_dup3, made, FIRST_FD + i, 0, 0);
 		struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
-		if (fd < 0)
-			return fd;
+		if (made < 0 || fd < 0)
+			return made < 0 ? made : fd;
+		sys_close(made);
 		polled[i] = (struct pollfd){.fd = fd, .events = POLLIN};
 		FD_SET(fd, &asked);
 		highest = fd;
