@@ -105,6 +105,7 @@ struct op {
 	const char *name;
 	bool control;	 /* no security module may change it */
 	bool privileged; /* for root only */
+	bool network;	 /* the loopback device has to be up */
 	bool guest_only; /* it would change the machine that it runs on */
 	const char *needs;
 	const char *calls;

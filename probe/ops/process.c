@@ -118,7 +118,8 @@ ALONE(thread, "make a thread, which exits, and wait for it");
 DEFINE_OP(thread, "thread", .setup = batch_setup, .run = thread_run, .calls = "clone+exit+futex",
 	  .cycle = "clone+exit+futex");
 
-/* Write a program that is a page, so that the kernel need not clear what follows the file; interpreter: "" if the kernel is to start it. */
+/* Write a program that is a page, so that the kernel need not clear what follows the file;
+ * interpreter: "" if the kernel is to start it. */
 static int write_program(const char *name, const char *interpreter, const void *code, size_t size,
 			 const char *after)
 {
