@@ -105,7 +105,9 @@ struct op {
 	const char *name;
 	bool control;	 /* no security module may change it */
 	bool privileged; /* for root only */
-	bool network;	 /* the loopback device has to be up */
+	bool processes;	 /* others take part: the hooks that they run count as well */
+	bool settles; /* what earlier readings left to timers and RCU would be seen in the next */
+	bool network; /* the loopback device has to be up */
 	bool guest_only; /* it would change the machine that it runs on */
 	const char *needs;
 	const char *calls;

@@ -161,12 +161,12 @@ static uint64_t measure(struct bench *bench, const struct request *request, bool
 	static uint64_t last;
 	uint64_t ticks;
 
-	if (request->quiet)
+	if (request->quiet || (by_counter && bench->op->settles))
 		sleep_long();
 	dodge_tick(last);
 	ticks = ticks_so_far();
 	if (request->count)
-		hook_count_begin();
+		hook_count_begin(bench->op->processes);
 	last = region_measure(bench);
 	if (request->count)
 		hook_count_end();

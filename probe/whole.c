@@ -232,6 +232,20 @@ static bool precise(const struct whole *whole, const struct request *request)
 	return variance / whole->rounds <= enough * enough;
 }
 
+/*
+ * Where several processes take turns no number of rounds is precise: after so many instructions
+ * there are no more.
+ */
+static unsigned int most_rounds(const struct bench *bench, const struct whole *whole,
+				const struct request *request)
+{
+	uint64_t spent = 0;
+
+	for (unsigned int i = 0; i < whole->rounds; i++)
+		spent += whole->round[i].bulk >> request->icount_shift;
+	return bench->op->settles && spent > 2 * ROUND_INSNS ? whole->rounds : WHOLE_ROUNDS;
+}
+
 /* So many cycles that a round does not take too long; found by making a few. 0: it failed. */
 static unsigned int choose_ops(struct bench *bench, struct bench *table,
 			       const struct request *request, struct whole *whole)
@@ -277,6 +291,6 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 		if (!take_round(bench, table, request, whole, round))
 			return;
 		whole->rounds++;
-	} while (whole->rounds < WHOLE_ROUNDS && !precise(whole, request));
+	} while (whole->rounds < most_rounds(bench, whole, request) && !precise(whole, request));
 	whole->finished = true;
 }

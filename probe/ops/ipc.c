@@ -144,7 +144,8 @@ VARIANTS(turn, VARIANT("by=pipe", "a byte to another process and back, by pipes"
 		 SOCK_STREAM),
 	 VARIANT("by=unix-dgram", "a byte to another process and back, by datagram sockets",
 		 SOCK_DGRAM));
-DEFINE_OP(turn, "turn", .setup = turn_setup, .teardown = turn_teardown, .needs = "AF_UNIX");
+DEFINE_OP(turn, "turn", .settles = true, .processes = true, .setup = turn_setup,
+	  .teardown = turn_teardown, .needs = "AF_UNIX");
 
 /* The pair itself. */
 static int socketpair_arm(struct bench *bench)
@@ -172,7 +173,7 @@ static void socketpair_run(struct bench *bench)
 }
 VARIANTS(socketpair, VARIANT("type=stream", "make and close a pair of stream sockets", SOCK_STREAM),
 	 VARIANT("type=dgram", "make and close a pair of datagram sockets", SOCK_DGRAM));
-DEFINE_OP(socketpair, "socketpair", .setup = stream_setup, .teardown = close_both,
+DEFINE_OP(socketpair, "socketpair", .settles = true, .setup = stream_setup, .teardown = close_both,
 	  .run = socketpair_run, .needs = "AF_UNIX");
 
 /* A socket with a name in the directory: connect, accept, close both. */
@@ -204,8 +205,8 @@ static int connect_arm(struct bench *bench)
 	return 0;
 }
 ALONE(connect, "socket, connect by a name, accept, close both");
-DEFINE_OP(connect, "unix-connect", .setup = listen_setup, .run = run_in_row, .components = 1,
-	  .needs = "AF_UNIX");
+DEFINE_OP(connect, "unix-connect", .settles = true, .setup = listen_setup, .run = run_in_row,
+	  .components = 1, .needs = "AF_UNIX");
 
 /* A descriptor through a socket; the copy is closed. */
 static union {
@@ -359,8 +360,9 @@ static void futex_run(struct bench *bench)
 	bench->status |= (int)await_word(&words[16]);
 }
 ALONE(futex, "wake another process by a futex, and be woken by it");
-DEFINE_OP(futex, "futex-turn", .setup = futex_setup, .teardown = turn_teardown, .run = futex_run,
-	  .calls = "futex+futex", .cycle = "futex+futex");
+DEFINE_OP(futex, "futex-turn", .settles = true, .processes = true, .setup = futex_setup,
+	  .teardown = turn_teardown, .run = futex_run, .calls = "futex+futex",
+	  .cycle = "futex+futex");
 
 static int eventfd_setup(struct bench *bench)
 {

@@ -101,7 +101,7 @@ static int transfer_arm(struct bench *bench)
 VARIANTS(udp, BY_IP_AND_SIZE("send and receive a UDP datagram"));
 DEFINE_OP(udp, "udp", OVER(udp));
 VARIANTS(tcp, BY_IP_AND_SIZE("send and receive by TCP a piece"));
-DEFINE_OP(tcp, "tcp", OVER(tcp));
+DEFINE_OP(tcp, "tcp", .settles = true, OVER(tcp));
 
 /* sendmsg and recvmsg, by size. */
 static struct iovec vector = {.iov_base = data};
@@ -162,9 +162,9 @@ static int turn_arm(struct bench *bench)
 #define udp_turn_arm turn_arm
 #define tcp_turn_arm turn_arm
 VARIANTS(udp_turn, BY_IP("a byte to another process and back by UDP"));
-DEFINE_OP(udp_turn, "udp-turn", OVER(udp_turn));
+DEFINE_OP(udp_turn, "udp-turn", .settles = true, .processes = true, OVER(udp_turn));
 VARIANTS(tcp_turn, BY_IP("a byte to another process and back by TCP"));
-DEFINE_OP(tcp_turn, "tcp-turn", OVER(tcp_turn));
+DEFINE_OP(tcp_turn, "tcp-turn", .settles = true, .processes = true, OVER(tcp_turn));
 
 /* connect, accept, close both; the client resets, so that nothing waits for a minute. */
 static const struct {
@@ -202,8 +202,8 @@ static int close_one(struct bench *bench)
 	return sys_close(bench->fd[0]);
 }
 VARIANTS(connect, BY_IP("socket, connect, accept, close both by TCP"));
-DEFINE_OP(connect, "tcp-connect", .setup = connect_setup, .teardown = close_one, .run = run_in_row,
-	  .network = true, .needs = "IP");
+DEFINE_OP(connect, "tcp-connect", .settles = true, .setup = connect_setup, .teardown = close_one,
+	  .run = run_in_row, .network = true, .needs = "IP");
 
 /* Making sockets: value is family, then type, then protocol. */
 #define KIND(family, type, protocol) ((family) | (type) << 8 | (protocol) << 16)
@@ -233,13 +233,13 @@ VARIANTS(socket, VARIANT("type=tcp", "make and close a TCP socket", KIND(AF_INET
 	 VARIANT("type=udp", "make and close a UDP socket", KIND(AF_INET, SOCK_DGRAM, 0)),
 	 VARIANT("type=netlink", "make and close a netlink socket",
 		 KIND(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE)));
-DEFINE_OP(socket, "socket", .setup = socket_setup, .run = run_in_row, .network = true,
-	  .needs = "socket of this kind");
+DEFINE_OP(socket, "socket", .settles = true, .setup = socket_setup, .run = run_in_row,
+	  .network = true, .needs = "socket of this kind");
 
 VARIANTS(raw, VARIANT("", "make and close a raw socket", KIND(AF_INET, SOCK_RAW, IPPROTO_ICMP)));
 #define raw_arm socket_arm
-DEFINE_OP(raw, "socket-raw", .setup = socket_setup, .run = run_in_row, .network = true,
-	  .privileged = true, .needs = "socket of this kind");
+DEFINE_OP(raw, "socket-raw", .settles = true, .setup = socket_setup, .run = run_in_row,
+	  .network = true, .privileged = true, .needs = "socket of this kind");
 
 /* bind and listen of a new socket. */
 static int bind_arm(struct bench *bench)
@@ -337,7 +337,7 @@ static int shutdown_arm(struct bench *bench)
 	return 0;
 }
 ALONE(shutdown, "socket, connect, accept, shutdown, close both by TCP");
-DEFINE_OP(shutdown, "tcp-shutdown", .setup = connect_setup, .teardown = close_one,
+DEFINE_OP(shutdown, "tcp-shutdown", .settles = true, .setup = connect_setup, .teardown = close_one,
 	  .run = run_in_row, .network = true, .needs = "IP");
 
 /* The label of the other end: only where packets carry one. */

@@ -190,8 +190,8 @@ static int attach_setup(struct bench *bench)
 	return error ? error : peer_setup(bench);
 }
 ALONE(attach, "ptrace: attach to a process, wait until it stops, detach");
-DEFINE_OP(attach, "ptrace-attach", .setup = attach_setup, .teardown = peer_teardown,
-	  .run = run_in_row);
+DEFINE_OP(attach, "ptrace-attach", .settles = true, .processes = true, .setup = attach_setup,
+	  .teardown = peer_teardown, .run = run_in_row);
 
 static char word[sizeof(long)];
 static struct iovec here = {.iov_base = word, .iov_len = sizeof(word)};

@@ -175,7 +175,7 @@ static void map_run(struct bench *bench)
 	VARIANT("page=anonymous", "map a page of zeros", ANONYMOUS), \
 		VARIANT("page=file", "map a page of a file", PAGE_OF_FILE)
 VARIANTS(map, MAPS);
-DEFINE_OP(map, "mmap", .setup = page_setup, .run = map_run);
+DEFINE_OP(map, "mmap", .settles = true, .setup = page_setup, .run = map_run);
 
 static int unmap_before(struct bench *bench)
 {
@@ -190,7 +190,7 @@ static int unmap_arm(struct bench *bench)
 	return one(bench, (struct call){.nr = SYS_munmap, .arg = {0, 4096}});
 }
 ALONE(unmap, "unmap a page of zeros");
-DEFINE_OP(unmap, "munmap", .before = unmap_before, .cycle = "mmap+munmap");
+DEFINE_OP(unmap, "munmap", .settles = true, .before = unmap_before, .cycle = "mmap+munmap");
 
 static int protect_arm(struct bench *bench)
 {

@@ -80,5 +80,5 @@ static int ring_teardown(struct bench *bench)
 #define RINGS(kib) RING(2, kib), RING(4, kib), RING(8, kib), RING(16, kib)
 
 VARIANTS(ring, RINGS(0), RINGS(16), RINGS(64));
-DEFINE_OP(ring, "switch", .setup = ring_setup, .run = ring_run, .teardown = ring_teardown,
-	  .calls = "write+read", .cycle = "write+read");
+DEFINE_OP(ring, "switch", .settles = true, .processes = true, .setup = ring_setup, .run = ring_run,
+	  .teardown = ring_teardown, .calls = "write+read", .cycle = "write+read");

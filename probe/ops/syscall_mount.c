@@ -67,7 +67,8 @@ static void mount_run(struct bench *bench)
 VARIANTS(mount, VARIANT("type=tmpfs", "mount a tmpfs", NEW),
 	 VARIANT("type=bind", "mount a directory on another", BIND),
 	 VARIANT("type=remount", "change the flags of a mounted tmpfs", AGAIN));
-DEFINE_OP(mount, "mount", .setup = mount_setup, .run = mount_run, .privileged = true);
+DEFINE_OP(mount, "mount", .settles = true, .setup = mount_setup, .run = mount_run,
+	  .privileged = true);
 
 static int umount_before(struct bench *bench)
 {
@@ -81,5 +82,5 @@ static int umount_arm(struct bench *bench)
 	return one(bench, (struct call){.nr = SYS_umount2, .arg = {(long)bench->path[0]}});
 }
 ALONE(umount, "unmount a tmpfs");
-DEFINE_OP(umount, "umount", .setup = mount_setup, .before = umount_before, .cycle = "mount+umount2",
-	  .privileged = true);
+DEFINE_OP(umount, "umount", .settles = true, .setup = mount_setup, .before = umount_before,
+	  .cycle = "mount+umount2", .privileged = true);

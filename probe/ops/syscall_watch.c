@@ -37,7 +37,8 @@ static void inotify_run(struct bench *bench)
 	call_all(&bench->call[1]);
 }
 ALONE(inotify, "inotify: add a watch, and remove it");
-DEFINE_OP(inotify, "inotify", .setup = inotify_setup, .run = inotify_run, .needs = "inotify");
+DEFINE_OP(inotify, "inotify", .settles = true, .setup = inotify_setup, .run = inotify_run,
+	  .needs = "inotify");
 
 static int fanotify_setup(struct bench *bench)
 {
@@ -62,8 +63,8 @@ static int fanotify_arm(struct bench *bench)
 	return 0;
 }
 ALONE(fanotify, "fanotify: mark a file, and take the mark away");
-DEFINE_OP(fanotify, "fanotify", .setup = fanotify_setup, .run = run_in_row, .privileged = true,
-	  .needs = "fanotify");
+DEFINE_OP(fanotify, "fanotify", .settles = true, .setup = fanotify_setup, .run = run_in_row,
+	  .privileged = true, .needs = "fanotify");
 
 static long bpf(int command, union bpf_attr *attr)
 {
@@ -126,7 +127,8 @@ static int load_arm(struct bench *bench)
 	return 0;
 }
 ALONE(load, "BPF: load a program of two instructions");
-DEFINE_OP(load, "bpf-load", .setup = load_setup, .privileged = true, .needs = "BPF");
+DEFINE_OP(load, "bpf-load", .settles = true, .setup = load_setup, .privileged = true,
+	  .needs = "BPF");
 
 static struct perf_event_attr event = {
 	.type = PERF_TYPE_SOFTWARE,
@@ -160,8 +162,8 @@ static void first_run(struct bench *bench)
 	call_all(&bench->call[0]);
 }
 ALONE(perf, "perf: open a counter that counts nothing");
-DEFINE_OP(perf, "perf-open", .setup = perf_setup, .run = first_run, .privileged = true,
-	  .needs = "perf");
+DEFINE_OP(perf, "perf-open", .settles = true, .setup = perf_setup, .run = first_run,
+	  .privileged = true, .needs = "perf");
 
 /* Descriptors of inodes without a name. */
 static int memfd_arm(struct bench *bench)
@@ -175,7 +177,7 @@ static int memfd_arm(struct bench *bench)
 	return 0;
 }
 ALONE(memfd, "memfd_create");
-DEFINE_OP(memfd, "memfd");
+DEFINE_OP(memfd, "memfd", .settles = true);
 
 static int userfault_setup(struct bench *bench)
 {
@@ -194,7 +196,7 @@ static int userfault_arm(struct bench *bench)
 	return 0;
 }
 ALONE(userfault, "userfaultfd: an inode without a name that has a label");
-DEFINE_OP(userfault, "userfaultfd", .setup = userfault_setup, .privileged = true,
+DEFINE_OP(userfault, "userfaultfd", .settles = true, .setup = userfault_setup, .privileged = true,
 	  .needs = "userfaultfd");
 
 /* What only root may do, in namespaces of its own where it would change something. */

@@ -103,8 +103,8 @@ static int shm_arm(struct bench *bench)
 	return 0;
 }
 ALONE(shm, "attach and detach shared memory (System V)");
-DEFINE_OP(shm, "sysv-memory", .setup = memory_setup, .teardown = memory_teardown, .run = run_in_row,
-	  .needs = "System V IPC");
+DEFINE_OP(shm, "sysv-memory", .settles = true, .setup = memory_setup, .teardown = memory_teardown,
+	  .run = run_in_row, .needs = "System V IPC");
 
 /* Making one and removing it; value says which kind. */
 enum kind { QUEUE, SEMAPHORE, MEMORY };
@@ -135,8 +135,8 @@ static int make_arm(struct bench *bench)
 VARIANTS(make, VARIANT("kind=message", "make and remove a message queue", QUEUE),
 	 VARIANT("kind=semaphore", "make and remove a semaphore", SEMAPHORE),
 	 VARIANT("kind=memory", "make and remove shared memory", MEMORY));
-DEFINE_OP(make, "sysv-make", .setup = queue_setup, .teardown = queue_teardown, .run = run_in_row,
-	  .needs = "System V IPC");
+DEFINE_OP(make, "sysv-make", .settles = true, .setup = queue_setup, .teardown = queue_teardown,
+	  .run = run_in_row, .needs = "System V IPC");
 
 /* POSIX's queues. */
 static struct mq_attr attributes = {.mq_maxmsg = 4, .mq_msgsize = BYTES};
@@ -195,7 +195,7 @@ static int mqopen_setup(struct bench *bench)
 	return error ? error : mq_teardown(bench);
 }
 ALONE(mqopen, "make, close and remove a message queue (POSIX)");
-DEFINE_OP(mqopen, "mq-make", .setup = mqopen_setup, .run = run_in_row,
+DEFINE_OP(mqopen, "mq-make", .settles = true, .setup = mqopen_setup, .run = run_in_row,
 	  .needs = "POSIX message queue");
 
 /* Keys, in the keyring of the process. */
@@ -270,4 +270,5 @@ static void newkey_run(struct bench *bench)
 	call_all(&bench->call[1]);
 }
 ALONE(newkey, "add a new key, and unlink it");
-DEFINE_OP(newkey, "key-make", .setup = key_setup, .run = newkey_run, .needs = "key retention");
+DEFINE_OP(newkey, "key-make", .settles = true, .setup = key_setup, .run = newkey_run,
+	  .needs = "key retention");
