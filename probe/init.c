@@ -168,6 +168,25 @@ static void open_counters(void)
 	}
 }
 
+/* Which functions are counted, in as many facts as that takes. */
+static void tell_watched(void)
+{
+	char key[32], names[1024];
+	unsigned int i = 0, count = bpf_count_size();
+
+	for (unsigned int part = 1; i < count; part++) {
+		size_t used = 0;
+
+		while (i < count && used + strlen(bpf_count_name(i)) + 2 < sizeof(names)) {
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+						 used ? "," : "", bpf_count_name(i));
+			i++;
+		}
+		snprintf(key, sizeof(key), "count.watched.%u", part);
+		channel_fact(key, "%s", names);
+	}
+}
+
 /* Put counters on the kernel's hooks, and check that they count. */
 static void open_count(void)
 {
@@ -176,6 +195,7 @@ static void open_count(void)
 	if (bpf_count_open() || bpf_count_check())
 		give_up(bpf_error());
 	channel_fact("count.hooks", "%u", bpf_count_size());
+	tell_watched();
 	channel_fact("count.refused", "%s", bpf_count_refused());
 }
 

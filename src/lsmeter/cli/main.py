@@ -17,6 +17,7 @@ from lsmeter.cli import (
     hooks,
     hooks_agree,
     image,
+    index,
     kernel,
     listing,
     manual,
@@ -58,13 +59,16 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "",
         (
             *(run.run, report.report, report.compare, monitor.monitor),
-            *(slopes.slopes, history.history),
+            *(slopes.slopes, history.history, index.index),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),
     "hooks": (
         "Show where the cost comes from.",
-        (hooks.source, hooks.cost, hooks.diff, hooks.count, hooks_agree.agree),
+        (
+            *(hooks.source, hooks.cost, hooks.diff, hooks.count, hooks.coverage),
+            hooks_agree.agree,
+        ),
     ),
     "kernel": (kernel.HELP, (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)),
     "image": (image.HELP, (image.build, image.add, image.list_images, image.path, image.remove)),
