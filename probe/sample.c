@@ -241,17 +241,24 @@ static bool is_lacking(int error)
 	       error == -ESOCKTNOSUPPORT || error == -EOPNOTSUPP || error == -ENODEV;
 }
 
+static bool skip(struct outcome *outcome, const char *why, const char *what, int error)
+{
+	outcome->skipped = true;
+	snprintf(outcome->detail, sizeof(outcome->detail), "%s%s: %s", why, what, strerror(-error));
+	return false;
+}
+
 /* Set up; false where that failed, or where there is nothing to measure. */
 static bool set_up(struct bench *bench, struct outcome *outcome)
 {
-	int error = bench->op->setup ? bench->op->setup(bench) : 0;
+	const struct op *op = bench->op;
+	int error = op->setup ? op->setup(bench) : 0;
 
-	if (bench->op->needs && is_lacking(error)) {
-		outcome->skipped = true;
-		snprintf(outcome->detail, sizeof(outcome->detail), "there is no %s here: %s",
-			 bench->op->needs, strerror(-error));
-		return false;
-	}
+	if (op->needs && is_lacking(error))
+		return skip(outcome, "there is no ", op->needs, error);
+	/* A container may refuse even root; a guest does not. */
+	if (!in_guest && (op->needs || op->privileged) && error == -EPERM)
+		return skip(outcome, "this machine does not allow it", "", error);
 	return !fault(outcome, "setting up", error);
 }
 
