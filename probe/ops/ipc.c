@@ -247,6 +247,44 @@ ALONE(pass, "pass a descriptor, and close what came");
 DEFINE_OP(pass, "unix-pass", .setup = stream_setup, .run = pass_run, .teardown = close_both,
 	  .needs = "AF_UNIX");
 
+/* The label of who sent a message, with the message. */
+static union {
+	struct cmsghdr header;
+	char room[512];
+} labelled;
+static struct msghdr with_label = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = &labelled};
+
+static int passsec_setup(struct bench *bench)
+{
+	static const int on = 1;
+	long error = dgram_setup(bench);
+
+	if (!error)
+		error = sys6(SYS_setsockopt, bench->fd[0], SOL_SOCKET, SO_PASSSEC, (long)&on,
+			     sizeof(on), 0);
+	return (int)error;
+}
+
+static int passsec_arm(struct bench *bench)
+{
+	cycle_begin(bench);
+	push(bench,
+	     (struct call){.nr = SYS_write, .arg = {bench->fd[1], (long)data, 1}, .want = 1});
+	push(bench,
+	     (struct call){.nr = SYS_recvmsg, .arg = {bench->fd[0], (long)&with_label}, .want = 1});
+	region_from(bench, 0);
+	return 0;
+}
+
+static void passsec_run(struct bench *bench)
+{
+	with_label.msg_controllen = sizeof(labelled);
+	run_in_row(bench);
+}
+ALONE(passsec, "a datagram with the label of who sent it");
+DEFINE_OP(passsec, "unix-passsec", .setup = passsec_setup, .run = passsec_run,
+	  .teardown = close_both, .needs = "AF_UNIX");
+
 static struct ucred peer_is;
 static int peer_is_bytes = sizeof(peer_is);
 

@@ -172,6 +172,45 @@ static int setio_arm(struct bench *bench)
 ALONE(setio, "ioprio_set of another process");
 DEFINE_OP(setio, "ioprio_set", OF_PEER);
 
+static int limit_of_arm(struct bench *bench)
+{
+	return one(bench, (struct call){.nr = SYS_prlimit64,
+					.arg = {peer[0], RLIMIT_NOFILE, 0, (long)&limit}});
+}
+ALONE(limit_of, "prlimit: a limit of another process");
+DEFINE_OP(limit_of, "prlimit-of", OF_PEER);
+
+/* A child that asks to be traced, and ends. */
+static int traceme_arm(struct bench *bench)
+{
+	cycle_begin(bench);
+	push(bench, (struct call){CALLS(AS_FORK()), .expect = EXPECT_PID});
+	push(bench, (struct call){.nr = SYS_wait4,
+				  .arg = {-1, (long)&bench->status},
+				  .expect = EXPECT_PID});
+	region_from(bench, 0);
+	return 0;
+}
+
+static void traceme_run(struct bench *bench)
+{
+	call_all(&bench->call[0]);
+	if (!bench->call[0].result)
+		sys4(SYS_exit_group, sys4(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0) ? 1 : 0, 0, 0, 0);
+	bench->call[1].arg[0] = bench->call[0].result;
+	call_all(&bench->call[1]);
+}
+
+static int traceme_setup(struct bench *bench)
+{
+	(void)bench;
+	return peer_batch();
+}
+ALONE(traceme, "fork, the child asks to be traced, exit, wait");
+DEFINE_OP(traceme, "ptrace-traceme", .processes = true, .settles = true, .setup = traceme_setup,
+	  .run = traceme_run, .calls = "fork+ptrace+exit_group+wait4",
+	  .cycle = "fork+ptrace+exit_group+wait4");
+
 /* Attach, wait until it has stopped, and let it go. */
 static int attach_arm(struct bench *bench)
 {

@@ -96,6 +96,23 @@ static int map_arm(struct bench *bench)
 ALONE(map, "BPF: look up an entry of an array");
 DEFINE_OP(map, "bpf-lookup", .setup = map_setup, .privileged = true, .needs = "BPF");
 
+static union bpf_attr new_map = {
+	.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1};
+
+static int newmap_arm(struct bench *bench)
+{
+	cycle_begin(bench);
+	push(bench, (struct call){.nr = SYS_bpf,
+				  .arg = {BPF_MAP_CREATE, (long)&new_map, sizeof(new_map)},
+				  .expect = EXPECT_FD});
+	region_from(bench, 0);
+	push(bench, CLOSE_OF(0));
+	return 0;
+}
+ALONE(newmap, "BPF: make an array");
+DEFINE_OP(newmap, "bpf-map", .settles = true, .setup = map_setup, .privileged = true,
+	  .needs = "BPF");
+
 /* A socket filter that returns 0. */
 static int load_setup(struct bench *bench)
 {

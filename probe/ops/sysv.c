@@ -138,6 +138,48 @@ VARIANTS(make, VARIANT("kind=message", "make and remove a message queue", QUEUE)
 DEFINE_OP(make, "sysv-make", .settles = true, .setup = queue_setup, .teardown = queue_teardown,
 	  .run = run_in_row, .needs = "System V IPC");
 
+/* Finding one by its key. */
+#define KEY_OF_OBJECT 0x6c736d65
+
+static int find_setup(struct bench *bench)
+{
+	static const long made[] = {SYS_msgget, SYS_semget, SYS_shmget};
+	long kind = bench->variant->value;
+
+	if (kind == QUEUE)
+		return result_of(sys4(made[kind], KEY_OF_OBJECT, IPC_CREAT | 0600, 0, 0), bench);
+	return result_of(
+		sys4(made[kind], KEY_OF_OBJECT, kind == MEMORY ? 4096 : 1, IPC_CREAT | 0600, 0),
+		bench);
+}
+
+static int find_arm(struct bench *bench)
+{
+	static const struct call call[] = {
+		[QUEUE] = {.nr = SYS_msgget, .arg = {KEY_OF_OBJECT, 0600}, .expect = EXPECT_PID},
+		[SEMAPHORE] = {.nr = SYS_semget,
+			       .arg = {KEY_OF_OBJECT, 1, 0600},
+			       .expect = EXPECT_PID},
+		[MEMORY] = {.nr = SYS_shmget,
+			    .arg = {KEY_OF_OBJECT, 4096, 0600},
+			    .expect = EXPECT_PID},
+	};
+
+	return one(bench, call[bench->variant->value]);
+}
+
+static int find_teardown(struct bench *bench)
+{
+	if (bench->variant->value == QUEUE)
+		return queue_teardown(bench);
+	return bench->variant->value == MEMORY ? memory_teardown(bench) : semaphore_teardown(bench);
+}
+VARIANTS(find, VARIANT("kind=message", "find a message queue by its key", QUEUE),
+	 VARIANT("kind=semaphore", "find a semaphore by its key", SEMAPHORE),
+	 VARIANT("kind=memory", "find shared memory by its key", MEMORY));
+DEFINE_OP(find, "sysv-find", .setup = find_setup, .teardown = find_teardown,
+	  .needs = "System V IPC");
+
 /* POSIX's queues. */
 static struct mq_attr attributes = {.mq_maxmsg = 4, .mq_msgsize = BYTES};
 static const char queue_name[] = "lsmeter";

@@ -26,6 +26,13 @@ _OUT_OF_REACH: tuple[tuple[str, str], ...] = (
     ("skb_classify_flow", "labelled IPsec: no security association is set up"),
     ("inode_copy_up*", "overlayfs: the suites' files are on one file system"),
     ("bdev_*", "dm-verity: no such block device"),
+    ("erase_store", f"no hooks, but the files of NVDIMMs: {_HARDWARE}"),
+    ("sanitize_store", f"no hooks, but the files of NVDIMMs: {_HARDWARE}"),
+    ("state_show", f"no hooks, but the files of NVDIMMs: {_HARDWARE}"),
+    ("backing_file_*", "overlayfs: the suites' files are on one file system"),
+    ("mmap_backing_file", "overlayfs: the suites' files are on one file system"),
+    ("file_ioctl_compat", "32-bit programs: the probe is a 64-bit one"),
+    ("inode_setintegrity", "fs-verity: the suites' file system has none"),
     ("initramfs_*", "runs while the kernel starts"),
     ("*_init", "runs while the kernel starts"),
     ("*_early_init", "runs while the kernel starts"),
@@ -48,6 +55,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("post_notification", "watch queues: not used"),
     ("dentry_*", "labels of NFS and overlayfs"),
     ("task_movememory", "needs NUMA"),
+    ("bpf_token_*", "BPF tokens: not used"),
     ("lsm_*", "the system calls of LSMs: not in the suites"),
 )
 _OTHERWISE = "no benchmark of the suites"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lsmeter.model import Place
-from lsmeter.model.conclusion import Estimate
+from lsmeter.model.conclusion import Estimate, WholeCost
 
 FULL = 100.0
 
@@ -79,7 +79,7 @@ def _index(place: Place, own: dict[str, Estimate], other: dict[str, Estimate]) -
     ]
     if not pairs:
         return None
-    whole = [_whole(a, b) for a, b in pairs if a.whole and b.whole]
+    whole = [_ratio(_bounds(a.whole), _bounds(b.whole), a) for a, b in pairs if a.whole and b.whole]
     either = {*own, *other}
     missing = sorted(name for name in either if (name in own) != (name in other))
     return Index(
@@ -99,10 +99,8 @@ def _typical(own: Estimate, other: Estimate) -> _Three:
     return _ratio((own.centre, own.low, own.high), (other.centre, other.low, other.high), own)
 
 
-def _whole(own: Estimate, other: Estimate) -> _Three:
-    a, b = own.whole, other.whole
-    assert a and b  # noqa: S101  (the caller looked)
-    return _ratio((a.value, a.low, a.high), (b.value, b.low, b.high), own)
+def _bounds(whole: WholeCost) -> _Three:
+    return whole.value, whole.low, whole.high
 
 
 def _ratio(own: _Three, other: _Three, of: Estimate) -> _Three:

@@ -25,10 +25,8 @@ def index_document(run: RunData, found: Sequence[Index], reference: str) -> Docu
     """Return what `index` shows: a table for each kernel, suite, file system and user."""
     kinds = dict.fromkeys(item.place.beside for item in found)
     tables = tuple(_table([item for item in found if item.place.beside == k]) for k in kinds)
-    lead = (
-        f"100 is {reference}; a lower index is always slower. Geometric mean of the typical "
-        "costs, and of the whole costs.",
-    )
+    says = f"100 is {reference}; a lower index is always slower."
+    lead = (f"{says} Geometric mean of the typical costs, and of the whole costs.",)
     section = Section("Index", lead=lead, tables=tables)
     data = {"reference": reference, "indices": [_data(item) for item in found]}
     return run_document(run, "lsmeter-index", "Index over suites", (section,), (), data)
