@@ -249,13 +249,17 @@ static bool skip(struct outcome *outcome, const char *why, const char *what, int
 }
 
 /* Set up; false where that failed, or where there is nothing to measure. */
-static bool set_up(struct bench *bench, struct outcome *outcome)
+static bool set_up(struct bench *bench, const struct request *request, struct outcome *outcome)
 {
 	const struct op *op = bench->op;
 	int error = op->setup ? op->setup(bench) : 0;
 
 	if (op->needs && is_lacking(error))
 		return skip(outcome, "there is no ", op->needs, error);
+	/* Denying is what these setups are for. */
+	if ((request->n_confine || request->landlock.layers) &&
+	    (error == -EACCES || error == -EPERM))
+		return skip(outcome, "the setup denies it", "", error);
 	/* A container may refuse even root; a guest does not. */
 	if (!in_guest && (op->needs || op->privileged) && error == -EPERM)
 		return skip(outcome, "this machine does not allow it", "", error);
@@ -273,7 +277,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		snprintf(outcome->detail, sizeof(outcome->detail), "%s", reason);
 		return;
 	}
-	if (!request->cold && !set_up(bench, outcome))
+	if (!request->cold && !set_up(bench, request, outcome))
 		return;
 	by_counter = request->vary;
 	if (by_counter) {

@@ -176,25 +176,6 @@ static int write_script(void)
 	return n < 0 ? (int)n : sys_settle_times("script");
 }
 
-static int exec_setup(struct bench *bench)
-{
-	int error = write_program("static", "", arch_code_exit, sizeof(arch_code_exit), "");
-
-	if (!error)
-		error = write_program("dynamic", "static", arch_code_exit, sizeof(arch_code_exit),
-				      "");
-	if (!error)
-		error = write_program("again", "", arch_code_exec, sizeof(arch_code_exec),
-				      "static");
-	if (!error)
-		error = write_script();
-	if (!error && *bench->variant->path == '/')
-		error = (int)sys4(AS_ACCESS(bench->variant->path, 1));
-	if (error == -ENOENT)
-		return -ENOSYS; /* a guest without image has no shell */
-	return error ? error : peer_batch();
-}
-
 static const char *arguments[][4] = {{"program", NULL}, {"sh", "-c", "true", NULL}};
 static const char *environment[] = {"PATH=/usr/bin:/bin", NULL};
 
@@ -218,6 +199,41 @@ static void exec_run(struct bench *bench)
 	}
 	bench->call[1].arg[0] = bench->call[0].result;
 	call_all(&bench->call[1]);
+}
+
+/* What a child leaves that could not execute the program. */
+#define DENIED (126 << 8)
+
+static int try_exec(struct bench *bench)
+{
+	int status;
+
+	exec_arm(bench);
+	exec_run(bench);
+	status = bench->status;
+	bench->status = 0;
+	return status == DENIED ? -EACCES : 0;
+}
+
+static int exec_setup(struct bench *bench)
+{
+	int error = write_program("static", "", arch_code_exit, sizeof(arch_code_exit), "");
+
+	if (!error)
+		error = write_program("dynamic", "static", arch_code_exit, sizeof(arch_code_exit),
+				      "");
+	if (!error)
+		error = write_program("again", "", arch_code_exec, sizeof(arch_code_exec),
+				      "static");
+	if (!error)
+		error = write_script();
+	if (!error && *bench->variant->path == '/')
+		error = (int)sys4(AS_ACCESS(bench->variant->path, 1));
+	if (error == -ENOENT)
+		return -ENOSYS; /* a guest without image has no shell */
+	if (!error)
+		error = peer_batch();
+	return error ? error : try_exec(bench);
 }
 
 #define EXEC(word, where, number, text) \
@@ -288,20 +304,27 @@ static int exit_setup(struct bench *bench)
 	return error ? (int)error : peer_batch();
 }
 
+/* Neighbours of different rights are not merged: every other one may only be read then. */
+static bool map_and_write(long number)
+{
+	long at =
+		sys6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at < 0 && at > -4096)
+		return false;
+	*(volatile char *)at = 1;
+	return !(number % 2) || !sys4(SYS_mprotect, at, 4096, PROT_READ, 0);
+}
+
 static void mapped_child(long mappings)
 {
-	for (long i = 0; i < mappings; i++) {
-		/* Neighbours of different rights are not merged. */
-		int rights = i % 2 ? PROT_READ | PROT_WRITE : PROT_READ | PROT_WRITE | PROT_EXEC;
-		long at = sys6(SYS_mmap, 0, 4096, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long status = 0;
 
-		if (at < 0 && at > -4096)
-			sys4(SYS_exit_group, 1, 0, 0, 0);
-		*(volatile char *)at = 1;
-	}
+	for (long i = 0; i < mappings; i++)
+		status |= !map_and_write(i);
 	sys_write(ready[1], &byte, 1);
 	sys4(SYS_read, go[0], (long)&byte, 1, 0);
-	sys4(SYS_exit_group, 0, 0, 0, 0);
+	sys4(SYS_exit_group, status, 0, 0, 0);
 }
 
 static int exit_before(struct bench *bench)
