@@ -126,6 +126,16 @@ static bool load_module(const char *module)
 	return false;
 }
 
+static void load_modules(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_modules; i++) {
+		if (!load_module(request->module[i])) {
+			channel_drain();
+			power_off();
+		}
+	}
+}
+
 /* Make the delay of access checks ready, where the request asks for one. */
 static void open_delay(const struct request *request)
 {
@@ -313,12 +323,7 @@ _Noreturn void init_main(void)
 	channel_hello();
 	if (!request_read("/request", &request, error, sizeof(error)))
 		give_up(error);
-	for (size_t i = 0; i < request.n_modules; i++) {
-		if (!load_module(request.module[i])) {
-			channel_drain();
-			power_off();
-		}
-	}
+	load_modules(&request);
 	channel_fact("boot.insns", "%" PRIu64, now_ns() >> request.icount_shift);
 	failed = request.root ? disk_fill(request.filesystem) : NULL;
 	if (!failed && request.root)
@@ -342,8 +347,7 @@ _Noreturn void init_main(void)
 		open_counters();
 	else if (request.count)
 		open_count();
-	if (!request.n_clients)
-		open_network(&request);
+	open_network(&request);
 	identity_facts(&request, work);
 	enforcement_check(&request, work);
 	channel_bye(measure(&request, work));
