@@ -20,6 +20,12 @@ static bool check(const struct bench *bench, unsigned int place, struct outcome 
 
 	if (call_right(call))
 		return true;
+	if (call->result == -ENOSYS && !bench->serial) {
+		outcome->skipped = true;
+		snprintf(outcome->detail, sizeof(outcome->detail),
+			 "there is no system call %ld: %s", call->nr, strerror(ENOSYS));
+		return false;
+	}
 	if (!outcome->failures++) {
 		outcome->error = call->result < 0 ? (int)-call->result : 0;
 		snprintf(outcome->detail, sizeof(outcome->detail),
@@ -290,7 +296,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		raise(SIGSTOP); /* the parent delays access checks from here */
 	for (bench->serial = 0; bench->serial < request->warmup + request->samples;
 	     bench->serial++) {
-		if (!take(bench, request, assistant, outcome))
+		if (!take(bench, request, assistant, outcome) || outcome->skipped)
 			break;
 	}
 	if (request->sweep_control)
