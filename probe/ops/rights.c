@@ -96,8 +96,11 @@ DEFINE_OP(limit, "prlimit", .setup = limit_setup);
 /* What is done to another process, which sleeps. */
 static int peer_setup(struct bench *bench)
 {
+	/* Who became the ordinary user could not be traced by it otherwise. */
+	long error = sys4(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0);
+
 	(void)bench;
-	return peer_start(peer_sleep, 0);
+	return error ? (int)error : peer_start(peer_sleep, 0);
 }
 
 static int peer_teardown(struct bench *bench)

@@ -224,7 +224,7 @@ static int sysinfo_arm(struct bench *bench)
 					.expect = EXPECT_FD});
 }
 ALONE(sysinfo, "syslog: how large the kernel's log is");
-DEFINE_OP(sysinfo, "syslog");
+DEFINE_OP(sysinfo, "syslog", .privileged = true);
 
 static struct timespec now;
 
