@@ -15,30 +15,28 @@ from lsmeter.tasks.count import WATCHED_NAMES
 
 # Why no benchmark reaches a hook: patterns of names, the first that fits. What stands under a
 # reason that names something a guest does not have counts as out of reach.
+_OVERLAY = "overlayfs: the suites' files are on one file system"
 _HARDWARE = "needs hardware or a driver that a guest does not have"
 _OUT_OF_REACH: tuple[tuple[str, str], ...] = (
     ("ib_*", f"InfiniBand: {_HARDWARE}"),
     ("binder_*", f"Android's binder: {_HARDWARE}"),
-    ("tun_dev_*", f"TUN devices: {_HARDWARE}"),
+    ("bdev_*", f"dm-verity: {_HARDWARE}"),
+    ("erase_store", f"no hooks, but the files of NVDIMMs: {_HARDWARE}"),
+    ("sanitize_store", f"no hooks, but the files of NVDIMMs: {_HARDWARE}"),
+    ("state_show", f"no hooks, but the files of NVDIMMs: {_HARDWARE}"),
+    ("file_ioctl_compat", "32-bit programs: the probe is a 64-bit one"),
+    ("initramfs_*", "runs while the kernel starts"),
+)
+_REASONS: tuple[tuple[str, str], ...] = (
+    *_OUT_OF_REACH,
+    ("tun_dev_*", "TUN devices: a module that suites do not load"),
     ("sctp_*", "SCTP: a module that suites do not load"),
     ("mptcp_*", "Multipath TCP: the suites have no such connection"),
     ("xfrm_*", "labelled IPsec: no security association is set up"),
     ("skb_classify_flow", "labelled IPsec: no security association is set up"),
-    ("inode_copy_up*", "overlayfs: the suites' files are on one file system"),
-    ("bdev_*", "dm-verity: no such block device"),
-    ("erase_store", f"no hooks, but the files of NVDIMMs: {_HARDWARE}"),
-    ("sanitize_store", f"no hooks, but the files of NVDIMMs: {_HARDWARE}"),
-    ("state_show", f"no hooks, but the files of NVDIMMs: {_HARDWARE}"),
-    ("backing_file_*", "overlayfs: the suites' files are on one file system"),
-    ("mmap_backing_file", "overlayfs: the suites' files are on one file system"),
-    ("file_ioctl_compat", "32-bit programs: the probe is a 64-bit one"),
+    ("inode_copy_up*", _OVERLAY),
+    ("*backing_file*", _OVERLAY),
     ("inode_setintegrity", "fs-verity: the suites' file system has none"),
-    ("initramfs_*", "runs while the kernel starts"),
-    ("*_init", "runs while the kernel starts"),
-    ("*_early_init", "runs while the kernel starts"),
-)
-_REASONS: tuple[tuple[str, str], ...] = (
-    *_OUT_OF_REACH,
     ("*_free*", "freed in the background (RCU, kernel thread), outside of the region"),
     ("audit_rule_*", "needs an audit rule with a label"),
     ("*secctx*", "needs audit, NFS or a datagram with labels"),
