@@ -199,7 +199,8 @@ static struct perf_event_attr event = {
 static int perf_setup(struct bench *bench)
 {
 	bench->fd[0] = (int)sys6(SYS_perf_event_open, (long)&event, 0, -1, -1, 0, 0);
-	return bench->fd[0] < 0 ? bench->fd[0] : 0;
+	return bench->fd[0] < 0 ? bench->fd[0]
+				: (int)sys4(SYS_ioctl, bench->fd[0], PERF_EVENT_IOC_RESET, 0, 0);
 }
 
 static int perf_arm(struct bench *bench)
@@ -259,9 +260,9 @@ static int module_setup(struct bench *bench)
 	int error = make_sized("HH", 4096);
 
 	bench->fd[0] = error ? -1 : sys_open("HH", O_RDONLY, 0);
-	if (!error && sys4(SYS_finit_module, bench->fd[0], (long)"", 0, 0) == -ENOSYS)
-		return -ENOSYS;
-	return error ? error : bench->fd[0] < 0 ? bench->fd[0] : 0;
+	if (!error && bench->fd[0] >= 0)
+		error = (int)sys4(SYS_finit_module, bench->fd[0], (long)"", 0, 0);
+	return error == -ENOEXEC ? 0 : error;
 }
 
 static int module_arm(struct bench *bench)
