@@ -48,6 +48,16 @@ struct variant {
 	bool populous; /* its tree is too large for anything but a warm tmpfs */
 };
 
+/* A benchmark that is another one under the name of a published table. */
+struct row {
+	const char *suite;
+	const char *name;
+	const char *params;
+	const char *title;
+	const char *same; /* "open depth=4", in the suite `of` */
+	const char *of;
+};
+
 #define MAX_CYCLE 8
 
 /*
@@ -83,13 +93,23 @@ struct bench {
  * something other than 0 in bench->status. It makes no call of the C library, and a process that it
  * starts ends inside it. What it executes in user space is part of every reading.
  *
+ * What a kernel lacks skips the benchmark: setup() then answers with one of the errors that say so
+ * (ENOSYS, EAFNOSUPPORT and the like), and `needs` is what that is called. `privileged` is what the
+ * ordinary user may not do.
+ *
  * `calls` and `cycle` name the system calls of region and cycle where the table does not have all.
  * `components` is the length of a path that the table does not show. Functions return 0 or -errno.
  */
 struct op {
 	const char *suite;
 	const char *name;
-	bool control; /* no security module may change it */
+	bool control;	 /* no security module may change it */
+	bool privileged; /* for root only */
+	bool processes;	 /* others take part: the hooks that they run count as well */
+	bool settles; /* what earlier readings left to timers and RCU would be seen in the next */
+	bool network; /* the loopback device has to be up */
+	bool guest_only; /* it would change the machine that it runs on */
+	const char *needs;
 	const char *calls;
 	const char *cycle;
 	unsigned int components;
@@ -114,6 +134,14 @@ struct op {
 	static const struct op *const name##_entry __attribute__((used, section("lsmeter_ops"))) = \
 		&(name)
 
+/* A table of rows; the last one's suite is NULL. */
+#define REGISTER_ROWS(table) \
+	static const struct row *const table##_entry \
+		__attribute__((used, section("lsmeter_rows"))) = (table)
+
+extern const struct row *const __start_lsmeter_rows[];
+extern const struct row *const __stop_lsmeter_rows[];
+
 extern const struct op *const __start_lsmeter_ops[];
 extern const struct op *const __stop_lsmeter_ops[];
 
@@ -124,8 +152,11 @@ extern const struct op *const __stop_lsmeter_ops[];
 /* "open depth=4" of an operation and a variant, NUL-terminated and cut at size. */
 void bench_id(char *text, size_t size, const struct op *op, const struct variant *variant);
 
-/* Find the benchmark with this id; false if there is none. */
-bool bench_find(const char *id, struct bench *bench);
+/* Find the benchmark of a suite with this id; false if there is none. */
+bool bench_find(const char *suite, const char *id, struct bench *bench);
+
+/* Whether this is a guest, whose only purpose is to be measured; set by its init. */
+extern bool in_guest;
 
 /* Print all benchmarks, tab-separated, after a line that names format and version. */
 void catalogue_print(void);

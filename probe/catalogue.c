@@ -9,10 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-void bench_id(char *text, size_t size, const struct op *op, const struct variant *variant)
+bool in_guest;
+
+static void write_id(char *text, size_t size, const char *name, const char *params)
 {
-	int n = snprintf(text, size, "%s%s%s", op->name, *variant->params ? " " : "",
-			 variant->params);
+	int n = snprintf(text, size, "%s%s%s", name, *params ? " " : "", params);
 
 	for (int i = 0; i < n && (size_t)i < size; i++) {
 		if (text[i] == ',')
@@ -20,13 +21,19 @@ void bench_id(char *text, size_t size, const struct op *op, const struct variant
 	}
 }
 
-bool bench_find(const char *id, struct bench *bench)
+void bench_id(char *text, size_t size, const struct op *op, const struct variant *variant)
+{
+	write_id(text, size, op->name, variant->params);
+}
+
+static bool find_own(const char *suite, const char *id, struct bench *bench)
 {
 	char name[128];
 
 	for_each_op(entry)
 	{
-		for (size_t i = 0; i < (*entry)->n_variants; i++) {
+		for (size_t i = 0; !strcmp((*entry)->suite, suite) && i < (*entry)->n_variants;
+		     i++) {
 			bench_id(name, sizeof(name), *entry, &(*entry)->variants[i]);
 			if (strcmp(name, id))
 				continue;
@@ -37,6 +44,26 @@ bool bench_find(const char *id, struct bench *bench)
 			};
 			return true;
 		}
+	}
+	return false;
+}
+
+#define for_each_row(row) \
+	for (const struct row *const *table = __start_lsmeter_rows; table < __stop_lsmeter_rows; \
+	     table++) \
+		for (const struct row *row = *table; row->suite; row++)
+
+bool bench_find(const char *suite, const char *id, struct bench *bench)
+{
+	char name[128];
+
+	if (find_own(suite, id, bench))
+		return true;
+	for_each_row(row)
+	{
+		write_id(name, sizeof(name), row->name, row->params);
+		if (!strcmp(row->suite, suite) && !strcmp(name, id))
+			return find_own(row->of, row->same, bench);
 	}
 	return false;
 }
@@ -63,6 +90,24 @@ static const struct call_traits call_traits[] = {
 	ARCH_CALL_TRAITS,
 	{SYS_openat, NULL, NULL, PATH_IS(1)},
 	{SYS_execve, NULL, NULL, PATH_IS(0)},
+	{SYS_fstat, NULL, "newfstat", 0},
+	{SYS_uname, NULL, "newuname", 0},
+	{SYS_sendfile, NULL, "sendfile64", 0},
+	{SYS_umount2, "umount", "umount", PATH_IS(0)},
+	{SYS_mount, NULL, NULL, PATH_IS(1)},
+	{SYS_chdir, NULL, NULL, PATH_IS(0)},
+	{SYS_chroot, NULL, NULL, PATH_IS(0)},
+	{SYS_truncate, NULL, NULL, PATH_IS(0)},
+	{SYS_fchownat, NULL, NULL, PATH_IS(1)},
+	{SYS_utimensat, NULL, NULL, PATH_IS(1)},
+	{SYS_readlinkat, NULL, NULL, PATH_IS(1)},
+	{SYS_mknodat, NULL, NULL, PATH_IS(1)},
+	{SYS_getxattr, NULL, NULL, PATH_IS(0)},
+	{SYS_setxattr, NULL, NULL, PATH_IS(0)},
+	{SYS_listxattr, NULL, NULL, PATH_IS(0)},
+	{SYS_removexattr, NULL, NULL, PATH_IS(0)},
+	{SYS_inotify_add_watch, NULL, NULL, PATH_IS(1)},
+	{SYS_fanotify_mark, NULL, NULL, PATH_IS(4)},
 };
 
 static const char *name_of(const struct call *call)
@@ -149,14 +194,16 @@ static void print_cycle(const struct bench *bench)
 		printf("%s%s", i ? "+" : "", usual_name(&bench->call[i]));
 }
 
-static void print_variant(const struct op *op, const struct variant *variant)
+/* Under its own name, or under that of a row. */
+static void print_variant(const struct op *op, const struct variant *variant, const struct row *row)
 {
 	/* The first cycle may begin at the end of a file; the second never does. */
 	struct bench bench = {.op = op, .variant = variant, .fd = {-1, -1}, .serial = 1};
 
 	op->arm(&bench);
-	printf("%s\t%s\t%s\t%s\t%d\t%s\t", op->suite, op->name, variant->params, variant->origin,
-	       op->control, variant->title);
+	printf("%s\t%s\t%s\t%s\t%d\t%s\t", row ? row->suite : op->suite, row ? row->name : op->name,
+	       row ? row->params : variant->params, row ? ORIGIN_OWN : variant->origin, op->control,
+	       row ? row->title : variant->title);
 	print_region(&bench);
 	putchar('\t');
 	print_cycle(&bench);
@@ -165,10 +212,19 @@ static void print_variant(const struct op *op, const struct variant *variant)
 
 void catalogue_print(void)
 {
+	struct bench bench;
+
 	printf("lsmeter-catalogue\t%d\n", CATALOGUE_VERSION);
 	for_each_op(entry)
 	{
 		for (size_t i = 0; i < (*entry)->n_variants; i++)
-			print_variant(*entry, &(*entry)->variants[i]);
+			print_variant(*entry, &(*entry)->variants[i], NULL);
+	}
+	for_each_row(row)
+	{
+		if (find_own(row->of, row->same, &bench))
+			print_variant(bench.op, bench.variant, row);
+		else /* the catalogue's reader refuses it */
+			printf("%s\t%s: no such row\n", row->suite, row->name);
 	}
 }

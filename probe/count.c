@@ -14,12 +14,12 @@ const char *hook_count_name(unsigned int index)
 	return counter_size() ? counter_name(index) : bpf_count_name(index);
 }
 
-void hook_count_begin(void)
+void hook_count_begin(bool everyone)
 {
 	if (counter_size())
 		counter_begin();
 	else
-		bpf_count_begin();
+		bpf_count_begin(everyone);
 }
 
 void hook_count_end(void)

@@ -7,14 +7,15 @@
 #ifndef LSMETER_COUNT_H
 #define LSMETER_COUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How many numbers there are, and the name of each: of a hook, or of a module's number. */
 unsigned int hook_count_size(void);
 const char *hook_count_name(unsigned int index);
 
-/* The stretch begins, and ends. */
-void hook_count_begin(void);
+/* The stretch begins, and ends; everyone: what other processes do in it counts as well. */
+void hook_count_begin(bool everyone);
 void hook_count_end(void);
 
 /* The number of the stretch that has ended. */

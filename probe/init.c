@@ -2,6 +2,7 @@
 #include "init.h"
 
 #include "become.h"
+#include "bench.h"
 #include "bpf/count.h"
 #include "bpf/empty.h"
 #include "bpf/syscall.h"
@@ -14,6 +15,7 @@
 #include "identity.h"
 #include "landlock.h"
 #include "mark.h"
+#include "network.h"
 #include "request.h"
 #include "root.h"
 #include "state.h"
@@ -62,6 +64,8 @@ static void stop_housekeeping(void)
 		{"/proc/sys/vm/stat_interval", "86400"},
 		{"/proc/sys/vm/compaction_proactiveness", "0"},
 		{"/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", "86400000"},
+		/* Finding a process takes a step more where there are numbers above 4,095. */
+		{"/proc/sys/kernel/ns_last_pid", "8191"},
 	};
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
@@ -122,6 +126,16 @@ static bool load_module(const char *module)
 	return false;
 }
 
+static void load_modules(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_modules; i++) {
+		if (!load_module(request->module[i])) {
+			channel_drain();
+			power_off();
+		}
+	}
+}
+
 /* Make the delay of access checks ready, where the request asks for one. */
 static void open_delay(const struct request *request)
 {
@@ -164,6 +178,25 @@ static void open_counters(void)
 	}
 }
 
+/* Which functions are counted, in as many facts as that takes. */
+static void tell_watched(void)
+{
+	char key[32], names[1024];
+	unsigned int i = 0, count = bpf_count_size();
+
+	for (unsigned int part = 1; i < count; part++) {
+		size_t used = 0;
+
+		while (i < count && used + strlen(bpf_count_name(i)) + 2 < sizeof(names)) {
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+						 used ? "," : "", bpf_count_name(i));
+			i++;
+		}
+		snprintf(key, sizeof(key), "count.watched.%u", part);
+		channel_fact(key, "%s", names);
+	}
+}
+
 /* Put counters on the kernel's hooks, and check that they count. */
 static void open_count(void)
 {
@@ -172,6 +205,7 @@ static void open_count(void)
 	if (bpf_count_open() || bpf_count_check())
 		give_up(bpf_error());
 	channel_fact("count.hooks", "%u", bpf_count_size());
+	tell_watched();
 	channel_fact("count.refused", "%s", bpf_count_refused());
 }
 
@@ -243,6 +277,20 @@ static void take_steps(const struct request *request)
 	open_work(request);
 }
 
+/* Set the loopback device up, where a benchmark needs it; a kernel without it skips these. */
+static void open_network(const struct request *request)
+{
+	struct bench bench;
+
+	for (size_t i = 0; i < request->n_benchmarks; i++) {
+		if (bench_find(request->suite, request->benchmark[i], &bench) &&
+		    bench.op->network) {
+			network_up();
+			return;
+		}
+	}
+}
+
 /* Run all benchmarks; how many were begun. */
 static unsigned int measure(const struct request *request, const char *work)
 {
@@ -262,6 +310,7 @@ _Noreturn void init_main(void)
 	const char *failed, *work;
 	int port;
 
+	in_guest = true;
 	mount_all();
 	stop_housekeeping();
 	port = open(RESULT_PORT, O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -274,12 +323,7 @@ _Noreturn void init_main(void)
 	channel_hello();
 	if (!request_read("/request", &request, error, sizeof(error)))
 		give_up(error);
-	for (size_t i = 0; i < request.n_modules; i++) {
-		if (!load_module(request.module[i])) {
-			channel_drain();
-			power_off();
-		}
-	}
+	load_modules(&request);
 	channel_fact("boot.insns", "%" PRIu64, now_ns() >> request.icount_shift);
 	failed = request.root ? disk_fill(request.filesystem) : NULL;
 	if (!failed && request.root)
@@ -303,6 +347,7 @@ _Noreturn void init_main(void)
 		open_counters();
 	else if (request.count)
 		open_count();
+	open_network(&request);
 	identity_facts(&request, work);
 	enforcement_check(&request, work);
 	channel_bye(measure(&request, work));

@@ -222,8 +222,7 @@ static bool all_are_known(const struct request *request, char *error, size_t siz
 	struct bench bench;
 
 	for (size_t i = 0; i < request->n_benchmarks; i++) {
-		if (bench_find(request->benchmark[i], &bench) &&
-		    !strcmp(bench.op->suite, request->suite))
+		if (bench_find(request->suite, request->benchmark[i], &bench))
 			continue;
 		snprintf(error, size, "request: suite '%.20s' has no benchmark '%.60s'",
 			 request->suite, request->benchmark[i]);

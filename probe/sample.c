@@ -21,6 +21,12 @@ static bool check(const struct bench *bench, unsigned int place, struct outcome 
 
 	if (call_right(call))
 		return true;
+	if (call->result == -ENOSYS && !bench->serial) {
+		outcome->skipped = true;
+		snprintf(outcome->detail, sizeof(outcome->detail),
+			 "there is no system call %ld: %s", call->nr, strerror(ENOSYS));
+		return false;
+	}
 	if (!outcome->failures++) {
 		outcome->error = call->result < 0 ? (int)-call->result : 0;
 		snprintf(outcome->detail, sizeof(outcome->detail),
@@ -178,12 +184,12 @@ static uint64_t measure(struct bench *bench, const struct request *request, bool
 	static uint64_t last;
 	uint64_t ticks;
 
-	if (request->quiet)
+	if (request->quiet || (by_counter && bench->op->settles))
 		sleep_long();
 	dodge_tick(last);
 	ticks = ticks_so_far();
 	if (request->count)
-		hook_count_begin();
+		hook_count_begin(bench->op->processes);
 	last = region_measure(bench);
 	if (request->count)
 		hook_count_end();
@@ -252,10 +258,46 @@ static unsigned long times_preempted(void)
 /* Why this benchmark cannot be measured as it is asked for; NULL if it can. */
 static const char *unsuited(const struct bench *bench, const struct request *request)
 {
+	if (bench->op->guest_only && !in_guest)
+		return "it would change this machine: only in a guest";
+	if (bench->op->privileged && geteuid() != 0)
+		return "the ordinary user may not do that";
 	if (bench->variant->populous && (request->cold || strcmp(request->filesystem, "tmpfs")))
 		return "so many directories are made on a warm tmpfs only: elsewhere they take "
 		       "longer than the rest of the suite";
 	return NULL;
+}
+
+/* Whether an error of setting up says that the kernel does not have what is to be measured. */
+static bool is_lacking(int error)
+{
+	return error == -ENOSYS || error == -EAFNOSUPPORT || error == -EPROTONOSUPPORT ||
+	       error == -ESOCKTNOSUPPORT || error == -EOPNOTSUPP || error == -ENODEV;
+}
+
+static bool skip(struct outcome *outcome, const char *why, const char *what, int error)
+{
+	outcome->skipped = true;
+	snprintf(outcome->detail, sizeof(outcome->detail), "%s%s: %s", why, what, strerror(-error));
+	return false;
+}
+
+/* Set up; false where that failed, or where there is nothing to measure. */
+static bool set_up(struct bench *bench, const struct request *request, struct outcome *outcome)
+{
+	const struct op *op = bench->op;
+	int error = op->setup ? op->setup(bench) : 0;
+
+	if (op->needs && is_lacking(error))
+		return skip(outcome, "there is no ", op->needs, error);
+	/* Denying is what these setups are for. */
+	if ((request->n_confine || request->landlock.layers) &&
+	    (error == -EACCES || error == -EPERM))
+		return skip(outcome, "the setup denies it", "", error);
+	/* A container may refuse even root; a guest does not. */
+	if (!in_guest && (op->needs || op->privileged) && error == -EPERM)
+		return skip(outcome, "this machine does not allow it", "", error);
+	return !fault(outcome, "setting up", error);
 }
 
 void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
@@ -270,7 +312,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		snprintf(outcome->detail, sizeof(outcome->detail), "%s", reason);
 		return;
 	}
-	if (!request->cold && op->setup && fault(outcome, "setting up", op->setup(bench)))
+	if (!request->cold && !set_up(bench, request, outcome))
 		return;
 	by_counter = request->vary && !request->timed;
 	if (by_counter) {
@@ -284,7 +326,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	preempted = request->timed ? times_preempted() : 0;
 	for (bench->serial = 0; bench->serial < request->warmup + request->samples;
 	     bench->serial++) {
-		if (!take(bench, request, assistant, outcome))
+		if (!take(bench, request, assistant, outcome) || outcome->skipped)
 			break;
 	}
 	if (request->sweep_control)
@@ -292,7 +334,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	if (request->timed)
 		outcome->timing.preempted = times_preempted() - preempted;
 	outcome->sampled = true;
-	if (request->whole_ppm && bench->length && !outcome->failures) {
+	if (request->whole_ppm && (bench->length || op->run) && !outcome->failures) {
 		region_announce(REGION_WHOLE + outcome->index);
 		whole_measure(bench, request, &outcome->whole);
 	}

@@ -89,12 +89,13 @@ static uint64_t loop_cost(struct bench *table, unsigned int count)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < count; i += piece) {
+		unsigned int cycles = count - i < piece ? count - i : piece;
 		uint64_t least = UINT64_MAX;
 
 		for (int k = 0; k < 3; k++) {
 			uint64_t before = counter_now(), took;
 
-			go_round(table + i, piece, call_skip);
+			go_round(table + i, cycles, call_skip);
 			took = counter_now() - before;
 			if (took < least)
 				least = took;
@@ -232,20 +233,36 @@ static bool precise(const struct whole *whole, const struct request *request)
 	return variance / whole->rounds <= enough * enough;
 }
 
+/*
+ * Where processes are made or take turns no number of rounds is precise: they are shorter, and
+ * after so many instructions there are no more.
+ */
+static unsigned int most_rounds(const struct bench *bench, const struct whole *whole,
+				const struct request *request)
+{
+	uint64_t spent = 0;
+
+	for (unsigned int i = 0; i < whole->rounds; i++)
+		spent += whole->round[i].bulk >> request->icount_shift;
+	return bench->op->settles && spent > ROUND_INSNS / 2 && whole->rounds > 1 ? whole->rounds
+										  : WHOLE_ROUNDS;
+}
+
 /* So many cycles that a round does not take too long; found by making a few. 0: it failed. */
 static unsigned int choose_ops(struct bench *bench, struct bench *table,
 			       const struct request *request, struct whole *whole)
 {
-	struct whole_round few = {.ops = LEAST_OPS};
+	unsigned int least = bench->op->settles ? LEAST_SETTLED : LEAST_OPS;
+	struct whole_round few = {.ops = least};
 	uint64_t cycle, ops;
 
 	if (!take_round(bench, table, request, whole, &few))
 		return 0;
-	cycle = (few.bulk >> request->icount_shift) / LEAST_OPS + 1;
-	ops = ROUND_INSNS / cycle;
+	cycle = (few.bulk >> request->icount_shift) / least + 1;
+	ops = ROUND_INSNS / (bench->op->settles ? 4 * cycle : cycle);
 	if (ops > MOST_OPS)
 		return MOST_OPS;
-	return ops < LEAST_OPS ? LEAST_OPS : (unsigned int)ops;
+	return ops < least ? least : (unsigned int)ops;
 }
 
 void whole_measure(struct bench *bench, const struct request *request, struct whole *whole)
@@ -277,6 +294,6 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 		if (!take_round(bench, table, request, whole, round))
 			return;
 		whole->rounds++;
-	} while (whole->rounds < WHOLE_ROUNDS && !precise(whole, request));
+	} while (whole->rounds < most_rounds(bench, whole, request) && !precise(whole, request));
 	whole->finished = true;
 }

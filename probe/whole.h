@@ -20,6 +20,9 @@
 #define LEAST_OPS   50
 #define ROUND_INSNS 12000000
 
+/* Where processes are made or take turns, which an emulator is slow at. */
+#define LEAST_SETTLED 16
+
 /* Units of the counter. */
 struct whole_round {
 	unsigned int ops;

@@ -218,14 +218,14 @@ static void run_one(const struct run *run, const char *id)
 
 	if (request->whole_ppm)
 		deadline_ms += WHOLE_MS;
-	if (request->quiet)
+	bench_find(request->suite, id, bench);
+	if (request->quiet || bench->op->settles)
 		deadline_ms += QUIET_MS * (request->warmup + request->samples);
 	*run->outcome = (struct outcome){
 		.index = run->index,
 		.calls = run->outcome->calls,
 		.ticked_at = run->outcome->ticked_at,
 	};
-	bench_find(id, bench);
 	channel_begin(run->index, id, run->sweep);
 	state_send(request, run->index, "before");
 	channel_drain();

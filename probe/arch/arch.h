@@ -13,6 +13,10 @@
  *	arch_syscall4, arch_syscall6: a system call with so many arguments
  *	AS_OPEN and others: number and arguments of calls that not all architectures have
  *	ARCH_CALL_TRAITS: what the catalogue has to know of those calls
+ *	ARCH_ELF_MACHINE: what an ELF file says of its machine
+ *	arch_code_exit, arch_code_exec: programs that exit, and that execute the name after them
+ *	arch_thread: a thread that exits at once
+ *	arch_restorer, arch_store, arch_skip_store: handlers of signals, and a store that faults
  *	arch_piece: a row of instructions that do nothing
  *	arch_cpu_model: the processor's name
  */

@@ -227,6 +227,67 @@ static inline long arch_syscall6(long nr, long a, long b, long c, long d, long e
 	return result;
 }
 
+#define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
+
+/* exit_group(0). */
+static const unsigned char arch_code_exit[] = {
+	0x31, 0xff,		      /* xor %edi, %edi */
+	0xb8, 0xe7, 0x00, 0x00, 0x00, /* mov $SYS_exit_group, %eax */
+	0x0f, 0x05,		      /* syscall */
+};
+
+/* execve(name that follows, argv as it is, no environment), exit_group(1). */
+static const unsigned char arch_code_exec[] = {
+	0xb8, 0x3b, 0x00, 0x00, 0x00,		  /* mov $SYS_execve, %eax */
+	0x48, 0x8d, 0x3d, 0x15, 0x00, 0x00, 0x00, /* lea 21(%rip), %rdi: behind the code */
+	0x48, 0x8d, 0x74, 0x24, 0x08,		  /* lea 8(%rsp), %rsi */
+	0x31, 0xd2,				  /* xor %edx, %edx */
+	0x0f, 0x05,				  /* syscall */
+	0xbf, 0x01, 0x00, 0x00, 0x00,		  /* mov $1, %edi */
+	0xb8, 0xe7, 0x00, 0x00, 0x00,		  /* mov $SYS_exit_group, %eax */
+	0x0f, 0x05,				  /* syscall */
+};
+
+/* Make a thread on a stack of its own; the thread itself makes SYS_exit and touches nothing. */
+static inline long arch_thread(long flags, void *stack, int *cleared)
+{
+	long result;
+	register long r10 asm("r10") = (long)cleared;
+
+	asm volatile("syscall\n\t"
+		     "test %%rax, %%rax\n\t"
+		     "jnz 1f\n\t"
+		     "xor %%edi, %%edi\n\t"
+		     "mov %[exit], %%eax\n\t"
+		     "syscall\n\t"
+		     "1:"
+		     : "=a"(result)
+		     : "a"(SYS_clone), "D"(flags), "S"(stack), "d"(0),
+		       "r"(r10), [exit] "i"(SYS_exit)
+		     : "rcx", "r11", "cc", "memory");
+	return result;
+}
+
+/* Where a handler of a signal returns to. */
+__attribute__((naked, used)) static void arch_restorer(void)
+{
+	asm volatile("mov %0, %%eax\n\tsyscall" : : "i"(SYS_rt_sigreturn));
+}
+
+/* Store a byte, with an instruction of a length that arch_skip_store() knows. */
+static inline void arch_store(void *at)
+{
+	asm volatile(".byte 0xc6, 0x07, 0x00" : : "D"(at) : "memory"); /* movb $0, (%rdi) */
+}
+
+/* In a handler with SA_SIGINFO: go on behind the store that faulted. context: ucontext_t. */
+static inline void arch_skip_store(void *context)
+{
+	const unsigned int rip = 40 + 16 * 8; /* uc_mcontext, then 16 registers before it */
+
+	*(uint64_t *)((char *)context + rip) += 3;
+}
+
 /*
  * Number and four arguments of calls that younger architectures have in another form only
  * (openat for open), for sys4() and CALLS().
@@ -244,6 +305,7 @@ static inline long arch_syscall6(long nr, long a, long b, long c, long d, long e
 #define AS_STAT(path, buffer)	     SYS_stat, (long)(path), (long)(buffer), 0, 0
 #define AS_FSTATAT(at, path, buffer) SYS_newfstatat, at, (long)(path), (long)(buffer), 0
 #define AS_SYMLINK(target, path)     SYS_symlink, (long)(target), (long)(path), 0, 0
+#define AS_VFORK()		     SYS_vfork, 0, 0, 0, 0
 #define AS_UNLINK(path)		     SYS_unlink, (long)(path), 0, 0, 0
 
 /* What the catalogue has to know of them, and of others that differ. */
@@ -253,7 +315,8 @@ static inline long arch_syscall6(long nr, long a, long b, long c, long d, long e
 		{SYS_rename, NULL, NULL, PATH_IS(0) | PATH_IS(1)}, \
 		{SYS_rmdir, NULL, NULL, PATH_IS(0)}, {SYS_stat, NULL, "newstat", PATH_IS(0)}, \
 		{SYS_newfstatat, "fstatat", NULL, PATH_IS(1)}, \
-		{SYS_symlink, NULL, NULL, PATH_IS(1)}, \
+		{SYS_symlink, NULL, NULL, PATH_IS(1)}, {SYS_access, NULL, NULL, PATH_IS(0)}, \
+		{SYS_link, NULL, NULL, PATH_IS(0) | PATH_IS(1)}, \
 	{ \
 		SYS_unlink, NULL, NULL, PATH_IS(0) \
 	}

@@ -2,7 +2,7 @@
 /*
  * The counting programs, written as BPF instructions. As C each would be
  *
- *	if (get_current_pid_tgid() >> 32 == shared.process)
+ *	if ((get_current_pid_tgid() >> 32 & shared.mask) == shared.process)
  *		shared.calls[INDEX] += 1;
  *	return 0;
  *
@@ -28,6 +28,7 @@
 
 struct shared {
 	uint64_t process;
+	uint64_t mask; /* 0, with 0 for the process, takes every one */
 	uint64_t calls[MAX_HOOKS];
 };
 
@@ -69,7 +70,11 @@ static int attach(int map_fd, unsigned int index)
 		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_pid_tgid),
 		INSN(BPF_ALU64 | BPF_RSH | BPF_K, BPF_REG_0, 0, 0, 32),
 		MAP_VALUE(BPF_REG_1, map_fd, 0),
-		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_2, BPF_REG_1, 0, 0),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_2, BPF_REG_1,
+		     offsetof(struct shared, mask), 0),
+		INSN(BPF_ALU64 | BPF_AND | BPF_X, BPF_REG_0, BPF_REG_2, 0, 0),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_2, BPF_REG_1,
+		     offsetof(struct shared, process), 0),
 		INSN(BPF_JMP | BPF_JNE | BPF_X, BPF_REG_0, BPF_REG_2, 4, 0),
 		MAP_VALUE(BPF_REG_1, map_fd,
 			  (int)(offsetof(struct shared, calls) + index * sizeof(uint64_t))),
@@ -174,6 +179,7 @@ int bpf_count_open(void)
 		shared = NULL;
 		return bpf_fail(errno, "cannot map the BPF map: %s", strerror(errno));
 	}
+	shared->mask = UINT64_MAX;
 	shared->process = NOBODY;
 	return attach_all(map_fd);
 }
@@ -206,14 +212,14 @@ int bpf_count_check(void)
 
 	if (permission < 0 || getattr < 0)
 		return -ENOENT;
-	bpf_count_begin();
+	bpf_count_begin(false);
 	syscall(SYS_getppid);
 	bpf_count_end();
 	for (unsigned int i = 0; i < n_counted && !result; i++)
 		result = expect("getppid", i, 0, 0);
 	if (result)
 		return result;
-	bpf_count_begin();
+	bpf_count_begin(false);
 	result = stat(".", &status) ? errno : 0;
 	bpf_count_end();
 	if (result)
@@ -242,20 +248,23 @@ const char *bpf_count_refused(void)
 	return refused_names;
 }
 
-void bpf_count_begin(void)
+void bpf_count_begin(bool everyone)
 {
 	if (!shared)
 		return;
 	for (unsigned int i = 0; i < n_counted; i++)
 		shared->calls[i] = 0;
 	/* getpid is a system call: it has to be over before the number is stored. */
-	shared->process = (uint64_t)getpid();
+	shared->mask = everyone ? 0 : UINT64_MAX;
+	shared->process = everyone ? 0 : (uint64_t)getpid();
 }
 
 void bpf_count_end(void)
 {
-	if (shared)
-		shared->process = NOBODY;
+	if (!shared)
+		return;
+	shared->mask = UINT64_MAX;
+	shared->process = NOBODY;
 }
 
 uint64_t bpf_count_calls(unsigned int index)

@@ -12,6 +12,7 @@
 
 #include "limits.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define COUNTED_NAME_SIZE 64
@@ -32,7 +33,7 @@ const char *bpf_count_name(unsigned int index);
 const char *bpf_count_refused(void);
 
 /* Set all counts to 0, and count what this process calls from now on; does nothing if not open. */
-void bpf_count_begin(void);
+void bpf_count_begin(bool everyone);
 
 /* Count no longer. */
 void bpf_count_end(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading and writing with buffers of a given size in files of 100 KB, starting again at the
- * front when the next buffer would not fit (the seek comes before the measured region).
+ * Reading and writing with buffers of a given size in files of 100 KB (data_bytes), starting again
+ * at the front when the next buffer would not fit (the seek comes before the measured region).
  */
 #ifndef LSMETER_OPS_BUFFERS_H
 #define LSMETER_OPS_BUFFERS_H
@@ -11,7 +11,8 @@
 
 #include <errno.h>
 
-#define DATA_BYTES 102400L
+/* The length of each file. */
+static long data_bytes = 102400;
 
 #define BUFFER_VARIANT(size, from, text) \
 	{.params = "size=" #size, .origin = from, .title = text " " #size " bytes", .value = size}
@@ -22,7 +23,7 @@
 
 static char buffer[4096] __attribute__((aligned(4096)));
 
-/* Make a file of 100 KB and open it at its front. Returns a descriptor or -errno. */
+/* Make a file of data_bytes and open it at its front. Returns a descriptor or -errno. */
 static inline int data_file(const char *name, int flags)
 {
 	int fd = sys_open(name, O_CREAT | O_EXCL | O_WRONLY, 0644);
@@ -30,7 +31,7 @@ static inline int data_file(const char *name, int flags)
 
 	if (fd < 0)
 		return fd;
-	for (long done = 0; done < DATA_BYTES && n >= 0; done += n) {
+	for (long done = 0; done < data_bytes && n >= 0; done += n) {
 		n = sys_write(fd, buffer, sizeof(buffer));
 		if (n == 0)
 			n = -EIO;
@@ -41,12 +42,12 @@ static inline int data_file(const char *name, int flags)
 	return n < 0 ? (int)n : sys_open(name, flags, 0);
 }
 
-/* Whether the file of 100 KB has been gone through, so that this cycle begins at its front. */
+/* Whether the file has been gone through, so that this cycle begins at its front. */
 static inline bool at_end(const struct bench *bench)
 {
 	long size = bench->variant->value;
 
-	return size && bench->serial && bench->serial % (DATA_BYTES / size) == 0;
+	return size && bench->serial && bench->serial % (data_bytes / size) == 0;
 }
 
 static inline struct call rewind_of(int fd)

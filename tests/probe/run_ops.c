@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Operations with a run() of their own, for the probe in a test: a process, calls with six
- * arguments, a pair of sockets; and two that must give no number.
+ * arguments, a pair of sockets; and some that must give no number.
  */
 #include "bench.h"
 #include "region.h"
 #include "sys.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -130,3 +131,34 @@ static const struct op pair_op = {
 	.run = pair_run,
 };
 REGISTER_OP(pair_op);
+
+/* A system call that no kernel has: value says whether setup() knows that. */
+static int absent_setup(struct bench *bench)
+{
+	return bench->variant->value ? -ENOSYS : 0;
+}
+
+static int absent_arm(struct bench *bench)
+{
+	bench->call[0] = (struct call){.nr = 100000};
+	ONE_CALL(bench);
+	return 0;
+}
+
+static const struct variant absent_variants[] = {
+	{.params = "known=no", .origin = ORIGIN_OWN, .title = "a call that is not there"},
+	{.params = "known=yes", .origin = ORIGIN_OWN, .title = "and setup knows", .value = 1},
+};
+
+static const struct op absent_op = {
+	.suite = SUITE,
+	.name = "absent",
+	.calls = "absent",
+	.cycle = "absent",
+	.variants = absent_variants,
+	.n_variants = ARRAY_SIZE(absent_variants),
+	.setup = absent_setup,
+	.arm = absent_arm,
+	.needs = "such thing",
+};
+REGISTER_OP(absent_op);

@@ -51,6 +51,45 @@ def test_what_a_reading_of_the_file_suite_calls_and_looks_up(probe: Program) -> 
 
 def test_controls_and_depths(probe: Program) -> None:
     benchmarks = catalogue(probe)
-    assert {b.id for b in benchmarks if b.control} == {"empty", "getppid", "getuid"}
+    assert {b.id for b in benchmarks if b.control} == {
+        *("empty", "getppid", "getuid", "dhry", "whet", "lat_syscall call=null")
+    }
     depths = {b.params for b in benchmarks if b.operation == "open"}
     assert {(("depth", d),) for d in range(1, 9)} < depths
+
+
+SUITES = {"file", "process", "ipc", "net", "syscall", "unixbench", "lmbench"}
+
+
+def test_suites_share_names_and_controls_and_no_benchmark(probe: Program) -> None:
+    benchmarks = catalogue(probe)
+    assert {item.suite for item in benchmarks} == SUITES
+    found = Counter((item.suite, item.id) for item in benchmarks)
+    assert set(found.values()) == {1}
+    for suite in SUITES:
+        controls = {item.id for item in benchmarks if item.suite == suite and item.control}
+        assert {"empty", "getppid"} <= controls, suite
+
+
+def test_a_row_is_the_operation_that_it_names(probe: Program) -> None:
+    found = {(item.suite, item.id): item for item in catalogue(probe)}
+    for row, same in {
+        ("lmbench", "lat_pipe"): ("ipc", "turn by=pipe"),
+        ("lmbench", "lat_proc call=fork"): ("process", "fork"),
+        ("lmbench", "lat_fs create=0k"): ("file", "creat depth=1"),
+        ("unixbench", "syscall"): ("syscall", "mix"),
+    }.items():
+        a, b = found[row], found[same]
+        assert (a.calls, a.cycle, a.components) == (b.calls, b.cycle, b.components)
+        assert a.title != b.title
+
+
+def test_lmbench_has_its_rows(probe: Program) -> None:
+    operations = {item.operation for item in catalogue(probe) if item.suite == "lmbench"}
+    latencies = "syscall select fcntl sig proc ctx pipe unix udp tcp connect fs mmap pagefault"
+    assert {f"lat_{name}" for name in latencies.split()} < operations
+    assert {"bw_pipe", "bw_unix", "bw_tcp", "bw_file_rd"} < operations
+
+
+def test_calls_are_named_as_the_kernel_names_them(probe: Program) -> None:
+    assert [item.id for item in catalogue(probe) if "?" in item.calls + item.cycle] == []

@@ -27,6 +27,14 @@ def test_each_result_is_checked(probe: Program, tmp_path: Path) -> None:
     assert found == {
         **dict.fromkeys(("fork status=0", "map offset=0", "pair"), (BenchmarkStatus.OK, "")),
         "fork status=3": (BenchmarkStatus.FAILED, "status 768 in reading 0"),
+        "absent known=no": (
+            BenchmarkStatus.SKIPPED,
+            "there is no system call 100000: Function not implemented",
+        ),
+        "absent known=yes": (
+            BenchmarkStatus.SKIPPED,
+            "there is no such thing: Function not implemented",
+        ),
         "map offset=1": (BenchmarkStatus.FAILED, "EINVAL: system call 9 returned -22 in reading 0"),
     }
     assert session.complete

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 NO_CONFIG = "none"
 
+# The suites whose operations are no other suite's.
+COUNTED_SUITES = ("file", "process", "ipc", "net", "syscall")
+
 _TITLE = "Where the cost of each operation comes from"
 
 _Attributed = Annotated[Path, typer.Argument(help="A run that was made with --attribute.")]
@@ -236,4 +239,35 @@ def count(
     found = [options.experiment(words)]
     with measured(run, found, "hooks-count", asked, tasks=["count"]) as (data, code):
         show(document(data))
+    return code
+
+
+@options.measuring
+def coverage(
+    asked: Asked,
+    run: options.RunArgument = None,
+) -> int:
+    """Show which of a kernel's hooks each suite reaches, and why some are reached by none.
+
+    Without RUN every suite of system calls is counted, or taken from what was counted before.
+    With RUN, a run of `hooks count`, only what that run has.
+
+        lsmeter hooks coverage --kernel debian:6.12
+        lsmeter hooks coverage --kernel debian:6.12 --setup selinux --suite net
+    """
+    return show_coverage(asked, run)
+
+
+def show_coverage(asked: Asked, run: Path | None = None) -> int:
+    """Count where that is not known, and show what the suites reach."""
+    from lsmeter.analysis.counts import find_counts
+    from lsmeter.analysis.coverage import coverage as find_coverage
+    from lsmeter.cli.measure import measured
+    from lsmeter.report.coverage import coverage_document
+
+    title = "Hooks that the suites reach"
+    defaults = {"setups": ["capability"], "suites": list(COUNTED_SUITES), "boots": 1, "seed": 1}
+    found = [options.experiment(asked.words(title=title, task="count", **defaults))]
+    with measured(run, found, "hooks-coverage", asked, tasks=["count"]) as (data, code):
+        show(coverage_document(data, find_coverage(data), find_counts(data).problems))
     return code

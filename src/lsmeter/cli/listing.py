@@ -8,12 +8,16 @@ from typing import Annotated
 
 import typer
 
-from lsmeter.base.errors import ExitCode
+from lsmeter.base.errors import ExitCode, UsageError
 from lsmeter.base.registry import unknown
 from lsmeter.cli import names
+from lsmeter.cli.hooks import show_coverage
 from lsmeter.cli.names import KINDS, Row
+from lsmeter.cli.options import Asked
 from lsmeter.cli.show import listed, show
 from lsmeter.tables.model import Document, Kind, columns
+
+HOOKS = "hooks"
 
 
 def names_document(kind: str, found: Iterable[Row]) -> Document:
@@ -26,14 +30,33 @@ def list_names(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=names.kinds
+            metavar="KIND", help=f"One of {', '.join(KINDS)}, hooks.", autocompletion=names.kinds
         ),
     ],
-) -> None:
-    """List the names that options and experiment files take, each with one line on it."""
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel",
+            "-k",
+            help="Of `list hooks`: whose hooks, with what each suite reaches of them.",
+            metavar="KERNEL",
+            autocompletion=names.offer("kernels"),
+        ),
+    ] = None,
+) -> int:
+    """List the names that options and experiment files take, each with one line on it.
+
+    `lsmeter list hooks --kernel KERNEL` shows which of its hooks the suites reach: what is not
+    known is counted first, as `lsmeter hooks coverage` does.
+    """
+    if kind == HOOKS:
+        return show_coverage(Asked(kernel=[kernel] if kernel else None))
     if kind not in KINDS:
-        raise unknown("list", kind, KINDS)
+        raise unknown("list", kind, (*KINDS, HOOKS))
+    if kernel is not None:
+        raise UsageError(f"--kernel: a list of {kind} has none", hint="only: lsmeter list hooks")
     show(names_document(kind, KINDS[kind]()))
+    return int(ExitCode.OK)
 
 
 def doctor() -> int:

@@ -22,6 +22,7 @@ from lsmeter.cli import (
     hooks_agree,
     image,
     import_,
+    index,
     kernel,
     listing,
     manual,
@@ -65,13 +66,16 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         (
             *(run.run, report.report, report.compare, monitor.monitor),
             *(gate.gate, bisect.bisect, import_.import_, slopes.slopes, history.history),
-            *(calibrate.calibrate, validate.validate),
+            *(calibrate.calibrate, validate.validate, index.index),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),
     "hooks": (
         "Show where the cost comes from.",
-        (hooks.source, hooks.cost, hooks.diff, hooks.count, hooks_agree.agree),
+        (
+            *(hooks.source, hooks.cost, hooks.diff, hooks.count, hooks.coverage),
+            hooks_agree.agree,
+        ),
     ),
     "here": (here.HELP, (here.run, here.plan, here.restore)),
     "kernel": (kernel.HELP, (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)),

@@ -14,6 +14,7 @@ from lsmeter.tasks import TaskKind
 from lsmeter.tasks.sweep import most_frequent
 
 WATCHED = "count.hooks"  # the fact: how many functions were counted
+WATCHED_NAMES = "count.watched."  # facts, numbered from 1: which functions were counted
 REFUSED = "count.refused"  # the fact: which functions could not be
 
 

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter index`: one number for each suite, setup and user of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lsmeter.base.errors import UsageError
+from lsmeter.cli.show import show
+
+
+def index(
+    run: Annotated[Path, typer.Argument(help="A run that measured suites.", metavar="RUN")],
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            "--reference",
+            help="The run that is 100. Default: this one.",
+            metavar="RUN",
+        ),
+    ] = None,
+    setup: Annotated[
+        str | None,
+        typer.Option(
+            "--setup", "-s", help="The setup that is 100. Default: the reference's baseline."
+        ),
+    ] = None,
+) -> int:
+    """Show an index like UnixBench's: the geometric mean over a suite, against a reference.
+
+    100 is the reference; a lower index is always slower. Instruments are never mixed.
+
+        lsmeter index runs/2026-11-20T10-00-00-suites
+        lsmeter index after --reference before --setup selinux
+    """
+    from lsmeter.analysis.cells import cell_results
+    from lsmeter.analysis.index import indices
+    from lsmeter.report.index import index_document
+    from lsmeter.report.verify import damage_code
+    from lsmeter.results.directory import read_run
+    from lsmeter.tasks import cost_tasks
+
+    data = read_run(run)
+    other = read_run(reference) if reference is not None else data
+    if data.manifest.instrument != other.manifest.instrument:
+        raise UsageError(
+            f"{reference}: it was made with the instrument {other.manifest.instrument}, "
+            f"{run} with {data.manifest.instrument}",
+            hint="an index compares runs of one instrument",
+        )
+    name = setup or other.manifest.baseline_setup
+    own = [item for result in cell_results(data) for item in result.estimates]
+    against = [item for result in cell_results(other) for item in result.estimates]
+    found = indices(own, against, name)
+    if not found:
+        raise UsageError(
+            f"{run}: nothing to compare with {name} of {reference or run}",
+            hint="both need the same suite, file system and user; --setup names what is 100",
+        )
+    show(index_document(data, found, f"{name} of {reference or 'this run'}"))
+    return damage_code(data, cost_tasks())

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The suites beside `file` in real guests: a slice of each, and the hooks that it reaches."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lsmeter.model import Kernel
+from tests.conftest import Lsmeter
+from tests.runs import each
+
+pytestmark = pytest.mark.guest
+
+# In instructions; SELinux adds to all but those without a hook.
+SLICE = {
+    "process": ("fork", "exec program=static", "switch procs=2 kib=0", "kill", "signal-install"),
+    "net": ("udp ip=4 size=1", "tcp-connect ip=6", "bind ip=4"),
+}
+WITHOUT_HOOK = {"signal-install", "getppid", "empty"}
+
+
+@pytest.mark.parametrize("suite", list(SLICE))
+def test_a_slice_of_each_suite(lsmeter: Lsmeter, debian_kernel: Kernel, suite: str) -> None:
+    words = ("run", "--boots", "1", "--quick", "--samples", "20", "--suite", suite)
+    setups = ("--setup", "capability", "--setup", "selinux")
+    chosen = each("--benchmark", SLICE[suite])
+    done = lsmeter(*words, *setups, *chosen, "--run-dir", "run")
+    assert done.code == 0, done.err + done.out
+    report = json.loads(lsmeter("report", "run", "--format", "json").out)
+    assert report["problems"] == []
+    found = {(item["setup"], item["id"]): item["mean"]["value"] for item in report["estimates"]}
+    for name in (*SLICE[suite], "getppid"):
+        plain, labelled = found["capability", name], found["selinux", name]
+        if name in WITHOUT_HOOK:
+            assert labelled == plain, name
+        else:
+            assert labelled > plain, name
+    index = lsmeter("index", "run", "--format", "json")
+    assert index.code == 0, index.err
+    by_setup = {item["setup"]: item["typical"] for item in json.loads(index.out)["indices"]}
+    assert by_setup["selinux"]["value"] < by_setup["capability"]["value"] == pytest.approx(100)
+
+
+def test_hooks_that_a_child_runs_are_counted(lsmeter: Lsmeter, debian_kernel: Kernel) -> None:
+    asked = ("hooks", "coverage", "--suite", "process", "-b", "exec program=static", "-b", "kill")
+    done = lsmeter(*asked, "--format", "json")
+    assert done.code == 0, done.err
+    (kernel,) = json.loads(done.out)["kernels"]
+    reached = set(kernel["suites"]["process"])
+    assert {"bprm_check", "task_kill", "task_alloc", "mmap_file"} <= reached
+    assert kernel["hooks"] > 200
+    assert not reached & {item["hook"] for item in kernel["missing"]}
