@@ -214,6 +214,11 @@ def counted_guest(
     )
 
 
+def in_real_time(guest: Description, accelerator: str, cpu: str) -> Description:
+    """Return the guest with the host's time instead of that of counted instructions."""
+    return replace(guest, accelerator=accelerator, cpu=cpu, icount_shift=None, waits=False)
+
+
 def guest_of(cell: Cell, seed: int = 0) -> Description:
     """Describe a guest of `cell`; a workload has its image in memory, as the kernel is told.
 
