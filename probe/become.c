@@ -56,6 +56,13 @@ const char *become(const struct request *request, const char *work)
 	    (setgroups(0, NULL) || setresgid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER) ||
 	     setresuid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER)))
 		return "becoming the ordinary user";
+	if (request->seccomp.filters) {
+		error = seccomp_restrict(&request->seccomp);
+		if (error) {
+			errno = -error;
+			return "being put under seccomp filters";
+		}
+	}
 	if (request->landlock.layers) {
 		error = landlock_restrict(work, &request->landlock);
 		if (error) {

@@ -115,7 +115,8 @@ static void selinux_facts(void)
 	int classes;
 
 	/* A step of the setup may have mounted it. */
-	if (mount("selinuxfs", "/sys/fs/selinux", "selinuxfs", 0, NULL) && errno != EBUSY)
+	if (mount("selinuxfs", "/sys/fs/selinux", "selinuxfs", 0, NULL) && errno != EBUSY &&
+	    access("/sys/fs/selinux/enforce", F_OK))
 		return;
 	file_fact("selinux.enforce", "/sys/fs/selinux/enforce");
 	file_fact("selinux.policyvers", "/sys/fs/selinux/policyvers");

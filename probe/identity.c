@@ -24,6 +24,7 @@ struct self {
 	unsigned int user;
 	uint64_t capabilities;
 	bool denied_outside;
+	int filters;
 	char context[256];
 	char tomoyo_domain[256]; /* TOMOYO has no part in the file that has the context */
 };
@@ -63,6 +64,7 @@ static _Noreturn void examine_and_exit(const struct request *request, const char
 	if (!self->failed) {
 		read_context(self->context, sizeof(self->context));
 		tomoyo_domain(self->tomoyo_domain, sizeof(self->tomoyo_domain));
+		self->filters = seccomp_count();
 		self->failed = become(&then, work);
 	}
 	self->error = errno;
@@ -108,6 +110,10 @@ void identity_facts(const struct request *request, const char *work)
 		if (*self->tomoyo_domain)
 			channel_fact("worker.tomoyo_domain", "%s", self->tomoyo_domain);
 		channel_fact("worker.capabilities", "%016" PRIx64, self->capabilities);
+		if (request->seccomp.filters) {
+			channel_fact("seccomp.filters", "%d", self->filters);
+			channel_fact("seccomp.length", "%lu", request->seccomp.length);
+		}
 		channel_fact("landlock.layers", "%lu", request->landlock.layers);
 		if (request->landlock.layers) {
 			channel_fact("landlock.rules", "%lu", request->landlock.rules);

@@ -44,17 +44,26 @@ int landlock_abi(void)
 	return (int)sys4(NR_CREATE_RULESET, 0, 0, CREATE_RULESET_VERSION, 0);
 }
 
+static const char *above_rules = "";
+
+void landlock_rules_in(const char *top)
+{
+	above_rules = top;
+}
+
 static void rule_dir(char *path, size_t size, unsigned long rule)
 {
-	snprintf(path, size, LANDLOCK_RULES_DIR "/%04lu", rule);
+	snprintf(path, size, "%s" LANDLOCK_RULES_DIR "/%04lu", above_rules, rule);
 }
 
 const char *landlock_prepare(const char *top, const struct landlock_shape *shape)
 {
-	static char work[32 + MAX_LANDLOCK_DEPTH * 3];
-	char path[32];
-	int error = shape->rules ? sys_mkdir(LANDLOCK_RULES_DIR, 0755) : 0;
+	static char work[LANDLOCK_PATH_BYTES + MAX_LANDLOCK_DEPTH * 3];
+	char path[LANDLOCK_PATH_BYTES + 32];
+	int error;
 
+	snprintf(path, sizeof(path), "%s" LANDLOCK_RULES_DIR, above_rules);
+	error = shape->rules ? sys_mkdir(path, 0755) : 0;
 	for (unsigned long rule = 1; rule < shape->rules && !error; rule++) {
 		rule_dir(path, sizeof(path), rule);
 		error = sys_mkdir(path, 0755);
@@ -84,7 +93,7 @@ static int add_rule(int ruleset, const char *path, uint64_t rights)
 /* A ruleset with all its rules; returns its descriptor or -errno. */
 static int make_ruleset(const char *work, const struct landlock_shape *shape, uint64_t rights)
 {
-	char path[2 * (32 + MAX_LANDLOCK_DEPTH * 3)];
+	char path[LANDLOCK_PATH_BYTES + 2 * MAX_LANDLOCK_DEPTH * 3 + 32];
 	/* The first version of the structure has this one member, and every kernel takes it. */
 	int ruleset = (int)sys4(NR_CREATE_RULESET, (long)&rights, sizeof(rights), 0, 0);
 	int error;

@@ -5,8 +5,14 @@
 #ifndef LSMETER_LANDLOCK_H
 #define LSMETER_LANDLOCK_H
 
-/* Where the directories of the rules beyond the first live. */
+/* Where the directories of the rules beyond the first live, unless landlock_rules_in() said so. */
 #define LANDLOCK_RULES_DIR "/rules"
+
+/* The longest path of a directory to work in. */
+#define LANDLOCK_PATH_BYTES 256
+
+/* Have the directories of the rules beneath `top`; the text must stay. */
+void landlock_rules_in(const char *top);
 
 /* The version of the interface, or -errno (-ENOSYS: not built in; -EOPNOTSUPP: not active). */
 int landlock_abi(void);

@@ -5,6 +5,7 @@
 #include "bench.h"
 #include "channel.h"
 #include "init.h"
+#include "native.h"
 #include "request.h"
 #include "worker.h"
 
@@ -17,8 +18,10 @@ static const char usage[] =
 	"usage: lsmeter-probe catalogue\n"
 	"       lsmeter-probe check-request FILE\n"
 	"       lsmeter-probe sample DIRECTORY REQUEST\n"
+	"       lsmeter-probe native DIRECTORY REQUEST\n"
 	"catalogue prints every benchmark; check-request checks a request; sample\n"
-	"runs a request on this machine in an empty directory, with results on standard output.\n";
+	"runs a request on this machine in an empty directory, with results on standard output;\n"
+	"native does so with a setup that a machine can be under as it runs.\n";
 
 static struct request request;
 
@@ -67,6 +70,8 @@ int main(int argc, char **argv)
 		return request_read(argv[2], &request, error, sizeof(error)) ? 0 : fail(error);
 	if (argc == 4 && !strcmp(argv[1], "sample"))
 		return sample_here(argv[2], argv[3]);
+	if (argc == 4 && !strcmp(argv[1], "native"))
+		return native_main(argv[2], argv[3]);
 	fputs(usage, stderr);
 	return 2;
 }

@@ -35,6 +35,7 @@ static const struct key keys[] = {
 	{"user", USER, AT(ordinary_user), 0, 0, true},
 	{"cold", FLAG, AT(cold), 0, 1, true},
 	{"quiet", FLAG, AT(quiet), 0, 1, true},
+	{"timed", FLAG, AT(timed), 0, 1, false},
 	{"samples", NUMBER, AT(samples), 0, MAX_SAMPLES, true},
 	{"warmup", NUMBER, AT(warmup), 0, MAX_SAMPLES, true},
 	{"icount_shift", NUMBER, AT(icount_shift), 0, MAX_ICOUNT_SHIFT, true},
@@ -44,6 +45,8 @@ static const struct key keys[] = {
 	{"landlock.layers", NUMBER, AT(landlock.layers), 0, MAX_LANDLOCK_LAYERS, false},
 	{"landlock.rules", NUMBER, AT(landlock.rules), 0, MAX_LANDLOCK_RULES, false},
 	{"landlock.depth", NUMBER, AT(landlock.depth), 0, MAX_LANDLOCK_DEPTH, false},
+	{"seccomp.filters", NUMBER, AT(seccomp.filters), 0, MAX_SECCOMP_FILTERS, false},
+	{"seccomp.length", NUMBER, AT(seccomp.length), 0, MAX_SECCOMP_LENGTH, false},
 	{"bpf.tunable", FLAG, AT(bpf_tunable), 0, 1, false},
 	{"bpf.empty", FLAG, AT(bpf_empty), 0, 1, false},
 	{"root", FILESYSTEM, AT(root), 0, 0, false},
@@ -238,6 +241,11 @@ static const char *contradiction(const struct request *request)
 		return "benchmark_deadline_ms must be at least 1";
 	if (request->landlock.layers && !request->landlock.rules)
 		return "landlock.layers needs landlock.rules of 1 or more";
+	if (request->seccomp.filters && request->seccomp.length < 2)
+		return "seccomp.filters needs seccomp.length of 2 or more";
+	if (request->timed && (request->whole_ppm || request->count || request->sweep_control ||
+			       request->quiet || request->icount_shift))
+		return "timed goes with neither whole_ppm, count, sweep, quiet nor icount_shift";
 	if (request->whole_ppm &&
 	    (request->cold || request->count || request->sweep_control || request->n_before))
 		return "whole_ppm goes with neither cold, count, sweep nor before";

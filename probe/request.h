@@ -8,6 +8,7 @@
 
 #include "landlock.h"
 #include "limits.h"
+#include "seccomp.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,6 +30,7 @@ struct request {
 	bool ordinary_user;
 	bool cold;
 	bool quiet;
+	bool timed; /* readings are time: see timing.h */
 	unsigned long samples;
 	unsigned long warmup;
 	unsigned long icount_shift;
@@ -37,6 +39,7 @@ struct request {
 		whole_ppm;  /* precision of the whole cost, in millionths of it; 0: not asked */
 	unsigned long vary; /* seed of what may differ between boots; 0: nothing does */
 	struct landlock_shape landlock;
+	struct seccomp_shape seccomp;
 	bool bpf_tunable;	     /* attach the waiting BPF programs, with delay 0 */
 	bool bpf_empty;		     /* attach BPF programs that do nothing */
 	const char *root;	     /* file system of the image that is the root; NULL: none */

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -154,6 +155,23 @@ static void keep_calls(struct outcome *outcome)
 		outcome->calls[outcome->count * size + i] = (uint32_t)hook_count_calls(i);
 }
 
+/* Time a reading as it comes; after the warm-up, as many operations as the clock needs. */
+static uint64_t take_time(struct bench *bench, const struct request *request,
+			  struct timing *timing)
+{
+	static uint64_t least;
+	uint64_t took;
+
+	if (!bench->serial)
+		least = UINT64_MAX;
+	if (bench->serial == request->warmup)
+		timing->batch = bench->serial ? timing_batch(bench, least) : 1;
+	took = timing_measure(bench, timing);
+	if (took < least)
+		least = took;
+	return took;
+}
+
 /* Wait for the right moment and measure; what the counter moved by. */
 static uint64_t measure(struct bench *bench, const struct request *request, bool *ticked)
 {
@@ -190,7 +208,7 @@ static bool take(struct bench *bench, const struct request *request,
 {
 	unsigned int end;
 	uint64_t took;
-	bool ticked;
+	bool ticked = false;
 
 	if (request->cold && fault(outcome, "renewing the tree", renew(bench, assistant)))
 		return false;
@@ -206,7 +224,10 @@ static bool take(struct bench *bench, const struct request *request,
 		return false;
 	for (unsigned int i = bench->first; i < end; i++)
 		call_bind(bench, i);
-	took = measure(bench, request, &ticked);
+	if (request->timed)
+		took = take_time(bench, request, &outcome->timing);
+	else
+		took = measure(bench, request, &ticked);
 	for (unsigned int i = bench->first; i < end; i++) {
 		/* What went wrong is counted, and needs no undoing. */
 		if (!check(bench, i, outcome))
@@ -219,6 +240,14 @@ static bool take(struct bench *bench, const struct request *request,
 	if (bench->serial >= request->warmup)
 		keep(outcome, request, took, ticked);
 	return true;
+}
+
+/* How often another task took the CPU from this one. */
+static unsigned long times_preempted(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) ? 0 : (unsigned long)usage.ru_nivcsw;
 }
 
 /* Why this benchmark cannot be measured as it is asked for; NULL if it can. */
@@ -235,6 +264,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 {
 	const struct op *op = bench->op;
 	const char *reason = unsuited(bench, request);
+	unsigned long preempted;
 
 	if (reason) {
 		outcome->skipped = true;
@@ -243,7 +273,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	}
 	if (!request->cold && op->setup && fault(outcome, "setting up", op->setup(bench)))
 		return;
-	by_counter = request->vary;
+	by_counter = request->vary && !request->timed;
 	if (by_counter) {
 		/* The first may end at once: running code for the first time faults its pages in.
 		 */
@@ -252,6 +282,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	}
 	if (request->sweep_control)
 		raise(SIGSTOP); /* the parent delays access checks from here */
+	preempted = request->timed ? times_preempted() : 0;
 	for (bench->serial = 0; bench->serial < request->warmup + request->samples;
 	     bench->serial++) {
 		if (!take(bench, request, assistant, outcome))
@@ -259,6 +290,8 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	}
 	if (request->sweep_control)
 		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
+	if (request->timed)
+		outcome->timing.preempted = times_preempted() - preempted;
 	outcome->sampled = true;
 	if (request->whole_ppm && bench->length && !outcome->failures) {
 		region_announce(REGION_WHOLE + outcome->index);

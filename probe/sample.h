@@ -7,6 +7,7 @@
 
 #include "bench.h"
 #include "request.h"
+#include "timing.h"
 #include "whole.h"
 
 /* What a worker leaves for its parent, in shared memory. */
@@ -19,6 +20,7 @@ struct outcome {
 	char detail[160];
 	unsigned int index; /* of the benchmark */
 	struct whole whole;
+	struct timing timing;
 	size_t ticked; /* how many of the readings hold a timer tick */
 	size_t count;
 	uint32_t *ticked_at; /* which ones */

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -65,6 +66,8 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench)
 	struct outcome *outcome = run->outcome;
 	const char *failed = enter(run);
 
+	if (run->request->timed) /* nothing is left behind on a machine that goes on */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!failed)
 		failed = become(run->request, run->work);
 	if (failed) {
@@ -199,6 +202,9 @@ static void send_end(const struct run *run, bool ended, int status, unsigned lon
 	if (count && run->outcome->whole.begun)
 		send_whole(run, ended);
 	channel_end(run->index, word, count, outcome->failures, outcome->error, detail);
+	if (count && run->request->timed)
+		timing_send(run->request->benchmark[run->index], &outcome->timing,
+			    (unsigned int)count);
 }
 
 static void run_one(const struct run *run, const char *id)
@@ -313,7 +319,7 @@ static void wear_slabs(const char *work)
 void worker_vary(const struct request *request, const char *work)
 {
 	vary_guest(request->vary);
-	if (!request->vary)
+	if (!request->vary || request->timed)
 		return;
 	channel_fact("names.held", "%d", names_hold_first_pages());
 	wear_slabs(work);

@@ -5,6 +5,9 @@
  *	ARCH_MARK_BEGIN, ARCH_MARK_END, ARCH_MARK_NIBBLE, ARCH_MARK_ACCOUNT:
  *	markers, as text for asm
  *	arch_counter, and with a marker before or after it arch_mark_begin, arch_mark_end
+ *	arch_clock_steady, arch_clock_hz, arch_clock, ARCH_CLOCK_NAME: time on hardware
+ *	arch_is_virtual: whether a hypervisor says that it is there
+ *	arch_additions: work of a known number of cycles
  *	arch_region_none, arch_region_one, arch_region_two: the measured regions
  *	arch_call, arch_call_skip, arch_call_all: one call of a struct call (bench.h)
  *	arch_syscall4, arch_syscall6: a system call with so many arguments

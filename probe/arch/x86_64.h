@@ -64,6 +64,60 @@ static inline uint64_t arch_mark_end(void)
 	return now;
 }
 
+/*
+ * Time on hardware. arch_clock_steady() says that the counter runs at one rate whatever the
+ * processor does (invariant TSC), and that it names the CPU that it was read on. rdtscp waits for
+ * all that stands before it, the lfence holds back what comes after: nothing of a region is moved
+ * out of it.
+ */
+#define ARCH_CLOCK_NAME "tsc"
+
+static inline bool arch_clock_steady(void)
+{
+	unsigned int a, b, c, d;
+
+	if (!__get_cpuid(0x80000001u, &a, &b, &c, &d) || !(d & 1u << 27))
+		return false;
+	return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
+}
+
+/* Ticks a second where the processor itself says it (leaf 15h), else 0. */
+static inline uint64_t arch_clock_hz(void)
+{
+	unsigned int denominator, numerator, crystal_hz, d;
+
+	if (!__get_cpuid(0x15u, &denominator, &numerator, &crystal_hz, &d) || !denominator)
+		return 0;
+	return (uint64_t)crystal_hz * numerator / denominator;
+}
+
+static inline uint64_t arch_clock(uint32_t *cpu)
+{
+	uint32_t low, high;
+
+	asm volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high), "=c"(*cpu) : : "memory");
+	return (uint64_t)high << 32 | low;
+}
+
+/* Whether a hypervisor says that it is there. */
+static inline bool arch_is_virtual(void)
+{
+	unsigned int a, b, c, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && (c & 1u << 31);
+}
+
+/* `rounds` times eight additions of which each waits for the one before: eight cycles. */
+static inline void arch_additions(uint64_t rounds)
+{
+	uint64_t sum = 0;
+
+	asm volatile("1:\n\t.rept 8\n\tadd %[one], %[sum]\n\t.endr\n\tdec %[rounds]\n\tjnz 1b"
+		     : [sum] "+r"(sum), [rounds] "+r"(rounds)
+		     : [one] "r"(1ul)
+		     : "cc");
+}
+
 /* Of struct call: its number, its arguments, its result; region.c asserts the offsets. */
 #define CALL_WITH(operand, instruction) \
 	"mov 0(" operand "), %%rax\n\t" \

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from lsmeter.instruments import find_instrument
+from lsmeter.instruments import Instrument, find_instrument
 from lsmeter.model import (
     Benchmark,
     BenchmarkStatus,
@@ -39,7 +40,7 @@ class CellResult:
     boots: tuple[Boot, ...]
     estimates: tuple[Estimate, ...]
     problems: tuple[Problem, ...]
-    readings: Mapping[str, Sequence[BootReadings]]
+    readings: Mapping[str, Sequence[Any]]  # as the instrument reads them
 
 
 def cell_results(run: RunData) -> tuple[CellResult, ...]:
@@ -52,10 +53,10 @@ def cell_results(run: RunData) -> tuple[CellResult, ...]:
 
 
 def _cell_result(manifest: Manifest, cell: ManifestCell, boots: tuple[Boot, ...]) -> CellResult:
-    readings = cell_readings(boots)
-    estimate = find_instrument(manifest.instrument).estimate
+    instrument = find_instrument(manifest.instrument)
+    readings = cell_readings(boots, instrument)
     estimates = tuple(
-        estimate(cell.place, benchmark, readings[benchmark.id])
+        instrument.estimate(cell.place, benchmark, readings[benchmark.id])
         for benchmark in manifest.benchmarks_of(cell)
         if benchmark.id in readings
     )
@@ -64,21 +65,30 @@ def _cell_result(manifest: Manifest, cell: ManifestCell, boots: tuple[Boot, ...]
     return CellResult(manifest.instrument, cell, boots, estimates, problems, readings)
 
 
-def cell_readings(boots: Iterable[Boot]) -> dict[str, list[BootReadings]]:
+def cell_readings(boots: Iterable[Boot], instrument: Instrument) -> dict[str, list[Any]]:
     """Return what each usable boot gave for each benchmark that ended well, by id."""
-    found: dict[str, list[BootReadings]] = {}
+    found: dict[str, list[Any]] = {}
     for boot in boots:
-        if not boot.status.usable:
-            continue
-        share = idle_share(boot.idle)
-        for item in boot.samples:
-            if item.status is BenchmarkStatus.OK and item.values:
-                values = np.asarray(item.values, dtype=np.int64)
-                readings = BootReadings(
-                    boot.seed, values, item.ticked, item.whole, share, boot.index
-                )
-                found.setdefault(item.benchmark, []).append(readings)
+        if boot.status.usable:
+            for name, readings in instrument.read(boot, _stored(boot)).items():
+                found.setdefault(name, []).append(readings)
     return found
+
+
+def _stored(boot: Boot) -> dict[str, BootReadings]:
+    share = idle_share(boot.idle)
+    return {
+        item.benchmark: BootReadings(
+            boot.seed,
+            np.asarray(item.values, dtype=np.int64),
+            item.ticked,
+            item.whole,
+            share,
+            boot.index,
+        )
+        for item in boot.samples
+        if item.status is BenchmarkStatus.OK and item.values
+    }
 
 
 def idle_share(spans: Sequence[Idle]) -> float:

@@ -6,13 +6,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lsmeter.base import registry
-from lsmeter.model import Benchmark, Place
+from lsmeter.model import Benchmark, Boot, Place
 from lsmeter.model.conclusion import Compared, Estimate
 from lsmeter.statistics.estimate import BootReadings
 
 DEFAULT = "exact"
+
+
+def as_stored(boot: Boot, found: Mapping[str, BootReadings]) -> Mapping[str, BootReadings]:  # noqa: ARG001
+    """Return the readings of a boot as they are."""
+    return found
 
 
 @dataclass(frozen=True)
@@ -22,9 +28,10 @@ class Instrument:
     unit is that of its numbers, unit_word the word for it, covers what they leave out.
     side_by_side says that guests may run at a time, reusable that a stored boot may serve another
     day, portable that it may serve on another host. machines are those that it can read.
-    comparable names the conditions that two runs must share. estimate gives what one benchmark
-    costs in a cell, compare how two cells differ: baseline first, then the margin as a fraction
-    and which direction is good; calls says that a reading is one call of many of a cycle.
+    comparable names the conditions that two runs must share. read turns the stored readings of a
+    boot, by benchmark, into what the other two take. estimate gives what one benchmark costs in a
+    cell, compare how two cells differ: baseline first, then the margin as a fraction and which
+    direction is good; calls says that a reading is one call of many of a cycle.
     """
 
     name: str
@@ -37,8 +44,9 @@ class Instrument:
     reusable: bool
     portable: bool
     comparable: tuple[str, ...]
-    estimate: Callable[[Place, Benchmark, Sequence[BootReadings]], Estimate]
+    estimate: Callable[[Place, Benchmark, Sequence[Any]], Estimate]
     compare: Callable[..., Compared]
+    read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = as_stored
 
 
 @functools.cache

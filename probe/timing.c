@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "timing.h"
+
+#include "channel.h"
+#include "region.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CLOCK_FILE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+#define NS 1000000000ull
+
+/* Over which the rate of the counter is measured at first. */
+#define CALIBRATE_NS 10000000
+
+/* A reading shorter than so many steps of the clock is repeated. */
+#define LEAST_STEPS 100
+#define MOST_BATCH  1000
+
+/* Pairs of readings from which the clock's step is taken. */
+#define PAIRS 256
+
+/* Two clocks of one machine that differ by more than this share did not run alike. */
+#define STRAY_PPM 200
+
+/* A moment by three clocks; best of some tries, since an interrupt may fall between. */
+struct moment {
+	uint64_t ticks, raw_ns, wall_ns, awake_ns;
+};
+
+static bool by_counter;
+static uint64_t hz;
+static uint64_t step;
+static struct moment opened;
+
+static uint64_t clock_ns(clockid_t which)
+{
+	struct timespec now;
+
+	clock_gettime(which, &now);
+	return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t now(uint32_t *cpu)
+{
+	unsigned int here = 0;
+
+	if (by_counter)
+		return arch_clock(cpu);
+	getcpu(&here, NULL);
+	*cpu = here;
+	return clock_ns(CLOCK_MONOTONIC_RAW);
+}
+
+static struct moment moment_now(void)
+{
+	struct moment best = {0};
+	uint64_t least = UINT64_MAX;
+	uint32_t cpu;
+
+	for (int i = 0; i < 32; i++) {
+		uint64_t first = arch_counter();
+		struct moment at = {.raw_ns = clock_ns(CLOCK_MONOTONIC_RAW)};
+		uint64_t took;
+
+		at.ticks = arch_counter();
+		took = at.ticks - first;
+		if (took >= least)
+			continue;
+		least = took;
+		at.ticks = first + took / 2;
+		at.wall_ns = clock_ns(CLOCK_REALTIME);
+		at.awake_ns = clock_ns(CLOCK_MONOTONIC);
+		best = at;
+	}
+	if (!by_counter)
+		best.ticks = now(&cpu);
+	return best;
+}
+
+/* Ticks a second between two moments. */
+static uint64_t rate(const struct moment *from, const struct moment *to)
+{
+	long double span_ns = (long double)(to->raw_ns - from->raw_ns);
+
+	return span_ns > 0 ? (uint64_t)((long double)(to->ticks - from->ticks) * NS / span_ns) : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, two = *(const uint64_t *)b;
+
+	return one < two ? -1 : one > two;
+}
+
+/* The least by which two of the clock's spans differ. */
+static uint64_t find_step(void)
+{
+	uint64_t span[PAIRS], least = UINT64_MAX;
+	uint32_t cpu;
+
+	for (int i = 0; i < PAIRS; i++) {
+		uint64_t first = now(&cpu);
+
+		span[i] = now(&cpu) - first;
+	}
+	qsort(span, PAIRS, sizeof(span[0]), by_value);
+	for (int i = 1; i < PAIRS; i++) {
+		uint64_t more = span[i] - span[i - 1];
+
+		if (more && more < least)
+			least = more;
+	}
+	return least == UINT64_MAX ? 1 : least;
+}
+
+/* The kernel may have found the counter wanting: then it is none of its clocks. */
+static bool kernel_trusts_counter(void)
+{
+	char name[32] = "";
+	FILE *file = fopen(CLOCK_FILE, "re");
+
+	if (!file)
+		return true;
+	if (!fgets(name, sizeof(name), file))
+		*name = '\0';
+	fclose(file);
+	name[strcspn(name, "\n")] = '\0';
+	return !strcmp(name, ARCH_CLOCK_NAME) || !strcmp(name, "kvm-clock");
+}
+
+/* The last CPU of those that this process may use: the first one has most of the interrupts. */
+static int stay_on_one_cpu(void)
+{
+	cpu_set_t mine, one;
+	int last = -1;
+
+	if (sched_getaffinity(0, sizeof(mine), &mine))
+		return -1;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &mine))
+			last = cpu;
+	}
+	CPU_ZERO(&one);
+	if (last >= 0)
+		CPU_SET(last, &one);
+	return last < 0 || sched_setaffinity(0, sizeof(one), &one) ? -1 : last;
+}
+
+void timing_open(void)
+{
+	struct moment then;
+
+	channel_fact("timing.cpu", "%d", stay_on_one_cpu());
+	by_counter = arch_clock_steady() && kernel_trusts_counter();
+	hz = by_counter ? arch_clock_hz() : NS;
+	opened = moment_now();
+	if (!hz) {
+		do
+			then = moment_now();
+		while (then.raw_ns - opened.raw_ns < CALIBRATE_NS);
+		hz = rate(&opened, &then);
+	}
+	step = find_step();
+	channel_fact("timing.clock", "%s", by_counter ? ARCH_CLOCK_NAME : "monotonic");
+	channel_fact("timing.hz", "%" PRIu64, hz);
+	channel_fact("timing.step", "%" PRIu64, step);
+}
+
+/* One each for no, one and two calls, and for run(): the same code for every benchmark. */
+static __attribute__((noinline)) uint64_t time_none(uint32_t *from, uint32_t *to)
+{
+	uint64_t first = now(from);
+
+	return now(to) - first;
+}
+
+static __attribute__((noinline)) uint64_t time_one(struct call *call, uint32_t *from, uint32_t *to)
+{
+	uint64_t first = now(from);
+
+	arch_call(call);
+	return now(to) - first;
+}
+
+static __attribute__((noinline)) uint64_t time_two(struct call *call, uint32_t *from, uint32_t *to)
+{
+	uint64_t first = now(from);
+
+	arch_call(call);
+	arch_call(call + 1);
+	return now(to) - first;
+}
+
+static __attribute__((noinline)) uint64_t time_run(struct bench *bench, uint32_t *from,
+						   uint32_t *to)
+{
+	void (*run)(struct bench *bench) = bench->op->run;
+	uint64_t first = now(from);
+
+	run(bench);
+	return now(to) - first;
+}
+
+/* A call that goes wrong ends the batch, and is seen as any other. */
+static __attribute__((noinline)) uint64_t time_batch(struct call *call, unsigned int batch,
+						     uint32_t *from, uint32_t *to)
+{
+	uint64_t first = now(from);
+
+	for (unsigned int i = 0; i < batch; i++) {
+		arch_call(call);
+		if (__builtin_expect(!call_right(call), 0))
+			break;
+	}
+	return now(to) - first;
+}
+
+uint64_t timing_measure(struct bench *bench, struct timing *timing)
+{
+	struct call *call = &bench->call[bench->first];
+	uint32_t from, to;
+	uint64_t took;
+
+	if (bench->op->run)
+		took = time_run(bench, &from, &to);
+	else if (timing->batch > 1)
+		took = time_batch(call, timing->batch, &from, &to);
+	else if (!bench->calls)
+		took = time_none(&from, &to);
+	else if (bench->calls == 1)
+		took = time_one(call, &from, &to);
+	else
+		took = time_two(call, &from, &to);
+	timing->moved += from != to;
+	return took;
+}
+
+unsigned int timing_batch(const struct bench *bench, uint64_t least)
+{
+	uint64_t wanted = LEAST_STEPS * step;
+
+	if (bench->op->run || bench->op->before || bench->calls != 1 || bench->length != 1 ||
+	    least >= wanted)
+		return 1;
+	wanted = least ? (wanted + least - 1) / least : MOST_BATCH;
+	return wanted < MOST_BATCH ? (unsigned int)wanted : MOST_BATCH;
+}
+
+void timing_send(const char *id, const struct timing *timing, unsigned int readings)
+{
+	char key[128];
+
+	if (timing->batch > 1) {
+		snprintf(key, sizeof(key), "timing.batch.%.100s", id);
+		channel_fact(key, "%u", timing->batch);
+	}
+	if (timing->moved) {
+		snprintf(key, sizeof(key), "timing.moved.%.100s", id);
+		channel_fact(key, "%u of %u", timing->moved, readings);
+	}
+	if (timing->preempted) {
+		snprintf(key, sizeof(key), "timing.preempted.%.100s", id);
+		channel_fact(key, "%lu", timing->preempted);
+	}
+}
+
+void timing_close(void)
+{
+	struct moment closed = moment_now();
+	uint64_t life = rate(&opened, &closed);
+	int64_t wall_ns = (int64_t)(closed.wall_ns - opened.wall_ns),
+		awake_ns = (int64_t)(closed.awake_ns - opened.awake_ns);
+
+	channel_fact("timing.hz.life", "%" PRIu64, life);
+	/* How far somebody set the clock of the day meanwhile: readings do not depend on it. */
+	channel_fact("timing.clock_set_ns", "%" PRId64, wall_ns - awake_ns);
+	if (life > hz + hz / 1000000 * STRAY_PPM || life + hz / 1000000 * STRAY_PPM < hz)
+		channel_fact("timing.stray",
+			     "%" PRIu64 " ticks a second at first, %" PRIu64 " over all", hz, life);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Readings in time: by the processor's counter where that is steady, else by the kernel's clock
+ * (CLOCK_MONOTONIC_RAW). Nothing is subtracted from a reading, and none is left out.
+ */
+#ifndef LSMETER_TIMING_H
+#define LSMETER_TIMING_H
+
+#include "bench.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What went with the readings of one benchmark. */
+struct timing {
+	unsigned int batch;	 /* operations in each reading */
+	unsigned int moved;	 /* readings that ended on another CPU than they began on */
+	unsigned long preempted; /* times that another task took the CPU */
+};
+
+/* Stay on one CPU, choose the clock, learn its rate and its step, and send that as facts. */
+void timing_open(void);
+
+/* Time the measured calls of the cycle, as often as a reading repeats them; ticks of the clock. */
+uint64_t timing_measure(struct bench *bench, struct timing *timing);
+
+/* How often to repeat an operation whose single reading takes so long, so that the clock's steps
+ * do not show; 1 for what cannot be repeated without preparing it again. */
+unsigned int timing_batch(const struct bench *bench, uint64_t least);
+
+/* Send what is known of a benchmark's readings, where it is not what one expects. */
+void timing_send(const char *id, const struct timing *timing, unsigned int readings);
+
+/* Send what came of the clock over the life of this process. */
+void timing_close(void);
+
+#endif
