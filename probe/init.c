@@ -18,6 +18,7 @@
 #include "root.h"
 #include "state.h"
 #include "steps.h"
+#include "timing.h"
 #include "worker.h"
 #include "workload.h"
 
@@ -260,6 +261,7 @@ _Noreturn void init_main(void)
 {
 	char error[256];
 	const char *failed, *work;
+	unsigned int begun;
 	int port;
 
 	mount_all();
@@ -274,6 +276,8 @@ _Noreturn void init_main(void)
 	channel_hello();
 	if (!request_read("/request", &request, error, sizeof(error)))
 		give_up(error);
+	if (request.timed)
+		timing_open();
 	for (size_t i = 0; i < request.n_modules; i++) {
 		if (!load_module(request.module[i])) {
 			channel_drain();
@@ -305,7 +309,10 @@ _Noreturn void init_main(void)
 		open_count();
 	identity_facts(&request, work);
 	enforcement_check(&request, work);
-	channel_bye(measure(&request, work));
+	begun = measure(&request, work);
+	if (request.timed)
+		timing_close();
+	channel_bye(begun);
 	channel_drain();
 	power_off();
 }

@@ -258,7 +258,7 @@ void timing_send(const char *id, const struct timing *timing, unsigned int readi
 	char key[128];
 
 	if (timing->batch > 1) {
-		snprintf(key, sizeof(key), "timing.batch.%.100s", id);
+		snprintf(key, sizeof(key), "timing.operations.%.100s", id);
 		channel_fact(key, "%u", timing->batch);
 	}
 	if (timing->moved) {

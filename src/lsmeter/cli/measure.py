@@ -53,13 +53,24 @@ def measure(
     from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.show import show_plan
     from lsmeter.experiment.plan import apart, look_up, modules_for
+    from lsmeter.experiment.running import on_running
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.kernels.resolve import DEFAULT_MODULES, Request, resolve
     from lsmeter.machines import find_machine
     from lsmeter.results.held import held, new_directory
 
-    machine = find_machine(how.machine or "emulation")
     worded = named if callable(asked) else asked
+    machine = find_machine(how.machine or _machine_of(worded))
+    own = machine.running()
+    if own is not None:
+        if callable(asked):
+            raise UsageError(
+                f"--machine {machine.name}: this command boots guests",
+                hint="leave --machine out; lsmeter run measures a machine as it runs",
+            )
+        asked = worded = [on_running(item, own, machine.users) for item in asked]
+    for item in worded:
+        _check_instrument(item, machine)
     benchmarks = catalogue(find_probe())
     for item, offer in (part for whole in worded for part in apart(whole)):
         # What is wrong with them is said before anything is fetched.
@@ -68,7 +79,10 @@ def measure(
     with LiveTasks(SCREEN.err) as tasks:
         modules = (*DEFAULT_MODULES, *modules_for(worded))
         request = Request(modules=modules, progress=tasks)
-        found = {name: resolve(name, request) for name in dict.fromkeys(names)}
+        found = {
+            name: own if own is not None else resolve(name, request)
+            for name in dict.fromkeys(names)
+        }
         experiments = asked(tuple(found.values())) if callable(asked) else asked
         plan = _plan(experiments, found, benchmarks, machine, tasks)
     show_plan(plan, machine, commands=dry_run)
@@ -81,6 +95,28 @@ def measure(
     where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
     with held(where):
         return where, _carry_out(plan, machine, where, how)
+
+
+def _machine_of(asked: Sequence[Experiment]) -> str:
+    """Return the machine that experiments name, else that of the first one's instrument."""
+    from lsmeter.instruments import DEFAULT, find_instrument
+
+    named = next((item.machine for item in asked if item.machine), None)
+    instrument = asked[0].instrument if asked else DEFAULT
+    return named or find_instrument(instrument).machines[0]
+
+
+def _check_instrument(asked: Experiment, machine: Machine) -> None:
+    """Refuse an instrument that cannot read what the machine gives."""
+    from lsmeter.instruments import find_instrument, instruments
+
+    if machine.name in find_instrument(asked.instrument).machines:
+        return
+    others = [item.name for item in instruments().values() if machine.name in item.machines]
+    raise UsageError(
+        f"--machine {machine.name}: the instrument {asked.instrument} cannot read it",
+        hint=f"add --instrument {others[0]}" if others else "",
+    )
 
 
 def _plan(

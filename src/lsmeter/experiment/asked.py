@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from lsmeter.base.errors import UsageError
 from lsmeter.base.toml_file import read_toml, wrong_key
-from lsmeter.instruments import DEFAULT, find_instrument
+from lsmeter.instruments import DEFAULT, Instrument, find_instrument
 from lsmeter.model import Conditions, Sampling, Task
 from lsmeter.model.workload import Client
 from lsmeter.tasks import cost_tasks, find_task
@@ -79,6 +80,7 @@ class Experiment(_Strict):
     image: Name | None = None
     client: Client = "namespace"
     instrument: Name = DEFAULT
+    machine: Name | None = None
     task: Name = "readings"
     delays_ns: list[int] = []
     monitor_ms: int = Field(0, ge=0, le=10_000)
@@ -130,9 +132,28 @@ def build_experiment(data: dict[str, Any], *, where: str) -> Experiment:
     except ValidationError as error:
         hint = "every key with its type: lsmeter help experiments"
         raise wrong_key(error, Experiment, where=where, hint=hint) from None
-    find_instrument(found.instrument, where=f"{where}: instrument")
+    instrument = find_instrument(found.instrument, where=f"{where}: instrument")
     find_task(found.task, where=f"{where}: task")
-    return found
+    return _as_usual(found, instrument, where)
+
+
+def _as_usual(asked: Experiment, instrument: Instrument, where: str) -> Experiment:
+    """Return the experiment with what its instrument asks for where nothing is said."""
+    if instrument.tasks and asked.task not in instrument.tasks:
+        raise UsageError(
+            f"{where}: the instrument {instrument.name} cannot do the task {asked.task}",
+            hint=f"the exact one can; {instrument.name} does {', '.join(instrument.tasks)}",
+        )
+    said = asked.sampling.model_dump(exclude_unset=True)
+    if said.get("whole_ppm") and not instrument.sampling.whole_ppm:
+        raise UsageError(
+            f"{where}: sampling.whole_ppm: the instrument {instrument.name} has no whole costs",
+            hint="leave it out, or use the exact instrument",
+        )
+    # What was not said stays so for those who replace it.
+    usual = SamplingTable.model_construct(set(said), **{**vars(instrument.sampling), **said})
+    boots = asked.boots if "boots" in asked.model_fields_set else instrument.boots
+    return asked.model_copy(update={"sampling": usual, "boots": boots})
 
 
 def is_main(data: dict[str, Any]) -> bool:

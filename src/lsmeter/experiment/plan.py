@@ -16,6 +16,7 @@ from itertools import chain
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
 from lsmeter.experiment.asked import Experiment
+from lsmeter.experiment.running import live, needs_boot
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.model.filesystems import FILESYSTEMS
@@ -75,8 +76,12 @@ def make_plan(
     problems: list[Problem] = []
     for kernel in kernels:
         problems += _without_filesystem(kernel, experiment.filesystems)
-        for setup in setups:
-            if is_dac(kernel) != (setup.lsms == ()):
+        for named in setups:
+            setup = live(named) if kernel.runs else named
+            if kernel.runs and not setup.live:
+                problems.append(needs_boot(setup, kernel))
+                continue
+            if not kernel.runs and is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
             if missing := _missing(kernel, setup, kind):
                 what = f"the kernel was built without {', '.join(missing)}"
@@ -88,13 +93,13 @@ def make_plan(
                 title = f"{setup.name} cannot be measured with the workload {experiment.suites[0]}"
                 problems.append(Problem(title, kernel.name, setup.name, detail=what))
                 continue
-            named = offer.workload.image if offer else setup.image
-            image = (images or {})[named] if named else None
+            rootfs = offer.workload.image if offer else setup.image
+            image = (images or {})[rootfs] if rootfs else None
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
             identity_facts = tuple(sorted(facts.items()))
             made = _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
             cells += (_loaded(cell, offer, experiment) for cell in made) if offer else made
-    problems.extend(_without_kernel(setups, kernels))
+    problems.extend(_without_kernel(setups, [item for item in kernels if not item.runs]))
     return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
 
 
@@ -260,7 +265,9 @@ def is_dac(kernel: Kernel) -> bool:
 
 
 def _without_kernel(setups: Sequence[Setup], kernels: Sequence[Kernel]) -> list[Problem]:
-    """Name the setups for which no kernel of the right kind was given."""
+    """Name the setups for which no kernel of the right kind was given, among those to boot."""
+    if not kernels:
+        return []
     kinds = {is_dac(kernel) for kernel in kernels}
     words = {True: ("without", "dac"), False: ("with", "lsm-all")}
     return [

@@ -74,6 +74,7 @@ def _parameters(cell: Cell, module: KernelModule) -> str:
 
 def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
     """Return what the probe is asked to do in the boot with this seed; pure."""
+    timed = cell.instrument == "timed"
     request = Request(
         suite=cell.suite,
         benchmarks=boot_order(cell.benchmarks, seed),
@@ -81,7 +82,8 @@ def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
         warmup=cell.sampling.warmup,
         cold=cell.sampling.cold,
         vary=seed or _VARY_FOR_SEED_0,
-        icount_shift=cell.conditions.icount_shift,
+        timed=timed,
+        icount_shift=0 if timed else cell.conditions.icount_shift,
         filesystem=cell.filesystem,
         user=cell.user,
         benchmark_deadline_ms=benchmark_ms,

@@ -23,6 +23,8 @@ GUEST_KEYS = {
     "landlock.layers": 16,
     "landlock.rules": 1024,
     "landlock.depth": 16,
+    "seccomp.filters": 16,
+    "seccomp.length": 2000,
     "bpf.tunable": 1,
     "bpf.empty": 1,
 }
@@ -36,7 +38,16 @@ _ALWAYS = (
     *("suite", "filesystem", "user", "cold", "quiet"),
     *("samples", "warmup", "icount_shift", "benchmark_deadline_ms"),
 )
-_IF_SET = ("whole_ppm", "vary", "count", "sweep.control", "root", "settle_ms", "monitor_ms")
+_IF_SET = (
+    "timed",
+    "whole_ppm",
+    "vary",
+    "count",
+    "sweep.control",
+    "root",
+    "settle_ms",
+    "monitor_ms",
+)
 _WORDS = {
     **dict.fromkeys(("filesystem", "root"), ("file system", tuple(FILESYSTEMS))),
     "user": ("user", ("root", "user")),
@@ -81,6 +92,7 @@ class Request:
     user: str = "root"
     cold: bool = False
     quiet: bool = False
+    timed: bool = False  # readings are time, not instructions
     benchmark_deadline_ms: int = 10_000  # guest time, without what quiet readings sleep
     whole_ppm: int = 0  # precision of the whole cost in millionths of it; 0: it is not measured
     vary: int = 0  # seed of what may differ between boots; 0: nothing does

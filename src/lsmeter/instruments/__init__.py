@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lsmeter.base import registry
-from lsmeter.model import Benchmark, Boot, Place
+from lsmeter.model import Benchmark, Boot, Place, Sampling
 from lsmeter.model.conclusion import Compared, Estimate
 from lsmeter.statistics.estimate import BootReadings
 
@@ -28,7 +28,8 @@ class Instrument:
     unit is that of its numbers, unit_word the word for it, covers what they leave out.
     side_by_side says that guests may run at a time, reusable that a stored boot may serve another
     day, portable that it may serve on another host. machines are those that it can read.
-    comparable names the conditions that two runs must share. read turns the stored readings of a
+    tasks are those whose boots it can read (empty: all), boots and sampling what is asked where
+    nothing is said. comparable names the conditions that two runs must share. read turns the stored readings of a
     boot, by benchmark, into what the other two take. estimate gives what one benchmark costs in a
     cell, compare how two cells differ: baseline first, then the margin as a fraction and which
     direction is good; calls says that a reading is one call of many of a cycle.
@@ -46,6 +47,9 @@ class Instrument:
     comparable: tuple[str, ...]
     estimate: Callable[[Place, Benchmark, Sequence[Any]], Estimate]
     compare: Callable[..., Compared]
+    tasks: tuple[str, ...] = ()
+    boots: int = 2
+    sampling: Sampling = Sampling()
     read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = as_stored
 
 

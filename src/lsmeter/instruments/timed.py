@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lsmeter.instruments import Instrument
-from lsmeter.model import Benchmark, Better, Boot, Place
+from lsmeter.model import Benchmark, Better, Boot, Place, Sampling
 from lsmeter.model.conclusion import (
     Change,
     Compared,
@@ -137,6 +137,9 @@ INSTRUMENT: Instrument = Instrument(
         *("cpu", "microcode", "governor", "turbo", "smt", "mitigations", "clocksource"),
         *("virtualisation", "kernel"),
     ),
+    tasks=("readings", "workload"),
+    boots=30,
+    sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
     estimate=estimate,
     compare=compare,
     read=blocks,

@@ -16,7 +16,7 @@ from lsmeter.base.limits import Limits
 from lsmeter.base.registry import members, unknown
 from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.model import Cell
+from lsmeter.model import Cell, Kernel
 from lsmeter.model.filesystems import FILESYSTEMS
 
 # Takes bytes of the result channel as they come; returns how many benchmarks the guest has
@@ -30,6 +30,7 @@ class Machine(ABC):
     name: str
     title: str  # one line for people
     filesystems: tuple[str, ...] = tuple(FILESYSTEMS)  # that its guests can work on
+    users: tuple[str, ...] = ("root", "user")  # that can measure there
     internal: bool = False  # for tests: not offered to users
 
     @abstractmethod
@@ -54,6 +55,10 @@ class Machine(ABC):
     def leave(self, planned: PlannedBoot, folder: Path) -> str:  # noqa: ARG002
         """Write into `folder` what it takes to boot a guest by hand; return the command, if any."""
         return ""
+
+    def running(self) -> Kernel | None:
+        """Return the kernel that runs on it, where it boots none."""
+        return None
 
     @abstractmethod
     def command(self, cell: Cell) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ import re
 import signal
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from lsmeter.base import process
@@ -174,6 +175,19 @@ async def run_guest(
 async def _run(
     guest: Description, initrd: bytes, limits: Limits, on_results: OnResults, units: int
 ) -> Capture:
+    return await run_child(partial(_start, guest, initrd), limits, on_results, units)
+
+
+async def run_child(
+    start: Callable[..., Awaitable[asyncio.subprocess.Process]],
+    limits: Limits,
+    on_results: OnResults,
+    units: int,
+) -> Capture:
+    """Run what `start` starts to its end or to a limit; it is killed with all of its session.
+
+    start takes the ends of the pipes for console, results and standard error, and closes them.
+    """
     started = time.monotonic()
     patience = Patience(limits, units, started)
     console = _Channel(limits.console_bytes, lambda _: patience.heard())
@@ -187,7 +201,7 @@ async def _run(
     stderr = _Channel(_STDERR_BYTES)
     channels = (console, results, stderr)
     try:
-        qemu = await _start(guest, initrd, *(channel.guest_end for channel in channels))
+        qemu = await start(*(channel.guest_end for channel in channels))
         try:
             ending = await _wait(qemu, (console, results), patience)
         finally:

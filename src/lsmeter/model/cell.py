@@ -59,10 +59,14 @@ class Benchmark:
 
 
 class BootProtocol(StrEnum):
-    """How QEMU starts an image: an ELF through its PVH entry (fast), or a bzImage as it is."""
+    """How QEMU starts an image: an ELF through its PVH entry (fast), or a bzImage as it is.
+
+    RUNNING is that of a kernel which is not booted: it runs on the machine that measures.
+    """
 
     PVH = "pvh"
     BZIMAGE = "bzimage"
+    RUNNING = "running"
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,11 @@ class Kernel:
     system_map: Path | None = None
     # Further files that were made with it, by name: mdp-policy (SELinux's minimal policy).
     artifacts: Mapping[str, Artifact] = field(default_factory=dict, hash=False)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is the kernel of a machine as it runs, which nobody boots."""
+        return self.boot_protocol is BootProtocol.RUNNING
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,8 @@ class Setup:
     policies: tuple[tuple[str, str], ...] = ()
     over: str = "capability"  # the setup to which this one adds something; "" for none
     layer: Layer | None = Layer.HOOKS  # what it adds
+    # A machine can be under it as it runs: it needs nothing of the boot.
+    live: bool = False
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hook overhead only"
 
     def differs(self, other: Setup) -> tuple[str, ...]:

@@ -244,6 +244,7 @@ def _stack(parts: list[Setup], where: str) -> Setup:
         image="".join(images),
         over="+".join(names[:-1]),
         layer=parts[-1].layer,
+        live=all(part.live for part in parts),
         **joined,
     )
 

@@ -40,6 +40,7 @@ def _configure(values: Values) -> Setup:
             guest.allows("write-inside", "write", _INSIDE),
         ),
         layer=Layer.POLICY,
+        live=True,
         note="the probe restricts itself by rules that allow all it does: hooks and rule look-up",
     )
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An experiment on a machine as it runs: no kernel is booted, and only some setups can be; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lsmeter.base.errors import UsageError
+from lsmeter.experiment.asked import ConditionsTable, Experiment
+from lsmeter.model import Kernel, Problem, Setup
+
+BASELINE = "running"
+SETUPS = (BASELINE, "landlock", "seccomp")
+_AS_IT_RUNS = "as it runs"
+
+
+class RunningConditions(ConditionsTable):
+    """What a machine that is not booted leaves nobody to choose."""
+
+    mitigations: str = _AS_IT_RUNS  # type: ignore[assignment]
+    tick: str = _AS_IT_RUNS  # type: ignore[assignment]
+    slabs: str = _AS_IT_RUNS  # type: ignore[assignment]
+    cpu: str = _AS_IT_RUNS
+    icount_shift: int = 0
+    memory_mib: int = 0
+
+
+def on_running(asked: Experiment, kernel: Kernel, users: Sequence[str]) -> Experiment:
+    """Return the experiment for a machine that runs `kernel`, where only `users` can measure.
+
+    What is not said is what can be measured there; UsageError for what is said and cannot be.
+    """
+    said = asked.model_fields_set
+    if "kernels" in said and asked.kernels != [kernel.name]:
+        raise UsageError(
+            f"--kernel {asked.kernels[0]}: the machine is measured as it runs, and boots no kernel",
+            hint=f"leave --kernel out; it runs {kernel.release}",
+        )
+    if asked.conditions.model_fields_set:
+        raise UsageError(
+            "--condition: the machine is measured as it runs, and boots under no conditions",
+            hint="leave --condition out; what it runs under is in the report",
+        )
+    if asked.sampling.cold:
+        raise UsageError(
+            "--cold: the caches of a whole machine would be dropped for each reading",
+            hint="leave --cold out, or measure in a guest",
+        )
+    wanted = asked.users if "users" in said else [users[0]]
+    if other := [name for name in wanted if name not in users]:
+        raise UsageError(
+            f"--user {other[0]}: lsmeter runs as an ordinary user here",
+            hint="run it as root, or leave --user out",
+        )
+    baseline = asked.baseline or BASELINE
+    named = asked.setups if "setups" in said else [*SETUPS]
+    update = {
+        "kernels": [kernel.name],
+        "setups": [*named],
+        "baseline": baseline,
+        "users": [*wanted],
+        "conditions": RunningConditions(),
+    }
+    return asked.model_copy(update=update)
+
+
+def live(setup: Setup) -> Setup:
+    """Return the setup as something that is added to a machine as it runs."""
+    over = BASELINE if setup.over in {"capability", "dac"} else setup.over
+    return replace(setup, lsms=None, over=over)
+
+
+def needs_boot(setup: Setup, kernel: Kernel) -> Problem:
+    """Say that a setup cannot be had without booting the machine for it."""
+    return Problem(
+        f"{setup.name} cannot be measured on a machine as it runs: it needs another boot",
+        kernel=kernel.name,
+        setup=setup.name,
+        detail=f"lsmeter here plan -s {setup.name} says what to boot",
+    )

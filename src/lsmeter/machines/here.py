@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""This machine as it runs: the probe is a child process, and a block of readings is one process.
+
+Nothing of the machine is changed: mounts are the probe's own, files go with their directory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.host import processor
+from lsmeter.base.limits import Limits
+from lsmeter.base.storage import prove, write_atomic
+from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.guest.boot_image import make_request, setup_files
+from lsmeter.guest.capture import Capture
+from lsmeter.guest.probe import find_probe
+from lsmeter.kernels.running import running_kernel
+from lsmeter.machines import Machine, OnResults
+from lsmeter.machines.qemu import run_child
+from lsmeter.machines.replay import record
+from lsmeter.machines.workplace import find_base, relocated, workplace
+from lsmeter.model import Cell, Kernel
+
+
+class Here(Machine):
+    """Runs the probe on this machine."""
+
+    name = "here"
+    title = "this machine as it runs: one process of the probe is one block of readings"
+    filesystems = ("tmpfs", "ext4", "xfs", "btrfs", "overlay")
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Who can measure: an ordinary user cannot become root."""
+        return ("user",) if os.geteuid() else ("root", "user")
+
+    def running(self) -> Kernel:
+        """Return the kernel of this machine."""
+        return running_kernel()
+
+    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+        """Name the probe and what of the machine a result cannot be without."""
+        if names := ", ".join(plugins):
+            raise UsageError(f"--machine {self.name} cannot watch instructions ({names})")
+        return {
+            "probe": find_probe().sha256,
+            "cpu": processor(),
+            "machine": hashlib.sha256(_read("/etc/machine-id").encode()).hexdigest()[:16],
+        }
+
+    def command(self, cell: Cell) -> tuple[str, ...]:
+        """Return the words that start the probe, with words in place of what changes by block."""
+        find_base(cell.filesystem)
+        return (*_PARENT_DIES, str(find_probe().path), "native", "DIRECTORY", "REQUEST")
+
+    async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
+        """Run one block in a directory of its own."""
+        cell, probe = planned.cell, find_probe()
+        prove(probe.path, dict(cell.identity)["probe"], "what was measured before is kept")
+        with workplace(cell.filesystem) as top:
+            _fill(top, planned, limits)
+
+            async def start(console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
+                words = (*_PARENT_DIES, str(probe.path), "native", str(top), str(top / "request"))
+                try:
+                    return await asyncio.create_subprocess_exec(
+                        *words,
+                        stdin=asyncio.subprocess.DEVNULL,
+                        stdout=results,
+                        stderr=stderr,
+                        start_new_session=True,
+                        cwd="/",
+                        env={},
+                    )
+                except OSError as error:
+                    raise InfrastructureError(f"cannot start {probe.path}: {error}") from error
+                finally:
+                    for number in (console, results, stderr):
+                        os.close(number)
+
+            capture = await run_child(start, limits, on_results, cell.units)
+        record(planned, capture)
+        return capture
+
+
+# The kernel ends the probe with lsmeter, however that ends.
+_PARENT_DIES = ("setpriv", "--pdeathsig", "KILL", "--")
+
+
+def _fill(top: Path, planned: PlannedBoot, limits: Limits) -> None:
+    """Put the request and the setup's files into the directory."""
+    request = make_request(planned.cell, planned.seed, limits.benchmark_ms)
+    request = replace(request, setup=relocated(planned.cell.setup, top))
+    write_atomic(top / "request", request.to_bytes())
+    for name, data in setup_files(planned.cell).items():
+        write_atomic(top / name.lstrip("/"), data)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+MACHINE = Here()

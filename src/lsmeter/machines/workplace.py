@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the probe works on a machine as it runs: a directory of its own, which is always removed.
+
+A directory is held by a lock for as long as its process lives. One that nobody holds was left by a
+process that was killed, and goes when the next one is made.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.storage import cache_dir, data_dir, writing
+from lsmeter.model import Setup
+from lsmeter.model.setup import Step
+
+WORK = "LSMETER_WORK"
+_PREFIX = "lsmeter-here-"
+# What setups name by a guest's paths stands beneath the directory.
+_PLACES = ("/data", "/outside", "/setup", "/rules")
+
+
+@contextmanager
+def workplace(filesystem: str) -> Iterator[Path]:
+    """Give an empty directory on a file system of this name, or for root to mount a tmpfs in."""
+    base = find_base(filesystem)
+    clear(base)
+    with writing(base):
+        top = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+    held = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        top.chmod(0o755)  # an ordinary user works in it
+        yield top
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+        os.close(held)
+
+
+def clear(base: Path) -> None:
+    """Remove what killed processes left."""
+    for path in base.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(number)
+
+
+def find_base(filesystem: str) -> Path:
+    """Return a directory on a file system of this name; an error says how to name one."""
+    named = os.environ.get(WORK)
+    temporary = Path(tempfile.gettempdir())
+    if named:
+        path = Path(named).absolute()
+        if not path.is_dir():
+            raise UsageError(f"{WORK}: {path}: no such directory", hint="make it first: mkdir -p")
+        places = [path]
+    elif filesystem == "tmpfs" and os.geteuid() == 0:
+        return temporary
+    elif filesystem == "tmpfs":
+        own = os.environ.get("XDG_RUNTIME_DIR")
+        places = [*([Path(own)] if own else []), Path("/dev/shm"), temporary]  # noqa: S108
+    else:
+        places = [Path.cwd(), cache_dir(), data_dir(), temporary, Path("/var/tmp")]  # noqa: S108
+    if filesystem == "tmpfs" and os.geteuid() == 0:
+        return places[0]
+    for place in places:
+        if place.is_dir() and os.access(place, os.W_OK | os.X_OK) and type_of(place) == filesystem:
+            return place
+    looked = ", ".join(map(str, places))
+    raise InfrastructureError(
+        f"no directory on {filesystem} that can be written to (looked at {looked})",
+        hint=f"name one: {WORK}=DIRECTORY lsmeter run ...",
+    )
+
+
+def type_of(path: Path) -> str:
+    """Return the name of the file system that a directory is on; "" where it is not told."""
+    device = os.stat(path).st_dev
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    found = ""
+    with suppress(OSError):
+        for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
+            head, _, tail = line.partition(" - ")
+            if head.split()[2:3] == [wanted]:
+                found = tail.split()[0]
+    return found
+
+
+def relocated(setup: Setup, top: Path) -> Setup:
+    """Return the setup with what it names by a guest's paths beneath `top`."""
+
+    def there(word: str) -> str:
+        parts = word.split(":") if word.startswith("/") else [word]
+        moved = (
+            f"{top}{part}" if part.startswith("/") and _first(part) in _PLACES else part
+            for part in parts
+        )
+        return ":".join(moved)
+
+    def moved(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        return tuple(replace(step, words=tuple(map(there, step.words))) for step in steps)
+
+    return replace(
+        setup,
+        steps=moved(setup.steps),
+        before=moved(setup.before),
+        checks=tuple(replace(check, path=there(check.path)) for check in setup.checks),
+    )
+
+
+def _first(path: str) -> str:
+    return "/" + path.split("/")[1]
