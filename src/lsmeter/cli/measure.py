@@ -60,15 +60,15 @@ def measure(
     from lsmeter.results.held import held, new_directory
 
     worded = named if callable(asked) else asked
-    machine = find_machine(how.machine or _machine_of(worded))
-    own = machine.running()
-    if own is not None:
+    machine = find_machine(_joined(how.machine) or _machine_of(worded))
+    own = {kernel.name: kernel for kernel in machine.running()}
+    if own:
         if callable(asked):
             raise UsageError(
                 f"--machine {machine.name}: this command boots guests",
                 hint="leave --machine out; lsmeter run measures a machine as it runs",
             )
-        asked = worded = [on_running(item, own, machine.users) for item in asked]
+        asked = worded = [on_running(item, [*own.values()], machine.users) for item in asked]
     for item in worded:
         _check_instrument(item, machine)
     benchmarks = catalogue(find_probe())
@@ -80,7 +80,7 @@ def measure(
         modules = (*DEFAULT_MODULES, *modules_for(worded))
         request = Request(modules=modules, progress=tasks)
         found = {
-            name: own if own is not None else resolve(name, request)
+            name: own[name] if name in own else resolve(name, request)
             for name in dict.fromkeys(names)
         }
         experiments = asked(tuple(found.values())) if callable(asked) else asked
@@ -95,6 +95,18 @@ def measure(
     where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
     with held(where):
         return where, _carry_out(plan, machine, where, how)
+
+
+def _joined(words: Sequence[str] | None) -> str:
+    """Return the word for a machine that was named; several are hosts behind ssh."""
+    if words and len(words) > 1:
+        if other := [word for word in words if not word.startswith("ssh:")]:
+            raise UsageError(
+                f"--machine {other[0]}: only hosts behind ssh can be several at once",
+                hint="name one machine, or --machine ssh:USER@HOST for each host",
+            )
+        return "ssh:" + ",".join(word.removeprefix("ssh:") for word in words)
+    return words[0] if words else ""
 
 
 def _machine_of(asked: Sequence[Experiment]) -> str:
@@ -180,7 +192,9 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     jobs = (how.jobs or cores()) if instrument.side_by_side else 1
     fresh = how.fresh or not instrument.reusable
     machine.prepare(plan.cells)
-    settings = Settings(jobs=jobs, fresh=fresh, limits=Limits(boot_s=how.boot_deadline))
+    settings = Settings(
+        jobs=jobs, fresh=fresh, resumes=not how.fresh, limits=Limits(boot_s=how.boot_deadline)
+    )
     known = [boot for boot in plan.boots if not fresh and is_stored(boot)]
     if known:
         SCREEN.say(f"{len(known)} of {len(plan.boots)} boots are known from earlier runs")

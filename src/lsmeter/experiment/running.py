@@ -26,16 +26,16 @@ class RunningConditions(ConditionsTable):
     memory_mib: int = 0
 
 
-def on_running(asked: Experiment, kernel: Kernel, users: Sequence[str]) -> Experiment:
-    """Return the experiment for a machine that runs `kernel`, where only `users` can measure.
+def on_running(asked: Experiment, kernels: Sequence[Kernel], users: Sequence[str]) -> Experiment:
+    """Return the experiment for machines that run `kernels`, where only `users` can measure.
 
     What is not said is what can be measured there; UsageError for what is said and cannot be.
     """
-    said = asked.model_fields_set
-    if "kernels" in said and asked.kernels != [kernel.name]:
+    said, own = asked.model_fields_set, [kernel.name for kernel in kernels]
+    if "kernels" in said and asked.kernels != own:
         raise UsageError(
             f"--kernel {asked.kernels[0]}: the machine is measured as it runs, and boots no kernel",
-            hint=f"leave --kernel out; it runs {kernel.release}",
+            hint=f"leave --kernel out; it runs {kernels[0].release}",
         )
     if asked.conditions.model_fields_set:
         raise UsageError(
@@ -56,7 +56,7 @@ def on_running(asked: Experiment, kernel: Kernel, users: Sequence[str]) -> Exper
     baseline = asked.baseline or BASELINE
     named = asked.setups if "setups" in said else [*SETUPS]
     update = {
-        "kernels": [kernel.name],
+        "kernels": own,
         "setups": [*named],
         "baseline": baseline,
         "users": [*wanted],

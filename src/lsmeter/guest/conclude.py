@@ -135,6 +135,8 @@ def _outside(session: Session, capture: Capture) -> tuple[BootStatus, str] | Non
         return BootStatus.GARBAGE, f"the result channel: {session.garbage[0]}{more}"
     if capture.ending is Ending.EXITED:
         return None
+    if capture.ending is Ending.LOST:
+        return BootStatus.INFRASTRUCTURE, _last_words(capture) or "the connection was lost"
     how = "no output for too long" if capture.ending is Ending.SILENT else "deadline exceeded"
     where = f" {_where('in', session)}" if session.greeted else "; the probe never started"
     longer = f"ended after {capture.wall_s:.0f} s; --boot-deadline SECONDS gives it longer"
@@ -147,7 +149,7 @@ def _ended(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus
     if session.complete:
         return BootStatus.OK, ""
     if capture.exit_code:
-        said = "".join(f": {line}" for line in clean_lines(capture.stderr.encode())[-1:])
+        said = f": {words}" if (words := _last_words(capture)) else ""
         return BootStatus.INFRASTRUCTURE, f"{_ended_qemu(capture.exit_code)}{said}"
     if session.greeted:
         return BootStatus.EARLY_EXIT, f"the guest ended {_where('before the end of', session)}"
@@ -155,6 +157,11 @@ def _ended(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus
         return BootStatus.EARLY_EXIT, "no kernel output: is the image a Linux kernel?"
     last = f"last kernel message: {_STAMP.sub('', lines[-1])}"
     return BootStatus.EARLY_EXIT, f"the guest ended before the probe started; {last}"
+
+
+def _last_words(capture: Capture) -> str:
+    """Return the last line of what was complained of outside of the guest."""
+    return "".join(clean_lines(capture.stderr.encode())[-1:])
 
 
 def _ended_qemu(code: int) -> str:

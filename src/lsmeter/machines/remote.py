@@ -9,12 +9,15 @@ here.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import re
 import secrets
 import shlex
 import shutil
 import tempfile
+from asyncio.subprocess import PIPE
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,6 +31,7 @@ CONNECT_S = 10
 ASK_S = 120.0
 _ALIVE_S, _ALIVE_TIMES = 5, 3
 _LOST = 255  # what ssh itself ends with when it cannot connect, or the connection breaks
+_HANG_UP_S = 5.0
 _MOST_BYTES = 16 << 20
 _TOKEN = "LSMETER"  # noqa: S105  (a marker)
 # No login shell reads anything else of ours: not its own words, not those of sh.
@@ -104,10 +108,30 @@ class Link:
         marks = Marks.draw()
         stdin = marks.around(script) + data
         done = process.run_bytes(self.words(), stdin=stdin, deadline_s=deadline_s)
-        marks.feed(done.stdout[:_MOST_BYTES])
-        said = done.stderr.decode(errors="replace")
+        return self._answer(marks, done.stdout, done.stderr, done.returncode)
+
+    async def ask_beside(self, script: str, data: bytes = b"") -> Answer:
+        """Ask as `ask` does while other things go on; who cancels it ends ssh."""
+        marks = Marks.draw()
+        child = await asyncio.create_subprocess_exec(
+            *self.words(), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=process.environment()
+        )
+        try:
+            talk = child.communicate(marks.around(script) + data)
+            out, err = await asyncio.wait_for(talk, ASK_S)
+        except TimeoutError:
+            raise self.lost(f"no answer within {ASK_S:.0f} s", _LOST) from None
+        finally:
+            if child.returncode is None:
+                child.kill()
+                await child.wait()
+        return self._answer(marks, out, err, child.returncode)
+
+    def _answer(self, marks: Marks, out: bytes, err: bytes, status: int | None) -> Answer:
+        marks.feed(out[:_MOST_BYTES])
+        said = err.decode(errors="replace")
         if marks.status is None:
-            raise self.lost(said, done.returncode)
+            raise self.lost(said, status)
         return Answer(marks.status, bytes(marks.payload).decode(errors="replace"), said)
 
     def lost(self, stderr: str, status: int | None) -> InfrastructureError:
@@ -206,6 +230,14 @@ def quoted(*words: str) -> str:
 @cache
 def _sockets() -> str:
     """Return a private directory for the sockets of shared connections, removed at the end."""
-    path = tempfile.mkdtemp(prefix="lsmeter-ssh-", dir="/tmp")  # noqa: S108  (mode 0700; paths of sockets are short)
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    path = tempfile.mkdtemp(prefix="lsmeter-ssh-", dir="/tmp")  # a socket's path must be short
+    atexit.register(_hang_up, Path(path))
     return path
+
+
+def _hang_up(sockets: Path) -> None:
+    for socket in sockets.iterdir():
+        words = ["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "host"]
+        with suppress(InfrastructureError):
+            process.run_bytes(words, deadline_s=_HANG_UP_S)
+    shutil.rmtree(sockets, ignore_errors=True)

@@ -9,6 +9,7 @@ that breaks, ends the probe first. Nothing else of a host is changed.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
 import os
 import tarfile
@@ -28,7 +29,7 @@ from lsmeter.kernels.running import described
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.arch import GUEST
 from lsmeter.machines.qemu import run_child
-from lsmeter.machines.remote import FORM, PREFIX, Address, Link, Marks, parse_address, quoted
+from lsmeter.machines.remote import FORM, PREFIX, Link, Marks, parse_address, quoted
 from lsmeter.machines.replay import record
 from lsmeter.machines.workplace import relocated
 from lsmeter.model import Cell, Kernel
@@ -52,17 +53,18 @@ _LOOK = (
 _PLACES = '"${TMPDIR:-/tmp}" /dev/shm /var/tmp "$HOME"'
 # The directory lives as long as this; the probe as long as the connection. `read` is no process of
 # its own, so that nothing is left of the watch.
-_BLOCK = (
+_HOLD = (
     "umask 022; d=$(mktemp -d {base}/lsmeter-XXXXXXXX) || exit 90; "
-    'clean() {{ rm -rf "$d"; }}; trap clean EXIT; trap "exit 91" HUP INT TERM; '
-    'chmod 755 "$d"; echo "$d"; IFS= read -r go; [ "$go" = go ] || exit 92; exec 3<&0; '
-    "{run} </dev/null & p=$!; "
+    'clean() {{ rm -rf "$d"; }}; trap clean EXIT; trap "exit 91" HUP INT TERM; chmod 755 "$d"; '
+)
+_BLOCK = (
+    _HOLD + 'echo "$d"; IFS= read -r go; [ "$go" = go ] || exit 92; exec 3<&0; '
+    'env -i "$d/probe" native "$d" "$d/request" </dev/null & p=$!; '
     "{{ while read -r x <&3; do :; done; kill -KILL $p; }} >/dev/null 2>&1 & w=$!; "
     "wait $p; s=$?; kill -KILL $w 2>/dev/null; exit $s"
 )
-_PROBE = 'env -i "$d/probe" native "$d" "$d/request"'
 _FILL = "cd {place} && tar -xof - || exit 93"
-_TRY = '"$d/probe" catalogue >/dev/null'
+_REHEARSE = _HOLD + 'cd "$d" && tar -xof - || exit 93; "$d/probe" catalogue >/dev/null || exit 94'
 _NO_PLACE = 90
 _DIRECTORY_CHARS = 300
 _BACK_S, _TRIES = 10.0, 12  # between looks for a host that is gone, and how often one is taken
@@ -99,7 +101,7 @@ class Ssh(Machine):
     gone: dict[str, str] = field(default_factory=dict)  # hosts that do not answer any more, and why
 
     name = "ssh"
-    title = f"{FORM}: that host as it runs; repeatable, several hosts at once"
+    title = f"a host as it runs, or several: {FORM}"
     filesystems = ("tmpfs", "ext4", "xfs", "btrfs", "overlay")
 
     def at(self, words: str) -> Ssh:
@@ -109,7 +111,9 @@ class Ssh(Machine):
             raise UsageError(f"{CONFIG}: {config}: no such file")
         given = [f"{PREFIX}{word.removeprefix(PREFIX)}" for word in words.split(_MANY)]
         addresses = [parse_address(word) for word in dict.fromkeys(given)]
-        return Ssh(tuple(Link(item, Path(config) if config else None) for item in addresses))
+        found = Ssh(tuple(Link(item, Path(config) if config else None) for item in addresses))
+        found.title = f"{', '.join(item.login for item in addresses)} as it runs"
+        return found
 
     @cached_property
     def hosts(self) -> Mapping[str, tuple[Link, Host]]:
@@ -128,19 +132,15 @@ class Ssh(Machine):
         return tuple(_kernel(name, host) for name, (_, host) in self.hosts.items())
 
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
-        """Name the probe and the hosts."""
+        """Name the probe; a host is named with its kernel."""
         if names := ", ".join(plugins):
             raise UsageError(f"--machine {self.name} cannot watch instructions ({names})")
-        known = {
-            f"host.{name}": f"{host.facts.get('cpu', '')} {host.facts.get('id', '')}"
-            for name, (_, host) in self.hosts.items()
-        }
-        return {"probe": find_probe().sha256, **known}
+        return {"probe": find_probe().sha256}
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return the words that start a block, with what changes by block left out."""
         link, host = self.hosts[cell.kernel.name]
-        return (*link.words()[:-1], _script(link, host, cell.filesystem, _PROBE))
+        return (*link.words()[:-1], _script(link, host, cell.filesystem))
 
     def lane(self, planned: PlannedBoot) -> str:
         """Return the host: blocks of different hosts run at a time."""
@@ -159,12 +159,27 @@ class Ssh(Machine):
         if name in self.gone:
             return _nothing(self.gone[name])
         prove(find_probe().path, dict(cell.identity)["probe"], "what was measured before is kept")
-        block = _Block(link, _script(link, host, cell.filesystem, _PROBE), planned, limits)
+        block = _Block(link, _script(link, host, cell.filesystem), planned, limits)
         capture = await block.run(on_results)
-        if capture.ending is Ending.LOST and not await _back(link):
-            self.gone[name] = capture.stderr
         record(planned, capture)
         return capture
+
+    async def back(self, planned: PlannedBoot) -> bool:
+        """Wait for a host that was lost, some minutes; one that stays away is left out."""
+        name = planned.cell.kernel.name
+        if name in self.gone:
+            return False
+        why = ""
+        for wait_s in (0.0, *[_BACK_S] * _TRIES):
+            await asyncio.sleep(wait_s)
+            try:
+                await self.hosts[name][0].ask_beside(":")
+            except InfrastructureError as error:
+                why = error.title
+            else:
+                return True
+        self.gone[name] = why
+        return False
 
 
 class _Block:
@@ -232,7 +247,7 @@ class _Block:
         child.stdin.write(self._marks.around(self._script))
         place = await self._place
         try:
-            await asyncio.to_thread(_fill, self._link, place, self._files(place))
+            await _fill(self._link, place, self._files(place))
             child.stdin.write(b"go\n")
             await child.stdin.drain()
         except (LsmeterError, OSError) as error:
@@ -262,8 +277,8 @@ class _Block:
         return rest
 
 
-def _script(link: Link, host: Host, filesystem: str, run: str) -> str:
-    return _BLOCK.format(base=quoted(_base(link, host, filesystem)), run=run)
+def _script(link: Link, host: Host, filesystem: str) -> str:
+    return _BLOCK.format(base=quoted(_base(link, host, filesystem)))
 
 
 def _base(link: Link, host: Host, filesystem: str) -> str:
@@ -301,15 +316,18 @@ def _look(link: Link) -> Host:
 
 
 def _kernel(name: str, host: Host) -> Kernel:
-    """Describe the kernel of a host, under the host's name."""
+    """Describe the kernel of a host, under the host's name: two hosts never share a cell."""
     facts = host.facts
     kernel = described(facts.get("release", ""), facts.get("build", ""), host.config)
-    return replace(kernel, name=name, origin=f"running on {name}, {facts.get('build', '')}")
+    parts = (kernel.image_sha256, name, facts.get("cpu", ""), facts.get("id", ""))
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    origin = f"running on {name}, {facts.get('build', '')}"
+    return replace(kernel, name=name, image_sha256=digest, origin=origin)
 
 
-def _fill(link: Link, place: str, files: Mapping[str, bytes]) -> None:
+async def _fill(link: Link, place: str, files: Mapping[str, bytes]) -> None:
     """Unpack files into a directory of a host; one line says why that fails."""
-    answer = link.ask(_FILL.format(place=quoted(place)), _packed(files))
+    answer = await link.ask_beside(_FILL.format(place=quoted(place)), _packed(files))
     if answer.status:
         raise _refused(link, f"cannot write to {place}: {answer.why}")
 
@@ -327,9 +345,8 @@ def _packed(files: Mapping[str, bytes]) -> bytes:
 def _rehearse(link: Link, host: Host) -> None:
     """Make a directory, copy the probe, start it, and remove it all."""
     base = host.places[0][1]
-    begin, end = _BLOCK.split('chmod 755 "$d"')
-    script = begin.format(base=quoted(base)) + f'cd "$d" && tar -xof - || exit 93; {_TRY} || exit 94'
-    answer = link.ask(script, _packed({"probe": find_probe().path.read_bytes()}))
+    probe = _packed({"probe": find_probe().path.read_bytes()})
+    answer = link.ask(_REHEARSE.format(base=quoted(base)), probe)
     told = {
         _NO_PLACE: f"cannot make a directory in {base}",
         93: f"cannot write to {base}",
@@ -348,18 +365,6 @@ def _refused(link: Link, what: str) -> InfrastructureError:
 
 def _nothing(why: str) -> Capture:
     return Capture(b"", b"", Ending.LOST, None, 0.0, why)
-
-
-async def _back(link: Link) -> bool:
-    """Wait for a host that was lost; whether it answers again."""
-    for _ in range(_TRIES):
-        try:
-            await asyncio.to_thread(link.ask, ":")
-        except LsmeterError:
-            await asyncio.sleep(_BACK_S)
-        else:
-            return True
-    return False
 
 
 MACHINE = Ssh()
