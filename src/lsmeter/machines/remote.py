@@ -33,13 +33,14 @@ _ALIVE_S, _ALIVE_TIMES = 5, 3
 _LOST = 255  # what ssh itself ends with when it cannot connect, or the connection breaks
 _HANG_UP_S = 5.0
 _MOST_BYTES = 16 << 20
+_FAREWELL = "Exiting with failure status"
 _TOKEN = "LSMETER"  # noqa: S105  (a marker)
 # No login shell reads anything else of ours: not its own words, not those of sh.
 _SHELL = "exec /bin/sh -c 'IFS= read -r s; eval \"$s\"'"
 _ADDRESS = re.compile(
     r"(?P<login>(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@)?"
-    r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[?[0-9A-Fa-f:.%]{2,60}\]?))"
-    r"(?::(?P<directory>/[A-Za-z0-9_./+@,=-]{0,200}))?"
+    r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,60}\]))"
+    r"(?::(?P<directory>/[A-Za-z0-9_./+@=-]{0,200}))?"
 )
 # What ssh says last, and what to do about it.
 _HINTS = {
@@ -59,8 +60,8 @@ class Address:
 
     @property
     def name(self) -> str:
-        """The word that names it on the command line."""
-        return PREFIX + self.login + (f":{self.directory}" if self.directory else "")
+        """The word that names it, whichever its directory."""
+        return PREFIX + self.login
 
 
 def parse_address(word: str) -> Address:
@@ -71,7 +72,7 @@ def parse_address(word: str) -> Address:
             f"--machine: {word[:80]!r} names no host",
             hint=f"write {FORM}; ports and keys belong in your ssh config",
         )
-    return Address(found["login"].strip("[]") if "[" in word else found["login"], found[2] or "")
+    return Address(re.sub(r"[\[\]]", "", found["login"]), found["directory"] or "")
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ class Answer:
 
     @property
     def why(self) -> str:
-        """The last line of what it complained of."""
-        lines = [line for line in self.err.splitlines() if line.strip()]
+        """The last line of what it complained of, without tar's farewell."""
+        lines = [line for line in self.err.splitlines() if line.strip() and _FAREWELL not in line]
         return lines[-1].strip()[:200] if lines else f"status {self.status}"
 
 

@@ -111,6 +111,12 @@ class Ssh(Machine):
             raise UsageError(f"{CONFIG}: {config}: no such file")
         given = [f"{PREFIX}{word.removeprefix(PREFIX)}" for word in words.split(_MANY)]
         addresses = [parse_address(word) for word in dict.fromkeys(given)]
+        names = [item.name for item in addresses]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise UsageError(
+                f"--machine {twice[0]}: named twice, in two directories",
+                hint="its blocks would disturb each other: name one directory",
+            )
         found = Ssh(tuple(Link(item, Path(config) if config else None) for item in addresses))
         found.title = f"{', '.join(item.login for item in addresses)} as it runs"
         return found
