@@ -29,7 +29,7 @@
 #define MAX_LANDLOCK_DEPTH  16
 #define MAX_SECCOMP_FILTERS 16
 #define MAX_SECCOMP_LENGTH  2000 /* 16 of these are what the kernel lets one process have */
-#define MAX_WORDS	    32 /* of a line */
+#define MAX_WORDS	    32	 /* of a line */
 #define WORDS_BYTES	    4096
 #define MAX_PREPARE	    32
 #define MAX_SERVICES	    8

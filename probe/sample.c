@@ -156,8 +156,7 @@ static void keep_calls(struct outcome *outcome)
 }
 
 /* Time a reading as it comes; after the warm-up, as many operations as the clock needs. */
-static uint64_t take_time(struct bench *bench, const struct request *request,
-			  struct timing *timing)
+static uint64_t take_time(struct bench *bench, const struct request *request, struct timing *timing)
 {
 	static uint64_t least;
 	uint64_t took;

@@ -279,6 +279,7 @@ void timing_close(void)
 		awake_ns = (int64_t)(closed.awake_ns - opened.awake_ns);
 
 	channel_fact("timing.hz.life", "%" PRIu64, life);
+	channel_fact("timing.life_ns", "%" PRIu64, closed.raw_ns - opened.raw_ns);
 	/* How far somebody set the clock of the day meanwhile: readings do not depend on it. */
 	channel_fact("timing.clock_set_ns", "%" PRId64, wall_ns - awake_ns);
 	if (life > hz + hz / 1000000 * STRAY_PPM || life + hz / 1000000 * STRAY_PPM < hz)

@@ -7,7 +7,7 @@ becomes a Problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,13 +20,15 @@ from lsmeter.model import (
     Boot,
     BootStatus,
     Idle,
+    Place,
     Problem,
     Samples,
     Whole,
 )
-from lsmeter.model.conclusion import Comparison, Estimate
+from lsmeter.model.conclusion import Comparison, Estimate, Verdict
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import Manifest, ManifestCell
+from lsmeter.statistics.blocks import LEVEL
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.tasks import cost_tasks
 
@@ -97,20 +99,39 @@ def idle_share(spans: Sequence[Idle]) -> float:
     return sum(span.taken for span in spans) / elapsed if elapsed else 0.0
 
 
-def compare_cells(baseline: CellResult, tested: CellResult, margin: float) -> Iterable[Comparison]:
-    """Compare each benchmark of which both cells have numbers; margin is a fraction."""
+def compare_cells(
+    baseline: CellResult,
+    tested: CellResult,
+    margin: float,
+    *,
+    together: bool = False,
+    level: float = LEVEL,
+) -> Iterable[Comparison]:
+    """Compare each benchmark of which both cells have numbers; margin is a fraction.
+
+    together says that the cells are of one run; the verdicts are those of `judged`.
+    """
     compare = find_instrument(tested.instrument).compare
     before = {item.benchmark.id: item for item in baseline.estimates}
     for item in tested.estimates:
         kind = item.benchmark
-        if (base := before.get(kind.id)) is None:
+        base = before.get(kind.id)
+        sides = (baseline.readings.get(kind.id), tested.readings.get(kind.id))
+        if base is None or not all(sides):
             continue
-        sides = (baseline.readings[kind.id], tested.readings[kind.id])
-        found = compare(*sides, margin, kind.metric.better, calls=bool(kind.cycle))
+        how = {"calls": bool(kind.cycle), "together": together, "level": level}
+        found = compare(*sides, margin, kind.metric.better, **how)
         repeats = item.repeats and base.repeats
         yield Comparison(
             **vars(found), place=item.place, baseline=base.place, benchmark=kind, repeats=repeats
         )
+
+
+def judged(
+    manifest: Manifest, found: Iterable[Comparison], share: float = 1.0
+) -> tuple[Comparison, ...]:
+    """Give all comparisons of a report their verdicts, as the instrument has it."""
+    return tuple(find_instrument(manifest.instrument).judge(tuple(found), manifest.margin, share))
 
 
 def baseline_of(
@@ -130,14 +151,61 @@ def baseline_of(
 
 
 def within_run(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comparison, ...]:
-    """Compare every cell with that of the baseline setup."""
-    return tuple(
-        item
-        for result in results
-        if result.cell.place.setup != manifest.baseline_setup
-        and (baseline := baseline_of(manifest, result, results)) is not None
-        for item in compare_cells(baseline, result, manifest.margin)
+    """Compare every cell with that of the baseline setup.
+
+    A run that grows is judged at each look that it had: what was concluded once, at that look's
+    share of the error, stands.
+    """
+    looks = manifest.looks
+    if looks is None:
+        return judged(manifest, _pairwise(manifest, results))
+    blocks = max((boot.index + 1 for result in results for boot in result.boots), default=0)
+    stands: dict[tuple[Place, str], Comparison] = {}
+    found: tuple[Comparison, ...] = ()
+    for look in looks.until(blocks):
+        share = looks.share(look)
+        then = [_until(result, look) for result in results]
+        level = 1 - (1 - LEVEL) * share
+        found = judged(manifest, _pairwise(manifest, then, level=level), share)
+        known = {(item.place, item.benchmark.id): item for item in found}
+        stands |= {
+            key: item
+            for key, item in known.items()
+            if item.verdict is not Verdict.INCONCLUSIVE or key not in stands
+        }
+    return tuple(_concluded(item, stands[item.place, item.benchmark.id]) for item in found)
+
+
+def _concluded(item: Comparison, then: Comparison) -> Comparison:
+    """Return a comparison with the verdict of an earlier look, where it has none of its own."""
+    if item.verdict is not Verdict.INCONCLUSIVE or then.verdict is Verdict.INCONCLUSIVE:
+        return item
+    blocks = then.tests.blocks if then.tests else 0
+    return replace(
+        item, verdict=then.verdict, cause=f"concluded after {blocks} blocks", tests=then.tests
     )
+
+
+def _until(result: CellResult, blocks: int) -> CellResult:
+    """Return a cell as it was after so many blocks."""
+    readings = {
+        name: tuple(item for item in items if item.index < blocks)
+        for name, items in result.readings.items()
+    }
+    return replace(result, readings={name: items for name, items in readings.items() if items})
+
+
+def _pairwise(
+    manifest: Manifest, results: Sequence[CellResult], level: float = LEVEL
+) -> Iterator[Comparison]:
+    """Compare every cell with that of the baseline setup, verdicts apart."""
+    for result in results:
+        if result.cell.place.setup != manifest.baseline_setup:
+            baseline = baseline_of(manifest, result, results)
+            if baseline is not None:
+                yield from compare_cells(
+                    baseline, result, manifest.margin, together=True, level=level
+                )
 
 
 def without_baseline(manifest: Manifest, results: Sequence[CellResult]) -> Iterable[Problem]:

@@ -13,6 +13,7 @@ import typer
 from lsmeter import __version__
 from lsmeter.cli import (
     completion,
+    here,
     history,
     hooks,
     hooks_agree,
@@ -66,6 +67,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         "Show where the cost comes from.",
         (hooks.source, hooks.cost, hooks.diff, hooks.count, hooks_agree.agree),
     ),
+    "here": (here.HELP, (here.run, here.plan, here.restore)),
     "kernel": (kernel.HELP, (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)),
     "image": (image.HELP, (image.build, image.add, image.list_images, image.path, image.remove)),
     "selftest": (
@@ -100,7 +102,8 @@ def _options(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Take what may stand before the command."""
+    """Take what may stand before the command, and put back what a killed one has changed."""
+    here.put_back()
 
 
 app.callback()(looking(_options, ["form", "output"]))

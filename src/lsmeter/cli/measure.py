@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +42,7 @@ def measure(
     *,
     named: Sequence[Experiment] = (),
     dry_run: bool = False,
+    tune: bool = False,
 ) -> tuple[Path, ExitCode]:
     """Plan experiments as one run, show the plan, and carry it out.
 
@@ -93,7 +94,7 @@ def measure(
     if how.run_dir is not None:
         need_dir(how.run_dir.parent, "--run-dir")
     where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
-    with held(where):
+    with held(where), machine.tuned(SCREEN.say) if tune else nullcontext():
         return where, _carry_out(plan, machine, where, how)
 
 
@@ -127,7 +128,7 @@ def _check_instrument(asked: Experiment, machine: Machine) -> None:
     others = [item.name for item in instruments().values() if machine.name in item.machines]
     raise UsageError(
         f"--machine {machine.name}: the instrument {asked.instrument} cannot read it",
-        hint=f"add --instrument {others[0]}" if others else "",
+        hint=f"lsmeter run --instrument {others[0]} can" if others else "",
     )
 
 
@@ -172,7 +173,7 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     from lsmeter.results.directory import create_run
     from lsmeter.results.held import is_torn, remember
     from lsmeter.results.manifest import Circumstances, make_manifest
-    from lsmeter.run.execute import Settings, execute, is_stored
+    from lsmeter.run.execute import Settings, execute, is_kept, is_stored
     from lsmeter.run.stopping import stopped_early
 
     instrument = find_instrument(plan.experiment.instrument)
@@ -192,10 +193,14 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     jobs = (how.jobs or cores()) if instrument.side_by_side else 1
     fresh = how.fresh or not instrument.reusable
     machine.prepare(plan.cells)
-    settings = Settings(
-        jobs=jobs, fresh=fresh, resumes=not how.fresh, limits=Limits(boot_s=how.boot_deadline)
-    )
-    known = [boot for boot in plan.boots if not fresh and is_stored(boot)]
+    kept = not (instrument.reusable or how.fresh)
+    limits = Limits(boot_s=how.boot_deadline)
+    settings = Settings(jobs=jobs, fresh=fresh, kept=kept, limits=limits)
+    known = [
+        boot
+        for boot in plan.boots
+        if (is_kept(out, boot) if kept else not fresh and is_stored(boot))
+    ]
     if known:
         SCREEN.say(f"{len(known)} of {len(plan.boots)} boots are known from earlier runs")
 

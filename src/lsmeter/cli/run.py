@@ -64,6 +64,13 @@ def run(
             show_default="namespace",
         ),
     ] = None,
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune",
+            help="Of --machine here: governor, turbo, ASLR, a CPU alone; put back at the end.",
+        ),
+    ] = False,
     everything: AllOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")] = False,
 ) -> int:
@@ -103,7 +110,7 @@ def run(
     if experiment is None and is_main(said):
         said, stem = {**said, **MAIN}, "main"
     found = options.experiment(said, experiment)
-    where, code = measure([found], stem, asked, dry_run=dry_run)
+    where, code = measure([found], stem, asked, dry_run=dry_run, tune=tune)
     if not dry_run:
         with showing(code):
             show_run(where, everything=everything)

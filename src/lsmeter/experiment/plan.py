@@ -20,6 +20,7 @@ from lsmeter.experiment.running import live, needs_boot
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.model.filesystems import FILESYSTEMS
+from lsmeter.model.setup import again
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
 from lsmeter.workloads import Offer, is_workload, load_workload, workload_names
@@ -69,14 +70,16 @@ def make_plan(
     """
     kind = find_task(experiment.task)
     setups, selected = look_up(experiment, catalogue, filesystems)
-    unit = find_instrument(experiment.instrument).unit
+    instrument = find_instrument(experiment.instrument)
+    unit = instrument.unit
+    control = [again(setups[0])] if instrument.again and kind.costs else []
     offer = catalogue if isinstance(catalogue, Offer) else None
     benchmarks = tuple(replace(item, metric=replace(item.metric, unit=unit)) for item in selected)
     cells: list[Cell] = []
     problems: list[Problem] = []
     for kernel in kernels:
         problems += _without_filesystem(kernel, experiment.filesystems)
-        for named in setups:
+        for named in (*setups, *control):
             setup = live(named) if kernel.runs else named
             if kernel.runs and not setup.live:
                 problems.append(needs_boot(setup, kernel))
@@ -96,6 +99,7 @@ def make_plan(
             rootfs = offer.workload.image if offer else setup.image
             image = (images or {})[rootfs] if rootfs else None
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
+            facts |= {"again": setup.name} if named in control else {}
             identity_facts = tuple(sorted(facts.items()))
             made = _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
             cells += (_loaded(cell, offer, experiment) for cell in made) if offer else made
@@ -235,6 +239,8 @@ def _missing(kernel: Kernel, setup: Setup, kind: TaskKind) -> tuple[str, ...]:
 
 def _lacks(kernel: Kernel, filesystem: str) -> str:
     """Name what `kernel` is known to lack for a file system; "" if that is nothing."""
+    if kernel.runs:
+        return ""  # the machine has it mounted, or has not
     needed = FILESYSTEMS[filesystem]
     lacking = missing_options(kernel, needed.options)
     disk = missing_options(kernel, ["BLK_DEV_RAM"] if needed.on_disk else ())

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lsmeter.base import registry
 from lsmeter.model import Benchmark, Boot, Place, Sampling
-from lsmeter.model.conclusion import Compared, Estimate
+from lsmeter.model.conclusion import Compared, Comparison, Estimate
 from lsmeter.statistics.estimate import BootReadings
 
 DEFAULT = "exact"
@@ -21,18 +21,29 @@ def as_stored(boot: Boot, found: Mapping[str, BootReadings]) -> Mapping[str, Boo
     return found
 
 
+def each_alone(
+    found: Sequence[Comparison],
+    margin: float,  # noqa: ARG001
+    share: float = 1.0,  # noqa: ARG001
+) -> Sequence[Comparison]:
+    """Leave every comparison its verdict, whatever else is compared."""
+    return found
+
+
 @dataclass(frozen=True)
 class Instrument:
     """One way to read cost; numbers of different instruments are never compared.
 
     unit is that of its numbers, unit_word the word for it, covers what they leave out.
     side_by_side says that guests may run at a time, reusable that a stored boot may serve another
-    day, portable that it may serve on another host. machines are those that it can read.
-    tasks are those whose boots it can read (empty: all), boots and sampling what is asked where
-    nothing is said. comparable names the conditions that two runs must share. read turns the stored readings of a
-    boot, by benchmark, into what the other two take. estimate gives what one benchmark costs in a
-    cell, compare how two cells differ: baseline first, then the margin as a fraction and which
-    direction is good; calls says that a reading is one call of many of a cycle.
+    day, portable that it may serve on another host, again that the baseline is measured a second
+    time under another name, as a control (A/A). machines are those that it can read. tasks are
+    those whose boots it can read (empty: all), boots and sampling what is asked where nothing is
+    said. comparable names the conditions that two runs must share. read turns the stored readings
+    of a boot, by benchmark, into what the other two take. estimate gives what one benchmark costs
+    in a cell, compare how two cells differ: baseline first, then the margin as a fraction and which
+    direction is good; calls says that a reading is one call of many of a cycle, together that the
+    sides were measured side by side. judge gives its verdicts to all comparisons of a report.
     """
 
     name: str
@@ -49,8 +60,10 @@ class Instrument:
     compare: Callable[..., Compared]
     tasks: tuple[str, ...] = ()
     boots: int = 2
-    sampling: Sampling = Sampling()
+    sampling: Sampling = field(default_factory=Sampling)
     read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = as_stored
+    judge: Callable[..., Sequence[Comparison]] = each_alone
+    again: bool = False
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,17 +18,23 @@ from lsmeter.model import Benchmark, Better, Boot, Place, Sampling
 from lsmeter.model.conclusion import (
     Change,
     Compared,
+    Comparison,
     Difference,
     Estimate,
     Mean,
     Sampled,
+    Tests,
     Verdict,
 )
-from lsmeter.statistics.blocks import Block, Interval, level_of, paired, student
+from lsmeter.statistics.blocks import LEVEL, Block, Times, apart, level_of, paired, student
 from lsmeter.statistics.estimate import BootReadings
+from lsmeter.statistics.family import ALPHA, holm
+from lsmeter.statistics.permutation import label_swaps, sign_flips
+from lsmeter.statistics.power import more_blocks
 
 CLOCK, HZ = "timing.clock", "timing.hz"  # facts: the clock's name, and its ticks in a second
 OPERATIONS = "timing.operations."  # and a benchmark's id: how many operations its readings have
+LEAST_BLOCKS = 6  # fewer cannot make the permutation test's p 0.05, and intervals hold less well
 EMPTY = "empty"  # the benchmark whose readings have no operation
 _NORMAL = 1.2533  # standard error of a median over that of a mean, of a normal distribution
 
@@ -72,7 +79,7 @@ def _number(text: str) -> float:
 def estimate(place: Place, benchmark: Benchmark, boots: Sequence[Block]) -> Estimate:
     """Take the median over blocks for the cost, with the mean; both with their intervals."""
     typical = level_of(np.array([block.median for block in boots]))
-    mean = level_of(np.array([block.mean for block in boots]))
+    mean = student(np.array([block.mean for block in boots]))
     pooled = np.concatenate([block.values_ns for block in boots])
     evidence = Sampled(pooled.size, len(boots), float(pooled.min()), float(pooled.max()), 0.0)
     means = Mean(mean.value, mean.low, mean.high, int(pooled.size), 0)
@@ -87,40 +94,115 @@ def compare(
     better: Better = Better.LOWER,
     *,
     calls: bool = True,  # noqa: ARG001  (of the exact instrument)
+    together: bool = True,
+    level: float = LEVEL,
 ) -> Compared:
-    """Compare two sides block by block; margin is a fraction."""
-    before, after = paired(baseline, tested)
+    """Compare two sides; margin is a fraction, together says that they share their blocks.
+
+    The verdict stands once all comparisons of the report are known: see `judge`.
+    """
+    if together:
+        baseline, tested = paired(baseline, tested)
+    before, after = _logs(baseline), _logs(tested)
+    logs = apart(before, after, together=together)
     typical, mean = (
-        _change([getattr(b, name) for b in before], [getattr(b, name) for b in after], better)
+        _change(baseline, tested, name, better, together=together, level=level)
         for name in ("median", "mean")
     )
-    ruling = _verdict(typical, margin)
-    seen = typical.overhead_low > 0 or typical.overhead_high < 0
-    found = Difference.SEEN if seen else Difference.UNSEEN
-    return Compared(typical, mean, None, None, 0.0, found, ruling, "")
+    permuted = sign_flips(logs.values) if together else label_swaps(before, after)
+    by_student = logs.differs()
+    p = by_student if permuted.p <= permuted.least else max(by_student, permuted.p)
+    tests = Tests(
+        min(len(baseline), len(tested)),
+        together,
+        logs.value,
+        logs.error,
+        by_student,
+        permuted.p,
+        p,
+        logs.outside(*_bounds(margin)),
+    )
+    return Compared(
+        *(typical, mean, None, None, 0.0, Difference.UNSEEN, Verdict.INCONCLUSIVE, ""),
+        tests=tests,
+    )
 
 
-def _change(before: Sequence[float], after: Sequence[float], better: Better) -> Change:
-    base, test = np.array(before), np.array(after)
-    if not base.size:
+def _bounds(margin: float) -> tuple[float, float]:
+    """Return the margin as logarithms of ratios."""
+    return math.log1p(-min(margin, 0.999)), math.log1p(margin)
+
+
+def _logs(blocks: Sequence[Block]) -> Times:
+    """Return the logarithms of block medians; none where one is too short to be told from 0."""
+    medians = np.array([block.median for block in blocks])
+    return np.log(medians) if medians.size and (medians > 0).all() else np.empty(0)
+
+
+def _change(
+    baseline: Sequence[Block],
+    tested: Sequence[Block],
+    name: str,
+    better: Better,
+    *,
+    together: bool,
+    level: float,
+) -> Change:
+    """Return how the medians or the means of blocks differ, in nanoseconds and as a ratio."""
+    base, test = (np.array([getattr(item, name) for item in side]) for side in (baseline, tested))
+    if not base.size or not test.size:
         return Change(*(math.nan,) * 8)
-    low, high = level_of(base).value, level_of(test).value
-    apart = student(test - base)
-    ratio = Interval(math.nan, math.nan, math.nan)
+    ns = apart(base, test, together=together).interval(level)
+    sides = (level_of(base).value, level_of(test).value)
+    value = low = high = math.nan
     if (base > 0).all() and (test > 0).all():
-        sign = -1.0 if better is Better.HIGHER else 1.0
-        logs = student(sign * np.log(test / base))
-        ratio = Interval(*(math.expm1(min(x, 700.0)) for x in (logs.value, logs.low, logs.high)))
-    return Change(low, high, apart.value, apart.low, apart.high, ratio.value, ratio.low, ratio.high)
+        ratio = apart(np.log(base), np.log(test), together=together).interval(level)
+        value, low, high = (math.expm1(min(x, 700.0)) for x in (ratio.value, ratio.low, ratio.high))
+    if better is Better.HIGHER:
+        value, low, high = -value, -high, -low
+    return Change(*sides, ns.value, ns.low, ns.high, value, low, high)
 
 
-def _verdict(item: Change, margin: float) -> Verdict:
-    if item.overhead_low > 0 and item.overhead_high > margin:
-        return Verdict.SLOWER
-    if item.overhead_high < 0 and item.overhead_low < -margin:
-        return Verdict.FASTER
-    inside = -margin <= item.overhead_low <= item.overhead_high <= margin
-    return Verdict.EQUIVALENT if inside else Verdict.INCONCLUSIVE
+def judge(found: Sequence[Comparison], margin: float, share: float = 1.0) -> list[Comparison]:
+    """Give every comparison its verdict, corrected for all of them; share is the look's."""
+    known = [item.tests for item in found if item.tests is not None]
+    differ, same = (
+        [min(1.0, p / share) for p in holm(values)]
+        for values in ([item.p for item in known], [item.p_equivalent for item in known])
+    )
+    corrected = (
+        replace(test, comparisons=len(known), p_corrected=p, p_equivalent_corrected=e)
+        for test, p, e in zip(known, differ, same, strict=True)
+    )
+    return [item if item.tests is None else _ruled(item, next(corrected), margin) for item in found]
+
+
+def _ruled(item: Comparison, tests: Tests, margin: float) -> Comparison:
+    more = more_blocks(
+        tests.log_ratio, tests.standard_error, tests.blocks, _bounds(margin), tests.comparisons
+    )
+    tests = replace(tests, more_blocks=more)
+    ruling, cause = _verdict(item, tests, margin)
+    found = Difference.SEEN if tests.p_corrected <= ALPHA else Difference.UNSEEN
+    if ruling is not Verdict.INCONCLUSIVE:
+        tests = replace(tests, more_blocks=0)
+    return replace(item, found=found, verdict=ruling, cause=cause, tests=tests)
+
+
+def _verdict(item: Comparison, tests: Tests, margin: float) -> tuple[Verdict, str]:
+    if tests.blocks < LEAST_BLOCKS:
+        return Verdict.INCONCLUSIVE, f"fewer than {LEAST_BLOCKS} blocks"
+    if math.isnan(item.overhead):
+        return Verdict.INCONCLUSIVE, "shorter than the clock can tell from an empty reading"
+    if tests.p_equivalent_corrected <= ALPHA:
+        mean = item.mean
+        if mean is not None and (mean.overhead_low > margin or mean.overhead_high < -margin):
+            return Verdict.INCONCLUSIVE, "the median is equivalent, the mean is not"
+        return Verdict.EQUIVALENT, ""
+    if tests.p_corrected <= ALPHA:
+        return (Verdict.SLOWER if item.overhead > 0 else Verdict.FASTER), ""
+    more = f"about {tests.more_blocks:,} more blocks" if tests.more_blocks else "more blocks"
+    return Verdict.INCONCLUSIVE, f"it would take {more}"
 
 
 INSTRUMENT: Instrument = Instrument(
@@ -134,13 +216,16 @@ INSTRUMENT: Instrument = Instrument(
     reusable=False,
     portable=False,
     comparable=(
-        *("cpu", "microcode", "governor", "turbo", "smt", "mitigations", "clocksource"),
-        *("virtualisation", "kernel"),
+        # Facts of the host (host.*). Its kernel and mitigations may be what is compared.
+        *("machine", "cpu", "microcode", "governor", "turbo", "no_turbo", "smt", "clocksource"),
+        "virtualisation",
     ),
     tasks=("readings", "workload"),
-    boots=30,
+    boots=60,
     sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
     estimate=estimate,
     compare=compare,
     read=blocks,
+    judge=judge,
+    again=True,
 )

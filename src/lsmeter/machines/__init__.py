@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 
@@ -48,6 +49,12 @@ class Machine(ABC):
         its time is over.
         Must kill the guest when cancelled, and never raise for what the guest does.
         """
+
+    def tuned(self, tell: Callable[[str], None]) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Change the machine so that readings vary less, and put it back at the end."""
+        raise UsageError(
+            f"--tune: {self.name} is no machine that can be tuned", hint="--machine here can"
+        )
 
     def prepare(self, cells: Iterable[Cell]) -> None:  # noqa: B027
         """Make what guests of these cells share, and takes long, while Ctrl-C ends it at once."""

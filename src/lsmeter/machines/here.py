@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""This machine as it runs: the probe is a child process, and a block of readings is one process.
+"""Where lsmeter runs, as it runs: the probe is a child process, one process a block of readings.
 
 Nothing of the machine is changed: mounts are the probe's own, files go with their directory.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from lsmeter.kernels.running import running_kernel
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.replay import record
+from lsmeter.machines.tune import CGROUP, cgroup, tuned
 from lsmeter.machines.workplace import find_base, relocated, workplace
 from lsmeter.model import Cell, Kernel
 
@@ -35,6 +37,7 @@ class Here(Machine):
     name = "here"
     title = "this machine as it runs: one process of the probe is one block of readings"
     filesystems = ("tmpfs", "ext4", "xfs", "btrfs", "overlay")
+    _cgroup = ""  # that the probe is to enter
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -60,6 +63,16 @@ class Here(Machine):
         find_base(cell.filesystem)
         return (*_PARENT_DIES, str(find_probe().path), "native", "DIRECTORY", "REQUEST")
 
+    @contextmanager
+    def tuned(self, tell: Callable[[str], None]) -> Iterator[None]:
+        """Tune this machine."""
+        with tuned(tell) as changes:
+            self._cgroup = cgroup(changes)
+            try:
+                yield
+            finally:
+                self._cgroup = ""
+
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one block in a directory of its own."""
         cell, probe = planned.cell, find_probe()
@@ -77,7 +90,7 @@ class Here(Machine):
                         stderr=stderr,
                         start_new_session=True,
                         cwd="/",
-                        env={},
+                        env={CGROUP: self._cgroup} if self._cgroup else {},
                     )
                 except OSError as error:
                     raise InfrastructureError(f"cannot start {probe.path}: {error}") from error

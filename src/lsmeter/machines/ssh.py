@@ -29,7 +29,7 @@ from lsmeter.kernels.running import described
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.arch import GUEST
 from lsmeter.machines.qemu import run_child
-from lsmeter.machines.remote import FORM, PREFIX, Link, Marks, parse_address, quoted
+from lsmeter.machines.remote import FORM, PREFIX, Answer, Link, Marks, parse_address, quoted
 from lsmeter.machines.replay import record
 from lsmeter.machines.workplace import relocated
 from lsmeter.model import Cell, Kernel
@@ -63,8 +63,9 @@ _BLOCK = (
     "{{ while read -r x <&3; do :; done; kill -KILL $p; }} >/dev/null 2>&1 & w=$!; "
     "wait $p; s=$?; kill -KILL $w 2>/dev/null; exit $s"
 )
-_FILL = "cd {place} && tar -xof - || exit 93"
-_REHEARSE = _HOLD + 'cd "$d" && tar -xof - || exit 93; "$d/probe" catalogue >/dev/null || exit 94'
+# tar does not say that a disk is full; df does.
+_FILL = 'cd {place} && tar -xof - || {{ set -- $(df -kP . | tail -n 1); echo "free $4"; exit 93; }}'
+_REHEARSE = _HOLD + _FILL + '; "$d/probe" catalogue >/dev/null || exit 94'
 _NO_PLACE = 90
 _DIRECTORY_CHARS = 300
 _BACK_S, _TRIES = 10.0, 12  # between looks for a host that is gone, and how often one is taken
@@ -335,7 +336,17 @@ async def _fill(link: Link, place: str, files: Mapping[str, bytes]) -> None:
     """Unpack files into a directory of a host; one line says why that fails."""
     answer = await link.ask_beside(_FILL.format(place=quoted(place)), _packed(files))
     if answer.status:
-        raise _refused(link, f"cannot write to {place}: {answer.why}")
+        needed = sum(map(len, files.values()))
+        raise _refused(link, f"cannot write to {place}: {_why_not(answer, needed)}")
+
+
+def _why_not(answer: Answer, needed: int) -> str:
+    """Say why files of so many bytes could not be unpacked."""
+    words = answer.out.split()
+    free = int(words[-1]) if words[-2:-1] == ["free"] and words[-1].isdecimal() else None
+    if free is None or free * 1024 >= needed:
+        return answer.why
+    return f"no space left: {free} KiB are free, {needed >> 10} are needed"
 
 
 def _packed(files: Mapping[str, bytes]) -> bytes:
@@ -351,15 +362,16 @@ def _packed(files: Mapping[str, bytes]) -> bytes:
 def _rehearse(link: Link, host: Host) -> None:
     """Make a directory, copy the probe, start it, and remove it all."""
     base = host.places[0][1]
-    probe = _packed({"probe": find_probe().path.read_bytes()})
-    answer = link.ask(_REHEARSE.format(base=quoted(base)), probe)
+    probe = find_probe().path.read_bytes()
+    script = _REHEARSE.format(base=quoted(base), place='"$d"')
+    answer = link.ask(script, _packed({"probe": probe}))
     told = {
-        _NO_PLACE: f"cannot make a directory in {base}",
-        93: f"cannot write to {base}",
-        94: f"cannot run a program in {base} (is it mounted noexec?)",
+        _NO_PLACE: f"cannot make a directory in {base}: {answer.why}",
+        93: f"cannot write to {base}: {_why_not(answer, len(probe))}",
+        94: f"cannot run a program in {base} (is it mounted noexec?): {answer.why}",
     }
     if answer.status:
-        raise _refused(link, f"{told.get(answer.status, 'the probe failed')}: {answer.why}")
+        raise _refused(link, told.get(answer.status, f"the probe failed: {answer.why}"))
 
 
 def _refused(link: Link, what: str) -> InfrastructureError:

@@ -86,7 +86,7 @@ def find_base(filesystem: str) -> Path:
 
 def type_of(path: Path) -> str:
     """Return the name of the file system that a directory is on; "" where it is not told."""
-    device = os.stat(path).st_dev
+    device = path.stat().st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}"
     found = ""
     with suppress(OSError):

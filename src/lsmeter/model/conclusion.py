@@ -6,7 +6,7 @@ The words are those of docs/glossary.md; docs/method.md says what each number co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lsmeter.model import Benchmark, Place
@@ -122,6 +122,30 @@ class Difference(StrEnum):
 
 
 @dataclass(frozen=True)
+class Tests:
+    """What tests over blocks say of one comparison, and how many comparisons they are one of.
+
+    p is that of no difference: the larger of Student's and the permutation test's, of which the
+    latter has no say where so few blocks cannot make it smaller. p_equivalent is that of a
+    difference beyond the margin. Corrected ones are Holm's, over all comparisons, at the look
+    that the verdict is of.
+    """
+
+    blocks: int
+    together: bool  # the sides were measured in the same blocks
+    log_ratio: float  # of the medians of blocks
+    standard_error: float  # of it
+    p_student: float
+    p_permutation: float
+    p: float
+    p_equivalent: float
+    comparisons: int = 1
+    p_corrected: float = 1.0
+    p_equivalent_corrected: float = 1.0
+    more_blocks: int | None = None  # that it would take; None where that cannot be said
+
+
+@dataclass(frozen=True)
 class Compared:
     """All that two sides' readings of one benchmark say of each other.
 
@@ -138,6 +162,7 @@ class Compared:
     found: Difference
     verdict: Verdict
     cause: str  # why it is inconclusive, or what it rests on where there is no typical count
+    tests: Tests | None = field(default=None, kw_only=True)  # of times; counts need none
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,26 @@ class Setup:
         return tuple(name for name in names if getattr(one, name) != getattr(two, name))
 
 
+_AGAIN = " again"
+
+
+def again(baseline: Setup) -> Setup:
+    """Return a baseline under another name: what differs between the two is noise (A/A control)."""
+    return replace(
+        baseline,
+        name=f"{baseline.name}{_AGAIN}",
+        title=f"{baseline.name} a second time: what differs is noise",
+        over=baseline.name,
+        layer=None,
+        note="",
+    )
+
+
+def is_again(setup: str, baseline: str) -> bool:
+    """Say whether a setup is the baseline under its other name."""
+    return setup == f"{baseline}{_AGAIN}"
+
+
 @dataclass(frozen=True)
 class Link:
     """What a setup adds to the one below it; over is "" where there is none."""

@@ -16,11 +16,13 @@ from lsmeter.analysis.cells import (
     baseline_of,
     cell_results,
     compare_cells,
+    judged,
     versions,
     within_run,
     without_baseline,
 )
 from lsmeter.analysis.evidence import gather
+from lsmeter.analysis.hosts import differences, warnings
 from lsmeter.analysis.layers import layered_costs
 from lsmeter.attribution.account import Account, layer_accounts, run_accounts
 from lsmeter.attribution.load import AttributedCell, run_cells
@@ -71,6 +73,7 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
             *(item for result in results for item in result.problems),
             *without_baseline(manifest, results),
         ),
+        warnings=warnings(run),
         notes=(
             *_alike(manifest.kernels, setups, manifest.baseline_setup),
             *missing_note(run),
@@ -98,6 +101,12 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         raise UsageError(
             f"cannot compare {before.path} ({first.instrument}) with {after.path} "
             f"({second.instrument}): numbers of different instruments are not comparable"
+        )
+    if unlike := differences(before, after):
+        raise UsageError(
+            f"cannot compare {before.path} with {after.path}: times of machines that differ "
+            f"({'; '.join(unlike)})",
+            hint="compare runs of one machine in one state",
         )
     report = make_report(after)
     baselines, tested = cell_results(before), cell_results(after)
@@ -128,10 +137,15 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     return replace(
         report,
         title=f"{before.path.name} (baseline) against {after.path.name}",
-        comparisons=tuple(
-            item for old, new in pairs for item in compare_cells(old, new, second.margin)
+        comparisons=judged(
+            second,
+            (item for old, new in pairs for item in compare_cells(old, new, second.margin)),
         ),
         problems=(*marked, *report.problems),
+        warnings=(
+            *report.warnings,
+            *(f"{before.path.name}: {text}" for text in warnings(before)),
+        ),
         notes=(
             *report.notes,
             *(f"{before.path.name}: {note}" for note in (*missing_note(before), *before.notes)),

@@ -48,6 +48,7 @@ class Report:
     comparisons: tuple[Comparison, ...]
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # of the machine, before all else
     accounts: tuple[Account, ...] = ()  # where the cost comes from, in runs with attribution
     checks: tuple[CheckOutcome, ...] = ()
     layers: tuple[LayeredCost, ...] = ()

@@ -55,6 +55,7 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     titles = [f"{s.title} ({s.grid.place.kernel})" if len(grids) > 1 else s.title for s in found]
     columns = [(title, *place) for title, place in zip(titles, places, strict=True)]
     warnings = [
+        *report.warnings,
         *findings.unmeasured(report),
         *_without_numbers(report),
         *_joined(zip(titles, (item.warnings for item in found), strict=True)),

@@ -24,6 +24,7 @@ from lsmeter.model import (
 from lsmeter.model.cell import READINGS
 from lsmeter.model.setup import Link, make_links
 from lsmeter.setups import one_each, parse_setup
+from lsmeter.statistics.family import Looks
 
 FORMAT = "lsmeter-run"
 VERSION = 3
@@ -90,6 +91,7 @@ class Manifest(Circumstances):
     problems: tuple[Problem, ...]
     # What the setups, and those below them, add to which: some may not be part of the run.
     links: tuple[Link, ...] = ()
+    looks: Looks | None = None  # of a run that grows until all of its verdicts stand
 
     def benchmarks_of(self, cell: ManifestCell) -> tuple[Benchmark, ...]:
         """Return the benchmarks that the boots of a cell were asked for."""

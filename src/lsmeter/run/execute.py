@@ -36,11 +36,15 @@ _AGAIN = 2  # times that a boot is made again whose host was lost, and came back
 
 @dataclass(frozen=True)
 class Settings:
-    """How to carry out a plan: guests at a time in each lane, and which stored boots may serve."""
+    """How to carry out a plan: guests at a time, in each lane, and what may serve of before.
+
+    fresh: none of the store. kept: those that the run directory itself has, from before it was
+    stopped; what is measured then is not put into the store, which is for counts that repeat.
+    """
 
     jobs: int
     fresh: bool = False
-    resumes: bool = False  # boots that the run itself already has are kept, fresh or not
+    kept: bool = False
     limits: Limits = field(default_factory=Limits)
 
 
@@ -90,13 +94,13 @@ async def _one(
     planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, observer: Observer
 ) -> None:
     """Make one boot, or take it from the store."""
-    if settings.resumes and (kept := find_kept(planned, run, observer)):
-        observer.ended(planned, kept, reused=True)
-        return
     stored = None if settings.fresh else find_stored(planned, observer)
     if stored is not None:
         copy_boot(stored_path(planned), stored.files, run, planned.id)
         observer.ended(planned, stored.boot, reused=True)
+        return
+    if settings.kept and (found := _read_whole(boot_folder(run, planned.id), planned, observer)):
+        observer.ended(planned, found.boot, reused=True)
         return
     observer.started(planned)
     cell = planned.cell
@@ -110,15 +114,15 @@ async def _one(
     boot = conclude(planned.id, cell, machine.command(cell), capture)
     home = boot_folder(run, boot)
     shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
-    if boot.status is BootStatus.OK:
-        with turn(stored_path(planned)):
-            write_boot(stored_path(planned), boot, capture)
-    else:
+    if boot.status is not BootStatus.OK:
         write_atomic(home / "qemu.log", capture.stderr.encode())
         command = machine.leave(planned, home)
         left = f"; boot it by hand: {command}" if command else ""
         left = f"{boot.detail}; see console.log and qemu.log in {home}{left}"
         boot = replace(boot, detail=left)
+    elif not settings.kept:
+        with turn(stored_path(planned)):
+            write_boot(stored_path(planned), boot, capture)
     write_boot(home, boot, capture)
     observer.ended(planned, boot, reused=False)
 
@@ -139,21 +143,6 @@ async def _attempt(
     return await machine.run(planned, limits, on_results)
 
 
-def find_kept(planned: PlannedBoot, run: Path, observer: Observer) -> Boot | None:
-    """Return the boot if the run directory has it whole, and it ended well."""
-    home = run / "boots" / planned.id.folder
-    if not (home / BOOT_FILE).exists():
-        return None
-    try:
-        found = read_boot(home, planned.id)
-    except DamagedResultError as error:
-        observer.damaged(planned, error.title)
-        return None
-    except InfrastructureError:  # of a later version
-        return None
-    return found.boot if found.sealed and found.boot.status is BootStatus.OK else None
-
-
 def stored_path(planned: PlannedBoot) -> Path:
     """Return where all runs share the boot, whether or not it is there yet.
 
@@ -172,8 +161,17 @@ def find_stored(planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
 
     So does one that was stored before there were digests.
     """
-    path = stored_path(planned)
-    if not is_stored(planned):
+    return _read_whole(stored_path(planned), planned, observer)
+
+
+def is_kept(run: Path, planned: PlannedBoot) -> bool:
+    """Say whether the run directory seems to have the boot already."""
+    return (boot_folder(run, planned.id) / BOOT_FILE).exists()
+
+
+def _read_whole(path: Path, planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
+    """Return the boot that a folder has, if it ended well and is what was written."""
+    if not (path / BOOT_FILE).exists():
         return None
     try:
         found = read_boot(path, planned.id)
@@ -185,4 +183,4 @@ def find_stored(planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
         return None
     if why:
         observer.damaged(planned, why)
-    return found if found.sealed and not why else None
+    return found if found.sealed and not why and found.boot.status is BootStatus.OK else None

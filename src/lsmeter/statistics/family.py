@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All comparisons of a report: Holm's correction, and looks at a run that still grows; pure.
+
+Both keep the chance of one false claim or more in a whole report at ALPHA.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+ALPHA = 0.05
+GROWTH = 1.5  # from one look to the next
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Return the p of each comparison once all are corrected for (Holm 1979)."""
+    order = np.argsort(values, kind="stable")
+    steps = np.asarray(values)[order] * np.arange(len(values), 0, -1)
+    found = np.empty(len(values))
+    found[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(values) else steps
+    return [float(value) for value in found]
+
+
+@dataclass(frozen=True)
+class Looks:
+    """When a run that grows until it is conclusive is looked at, in blocks; most is its bound.
+
+    Each look spends a part of ALPHA, as Pocock's function has it (Lan and DeMets 1983). The parts
+    are used as they are and not combined, so that their sum bounds the error whatever the looks
+    have in common: it holds for the t test, the permutation test and Holm's steps alike.
+    """
+
+    first: int
+    most: int
+
+    def until(self, blocks: int) -> tuple[int, ...]:
+        """Return the looks at a run of so many blocks; the last one is at all of them."""
+        return (*(look for look in self.planned if look < blocks), blocks)
+
+    @property
+    def planned(self) -> tuple[int, ...]:
+        """All looks."""
+        found, at = [], float(self.first)
+        while at < self.most:
+            found.append(math.floor(at))
+            at = max(at * GROWTH, at + 1)
+        return (*found, self.most)
+
+    def after(self, blocks: int) -> int:
+        """Return the look that comes next."""
+        return next((look for look in self.planned if look > blocks), self.most)
+
+    def share(self, blocks: int) -> float:
+        """Return the part of ALPHA that the look at so many blocks may spend."""
+        before = [look for look in self.planned if look < blocks]
+        return self._spent(blocks) - (self._spent(before[-1]) if before else 0.0)
+
+    def _spent(self, blocks: int) -> float:
+        return math.log1p((math.e - 1) * min(1.0, blocks / self.most))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs of the timed instrument with a known truth, planned and stored as real ones are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lsmeter.experiment.asked import build_experiment
+from lsmeter.experiment.plan import PlannedBoot, make_plan
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Samples
+from lsmeter.results.boots import write_boot
+from lsmeter.results.directory import RunData, create_run, read_run
+from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.statistics.family import Looks
+from tests.unit.model_builders import benchmark, kernel
+
+HZ = 2_000_000_000
+EMPTY_NS = 20.0
+GETPPID = replace(benchmark("getppid"), control=True, cycle="getppid")
+EMPTY = benchmark("empty")
+STAT = replace(benchmark("stat", depth=1), cycle="stat")
+READ = replace(benchmark("read"), cycle="read")
+COSTS_NS = {GETPPID.id: 60.0, STAT.id: 500.0, READ.id: 200.0}
+
+Draw = Callable[[np.random.Generator, PlannedBoot, str, int], Any]
+
+
+def noise(draw: np.random.Generator, _planned: PlannedBoot, _name: str, count: int) -> Any:
+    """Vary readings by 3 %, blocks by 0.5 %."""
+    return np.exp(draw.normal(0, 0.005) + draw.normal(0, 0.03, count))
+
+
+def run(
+    path: Path,
+    factors: Mapping[tuple[str, str], float],
+    *,
+    blocks: int = 12,
+    readings: int = 40,
+    seed: int = 1,
+    vary: Draw = noise,
+    looks: Looks | None = None,
+    facts: Mapping[str, str] | None = None,
+    setups: tuple[str, ...] = ("capability", "landlock"),
+    benchmarks: tuple[Benchmark, ...] = (EMPTY, GETPPID, STAT, READ),
+) -> RunData:
+    """Write and read a run; factors has what (setup, benchmark) costs more than the baseline."""
+    words = {
+        "kernels": ["vmlinux"],
+        "setups": [*setups],
+        "boots": blocks,
+        "instrument": "timed",
+        "sampling": {"samples": readings, "whole_ppm": 0},
+    }
+    built = kernel("vmlinux", SECURITY_LANDLOCK="y")
+    plan = make_plan(build_experiment(words, where="test"), [built], benchmarks, {}, ("tmpfs",))
+    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "here", (), ())
+    manifest = make_manifest(plan, told, {cell.hash: () for cell in plan.cells})
+    create_run(path, replace(manifest, looks=looks))
+    draw = np.random.default_rng(seed)
+    said = {"timing.clock": "tsc", "timing.hz": str(HZ), **(facts or {})}
+    for planned in plan.boots:
+        samples = []
+        for name in planned.cell.benchmarks:
+            cost = COSTS_NS.get(name, 0.0) * factors.get((planned.cell.setup.name, name), 1.0)
+            varied = cost * vary(draw, planned, name, readings)
+            ns = varied + EMPTY_NS * np.exp(draw.normal(0, 0.01, readings))
+            ticks = np.round(ns * HZ / 1e9).astype(int).tolist()
+            samples.append(Samples(name, BenchmarkStatus.OK, tuple(ticks)))
+        boot = Boot(
+            cell_hash=planned.cell.hash,
+            index=planned.index,
+            seed=planned.seed,
+            status=BootStatus.OK,
+            facts=tuple(said.items()),
+            samples=tuple(samples),
+        )
+        capture = Capture(b"", b"", Ending.EXITED, 0, 0.0)
+        write_boot(path / "boots" / planned.id.folder, boot, capture)
+    return read_run(path)
