@@ -284,7 +284,8 @@ _Noreturn void init_main(void)
 			power_off();
 		}
 	}
-	channel_fact("boot.insns", "%" PRIu64, now_ns() >> request.icount_shift);
+	channel_fact(request.timed ? "boot.ns" : "boot.insns", "%" PRIu64,
+		     now_ns() >> request.icount_shift);
 	failed = request.root ? disk_fill(request.filesystem) : NULL;
 	if (!failed && request.root)
 		failed = root_enter(request.root);

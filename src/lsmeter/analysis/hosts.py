@@ -62,7 +62,8 @@ def differences(before: RunData, after: RunData) -> tuple[str, ...]:
 
 def warnings(run: RunData) -> tuple[str, ...]:
     """Say what of a machine as it ran a reader has to know, the gravest first."""
-    kernels = {kernel.name for kernel in run.manifest.kernels if kernel.runs}
+    told = {boot.cell_hash for boot in run.boots if "host.kernel" in dict(boot.facts)}
+    kernels = {cell.place.kernel for cell in run.manifest.cells if cell.hash in told}
     found: list[str] = []
     for name in sorted(kernels):
         cells = {cell.hash for cell in run.manifest.cells if cell.place.kernel == name}

@@ -30,6 +30,7 @@ class Capture:
     wall_s: float
     stderr: str = ""  # what QEMU itself complained of
     outputs: Mapping[str, bytes] = field(default_factory=dict)  # of a plugin, by name
+    facts: Mapping[str, str] = field(default_factory=dict)  # that its machine adds to the guest's
 
     @property
     def complete_lines(self) -> bytes:

@@ -56,7 +56,7 @@ def conclude(asked: BootId, cell: Cell, command: Sequence[str], capture: Capture
     session = parse_session(capture.complete_lines, request)
     lines = clean_lines(capture.console)
     status, detail = diagnose(lines, session, capture)
-    facts = dict(session.facts)
+    facts = {**dict(session.facts), **capture.facts}
     if status.usable and (others := contradictions(request, cell.kernel, command, facts)):
         status, detail = BootStatus.CONTRADICTION, "; ".join(others)
     elif status.usable and (
@@ -66,7 +66,7 @@ def conclude(asked: BootId, cell: Cell, command: Sequence[str], capture: Capture
     boot = Boot(
         **vars(asked),
         status=status,
-        facts=session.facts,
+        facts=tuple(sorted(facts.items())),
         detail=printable(detail),
         console_tail=() if status is BootStatus.OK else tail(lines),
         wall_s=round(capture.wall_s, 3),

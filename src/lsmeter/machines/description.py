@@ -215,8 +215,14 @@ def counted_guest(
 
 
 def in_real_time(guest: Description, accelerator: str, cpu: str) -> Description:
-    """Return the guest with the host's time instead of that of counted instructions."""
-    return replace(guest, accelerator=accelerator, cpu=cpu, icount_shift=None, waits=False)
+    """Return the guest with the host's time instead of that of counted instructions.
+
+    Its board is the one with all timers: on the small one the kernel's first clock does not tick
+    unless instructions are counted.
+    """
+    board = BootProtocol.BZIMAGE
+    found = replace(guest, accelerator=accelerator, cpu=cpu, boot_protocol=board)
+    return replace(found, icount_shift=None, waits=False)
 
 
 def guest_of(cell: Cell, seed: int = 0) -> Description:

@@ -3,13 +3,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.limits import Limits
+from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.guest.capture import Capture
+from lsmeter.guest.probe import host_words
+from lsmeter.guest.request import Request
+from lsmeter.guest.session import parse_session
+from lsmeter.machines import OnResults
 from lsmeter.machines.description import Description, guest_of, in_real_time, qemu_words
 from lsmeter.machines.emulation import Emulation, plain_guest
 from lsmeter.machines.kvm_proof import prove_kvm
 from lsmeter.model import Cell, Conditions
+
+_FACTS_S = 20.0
+_NOTHING = Request("", (), samples=1, warmup=0, icount_shift=0)  # what facts alone answer
 
 
 class RealTime(Emulation):
@@ -34,9 +47,21 @@ class RealTime(Emulation):
         cpu = self.cpu if asked == Conditions.cpu else asked
         return in_real_time(guest_of(cell, seed), self.accelerator, cpu)
 
+    async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
+        """Run one guest, and say what the host was like before and after."""
+        before = await _host_facts("host")
+        capture = await super().run(planned, limits, on_results)
+        return replace(capture, facts={**before, **await _host_facts("host.after")})
+
     def plain_start(self) -> tuple[str, ...]:
         """Return the command of a guest without a kernel or setup: what all guests share."""
         return qemu_words(in_real_time(plain_guest(), self.accelerator, self.cpu))
+
+
+async def _host_facts(prefix: str) -> dict[str, str]:
+    """Return what the probe says of this machine."""
+    done = await asyncio.to_thread(process.run_bytes, host_words(prefix), deadline_s=_FACTS_S)
+    return dict(parse_session(done.stdout, _NOTHING).facts)
 
 
 class Kvm(RealTime):
