@@ -277,7 +277,7 @@ _Noreturn void init_main(void)
 	if (!request_read("/request", &request, error, sizeof(error)))
 		give_up(error);
 	if (request.timed)
-		timing_open();
+		timing_open(&request.spin);
 	for (size_t i = 0; i < request.n_modules; i++) {
 		if (!load_module(request.module[i])) {
 			channel_drain();

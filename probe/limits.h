@@ -27,6 +27,7 @@
 #define MAX_LANDLOCK_LAYERS 16
 #define MAX_LANDLOCK_RULES  1024
 #define MAX_LANDLOCK_DEPTH  16
+#define MAX_SPIN_NS	    1000000
 #define MAX_SECCOMP_FILTERS 16
 #define MAX_SECCOMP_LENGTH  2000 /* 16 of these are what the kernel lets one process have */
 #define MAX_WORDS	    32	 /* of a line */

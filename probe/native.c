@@ -165,7 +165,7 @@ static bool run(const char *top)
 		channel_error("%s: %s", failed, strerror(errno));
 		return false;
 	}
-	timing_open();
+	timing_open(&request.spin);
 	host_facts("host");
 	if (!take_steps())
 		return false;

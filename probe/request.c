@@ -47,6 +47,8 @@ static const struct key keys[] = {
 	{"landlock.depth", NUMBER, AT(landlock.depth), 0, MAX_LANDLOCK_DEPTH, false},
 	{"seccomp.filters", NUMBER, AT(seccomp.filters), 0, MAX_SECCOMP_FILTERS, false},
 	{"seccomp.length", NUMBER, AT(seccomp.length), 0, MAX_SECCOMP_LENGTH, false},
+	{"spin.ns", NUMBER, AT(spin.ns), 0, MAX_SPIN_NS, false},
+	{"spin.every", NUMBER, AT(spin.every), 0, MAX_SAMPLES, false},
 	{"bpf.tunable", FLAG, AT(bpf_tunable), 0, 1, false},
 	{"bpf.empty", FLAG, AT(bpf_empty), 0, 1, false},
 	{"root", FILESYSTEM, AT(root), 0, 0, false},
@@ -241,6 +243,8 @@ static const char *contradiction(const struct request *request)
 		return "benchmark_deadline_ms must be at least 1";
 	if (request->landlock.layers && !request->landlock.rules)
 		return "landlock.layers needs landlock.rules of 1 or more";
+	if (request->spin.ns && !request->spin.every)
+		return "spin.ns needs spin.every";
 	if (request->seccomp.filters && request->seccomp.length < 2)
 		return "seccomp.filters needs seccomp.length of 2 or more";
 	if (request->timed && (request->whole_ppm || request->count || request->sweep_control ||

@@ -9,6 +9,7 @@
 #include "landlock.h"
 #include "limits.h"
 #include "seccomp.h"
+#include "timing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,7 @@ struct request {
 	unsigned long vary; /* seed of what may differ between boots; 0: nothing does */
 	struct landlock_shape landlock;
 	struct seccomp_shape seccomp;
+	struct spin_shape spin;
 	bool bpf_tunable;	     /* attach the waiting BPF programs, with delay 0 */
 	bool bpf_empty;		     /* attach BPF programs that do nothing */
 	const char *root;	     /* file system of the image that is the root; NULL: none */

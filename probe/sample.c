@@ -165,7 +165,7 @@ static uint64_t take_time(struct bench *bench, const struct request *request, st
 		least = UINT64_MAX;
 	if (bench->serial == request->warmup)
 		timing->batch = bench->serial ? timing_batch(bench, least) : 1;
-	took = timing_measure(bench, timing);
+	took = timing_measure(bench, timing, bench->serial >= request->warmup);
 	if (took < least)
 		least = took;
 	return took;

@@ -38,6 +38,10 @@ static bool by_counter;
 static uint64_t hz;
 static uint64_t step;
 static struct moment opened;
+static uint64_t spin_ticks;
+static unsigned long spin_every;
+static bool spin_now;
+static uint64_t spun;
 
 static uint64_t clock_ns(clockid_t which)
 {
@@ -56,6 +60,29 @@ static inline uint64_t now(uint32_t *cpu)
 	getcpu(&here, NULL);
 	*cpu = here;
 	return clock_ns(CLOCK_MONOTONIC_RAW);
+}
+
+/* Spin from `from` on; the clock then. */
+static __attribute__((noinline)) uint64_t spin_from(uint64_t from, uint32_t *cpu)
+{
+	uint64_t at;
+
+	do
+		at = now(cpu);
+	while (at - from < spin_ticks);
+	spun = at - from;
+	return at;
+}
+
+/* What a reading took that began at `first`. The clock is read before anything else is done, so
+ * that what is spun is all that it adds. */
+static inline uint64_t ended(uint64_t first, uint32_t *to)
+{
+	uint64_t at = now(to);
+
+	if (__builtin_expect(spin_now, 0))
+		at = spin_from(at, to);
+	return at - first;
 }
 
 static struct moment moment_now(void)
@@ -153,7 +180,7 @@ static int stay_on_one_cpu(void)
 	return last < 0 || sched_setaffinity(0, sizeof(one), &one) ? -1 : last;
 }
 
-void timing_open(void)
+void timing_open(const struct spin_shape *shape)
 {
 	struct moment then;
 
@@ -168,6 +195,12 @@ void timing_open(void)
 		hz = rate(&opened, &then);
 	}
 	step = find_step();
+	spin_ticks = (uint64_t)((double)shape->ns * (double)hz / (double)NS);
+	spin_every = shape->every;
+	if (spin_ticks) {
+		channel_fact("spin.ns", "%lu", shape->ns);
+		channel_fact("spin.every", "%lu", shape->every);
+	}
 	channel_fact("timing.clock", "%s", by_counter ? ARCH_CLOCK_NAME : "monotonic");
 	channel_fact("timing.hz", "%" PRIu64, hz);
 	channel_fact("timing.step", "%" PRIu64, step);
@@ -178,7 +211,7 @@ static __attribute__((noinline)) uint64_t time_none(uint32_t *from, uint32_t *to
 {
 	uint64_t first = now(from);
 
-	return now(to) - first;
+	return ended(first, to);
 }
 
 static __attribute__((noinline)) uint64_t time_one(struct call *call, uint32_t *from, uint32_t *to)
@@ -186,7 +219,7 @@ static __attribute__((noinline)) uint64_t time_one(struct call *call, uint32_t *
 	uint64_t first = now(from);
 
 	arch_call(call);
-	return now(to) - first;
+	return ended(first, to);
 }
 
 static __attribute__((noinline)) uint64_t time_two(struct call *call, uint32_t *from, uint32_t *to)
@@ -195,7 +228,7 @@ static __attribute__((noinline)) uint64_t time_two(struct call *call, uint32_t *
 
 	arch_call(call);
 	arch_call(call + 1);
-	return now(to) - first;
+	return ended(first, to);
 }
 
 static __attribute__((noinline)) uint64_t time_run(struct bench *bench, uint32_t *from,
@@ -205,7 +238,7 @@ static __attribute__((noinline)) uint64_t time_run(struct bench *bench, uint32_t
 	uint64_t first = now(from);
 
 	run(bench);
-	return now(to) - first;
+	return ended(first, to);
 }
 
 /* A call that goes wrong ends the batch, and is seen as any other. */
@@ -219,15 +252,27 @@ static __attribute__((noinline)) uint64_t time_batch(struct call *call, unsigned
 		if (__builtin_expect(!call_right(call), 0))
 			break;
 	}
-	return now(to) - first;
+	return ended(first, to);
 }
 
-uint64_t timing_measure(struct bench *bench, struct timing *timing)
+/* Keep what was spun. */
+static void keep_spun(struct timing *timing)
+{
+	timing->spun += spun;
+	if (!timing->least_spun || spun < timing->least_spun)
+		timing->least_spun = spun;
+	if (spun > timing->most_spun)
+		timing->most_spun = spun;
+}
+
+uint64_t timing_measure(struct bench *bench, struct timing *timing, bool counts)
 {
 	struct call *call = &bench->call[bench->first];
+	bool empty = !bench->calls && !bench->op->run;
 	uint32_t from, to;
 	uint64_t took;
 
+	spin_now = counts && spin_ticks && !empty && bench->serial % spin_every == 0;
 	if (bench->op->run)
 		took = time_run(bench, &from, &to);
 	else if (timing->batch > 1)
@@ -239,6 +284,8 @@ uint64_t timing_measure(struct bench *bench, struct timing *timing)
 	else
 		took = time_two(call, &from, &to);
 	timing->moved += from != to;
+	if (spin_now)
+		keep_spun(timing);
 	return took;
 }
 
@@ -260,6 +307,11 @@ void timing_send(const char *id, const struct timing *timing, unsigned int readi
 	if (timing->batch > 1) {
 		snprintf(key, sizeof(key), "timing.operations.%.100s", id);
 		channel_fact(key, "%u", timing->batch);
+	}
+	if (timing->spun) {
+		snprintf(key, sizeof(key), "spin.ticks.%.100s", id);
+		channel_fact(key, "%" PRIu64 " %" PRIu64 " %" PRIu64, timing->spun,
+			     timing->least_spun, timing->most_spun);
 	}
 	if (timing->moved) {
 		snprintf(key, sizeof(key), "timing.moved.%.100s", id);

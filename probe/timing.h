@@ -16,13 +16,22 @@ struct timing {
 	unsigned int batch;	 /* operations in each reading */
 	unsigned int moved;	 /* readings that ended on another CPU than they began on */
 	unsigned long preempted; /* times that another task took the CPU */
+	/* What was spun on purpose at the end of readings: ticks in all, and the least and most. */
+	uint64_t spun, least_spun, most_spun;
+};
+
+/* A known cost, for the selftest: at the end of every so many readings that count. */
+struct spin_shape {
+	unsigned long ns;    /* 0: none */
+	unsigned long every; /* 1: of each reading */
 };
 
 /* Stay on one CPU, choose the clock, learn its rate and its step, and send that as facts. */
-void timing_open(void);
+void timing_open(const struct spin_shape *shape);
 
-/* Time the measured calls of the cycle, as often as a reading repeats them; ticks of the clock. */
-uint64_t timing_measure(struct bench *bench, struct timing *timing);
+/* Time the measured calls of the cycle, as often as a reading repeats them; ticks of the clock.
+ * counts: it is no warm-up. */
+uint64_t timing_measure(struct bench *bench, struct timing *timing, bool counts);
 
 /* How often to repeat an operation whose single reading takes so long, so that the clock's steps
  * do not show; 1 for what cannot be repeated without preparing it again. */

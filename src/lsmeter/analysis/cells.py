@@ -7,13 +7,14 @@ becomes a Problem.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lsmeter.instruments import Instrument, find_instrument
+from lsmeter.instruments import Instrument, as_stored, find_instrument
 from lsmeter.model import (
     Benchmark,
     BenchmarkStatus,
@@ -63,7 +64,8 @@ def _cell_result(manifest: Manifest, cell: ManifestCell, boots: tuple[Boot, ...]
         if benchmark.id in readings
     )
     asked = frozenset(benchmark.id for benchmark in manifest.benchmarks_of(cell))
-    problems = tuple(dict.fromkeys(_problems(cell, boots, asked)))
+    unread = () if instrument.read is as_stored else _unread(cell, boots, readings)
+    problems = tuple(dict.fromkeys((*_problems(cell, boots, asked), *unread)))
     return CellResult(manifest.instrument, cell, boots, estimates, problems, readings)
 
 
@@ -75,6 +77,22 @@ def cell_readings(boots: Iterable[Boot], instrument: Instrument) -> dict[str, li
             for name, readings in instrument.read(boot, _stored(boot)).items():
                 found.setdefault(name, []).append(readings)
     return found
+
+
+def _unread(
+    cell: ManifestCell, boots: Iterable[Boot], readings: Mapping[str, Sequence[Any]]
+) -> Iterable[Problem]:
+    """Name what boots have stored, and the instrument could not read."""
+    kernel, setup = cell.place.kernel, cell.place.setup
+    stored: Counter[str] = Counter()
+    for boot in boots:
+        if boot.status.usable:
+            stored.update(list(_stored(boot)))
+    for name, count in stored.items():
+        if lost := count - len(readings.get(name, ())):
+            title = f"{name}: {lost} of {count} boots of {setup} on {kernel} say no unit of it"
+            detail = "the rate of the clock (timing.hz) is missing: ticks cannot be made times"
+            yield Problem(title, kernel, setup, name, detail)
 
 
 def _stored(boot: Boot) -> dict[str, BootReadings]:

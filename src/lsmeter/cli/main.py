@@ -72,7 +72,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
     "image": (image.HELP, (image.build, image.add, image.list_images, image.path, image.remove)),
     "selftest": (
         "Show that an instrument says what is true, by costs that are known.",
-        (selftest.exact,),
+        (selftest.exact, selftest.timed),
     ),
 }
 # What prints a line or a text, and what prints nothing: they have no format, no file to print to.

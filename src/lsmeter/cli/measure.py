@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lsmeter.model import Benchmark, Kernel
     from lsmeter.results.directory import RunData
     from lsmeter.run.execute import Settings
+    from lsmeter.statistics.family import Looks
 
     Experiments = Sequence[Experiment] | Callable[[Sequence[Kernel]], Sequence[Experiment]]
 
@@ -168,6 +170,50 @@ def _plan(
 
 
 def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
+    """Carry a plan out; one that grows, look by look until its verdicts stand."""
+    from lsmeter.analysis.growing import still_open
+    from lsmeter.experiment.plan import until
+    from lsmeter.results.directory import read_run
+
+    asked = plan.experiment
+    if asked.looks is None:
+        return _stage(plan, machine, out, how)
+    _check_looks(out, asked.looks)
+    began_s, since = time.monotonic(), 0
+    for at in asked.looks.planned:
+        code = _stage(until(plan, at), machine, out, how, since)
+        if code is ExitCode.INTERRUPTED:
+            break
+        left, of = still_open(read_run(out))
+        SCREEN.say(f"after {at} blocks: {left} of {of} comparisons have no verdict yet")
+        if not left:
+            break
+        if asked.minutes_max and time.monotonic() - began_s > 60 * asked.minutes_max:
+            SCREEN.say(f"--minutes-max {asked.minutes_max}: no more blocks")
+            break
+        since = at
+    return code
+
+
+def _check_looks(out: Path, looks: Looks) -> None:
+    """Refuse to go on with a run under other bounds: its looks have spent a part of the error."""
+    from lsmeter.results.directory import MANIFEST_FILE, read_manifest
+    from lsmeter.results.documents import DamagedResultError
+
+    try:
+        known = read_manifest(out).looks if (out / MANIFEST_FILE).exists() else looks
+    except DamagedResultError:
+        return  # it is written anew
+    if known != looks:
+        said = "no bound" if known is None else f"--boots {known.first} --blocks-max {known.most}"
+        raise UsageError(
+            f"--run-dir: {out} was begun with {said}",
+            hint="go on with the same words, or name another directory",
+        )
+
+
+def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) -> ExitCode:
+    """Carry out the blocks of a plan from `since` on; the run directory is told of all of them."""
     from lsmeter.cli.live import LiveRun
     from lsmeter.instruments import find_instrument
     from lsmeter.results.directory import create_run
@@ -193,27 +239,30 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     jobs = (how.jobs or cores()) if instrument.side_by_side else 1
     fresh = how.fresh or not instrument.reusable
     machine.prepare(plan.cells)
+    todo = replace(plan, boots=tuple(boot for boot in plan.boots if boot.index >= since))
     kept = not (instrument.reusable or how.fresh)
     limits = Limits(boot_s=how.boot_deadline)
     settings = Settings(jobs=jobs, fresh=fresh, kept=kept, limits=limits)
     known = [
         boot
-        for boot in plan.boots
+        for boot in todo.boots
         if (is_kept(out, boot) if kept else not fresh and is_stored(boot))
     ]
     if known:
-        SCREEN.say(f"{len(known)} of {len(plan.boots)} boots are known from earlier runs")
+        SCREEN.say(f"{len(known)} of {len(todo.boots)} boots are known from earlier runs")
 
-    def attempt(settings: Settings, known: Collection[PlannedBoot] = ()) -> tuple[bool, bool]:
+    def attempt(
+        plan: Plan, settings: Settings, known: Collection[PlannedBoot] = ()
+    ) -> tuple[bool, bool]:
         with LiveRun(SCREEN.err, plan, jobs, known) as live:
             stopped = stopped_early(lambda: execute(plan, out, machine, settings, live))
             return stopped, live.failed
 
-    stopped, failed = attempt(settings, known)
+    stopped, failed = attempt(todo, settings, known)
     if not stopped and is_torn(out, manifest.boots):
         SCREEN.say(f"{out} was removed meanwhile, or a part of it; it is made again")
         create_run(out, manifest)
-        stopped, failed = attempt(replace(settings, fresh=False))
+        stopped, failed = attempt(plan, replace(settings, fresh=False))
     if stopped:
         SCREEN.say("stopped; what was measured is kept, and the same command resumes it")
         return ExitCode.INTERRUPTED

@@ -64,6 +64,21 @@ def run(
             show_default="namespace",
         ),
     ] = None,
+    until_conclusive: Annotated[
+        bool,
+        typer.Option(
+            "--until-conclusive",
+            help="Of times: add blocks until every comparison has a verdict; --boots to begin.",
+        ),
+    ] = False,
+    blocks_max: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Blocks at most, with --until-conclusive.  [default: 200]"),
+    ] = None,
+    minutes_max: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Add no more blocks after N minutes."),
+    ] = None,
     tune: Annotated[
         bool,
         typer.Option(
@@ -85,6 +100,7 @@ def run(
         lsmeter run -k debian:6.1 -k debian:7.2 -s selinux -s apparmor
         lsmeter run -s landlock:layers=4,rules=16 -b open --filesystem ext4
         lsmeter run experiments/main.toml --boots 3
+        lsmeter run --instrument timed -s landlock -b stat --until-conclusive
     """
     from lsmeter.cli.measure import measure, showing
     from lsmeter.cli.show import show_run
@@ -98,6 +114,9 @@ def run(
         "client": client,
         "task": "attribute" if attribute else None,
         "monitor_ms": monitor,
+        "until_conclusive": until_conclusive or None,
+        "blocks_max": blocks_max,
+        "minutes_max": minutes_max,
         "sampling": {
             "samples": samples,
             "warmup": warmup,

@@ -17,6 +17,7 @@ from lsmeter.base.toml_file import read_toml, wrong_key
 from lsmeter.instruments import DEFAULT, Instrument, find_instrument
 from lsmeter.model import Conditions, Sampling, Task
 from lsmeter.model.workload import Client
+from lsmeter.statistics.family import FIRST, Looks
 from lsmeter.tasks import cost_tasks, find_task
 
 Name = Annotated[str, Field(min_length=1, max_length=400)]
@@ -65,7 +66,9 @@ class ConditionsTable(_Strict):
 class Experiment(_Strict):
     """One experiment: factors (kernels, setups, file systems, users), and how to measure.
 
-    margin is the overhead, as a fraction, below which two costs count as equivalent.
+    margin is the overhead, as a fraction, below which two costs count as equivalent. A run until
+    its verdicts stand begins with `boots` blocks, and has blocks_max at most; after minutes_max
+    (0: no bound) it goes on with no more.
     """
 
     title: str = Field("", max_length=200)
@@ -85,6 +88,9 @@ class Experiment(_Strict):
     delays_ns: list[int] = []
     monitor_ms: int = Field(0, ge=0, le=10_000)
     boots: int = Field(2, ge=1, le=1000)
+    until_conclusive: bool = False
+    blocks_max: int = Field(200, ge=2, le=1000)
+    minutes_max: int = Field(0, ge=0, le=100_000)
     seed: int = Field(42, ge=0, le=2**31)
     margin: float = Field(0.01, ge=0.0, le=10.0, strict=False)
     sampling: SamplingTable = SamplingTable()
@@ -103,6 +109,11 @@ class Experiment(_Strict):
     def sampling_model(self) -> Sampling:
         """Return the sampling as the model's type."""
         return find_task(self.task).sampling or Sampling(**self.sampling.model_dump())
+
+    @property
+    def looks(self) -> Looks | None:
+        """When a run that grows is looked at; None where it does not grow."""
+        return Looks(self.boots, self.blocks_max) if self.until_conclusive else None
 
     def conditions_model(self) -> Conditions:
         """Return the conditions as the model's type."""
@@ -153,7 +164,25 @@ def _as_usual(asked: Experiment, instrument: Instrument, where: str) -> Experime
     # What was not said stays so for those who replace it.
     usual = SamplingTable.model_construct(set(said), **{**vars(instrument.sampling), **said})
     boots = asked.boots if "boots" in asked.model_fields_set else instrument.boots
+    if asked.until_conclusive:
+        boots = _first_look(asked, instrument, where)
     return asked.model_copy(update={"sampling": usual, "boots": boots})
+
+
+def _first_look(asked: Experiment, instrument: Instrument, where: str) -> int:
+    """Return the blocks with which a run begins that grows; UsageError where it cannot grow."""
+    if not instrument.words.interval:
+        raise UsageError(
+            f"{where}: until_conclusive: counts of the instrument {instrument.name} have no noise",
+            hint="add --instrument timed, or leave it out",
+        )
+    boots = asked.boots if "boots" in asked.model_fields_set else min(FIRST, asked.blocks_max - 1)
+    if boots >= asked.blocks_max:
+        raise UsageError(
+            f"{where}: blocks_max is {asked.blocks_max}, and the run begins with {boots}",
+            hint="name more for --blocks-max, or fewer for --boots",
+        )
+    return boots
 
 
 def is_main(data: dict[str, Any]) -> bool:

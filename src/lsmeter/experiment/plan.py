@@ -339,11 +339,17 @@ def _boots(experiment: Experiment, cells: Sequence[Cell]) -> tuple[PlannedBoot, 
     draw = random.Random(experiment.seed)  # noqa: S311  (an order, not a secret)
     distinct = list({cell.hash: cell for cell in cells}.values())
     boots: list[PlannedBoot] = []
-    for index in range(experiment.boots):
+    blocks = experiment.blocks_max if experiment.until_conclusive else experiment.boots
+    for index in range(blocks):
         block = distinct[:]
         draw.shuffle(block)
         boots.extend(PlannedBoot(cell, index, experiment.seed + index) for cell in block)
     return tuple(boots)
+
+
+def until(plan: Plan, blocks: int) -> Plan:
+    """Return the plan with so many blocks."""
+    return replace(plan, boots=tuple(boot for boot in plan.boots if boot.index < blocks))
 
 
 def describe_size(plan: Plan) -> str:
@@ -351,8 +357,9 @@ def describe_size(plan: Plan) -> str:
     distinct = {cell.hash: cell for cell in plan.cells}
     samples = sorted({cell.sampling.samples for cell in distinct.values()})
     each = " or ".join(map(str, samples)) or "no"
+    most = "at most " if plan.experiment.until_conclusive else ""
     return (
-        f"{len(plan.boots)} boots of {len(distinct)} cells, "
+        f"{most}{len(plan.boots)} boots of {len(distinct)} cells, "
         f"{len(plan.benchmarks)} benchmarks of {each} samples each"
     )
 

@@ -25,6 +25,8 @@ GUEST_KEYS = {
     "landlock.depth": 16,
     "seccomp.filters": 16,
     "seccomp.length": 2000,
+    "spin.ns": 1_000_000,
+    "spin.every": 100_000,
     "bpf.tunable": 1,
     "bpf.empty": 1,
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from lsmeter.base import registry
 from lsmeter.model import Benchmark, Boot, Place, Sampling
-from lsmeter.model.conclusion import Compared, Comparison, Estimate
+from lsmeter.model.conclusion import Compared, Comparison, Estimate, Verdict
 from lsmeter.statistics.estimate import BootReadings
 
 DEFAULT = "exact"
@@ -28,6 +28,26 @@ def each_alone(
 ) -> Sequence[Comparison]:
     """Leave every comparison its verdict, whatever else is compared."""
     return found
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the numbers of an instrument are called in reports.
+
+    typical is the number that heads tables, mean the other one, replicate what is repeated; level
+    is that of the intervals of means. numbers explains them, verdicts what each one rests on.
+    repeats says that a number which is right is the same in every replicate; interval, that
+    tables show how well it is known beside it.
+    """
+
+    typical: str
+    mean: str
+    replicate: str
+    level: str
+    numbers: str
+    verdicts: Mapping[Verdict, str]
+    repeats: bool = True
+    interval: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +76,7 @@ class Instrument:
     reusable: bool
     portable: bool
     comparable: tuple[str, ...]
+    words: Words
     estimate: Callable[[Place, Benchmark, Sequence[Any]], Estimate]
     compare: Callable[..., Compared]
     tasks: tuple[str, ...] = ()

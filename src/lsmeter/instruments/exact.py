@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lsmeter.instruments import Instrument
+from lsmeter.instruments import Instrument, Words
 from lsmeter.model import Benchmark, Better, Place
-from lsmeter.model.conclusion import Compared, Estimate
+from lsmeter.model.conclusion import Compared, Estimate, Verdict
 from lsmeter.statistics.compare import compare
 from lsmeter.statistics.estimate import BootReadings, in_line_mean, typical, whole_cost
 
@@ -43,6 +43,22 @@ INSTRUMENT = Instrument(
     reusable=True,
     portable=True,
     comparable=("mitigations", "init_on_alloc", "tick", "slabs", "icount_shift", "cpu"),
+    words=Words(
+        typical="typical",
+        mean="in-line mean",
+        replicate="boot",
+        level="99 %",
+        numbers="Typical: the most frequent reading of one call. In-line mean: over the readings "
+        "into which no timer tick fell. Whole cost: what a call costs with those that prepare and "
+        "undo it (its cycle) and all deferred work.",
+        verdicts={
+            Verdict.SLOWER: "certainly worse, possibly by more than the margin, in the typical "
+            "count, the in-line mean or the whole cost",
+            Verdict.FASTER: "certainly better, possibly by more than the margin, in one of them",
+            Verdict.EQUIVALENT: "typical count and whole cost inside the margin, and no peak moved",
+            Verdict.INCONCLUSIVE: "the numbers allow no verdict; the warnings name the cause",
+        },
+    ),
     estimate=estimate,
     compare=_compare,
 )

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lsmeter.instruments import Instrument
+from lsmeter.instruments import Instrument, Words
 from lsmeter.model import Benchmark, Better, Boot, Place, Sampling
 from lsmeter.model.conclusion import (
     Change,
@@ -35,6 +35,7 @@ from lsmeter.statistics.power import more_blocks
 CLOCK, HZ = "timing.clock", "timing.hz"  # facts: the clock's name, and its ticks in a second
 OPERATIONS = "timing.operations."  # and a benchmark's id: how many operations its readings have
 LEAST_BLOCKS = 6  # fewer cannot make the permutation test's p 0.05, and intervals hold less well
+NOT_ENOUGH = "not enough blocks"
 EMPTY = "empty"  # the benchmark whose readings have no operation
 _NORMAL = 1.2533  # standard error of a median over that of a mean, of a normal distribution
 
@@ -191,7 +192,7 @@ def _ruled(item: Comparison, tests: Tests, margin: float) -> Comparison:
 
 def _verdict(item: Comparison, tests: Tests, margin: float) -> tuple[Verdict, str]:
     if tests.blocks < LEAST_BLOCKS:
-        return Verdict.INCONCLUSIVE, f"fewer than {LEAST_BLOCKS} blocks"
+        return Verdict.INCONCLUSIVE, f"{NOT_ENOUGH}: {LEAST_BLOCKS} at least"
     if math.isnan(item.overhead):
         return Verdict.INCONCLUSIVE, "shorter than the clock can tell from an empty reading"
     if tests.p_equivalent_corrected <= ALPHA:
@@ -201,8 +202,7 @@ def _verdict(item: Comparison, tests: Tests, margin: float) -> tuple[Verdict, st
         return Verdict.EQUIVALENT, ""
     if tests.p_corrected <= ALPHA:
         return (Verdict.SLOWER if item.overhead > 0 else Verdict.FASTER), ""
-    more = f"about {tests.more_blocks:,} more blocks" if tests.more_blocks else "more blocks"
-    return Verdict.INCONCLUSIVE, f"it would take {more}"
+    return Verdict.INCONCLUSIVE, NOT_ENOUGH
 
 
 INSTRUMENT: Instrument = Instrument(
@@ -223,6 +223,24 @@ INSTRUMENT: Instrument = Instrument(
     tasks=("readings", "workload"),
     boots=60,
     sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
+    words=Words(
+        typical="median",
+        mean="mean",
+        replicate="block",
+        level="95 %",
+        numbers="Median and mean: of the readings of a block (one process, or one boot), then over "
+        "blocks. Ratios are taken within blocks, whose setups ran one after another.",
+        verdicts={
+            Verdict.SLOWER: "the median is higher; p at most 5 % after Holm's correction",
+            Verdict.FASTER: "the median is lower; p at most 5 % after Holm's correction",
+            Verdict.EQUIVALENT: "inside the margin by two one-sided tests; p at most 5 % after "
+            "Holm's correction",
+            Verdict.INCONCLUSIVE: "the blocks allow no verdict; the warnings say how many more "
+            "it would take",
+        },
+        repeats=False,
+        interval=True,
+    ),
     estimate=estimate,
     compare=compare,
     read=blocks,

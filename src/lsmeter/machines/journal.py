@@ -53,11 +53,14 @@ def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[
     """
     name = f"{os.getpid()}-{time.monotonic_ns()}{_SUFFIX}"
     journal = make_dir(data_dir() / _FOLDER) / name
-    with writing(journal), journal.open("xb", buffering=0) as file:
-        # Held before anything stands in it, and written before anything is changed.
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(_written(changes))
-        os.fsync(file)
+    with writing(journal):
+        held = journal.open("xb", buffering=0)
+    with held as file:
+        with writing(journal):
+            # Held before anything stands in it, and written before anything is changed.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.write(_written(changes))
+            os.fsync(file)
         left: list[str] = []
         try:
             refused = [text for change in changes if (text := _make(change))]
@@ -153,9 +156,10 @@ def _put_back(changes: Sequence[Change]) -> list[str]:
     for change in reversed(changes):
         path = Path(change.path)
         try:
+            if not path.exists():
+                continue
             if change.directory:
-                with suppress(FileNotFoundError):
-                    path.rmdir()
+                path.rmdir()
             elif change.before and value_of(path) != change.before:
                 path.write_text(change.before)
         except OSError as error:

@@ -30,6 +30,7 @@ from lsmeter.base.errors import UsageError
 from lsmeter.guest.conclude import active_lsms
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Kernel
+from lsmeter.report.blocks import moved
 from lsmeter.report.frame import missing_note
 from lsmeter.report.model import Report, SetupFacts
 from lsmeter.results.directory import RunData
@@ -60,14 +61,16 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
     layers = layered_costs(links_of(manifest), estimates, versions(manifest))
     explained = run_accounts(attributed, manifest.baseline_setup)
     accounts = tuple(item for item in explained if item.typical.benchmarks)
-    return Report(
+    comparisons = within_run(manifest, results)
+    filtered = _filtered(manifest)
+    found = Report(
         **{name: getattr(manifest, name) for name in _OF_THE_MANIFEST},
         title=manifest.title or "Cost of security modules",
         unit=find_instrument(manifest.instrument).unit,
         conditions=_conditions(manifest),
         setups=setups,
         estimates=estimates,
-        comparisons=within_run(manifest, results),
+        comparisons=comparisons,
         problems=(
             *manifest.problems,
             *(item for result in results for item in result.problems),
@@ -87,6 +90,19 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
         states=evidence.states,
         one_off=evidence.one_off,
         caveats=caveats(_kernels(manifest, manifest, siblings), security=False),
+        looks=manifest.looks,
+        filtered=filtered,
+    )
+    distrusted = moved(comparisons, found.again, filtered)
+    return replace(found, caveats=(*found.caveats, *distrusted))
+
+
+def _filtered(manifest: Manifest) -> tuple[str, ...]:
+    """Name the setups that add to every system call, controls included."""
+    return tuple(
+        setup.name
+        for setup in manifest.setups
+        if any(key.startswith(("seccomp.", "spin.")) for key, _ in setup.guest)
     )
 
 
@@ -134,13 +150,13 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         )
     )
     kernels = (*first.kernels, *second.kernels)
+    found = judged(
+        second, (item for old, new in pairs for item in compare_cells(old, new, second.margin))
+    )
     return replace(
         report,
         title=f"{before.path.name} (baseline) against {after.path.name}",
-        comparisons=judged(
-            second,
-            (item for old, new in pairs for item in compare_cells(old, new, second.margin)),
-        ),
+        comparisons=found,
         problems=(*marked, *report.problems),
         warnings=(
             *report.warnings,
@@ -153,7 +169,8 @@ def compare_runs(before: RunData, after: RunData) -> Report:
             *redefined,
         ),
         kernels=tuple({(k.name, k.image_sha256): k for k in kernels}.values()),
-        caveats=caveats(_kernels(first, second, pairs)),
+        caveats=(*caveats(_kernels(first, second, pairs)), *moved(found, (), report.filtered)),
+        looks=None,
     )
 
 

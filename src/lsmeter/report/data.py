@@ -18,7 +18,7 @@ from lsmeter.tables.model import Column, Raw, Table, rows
 NAME = "lsmeter-report"
 VERSION = 1
 # What many reports have nothing for is left out of those.
-_RARE = ("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats")
+_RARE = ("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats", "looks")
 _PAIRS = ("conditions", "host", "tools")
 _KERNEL = ("name", "release", "version", "origin", "image_sha256", "boot_protocol")
 _TYPICAL = ("value", "baseline_value", "difference", "overhead", "overhead_low", "overhead_high")
@@ -42,7 +42,7 @@ def document(report: Report) -> dict[str, Any]:
         "accounts": [report_entry(item) for item in report.accounts],
         "layer_origins": [layer_entry(item) for item in report.layer_origins],
     }
-    rest = (name for name in vars(report) if name not in {*changed, "checks"})
+    rest = (name for name in vars(report) if name not in {*changed, "checks", "filtered"})
     kernels = [{name: plain(getattr(k, name)) for name in _KERNEL} for k in report.kernels]
     found = {**{name: plain(getattr(report, name)) for name in rest}, "kernels": kernels, **changed}
     found["measured"] = summary.measured_fact(report)
@@ -86,6 +86,8 @@ def _other(found: dict[str, Any], name: str, place: Place) -> dict[str, Any]:
 def _comparison(report: Report, item: Comparison) -> dict[str, Any]:
     found = _other(_flat(report, item), "baseline", item.baseline)
     heads = {name: found["typical"][name] for name in _TYPICAL}
+    if item.tests is None:
+        del found["tests"]
     return {**found, **heads, "margin": plain(report.margin)}
 
 
@@ -129,12 +131,19 @@ cause caveats measured
 """
 
 
+_TEST_HEADS = (
+    *("blocks", "p_student", "p_permutation", "p", "p_equivalent", "comparisons"),
+    *("p_corrected", "p_equivalent_corrected", "more_blocks"),
+)
+
+
 def table(report: Report) -> Table:
     """Return a row per comparison, then one per estimate that no comparison has as its value.
 
     Those are baselines, and setups whose baseline gave no number.
     """
-    heads = _HEADS.split()
+    timed = any(item.tests for item in report.comparisons)
+    heads = _HEADS.split() + (list(_TEST_HEADS) if timed else [])
     found = ((row.get(head) for head in heads) for row in _rows(report))
     return Table("numbers", "", tuple(Column(head, head) for head in heads), rows(found))
 
@@ -149,6 +158,7 @@ def _rows(report: Report) -> Iterator[dict[str, Raw]]:
         entry = _comparison(report, item)
         row = {**entry, "record": "comparison", "caveats": "; ".join(report.caveats)}
         row |= {"params": numbers.variant(item.benchmark), "measured": measured}
+        row |= entry.get("tests", {})
         for name in ("typical", "mean", "whole"):
             row |= _change("" if name == "typical" else f"{name}_", entry[name] or {})
         # Two runs of one kernel share the key: an estimate of another value is not this one's.

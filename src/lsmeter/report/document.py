@@ -9,11 +9,9 @@ from functools import partial
 
 from lsmeter.attribution.tables import HEADING, RULE, section
 from lsmeter.instruments import instruments
-from lsmeter.model.conclusion import Verdict
 from lsmeter.report import (
     data,
     evidence,
-    findings,
     frame,
     layers,
     numbers,
@@ -22,6 +20,7 @@ from lsmeter.report import (
     summary,
     whole,
 )
+from lsmeter.report.blocks import statements
 from lsmeter.report.build import run_report
 from lsmeter.report.grids import Grid, grids
 from lsmeter.report.model import Report
@@ -39,13 +38,6 @@ _SIGNS = (
     (numbers.APART_MARK, "in-line mean or whole cost differ by more than the margin"),
     (numbers.UNREPEATED_MARK, summary.UNREPEATED),
 )
-_VERDICTS = {
-    Verdict.SLOWER: "certainly worse, possibly by more than the margin, in the typical count, the "
-    "in-line mean or the whole cost",
-    Verdict.FASTER: "certainly better, possibly by more than the margin, in one of them",
-    Verdict.EQUIVALENT: "typical count and whole cost inside the margin, and no peak moved",
-    Verdict.INCONCLUSIVE: "the numbers allow no verdict; the warnings name the cause",
-}
 
 
 def document_of(run: RunData) -> Callable[[Detail], Document]:
@@ -125,6 +117,8 @@ def _facts(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[
     yield "Unit", summary.measured_fact(report)
     yield "Sizes", summary.sizes(report)
     yield "Baseline", f"{summary.baseline(report, found)}; margin {summary.margin(report)}{short}"
+    for text in statements(report):
+        yield "Statistics", text
     if detail is Detail.FULL:
         yield "Conditions", ", ".join(f"{key}={value}" for key, value in report.conditions)
         yield "Command", report.command
@@ -194,7 +188,10 @@ def _method(report: Report) -> Section:
         )
         for facts in report.setups
     )
-    marks = ((f"{numbers.VERDICT_MARKS[kind]} {kind}", words) for kind, words in _VERDICTS.items())
+    marks = (
+        (f"{numbers.VERDICT_MARKS[kind]} {kind}", words)
+        for kind, words in report.words.verdicts.items()
+    )
     tables = (
         _table(
             "kernels",
@@ -214,7 +211,7 @@ def _method(report: Report) -> Section:
         _table("signs", "Signs", "sign, meaning:prose", (*_SIGNS, *marks)),
     )
     instrument = instruments().get(report.instrument)
-    lead: tuple[str, ...] = (findings.THREE_NUMBERS,)
+    lead: tuple[str, ...] = (report.words.numbers, *statements(report))
     if instrument is not None:
         lead = (f"Instrument {instrument.name}: {instrument.title}. {instrument.covers}.", *lead)
     shown = tuple(table for table in tables if table.rows)

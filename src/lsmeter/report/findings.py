@@ -12,22 +12,19 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from lsmeter.instruments import Words
 from lsmeter.model.conclusion import Change, Comparison, Difference, Estimate, Verdict
 from lsmeter.report import numbers
+from lsmeter.report.blocks import needed
 from lsmeter.report.grids import Grid
 from lsmeter.report.model import Report
 from lsmeter.statistics.estimate import LEAST_SHARE
 from lsmeter.statistics.verdict import NO_TYPICAL
 from lsmeter.tables.values import change, count, many, percent
 
-THREE_NUMBERS = (
-    "Typical: the most frequent reading of one call. In-line mean: over the readings into which "
-    "no timer tick fell. Whole cost: what a call costs with those that prepare and undo it (its "
-    "cycle) and all deferred work."
-)
 _FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _NAMED = 4  # of the benchmarks that do not repeat, or have no typical count
@@ -64,14 +61,13 @@ class Medians(NamedTuple):
     mean: float | None
     whole: float | None
 
-    @property
-    def text(self) -> str:
-        """Write all three, each with what it covers."""
-        whole = "whole cost not measured"
+    def text(self, words: Words) -> str:
+        """Write all of them, each with what it covers."""
+        whole = ["whole cost not measured"] if words.repeats else []
         if self.whole is not None:
-            whole = f"whole cost {percent(self.whole)}"
-        mean = [] if self.mean is None else [f"in-line mean {percent(self.mean)}"]
-        return ", ".join((f"typical {percent(self.typical)}", *mean, whole))
+            whole = [f"whole cost {percent(self.whole)}"]
+        mean = [] if self.mean is None else [f"{words.mean} {percent(self.mean)}"]
+        return ", ".join((f"{words.typical} {percent(self.typical)}", *mean, *whole))
 
 
 def medians(items: Sequence[Comparison]) -> Medians:
@@ -215,7 +211,8 @@ def causes(grid: Grid, index: int) -> Iterator[str]:
         names = _named(grid, index, items)
         rest = [f"{len(names) - _OPEN:,} more"] if len(names) > _OPEN else []
         said = ", ".join((*names[:_OPEN], *rest))
-        texts.append(f"{said} ({cause})" if cause else said)
+        why = "; ".join(filter(None, (cause, needed(items))))
+        texts.append(f"{said} ({why})" if why else said)
     if texts:
         number = many(sum(map(len, found.values())), "comparison")
         yield f"{number} inconclusive: {'; '.join(texts)}."
@@ -243,11 +240,12 @@ def causes_in_short(columns: Iterable[tuple[str, Grid, int]]) -> Iterator[str]:
             ((title, _, said),) = items
             yield f"{title}: 1 comparison inconclusive: {said}."
             continue
+        why = "; ".join(filter(None, (kind, needed(item for _, item, _ in items))))
         titles: dict[str, list[Comparison]] = {}
         for title, item, _ in items:
             titles.setdefault(title, []).append(item)
         said = "; ".join(f"{title} {_counted(own)}" for title, own in titles.items())
-        yield f"{len(items):,} comparisons inconclusive ({kind}): {said}."
+        yield f"{len(items):,} comparisons inconclusive ({why}): {said}."
 
 
 def _inconclusive(grid: Grid, index: int) -> Iterator[tuple[Comparison, str]]:
@@ -257,7 +255,11 @@ def _inconclusive(grid: Grid, index: int) -> Iterator[tuple[Comparison, str]]:
         item = slot.comparison
         if item is not None and item.verdict is Verdict.INCONCLUSIVE:
             sides = (row.baseline, slot.estimate)
-            boots = [f"{e.place.setup}: {by_boot(e)}" for e in sides if e and e.high > e.low]
+            boots = [
+                f"{e.place.setup}: {by_boot(e)}"
+                for e in sides
+                if e and e.high > e.low and e.evidence.by_boot
+            ]
             meaning = _meaning(item, item.benchmark.cycle)
             yield item, "; ".join(filter(None, (item.cause, meaning, *boots)))
 
@@ -302,15 +304,16 @@ def without_typical(found: Iterable[Comparison]) -> Iterator[str]:
         yield f"{cause}: {', '.join((*list(ids)[:_NAMED], *rest))}."
 
 
-def disagreements(found: Sequence[Comparison], margin: float) -> Iterator[str]:
+def disagreements(report: Report, found: Sequence[Comparison]) -> Iterator[str]:
     """Say how often the numbers disagree, with the benchmark that does so most."""
+    words, margin = report.words, report.margin
     odd = [item for item in found if mark(item, margin)]
     if not odd:
         return
     most = max(odd, key=_disagreement)
-    texts = [f"typical {numbers.amount(most.typical)}"]
+    texts = [f"{words.typical} {numbers.amount(most.typical)}"]
     if most.mean is not None and apart(most, most.mean, margin):
-        texts.append(f"in-line mean {numbers.amount(most.mean)}")
+        texts.append(f"{words.mean} {numbers.amount(most.mean)}")
     if most.whole is not None:
         texts.append(f"whole {numbers.amount(most.whole)} ({most.benchmark.cycle})")
     yield (
@@ -328,7 +331,7 @@ def _disagreement(item: Comparison) -> float:
 def changed_controls(report: Report, found: Iterable[Comparison]) -> Iterator[str]:
     """Name each control that changed."""
     for item in found:
-        if not item.benchmark.control or _still(item):
+        if not item.benchmark.control or _still(item) or item.place.setup in report.filtered:
             continue
         whole = f", whole {numbers.amount(item.whole)}" if item.whole is not None else ""
         yield (
@@ -339,16 +342,16 @@ def changed_controls(report: Report, found: Iterable[Comparison]) -> Iterator[st
 
 
 def _still(item: Comparison) -> bool:
-    """No other typical count, and nothing that is beyond the margin."""
-    return item.difference == 0 and item.verdict not in _MOVED
+    """No other typical count, and nothing that is beyond the margin; of times, no verdict."""
+    return (item.difference == 0 or item.tests is not None) and item.verdict not in _MOVED
 
 
-def controls(grids: Iterable[Grid]) -> str:
-    """Say whether the controls are unchanged."""
+def controls(grids: Iterable[Grid], filtered: Collection[str] = ()) -> str:
+    """Say whether the controls are unchanged; setups that add to every call are left out."""
     found = [c for grid in grids for i in range(len(grid.columns)) for c in grid.comparisons(i)]
     if not found:
         return "Nothing was compared."
-    tested = [c for c in found if c.benchmark.control]
+    tested = [c for c in found if c.benchmark.control and c.place.setup not in filtered]
     if not tested:
         return "No control was measured: nothing shows that only the security setup differed."
     names = ", ".join(dict.fromkeys(c.benchmark.id for c in tested))
@@ -381,6 +384,8 @@ def by_boot(item: Estimate) -> str:
 
 def between_boots(report: Report, *, short: bool) -> Iterator[str]:
     """Name the benchmarks whose typical counts differ most between boots, and say how."""
+    if not report.words.repeats:
+        return
     if report.estimates and all(item.evidence.boots == 1 for item in report.estimates):
         yield "one boot of each setup: nothing shows whether counts repeat."
         return

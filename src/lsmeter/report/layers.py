@@ -102,9 +102,10 @@ def layer_words(adds: tuple[Layer, ...], below: tuple[Layer, ...] = ()) -> str:
 def section(report: Report, detail: Detail) -> Section:
     """Show what each layer of each setup costs; a single one only where there is much room."""
     rule = (
-        "A layer's cost is the difference of the typical counts of two setups, in "
-        f"{numbers.unit_word(report.unit)} and in % of the base; the layers sum to the typical "
-        "cost of the tested setup. A layer below zero is a gain."
+        f"A layer's cost is the difference of the {report.words.typical} "
+        f"{'counts' if report.words.repeats else 'times'} of two setups, in "
+        f"{numbers.unit_word(report.unit)} and in % of the base; the layers sum to the "
+        f"{report.words.typical} cost of the tested setup. A layer below zero is a gain."
     )
     full = detail is Detail.FULL
     found = (item for item in stacks(report) if full or not _is_single(report, item))

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from lsmeter.analysis.evidence import CheckOutcome, OneOffCost, StateChange
 from lsmeter.analysis.layers import LayeredCost
 from lsmeter.attribution.account import Account
+from lsmeter.instruments import DEFAULT, Words, instruments
 from lsmeter.model import Kernel, Problem
 from lsmeter.model.conclusion import Comparison, Estimate
+from lsmeter.model.setup import is_again
+from lsmeter.statistics.family import Looks
 
 
 @dataclass(frozen=True)
@@ -56,3 +59,17 @@ class Report:
     states: tuple[StateChange, ...] = ()
     one_off: tuple[OneOffCost, ...] = ()
     caveats: tuple[str, ...] = ()  # what every verdict must be read with: other compilers
+    looks: Looks | None = None  # of a run that grew until its verdicts stood
+    filtered: tuple[str, ...] = ()  # setups that add to every system call, those of controls too
+
+    @property
+    def again(self) -> tuple[Comparison, ...]:
+        """The baseline against itself."""
+        base = self.baseline_setup
+        return tuple(item for item in self.comparisons if is_again(item.place.setup, base))
+
+    @property
+    def words(self) -> Words:
+        """What the numbers are called; as the usual instrument has it where it is not known."""
+        known = instruments()
+        return known.get(self.instrument, known[DEFAULT]).words

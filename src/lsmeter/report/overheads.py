@@ -10,14 +10,13 @@ from dataclasses import replace
 from itertools import chain
 
 from lsmeter.model.conclusion import Comparison, Estimate
-from lsmeter.report import findings, numbers, summary
+from lsmeter.report import blocks, findings, numbers, summary
 from lsmeter.report.grids import Grid, Row, Slot, place_label
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import MISSING, count, percent
 
 _WHOSE = " (with its setup, unless its median is largest)"
-_KINDS = ("typical", "mean", "whole")  # the fields of findings.Medians
 
 
 def section(report: Report, grid: Grid, detail: Detail, place: int) -> Section:
@@ -44,7 +43,8 @@ def _operations(report: Report, grid: Grid) -> Table:
         rows.append((name, *map(_median, found), _furthest(report, found)))
     medians = [findings.medians(summary.tested(grid, index)) for index in indices]
     rows.append(("median, without controls",))
-    for kind, shares in zip(_KINDS, zip(*medians, strict=True), strict=True):
+    kinds = (report.words.typical, report.words.mean.removeprefix("in-line "), "whole")
+    for kind, shares in zip(kinds, zip(*medians, strict=True), strict=True):
         if any(share is not None for share in shares):
             rows.append((kind, *(_share(share, " ") for share in shares), Shown(None, "")))
     heads = zip(grid.columns, grid.heads, strict=True)
@@ -52,8 +52,8 @@ def _operations(report: Report, grid: Grid) -> Table:
     if grid.before_and_after:
         against = "the same setup before"
     lead = (
-        f"In %, typical over {against}: median of an operation's variants (sign: of any), and the "
-        f"variant furthest out{_WHOSE * (len(grid.columns) > 1)}. "
+        f"In %, {report.words.typical} over {against}: median of an operation's variants "
+        f"(sign: of any), and the variant furthest out{_WHOSE * (len(grid.columns) > 1)}. "
         f"{summary.legend(report, rows)}"
     )
     return Table(
@@ -104,7 +104,7 @@ def _benchmarks(report: Report, grid: Grid, *, full: bool) -> Table:
     rows = grouped(
         grid.rows,
         lambda row: row.benchmark.operation,
-        lambda row: _cells(grid, row, report.margin, full=full),
+        lambda row: _cells(report, grid, row, full=full),
     )
     lead = " ".join(filter(None, (_column_words(report, grid), summary.legend(report, rows))))
     shared = grid.baseline_setup is not None
@@ -119,12 +119,15 @@ def _benchmarks(report: Report, grid: Grid, *, full: bool) -> Table:
 
 def _column_words(report: Report, grid: Grid) -> str:
     """Say what stands in the columns."""
-    what = f"typical {summary.measured(report)}"
+    typical = report.words.typical
+    what = f"{typical} {summary.measured(report)}"
     if not grid.columns:
         return f"{what.capitalize()}."
     if grid.baseline_setup is None:
-        return f"Before: {what}; then the typical overhead after."
-    others = "typical overhead in %" if grid.compared else "the same, not compared"
+        return f"Before: {what}; then the {typical} overhead after."
+    interval = f", {numbers.PLUS_MINUS} half its {report.words.level} interval"
+    overhead = f"{typical} overhead in %{interval if report.words.interval else ''}"
+    others = overhead if grid.compared else "the same, not compared"
     return f"{grid.baseline_head}: {what}; other columns: {others}."
 
 
@@ -145,14 +148,15 @@ def grouped(
     return tuple(found)
 
 
-def _cells(grid: Grid, row: Row, margin: float, *, full: bool) -> Iterator[Value]:
+def _cells(report: Report, grid: Grid, row: Row, *, full: bool) -> Iterator[Value]:
+    repeats = report.words.repeats
     if grid.baseline_setup is not None:
-        unrepeated = row.baseline is not None and not row.baseline.repeats
+        unrepeated = repeats and row.baseline is not None and not row.baseline.repeats
         yield _level(row, row.baseline_value(), numbers.UNREPEATED_MARK if unrepeated else " ")
     for index, slot in enumerate(row.slots):
         if grid.baseline_setup is None:
             yield _level(row, row.baseline_value(index), " ")
-        yield _overhead(grid, slot, margin, full=full)
+        yield _overhead(report, grid, slot, full=full)
 
 
 def _level(row: Row, value: float | None, mark: str) -> Shown:
@@ -160,28 +164,37 @@ def _level(row: Row, value: float | None, mark: str) -> Shown:
     return Shown(value, count(value) + mark, hover=row.benchmark.id + _boots(row.baseline))
 
 
-def _overhead(grid: Grid, slot: Slot, margin: float, *, full: bool) -> Shown:
+def _overhead(report: Report, grid: Grid, slot: Slot, *, full: bool) -> Shown:
     """Write an overhead with its marks, each at its place."""
     item = slot.comparison
     if item is None:
         text = MISSING if grid.compared and not full else count(slot.value)
         return Shown(None, text + "   ", hover="not compared; see problems")
-    mark = numbers.VERDICT_MARKS[item.verdict] + (findings.mark(item, margin) or " ")
-    mark += " " if item.repeats else numbers.UNREPEATED_MARK
+    mark = numbers.VERDICT_MARKS[item.verdict] + (findings.mark(item, report.margin) or " ")
+    mark += " " if item.repeats or not report.words.repeats else numbers.UNREPEATED_MARK
     tone = numbers.TONES[item.verdict]
+    within = _within(item) if report.words.interval else ""
     if not full:
-        return replace(_share(item.overhead, mark), tone=tone)
-    text = f"{percent(item.overhead)} {mark.replace(' ', '')}"
-    hover = _all_numbers(item) + _boots(slot.estimate)
+        return replace(_share(item.overhead, f"{within}{mark}"), tone=tone)
+    text = f"{percent(item.overhead)}{within} {mark.replace(' ', '')}"
+    hover = _all_numbers(report, item) + _boots(slot.estimate)
     return Shown(item.overhead, text, tone, count(item.value), hover)
 
 
-def _all_numbers(item: Comparison) -> str:
-    """Say all three numbers of a comparison, with the cause of a verdict."""
-    verdict = item.verdict.value + (f" ({item.cause})" if item.cause else "")
-    texts = [f"typical {percent(item.overhead_low)} to {percent(item.overhead_high)}"]
+def _within(item: Comparison) -> str:
+    """Say how well an overhead is known, in per cent: half of its interval."""
+    half = (item.overhead_high - item.overhead_low) / 2
+    return f" {numbers.PLUS_MINUS}{half * 100:,.1f}" if math.isfinite(half) else ""
+
+
+def _all_numbers(report: Report, item: Comparison) -> str:
+    """Say all numbers of a comparison, with the cause of a verdict."""
+    cause = "; ".join(filter(None, (item.cause, blocks.needed([item]))))
+    verdict = item.verdict.value + (f" ({cause})" if cause else "")
+    words = report.words
+    texts = [f"{words.typical} {percent(item.overhead_low)} to {percent(item.overhead_high)}"]
     if item.mean is not None:
-        texts.append(f"in-line mean {numbers.amount(item.mean)}")
+        texts.append(f"{words.mean} {numbers.amount(item.mean)}")
     if item.whole is not None:
         cycle = f" of {item.benchmark.cycle}" if item.benchmark.cycle else ""
         share = percent(item.whole.overhead)
@@ -191,4 +204,8 @@ def _all_numbers(item: Comparison) -> str:
 
 def _boots(item: Estimate | None) -> str:
     """Say which boots differ, if they do."""
-    return "" if item is None or item.low == item.high else f"; {findings.by_boot(item)}"
+    return (
+        ""
+        if item is None or item.low == item.high or not item.evidence.by_boot
+        else f"; {findings.by_boot(item)}"
+    )

@@ -298,7 +298,7 @@ def _plot(
 
 def of_grid(report: Report, grid: Grid) -> tuple[Figure, ...]:
     """Return bars, heat map and depth lines of a grid; what has no numbers is not drawn."""
-    unit = f"Unit: typical {summary.measured(report)}"
+    unit = f"Unit: {report.words.typical} {summary.measured(report)}"
     against = grid.baseline_head or "its own baseline"
     where = place_label(report, grid)
     median = (
@@ -338,8 +338,8 @@ def of_layers(report: Report) -> tuple[Figure, ...]:
         _plot(
             "Layers of the cost",
             f"{', '.join(place.beside)}. For each operation the variant to which the layers add "
-            f"most; bars stack from the base upwards, in typical {measure}. Tick: the cost of the "
-            "tested setup. A layer below zero is drawn to the left.",
+            f"most; bars stack from the base upwards, in {report.words.typical} {measure}. Tick: "
+            "the cost of the tested setup. A layer below zero is drawn to the left.",
             ", ".join(place.beside),
             partial(layer_bars, group, report.unit),
         )

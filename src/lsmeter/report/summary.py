@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lsmeter.model.conclusion import Comparison, Verdict
-from lsmeter.report import evidence, findings, layers, numbers
+from lsmeter.model.setup import is_again
+from lsmeter.report import blocks, evidence, findings, layers, numbers
 from lsmeter.report.grids import Column, Grid, place_label, setup_facts
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Card, Detail, Item, Section, Shown, Tone, Value
@@ -39,7 +40,12 @@ class Summary:
 def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     """Put a whole report into words."""
     short = detail is Detail.SHORT
-    places = [(grid, index) for grid in grids for index in range(len(grid.columns))]
+    places = [
+        (grid, index)
+        for grid in grids
+        for index, column in enumerate(grid.columns)
+        if not is_again(column.setup, report.baseline_setup)
+    ]
     found = [summarise(report, grid, index, short=short) for grid, index in places]
     items = []
     for grid in grids:
@@ -49,7 +55,8 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
         if short and len(own) > 1:
             items.append(Item(f"Median overhead in {_calls(report, grid)}; largest:"))
         items += [Item(" ".join((item.first, *(() if short else item.more)))) for item in own]
-    items.append(Item(findings.controls(grids)))
+    items.append(Item(findings.controls(grids, report.filtered)))
+    items += map(Item, filter(None, [blocks.alarms(report)]))
     if short:
         items += map(Item, (*evidence.held(report), *layers.brief(report)))
     titles = [f"{s.title} ({s.grid.place.kernel})" if len(grids) > 1 else s.title for s in found]
@@ -140,7 +147,7 @@ def sizes(report: Report) -> str:
     samples = _span([e.evidence.samples for e in report.estimates])
     return (
         f"{many(kinds, 'benchmark')}, {samples} samples each "
-        f"from {boots} {'boot' if boots == '1' else 'boots'} of every setup"
+        f"from {boots} {report.words.replicate}{'' if boots == '1' else 's'} of every setup"
     )
 
 
@@ -192,7 +199,7 @@ def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) ->
     return Summary(
         grid,
         title,
-        _card(title, usable, tuple(filter(None, (counts, words)))),
+        _card(report, title, usable, tuple(filter(None, (counts, words)))),
         first,
         more,
         tuple(_warnings(report, grid, index, short=short)),
@@ -200,13 +207,19 @@ def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) ->
     )
 
 
-def _card(title: str, usable: list[Comparison], words: tuple[str, ...]) -> Card:
+def _card(report: Report, title: str, usable: list[Comparison], words: tuple[str, ...]) -> Card:
     medians, leading = findings.medians(usable), findings.leading(usable)
     far = max(usable, key=lambda c: abs(c.overhead), default=None)
     where, overhead = (f": {far.benchmark.id}", far.overhead) if far is not None else ("", None)
-    labels = ("median: typical", "in-line mean", "whole cost", f"typical, furthest out{where}")
-    values = zip(labels, map(percent, (*medians, overhead)), strict=True)
-    return Card(title, tuple(values), words, numbers.TONES[leading] if leading else Tone.PLAIN)
+    typical, mean = report.words.typical, report.words.mean
+    labels = (f"median: {typical}", mean, "whole cost", f"{typical}, furthest out{where}")
+    values = zip(labels, (*medians, overhead), strict=True)
+    shown = (
+        (label, percent(value))
+        for label, value in values
+        if report.words.repeats or label != "whole cost"
+    )
+    return Card(title, tuple(shown), words, numbers.TONES[leading] if leading else Tone.PLAIN)
 
 
 def _nothing(grid: Grid, index: int) -> str:
@@ -238,15 +251,16 @@ def _sentence(usable: list[Comparison], calls: str) -> str:
 
 
 def _more(report: Report, grid: Grid, index: int, usable: list[Comparison]) -> Iterator[str]:
-    yield f"Median over {many(len(usable), 'benchmark')}: {findings.medians(usable).text}."
+    medians = findings.medians(usable).text(report.words)
+    yield f"Median over {many(len(usable), 'benchmark')}: {medians}."
     far = max(usable, key=lambda c: abs(c.overhead))
     named = f"{percent(far.overhead)}: {far.benchmark.id} ({findings.values(report, far)})"
     if (most := findings.furthest_whole(usable)) is not None:
         kind, whole = most[0].benchmark, most[1]
         cycle = f", {kind.cycle}" if kind.cycle != kind.operation else ""
         named += f"; whole {percent(whole.overhead)}: {kind.id} ({numbers.amount(whole)}{cycle})"
-    yield f"Furthest out: typical {named}."
-    yield from findings.disagreements(usable, report.margin)
+    yield f"Furthest out: {report.words.typical} {named}."
+    yield from findings.disagreements(report, usable)
     yield from findings.differences(report, grid, index)
 
 

@@ -23,24 +23,27 @@ class _Number(NamedTuple):
     per: str  # what it is of
 
 
-_NUMBERS = (_Number("Whole cost", "whole", "cycle"), _Number("In-line mean", "mean", "call"))
+def _numbers(report: Report) -> tuple[_Number, ...]:
+    mean = _Number(report.words.mean.capitalize(), "mean", "call")
+    return (_Number("Whole cost", "whole", "cycle"), mean)
 
 
 def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     """Show whole costs and means of all benchmarks, unless the document is to be short."""
     tables = tuple(
         table
-        for number in _NUMBERS
+        for number in _numbers(report)
         for grid in (() if detail is Detail.SHORT else grids)
         for table in _tables(report, grid, number, full=detail is Detail.FULL)
     )
     unit = f"{numbers.unit_word(report.unit)}, {report.instrument} instrument"
     rule = (
-        f"{findings.THREE_NUMBERS} Shown: differences from the baseline in {unit}, "
-        f"{numbers.PLUS_MINUS} half the 99 % interval, and the overhead over the baseline's own "
-        "such cost."
+        f"{report.words.numbers} Shown: differences from the baseline in {unit}, "
+        f"{numbers.PLUS_MINUS} half the {report.words.level} interval, and the overhead over "
+        "the baseline's own such cost."
     )
-    return Section("Whole cost and in-line mean", (rule,), tables, key="whole")
+    title = f"Whole cost and {report.words.mean}" if report.words.repeats else "Mean"
+    return Section(title, (rule,), tables, key="whole")
 
 
 def _tables(report: Report, grid: Grid, number: _Number, *, full: bool) -> Iterator[Table]:

@@ -131,6 +131,7 @@ def make_manifest(
         ),
         benchmarks=plan.benchmarks,
         problems=plan.problems,
+        looks=experiment.looks,
         links=make_links(setups.values(), lambda name: setups.get(name) or _known_setup(name)),
     )
 

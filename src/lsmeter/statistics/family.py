@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 ALPHA = 0.05
+FIRST = 10  # blocks at which a run that grows is looked at first
 GROWTH = 1.5  # from one look to the next
 
 

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The probe spins at the end of readings of time: a cost that is known, for `selftest timed`."""
+
+from lsmeter.model.setup import Expectation, Setup
+from lsmeter.setups._definition import Parameter, SetupDefinition, Values
+
+_PARAMETERS = (
+    Parameter("ns", "nanoseconds that it spins at the end of a reading", 100, (1, 1_000_000)),
+    Parameter("every", "readings of which one has it", 1, (1, 1000)),
+)
+
+
+def _configure(values: Values) -> Setup:
+    asked = {"ns": str(values["ns"]), "every": str(values["every"])}
+    why = "what is spun is the whole difference"
+    return Setup(
+        name=values.name("spin", always=("ns",)),
+        title=f"the probe spins {values['ns']} ns in every {values['every']}th reading",
+        lsms=("capability",),
+        expect=tuple(Expectation(f"spin.{key}", value, why) for key, value in asked.items()),
+        guest=tuple((f"spin.{key}", value) for key, value in asked.items()),
+        layer=None,
+        live=True,
+        note="for the selftest: no security module costs this, and the probe says what it spun; "
+        "only readings of time have it",
+    )
+
+
+SETUPS = (SetupDefinition(_configure, _PARAMETERS),)

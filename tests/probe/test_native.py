@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the probe on this machine as the timed instrument does: verified setups, and a clock."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lsmeter.guest.probe import Program
+from lsmeter.guest.request import Request
+from lsmeter.guest.session import Session, parse_session
+from lsmeter.machines.workplace import relocated
+from lsmeter.model import BenchmarkStatus
+from lsmeter.setups import parse_setup
+from tests.conftest import DEADLINE_S
+
+USER = "user" if os.geteuid() else "root"
+
+
+def native(
+    probe: Program, top: Path, *ids: str, setup: str = "running", **more: object
+) -> tuple[Session, int]:
+    """Run a block; gives its session and the exit code."""
+    options: dict[str, object] = {"samples": 30, "warmup": 5, "timed": True, "user": USER, **more}
+    asked = Request("file", ids, icount_shift=0, **options)  # type: ignore[arg-type]
+    asked = replace(asked, setup=relocated(parse_setup(setup), top))
+    (top / "request").write_bytes(asked.to_bytes())
+    done = subprocess.run(
+        [str(probe.path), "native", str(top), str(top / "request")],
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    return parse_session(done.stdout, asked), done.returncode
+
+
+def test_readings_are_ticks_of_a_clock_that_is_named(probe: Program, tmp_path: Path) -> None:
+    session, code = native(probe, tmp_path, "empty", "getppid", "stat depth=1")
+    assert (code, session.complete, session.errors, session.garbage) == (0, True, (), ())
+    facts = dict(session.facts)
+    assert facts["timing.clock"] in {"tsc", "monotonic"}
+    hz, life = int(facts["timing.hz"]), int(facts["timing.hz.life"])
+    # Both by the same clock: 200 ppm apart and the probe says so itself.
+    assert abs(hz - life) < hz / 1000 or "timing.stray" in facts
+    values = {item.benchmark: item.values for item in session.samples}
+    assert all(len(found) == 30 and min(found) > 0 for found in values.values())
+    assert min(values["getppid"]) > min(values["empty"])
+    assert min(values["stat depth=1"]) > min(values["empty"])
+
+
+def test_the_machine_says_of_itself_what_it_is_before_and_after(
+    probe: Program, tmp_path: Path
+) -> None:
+    facts = dict(native(probe, tmp_path, "empty")[0].facts)
+    names = ("kernel", "cpu", "boot_id", "clocksource", "load", "online", "virtualisation")
+    for name in names:
+        if f"host.{name}" in facts:
+            assert f"host.after.{name}" in facts
+    assert facts["host.kernel"] == facts["host.after.kernel"] == os.uname().release
+    assert facts["host.virtualisation"] in {"yes", "no"}
+
+
+@pytest.mark.parametrize("setup", ["seccomp:filters=3,length=20", "running"])
+def test_filters_are_counted_by_the_kernel(probe: Program, tmp_path: Path, setup: str) -> None:
+    session, _ = native(probe, tmp_path, "getppid", setup=setup)
+    assert not session.errors
+    assert dict(session.facts).get("seccomp.filters") == ("3" if "seccomp" in setup else None)
+
+
+def test_a_long_filter_costs_more_than_none(probe: Program, tmp_path: Path) -> None:
+    """A filter that the kernel did not run would show here: 16 of 2,000 instructions are slow."""
+    least = {}
+    for setup in ("running", "seccomp:filters=16,length=2000"):
+        top = tmp_path / str(len(least))
+        top.mkdir()
+        (samples,) = native(probe, top, "getppid", setup=setup)[0].samples
+        least[setup] = min(samples.values)
+    plain, filtered = least.values()
+    assert filtered > 2 * plain
+
+
+def test_landlock_is_enforced_and_shown_to_be(probe: Program, tmp_path: Path) -> None:
+    setup = "landlock:layers=2,rules=3,depth=1"
+    session, code = native(probe, tmp_path, "open depth=1", setup=setup)
+    facts = dict(session.facts)
+    if "landlock.abi" in facts and int(facts["landlock.abi"]) < 0:
+        pytest.skip("no Landlock runs here")
+    assert (code, session.errors) == (0, ())
+    assert facts["landlock.denies_outside"] == "1"
+    for name, access in {
+        "read-outside": "denied",
+        "create-outside": "denied",
+        "read-inside": "allowed",
+        "write-inside": "allowed",
+    }.items():
+        assert facts[f"proof.{name}"] == access
+    assert [item.status for item in session.samples] == [BenchmarkStatus.OK]
+
+
+def test_root_leaves_nothing_in_the_directory(probe: Program, tmp_path: Path) -> None:
+    native(probe, tmp_path, "creat depth=1")
+    before = Path("/proc/self/mountinfo").read_text()
+    assert str(tmp_path) not in before
+    if not os.geteuid():
+        assert list((tmp_path / "data").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"cold": True}, "caches"),
+        ({"root": "ext4"}, "for a guest"),
+        ({"modules": (("/modules/x.ko", ""),)}, "for a guest"),
+    ],
+)
+def test_what_is_for_guests_is_refused(
+    probe: Program, tmp_path: Path, more: dict[str, object], why: str
+) -> None:
+    session, code = native(probe, tmp_path, "empty", **more)
+    assert (code, session.complete) == (2, False)
+    assert why in session.errors[0]
+
+
+def test_a_directory_that_is_in_use_is_no_number(probe: Program, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    session, code = native(probe, tmp_path, "empty")
+    assert (code, session.complete) == (1, False)
+    assert "making a directory" in session.errors[0]
+
+
+def test_the_probe_dies_with_what_started_it(probe: Program, tmp_path: Path) -> None:
+    asked = Request("file", ("exit files=16",), 100_000, 0, 0, timed=True, user=USER)
+    asked = replace(asked, benchmark_deadline_ms=3_600_000)
+    (tmp_path / "request").write_bytes(asked.to_bytes())
+    words = [str(probe.path), "native", str(tmp_path), str(tmp_path / "request")]
+    parent = subprocess.Popen(
+        ["sh", "-c", '"$@" & wait', "sh", *words], stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert parent.stdout is not None
+    while b" begin " not in parent.stdout.readline():
+        pass
+    parent.send_signal(signal.SIGKILL)
+    # The pipe ends when the last process that holds it has.
+    parent.stdout.read()
+    parent.wait(DEADLINE_S)
+    parent.stdout.close()
