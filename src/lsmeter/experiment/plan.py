@@ -130,7 +130,8 @@ def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
                     f"--client {experiment.client}: the suite {name} has no server",
                     hint="it runs in one guest: leave --client out",
                 )
-            alone = {"task": "workload", "suites": [offer.workload.name], "users": ["root"]}
+            kind = find_instrument(experiment.instrument).workload_task
+            alone = {"task": kind, "suites": [offer.workload.name], "users": ["root"]}
             alone["baseline"] = experiment.baseline_setup
             yield experiment.model_copy(update=alone), offer
 

@@ -220,7 +220,8 @@ INSTRUMENT: Instrument = Instrument(
         *("machine", "cpu", "microcode", "governor", "turbo", "no_turbo", "smt", "clocksource"),
         "virtualisation",
     ),
-    tasks=("readings", "workload"),
+    tasks=("readings", "load"),
+    workload_task="load",
     boots=60,
     sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
     words=Words(
