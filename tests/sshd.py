@@ -53,6 +53,7 @@ class Sshd:
     address: str = "127.0.0.1"
     more: str = ""  # lines of its configuration
     through: tuple[str, ...] = ()  # what it is run through
+    names: tuple[str, ...] = NAMES  # that lead to it
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -69,7 +70,7 @@ class Sshd:
         for name in ("host_key", "user_key"):
             words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.home / name)]
             subprocess.run(words, check=True)
-        said = {**vars(self), "names": " ".join(NAMES), "user": getpass.getuser()}
+        said = {**vars(self), "names": " ".join(self.names), "user": getpass.getuser()}
         (self.home / "sshd_config").write_text(_SERVER.format(**said), encoding="utf-8")
         self.config.write_text(_CLIENT.format(**said), encoding="utf-8")
 

@@ -31,9 +31,7 @@ QUIET = {
 }
 
 
-def made(
-    path: Path, facts: Mapping[str, str], later: Mapping[str, str] | None = None
-) -> RunData:
+def made(path: Path, facts: Mapping[str, str], later: Mapping[str, str] | None = None) -> RunData:
     """Make a run of a machine as it ran; later has the facts of its second half."""
     found = run(path, {}, blocks=4, readings=5, facts={**QUIET, **facts})
     kernels = tuple(

@@ -99,7 +99,11 @@ def test_what_belongs_to_the_exact_instrument_is_refused(words: dict[str, Any], 
 
 
 def test_a_kernel_is_named_by_all_that_is_known_of_it() -> None:
-    others = [("6.18.45", "#1 SMP", CONFIG), ("6.18.44", "#2 SMP", CONFIG), ("6.18.44", "#1 SMP", "")]
+    others = [
+        ("6.18.45", "#1 SMP", CONFIG),
+        ("6.18.44", "#2 SMP", CONFIG),
+        ("6.18.44", "#1 SMP", ""),
+    ]
     digests = {described(*other).image_sha256 for other in others}
     assert len({KERNEL.image_sha256, *digests}) == 4
     assert KERNEL.config["SECURITY_LANDLOCK"] == "y"

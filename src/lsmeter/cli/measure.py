@@ -74,6 +74,10 @@ def measure(
         asked = worded = [on_running(item, [*own.values()], machine.users) for item in asked]
     for item in worded:
         _check_instrument(item, machine)
+        if item.client == "host" and machine.name != "pair":
+            raise UsageError(
+                "--client host: which host?", hint="--server ssh:HOST --client ssh:HOST"
+            )
     benchmarks = catalogue(find_probe())
     for item, offer in (part for whole in worded for part in apart(whole)):
         # What is wrong with them is said before anything is fetched.
@@ -141,7 +145,7 @@ def _plan(
     machine: Machine,
     tasks: LiveTasks,
 ) -> Plan:
-    from lsmeter.experiment.plan import apart, joined, make_plan, programs_of, setups_of
+    from lsmeter.experiment.plan import apart, image_of, joined, make_plan, programs_of, setups_of
     from lsmeter.guest.probe import find_program
     from lsmeter.images.build import resolve_image
 
@@ -150,7 +154,7 @@ def _plan(
         setups = setups_of(item)
         named = {name for setup in setups for name in programs_of(setup)}
         programs = {name: find_program(name).sha256 for name in named}
-        own = {offer.workload.image} if offer else {setup.image for setup in setups}
+        own = {image_of(item, offer)} if offer else {setup.image for setup in setups}
         wanted = sorted(own - {""})
         images = {name: resolve_image(item.image or name, tasks) for name in wanted}
         identity = machine.identity(_plugins([item.task]))

@@ -111,7 +111,9 @@ class Link:
         done = process.run_bytes(self.words(), stdin=stdin, deadline_s=deadline_s)
         return self._answer(marks, done.stdout, done.stderr, done.returncode)
 
-    async def ask_beside(self, script: str, data: bytes = b"") -> Answer:
+    async def ask_beside(
+        self, script: str, data: bytes = b"", *, deadline_s: float = ASK_S
+    ) -> Answer:
         """Ask as `ask` does while other things go on; who cancels it ends ssh."""
         marks = Marks.draw()
         child = await asyncio.create_subprocess_exec(
@@ -119,9 +121,9 @@ class Link:
         )
         try:
             talk = child.communicate(marks.around(script) + data)
-            out, err = await asyncio.wait_for(talk, ASK_S)
+            out, err = await asyncio.wait_for(talk, deadline_s)
         except TimeoutError:
-            raise self.lost(f"no answer within {ASK_S:.0f} s", _LOST) from None
+            raise self.lost(f"no answer within {deadline_s:.0f} s", _LOST) from None
         finally:
             if child.returncode is None:
                 child.kill()

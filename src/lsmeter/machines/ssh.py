@@ -136,7 +136,7 @@ class Ssh(Machine):
 
     def running(self) -> tuple[Kernel, ...]:
         """Return the kernel of each host, named by the host: they stand apart in every table."""
-        return tuple(_kernel(name, host) for name, (_, host) in self.hosts.items())
+        return tuple(kernel_of(name, host) for name, (_, host) in self.hosts.items())
 
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name the probe; a host is named with its kernel."""
@@ -300,12 +300,15 @@ def _base(link: Link, host: Host, filesystem: str) -> str:
     )
 
 
+def look(link: Link) -> Host:
+    """Ask a host what it is."""
+    named = link.address.directory
+    return read_look(link.ask(_LOOK.replace("{places}", quoted(named) if named else _PLACES)).out)
+
+
 def _look(link: Link) -> Host:
     """Ask a host what it is; refuse one that the probe cannot run on."""
-    named = link.address.directory
-    script = _LOOK.replace("{places}", quoted(named) if named else _PLACES)
-    answer = link.ask(script)
-    host = read_look(answer.out)
+    named, host = link.address.directory, look(link)
     machine = host.facts.get("machine", "")
     if machine != GUEST.name:
         raise InfrastructureError(
@@ -322,7 +325,7 @@ def _look(link: Link) -> Host:
     return host
 
 
-def _kernel(name: str, host: Host) -> Kernel:
+def kernel_of(name: str, host: Host) -> Kernel:
     """Describe the kernel of a host, under the host's name: two hosts never share a cell."""
     facts = host.facts
     kernel = described(facts.get("release", ""), facts.get("build", ""), host.config)

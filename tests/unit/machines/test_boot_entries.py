@@ -68,7 +68,11 @@ def machine(root: Path, cmdline: str = "BOOT_IMAGE=/vmlinuz root=/dev/vda ro qui
         ("capability", "ro lsm=yama,selinux security=x quiet", "ro quiet lsm=capability"),
         ("yama", "ro quiet", "ro quiet lsm=yama sysctl.kernel.yama.ptrace_scope=1"),
         ("distribution", "BOOT_IMAGE=/x ro lsm=yama", "ro"),
-        ("lockdown", "ro lockdown=none -- --init x", "ro lsm=lockdown lockdown=integrity -- --init x"),
+        (
+            "lockdown",
+            "ro lockdown=none -- --init x",
+            "ro lsm=lockdown lockdown=integrity -- --init x",
+        ),
     ],
 )
 def test_words_of_the_setup_stand_in_the_place_of_todays(
