@@ -92,7 +92,7 @@ def test_runs_of_machines_that_differ_are_not_compared(tmp_path: Path) -> None:
         "cpu: A CPU, B CPU",
         "governor: performance, powersave",
     )
-    with pytest.raises(UsageError, match="machines that differ .cpu: A CPU, B CPU"):
+    with pytest.raises(UsageError, match=r"machines that differ \(cpu: A CPU, B CPU"):
         compare_runs(one, three)
 
 

@@ -23,9 +23,9 @@ KERNEL = described("6.18.44", "#1 SMP", CONFIG)
 CATALOGUE = (benchmark("open", depth=1), replace(benchmark("empty"), control=True))
 
 
-def asked(users: tuple[str, ...] = ("root", "user"), **words: Any) -> Experiment:
+def asked(who: tuple[str, ...] = ("root", "user"), /, **words: Any) -> Experiment:
     found = build_experiment({"instrument": "timed", **words}, where="test")
-    return on_running(found, KERNEL, users)
+    return on_running(found, KERNEL, who)
 
 
 def plan(**words: Any) -> Plan:
