@@ -18,7 +18,6 @@
 #include "root.h"
 #include "state.h"
 #include "steps.h"
-#include "timing.h"
 #include "worker.h"
 #include "workload.h"
 
@@ -250,7 +249,7 @@ static unsigned int measure(const struct request *request, const char *work)
 	const char *failed;
 
 	if (!request->n_clients)
-		return worker_run_all(request, work);
+		return worker_run_timed(request, work);
 	failed = workload_start(request, work);
 	if (failed)
 		give_up(failed);
@@ -261,7 +260,6 @@ _Noreturn void init_main(void)
 {
 	char error[256];
 	const char *failed, *work;
-	unsigned int begun;
 	int port;
 
 	mount_all();
@@ -276,8 +274,6 @@ _Noreturn void init_main(void)
 	channel_hello();
 	if (!request_read("/request", &request, error, sizeof(error)))
 		give_up(error);
-	if (request.timed)
-		timing_open(&request.spin);
 	for (size_t i = 0; i < request.n_modules; i++) {
 		if (!load_module(request.module[i])) {
 			channel_drain();
@@ -310,10 +306,7 @@ _Noreturn void init_main(void)
 		open_count();
 	identity_facts(&request, work);
 	enforcement_check(&request, work);
-	begun = measure(&request, work);
-	if (request.timed)
-		timing_close();
-	channel_bye(begun);
+	channel_bye(measure(&request, work));
 	channel_drain();
 	power_off();
 }

@@ -349,3 +349,15 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 	watch_idle(request);
 	return run.index;
 }
+
+unsigned int worker_run_timed(const struct request *request, const char *work)
+{
+	unsigned int begun;
+
+	if (request->timed)
+		timing_open(&request->spin);
+	begun = worker_run_all(request, work);
+	if (request->timed)
+		timing_close();
+	return begun;
+}

@@ -13,6 +13,9 @@
  */
 unsigned int worker_run_all(const struct request *request, const char *work);
 
+/* The same, with the clock opened before and closed after where readings are time. */
+unsigned int worker_run_timed(const struct request *request, const char *work);
+
 /* Let what may differ between boots do so, as the request's seed says. */
 void worker_vary(const struct request *request, const char *work);
 

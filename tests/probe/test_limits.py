@@ -60,6 +60,8 @@ HOST = {
     "MAX_MOMENTS": protocol.MAX_MOMENTS,
     "MAX_COUNTINGS": request.MAX_COUNTINGS,
     "MAX_DELAY_NS": request.MAX_DELAY_NS,
+    "MAX_SECCOMP_FILTERS": GUEST_KEYS["seccomp.filters"],
+    "MAX_SECCOMP_LENGTH": GUEST_KEYS["seccomp.length"],
     "MAX_LANDLOCK_LAYERS": GUEST_KEYS["landlock.layers"],
     "MAX_LANDLOCK_RULES": GUEST_KEYS["landlock.rules"],
     "MAX_LANDLOCK_DEPTH": GUEST_KEYS["landlock.depth"],

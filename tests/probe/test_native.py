@@ -14,7 +14,7 @@ import pytest
 from lsmeter.guest.probe import Program
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.machines.workplace import relocated
+from lsmeter.machines.workplace import clear, relocated
 from lsmeter.model import BenchmarkStatus
 from lsmeter.setups import parse_setup
 from tests.conftest import DEADLINE_S
@@ -133,11 +133,14 @@ def test_a_directory_that_is_in_use_is_no_number(probe: Program, tmp_path: Path)
     assert "making a directory" in session.errors[0]
 
 
-def test_the_probe_dies_with_what_started_it(probe: Program, tmp_path: Path) -> None:
+def test_nothing_is_left_of_a_block_that_was_killed(probe: Program, tmp_path: Path) -> None:
+    """The kernel ends probe and worker; what the worker started, and waits, the next one ends."""
+    top = tmp_path / "lsmeter-here-killed"
+    top.mkdir()
     asked = Request("file", ("exit files=16",), 100_000, 0, 0, timed=True, user=USER)
     asked = replace(asked, benchmark_deadline_ms=3_600_000)
-    (tmp_path / "request").write_bytes(asked.to_bytes())
-    words = [str(probe.path), "native", str(tmp_path), str(tmp_path / "request")]
+    (top / "request").write_bytes(asked.to_bytes())
+    words = [str(probe.path), "native", str(top), str(top / "request")]
     parent = subprocess.Popen(
         ["sh", "-c", '"$@" & wait', "sh", *words], stdout=subprocess.PIPE, start_new_session=True
     )
@@ -145,7 +148,10 @@ def test_the_probe_dies_with_what_started_it(probe: Program, tmp_path: Path) -> 
     while b" begin " not in parent.stdout.readline():
         pass
     parent.send_signal(signal.SIGKILL)
-    # The pipe ends when the last process that holds it has.
-    parent.stdout.read()
     parent.wait(DEADLINE_S)
+    clear(tmp_path)
+    # The pipe ends when the last process that holds it has.
+    while parent.stdout.read(1 << 16):
+        clear(tmp_path)
     parent.stdout.close()
+    assert list(tmp_path.iterdir()) == []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -45,15 +46,31 @@ def workplace(filesystem: str) -> Iterator[Path]:
 
 
 def clear(base: Path) -> None:
-    """Remove what killed processes left."""
+    """Remove what killed processes left, and end what still works there."""
     for path in base.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _end_those_in(path)
                 shutil.rmtree(path, ignore_errors=True)
             finally:
                 os.close(number)
+
+
+def _end_those_in(top: Path) -> None:
+    """Kill the processes whose working directory is beneath `top`.
+
+    The kernel ends the probe and its workers with lsmeter, but not what a worker has started.
+    """
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            handle = os.pidfd_open(int(process.name))
+            try:
+                if (process / "cwd").readlink().is_relative_to(top):
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+            finally:
+                os.close(handle)
 
 
 def find_base(filesystem: str) -> Path:

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The whole command line on this machine as it runs: real blocks, of which a few are enough."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Done, Lsmeter, Wait
+
+FEW = ("-b", "stat depth=1", "--samples", "20", "--boots", "2")
+TIMED = ("run", "--instrument", "timed", *FEW)
+
+
+def measured(lsmeter: Lsmeter, *words: str, run: str = "run", **extra: str) -> Done:
+    return lsmeter(*TIMED, *words, "--run-dir", run, **extra)
+
+
+def report(lsmeter: Lsmeter, run: str = "run") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(lsmeter("report", run, "--format", "json").out)
+    return found
+
+
+def test_a_run_is_planned_carried_out_and_reported(in_process: Lsmeter) -> None:
+    done = measured(in_process, "-s", "seccomp:filters=2,length=50")
+    assert done.code == 0, done.err
+    found = report(in_process)
+    assert (found["problems"], found["instrument"]) == ([], "timed")
+    assert {item["setup"] for item in found["estimates"]} == {
+        *("running", "running again", "seccomp:filters=2,length=50"),
+    }
+    assert {item["boots"] for item in found["estimates"]} == {2}
+    assert found["kernels"][0]["release"] == os.uname().release
+
+
+def test_a_stopped_run_keeps_its_blocks(in_process: Lsmeter) -> None:
+    assert measured(in_process, "-s", "running").code == 0
+    before = {
+        path.name: (path / "boot.json").read_bytes()
+        for path in (in_process.home / "run/boots").iterdir()
+    }
+    lost = sorted(before)[0]
+    shutil.rmtree(in_process.home / "run/boots" / lost)
+    again = measured(in_process, "-s", "running")
+    assert (again.code, again.err.count("from the store")) == (0, len(before) - 1)
+    for name, data in before.items():
+        same = (in_process.home / "run/boots" / name / "boot.json").read_bytes() == data
+        assert same == (name != lost)
+    # Measured anew where that is asked for, and never from a store of other runs.
+    assert measured(in_process, "-s", "running", "--fresh").err.count("from the store") == 0
+    assert measured(in_process, "-s", "running", run="other").err.count("from the store") == 0
+
+
+def test_dry_run_says_what_would_be_done_and_does_nothing(in_process: Lsmeter) -> None:
+    done = in_process(*TIMED, "--machine", "here", "-s", "selinux", "--dry-run")
+    assert done.code == 0
+    assert "lsmeter-probe native DIRECTORY REQUEST" in done.out
+    assert "selinux cannot be measured on a machine as it runs" in " ".join(done.err.split())
+    assert not list(in_process.home.glob("run*"))
+
+
+def test_the_machine_may_be_named_in_the_file(in_process: Lsmeter) -> None:
+    file = in_process.home / "asked.toml"
+    file.write_text('instrument = "timed"\nmachine = "here"\nsetups = ["running"]\n')
+    done = in_process("run", str(file), "--dry-run", *FEW)
+    assert (done.code, "machine     here" in done.err) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "--machine", "here"), "the instrument exact cannot read it"),
+        ((*TIMED, "--machine", "emulation"), "the instrument timed cannot read it"),
+        ((*TIMED, "-k", "debian:6.1"), "boots no kernel"),
+        ((*TIMED, "--cold"), "caches of a whole machine"),
+        ((*TIMED, "--attribute"), "cannot do the task attribute"),
+        ((*TIMED, "--condition", "tick=periodic"), "under no conditions"),
+        ((*TIMED, "--filesystem", "ext2"), "unknown file system"),
+        (("slopes", "--machine", "here"), "this command boots guests"),
+        (("run", "--tune", "--machine", "emulation", "--dry-run"), ""),
+        (("here", "run", "--label", "../x"), "is no word"),
+        (("here", "plan", "-s", "selinux", "--write", "lilo"), "unknown way"),
+        (("here", "plan", "-s", "nothing"), "unknown setup"),
+    ],
+)
+def test_what_cannot_be_is_one_clear_line(
+    in_process: Lsmeter, words: tuple[str, ...], said: str
+) -> None:
+    done = in_process(*words)
+    if said:
+        assert (done.code, said in " ".join(done.err.split())) == (2, True), done.err
+
+
+def test_a_work_directory_that_is_not_there_is_named(in_process: Lsmeter) -> None:
+    done = measured(in_process, "-s", "running", LSMETER_WORK="/no/such")
+    assert (done.code, "LSMETER_WORK: /no/such" in done.err) == (2, True)
+
+
+def test_plan_says_what_to_boot(in_process: Lsmeter, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "proc").mkdir(parents=True)
+    (root / "proc/cmdline").write_text("root=/dev/vda ro lsm=yama quiet\n")
+    words = ("here", "plan", "-s", "capability", "-s", "landlock", "-s", "dac")
+    done = in_process(*words, LSMETER_ROOT=str(root))
+    said = " ".join(done.out.split())
+    assert done.code == 0
+    assert "with: root=/dev/vda ro quiet lsm=capability" in said
+    assert "lsmeter here run --label capability --booted capability" in said
+    assert "no boot is needed: lsmeter run --instrument timed -s landlock" in said
+    assert "built without CONFIG_SECURITY" in said
+
+
+def test_runs_after_each_boot_are_called_by_their_labels_and_compared(
+    in_process: Lsmeter,
+) -> None:
+    for label in ("one", "two"):
+        done = in_process("here", "run", "--label", label, *FEW, "--run-dir", label)
+        assert done.code == 0, done.err
+        assert f"as booted: {label}" in done.out + done.err
+    done = in_process("compare", "one", "two")
+    assert (done.code, "stat" in done.out) == (0, True)
+
+
+def settings(root: Path) -> Path:
+    """Make a machine whose governor can be changed."""
+    home = root / "sys/devices/system/cpu/cpu0/cpufreq"
+    home.mkdir(parents=True)
+    (home / "scaling_governor").write_text("schedutil\n")
+    (home / "scaling_available_governors").write_text("performance schedutil\n")
+    return home / "scaling_governor"
+
+
+def test_what_was_tuned_is_put_back(in_process: Lsmeter, tmp_path: Path) -> None:
+    governor = settings(tmp_path / "root")
+    done = measured(in_process, "-s", "running", "--tune", LSMETER_ROOT=str(tmp_path / "root"))
+    assert (done.code, "tuned until the end: the frequency governor of cpu0" in done.err) == (
+        0,
+        True,
+    ), done.err
+    assert governor.read_text().strip() == "schedutil"
+
+
+@pytest.mark.parametrize("then", [("here", "restore"), ("list", "suites")])
+def test_after_a_kill_the_next_command_puts_back_what_was_tuned(
+    lsmeter: Lsmeter, tmp_path: Path, wait_for: Wait[bool], then: tuple[str, ...]
+) -> None:
+    governor = settings(tmp_path / "root")
+    root = {"LSMETER_ROOT": str(tmp_path / "root")}
+    words = (*TIMED, "-s", "running", "--boots", "1000", "--tune", "--run-dir", "run")
+    with lsmeter.start(*words, **root) as process:
+        wait_for(lambda: (lsmeter.home / "run/boots").is_dir())
+        assert governor.read_text() == "performance"
+        # As long as it runs, nobody else puts anything back.
+        assert lsmeter(*then, **root).code == 0
+        assert governor.read_text() == "performance"
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    done = lsmeter(*then, **root)
+    assert done.code == 0
+    assert "put back, after a lsmeter that was killed" in done.err
+    assert governor.read_text() == "schedutil"
+    assert "put back" not in lsmeter(*then, **root).err
