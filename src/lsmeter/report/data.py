@@ -18,7 +18,10 @@ from lsmeter.tables.model import Column, Raw, Table, rows
 NAME = "lsmeter-report"
 VERSION = 1
 # What many reports have nothing for is left out of those.
-_RARE = ("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats", "looks")
+_RARE = (
+    *("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats", "looks"),
+    "warnings",
+)
 _PAIRS = ("conditions", "host", "tools")
 _KERNEL = ("name", "release", "version", "origin", "image_sha256", "boot_protocol")
 _TYPICAL = ("value", "baseline_value", "difference", "overhead", "overhead_low", "overhead_high")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from lsmeter.attribution.tables import HEADING, RULE, section
-from lsmeter.instruments import instruments
+from lsmeter.instruments import Words, instruments
 from lsmeter.report import (
     data,
     evidence,
@@ -33,11 +33,7 @@ _OVERHEAD = (
     "tested \N{DIVISION SIGN} baseline \N{MINUS SIGN} 1 for costs, 1 \N{MINUS SIGN} tested "
     "\N{DIVISION SIGN} baseline for throughput"
 )
-_SIGNS = (
-    ("overhead", f"{_OVERHEAD}. {summary.SIGN_RULE}"),
-    (numbers.APART_MARK, "in-line mean or whole cost differ by more than the margin"),
-    (numbers.UNREPEATED_MARK, summary.UNREPEATED),
-)
+_SIGNS = (("overhead", f"{_OVERHEAD}. {summary.SIGN_RULE}"),)
 
 
 def document_of(run: RunData) -> Callable[[Detail], Document]:
@@ -169,6 +165,14 @@ def _table(key: str, title: str, heads: str, rows: Iterable[tuple[Value, ...]]) 
     return Table(key, title, columns, tuple(rows))
 
 
+def _signs(words: Words) -> Iterator[tuple[str, str]]:
+    yield from _SIGNS
+    other = f"{words.mean} or whole cost differ" if words.repeats else f"the {words.mean} differs"
+    yield numbers.APART_MARK, f"{other} by more than the margin"
+    if words.repeats:
+        yield numbers.UNREPEATED_MARK, summary.UNREPEATED
+
+
 def _method(report: Report) -> Section:
     kernels = (
         (k.name, k.release, k.version, k.origin, k.boot_protocol.value, k.image_sha256)
@@ -208,7 +212,7 @@ def _method(report: Report) -> Section:
         ),
         _table("tools", "Tools", "tool, version:prose", report.tools),
         _table("host", "Host", "fact, value:prose", report.host),
-        _table("signs", "Signs", "sign, meaning:prose", (*_SIGNS, *marks)),
+        _table("signs", "Signs", "sign, meaning:prose", (*_signs(report.words), *marks)),
     )
     instrument = instruments().get(report.instrument)
     lead: tuple[str, ...] = (report.words.numbers, *statements(report))

@@ -123,7 +123,8 @@ def legend(report: Report, rows: Iterable[Iterable[Value]]) -> str:
         marks[Verdict.FASTER]: "faster",
         marks[Verdict.EQUIVALENT]: f"equivalent within {margin(report)}",
         marks[Verdict.INCONCLUSIVE]: "inconclusive",
-        numbers.APART_MARK: f"mean or whole differ by over {percent(report.margin, sign=False)}",
+        numbers.APART_MARK: f"mean {'or whole differ' if report.words.repeats else 'differs'} "
+        f"by over {percent(report.margin, sign=False)}",
         numbers.UNREPEATED_MARK: UNREPEATED,
         MISSING: "no number (see problems)",
     }

@@ -75,6 +75,7 @@ def recoveries(run: RunData) -> tuple[Recovery, ...]:
     known = [
         (result, name, truth)
         for result in results
+        if result is not base
         for name, truth in _truths(result).items()
         if name in base.readings
     ]
