@@ -122,6 +122,16 @@ static bool load_module(const char *module)
 	return false;
 }
 
+static void load_modules(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_modules; i++) {
+		if (!load_module(request->module[i])) {
+			channel_drain();
+			power_off();
+		}
+	}
+}
+
 /* Make the delay of access checks ready, where the request asks for one. */
 static void open_delay(const struct request *request)
 {
@@ -274,12 +284,7 @@ _Noreturn void init_main(void)
 	channel_hello();
 	if (!request_read("/request", &request, error, sizeof(error)))
 		give_up(error);
-	for (size_t i = 0; i < request.n_modules; i++) {
-		if (!load_module(request.module[i])) {
-			channel_drain();
-			power_off();
-		}
-	}
+	load_modules(&request);
 	channel_fact(request.timed ? "boot.ns" : "boot.insns", "%" PRIu64,
 		     now_ns() >> request.icount_shift);
 	failed = request.root ? disk_fill(request.filesystem) : NULL;
