@@ -18,6 +18,7 @@
 #include "root.h"
 #include "state.h"
 #include "steps.h"
+#include "timing.h"
 #include "worker.h"
 #include "workload.h"
 
@@ -257,13 +258,19 @@ static void take_steps(const struct request *request)
 static unsigned int measure(const struct request *request, const char *work)
 {
 	const char *failed;
+	unsigned int begun;
 
 	if (!request->n_clients)
 		return worker_run_timed(request, work);
 	failed = workload_start(request, work);
 	if (failed)
 		give_up(failed);
-	return workload_measure(request);
+	if (request->timed)
+		timing_open(&request->spin);
+	begun = workload_measure(request);
+	if (request->timed)
+		timing_close();
+	return begun;
 }
 
 _Noreturn void init_main(void)

@@ -105,6 +105,8 @@ def test_a_service_of_ones_own_is_timed_from_another_host(
     done = measure(in_process, config, file)
     assert done.code == 0, done.err
     assert "ssh:alpha from ssh:beta" in done.err
+    assert "units/s" in done.out
+    assert "p99_ms" in done.out
     made = boots(in_process)
     assert len(made) == 4
     for boot in made:
