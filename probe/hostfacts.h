@@ -5,7 +5,7 @@
 #ifndef LSMETER_HOSTFACTS_H
 #define LSMETER_HOSTFACTS_H
 
-/* Send facts whose names begin with `prefix`; timing_open() must have been called. */
+/* Send facts whose names begin with `prefix`. */
 void host_facts(const char *prefix);
 
 #endif

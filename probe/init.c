@@ -20,6 +20,7 @@
 #include "root.h"
 #include "state.h"
 #include "steps.h"
+#include "timing.h"
 #include "worker.h"
 #include "workload.h"
 
@@ -295,13 +296,19 @@ static void open_network(const struct request *request)
 static unsigned int measure(const struct request *request, const char *work)
 {
 	const char *failed;
+	unsigned int begun;
 
 	if (!request->n_clients)
 		return worker_run_timed(request, work);
 	failed = workload_start(request, work);
 	if (failed)
 		give_up(failed);
-	return workload_measure(request);
+	if (request->timed)
+		timing_open(&request->spin);
+	begun = workload_measure(request);
+	if (request->timed)
+		timing_close();
+	return begun;
 }
 
 _Noreturn void init_main(void)
@@ -324,7 +331,8 @@ _Noreturn void init_main(void)
 	if (!request_read("/request", &request, error, sizeof(error)))
 		give_up(error);
 	load_modules(&request);
-	channel_fact("boot.insns", "%" PRIu64, now_ns() >> request.icount_shift);
+	channel_fact(request.timed ? "boot.ns" : "boot.insns", "%" PRIu64,
+		     now_ns() >> request.icount_shift);
 	failed = request.root ? disk_fill(request.filesystem) : NULL;
 	if (!failed && request.root)
 		failed = root_enter(request.root);

@@ -4,6 +4,7 @@
  */
 #include "bench.h"
 #include "channel.h"
+#include "hostfacts.h"
 #include "init.h"
 #include "native.h"
 #include "request.h"
@@ -19,9 +20,11 @@ static const char usage[] =
 	"       lsmeter-probe check-request FILE\n"
 	"       lsmeter-probe sample DIRECTORY REQUEST\n"
 	"       lsmeter-probe native DIRECTORY REQUEST\n"
+	"       lsmeter-probe host PREFIX\n"
 	"catalogue prints every benchmark; check-request checks a request; sample\n"
 	"runs a request on this machine in an empty directory, with results on standard output;\n"
-	"native does so with a setup that a machine can be under as it runs.\n";
+	"native does so with a setup that a machine can be under as it runs; host says what of\n"
+	"this machine decides how long things take, as facts that begin with PREFIX.\n";
 
 static struct request request;
 
@@ -72,6 +75,13 @@ int main(int argc, char **argv)
 		return sample_here(argv[2], argv[3]);
 	if (argc == 4 && !strcmp(argv[1], "native"))
 		return native_main(argv[2], argv[3]);
+	if (argc == 3 && !strcmp(argv[1], "host")) {
+		channel_open(STDOUT_FILENO);
+		channel_hello();
+		host_facts(argv[2]);
+		channel_bye(0);
+		return 0;
+	}
 	fputs(usage, stderr);
 	return 2;
 }

@@ -2,6 +2,7 @@
 #include "root.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -33,6 +34,21 @@ static const char *wait_for_disk(const char **device)
 	return "the guest has no disk (are the drivers virtio_blk or nd_pmem there?)";
 }
 
+/* A disk's name is there a moment before the disk can be opened. */
+static bool mount_disk(const char *device, const char *filesystem)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+
+	for (int waited_ms = 0; waited_ms < DISK_MS; waited_ms++) {
+		if (!mount(device, IMAGE, filesystem, MS_NOATIME, NULL))
+			return true;
+		if (errno != ENXIO)
+			return false;
+		nanosleep(&moment, NULL);
+	}
+	return false;
+}
+
 /* What the setup brought along is in the initramfs, out of reach behind the new root. */
 static const char *bring_files(void)
 {
@@ -51,7 +67,7 @@ const char *root_enter(const char *filesystem)
 	if (failed)
 		return failed;
 	mkdir(IMAGE, 0755);
-	if (mount(device, IMAGE, filesystem, MS_NOATIME, NULL))
+	if (!mount_disk(device, filesystem))
 		return "mounting the image";
 	failed = bring_files();
 	if (failed)

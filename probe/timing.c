@@ -85,6 +85,13 @@ static inline uint64_t ended(uint64_t first, uint32_t *to)
 	return at - first;
 }
 
+uint64_t timing_now(void)
+{
+	uint32_t cpu;
+
+	return now(&cpu);
+}
+
 static struct moment moment_now(void)
 {
 	struct moment best = {0};

@@ -29,6 +29,9 @@ struct spin_shape {
 /* Stay on one CPU, choose the clock, learn its rate and its step, and send that as facts. */
 void timing_open(const struct spin_shape *shape);
 
+/* A moment in ticks of the clock. */
+uint64_t timing_now(void);
+
 /* Time the measured calls of the cycle, as often as a reading repeats them; ticks of the clock.
  * counts: it is no warm-up. */
 uint64_t timing_measure(struct bench *bench, struct timing *timing, bool counts);

@@ -24,6 +24,8 @@ run_packages=(gcc libc6-dev make python3-venv qemu-system-x86 e2fsprogs xfsprogs
 	clang libbpf-dev libelf-dev zlib1g-dev pkg-config)
 test_packages=(
 	"${run_packages[@]}" git chromium cpio
+	# hosts behind ssh
+	openssh-client openssh-server iproute2
 	# kernels from source
 	flex bison libelf-dev libssl-dev bc dwarves ccache xz-utils checkpolicy
 )

@@ -3,25 +3,24 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
 import platform
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from lsmeter.base import host, process, storage
 from lsmeter.base.errors import InfrastructureError, LsmeterError
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.images.bootstrap import need_to_build
 from lsmeter.kernels import apt, apt_sources
-from lsmeter.kernels.resolve import Request, resolve
-from lsmeter.machines.arch import ARCHES, GUEST
+from lsmeter.machines.arch import ARCHES
+from lsmeter.machines.kvm_proof import Proof, cached_kernel, prove_kvm
 from lsmeter.machines.qemu import qemu_version
-from lsmeter.model import BootProtocol, Kernel
 from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone, columns, rows
 
@@ -29,11 +28,7 @@ _NEEDED_MEMORY_MIB = 1024
 _NEEDED_DISK_MIB = 2048
 _OLDEST_QEMU = (7, 2)
 _PROGRAMS = ("apt-get", "dpkg-deb", "mke2fs", "setpriv")
-_KERNELS = ("debian:6.1", "host")  # what is measured unless another is named
-_KVM_DEADLINE_S = 10.0
-_KVM_BOOTS = 2
-_NO_KVM = "the exact instrument does not use KVM"
-_KVM = Path("/dev/kvm")
+_NO_KVM = "only --machine kvm needs it"
 
 
 class State(StrEnum):
@@ -128,17 +123,9 @@ def _enough(found: int, needed: int, text: str, hint: str) -> str:
     return text
 
 
-def _cached() -> Kernel | None:
-    """Return a kernel that can be booted without the network."""
-    for name in _KERNELS:
-        with contextlib.suppress(LsmeterError):
-            return resolve(name, Request(offline=True))
-    return None
-
-
 def _kernel() -> str:
     """Look for a kernel, and where there is none, whether one can be fetched."""
-    kernel = _cached()
+    kernel = cached_kernel()
     if kernel is not None:
         return f"{kernel.name} is here ({kernel.release})"
     hint = "or name one of your own: --kernel ./vmlinux"
@@ -158,52 +145,19 @@ def _kernel() -> str:
     return f"none is cached; {uri} answers, so one is fetched when it is needed"
 
 
-def _kvm() -> str:
-    """Boot guests on KVM under a deadline: of one instruction, then the kernel that is there.
-
-    On some machines /dev/kvm exists and opens, and a guest on it hangs, at once or in a kernel's
-    boot; only guests that end show that it works.
-    """
-    if not _KVM.exists():
-        raise _LimitedError("there is no /dev/kvm", hint=_NO_KVM)
-    if not os.access(_KVM, os.R_OK | os.W_OK):
-        raise _LimitedError(
-            "/dev/kvm may not be opened", hint=f"add yourself to the group kvm; {_NO_KVM}"
-        )
-    if process.find(GUEST.program) is None:
-        raise _LimitedError("QEMU is not installed", hint=f"apt-get install {GUEST.package}")
-    kernel = _cached()
-    with tempfile.TemporaryDirectory(prefix="lsmeter-kvm-") as directory:
-        disk, initrd = Path(directory) / "disk", Path(directory) / "initrd"
-        disk.write_bytes(GUEST.exit_sector)
-        initrd.touch()
-        ends = ("-device", GUEST.exit_device, "-drive", f"file={disk},format=raw,if=ide")
-        _boot_on_kvm("a guest of one instruction", ends, GUEST.exit_code)
-        if kernel is None:
-            return f"guests of one instruction ended; no kernel is here to boot; {_NO_KVM}"
-        # Without a root file system it panics at the end of its boot, and is not started again.
-        cmdline = f"{GUEST.console} panic=-1 {GUEST.reset}"
-        boots = ("-kernel", str(kernel.image), "-initrd", str(initrd), "-append", cmdline)
-        _boot_on_kvm(kernel.name, boots, 0)
-    return f"{kernel.name} booted {_KVM_BOOTS} times; {_NO_KVM}"
+def _kvm(*, fresh: bool) -> str:
+    """Look whether guests on KVM end; only the timed instrument needs them."""
+    proof = prove_kvm(fresh=fresh)
+    said = proof.said + (f" (seen {_ago(proof)}; --fresh looks again)" if proof.known else "")
+    if not proof.works:
+        raise _LimitedError(said, hint="; ".join(filter(None, (proof.hint, _NO_KVM))))
+    return f"{said}: --machine kvm can be used"
 
 
-def _boot_on_kvm(what: str, words: tuple[str, ...], status: int) -> None:
-    common = (
-        *(GUEST.program, "-accel", "kvm", "-M", GUEST.boards[BootProtocol.BZIMAGE].machine),
-        *("-m", "256", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-    )
-    for number in range(_KVM_BOOTS):
-        try:
-            done = process.run((*common, *words), deadline_s=_KVM_DEADLINE_S)
-        except InfrastructureError as error:
-            said = f"{what} hangs on it (boot {number + 1}: no end within {_KVM_DEADLINE_S:g} s)"
-            raise _LimitedError(
-                said, hint=f"nested virtualisation may be broken here; {_NO_KVM}"
-            ) from error
-        if done.returncode != status:
-            said = f"{what} failed on it: {process.last_words(done)[:120]}"
-            raise _LimitedError(said, hint=_NO_KVM)
+def _ago(proof: Proof) -> str:
+    """Say how long ago a proof was taken."""
+    minutes = int(time.time() - proof.taken_s) // 60
+    return f"{minutes // 60} h ago" if minutes >= 60 else f"{minutes} min ago"
 
 
 _CHECKS: dict[str, Callable[[], str]] = {
@@ -217,13 +171,13 @@ _CHECKS: dict[str, Callable[[], str]] = {
     "memory": _memory,
     "disk": _disk,
     "kernel": _kernel,
-    "KVM": _kvm,
 }
 
 
-def findings() -> Iterator[Finding]:
-    """Check this machine, one thing after the other."""
-    for name, look in _CHECKS.items():
+def findings(*, fresh: bool = False) -> Iterator[Finding]:
+    """Check this machine, one thing after the other; fresh: prove KVM again, if it is known."""
+    kvm: dict[str, Callable[[], str]] = {"KVM": functools.partial(_kvm, fresh=fresh)}
+    for name, look in (_CHECKS | kvm).items():
         try:
             yield Finding(name, State.OK, look())
         except _LimitedError as error:

@@ -119,6 +119,19 @@ def test_a_workload(session: Any) -> None:
     assert all(item.status is BenchmarkStatus.OK for item in found.samples)
 
 
+def test_a_batch_is_timed_without_what_comes_after_it(session: Any) -> None:
+    found = session(
+        {"batch size=1": (P, "client", "30")}, timed=True, icount_shift=0, settle_ms=500
+    )
+    facts = dict(found.facts)
+    (batch,) = found.samples
+    assert (found.errors, batch.status) == ((), BenchmarkStatus.OK)
+    assert facts["timing.operations.batch size=1"] == "30"
+    seconds = [value / int(facts["timing.hz"]) for value in batch.values]
+    assert all(0 < taken < 0.5 for taken in seconds)
+    assert int(facts["boot.ns"]) > 10**8
+
+
 @pytest.fixture(scope="session")
 def marker_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("plugin") / "marker_log.so"

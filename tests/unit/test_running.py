@@ -25,7 +25,7 @@ CATALOGUE = (benchmark("open", depth=1), replace(benchmark("empty"), control=Tru
 
 def asked(who: tuple[str, ...] = ("root", "user"), /, **words: Any) -> Experiment:
     found = build_experiment({"instrument": "timed", **words}, where="test")
-    return on_running(found, KERNEL, who)
+    return on_running(found, [KERNEL], who)
 
 
 def plan(**words: Any) -> Plan:

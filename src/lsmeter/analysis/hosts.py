@@ -16,6 +16,7 @@ from lsmeter.instruments import find_instrument
 from lsmeter.model import Boot
 from lsmeter.results.directory import RunData
 
+_OF_HOST = ("host.", "timing.")
 _BEFORE, _AFTER = "host.", "host.after."
 # What must not change while a run goes on, with how people call it.
 _STEADY = {
@@ -62,7 +63,10 @@ def differences(before: RunData, after: RunData) -> tuple[str, ...]:
 
 def warnings(run: RunData) -> tuple[str, ...]:
     """Say what of a machine as it ran a reader has to know, the gravest first."""
-    kernels = {kernel.name for kernel in run.manifest.kernels if kernel.runs}
+    told = {
+        boot.cell_hash for boot in run.boots if any(k.startswith(_OF_HOST) for k, _ in boot.facts)
+    }
+    kernels = {cell.place.kernel for cell in run.manifest.cells if cell.hash in told}
     found: list[str] = []
     for name in sorted(kernels):
         cells = {cell.hash for cell in run.manifest.cells if cell.place.kernel == name}

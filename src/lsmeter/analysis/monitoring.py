@@ -31,6 +31,7 @@ class Monitored:
     boot: Boot
     found: Monitoring
     exact: Mapping[tuple[str, int], Tally] = field(default_factory=dict, hash=False)
+    of_host: bool = False  # a server's host, not a guest
 
 
 def is_monitored(run: RunData) -> bool:
@@ -54,10 +55,12 @@ def _monitored(run: RunData, cell: ManifestCell, boot: Boot) -> Monitored:
         return Monitored(cell.place, boot, Monitoring(cell.place.setup, (), 0, (), ()))
     request = make_request(asked_cell(run.manifest, cell), boot.seed)
     moments = parse_session(stored.capture.complete_lines, request).moments
+    of_host = cell.task.name == "visit"
+    clock = "" if of_host else " of guest time"
     facts = (
         ("setup", cell.place.label),
         ("boot", f"{boot.index}, seed {boot.seed}"),
-        ("every", f"{cell.task.monitor_ms} ms of guest time, and at both ends of each batch"),
+        ("every", f"{cell.task.monitor_ms} ms{clock}, and at both ends of each batch"),
     )
     lost = sum(moment.lost for moment in moments)
     found = Monitoring(
@@ -70,7 +73,7 @@ def _monitored(run: RunData, cell: ManifestCell, boot: Boot) -> Monitored:
         process_uses(moments),
         (f"{lost} moments were left out: the guest had no room for them",) if lost else (),
     )
-    return Monitored(cell.place, boot, found, _exact(run, cell, boot))
+    return Monitored(cell.place, boot, found, _exact(run, cell, boot), of_host)
 
 
 def _exact(run: RunData, cell: ManifestCell, boot: Boot) -> dict[tuple[str, int], Tally]:

@@ -34,6 +34,7 @@ PACKAGES = {
     "newuidmap": "uidmap",
     "objcopy": "binutils",
     "setpriv": "util-linux",
+    "ssh": "openssh-client",
     "unshare": "util-linux",
 }
 DEADLINE_S = 600.0

@@ -59,15 +59,21 @@ def list_names(
     return int(ExitCode.OK)
 
 
-def doctor() -> int:
+def doctor(
+    *,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Boot guests on KVM again, whatever is known of it.")
+    ] = False,
+) -> int:
     """Check QEMU, the probe, the compiler, memory, disk, and whether KVM works.
 
     Each line says how one thing is, and how to get it where it is missing. KVM is tested by
-    booting a guest under a deadline. The exit code is 7 when something needed is missing.
+    booting guests under a deadline; what came of it is kept for a day where they ended, for an
+    hour where they did not. The exit code is 7 when something needed is missing.
     """
     from lsmeter.doctor import State, doctor_document, findings
 
-    found = list(findings())
+    found = list(findings(fresh=fresh))
     show(doctor_document(found))
     missing = any(finding.state is State.MISSING for finding in found)
     return int(ExitCode.INFRASTRUCTURE if missing else ExitCode.OK)

@@ -64,17 +64,21 @@ def measure(
     from lsmeter.results.held import held, new_directory
 
     worded = named if callable(asked) else asked
-    machine = find_machine(how.machine or _machine_of(worded))
-    own = machine.running()
-    if own is not None:
+    machine = find_machine(_joined(how.machine) or _machine_of(worded))
+    own = {kernel.name: kernel for kernel in machine.running()}
+    if own:
         if callable(asked):
             raise UsageError(
                 f"--machine {machine.name}: this command boots guests",
                 hint="leave --machine out; lsmeter run measures a machine as it runs",
             )
-        asked = worded = [on_running(item, own, machine.users) for item in asked]
+        asked = worded = [on_running(item, [*own.values()], machine.users) for item in asked]
     for item in worded:
         _check_instrument(item, machine)
+        if item.client == "host" and machine.name != "pair":
+            raise UsageError(
+                "--client host: which host?", hint="--server ssh:HOST --client ssh:HOST"
+            )
     benchmarks = catalogue(find_probe())
     for item, offer in (part for whole in worded for part in apart(whole)):
         # What is wrong with them is said before anything is fetched.
@@ -84,7 +88,7 @@ def measure(
         modules = (*DEFAULT_MODULES, *modules_for(worded))
         request = Request(modules=modules, progress=tasks)
         found = {
-            name: own if own is not None else resolve(name, request)
+            name: own[name] if name in own else resolve(name, request)
             for name in dict.fromkeys(names)
         }
         experiments = asked(tuple(found.values())) if callable(asked) else asked
@@ -100,6 +104,18 @@ def measure(
     where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
     with held(where), machine.tuned(SCREEN.say) if tune else nullcontext():
         return where, _carry_out(plan, machine, where, how)
+
+
+def _joined(words: Sequence[str] | None) -> str:
+    """Return the word for a machine that was named; several are hosts behind ssh."""
+    if words and len(words) > 1:
+        if other := [word for word in words if not word.startswith("ssh:")]:
+            raise UsageError(
+                f"--machine {other[0]}: only hosts behind ssh can be several at once",
+                hint="name one machine, or --machine ssh:USER@HOST for each host",
+            )
+        return "ssh:" + ",".join(word.removeprefix("ssh:") for word in words)
+    return words[0] if words else ""
 
 
 def _machine_of(asked: Sequence[Experiment]) -> str:
@@ -131,7 +147,7 @@ def _plan(
     machine: Machine,
     tasks: LiveTasks,
 ) -> Plan:
-    from lsmeter.experiment.plan import apart, joined, make_plan, programs_of, setups_of
+    from lsmeter.experiment.plan import apart, image_of, joined, make_plan, programs_of, setups_of
     from lsmeter.guest.probe import find_program
     from lsmeter.images.build import resolve_image
 
@@ -140,7 +156,7 @@ def _plan(
         setups = setups_of(item)
         named = {name for setup in setups for name in programs_of(setup)}
         programs = {name: find_program(name).sha256 for name in named}
-        own = {offer.workload.image} if offer else {setup.image for setup in setups}
+        own = {image_of(item, offer)} if offer else {setup.image for setup in setups}
         wanted = sorted(own - {""})
         images = {name: resolve_image(item.image or name, tasks) for name in wanted}
         identity = machine.identity(_plugins([item.task]))

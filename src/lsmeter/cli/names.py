@@ -86,7 +86,7 @@ def _users() -> Iterable[Row]:
 def _machines() -> Iterable[Row]:
     from lsmeter.machines import machines
 
-    return ((item.name, item.title) for item in machines().values())
+    return ((item.name, item.title) for item in machines().values() if not item.internal)
 
 
 def _images() -> Iterable[Row]:

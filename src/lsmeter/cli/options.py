@@ -148,9 +148,9 @@ class Asked:
         "Directory to keep the run in; --output is for what is shown.",
         shown="runs/TIME-NAME",
     )
-    machine: str | None = option(
+    machine: list[str] | None = option(
         "NAME",
-        "Where guests boot.",
+        "Where it is measured: emulation, here, kvm, ssh:USER@HOST (repeatable).",
         autocompletion=names.offer("machines"),
         shown="emulation",
     )

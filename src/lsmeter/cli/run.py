@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lsmeter.base.errors import UsageError
 from lsmeter.cli import options
 from lsmeter.cli.options import Asked
 from lsmeter.cli.show import AllOption
@@ -68,8 +70,16 @@ def run(
         str | None,
         typer.Option(
             metavar="WHERE",
-            help="Of a workload: namespace (one guest), guest (one of its own), loopback.",
+            help="Of a workload: namespace (one guest), guest (one of its own), loopback, or "
+            "ssh:USER@HOST (with --server).",
             show_default="namespace",
+        ),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ssh:USER@HOST",
+            help="Of a workload: the host on which its services already run.",
         ),
     ] = None,
     until_conclusive: Annotated[
@@ -114,6 +124,7 @@ def run(
     from lsmeter.cli.show import show_run
     from lsmeter.experiment.asked import MAIN, is_main
 
+    asked, client = _between_hosts(asked, server, client)
     words = {
         "instrument": instrument,
         "baseline": baseline,
@@ -142,3 +153,19 @@ def run(
         with showing(code):
             show_run(where, everything=everything)
     return int(code)
+
+
+def _between_hosts(
+    asked: Asked, server: str | None, client: str | None
+) -> tuple[Asked, str | None]:
+    """Return the options for services on one host under load from another, if that is asked for."""
+    hosts = [word for word in (server, client) if word and word.startswith("ssh:")]
+    if not hosts and server is None:
+        return asked, client
+    if len(hosts) < 2 or asked.machine:
+        raise UsageError(
+            "--server and --client name a host each, and no --machine goes with them",
+            hint="--server ssh:USER@HOST --client ssh:USER@HOST",
+        )
+    pair = ",".join(word.removeprefix("ssh:") for word in hosts)
+    return replace(asked, machine=[f"pair:{pair}"]), "host"

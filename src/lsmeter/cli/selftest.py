@@ -121,7 +121,7 @@ def timed(
     seed = 42 if asked.seed is None else asked.seed
     code, found = ExitCode.OK, None
     if run is None and not simulated:
-        here = experiment(boots, seed, asked.machine or "here")
+        here = experiment(boots, seed, (asked.machine or ["here"])[0])
         run, code = measure([here], "selftest-timed", asked)
     if run is not None:
         with showing(code):

@@ -100,7 +100,7 @@ def make_plan(
                 title = f"{setup.name} cannot be measured with the workload {experiment.suites[0]}"
                 problems.append(Problem(title, kernel.name, setup.name, detail=what))
                 continue
-            rootfs = offer.workload.image if offer else setup.image
+            rootfs = image_of(experiment, offer) if offer else setup.image
             image = (images or {})[rootfs] if rootfs else None
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
             facts |= {"again": setup.name} if named in control else {}
@@ -129,14 +129,21 @@ def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
     for name in experiment.suites:
         if is_workload(name):
             offer = load_workload(name)
-            if not offer.workload.services and experiment.client != "namespace":
+            if not offer.workload.services and experiment.client not in {"namespace", "host"}:
                 raise UsageError(
                     f"--client {experiment.client}: the suite {name} has no server",
                     hint="it runs in one guest: leave --client out",
                 )
-            alone = {"task": "workload", "suites": [offer.workload.name], "users": ["root"]}
+            kind = find_instrument(experiment.instrument).workload_task
+            kind = "visit" if experiment.client == "host" else kind
+            alone = {"task": kind, "suites": [offer.workload.name], "users": ["root"]}
             alone["baseline"] = experiment.baseline_setup
             yield experiment.model_copy(update=alone), offer
+
+
+def image_of(experiment: Experiment, offer: Offer) -> str:
+    """Return the image that a workload's guests need; "" where its services run already."""
+    return "" if experiment.client == "host" else offer.workload.image
 
 
 def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:

@@ -9,9 +9,11 @@ from dataclasses import replace
 from lsmeter.base.errors import UsageError
 from lsmeter.experiment.asked import ConditionsTable, Experiment
 from lsmeter.model import Kernel, Problem, Setup
+from lsmeter.workloads import is_workload
 
 BASELINE = "running"
 SETUPS = (BASELINE, "landlock", "seccomp")
+MONITOR_MS = 1000  # of a server's host, where nothing is said
 _AS_IT_RUNS = "as it runs"
 
 
@@ -26,16 +28,16 @@ class RunningConditions(ConditionsTable):
     memory_mib: int = 0
 
 
-def on_running(asked: Experiment, kernel: Kernel, users: Sequence[str]) -> Experiment:
-    """Return the experiment for a machine that runs `kernel`, where only `users` can measure.
+def on_running(asked: Experiment, kernels: Sequence[Kernel], users: Sequence[str]) -> Experiment:
+    """Return the experiment for machines that run `kernels`, where only `users` can measure.
 
     What is not said is what can be measured there; UsageError for what is said and cannot be.
     """
-    said = asked.model_fields_set
-    if "kernels" in said and asked.kernels != [kernel.name]:
+    said, own = asked.model_fields_set, [kernel.name for kernel in kernels]
+    if "kernels" in said and asked.kernels != own:
         raise UsageError(
             f"--kernel {asked.kernels[0]}: the machine is measured as it runs, and boots no kernel",
-            hint=f"leave --kernel out; it runs {kernel.release}",
+            hint=f"leave --kernel out; it runs {kernels[0].release}",
         )
     if asked.conditions.model_fields_set:
         raise UsageError(
@@ -47,6 +49,13 @@ def on_running(asked: Experiment, kernel: Kernel, users: Sequence[str]) -> Exper
             "--cold: the caches of a whole machine would be dropped for each reading",
             hint="leave --cold out, or measure in a guest",
         )
+    visits = asked.client == "host"
+    if not visits and (loads := [name for name in asked.suites if is_workload(name)]):
+        raise UsageError(
+            f"--suite {loads[0]}: no service is started on a machine as it runs",
+            hint="--server ssh:HOST --client ssh:HOST takes services that run already; or measure "
+            "in guests: --machine kvm",
+        )
     wanted = asked.users if "users" in said else [users[0]]
     if other := [name for name in wanted if name not in users]:
         raise UsageError(
@@ -54,13 +63,14 @@ def on_running(asked: Experiment, kernel: Kernel, users: Sequence[str]) -> Exper
             hint="run it as root, or leave --user out",
         )
     baseline = asked.baseline or BASELINE
-    named = asked.setups if "setups" in said else [*SETUPS]
+    named = asked.setups if "setups" in said else [BASELINE] if visits else [*SETUPS]
     update = {
-        "kernels": [kernel.name],
+        "kernels": own,
         "setups": [*named],
         "baseline": baseline,
         "users": [*wanted],
         "conditions": RunningConditions(),
+        "monitor_ms": asked.monitor_ms or (MONITOR_MS if visits else 0),
     }
     return asked.model_copy(update=update)
 

@@ -15,6 +15,7 @@ class Ending(StrEnum):
     DEADLINE = "deadline"  # killed: it took too long for what it had done
     SILENT = "silent"  # killed: nothing was reported for too long
     FLOODED = "flooded"  # killed: it printed more than any honest guest does
+    LOST = "lost"  # the connection to its host broke, or was never there
     REFUSED = "refused"  # killed: what it said can give no numbers any more
 
 
@@ -29,6 +30,7 @@ class Capture:
     wall_s: float
     stderr: str = ""  # what QEMU itself complained of
     outputs: Mapping[str, bytes] = field(default_factory=dict)  # of a plugin, by name
+    facts: Mapping[str, str] = field(default_factory=dict)  # that its machine adds to the guest's
 
     @property
     def complete_lines(self) -> bytes:

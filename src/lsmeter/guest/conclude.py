@@ -56,7 +56,7 @@ def conclude(asked: BootId, cell: Cell, command: Sequence[str], capture: Capture
     session = parse_session(capture.complete_lines, request)
     lines = clean_lines(capture.console)
     status, detail = diagnose(lines, session, capture)
-    facts = dict(session.facts)
+    facts = {**dict(session.facts), **capture.facts}
     if status.usable and (others := contradictions(request, cell.kernel, command, facts)):
         status, detail = BootStatus.CONTRADICTION, "; ".join(others)
     elif status.usable and (
@@ -66,7 +66,7 @@ def conclude(asked: BootId, cell: Cell, command: Sequence[str], capture: Capture
     boot = Boot(
         **vars(asked),
         status=status,
-        facts=session.facts,
+        facts=tuple(sorted(facts.items())),
         detail=printable(detail),
         console_tail=() if status is BootStatus.OK else tail(lines),
         wall_s=round(capture.wall_s, 3),
@@ -135,6 +135,8 @@ def _outside(session: Session, capture: Capture) -> tuple[BootStatus, str] | Non
         return BootStatus.GARBAGE, f"the result channel: {session.garbage[0]}{more}"
     if capture.ending is Ending.EXITED:
         return None
+    if capture.ending is Ending.LOST:
+        return BootStatus.INFRASTRUCTURE, _last_words(capture) or "the connection was lost"
     how = "no output for too long" if capture.ending is Ending.SILENT else "deadline exceeded"
     where = f" {_where('in', session)}" if session.greeted else "; the probe never started"
     longer = f"ended after {capture.wall_s:.0f} s; --boot-deadline SECONDS gives it longer"
@@ -147,7 +149,7 @@ def _ended(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus
     if session.complete:
         return BootStatus.OK, ""
     if capture.exit_code:
-        said = "".join(f": {line}" for line in clean_lines(capture.stderr.encode())[-1:])
+        said = f": {words}" if (words := _last_words(capture)) else ""
         return BootStatus.INFRASTRUCTURE, f"{_ended_qemu(capture.exit_code)}{said}"
     if session.greeted:
         return BootStatus.EARLY_EXIT, f"the guest ended {_where('before the end of', session)}"
@@ -155,6 +157,11 @@ def _ended(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus
         return BootStatus.EARLY_EXIT, "no kernel output: is the image a Linux kernel?"
     last = f"last kernel message: {_STAMP.sub('', lines[-1])}"
     return BootStatus.EARLY_EXIT, f"the guest ended before the probe started; {last}"
+
+
+def _last_words(capture: Capture) -> str:
+    """Return the last line of what was complained of outside of the guest."""
+    return "".join(clean_lines(capture.stderr.encode())[-1:])
 
 
 def _ended_qemu(code: int) -> str:
@@ -180,6 +187,8 @@ def contradictions(
         "kernel.cmdline": dict(pairwise(command)).get("-append", ""),
         "kernel.release": kernel.release if kernel.release[:1].isdigit() else "",
     }
+    if kernel.runs and request.clients:  # the services' own, of which nothing was asked
+        del expected["filesystem"], expected["worker.uid"]
     said = facts.get("kernel.cmdline", "")
     if kernel.config.get("CMDLINE_BOOL") == "y" and said.endswith(expected["kernel.cmdline"]):
         del expected["kernel.cmdline"]  # words of the kernel's own stand before it

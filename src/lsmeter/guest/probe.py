@@ -90,6 +90,11 @@ def catalogue(probe: Program) -> tuple[Benchmark, ...]:
     raise BuildError(f"the probe {probe.path}: {why}", hint=_REBUILD)
 
 
+def host_words(prefix: str) -> tuple[str, ...]:
+    """Return the words that say what of this machine decides how long things take."""
+    return (str(find_probe().path), "host", prefix)
+
+
 def parse_catalogue(text: str) -> tuple[Benchmark, ...]:
     """Read the catalogue that the probe prints; ValueError with the line that is wrong."""
     lines = text.split("\n")

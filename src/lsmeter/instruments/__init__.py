@@ -81,6 +81,7 @@ class Instrument:
     estimate: Callable[[Place, Benchmark, Sequence[Any]], Estimate]
     compare: Callable[..., Compared]
     tasks: tuple[str, ...] = ()
+    workload_task: str = "workload"  # that of its boots in which a service is under load
     boots: int = 2
     sampling: Sampling = field(default_factory=Sampling)
     read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = as_stored

@@ -211,7 +211,7 @@ INSTRUMENT: Instrument = Instrument(
     unit="ns",
     unit_word="nanoseconds",
     covers="valid for this host in this state; caches, branch prediction and noise are in it",
-    machines=("here", "kvm", "ssh", "replay"),
+    machines=("here", "kvm", "ssh", "pair", "tcg", "replay"),
     side_by_side=False,
     reusable=False,
     portable=False,
@@ -220,7 +220,8 @@ INSTRUMENT: Instrument = Instrument(
         *("machine", "cpu", "microcode", "governor", "turbo", "no_turbo", "smt", "clocksource"),
         "virtualisation",
     ),
-    tasks=("readings", "workload"),
+    tasks=("readings", "load", "visit"),
+    workload_task="load",
     boots=60,
     sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
     words=Words(

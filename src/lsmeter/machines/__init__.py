@@ -65,12 +65,27 @@ class Machine(ABC):
 
     @property
     def users(self) -> tuple[str, ...]:
-        """Who can measure on it."""
+        """Who can measure there."""
         return ("root", "user")
 
-    def running(self) -> Kernel | None:
-        """Return the kernel that runs on it, where it boots none."""
-        return None
+    def running(self) -> tuple[Kernel, ...]:
+        """Return the kernels that run on it, one for each host, where it boots none."""
+        return ()
+
+    def at(self, place: str) -> Machine:
+        """Return the machine at a place, named as NAME:PLACE; most are of one place."""
+        raise UsageError(
+            f"--machine {self.name}:{place[:80]}: {self.name} is at no other place",
+            hint=f"write --machine {self.name}",
+        )
+
+    async def back(self, planned: PlannedBoot) -> bool:  # noqa: ARG002
+        """Wait for the host of a boot that was lost; whether it can be tried again."""
+        return False
+
+    def lane(self, planned: PlannedBoot) -> str:  # noqa: ARG002
+        """Name what a boot has to itself: boots of different lanes never disturb each other."""
+        return ""
 
     @abstractmethod
     def command(self, cell: Cell) -> tuple[str, ...]:
@@ -85,8 +100,9 @@ def machines() -> Mapping[str, Machine]:
 
 
 def find_machine(name: str) -> Machine:
-    """Return the machine called `name`; UsageError with the nearest name otherwise."""
+    """Return the machine called `name`, or NAME:PLACE; UsageError with the nearest otherwise."""
     known = machines()
-    if name not in known:
-        raise unknown("machine", name, known)
-    return known[name]
+    kind, colon, place = name.partition(":")
+    if kind not in known:
+        raise unknown("machine", kind, known)
+    return known[kind].at(place) if colon else known[kind]

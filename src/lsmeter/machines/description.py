@@ -214,6 +214,17 @@ def counted_guest(
     )
 
 
+def in_real_time(guest: Description, accelerator: str, cpu: str) -> Description:
+    """Return the guest with the host's time instead of that of counted instructions.
+
+    Its board is the one with all timers: on the small one the kernel's first clock does not tick
+    unless instructions are counted.
+    """
+    board = BootProtocol.BZIMAGE
+    found = replace(guest, accelerator=accelerator, cpu=cpu, boot_protocol=board)
+    return replace(found, icount_shift=None, waits=False)
+
+
 def guest_of(cell: Cell, seed: int = 0) -> Description:
     """Describe a guest of `cell`; a workload has its image in memory, as the kernel is told.
 

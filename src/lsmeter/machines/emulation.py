@@ -23,7 +23,14 @@ from lsmeter.guest.capture import Capture
 from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.machines import Machine, OnResults
-from lsmeter.machines.description import Network, Plugin, counted_guest, guest_of, qemu_words
+from lsmeter.machines.description import (
+    Description,
+    Network,
+    Plugin,
+    counted_guest,
+    guest_of,
+    qemu_words,
+)
 from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
 from lsmeter.machines.qemu import qemu_version, run_guest
 from lsmeter.machines.replay import record
@@ -41,19 +48,27 @@ class Emulation(Machine):
     name = "emulation"
     title = "QEMU's emulator, which counts instructions: no root, no KVM, any host"
 
+    def guest(self, cell: Cell, seed: int = 0) -> Description:
+        """Describe a guest of `cell`."""
+        return guest_of(cell, seed)
+
+    def plain_start(self) -> tuple[str, ...]:
+        """Return the command of a guest without a kernel or setup: what all guests share."""
+        return plain_start()
+
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name QEMU, the probe, how guests are started apart from what a cell says, plugins."""
         return {
             "qemu": qemu_version(),
             "probe": find_probe().sha256,
-            "start": hashlib.sha256(" ".join(plain_start()).encode()).hexdigest(),
+            "start": hashlib.sha256(" ".join(self.plain_start()).encode()).hexdigest(),
             **{name: build_plugin(name, qemu_version()).sha256 for name in plugins},
         }
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return the QEMU command of a cell, with words in place of what changes by boot."""
         plugin = Plugin("PLUGIN") if find_task(cell.task.name).plugin else None
-        return qemu_words(replace(guest_of(cell), plugin=plugin))
+        return qemu_words(replace(self.guest(cell), plugin=plugin))
 
     def prepare(self, cells: Iterable[Cell]) -> None:
         """Make the file system that guests work on, and what lists a kernel's symbols."""
@@ -66,7 +81,7 @@ class Emulation(Machine):
     def leave(self, planned: PlannedBoot, folder: Path) -> str:
         """Write the guest's initramfs, and a script that boots it with its console shown."""
         paths = {"console": "/dev/stdout", "results": "results", "initrd": "initramfs"}
-        words = qemu_words(replace(guest_of(planned.cell, planned.seed), **paths))  # type: ignore[arg-type]
+        words = qemu_words(replace(self.guest(planned.cell, planned.seed), **paths))  # type: ignore[arg-type]
         script = f'#!/bin/sh\ncd "$(dirname "$0")" && exec {shlex.join(words)}\n'
         write_atomic(folder / "initramfs", initramfs_for(planned.cell, planned.seed))
         write_atomic(folder / "boot.sh", script.encode())
@@ -76,7 +91,7 @@ class Emulation(Machine):
         """Run one guest with an initramfs of its own."""
         cell = planned.cell
         prove_files(cell)
-        guest = guest_of(cell, planned.seed)
+        guest = self.guest(cell, planned.seed)
         task = find_task(cell.task.name)
         if task.plugin:
             plugin = await make_plugin(task.plugin, cell.kernel, limits, task.also)
@@ -88,34 +103,33 @@ class Emulation(Machine):
             return await run_guest(linked, initrd, limits, on_results, cell.units)
 
         linked = bool(guest.networks)
-        capture = await (_with_client(cell, planned.seed, limits, run) if linked else run())
+        capture = await (self._with_client(planned, limits, run) if linked else run())
         prove_files(cell)
         record(planned, capture)
         return capture
 
-
-async def _with_client(
-    cell: Cell, seed: int, limits: Limits, run: Callable[[Network], Awaitable[Capture]]
-) -> Capture:
-    """Run a guest and, joined to it by a link, the guest that has the clients of `cell`."""
-    other = serving(cell)
-    with tempfile.TemporaryDirectory(prefix="lsmeter-link-") as folder:
-        near, far = (Network(f"{folder}/link", end) for end in (0, 1))
-        guest = replace(guest_of(other, seed), networks=(far,))
-        # It says nothing while it works; the other guest's limits end both.
-        limits = replace(limits, boot_s=limits.most_s)
-        client = asyncio.create_task(run_guest(guest, initramfs_for(other, seed), limits))
-        try:
-            capture = await run(near)
-        finally:
-            client.cancel()
-            await asyncio.wait([client])
-    if client.cancelled():
-        return capture
-    left = client.result()
-    said = f"the client's guest ended first ({left.ending}); its console:\n"
-    console = left.console[-_TAIL_BYTES:].decode(errors="replace")
-    return replace(capture, stderr=capture.stderr + said + console)
+    async def _with_client(
+        self, planned: PlannedBoot, limits: Limits, run: Callable[[Network], Awaitable[Capture]]
+    ) -> Capture:
+        """Run a guest and, joined to it by a link, the guest that has the clients of its cell."""
+        other, seed = serving(planned.cell), planned.seed
+        with tempfile.TemporaryDirectory(prefix="lsmeter-link-") as folder:
+            near, far = (Network(f"{folder}/link", end) for end in (0, 1))
+            guest = replace(self.guest(other, seed), networks=(far,))
+            # It says nothing while it works; the other guest's limits end both.
+            limits = replace(limits, boot_s=limits.most_s)
+            client = asyncio.create_task(run_guest(guest, initramfs_for(other, seed), limits))
+            try:
+                capture = await run(near)
+            finally:
+                client.cancel()
+                await asyncio.wait([client])
+        if client.cancelled():
+            return capture
+        left = client.result()
+        said = f"the client's guest ended first ({left.ending}); its console:\n"
+        console = left.console[-_TAIL_BYTES:].decode(errors="replace")
+        return replace(capture, stderr=capture.stderr + said + console)
 
 
 def prove_files(cell: Cell) -> None:
@@ -155,8 +169,13 @@ async def make_plugin(
 
 def plain_start() -> tuple[str, ...]:
     """Return the command of a guest without a kernel or setup: what all guests share."""
+    return qemu_words(plain_guest())
+
+
+def plain_guest() -> Description:
+    """Describe a guest without a kernel or setup."""
     kernel = Kernel("", "", "", "", Path("KERNEL"), "", BootProtocol.PVH)
-    return qemu_words(counted_guest(kernel, Setup("", "", lsms=None), Conditions()))
+    return counted_guest(kernel, Setup("", "", lsms=None), Conditions())
 
 
 MACHINE = Emulation()

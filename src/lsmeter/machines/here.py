@@ -45,9 +45,9 @@ class Here(Machine):
         """Who can measure: an ordinary user cannot become root."""
         return ("user",) if os.geteuid() else ("root", "user")
 
-    def running(self) -> Kernel:
+    def running(self) -> tuple[Kernel, ...]:
         """Return the kernel of this machine."""
-        return running_kernel()
+        return (running_kernel(),)
 
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name the probe and what of the machine a result cannot be without."""

@@ -8,8 +8,9 @@ from typing import Literal
 
 Words = tuple[str, ...]
 # Where the client runs: in a network namespace of the server's guest, in a guest of its own that a
-# link joins to it, or beside the server without a network between them.
-Client = Literal["namespace", "guest", "loopback"]
+# link joins to it, or beside the server without a network between them. Or on a host of its own,
+# and the services run already on another.
+Client = Literal["namespace", "guest", "loopback", "host"]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from lsmeter.attribution.tables import HEADING, RULE, section
 from lsmeter.instruments import Words, instruments
 from lsmeter.prediction.calibration import Calibration
 from lsmeter.report import (
+    clients,
     data,
     events,
     evidence,
@@ -50,7 +51,8 @@ def document_of(
     """
     tasks = {cell.task.name for cell in run.manifest.cells}
     if tasks <= cost_tasks():
-        return partial(report_document, run_report(run, calibration))
+        shown = partial(report_document, run_report(run, calibration))
+        return partial(_under_load, run, shown) if tasks & clients.TASKS else shown
     # Regressions are heavy: only runs with sweeps wait for them.
     from lsmeter.analysis.monitoring import is_monitored  # noqa: PLC0415
     from lsmeter.report import (  # noqa: PLC0415
@@ -76,6 +78,23 @@ def document_of(
     if tasks & {"sweep", "lookups"}:
         found.append(lambda _: slopes.document(run))
     return partial(_joined, found)
+
+
+def _under_load(run: RunData, shown: Callable[[Detail], Document], detail: Detail) -> Document:
+    """Return a report with what the clients said, and on a page what the servers did over time."""
+    from lsmeter.analysis.monitoring import is_monitored  # noqa: PLC0415
+    from lsmeter.report import monitoring  # noqa: PLC0415
+
+    first = shown(detail)
+    if detail is Detail.DATA:
+        return first
+    said = clients.document(run, detail).sections
+    over = is_monitored(run) and detail is not Detail.SHORT
+    below = monitoring.document(run, detail).sections if over else ()
+    grids_end = next((n for n, part in enumerate(first.sections) if part.key == "summary"), 0)
+    at = grids_end if detail is not Detail.FULL else len(first.sections)
+    sections = (*first.sections[:at], *said, *first.sections[at:], *below)
+    return replace(first, sections=sections)
 
 
 def _joined(makers: Sequence[Callable[[Detail], Document]], detail: Detail) -> Document:

@@ -33,6 +33,10 @@ _LEAD = (
     "Of the whole guest: server, client and lsmeter's own init. The kernel's figures, in seconds "
     "of the guest's clock; those of CPU are counted in ticks of 10 ms."
 )
+_LEAD_OF_HOST = (
+    "Of the server's host: all that runs there. The kernel's figures, in seconds; those of CPU are "
+    "counted in ticks of 10 ms."
+)
 _EXACT = (
     "Of all instructions executed in the batches that count, not of time. driver: lsmeter's init, "
     "which takes the moments; interrupts: and softirqs, the network of both ends."
@@ -95,7 +99,7 @@ def _of_boot(item: Monitored, detail: Detail) -> Iterator[Section]:
     tables = (*_load(found), *_exact(item), *_top(found))
     yield Section(
         title,
-        lead=(_LEAD, f"Boot {item.boot.index}: {_span(found)}"),
+        lead=(_LEAD_OF_HOST if item.of_host else _LEAD, f"Boot {item.boot.index}: {_span(found)}"),
         tables=tables if detail is Detail.SHORT else (*tables, *_series(found)),
         figures=_figures(found) if detail is Detail.FULL else (),
         items=tuple(Item(note, tone=Tone.WARNING) for note in found.notes),

@@ -68,6 +68,7 @@ class _Taken:
     ending: Ending
     exit_code: int | None
     stderr: str
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,13 @@ def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
         files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
     light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
     digests = {name: digest_of(data) for name, data in files.items()}
-    raw = digest_of(capture.results), capture.ending, capture.exit_code, capture.stderr
+    raw = (
+        digest_of(capture.results),
+        capture.ending,
+        capture.exit_code,
+        capture.stderr,
+        capture.facts,
+    )
     document = _Document(light, VERSION, __version__, PARSER, digests, _Taken(*raw))
     content = _DOCUMENT.dump_python(document, mode="json")
     del content["version"]
@@ -225,7 +232,8 @@ def _read_capture(directory: Path, found: _Document, said: _Taken) -> Capture:
     if digest_of(results) != said.results_sha256:
         raise DamagedResultError(directory / RESULTS_FILE, "it is not what was written")
     console = read_plain(directory / CONSOLE_FILE, found.files.get(CONSOLE_FILE, ""))
-    return Capture(results, console, said.ending, said.exit_code, found.boot.wall_s, said.stderr)
+    ended = said.ending, said.exit_code, found.boot.wall_s, said.stderr
+    return Capture(results, console, *ended, facts=said.facts)
 
 
 def _unpacked(path: Path, digest: str) -> bytes:

@@ -14,7 +14,7 @@ from lsmeter.base.limits import Limits
 from lsmeter.base.storage import data_dir, write_atomic
 from lsmeter.experiment.plan import Plan, PlannedBoot
 from lsmeter.guest.boot_image import make_request
-from lsmeter.guest.capture import Ending
+from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import conclude
 from lsmeter.guest.session import SessionReader
 from lsmeter.machines import Machine
@@ -31,10 +31,12 @@ from lsmeter.results.directory import boot_folder, copy_boot
 from lsmeter.results.documents import DamagedResultError
 from lsmeter.tasks import find_task
 
+_AGAIN = 2  # times that a boot is made again whose host was lost, and came back
+
 
 @dataclass(frozen=True)
 class Settings:
-    """How to carry out a plan: guests at a time, and whether boots made before may serve.
+    """How to carry out a plan: guests at a time, in each lane, and what may serve of before.
 
     fresh: none of the store. kept: those that the run directory itself has, from before it was
     stopped; what is measured then is not put into the store, which is for counts that repeat.
@@ -70,16 +72,19 @@ async def execute(
     When the caller is cancelled, guests that run are killed and what was finished stays. Errors
     of the host (a full disk) end the run; what a guest does wrong never does.
     """
-    queue = list(reversed(plan.boots))
+    lanes: dict[str, list[PlannedBoot]] = {}
+    for planned in reversed(plan.boots):
+        lanes.setdefault(machine.lane(planned), []).append(planned)
 
-    async def worker() -> None:
+    async def worker(queue: list[PlannedBoot]) -> None:
         while queue:
             await _one(queue.pop(), run, machine, settings, observer)
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(max(1, min(settings.jobs, len(plan.boots)))):
-                group.create_task(worker())
+            for queue in lanes.values():
+                for _ in range(max(1, min(settings.jobs, len(queue)))):
+                    group.create_task(worker(queue))
     except* LsmeterError as errors:
         # One full disk fails every worker at once; one line of it is enough.
         raise errors.exceptions[0] from None
@@ -99,18 +104,13 @@ async def _one(
         return
     observer.started(planned)
     cell = planned.cell
-    reader = SessionReader(make_request(cell, planned.seed))
-
-    def on_results(data: bytes) -> int | Ending:
-        known = reader.finished
-        reader.feed(data)
-        if reader.finished > known:
-            observer.advanced(planned, reader.finished)
-        return Ending.REFUSED if reader.over else reader.finished
-
     silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)
     limits = replace(settings.limits, silence_s=silence_s)
-    capture = await machine.run(planned, limits, on_results)
+    capture = await _attempt(planned, machine, limits, observer)
+    for _ in range(_AGAIN):
+        if capture.ending is not Ending.LOST or not await machine.back(planned):
+            break
+        capture = await _attempt(planned, machine, limits, observer)
     boot = conclude(planned.id, cell, machine.command(cell), capture)
     home = boot_folder(run, boot)
     shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
@@ -125,6 +125,22 @@ async def _one(
             write_boot(stored_path(planned), boot, capture)
     write_boot(home, boot, capture)
     observer.ended(planned, boot, reused=False)
+
+
+async def _attempt(
+    planned: PlannedBoot, machine: Machine, limits: Limits, observer: Observer
+) -> Capture:
+    """Make one boot, once."""
+    reader = SessionReader(make_request(planned.cell, planned.seed))
+
+    def on_results(data: bytes) -> int | Ending:
+        known = reader.finished
+        reader.feed(data)
+        if reader.finished > known:
+            observer.advanced(planned, reader.finished)
+        return Ending.REFUSED if reader.over else reader.finished
+
+    return await machine.run(planned, limits, on_results)
 
 
 def stored_path(planned: PlannedBoot) -> Path:

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A host behind ssh: how it is named, how it is told what to do, and what of its output is ours.
+
+What a host is to do is a script for its /bin/sh, sent on standard input: the login shell of the
+account, whatever it is, sees one fixed command. What comes back stands between two markers drawn
+by lot, so that what a login prints is never taken for it. Nothing of a host is run or expanded
+here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import re
+import secrets
+import shlex
+import shutil
+import tempfile
+from asyncio.subprocess import PIPE
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from lsmeter.base import process
+from lsmeter.base.errors import InfrastructureError, UsageError
+
+PREFIX = "ssh:"
+FORM = "ssh:USER@HOST or ssh:USER@HOST:/DIRECTORY"
+CONNECT_S = 10
+ASK_S = 120.0
+_ALIVE_S, _ALIVE_TIMES = 5, 3
+_LOST = 255  # what ssh itself ends with when it cannot connect, or the connection breaks
+_HANG_UP_S = 5.0
+_MOST_BYTES = 16 << 20
+_FAREWELL = "Exiting with failure status"
+_TOKEN = "LSMETER"  # noqa: S105  (a marker)
+# No login shell reads anything else of ours: not its own words, not those of sh.
+_SHELL = "exec /bin/sh -c 'IFS= read -r s; eval \"$s\"'"
+_ADDRESS = re.compile(
+    r"(?P<login>(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@)?"
+    r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,60}\]))"
+    r"(?::(?P<directory>/[A-Za-z0-9_./+@=-]{0,200}))?"
+)
+# What ssh says last, and what to do about it.
+_HINTS = {
+    "Permission denied": "ssh must let you in without a password: try ssh -o BatchMode=yes {}",
+    "Host key verification failed": "see that it is the right host: ssh {}, once, by hand",
+    "Could not resolve hostname": "look at the name, or give it an entry in your ssh config",
+}
+_HINT = "see whether this works: ssh -o BatchMode=yes {} true"
+
+
+@dataclass(frozen=True)
+class Address:
+    """A host as ssh knows it, and the directory that it works in; "": its TMPDIR, or /tmp."""
+
+    login: str
+    directory: str = ""
+
+    @property
+    def name(self) -> str:
+        """The word that names it, whichever its directory."""
+        return PREFIX + self.login
+
+
+def parse_address(word: str) -> Address:
+    """Read `ssh:USER@HOST:/DIRECTORY`; UsageError for anything that ssh could misunderstand."""
+    found = _ADDRESS.fullmatch(word.removeprefix(PREFIX))
+    if found is None:
+        raise UsageError(
+            f"--machine: {word[:80]!r} names no host",
+            hint=f"write {FORM}; ports and keys belong in your ssh config",
+        )
+    return Address(re.sub(r"[\[\]]", "", found["login"]), found["directory"] or "")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A way to a host: one connection that several commands share, kept for a minute.
+
+    config is a file in place of the user's own ssh config. Keys, ports and which hosts are trusted
+    are said there; ssh asks nothing.
+    """
+
+    address: Address
+    config: Path | None = None
+
+    def words(self) -> tuple[str, ...]:
+        """Return the words that start a script on the host, which is read from standard input."""
+        options = (
+            *("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "LogLevel=ERROR"),
+            *(f"ServerAliveInterval={_ALIVE_S}", f"ServerAliveCountMax={_ALIVE_TIMES}"),
+            *("ControlMaster=auto", f"ControlPath={_sockets()}/%C", "ControlPersist=60"),
+            *("ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no"),
+            *("RequestTTY=no", "RemoteCommand=none", "EscapeChar=none"),
+        )
+        config = ("-F", str(self.config)) if self.config else ()
+        return (
+            *("ssh", *config, *(word for item in options for word in ("-o", item))),
+            *("--", self.address.login, _SHELL),
+        )
+
+    def ask(self, script: str, data: bytes = b"", deadline_s: float = ASK_S) -> Answer:
+        """Run a script on the host to its end, `data` being its standard input.
+
+        InfrastructureError says why the host could not be asked.
+        """
+        marks = Marks.draw()
+        stdin = marks.around(script) + data
+        done = process.run_bytes(self.words(), stdin=stdin, deadline_s=deadline_s)
+        return self._answer(marks, done.stdout, done.stderr, done.returncode)
+
+    async def ask_beside(
+        self, script: str, data: bytes = b"", *, deadline_s: float = ASK_S
+    ) -> Answer:
+        """Ask as `ask` does while other things go on; who cancels it ends ssh."""
+        marks = Marks.draw()
+        child = await asyncio.create_subprocess_exec(
+            *self.words(), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=process.environment()
+        )
+        try:
+            talk = child.communicate(marks.around(script) + data)
+            out, err = await asyncio.wait_for(talk, deadline_s)
+        except TimeoutError:
+            raise self.lost(f"no answer within {deadline_s:.0f} s", _LOST) from None
+        finally:
+            if child.returncode is None:
+                child.kill()
+                await child.wait()
+        return self._answer(marks, out, err, child.returncode)
+
+    def _answer(self, marks: Marks, out: bytes, err: bytes, status: int | None) -> Answer:
+        marks.feed(out[:_MOST_BYTES])
+        said = err.decode(errors="replace")
+        if marks.status is None:
+            raise self.lost(said, status)
+        return Answer(marks.status, bytes(marks.payload).decode(errors="replace"), said)
+
+    def lost(self, stderr: str, status: int | None) -> InfrastructureError:
+        """Say why no answer came, by the last words of ssh."""
+        lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+        why = lines[-1][:200] if lines else "the connection was lost"
+        if status != _LOST and not lines:
+            why = f"its login shell ended with status {status} before anything was run"
+        hint = next((text for sign, text in _HINTS.items() if sign in stderr), _HINT)
+        return InfrastructureError(
+            f"{self.address.name}: {why}", hint=hint.format(self.address.login)
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a script ended on a host, what it printed, and its last words."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def why(self) -> str:
+        """The last line of what it complained of, without tar's farewell."""
+        lines = [line for line in self.err.splitlines() if line.strip() and _FAREWELL not in line]
+        return lines[-1].strip()[:200] if lines else f"status {self.status}"
+
+
+class Marks:
+    """Takes what a script printed out of all that came: it stands between two markers.
+
+    feed takes bytes as they come, and returns those that are the script's; status is how it ended,
+    None as long as it has not.
+    """
+
+    def __init__(self, token: str) -> None:
+        self.payload = bytearray()
+        self.status: int | None = None
+        self._begin, self._end = f"{token} begin\n".encode(), f"{token} end ".encode()
+        self._token = token
+        self._inside = False
+        self._pending = bytearray()
+
+    @classmethod
+    def draw(cls) -> Marks:
+        """Return markers that nobody else prints."""
+        return cls(f"{_TOKEN}-{secrets.token_hex(16)}")
+
+    def around(self, script: str) -> bytes:
+        """Return what is sent: the script on one line, with its markers."""
+        if not script.isprintable():
+            raise ValueError("a script must be one line")
+        # In a subshell, so that it may exit as it likes.
+        line = f"echo {self._token} begin; ( {script} ); echo {self._token} end $?"
+        return line.encode() + b"\n"
+
+    def feed(self, data: bytes) -> bytes:
+        """Take bytes as they come; return those of the script that are known to be its."""
+        if self.status is not None:
+            return b""
+        self._pending += data
+        if not self._inside:
+            at = self._pending.find(self._begin)
+            if at < 0:
+                del self._pending[: -len(self._begin)]
+                return b""
+            self._inside = True
+            del self._pending[: at + len(self._begin)]
+        at = self._pending.find(self._end)
+        line = self._pending.find(b"\n", at) if at >= 0 else -1
+        if line >= 0:
+            number = bytes(self._pending[at + len(self._end) : line])
+            self.status = int(number) if number.isdigit() and len(number) < 4 else -1
+        keep = at if at >= 0 else len(self._pending) - _overlap(self._pending, self._end)
+        ours = bytes(self._pending[:keep])
+        del self._pending[:keep]
+        self.payload += ours
+        return ours
+
+
+def _overlap(data: bytearray, marker: bytes) -> int:
+    """Return how many of the last bytes of `data` may be the beginning of the marker."""
+    most = min(len(marker) - 1, len(data))
+    return next((size for size in range(most, 0, -1) if data.endswith(marker[:size])), 0)
+
+
+def quoted(*words: str) -> str:
+    """Write words for a script, so that /bin/sh takes each of them as it is."""
+    for word in words:
+        if not word.isprintable():
+            raise UsageError(f"{word[:60]!r} cannot be sent to a host: it is not printable")
+    return shlex.join(words)
+
+
+@cache
+def _sockets() -> str:
+    """Return a private directory for the sockets of shared connections, removed at the end."""
+    path = tempfile.mkdtemp(prefix="lsmeter-ssh-", dir="/tmp")  # a socket's path must be short
+    atexit.register(_hang_up, Path(path))
+    return path
+
+
+def _hang_up(sockets: Path) -> None:
+    for socket in sockets.iterdir():
+        words = ["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "host"]
+        with suppress(InfrastructureError):
+            process.run_bytes(words, deadline_s=_HANG_UP_S)
+    shutil.rmtree(sockets, ignore_errors=True)

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hosts behind ssh, as they run: the probe is copied, run, and its results come back as they are.
+
+A block is one process of the probe there, in a directory of its own, which the host removes when
+the block ends, however it ends: a script of ours holds it and waits at the connection, and when
+that breaks, ends the probe first. Nothing else of a host is changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
+from lsmeter.base.limits import Limits
+from lsmeter.base.storage import prove
+from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.guest.boot_image import make_request, setup_files
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.guest.probe import find_probe
+from lsmeter.kernels.running import described
+from lsmeter.machines import Machine, OnResults
+from lsmeter.machines.arch import GUEST
+from lsmeter.machines.qemu import run_child
+from lsmeter.machines.remote import FORM, PREFIX, Answer, Link, Marks, parse_address, quoted
+from lsmeter.machines.replay import record
+from lsmeter.machines.workplace import relocated
+from lsmeter.model import Cell, Kernel
+
+CONFIG = "LSMETER_SSH_CONFIG"
+_MANY = ","  # between several hosts
+# What stat calls a file system, and mount(2).
+_TYPES = {"ext2/ext3": "ext4", "overlayfs": "overlay"}
+# One line each, `key value`. What a kernel was built with comes last, behind a line of its own.
+_LOOK = (
+    'echo "machine $(uname -m)"; echo "release $(uname -r)"; echo "build $(uname -v)"; '
+    'echo "user $(id -u)"; '
+    'echo "cpu $(sed -n "s/^model name[^:]*: *//p" /proc/cpuinfo | head -n 1)"; '
+    'echo "id $(cat /etc/machine-id 2>/dev/null)"; '
+    "for d in {places}; do "
+    '[ -d "$d" ] && [ -w "$d" ] && [ -x "$d" ] && echo "place $(stat -f -c %T "$d") $d"; done; '
+    "echo config; c=/boot/config-$(uname -r); "
+    "zcat /proc/config.gz 2>/dev/null || cat $c 2>/dev/null || "
+    "cat /lib/modules/$(uname -r)/config 2>/dev/null || :"
+)
+_PLACES = '"${TMPDIR:-/tmp}" /dev/shm /var/tmp "$HOME"'
+# The directory lives as long as this; the probe as long as the connection. `read` is no process of
+# its own, so that nothing is left of the watch.
+_HOLD = (
+    "umask 022; d=$(mktemp -d {base}/lsmeter-XXXXXXXX) || exit 90; "
+    'clean() {{ rm -rf "$d"; }}; trap clean EXIT; trap "exit 91" HUP INT TERM; chmod 755 "$d"; '
+)
+_BLOCK = (
+    _HOLD + 'echo "$d"; IFS= read -r go; [ "$go" = go ] || exit 92; exec 3<&0; '
+    'env -i "$d/probe" native "$d" "$d/request" </dev/null & p=$!; '
+    "{{ while read -r x <&3; do :; done; kill -KILL $p; }} >/dev/null 2>&1 & w=$!; "
+    "wait $p; s=$?; kill -KILL $w 2>/dev/null; exit $s"
+)
+# tar does not say that a disk is full; df does.
+_FILL = 'cd {place} && tar -xof - || {{ set -- $(df -kP . | tail -n 1); echo "free $4"; exit 93; }}'
+_REHEARSE = _HOLD + _FILL + '; "$d/probe" catalogue >/dev/null || exit 94'
+_NO_PLACE = 90
+_DIRECTORY_CHARS = 300
+_BACK_S, _TRIES = 10.0, 12  # between looks for a host that is gone, and how often one is taken
+
+
+@dataclass(frozen=True)
+class Host:
+    """What is known of a host before it is measured."""
+
+    facts: Mapping[str, str]
+    places: tuple[tuple[str, str], ...]  # directories: type of file system, path
+    config: str
+
+    @property
+    def is_root(self) -> bool:
+        """Whether ssh logs in as root."""
+        return self.facts.get("user") == "0"
+
+
+def read_look(text: str) -> Host:
+    """Read what a host printed of itself; what is not said is left out."""
+    head, _, config = text.partition("\nconfig\n")
+    lines = [line.partition(" ")[::2] for line in head.splitlines()]
+    places = [value.partition(" ")[::2] for key, value in lines if key == "place"]
+    typed = tuple((_TYPES.get(kind, kind), path) for kind, path in places if path[:1] == "/")
+    return Host({key: value for key, value in lines if key != "place"}, typed, config)
+
+
+@dataclass
+class Ssh(Machine):
+    """One host or several; each has blocks of its own, in lanes that run at a time."""
+
+    links: tuple[Link, ...] = ()
+    gone: dict[str, str] = field(default_factory=dict)  # hosts that do not answer any more, and why
+
+    name = "ssh"
+    title = f"a host as it runs, or several: {FORM}"
+    filesystems = ("tmpfs", "ext4", "xfs", "btrfs", "overlay")
+
+    def at(self, words: str) -> Ssh:
+        """Return the machine of the hosts that are named, with commas between them."""
+        config = os.environ.get(CONFIG)
+        if config and not Path(config).is_file():
+            raise UsageError(f"{CONFIG}: {config}: no such file")
+        given = [f"{PREFIX}{word.removeprefix(PREFIX)}" for word in words.split(_MANY)]
+        addresses = [parse_address(word) for word in dict.fromkeys(given)]
+        names = [item.name for item in addresses]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise UsageError(
+                f"--machine {twice[0]}: named twice, in two directories",
+                hint="its blocks would disturb each other: name one directory",
+            )
+        found = Ssh(tuple(Link(item, Path(config) if config else None) for item in addresses))
+        found.title = f"{', '.join(item.login for item in addresses)} as it runs"
+        return found
+
+    @cached_property
+    def hosts(self) -> Mapping[str, tuple[Link, Host]]:
+        """Ask each host what it is; an error names the first that cannot be measured."""
+        if not self.links:
+            raise UsageError("--machine ssh: which host?", hint=f"write {FORM}")
+        return {link.address.name: (link, _look(link)) for link in self.links}
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Who can measure on every host: an ordinary user cannot become root."""
+        return ("root", "user") if all(h.is_root for _, h in self.hosts.values()) else ("user",)
+
+    def running(self) -> tuple[Kernel, ...]:
+        """Return the kernel of each host, named by the host: they stand apart in every table."""
+        return tuple(kernel_of(name, host) for name, (_, host) in self.hosts.items())
+
+    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+        """Name the probe; a host is named with its kernel."""
+        if names := ", ".join(plugins):
+            raise UsageError(f"--machine {self.name} cannot watch instructions ({names})")
+        return {"probe": find_probe().sha256}
+
+    def command(self, cell: Cell) -> tuple[str, ...]:
+        """Return the words that start a block, with what changes by block left out."""
+        link, host = self.hosts[cell.kernel.name]
+        return (*link.words()[:-1], _script(link, host, cell.filesystem))
+
+    def lane(self, planned: PlannedBoot) -> str:
+        """Return the host: blocks of different hosts run at a time."""
+        return planned.cell.kernel.name
+
+    def prepare(self, cells: Iterable[Cell]) -> None:
+        """Copy the probe to each host once and start it, so that what is wrong is said first."""
+        for name in {cell.kernel.name: cell for cell in cells}:
+            link, host = self.hosts[name]
+            _rehearse(link, host)
+
+    async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
+        """Run one block on its host; one that is gone is waited for, then left out."""
+        cell, name = planned.cell, planned.cell.kernel.name
+        link, host = self.hosts[name]
+        if name in self.gone:
+            return _nothing(self.gone[name])
+        prove(find_probe().path, dict(cell.identity)["probe"], "what was measured before is kept")
+        block = _Block(link, _script(link, host, cell.filesystem), planned, limits)
+        capture = await block.run(on_results)
+        record(planned, capture)
+        return capture
+
+    async def back(self, planned: PlannedBoot) -> bool:
+        """Wait for a host that was lost, some minutes; one that stays away is left out."""
+        name = planned.cell.kernel.name
+        if name in self.gone:
+            return False
+        why = ""
+        for wait_s in (0.0, *[_BACK_S] * _TRIES):
+            await asyncio.sleep(wait_s)
+            try:
+                await self.hosts[name][0].ask_beside(":")
+            except InfrastructureError as error:
+                why = error.title
+            else:
+                return True
+        self.gone[name] = why
+        return False
+
+
+class _Block:
+    """One process of the probe on a host, with the talk around it."""
+
+    def __init__(self, link: Link, script: str, planned: PlannedBoot, limits: Limits) -> None:
+        self._link, self._script = link, script
+        self._planned, self._limits = planned, limits
+        self._marks = Marks.draw()
+        self._head = bytearray()  # the directory's name, until it is whole
+        self._place: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._error: LsmeterError | None = None
+        self._results = bytearray()
+        self._talk: asyncio.Task[None] | None = None
+
+    async def run(self, on_results: OnResults) -> Capture:
+        """Run it to its end, or to a limit."""
+
+        def heard(data: bytes) -> int | Ending | None:
+            ours = self._after_place(self._marks.feed(data))
+            self._results += ours
+            return on_results(ours) if ours else None
+
+        try:
+            units = self._planned.cell.units
+            capture = await run_child(self._start, self._limits, heard, units)
+        finally:
+            if self._talk:
+                self._talk.cancel()
+                await asyncio.wait([self._talk])
+        return self._judged(capture)
+
+    def _judged(self, capture: Capture) -> Capture:
+        """Return the capture with what is the probe's alone, and what became of the connection."""
+        found = replace(capture, results=bytes(self._results))
+        if self._error is not None:
+            return replace(found, ending=Ending.LOST, exit_code=None, stderr=self._error.title)
+        if found.ending is not Ending.EXITED:
+            return found
+        if self._marks.status is None:
+            why = self._link.lost(found.stderr, found.exit_code).title
+            return replace(found, ending=Ending.LOST, exit_code=None, stderr=why)
+        return replace(found, exit_code=self._marks.status)
+
+    async def _start(self, console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *self._link.words(),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=results,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InfrastructureError(f"cannot start ssh: {error}") from error
+        finally:
+            for number in (console, results, stderr):
+                os.close(number)
+        self._talk = asyncio.create_task(self._converse(child))
+        return child
+
+    async def _converse(self, child: asyncio.subprocess.Process) -> None:
+        """Fill the directory once its name is known, and let the probe begin."""
+        assert child.stdin is not None  # noqa: S101  (it is a pipe)
+        child.stdin.write(self._marks.around(self._script))
+        place = await self._place
+        try:
+            await _fill(self._link, place, self._files(place))
+            child.stdin.write(b"go\n")
+            await child.stdin.drain()
+        except (LsmeterError, OSError) as error:
+            self._error = error if isinstance(error, LsmeterError) else None
+            child.stdin.close()
+
+    def _files(self, place: str) -> Mapping[str, bytes]:
+        planned, top = self._planned, Path(place)
+        request = make_request(planned.cell, planned.seed, self._limits.benchmark_ms)
+        request = replace(request, setup=relocated(planned.cell.setup, top))
+        files = {name.lstrip("/"): data for name, data in setup_files(planned.cell).items()}
+        probe = find_probe().path.read_bytes()
+        return {"probe": probe, "request": request.to_bytes(), **files}
+
+    def _after_place(self, data: bytes) -> bytes:
+        """Take the first line, which names the directory; return what comes after it."""
+        if self._place.done():
+            return data
+        self._head += data
+        line, newline, rest = bytes(self._head).partition(b"\n")
+        if not newline:
+            return b""
+        place = line.decode(errors="replace")
+        sound = place.startswith("/") and place.isprintable() and len(place) < _DIRECTORY_CHARS
+        if sound:
+            self._place.set_result(place)
+        return rest
+
+
+def _script(link: Link, host: Host, filesystem: str) -> str:
+    return _BLOCK.format(base=quoted(_base(link, host, filesystem)))
+
+
+def _base(link: Link, host: Host, filesystem: str) -> str:
+    """Return the directory in which blocks are to have theirs; root mounts a tmpfs in any."""
+    for kind, path in host.places:
+        if (filesystem == "tmpfs" and host.is_root) or kind == filesystem:
+            return path
+    looked = ", ".join(f"{path} ({kind})" for kind, path in host.places) or "nothing writable"
+    raise InfrastructureError(
+        f"{link.address.name}: no directory on {filesystem} that can be written to: {looked}",
+        hint=f"name one: {PREFIX}{link.address.login}:/DIRECTORY",
+    )
+
+
+def look(link: Link) -> Host:
+    """Ask a host what it is."""
+    named = link.address.directory
+    return read_look(link.ask(_LOOK.replace("{places}", quoted(named) if named else _PLACES)).out)
+
+
+def _look(link: Link) -> Host:
+    """Ask a host what it is; refuse one that the probe cannot run on."""
+    named, host = link.address.directory, look(link)
+    machine = host.facts.get("machine", "")
+    if machine != GUEST.name:
+        raise InfrastructureError(
+            f"{link.address.name}: its processor is {machine[:40] or 'not told'}, and the probe is "
+            f"for {GUEST.name}",
+            hint="only hosts of this architecture can be measured",
+        )
+    if not host.places:
+        where = named or "${TMPDIR:-/tmp}"
+        raise InfrastructureError(
+            f"{link.address.name}: {where} is no directory that {link.address.login} may write to",
+            hint=f"name another: {PREFIX}{link.address.login}:/DIRECTORY",
+        )
+    return host
+
+
+def kernel_of(name: str, host: Host) -> Kernel:
+    """Describe the kernel of a host, under the host's name: two hosts never share a cell."""
+    facts = host.facts
+    kernel = described(facts.get("release", ""), facts.get("build", ""), host.config)
+    parts = (kernel.image_sha256, name, facts.get("cpu", ""), facts.get("id", ""))
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    origin = f"running on {name}, {facts.get('build', '')}"
+    return replace(kernel, name=name, image_sha256=digest, origin=origin)
+
+
+async def _fill(link: Link, place: str, files: Mapping[str, bytes]) -> None:
+    """Unpack files into a directory of a host; one line says why that fails."""
+    answer = await link.ask_beside(_FILL.format(place=quoted(place)), _packed(files))
+    if answer.status:
+        needed = sum(map(len, files.values()))
+        raise _refused(link, f"cannot write to {place}: {_why_not(answer, needed)}")
+
+
+def _why_not(answer: Answer, needed: int) -> str:
+    """Say why files of so many bytes could not be unpacked."""
+    words = answer.out.split()
+    free = int(words[-1]) if words[-2:-1] == ["free"] and words[-1].isdecimal() else None
+    if free is None or free * 1024 >= needed:
+        return answer.why
+    return f"no space left: {free} KiB are free, {needed >> 10} are needed"
+
+
+def _packed(files: Mapping[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in files.items():
+            item = tarfile.TarInfo(name)
+            item.size, item.mode = len(data), 0o755
+            archive.addfile(item, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def _rehearse(link: Link, host: Host) -> None:
+    """Make a directory, copy the probe, start it, and remove it all."""
+    base = host.places[0][1]
+    probe = find_probe().path.read_bytes()
+    script = _REHEARSE.format(base=quoted(base), place='"$d"')
+    answer = link.ask(script, _packed({"probe": probe}))
+    told = {
+        _NO_PLACE: f"cannot make a directory in {base}: {answer.why}",
+        93: f"cannot write to {base}: {_why_not(answer, len(probe))}",
+        94: f"cannot run a program in {base} (is it mounted noexec?): {answer.why}",
+    }
+    if answer.status:
+        raise _refused(link, told.get(answer.status, f"the probe failed: {answer.why}"))
+
+
+def _refused(link: Link, what: str) -> InfrastructureError:
+    return InfrastructureError(
+        f"{link.address.name}: {what}",
+        hint=f"name another directory: {PREFIX}{link.address.login}:/DIRECTORY",
+    )
+
+
+def _nothing(why: str) -> Capture:
+    return Capture(b"", b"", Ending.LOST, None, 0.0, why)
+
+
+MACHINE = Ssh()

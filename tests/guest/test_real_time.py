@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests in real time, the way of those on KVM: booted, timed, stored, reported."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.conftest import Lsmeter
+
+pytestmark = pytest.mark.guest
+
+
+def test_a_guest_in_real_time_is_timed_by_its_own_clock(lsmeter: Lsmeter) -> None:
+    words = ("--instrument", "timed", "--machine", "tcg", "-s", "capability", "-b", "getppid")
+    often = ("--boots", "1", "--samples", "20", "--run-dir", "run")
+    done = lsmeter("run", *words, *often)
+    assert done.code == 0, done.err
+    files = sorted((lsmeter.home / "run/boots").glob("*/boot.json"))
+    assert len(files) == 2  # of the baseline, and of the same again
+    for path in files:
+        boot = json.loads(path.read_bytes())["boot"]
+        facts = dict(boot["facts"])
+        assert boot["status"] == "ok"
+        # The guest's own clock, and its own kernel; the host's facts around.
+        assert int(facts["timing.hz"]) > 0
+        assert facts["timing.clock"] in {"tsc", "monotonic"}
+        assert facts["kernel.release"] != facts["host.kernel"] == os.uname().release
+        assert facts["host.boot_id"] == facts["host.after.boot_id"]
+        assert "boot.insns" not in facts
+    assert "nanoseconds" in done.out
+    assert "insns" not in done.out
+
+
+def test_the_exact_instrument_cannot_read_it(lsmeter: Lsmeter) -> None:
+    done = lsmeter("run", "--machine", "tcg")
+    assert done.code == 2
+    assert "--machine tcg: the instrument exact cannot read it" in done.err
