@@ -87,7 +87,7 @@ def bisect(
     history.check_order(*ends)
     words = _experiment(asked, boots, samples)
     chosen = chosen_rules(maximum, rules, number, margin)
-    _check(words, chosen, asked.machine or "emulation")
+    _check(words, chosen, (asked.machine or ["emulation"])[0])
     configs = tuple(config or [DEFAULT_CONFIG])
     said = (repr(sorted(words.items())), *configs, *(item.text for item in chosen), inconclusive)
     question = Question(*ends, said)
