@@ -221,7 +221,7 @@ INSTRUMENT: Instrument = Instrument(
         "virtualisation",
     ),
     tasks=("readings", "workload"),
-    boots=60,
+    boots=50,
     sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
     words=Words(
         typical="median",
