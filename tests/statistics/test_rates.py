@@ -59,14 +59,14 @@ def test_readings_taken_for_replicates_are_found_out(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(rates, "compare", as_readings)
     monkeypatch.setattr(rates, "MODELS", {"two-humped": MODELS["two-humped"]})
-    (row,) = rates.rows(Size(40, 8, 30, 1))
+    (row,) = rates.rows(Size(40, 8, 10, 1))
     assert not row.passed
     assert value(row, "typical ratio held") < 0.8
 
 
 def test_looking_again_and_again_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is tested at 5 % at every look is wrong more often than it may."""
-    looks, size = Looks(6, 60), Size(300, 0, 4, 1)
+    looks, size = Looks(6, 30), Size(200, 0, 4, 1)
     monkeypatch.setattr(rates, "MODELS", {"autocorrelated": MODELS["autocorrelated"]})
 
     def still() -> Growth:
