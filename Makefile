@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What people and machines type. Every target sets up what it needs and is safe to repeat.
 .DEFAULT_GOAL := help
-.PHONY: help run test quick faults check format lock benchmark clean
+.PHONY: help run test quick faults check format lock benchmark simulate alarms clean
 
 PYTHON ?= python3
 # Ubuntu's archive has no Debian kernel: there the main experiment takes the machine's own.
@@ -39,6 +39,14 @@ format: .venv/.test-ready ## Format the sources
 
 benchmark: .venv/.run-ready ## Measure lsmeter itself against its targets
 	$(BIN)/python bench/targets.py
+
+simulate: .venv/.run-ready ## Coverage, alarms and power on simulated hosts, at length
+	$(BIN)/lsmeter selftest timed --simulated --replicates 10000 --blocks 8
+	$(BIN)/lsmeter selftest timed --simulated --replicates 10000 --blocks 20
+	$(BIN)/lsmeter selftest timed --simulated --replicates 10000 --blocks 60
+
+alarms: .venv/.run-ready ## The baseline against itself on this machine, 200 times over
+	$(BIN)/python bench/alarms.py
 
 lock: .venv/.test-ready ## Pin every dependency anew
 	$(BIN)/uv pip compile -q --upgrade --generate-hashes --no-header --no-emit-index-url \

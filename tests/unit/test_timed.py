@@ -23,6 +23,7 @@ from lsmeter.instruments.timed import LEAST_BLOCKS, blocks, compare, judge
 from lsmeter.model import Better, Boot, BootStatus
 from lsmeter.model.conclusion import Comparison, Difference, Verdict
 from lsmeter.model.setup import is_again
+from lsmeter.report import compared
 from lsmeter.report.build import compare_runs, make_report
 from lsmeter.report.document import report_document
 from lsmeter.report.model import Report
@@ -267,7 +268,11 @@ class TestTwoRuns:
         made = compare_runs(run, other)
         assert all(c.tests and not c.tests.together for c in made.comparisons)
         assert {c.verdict for c in made.comparisons} <= {Verdict.EQUIVALENT, Verdict.INCONCLUSIVE}
-        assert "of two runs, not paired" in " ".join(shown(made, "table").split())
+        document = compared.document(run, other, find_format("text").detail)
+        text = " ".join(render(document, "text", Options(width=72)).split())
+        assert "of two runs, not paired" in text
+        for word in ("A/A control", "typical", "a count is not known to repeat"):
+            assert word not in text, word
 
 
 def _verdicts(report: Report, name: str) -> Sequence[Verdict]:
@@ -302,6 +307,8 @@ class TestGrowing:
         assert found(make_report(fixed), "landlock", timed.STAT.id).verdict is not Verdict.SLOWER
         text = " ".join(shown(report, "table").split())
         assert "looked at after 8, 12, 18, 27, 40 blocks of at most 40" in text
+        assert report.level in text
+        assert 95 < float(report.level.removesuffix(" %")) < 100
         document = json.loads(shown(report, "json"))
         assert document["looks"] == {"first": 8, "most": 40}
         jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)

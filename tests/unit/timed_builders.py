@@ -3,21 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
+from lsmeter.base.limits import Limits
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import PlannedBoot, make_plan
+from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Samples
+from lsmeter.machines import Machine, OnResults
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Cell, Samples
 from lsmeter.results.boots import write_boot
 from lsmeter.results.directory import RunData, create_run, read_run
 from lsmeter.results.manifest import Circumstances, make_manifest
 from lsmeter.statistics.family import Looks
+from tests.unit.guest.lines import lines
 from tests.unit.model_builders import benchmark, kernel
 
 HZ = 2_000_000_000
@@ -83,3 +88,40 @@ def run(
         capture = Capture(b"", b"", Ending.EXITED, 0, 0.0)
         write_boot(path / "boots" / planned.id.folder, boot, capture)
     return read_run(path)
+
+
+@dataclass
+class Clocked(Machine):
+    """Answers each block with times whose truth is known, and remembers which it was asked for."""
+
+    factors: Mapping[tuple[str, str], float]
+    booted: list[tuple[str, int]] = field(default_factory=list)
+    name = "clocked"
+    title = "a test"
+
+    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:  # noqa: ARG002
+        return {}
+
+    def command(self, cell: Cell) -> tuple[str, ...]:
+        return (cell.setup.name,)
+
+    async def run(self, boot: PlannedBoot, _: Limits, on_results: OnResults) -> Capture:
+        cell = boot.cell
+        self.booted.append((cell.setup.name, boot.index))
+        draw = np.random.default_rng([boot.seed, len(self.booted)])
+        said = [
+            *(f"fact filesystem {cell.filesystem}", "fact worker.uid 0"),
+            f"fact kernel.release {cell.kernel.release}",
+            *("fact lsm capability", f"fact timing.hz {HZ}"),
+            *(f"fact {item.fact} {item.value}" for item in cell.setup.expect),
+        ]
+        units = make_request(cell, boot.seed).units
+        for index, (name, _) in enumerate(units):
+            cost = COSTS_NS.get(name, 0.0) * self.factors.get((cell.setup.name, name), 1.0)
+            ns = cost * noise(draw, boot, name, cell.sampling.samples) + EMPTY_NS
+            ticks = ",".join(f"{tick}x1" for tick in np.round(ns * HZ / 1e9).astype(int))
+            said += [f"begin {index} {quote(name, safe='=')}", f"samples {index} {ticks}"]
+            said += [f"end {index} status=ok n={len(ns)} failures=0 errno=0 detail="]
+        results = lines(*said, f"bye {len(units)}")
+        on_results(results)
+        return Capture(results, b"", Ending.EXITED, 0, 0.1)

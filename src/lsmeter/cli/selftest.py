@@ -86,14 +86,12 @@ def timed(
     run: options.RunArgument = None,
     replicates: Annotated[
         int,
-        typer.Option(metavar="N", min=20, max=1_000_000, help="Simulated comparisons of a rate."),
+        typer.Option(metavar="N", min=20, help="Simulated comparisons of a rate."),
     ] = 1000,
     blocks: Annotated[
-        int, typer.Option(metavar="N", min=6, max=1000, help="Blocks of each simulated side.")
+        int, typer.Option(metavar="N", min=6, help="Blocks of each simulated side.")
     ] = 20,
-    boots: Annotated[
-        int, typer.Option(metavar="N", min=6, max=1000, help="Blocks of each setup here.")
-    ] = 20,
+    boots: Annotated[int, typer.Option(metavar="N", min=6, help="Blocks of each setup here.")] = 20,
     simulated: Annotated[
         bool, typer.Option("--simulated", help="Simulate only, and measure nothing.")
     ] = False,

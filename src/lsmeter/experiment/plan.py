@@ -84,6 +84,10 @@ def make_plan(
             if kernel.runs and not setup.live:
                 problems.append(needs_boot(setup, kernel))
                 continue
+            if setup.host and not kernel.runs:
+                title = f"{setup.name} cannot be measured in a guest: it is of a machine as it runs"
+                problems.append(Problem(title, kernel.name, setup.name))
+                continue
             if not kernel.runs and is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
             if missing := _missing(kernel, setup, kind):

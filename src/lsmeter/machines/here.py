@@ -24,6 +24,7 @@ from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import find_probe
 from lsmeter.kernels.running import running_kernel
 from lsmeter.machines import Machine, OnResults
+from lsmeter.machines.journal import Change, changed, root, value_of
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.replay import record
 from lsmeter.machines.tune import CGROUP, cgroup, tuned
@@ -77,7 +78,14 @@ class Here(Machine):
         """Run one block in a directory of its own."""
         cell, probe = planned.cell, find_probe()
         prove(probe.path, dict(cell.identity)["probe"], "what was measured before is kept")
-        with workplace(cell.filesystem) as top:
+        changes = [
+            Change(str(path), value_of(path), value, f"{name} of {cell.setup.name}")
+            for name, value in cell.setup.host
+            for path in [root() / name.lstrip("/")]
+            if path.exists()
+        ]
+        # What could not be changed shows in the facts, and gives no number.
+        with workplace(cell.filesystem) as top, changed(changes, needed=False):
             _fill(top, planned, limits)
 
             async def start(console: int, results: int, stderr: int) -> asyncio.subprocess.Process:

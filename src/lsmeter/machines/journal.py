@@ -51,6 +51,9 @@ def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[
     One that cannot be made is an InfrastructureError if it is needed, and else among the texts that
     are given.
     """
+    if not changes:
+        yield []
+        return
     name = f"{os.getpid()}-{time.monotonic_ns()}{_SUFFIX}"
     journal = make_dir(data_dir() / _FOLDER) / name
     with writing(journal):

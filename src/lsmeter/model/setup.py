@@ -123,11 +123,13 @@ class Setup:
     layer: Layer | None = Layer.HOOKS  # what it adds
     # A machine can be under it as it runs: it needs nothing of the boot.
     live: bool = False
+    # Files of such a machine and what they are to hold, for the length of each block.
+    host: tuple[tuple[str, str], ...] = ()
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hook overhead only"
 
     def differs(self, other: Setup) -> tuple[str, ...]:
         """Name what a guest does differently under another setup; what only checks it is apart."""
-        names = ("lsms", "cmdline", "guest", "image", "files", "confine", "steps", "before")
+        names = ("lsms", "cmdline", "guest", "image", "files", "confine", "steps", "before", "host")
         one, two = (
             replace(
                 item,

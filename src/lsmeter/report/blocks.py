@@ -9,7 +9,6 @@ from itertools import chain
 
 from lsmeter.model.conclusion import Comparison, Difference, Tests, Verdict
 from lsmeter.report.model import Report
-from lsmeter.statistics.blocks import LEVEL
 from lsmeter.statistics.family import ALPHA
 from lsmeter.tables.values import many, percent
 
@@ -29,15 +28,13 @@ def statements(report: Report) -> Iterator[str]:
     alpha = _whole(ALPHA)
     how = "paired by block" if found[0][1].together else "of two runs, not paired"
     looks = report.looks
-    level = LEVEL
     if looks is not None:
         blocks = max(tests.blocks for _, tests in found)
         at = ", ".join(map(str, looks.until(blocks)))
-        level = 1 - (1 - LEVEL) * looks.share(blocks)
         how += f"; looked at after {at} blocks of at most {looks.most}, each look with its share"
     yield (
         f"{many(len(found), 'comparison')}, corrected for all of them (Holm): one false verdict or "
-        f"more in at most {alpha}. Intervals {level * 100:.3g} %, {how}."
+        f"more in at most {alpha}. Intervals {report.level}, {how}."
     )
     if said := alarms(report):
         yield said

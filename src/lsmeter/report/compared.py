@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from lsmeter.analysis.sides import Only, OverheadChange, only_in_one, overhead_changes
 from lsmeter.instruments import find_instrument
+from lsmeter.model.setup import is_again
 from lsmeter.report import numbers
 from lsmeter.report.build import compare_runs
 from lsmeter.report.document import report_document
@@ -67,26 +68,34 @@ def _section(
     before: RunData, after: RunData, changes: Sequence[OverheadChange], detail: Detail
 ) -> Section:
     base = after.manifest.baseline_setup
-    unit = numbers.unit_word(find_instrument(after.manifest.instrument).unit)
+    instrument = find_instrument(after.manifest.instrument)
+    unit, words = numbers.unit_word(instrument.unit), instrument.words
     if not changes:
         found = {run.manifest.baseline_setup for run in (before, after)}
         lead = f"Not known: that needs {base} and one more setup in both runs"
         lead += f" (their baselines are {' and '.join(sorted(found))})." if len(found) > 1 else "."
         return Section(HEADING, (lead,), key="overhead-change")
+    unrepeated = f" {numbers.UNREPEATED_MARK}: a count is not known to repeat."
     lead = (
-        f"What each setup costs over {base}, typical, in either run; the change in percentage "
-        f"points, and in {unit} of what the setup adds. "
-        f"{numbers.UNREPEATED_MARK}: a count is not known to repeat."
+        f"What each setup costs over {base}, {words.typical}, in either run; the change in "
+        f"percentage points, and in {unit} of what the setup adds."
+        f"{unrepeated if words.repeats else ''}"
     )
     places: dict[str, list[OverheadChange]] = {}
     for item in changes:
-        if not item.benchmark.control and math.isfinite(item.points):
+        if is_again(item.place.setup, base) or item.benchmark.control:
+            continue
+        if math.isfinite(item.points):
             places.setdefault(item.place.label, []).append(item)
-    tables = (_table(label, unit, found, detail) for label, found in places.items())
+    tables = (
+        _table(label, unit, found, detail, repeats=words.repeats) for label, found in places.items()
+    )
     return Section(HEADING, (lead,), tuple(tables), key="overhead-change")
 
 
-def _table(label: str, unit: str, found: Sequence[OverheadChange], detail: Detail) -> Table:
+def _table(
+    label: str, unit: str, found: Sequence[OverheadChange], detail: Detail, *, repeats: bool
+) -> Table:
     """Show every variant where there is room, else the median of each operation."""
     rows: list[tuple[Value, ...]] = []
     still: list[str] = []
@@ -94,9 +103,9 @@ def _table(label: str, unit: str, found: Sequence[OverheadChange], detail: Detai
         if not any(item.difference or item.points for item in items):
             still.append(operation)
         elif detail is Detail.FULL:
-            rows += [_row(item.benchmark.id, [item]) for item in items]
+            rows += [_row(item.benchmark.id, [item], repeats=repeats) for item in items]
         else:
-            rows.append(_row(operation, items))
+            rows.append(_row(operation, items, repeats=repeats))
     columns = (
         Column("operation", "operation", Kind.NAME),
         Column("before_overhead", "before", Kind.PERCENT),
@@ -110,8 +119,9 @@ def _table(label: str, unit: str, found: Sequence[OverheadChange], detail: Detai
     return Table("overhead_change", label, columns, tuple(rows), more=tuple(more))
 
 
-def _row(name: str, items: Sequence[OverheadChange]) -> tuple[Value, ...]:
-    mark = "" if all(item.repeats for item in items) else numbers.UNREPEATED_MARK
+def _row(name: str, items: Sequence[OverheadChange], *, repeats: bool) -> tuple[Value, ...]:
+    same = not repeats or all(item.repeats for item in items)
+    mark = "" if same else numbers.UNREPEATED_MARK
     before, after, points, difference = (
         statistics.median(getattr(side, field) for side in sides)
         for sides, field in (

@@ -14,6 +14,7 @@ from lsmeter.instruments import DEFAULT, Words, instruments
 from lsmeter.model import Kernel, Problem
 from lsmeter.model.conclusion import Comparison, Estimate
 from lsmeter.model.setup import is_again
+from lsmeter.statistics.blocks import LEVEL
 from lsmeter.statistics.family import Looks
 
 
@@ -70,7 +71,19 @@ class Report:
     def again(self) -> tuple[Comparison, ...]:
         """The baseline against itself."""
         base = self.baseline_setup
-        return tuple(item for item in self.comparisons if is_again(item.place.setup, base))
+        return tuple(
+            item
+            for item in self.comparisons
+            if is_again(item.place.setup, base) and item.baseline.setup == base
+        )
+
+    @property
+    def level(self) -> str:
+        """That of the intervals of differences: wider ones in a run that was looked at often."""
+        if self.looks is None:
+            return self.words.level
+        blocks = max((item.tests.blocks for item in self.comparisons if item.tests), default=0)
+        return f"{100 - 100 * (1 - LEVEL) * self.looks.share(blocks):.3g} %"
 
     @property
     def words(self) -> Words:

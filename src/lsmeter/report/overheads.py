@@ -125,7 +125,7 @@ def _column_words(report: Report, grid: Grid) -> str:
         return f"{what.capitalize()}."
     if grid.baseline_setup is None:
         return f"Before: {what}; then the {typical} overhead after."
-    interval = f", {numbers.PLUS_MINUS} half its {report.words.level} interval"
+    interval = f", {numbers.PLUS_MINUS} half its {report.level} interval"
     overhead = f"{typical} overhead in %{interval if report.words.interval else ''}"
     others = overhead if grid.compared else "the same, not compared"
     return f"{grid.baseline_head}: {what}; other columns: {others}."

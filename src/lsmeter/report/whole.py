@@ -39,7 +39,7 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     unit = f"{numbers.unit_word(report.unit)}, {report.instrument} instrument"
     rule = (
         f"{report.words.numbers} Shown: differences from the baseline in {unit}, "
-        f"{numbers.PLUS_MINUS} half the {report.words.level} interval, and the overhead over "
+        f"{numbers.PLUS_MINUS} half the {report.level} interval, and the overhead over "
         "the baseline's own such cost."
     )
     title = f"Whole cost and {report.words.mean}" if report.words.repeats else "Mean"

@@ -12,10 +12,11 @@ _PARAMETERS = (
 
 def _configure(values: Values) -> Setup:
     asked = {"ns": str(values["ns"]), "every": str(values["every"])}
+    often = "each reading" if values["every"] == 1 else f"one of {values['every']} readings"
     why = "what is spun is the whole difference"
     return Setup(
         name=values.name("spin", always=("ns",)),
-        title=f"the probe spins {values['ns']} ns in every {values['every']}th reading",
+        title=f"the probe spins {values['ns']} ns at the end of {often}",
         lsms=("capability",),
         expect=tuple(Expectation(f"spin.{key}", value, why) for key, value in asked.items()),
         guest=tuple((f"spin.{key}", value) for key, value in asked.items()),
