@@ -190,7 +190,7 @@ def accesses(chance: random.Random) -> list[Step]:
     """Draw code and data, of pages of both sizes, often the same and sometimes far away."""
     bases = (0x400000, 0x7FFF00000000, 0xFFFF888003000000, 0xFFFFC90000000000, 0xFFFFFFFF81000000)
     steps: list[Step] = []
-    for _ in range(20_000):
+    for _ in range(10_000):
         base, reach = chance.choice(bases), chance.choice((1 << 13, 1 << 17, 1 << 24))
         steps.append((chance.choice("fa"), (base + chance.randrange(reach)) & MASK, 0))
         if chance.random() < 0.001:
@@ -202,8 +202,8 @@ def branches(chance: random.Random) -> list[Step]:
     """Draw branches that follow patterns, calls and returns, and targets that alternate."""
     steps: list[Step] = []
     places = [0xFFFFFFFF81000000 + chance.randrange(1 << 22) for _ in range(60)]
-    for turn in range(12_000):
-        place = chance.choice(places[: 3 + turn // 200 % 57])
+    for turn in range(6_000):
+        place = chance.choice(places[: 3 + turn // 100 % 57])
         period = 2 + place % 7
         taken = turn % period == 0 if place % 3 else chance.random() < 0.5
         steps.append(("b", place, int(taken)))

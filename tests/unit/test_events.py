@@ -289,7 +289,8 @@ def test_an_unsteady_number_is_marked(run: Path) -> None:
     assert getattr(table.rows[0][at], "text", "") == "8~"
 
 
-def test_events_are_no_part_of_a_short_report(run: Path) -> None:
+def test_a_short_report_only_names_the_events(run: Path) -> None:
+    assert "lsmeter report --events" in render(run_report(read_run(run)), "text")
     titles = [
         [section.title for section in report_document(run_report(read_run(run)), detail).sections]
         for detail in (Detail.SHORT, Detail.TERMINAL)

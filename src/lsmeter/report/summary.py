@@ -18,6 +18,7 @@ from lsmeter.tables.values import MISSING, many, percent
 SIGN_RULE = "A positive overhead is always worse than the baseline."
 UNREPEATED = "the count does not repeat: the notes say why"
 _MORE = "all benchmarks, whole costs, checks, layers: --all or -f html."
+_EVENTS = "events of each benchmark: lsmeter report --events."
 _FREQUENT = ("read", "write")  # what servers call most
 
 
@@ -73,6 +74,7 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
         *findings.between_boots(report, short=short),
         *findings.without_typical(report.comparisons),
         *_joined(zip(titles, (item.notes for item in found), strict=True)),
+        *([_EVENTS] if short and report.events else []),
         *([_MORE] if short and report.estimates else []),
     ]
     items += [Item(f"Warning: {text}", (), Tone.WARNING) for text in warnings]
