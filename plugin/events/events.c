@@ -37,11 +37,17 @@ bool events_end(struct events *events)
 	return !memory_full(&events->memory);
 }
 
+/* Where to count; NULL between readings. */
+static uint32_t *counts_of(struct events *events)
+{
+	return events->counting ? events->pending : NULL;
+}
+
 /* The first line of code is fetched anew unless it is the one before. */
 static void fetch(struct events *events, uint64_t from, uint64_t to)
 {
 	for (uint64_t line = from & ~(uint64_t)(LINE_BYTES - 1); line < to; line += LINE_BYTES)
-		memory_fetch(&events->memory, line, events->pending);
+		memory_fetch(&events->memory, line, counts_of(events));
 }
 
 /* All of a block ran: what its last instruction does to the predictor before it is resolved. */
@@ -67,7 +73,8 @@ static void settle(struct events *events, uint64_t now)
 	last = now - events->since < block->count ? (uint32_t)(now - events->since) : block->count;
 	if (last <= first)
 		return;
-	block_count(block, first, last, events->pending);
+	if (events->counting)
+		block_count(block, first, last, events->pending);
 	fetch(events, block->insns[first].vaddr, block_insn_end(block, last - 1));
 	events->done = last;
 	if (last == block->count)
@@ -140,9 +147,9 @@ void events_access(struct events *events, const struct event_insn *insn, uint64_
 	events->loads += !store;
 	events->stores += store;
 	events->pending[store ? EV_STORES : EV_LOADS]++;
-	memory_access(&events->memory, vaddr, events->pending);
+	memory_access(&events->memory, vaddr, counts_of(events));
 	if (vaddr / LINE_BYTES != last / LINE_BYTES)
-		memory_access(&events->memory, last, events->pending);
+		memory_access(&events->memory, last, counts_of(events));
 }
 
 void events_fault(struct events *events, uint64_t now)

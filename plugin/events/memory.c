@@ -56,6 +56,7 @@ static void use_tlb(struct memory *memory, struct cache *first, uint64_t address
 		    uint32_t *counts)
 {
 	uint64_t page = address >> PAGE_BITS, entry = page << 1;
+	bool again;
 
 	for (unsigned int i = 0; i < sizeof(huge) / sizeof(*huge); i++) {
 		if (address < huge[i].first || address > huge[i].last)
@@ -65,8 +66,11 @@ static void use_tlb(struct memory *memory, struct cache *first, uint64_t address
 	}
 	if (cache_use(first, page, entry))
 		return;
-	counts[missed]++;
-	counts[EV_STLB_MISSES] += !cache_use(&memory->stlb, page, entry);
+	again = cache_use(&memory->stlb, page, entry);
+	if (counts) {
+		counts[missed]++;
+		counts[EV_STLB_MISSES] += !again;
+	}
 }
 
 static void use_cache(struct memory *memory, struct cache *first, uint64_t line, int missed,
@@ -74,10 +78,12 @@ static void use_cache(struct memory *memory, struct cache *first, uint64_t line,
 {
 	if (cache_use(first, line, line))
 		return;
-	counts[missed]++;
+	if (counts)
+		counts[missed]++;
 	if (cache_use(&memory->l2, line, line))
 		return;
-	counts[EV_L2_MISSES]++;
+	if (counts)
+		counts[EV_L2_MISSES]++;
 	/* The other line of the pair comes along. */
 	cache_use(&memory->l2, line ^ 1, line ^ 1);
 }
@@ -86,8 +92,10 @@ void memory_fetch(struct memory *memory, uint64_t address, uint32_t *counts)
 {
 	uint64_t line = address >> LINE_BITS;
 
-	counts[EV_CODE_LINES] += distinct_add(&memory->code_lines, line);
-	counts[EV_CODE_PAGES] += distinct_add(&memory->code_pages, address >> PAGE_BITS);
+	if (counts) {
+		counts[EV_CODE_LINES] += distinct_add(&memory->code_lines, line);
+		counts[EV_CODE_PAGES] += distinct_add(&memory->code_pages, address >> PAGE_BITS);
+	}
 	use_tlb(memory, &memory->itlb, address, EV_ITLB_MISSES, counts);
 	use_cache(memory, &memory->l1i, line, EV_L1I_MISSES, counts);
 }
@@ -96,8 +104,10 @@ void memory_access(struct memory *memory, uint64_t address, uint32_t *counts)
 {
 	uint64_t line = address >> LINE_BITS;
 
-	counts[EV_DATA_LINES] += distinct_add(&memory->data_lines, line);
-	counts[EV_DATA_PAGES] += distinct_add(&memory->data_pages, address >> PAGE_BITS);
+	if (counts) {
+		counts[EV_DATA_LINES] += distinct_add(&memory->data_lines, line);
+		counts[EV_DATA_PAGES] += distinct_add(&memory->data_pages, address >> PAGE_BITS);
+	}
 	use_tlb(memory, &memory->dtlb, address, EV_DTLB_MISSES, counts);
 	use_cache(memory, &memory->l1d, line, EV_L1D_MISSES, counts);
 }

@@ -26,7 +26,7 @@ void memory_begin(struct memory *memory);
 /* Whether a set of the reading found no room for all. */
 bool memory_full(const struct memory *memory);
 
-/* Add to `counts` what an access to a byte of code, or of data, is. */
+/* Add to `counts`, if it is not NULL, what an access to a byte of code, or of data, is. */
 void memory_fetch(struct memory *memory, uint64_t address, uint32_t *counts);
 void memory_access(struct memory *memory, uint64_t address, uint32_t *counts);
 

@@ -110,8 +110,10 @@ def measure_both(
 ) -> tuple[Path, Path, ExitCode]:
     """Time the suites here, then count their events in a guest; with these setups besides none."""
     from lsmeter.cli.measure import measure
+    from lsmeter.kernels.resolve import resolve
 
     timed, counted = _experiments(asked, blocks, setups)
+    resolve(counted["kernels"][0])  # a wrong name is said before anything is timed
     folder = asked.run_dir
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ import typer
 from lsmeter.base.errors import UsageError
 from lsmeter.cli import options
 from lsmeter.cli.options import Asked
-from lsmeter.cli.show import AllOption
+from lsmeter.cli.show import AllOption, CalibrationOption
 
 
 @options.measuring
@@ -104,6 +104,7 @@ def run(
             help="Of --machine here: governor, turbo, ASLR, a CPU alone; put back at the end.",
         ),
     ] = False,
+    calibration: CalibrationOption = None,
     everything: AllOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")] = False,
 ) -> int:
@@ -121,7 +122,7 @@ def run(
         lsmeter run --instrument timed -s landlock -b stat --until-conclusive
     """
     from lsmeter.cli.measure import measure, showing
-    from lsmeter.cli.show import show_run
+    from lsmeter.cli.show import check_calibration, show_run
     from lsmeter.experiment.asked import MAIN, is_main
 
     asked, client = _between_hosts(asked, server, client)
@@ -148,10 +149,11 @@ def run(
     if experiment is None and is_main(said):
         said, stem = {**said, **MAIN}, "main"
     found = options.experiment(said, experiment)
+    check_calibration(calibration, found.task)
     where, code = measure([found], stem, asked, dry_run=dry_run, tune=tune)
     if not dry_run:
         with showing(code):
-            show_run(where, everything=everything)
+            show_run(where, calibration, everything=everything)
     return int(code)
 
 

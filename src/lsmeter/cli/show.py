@@ -178,6 +178,20 @@ def _described(kernel: Kernel) -> str:
     return f"{kernel.name} ({kernel.release}{version})"
 
 
+def check_calibration(named: str | None, task: str) -> None:
+    """Refuse a calibration that cannot be read, or that a run cannot use, before it is made."""
+    from lsmeter.base.errors import UsageError
+    from lsmeter.results.calibrations import find_calibration
+
+    if named in {None, "none"}:
+        return
+    if task != "events":
+        raise UsageError(
+            "--calibration: times are predicted from events", hint="add --events, or leave it out"
+        )
+    find_calibration(str(named))
+
+
 def calibration_for(run: RunData, named: str | None) -> Calibration | None:
     """Return what predicts the times of a run with events: what was named, else this machine's.
 
