@@ -6,11 +6,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from lsmeter.base.errors import UsageError
+from lsmeter.bisection.history import SHORT, find_history, own_tree
 from lsmeter.kernels.build.source import resolve_source
+from lsmeter.kernels.sources.built import remove_built
 from tests.conftest import Lsmeter
 from tests.unit.bisection.repositories import commit, git
 
@@ -71,7 +75,17 @@ def _commit(tree: Path, at: int, *, costlier: bool, broken: bool) -> str:
 
 def test_the_commit_that_makes_a_hook_costlier_is_found(lsmeter: Lsmeter, tmp_path: Path) -> None:
     tree = tmp_path / "linux"
-    commits = make_history(tree, 6, first_bad=5, broken=3)
+    commits = make_history(tree, 4, first_bad=3, broken=2)
+    try:
+        _find(lsmeter, tree, commits)
+    finally:
+        for name in commits:
+            with suppress(UsageError):  # of a commit that was not built
+                remove_built(f"bisect-{name[:SHORT]}")
+        shutil.rmtree(own_tree(find_history(tree)))
+
+
+def _find(lsmeter: Lsmeter, tree: Path, commits: list[str]) -> None:
     done = lsmeter(
         *("bisect", str(tree), "--good", commits[0], "--bad", commits[-1], "--config", "tiny"),
         *("--benchmark", "stat depth=4", "--samples", "5", "--max", "stat*<=50insns"),
@@ -79,9 +93,9 @@ def test_the_commit_that_makes_a_hook_costlier_is_found(lsmeter: Lsmeter, tmp_pa
     )
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert found["first_bad"] == commits[5]
+    assert found["first_bad"] == commits[3]
     skipped = [step for step in found["steps"] if step["ruling"] == "skip"]
-    assert [step["commit"] for step in skipped] == [commits[3]]
+    assert [step["commit"] for step in skipped] == [commits[2]]
     assert "#error unfinished" in skipped[0]["detail"]
     (setup,) = found["difference"]["setups"]
     (hook, *_) = setup["hooks"]
