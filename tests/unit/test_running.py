@@ -36,7 +36,7 @@ def test_what_is_not_said_is_what_needs_no_boot() -> None:
     made = plan()
     setups = [cell.setup.name for cell in made.cells if not cell.setup.name.endswith("again")]
     assert setups == ["running", "landlock", "seccomp"]
-    assert made.experiment.boots == 60
+    assert made.experiment.boots == 50
     sampling = made.cells[0].sampling
     assert (sampling.samples, sampling.whole_ppm) == (300, 0)
     assert {cell.user for cell in made.cells} == {"root"}

@@ -222,7 +222,7 @@ INSTRUMENT: Instrument = Instrument(
     ),
     tasks=("readings", "load", "visit"),
     workload_task="load",
-    boots=60,
+    boots=50,
     sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
     words=Words(
         typical="median",
