@@ -60,6 +60,7 @@ HOST = {
     "MAX_MOMENTS": protocol.MAX_MOMENTS,
     "MAX_COUNTINGS": request.MAX_COUNTINGS,
     "MAX_DELAY_NS": request.MAX_DELAY_NS,
+    "MAX_SPIN_NS": GUEST_KEYS["spin.ns"],
     "MAX_SECCOMP_FILTERS": GUEST_KEYS["seccomp.filters"],
     "MAX_SECCOMP_LENGTH": GUEST_KEYS["seccomp.length"],
     "MAX_LANDLOCK_LAYERS": GUEST_KEYS["landlock.layers"],
