@@ -75,7 +75,7 @@ def _commit(tree: Path, at: int, *, costlier: bool, broken: bool) -> str:
 
 def test_the_commit_that_makes_a_hook_costlier_is_found(lsmeter: Lsmeter, tmp_path: Path) -> None:
     tree = tmp_path / "linux"
-    commits = make_history(tree, 4, first_bad=3, broken=2)
+    commits = make_history(tree, 4, first_bad=4, broken=2)
     try:
         _find(lsmeter, tree, commits)
     finally:
@@ -93,7 +93,7 @@ def _find(lsmeter: Lsmeter, tree: Path, commits: list[str]) -> None:
     )
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert found["first_bad"] == commits[3]
+    assert found["first_bad"] == commits[4]
     skipped = [step for step in found["steps"] if step["ruling"] == "skip"]
     assert [step["commit"] for step in skipped] == [commits[2]]
     assert "#error unfinished" in skipped[0]["detail"]
