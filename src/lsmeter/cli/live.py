@@ -23,6 +23,7 @@ from rich.text import Text
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.console import escaped as escape
+from lsmeter.instruments import find_instrument
 from lsmeter.model import Boot, BootStatus
 from lsmeter.run.pace import Pace
 
@@ -157,7 +158,7 @@ class LiveRun(_Live):
             self._console.print(f"[bold red]{result.status.value}[/] {said}", soft_wrap=True)
         elif SCREEN.verbose or not self._console.is_terminal:
             how = "from the store" if reused else f"{result.wall_s:.1f} s"
-            said = f"boot {self._done}/{self._total}: {_name(boot)}: {how}"
+            said = f"{_kind(boot)} {self._done}/{self._total}: {_name(boot)}: {how}"
             more = f"; {self.times()}" if self._done < self._total and not reused else ""
             self._console.print(escape(f"{said}{more}"), soft_wrap=True)
 
@@ -172,7 +173,13 @@ def _clock(seconds: float) -> str:
 def _name(boot: PlannedBoot) -> str:
     cell = boot.cell
     suite = f"{cell.suite} " if cell.task.workload else ""
-    return f"{cell.kernel.name} {cell.setup.name} {suite}{cell.filesystem} boot {boot.index}"
+    where = f"{cell.kernel.name} {cell.setup.name} {suite}{cell.filesystem}"
+    return f"{where} {_kind(boot)} {boot.index}"
+
+
+def _kind(boot: PlannedBoot) -> str:
+    """Return what is repeated, in the word of the instrument: boot or block."""
+    return find_instrument(boot.cell.instrument).words.replicate
 
 
 def _amount(done: float, total: float | None, unit: str) -> str:

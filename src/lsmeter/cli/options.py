@@ -152,7 +152,7 @@ class Asked:
         "NAME",
         "Where it is measured: emulation, here, kvm, ssh:USER@HOST (repeatable).",
         autocompletion=names.offer("machines"),
-        shown="emulation",
+        shown="that of the instrument",
     )
     boot_deadline: float = option(
         "SECONDS",

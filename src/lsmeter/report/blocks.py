@@ -14,6 +14,7 @@ from lsmeter.tables.values import many, percent
 
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _NAMED = 4
+_UNKNOWN = 100.0  # half of an interval, as a fraction, that tells nothing
 
 
 def _tested(found: Iterable[Comparison]) -> list[tuple[Comparison, Tests]]:
@@ -48,12 +49,13 @@ def alarms(report: Report) -> str:
     before = sum(tests.p <= ALPHA for _, tests in found)
     after = [item for item, _ in found if item.found is Difference.SEEN]
     halves = [(item.overhead_high - item.overhead_low) / 2 for item, _ in found]
-    half = percent(statistics.median(halves), sign=False)
+    half = statistics.median(halves)
+    known = f"half an interval is {percent(half, sign=False)} (median)"
     text = f"{len(after)} after it ({_names(after)})" if after else "none after it"
     return (
         f"A/A control, {report.baseline_setup} against itself: {before} of {len(found)} differ "
-        f"before correction ({_whole(ALPHA)} would by chance), {text}; half an "
-        f"interval is {half} (median)."
+        f"before correction ({_whole(ALPHA)} would by chance), {text}; "
+        f"{known if half < _UNKNOWN else 'too few blocks for intervals'}."
     )
 
 

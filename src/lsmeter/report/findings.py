@@ -352,6 +352,8 @@ def controls(grids: Iterable[Grid], filtered: Collection[str] = ()) -> str:
     if not found:
         return "Nothing was compared."
     tested = [c for c in found if c.benchmark.control and c.place.setup not in filtered]
+    if not tested and any(c.benchmark.control for c in found):
+        return "Every setup adds to every call: no control shows that only the setup differed."
     if not tested:
         return "No control was measured: nothing shows that only the security setup differed."
     names = ", ".join(dict.fromkeys(c.benchmark.id for c in tested))
