@@ -9,21 +9,21 @@ from dataclasses import replace
 from lsmeter.base.errors import UsageError
 from lsmeter.experiment.asked import ConditionsTable, Experiment
 from lsmeter.model import Kernel, Problem, Setup
+from lsmeter.model.cell import AS_IT_RUNS
 from lsmeter.workloads import is_workload
 
 BASELINE = "running"
 SETUPS = (BASELINE, "landlock", "seccomp")
 MONITOR_MS = 1000  # of a server's host, where nothing is said
-_AS_IT_RUNS = "as it runs"
 
 
 class RunningConditions(ConditionsTable):
     """What a machine that is not booted leaves nobody to choose."""
 
-    mitigations: str = _AS_IT_RUNS  # type: ignore[assignment]
-    tick: str = _AS_IT_RUNS  # type: ignore[assignment]
-    slabs: str = _AS_IT_RUNS  # type: ignore[assignment]
-    cpu: str = _AS_IT_RUNS
+    mitigations: str = AS_IT_RUNS  # type: ignore[assignment]
+    tick: str = AS_IT_RUNS  # type: ignore[assignment]
+    slabs: str = AS_IT_RUNS  # type: ignore[assignment]
+    cpu: str = AS_IT_RUNS
     icount_shift: int = 0
     memory_mib: int = 0
 

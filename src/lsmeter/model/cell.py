@@ -121,6 +121,9 @@ class Image:
     filesystem: str = "ext4"
 
 
+AS_IT_RUNS = "as it runs"  # conditions that nobody chose: of a machine that is not booted
+
+
 @dataclass(frozen=True)
 class Conditions:
     """What changes the counts without being the security setup; recorded with every result."""
@@ -132,6 +135,12 @@ class Conditions:
     icount_shift: int = 4  # guest nanoseconds per instruction = 2**shift
     cpu: str = "max,-erms,-fsrm"
     memory_mib: int = 256
+
+    @property
+    def said(self) -> dict[str, object]:
+        """Return them by name; of a machine that is not booted, those that say so."""
+        booted = self.memory_mib > 0
+        return {key: value for key, value in vars(self).items() if booted or value == AS_IT_RUNS}
 
 
 @dataclass(frozen=True)

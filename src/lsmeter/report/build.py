@@ -32,6 +32,7 @@ from lsmeter.base.errors import UsageError
 from lsmeter.guest.conclude import active_lsms
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Kernel
+from lsmeter.model.cell import AS_IT_RUNS
 from lsmeter.prediction.calibration import Calibration
 from lsmeter.report.blocks import moved
 from lsmeter.report.frame import missing_note
@@ -149,8 +150,12 @@ def compare_runs(before: RunData, after: RunData) -> Report:
             f"{before.path} and {after.path} have no setup in common",
             hint="compare runs of the same setups, file systems and users",
         )
-    settings = zip(_conditions(first), _conditions(second), strict=True)
-    differing = sorted(f"{key}: {old} and {new}" for (key, old), (_, new) in settings if old != new)
+    ours, theirs = dict(_conditions(first)), dict(_conditions(second))
+    differing = [
+        f"{key}: {ours.get(key, AS_IT_RUNS)} and {theirs.get(key, AS_IT_RUNS)}"
+        for key in sorted({*ours, *theirs})
+        if ours.get(key) != theirs.get(key)
+    ]
     known = {setup.name: setup for setup in first.setups}
     redefined = (
         f"{item.name} is defined differently in the two runs ({', '.join(keys)})"
@@ -236,7 +241,7 @@ def _setup_facts(manifest: Manifest, result: CellResult) -> SetupFacts:
 def _conditions(manifest: Manifest) -> tuple[tuple[str, str], ...]:
     if not find_instrument(manifest.instrument).witnessed:
         return ()
-    settings = {**vars(manifest.conditions), **vars(manifest.sampling)}
+    settings = {**manifest.conditions.said, **vars(manifest.sampling)}
     return tuple((key, str(value).lower()) for key, value in settings.items())
 
 

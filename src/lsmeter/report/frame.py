@@ -20,7 +20,7 @@ def run_facts(run: RunData) -> tuple[tuple[str, str], ...]:
     """Return what every format says of a run: instrument, unit, conditions, kernels, versions."""
     manifest = run.manifest
     instrument = find_instrument(manifest.instrument)
-    conditions = ", ".join(f"{key}={value}" for key, value in vars(manifest.conditions).items())
+    conditions = ", ".join(f"{key}={value}" for key, value in manifest.conditions.said.items())
     kernels = ", ".join(f"{kernel.name} ({kernel.release})" for kernel in manifest.kernels)
     return (
         ("instrument", f"{instrument.name}: {instrument.title}; {instrument.covers}"),
@@ -40,7 +40,7 @@ def run_data(run: RunData) -> dict[str, Any]:
         "command": manifest.command,
         "instrument": manifest.instrument,
         "covers": find_instrument(manifest.instrument).covers,
-        "conditions": vars(manifest.conditions),
+        "conditions": manifest.conditions.said,
     }
 
 
