@@ -120,16 +120,17 @@ void events_astray(struct events *events)
 
 void events_enter(struct events *events, const struct event_block *block, uint64_t now)
 {
-	/* Between readings the kernel undoes them, and users wait in loops that touch nothing. */
-	if (!events->counting && !(block->vaddr >> 63)) {
-		events->block = NULL;
+	/* Between readings the kernel undoes them, and users wait in loops that touch nothing; but
+	 * a reading begins in the middle of a user's block. */
+	bool passed = !events->counting && !(block->vaddr >> 63);
+
+	if (passed)
 		events->left = NULL;
-		return;
-	}
-	events_arrive(events, block->vaddr, now);
+	else
+		events_arrive(events, block->vaddr, now);
 	events->block = block;
 	events->since = now;
-	events->done = 0;
+	events->done = passed ? block->count : 0;
 }
 
 void events_access(struct events *events, const struct event_insn *insn, uint64_t vaddr,
@@ -140,6 +141,8 @@ void events_access(struct events *events, const struct event_insn *insn, uint64_
 
 	/* Up to QEMU 7.2 a callback stays in force after its instruction. */
 	if (!block || index >= block->count || block->insns[index].vaddr != insn->vaddr)
+		return;
+	if (!events->counting && events->done == block->count)
 		return;
 	if (events->accessed != now)
 		events->loads = events->stores = 0;
