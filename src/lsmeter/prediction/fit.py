@@ -16,8 +16,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
 from lsmeter.base.errors import InfrastructureError
 
@@ -92,6 +90,10 @@ class _Problem:
         return self.fitted[key]
 
     def _fit(self, within: Sequence[int], stiffness: float) -> Floats:
+        # 25 MB, and every report imports this module.
+        from scipy.linalg import solve_triangular  # noqa: PLC0415
+        from scipy.optimize import nnls  # noqa: PLC0415
+
         products, sums = (part[list(within)].sum(axis=0) for part in self.squares)
         cycle_ns = sums.sum() / products.sum()  # the best one for all
         size = len(sums)
