@@ -35,7 +35,7 @@ OutputOption = Annotated[
     options.measuring,
     without=_NOT_ASKED,
     kernel="the nearest to this machine's",
-    suite="all of the probe",
+    suite="file",
 )
 def calibrate(
     asked: Asked,
@@ -133,7 +133,6 @@ def _experiments(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the words of both experiments."""
     from lsmeter.base.host import command_line
-    from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.kernels.running import running_kernel
     from lsmeter.machines import find_machine
     from lsmeter.prediction.likeness import conditions, unlike
@@ -141,8 +140,7 @@ def _experiments(
 
     host, running = this_host(), running_kernel()
     kernel = (asked.kernel or [nearest(running.release)])[0]
-    every = ["file"] if setups else sorted({item.suite for item in catalogue(find_probe())})
-    suites = asked.suite or every
+    suites = asked.suite or ["file"]
     user = getattr(find_machine("here"), "users", ("root",))[0]
     common = {"suites": suites, "users": [user], "benchmarks": asked.benchmark}
     like = conditions(host.mitigations, running.config, command_line())

@@ -54,7 +54,8 @@ def alarms(report: Report) -> str:
     text = f"{len(after)} after it ({_names(after)})" if after else "none after it"
     return (
         f"A/A control, {report.baseline_setup} against itself: {before} of {len(found)} differ "
-        f"before correction ({_whole(ALPHA)} would by chance), {text}; "
+        f"before correction ({_whole(ALPHA)} would by chance, though benchmarks of a block move "
+        f"together), {text}; "
         f"{known if half < _UNKNOWN else 'too few blocks for intervals'}."
     )
 
