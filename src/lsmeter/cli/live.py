@@ -23,7 +23,6 @@ from rich.text import Text
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.console import escaped as escape
-from lsmeter.instruments import find_instrument
 from lsmeter.model import Boot, BootStatus
 from lsmeter.run.pace import Pace
 
@@ -179,6 +178,8 @@ def _name(boot: PlannedBoot) -> str:
 
 def _kind(boot: PlannedBoot) -> str:
     """Return what is repeated, in the word of the instrument: boot or block."""
+    from lsmeter.instruments import find_instrument
+
     return find_instrument(boot.cell.instrument).words.replicate
 
 
