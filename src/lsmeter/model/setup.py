@@ -123,6 +123,7 @@ class Setup:
     layer: Layer | None = Layer.HOOKS  # what it adds
     # A machine can be under it as it runs: it needs nothing of the boot.
     live: bool = False
+    every_call: bool = False  # it adds to each system call, those of controls included
     # Files of such a machine and what they are to hold, for the length of each block.
     host: tuple[tuple[str, str], ...] = ()
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hook overhead only"

@@ -84,13 +84,13 @@ def _whole(fraction: float) -> str:
 
 
 def moved(
-    found: Iterable[Comparison], again: Iterable[Comparison], filtered: Iterable[str]
+    found: Iterable[Comparison], again: Iterable[Comparison], every_call: Iterable[str]
 ) -> Iterator[str]:
-    """Say of controls that moved that no verdict is to be trusted; filtered setups may move them.
+    """Say of controls that moved that no verdict is to be trusted; setups of every_call may.
 
     So does a baseline that differs from itself after correction.
     """
-    setups = frozenset(filtered)
+    setups = frozenset(every_call)
     controls: dict[str, list[Comparison]] = {}
     for item in found:
         allowed = item.place.setup in setups and item.benchmark.cycle

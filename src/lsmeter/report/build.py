@@ -78,7 +78,7 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
     explained = run_accounts(attributed, manifest.baseline_setup)
     accounts = tuple(item for item in explained if item.typical.benchmarks)
     comparisons = within_run(manifest, results)
-    filtered = _filtered(manifest)
+    every_call = tuple(setup.name for setup in manifest.setups if setup.every_call)
     found = Report(
         **{name: getattr(manifest, name) for name in _OF_THE_MANIFEST},
         title=manifest.title or "Cost of security modules",
@@ -107,19 +107,10 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
         one_off=evidence.one_off,
         caveats=caveats(_kernels(manifest, manifest, siblings), security=False),
         looks=manifest.looks,
-        filtered=filtered,
+        every_call=every_call,
     )
-    distrusted = moved(comparisons, found.again, filtered)
+    distrusted = moved(comparisons, found.again, every_call)
     return replace(found, caveats=(*found.caveats, *distrusted))
-
-
-def _filtered(manifest: Manifest) -> tuple[str, ...]:
-    """Name the setups that add to every system call, controls included."""
-    return tuple(
-        setup.name
-        for setup in manifest.setups
-        if any(key.startswith(("seccomp.", "spin.")) for key, _ in setup.guest)
-    )
 
 
 def compare_runs(before: RunData, after: RunData) -> Report:
@@ -189,7 +180,7 @@ def compare_runs(before: RunData, after: RunData) -> Report:
             *redefined,
         ),
         kernels=tuple({(k.name, k.image_sha256): k for k in kernels}.values()),
-        caveats=(*caveats(_kernels(first, second, pairs)), *moved(found, (), report.filtered)),
+        caveats=(*caveats(_kernels(first, second, pairs)), *moved(found, (), report.every_call)),
         looks=None,
     )
 

@@ -46,7 +46,7 @@ def document(report: Report) -> dict[str, Any]:
         "accounts": [report_entry(item) for item in report.accounts],
         "layer_origins": [layer_entry(item) for item in report.layer_origins],
     }
-    apart = {*changed, "checks", "told", "filtered"}
+    apart = {*changed, "checks", "told", "every_call"}
     rest = (name for name in vars(report) if name not in apart)
     kernels = [{name: plain(getattr(k, name)) for name in _KERNEL} for k in report.kernels]
     found = {**{name: plain(getattr(report, name)) for name in rest}, "kernels": kernels, **changed}

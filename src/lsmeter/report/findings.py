@@ -331,7 +331,7 @@ def _disagreement(item: Comparison) -> float:
 def changed_controls(report: Report, found: Iterable[Comparison]) -> Iterator[str]:
     """Name each control that changed."""
     for item in found:
-        if not item.benchmark.control or _still(item) or item.place.setup in report.filtered:
+        if not item.benchmark.control or _still(item) or item.place.setup in report.every_call:
             continue
         whole = f", whole {numbers.amount(item.whole)}" if item.whole is not None else ""
         yield (
@@ -346,12 +346,12 @@ def _still(item: Comparison) -> bool:
     return (item.difference == 0 or item.tests is not None) and item.verdict not in _MOVED
 
 
-def controls(grids: Iterable[Grid], filtered: Collection[str] = ()) -> str:
+def controls(grids: Iterable[Grid], every_call: Collection[str] = ()) -> str:
     """Say whether the controls are unchanged; setups that add to every call are left out."""
     found = [c for grid in grids for i in range(len(grid.columns)) for c in grid.comparisons(i)]
     if not found:
         return "Nothing was compared."
-    tested = [c for c in found if c.benchmark.control and c.place.setup not in filtered]
+    tested = [c for c in found if c.benchmark.control and c.place.setup not in every_call]
     if not tested and any(c.benchmark.control for c in found):
         return "Every setup adds to every call: no control shows that only the setup differed."
     if not tested:

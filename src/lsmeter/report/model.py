@@ -65,7 +65,7 @@ class Report:
     told: Told | None = None  # predicted times, in runs that counted events
     caveats: tuple[str, ...] = ()  # what every verdict must be read with: other compilers
     looks: Looks | None = None  # of a run that grew until its verdicts stood
-    filtered: tuple[str, ...] = ()  # setups that add to every system call, those of controls too
+    every_call: tuple[str, ...] = ()  # setups that add to every system call, those of controls too
 
     @property
     def again(self) -> tuple[Comparison, ...]:

@@ -56,7 +56,7 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
         if short and len(own) > 1:
             items.append(Item(f"Median overhead in {_calls(report, grid)}; largest:"))
         items += [Item(" ".join((item.first, *(() if short else item.more)))) for item in own]
-    items.append(Item(findings.controls(grids, report.filtered)))
+    items.append(Item(findings.controls(grids, report.every_call)))
     items += map(Item, filter(None, [blocks.alarms(report)]))
     if short:
         items += map(Item, (*evidence.held(report), *layers.brief(report)))

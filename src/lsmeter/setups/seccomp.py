@@ -23,6 +23,7 @@ def _configure(values: Values) -> Setup:
         needs_config=("SECCOMP_FILTER",),
         layer=Layer.POLICY,
         live=True,
+        every_call=True,
         note="a control: each filter looks at an argument, so that the kernel runs all of it at "
         "every system call",
     )

@@ -22,6 +22,7 @@ def _configure(values: Values) -> Setup:
         guest=tuple((f"spin.{key}", value) for key, value in asked.items()),
         layer=None,
         live=True,
+        every_call=True,
         note="for the selftest: no security module costs this, and the probe says what it spun; "
         "only readings of time have it",
     )
