@@ -5,11 +5,16 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define PAGE_BYTES 4096
 #define MAX_PIPES  32
 #define MAX_PAGES  64
+
+/* The least that mmap_base() leaves to a stack (arch/x86/mm/mmap.c), and pages of a page table. */
+#define STACK_BYTES (128UL << 20)
+#define TABLE_PAGES 512
 
 /* A generator of 64 bits (splitmix64), so that neighbouring seeds have nothing in common. */
 static uint64_t draw(uint64_t *state)
@@ -42,6 +47,15 @@ void vary_guest(unsigned long seed)
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (memory != MAP_FAILED)
 		memory[0] = 1;
+}
+
+bool vary_mappings(unsigned long seed)
+{
+	uint64_t state = seed ^ STACK_BYTES;
+	struct rlimit stack = {.rlim_max = RLIM_INFINITY};
+
+	stack.rlim_cur = STACK_BYTES + draw(&state) % TABLE_PAGES * PAGE_BYTES;
+	return !seed || !setrlimit(RLIMIT_STACK, &stack);
 }
 
 struct bench *vary_place(unsigned long seed, unsigned int index)

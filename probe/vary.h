@@ -11,6 +11,13 @@
 /* Allocate objects and pages, how many by the seed; 0: none. */
 void vary_guest(unsigned long seed);
 
+/*
+ * Where the mappings of programs begin that are started from here on: up to a page table lower, by
+ * the limit of their stacks. Nothing else is random in a guest, and which mappings share a page
+ * table decides what a fork costs.
+ */
+bool vary_mappings(unsigned long seed);
+
 /* A place for a benchmark's running state and its path names, somewhere in a page. */
 struct bench *vary_place(unsigned long seed, unsigned int index);
 

@@ -9,6 +9,7 @@
 #include "region.h"
 #include "state.h"
 #include "timing.h"
+#include "vary.h"
 #include "words.h"
 #include "worker.h"
 
@@ -195,6 +196,8 @@ const char *workload_start(const struct request *request, const char *work)
 	const char *failed;
 
 	worker_vary(request, work);
+	if (!request->timed && !vary_mappings(request->vary))
+		return "the limit of stacks cannot be set";
 	failed = prepare(request);
 	if (failed)
 		return failed;

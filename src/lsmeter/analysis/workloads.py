@@ -20,7 +20,16 @@ from lsmeter.model.workload import Batch, Workload
 from lsmeter.results.boots import read_output
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import ManifestCell
-from lsmeter.statistics.means import Apart, Level, Spread, apart, level, pooled
+from lsmeter.statistics.means import (
+    Apart,
+    Level,
+    Spread,
+    apart,
+    level,
+    pooled,
+    pooled_ratios,
+    ratios,
+)
 from lsmeter.tasks.tally import ON_BEHALF, PLUGIN, Account, DamagedTallyError, Tally, parse_tally
 from lsmeter.tasks.workload import once_titles, said_by
 
@@ -60,6 +69,10 @@ class Measured:
     def of(self, name: str) -> list[float]:
         """Return one figure of each boot."""
         return [boot.figures.get(name, 0.0) for boot in self.boots]
+
+    def by_seed(self, name: str) -> dict[int, float]:
+        """Return one figure of each boot by its seed."""
+        return {boot.seed: boot.figures.get(name, 0.0) for boot in self.boots}
 
     def mean(self, name: str) -> float:
         """Return the mean of one figure over boots."""
@@ -139,8 +152,10 @@ def find_workloads(run: RunData) -> Workloads:
         key: pooled(item.of(KERNEL) for item in measured if _key(item) == key)
         for key in dict.fromkeys(map(_key, measured))
     }
-    compared = tuple(_compared(measured, run.manifest.baseline_setup, spreads, run.manifest.margin))
-    return Workloads(measured, tuple(once.values()), compared, spreads, problems)
+    both = tuple(_compared(measured, run.manifest.baseline_setup, run.manifest.margin))
+    compared = tuple(item for item in both if isinstance(item, Compared))
+    alone = tuple(item for item in both if isinstance(item, Problem))
+    return Workloads(measured, tuple(once.values()), compared, spreads, (*problems, *alone))
 
 
 def _key(item: Measured) -> tuple[tuple[str, str, str, str], str]:
@@ -150,22 +165,35 @@ def _key(item: Measured) -> tuple[tuple[str, str, str, str], str]:
 def _compared(
     measured: Sequence[Measured],
     baseline: str,
-    spreads: Mapping[tuple[tuple[str, str, str, str], str], Spread],
     margin: float,
-) -> Iterator[Compared]:
+) -> Iterator[Compared | Problem]:
     bases = {_key(item): item for item in measured if item.place.setup == baseline}
-    for item in measured:
-        base = bases.get(_key(item))
-        if base is None or base is item:
-            continue
-        spread = spreads[_key(item)]
-        kernel = apart(
-            level(base.of(KERNEL), spread), level(item.of(KERNEL), spread), spread, margin
-        )
-        users = pooled([base.of(USER), item.of(USER)])
-        user = apart(level(base.of(USER), users), level(item.of(USER), users), users, margin)
+    pairs = [
+        (bases[_key(item)], item)
+        for item in measured
+        if _key(item) in bases and item.place.setup != baseline
+    ]
+    for base, item in pairs:
+        beside = [pair for pair in pairs if pair[0] is base]
+        kernel, user = (_apart(base, item, beside, name, margin) for name in (KERNEL, USER))
         if kernel is not None:
             yield Compared(base, item, kernel, user)
+        elif base.mean(KERNEL):
+            title = f"{item.benchmark.id}: no boot of {item.place.setup} has a seed of {baseline}"
+            yield Problem(title, item.place.kernel, item.place.setup, item.benchmark.id)
+
+
+def _apart(
+    base: Measured,
+    item: Measured,
+    beside: Sequence[tuple[Measured, Measured]],
+    name: str,
+    margin: float,
+) -> Apart | None:
+    """Compare one figure; how far ratios spread is told by all setups beside it."""
+    spread = pooled_ratios(ratios(a.by_seed(name), b.by_seed(name)) for a, b in beside)
+    found = ratios(base.by_seed(name), item.by_seed(name))
+    return apart(base.mean(name), found, spread, margin)
 
 
 def _tallies(run: RunData, boot: Boot) -> tuple[Tally, ...]:

@@ -114,8 +114,8 @@ def _spread(found: Workloads, measured: Sequence[Measured]) -> str:
     if math.isfinite(between):
         known = f"at most {100 * between:.2f} % of the mean"
     return (
-        f"Boots of each: {boots}, with seeds of their own, and with one layout of addresses, "
-        "which the intervals do not cover. Standard deviation between boots: "
+        f"Boots of each: {boots}, each with a seed and a layout of addresses of its own; setups "
+        "are compared seed by seed. Standard deviation between boots of one setup: "
         f"{known}; batches of a boot: at most {100 * batches:.2f} % apart."
     )
 

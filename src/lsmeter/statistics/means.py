@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Means over boots that differ from boot to boot, and how far apart two of them are; pure.
 
-Each boot is one replicate: batches inside it share its state, and say little of another boot. The
-spread between boots is taken relative to the mean, and pooled over cells that run the same thing:
-three boots alone would know it badly.
+Each boot is one replicate: batches inside it share its state, and say little of another boot. Boots
+of one seed share what chance decides, so setups are compared seed by seed, by the ratio of their
+means. The spread between boots is taken relative to the mean, and pooled over cells that run the
+same thing: three boots alone would know it badly.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from lsmeter.model.conclusion import Verdict
@@ -25,7 +29,7 @@ class Spread:
     """The standard deviation between boots as a fraction of the mean, and how well it is known."""
 
     fraction: float
-    freedom: int  # degrees; 0: not known at all
+    freedom: float  # degrees; 0: not known at all
 
     @property
     def quantile(self) -> float:
@@ -45,6 +49,23 @@ def pooled(cells: Iterable[Sequence[float]]) -> Spread:
     return Spread(math.sqrt(squares / freedom) if freedom else math.inf, freedom)
 
 
+def ratios(baseline: Mapping[int, float], tested: Mapping[int, float]) -> tuple[float, ...]:
+    """Return tested over baseline, of each seed that both have; means by seed are given."""
+    shared = sorted(baseline.keys() & tested.keys())
+    return tuple(tested[seed] / baseline[seed] for seed in shared if baseline[seed])
+
+
+def pooled_ratios(cells: Iterable[Sequence[float]]) -> Spread:
+    """Pool the relative spread of the ratios of several setups to one baseline.
+
+    They have that side in common: two of them correlate by a half, their squares by a quarter, and
+    the degrees of freedom are those that a sum of such squares has (Satterthwaite 1946).
+    """
+    known = [cell for cell in cells if len(cell) > 1]
+    spread = pooled(known)
+    return Spread(spread.fraction, spread.freedom / (1 + (len(known) - 1) / 4) if known else 0)
+
+
 @dataclass(frozen=True)
 class Level:
     """A mean over boots, with the half-width of its interval; infinite where that is not known."""
@@ -57,15 +78,14 @@ class Level:
 def level(boots: Sequence[float], spread: Spread) -> Level:
     """Return the mean of at least one boot."""
     mean = math.fsum(boots) / len(boots)
-    return Level(mean, _half([(mean, len(boots))], spread), tuple(boots))
+    return Level(mean, _half(mean, len(boots), spread), tuple(boots))
 
 
-def _half(means: Sequence[tuple[float, int]], spread: Spread) -> float:
-    """Return the half-width of the interval of a sum or difference of means of so many boots."""
+def _half(mean: float, boots: int, spread: Spread) -> float:
+    """Return the half-width of the interval of a mean of so many boots."""
     if not spread.freedom:
         return math.inf
-    error = math.sqrt(math.fsum(mean**2 / count for mean, count in means))
-    return spread.quantile * spread.fraction * error
+    return spread.quantile * spread.fraction * abs(mean) / math.sqrt(boots)
 
 
 @dataclass(frozen=True)
@@ -86,18 +106,20 @@ class Apart:
     boots: int
 
 
-def apart(baseline: Level, tested: Level, spread: Spread, margin: float) -> Apart | None:
-    """Compare two levels; None where the baseline is 0. More is worse; margin is a fraction."""
-    if not baseline.mean:
+def apart(baseline: float, found: Sequence[float], spread: Spread, margin: float) -> Apart | None:
+    """Compare a setup with the mean of its baseline by the ratios of their boots.
+
+    None where there is no ratio. More is worse; margin is a fraction.
+    """
+    if not found:
         return None
-    difference = tested.mean - baseline.mean
-    sides = ((baseline.mean, len(baseline.boots)), (tested.mean, len(tested.boots)))
-    half = _half(sides, spread)
-    low, high = difference - half, difference + half
-    bounds = (difference / baseline.mean, low / baseline.mean, high / baseline.mean)
+    ratio = math.fsum(found) / len(found)
+    half = _half(ratio, len(found), spread)
+    bounds = (ratio - 1, ratio - 1 - half, ratio - 1 + half)
     verdict = _verdict(bounds[1], bounds[2], margin)
-    needed = _boots(sides, difference, spread) if verdict is Verdict.INCONCLUSIVE else 0
-    return Apart(difference, low, high, *bounds, verdict, needed)
+    needed = _boots(ratio, spread) if verdict is Verdict.INCONCLUSIVE else 0
+    value, low, high = (baseline * bound for bound in bounds)
+    return Apart(value, low, high, *bounds, verdict, needed)
 
 
 def _verdict(low: float, high: float, margin: float) -> Verdict:
@@ -108,12 +130,16 @@ def _verdict(low: float, high: float, margin: float) -> Verdict:
     return Verdict.EQUIVALENT if -margin <= low <= high <= margin else Verdict.INCONCLUSIVE
 
 
-def _boots(sides: Sequence[tuple[float, int]], difference: float, spread: Spread) -> int:
+def _boots(ratio: float, spread: Spread) -> int:
     """Return how many boots of each side would tell this difference from none; 0: too many."""
-    if not spread.freedom or not difference:
+    if not spread.freedom or ratio == 1:
         return 0
-    error = spread.fraction * math.sqrt(math.fsum(mean**2 for mean, _ in sides))
-    for count in range(2, _MOST_BOOTS + 1):
-        if stats.t.ppf((1 + LEVEL) / 2, 2 * count - 2) * error < abs(difference) * count**0.5:
-            return count
-    return 0
+    enough = _errors() * spread.fraction * ratio < abs(ratio - 1)
+    return int(enough.argmax()) + 2 if enough.any() else 0
+
+
+@cache
+def _errors() -> npt.NDArray[np.float64]:
+    """Return the half-widths of intervals of two boots and more, in standard deviations."""
+    counts = np.arange(2, _MOST_BOOTS + 1)
+    return np.asarray(stats.t.ppf((1 + LEVEL) / 2, counts - 1) / np.sqrt(counts))
