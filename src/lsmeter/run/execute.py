@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -78,7 +80,9 @@ async def execute(
 
     async def worker(queue: list[PlannedBoot]) -> None:
         while queue:
-            await _one(queue.pop(), run, machine, settings, observer)
+            group = _taken(queue, machine)
+            missing = [item for item in group if not _reused(item, run, settings, observer)]
+            await _make_all(missing, run, machine, settings, observer)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -90,18 +94,54 @@ async def execute(
         raise errors.exceptions[0] from None
 
 
-async def _one(
-    planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, observer: Observer
-) -> None:
-    """Make one boot, or take it from the store."""
+def _taken(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
+    """Take the next boot from the queue's end, with those of its block that take turns with it."""
+    first = queue.pop()
+    key = machine.together(first)
+    if key is None:
+        return [first]
+    block = list(takewhile(lambda item: item.index == first.index, reversed(queue)))
+    others = [item for item in block if machine.together(item) == key]
+    for item in others:
+        queue.remove(item)
+    return [first, *others]
+
+
+def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Observer) -> bool:
+    """Take a boot from the store, or from what the run directory has; False where it cannot be."""
     stored = None if settings.fresh else find_stored(planned, observer)
     if stored is not None:
         copy_boot(stored_path(planned), stored.files, run, planned.id)
         observer.ended(planned, stored.boot, reused=True)
-        return
+        return True
     if settings.kept and (found := _read_whole(boot_folder(run, planned.id), planned, observer)):
         observer.ended(planned, found.boot, reused=True)
+        return True
+    return False
+
+
+async def _make_all(
+    group: Sequence[PlannedBoot],
+    run: Path,
+    machine: Machine,
+    settings: Settings,
+    observer: Observer,
+) -> None:
+    """Make boots, in turns where they are several."""
+    if len(group) < 2:
+        for planned in group:
+            await _make(planned, run, machine, settings, observer)
         return
+    with machine.in_turns(len(group)) as places:
+        async with asyncio.TaskGroup() as tasks:
+            for planned, place in zip(group, places, strict=True):
+                tasks.create_task(_make(planned, run, place, settings, observer))
+
+
+async def _make(
+    planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, observer: Observer
+) -> None:
+    """Make one boot and store it."""
     observer.started(planned)
     cell = planned.cell
     silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)
