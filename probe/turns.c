@@ -109,9 +109,8 @@ int turns_open(const char *path, unsigned int place)
 	if (fd < 0 || fstat(fd, &status))
 		return -errno;
 	size = (size_t)status.st_size;
-	found = size < sizeof(*found)
-			? MAP_FAILED
-			: mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	found = size < sizeof(*found) ? MAP_FAILED
+				      : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (found == MAP_FAILED || !found->members || place >= found->members ||
 	    size < sizeof(*found) + found->members * sizeof(struct seat))

@@ -90,7 +90,7 @@ class Here(Machine):
 
     def _at(self, seat: Seat) -> Here:
         found = copy.copy(self)
-        found._seat = seat.words
+        vars(found)["_seat"] = seat.words
         return found
 
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
@@ -108,8 +108,8 @@ class Here(Machine):
             _fill(top, planned, limits)
 
             async def start(console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
-                words = (*_PARENT_DIES, str(probe.path), "native", str(top), str(top / "request"))
-                words = (*words, *self._seat)
+                asked = (str(top), str(top / "request"), *self._seat)
+                words = (*_PARENT_DIES, str(probe.path), "native", *asked)
                 try:
                     return await asyncio.create_subprocess_exec(
                         *words,

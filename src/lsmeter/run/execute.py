@@ -80,9 +80,13 @@ async def execute(
 
     async def worker(queue: list[PlannedBoot]) -> None:
         while queue:
-            group = _taken(queue, machine)
-            missing = [item for item in group if not _reused(item, run, settings, observer)]
-            await _make_all(missing, run, machine, settings, observer)
+            block = _taken(queue, machine)
+            missing = _missing(block, run, settings, observer)
+            if len(block) > 1:
+                await _make_in_turns(missing, run, machine, settings, observer)
+            else:
+                for planned in missing:
+                    await _make(planned, run, machine, settings, observer)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -91,7 +95,10 @@ async def execute(
                     group.create_task(worker(queue))
     except* LsmeterError as errors:
         # One full disk fails every worker at once; one line of it is enough.
-        raise errors.exceptions[0] from None
+        first: BaseException = errors
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
 
 
 def _taken(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
@@ -100,11 +107,24 @@ def _taken(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
     key = machine.together(first)
     if key is None:
         return [first]
-    block = list(takewhile(lambda item: item.index == first.index, reversed(queue)))
+    block = takewhile(lambda item: item.index == first.index, reversed(queue))
     others = [item for item in block if machine.together(item) == key]
     for item in others:
         queue.remove(item)
     return [first, *others]
+
+
+def _missing(
+    block: Sequence[PlannedBoot], run: Path, settings: Settings, observer: Observer
+) -> list[PlannedBoot]:
+    """Return what has to be made of those that take turns, or of a single boot.
+
+    Where one of several never came to its end, all of them are made again: turns were broken off.
+    """
+    ended = [is_kept(run, item) for item in block] if settings.kept else []
+    if any(ended) and not all(ended):
+        return list(block)
+    return [item for item in block if not _reused(item, run, settings, observer)]
 
 
 def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Observer) -> bool:
@@ -120,21 +140,19 @@ def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Obser
     return False
 
 
-async def _make_all(
-    group: Sequence[PlannedBoot],
+async def _make_in_turns(
+    missing: Sequence[PlannedBoot],
     run: Path,
     machine: Machine,
     settings: Settings,
     observer: Observer,
 ) -> None:
-    """Make boots, in turns where they are several."""
-    if len(group) < 2:
-        for planned in group:
-            await _make(planned, run, machine, settings, observer)
+    """Make boots of one block side by side; one that is left alone has its turns for itself."""
+    if not missing:
         return
-    with machine.in_turns(len(group)) as places:
+    with machine.in_turns(len(missing)) as places:
         async with asyncio.TaskGroup() as tasks:
-            for planned, place in zip(group, places, strict=True):
+            for planned, place in zip(missing, places, strict=True):
                 tasks.create_task(_make(planned, run, place, settings, observer))
 
 

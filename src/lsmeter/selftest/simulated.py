@@ -16,7 +16,8 @@ import numpy as np
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from lsmeter.statistics.blocks import Block, Times
+from lsmeter.statistics.blocks import Block
+from lsmeter.statistics.ranks import Times
 
 BASE_NS = 500.0
 _READING = 0.05  # standard deviation of readings in a block, as a fraction
