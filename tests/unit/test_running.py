@@ -43,6 +43,23 @@ def test_what_is_not_said_is_what_needs_no_boot() -> None:
     assert {cell.setup.over for cell in made.cells[1:3]} == {"running"}
 
 
+def test_what_a_machine_lacks_for_a_setup_is_a_problem() -> None:
+    made = make_plan(
+        asked(setups=["running-apparmor:mode=complain", "landlock"]),
+        [KERNEL],
+        CATALOGUE,
+        {},
+        ["tmpfs"],
+        lacks=lambda setup: "it runs none" if setup.lsms == ("apparmor",) else "",
+    )
+    (problem,) = made.problems
+    assert (problem.setup, problem.title) == (
+        "running-apparmor:mode=complain",
+        "running-apparmor:mode=complain cannot be measured on running: it runs none",
+    )
+    assert "landlock" in {cell.setup.name for cell in made.cells}
+
+
 def test_what_is_said_stands() -> None:
     made = plan(setups=["landlock"], boots=3, sampling={"samples": 50}, users=["user"])
     assert (len(made.boots) % 3, made.cells[0].sampling.samples) == (0, 50)

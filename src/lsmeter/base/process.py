@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # Debian's package of a program, where it has another name.
 PACKAGES = {
+    "apparmor_parser": "apparmor",
     "apt-get": "apt",
     "apt-cache": "apt",
     "apt-config": "apt",

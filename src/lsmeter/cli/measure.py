@@ -170,6 +170,7 @@ def _plan(
                 machine.filesystems,
                 images,
                 programs,
+                machine.lacks,
             )
         )
     return joined(plans)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import fnmatch
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
 from lsmeter.experiment.asked import Experiment
-from lsmeter.experiment.running import live, needs_boot
+from lsmeter.experiment.running import live, unfit
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.model.filesystems import FILESYSTEMS
@@ -51,7 +51,7 @@ class Plan:
     benchmarks: tuple[Benchmark, ...]
 
 
-def make_plan(
+def make_plan(  # noqa: PLR0913, PLR0917
     experiment: Experiment,
     kernels: Sequence[Kernel],
     catalogue: Sequence[Benchmark] | Offer,
@@ -59,6 +59,7 @@ def make_plan(
     filesystems: Sequence[str],
     images: Mapping[str, Image] | None = None,
     programs: Mapping[str, str] | None = None,
+    lacks: Callable[[Setup], str] = lambda _: "",
 ) -> Plan:
     """Lay out every cell and boot of `experiment`.
 
@@ -66,6 +67,7 @@ def make_plan(
     experiment of that task; filesystems are those that the guest can make;
     identity names further facts that change results (QEMU, probe). images are the root file
     systems at hand, by name, and programs the digests of the programs that setups bring along.
+    lacks says why a machine that is not booted cannot be under a setup, "" where it can.
     Raises UsageError for names that nothing knows.
     """
     kind = find_task(experiment.task)
@@ -81,12 +83,8 @@ def make_plan(
         problems += _without_filesystem(kernel, experiment.filesystems)
         for named in (*setups, *control):
             setup = live(named) if kernel.runs else named
-            if kernel.runs and not setup.live:
-                problems.append(needs_boot(setup, kernel))
-                continue
-            if setup.host and not kernel.runs:
-                title = f"{setup.name} cannot be measured in a guest: it is of a machine as it runs"
-                problems.append(Problem(title, kernel.name, setup.name))
+            if wrong := unfit(named, kernel, lacks):
+                problems.append(wrong)
                 continue
             if not kernel.runs and is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lsmeter.base.errors import UsageError
@@ -81,11 +81,21 @@ def live(setup: Setup) -> Setup:
     return replace(setup, lsms=None, over=over)
 
 
-def needs_boot(setup: Setup, kernel: Kernel) -> Problem:
-    """Say that a setup needs a boot of its own."""
-    return Problem(
-        f"{setup.name} cannot be measured on a machine as it runs: it needs another boot",
-        kernel=kernel.name,
-        setup=setup.name,
-        detail=f"lsmeter here plan -s {setup.name} says what to boot",
-    )
+def unfit(setup: Setup, kernel: Kernel, lacks: Callable[[Setup], str]) -> Problem | None:
+    """Say why a setup is none for a kernel that runs, or none for one that is booted.
+
+    lacks says what the machine lacks for a setup that needs no boot, "" for nothing.
+    """
+    name, detail = setup.name, ""
+    if not kernel.runs:
+        if not setup.host and not setup.profiles:
+            return None
+        title = f"{name} cannot be measured in a guest: it is of a machine as it runs"
+    elif not setup.live:
+        title = f"{name} cannot be measured on a machine as it runs: it needs another boot"
+        detail = f"lsmeter here plan -s {name} says what to boot"
+    elif why := lacks(setup):
+        title = f"{name} cannot be measured on {kernel.name}: {why}"
+    else:
+        return None
+    return Problem(title, kernel=kernel.name, setup=name, detail=detail)

@@ -18,7 +18,7 @@ from lsmeter.base.limits import Limits
 from lsmeter.base.registry import members, unknown
 from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.model import Cell, Kernel
+from lsmeter.model import Cell, Kernel, Setup
 from lsmeter.model.filesystems import FILESYSTEMS
 
 # Takes bytes of the result channel as they come; returns how many benchmarks the guest has
@@ -75,6 +75,12 @@ class Machine(ABC):
     def users(self) -> tuple[str, ...]:
         """Who can measure there."""
         return ("root", "user")
+
+    def lacks(self, setup: Setup) -> str:
+        """Say why it cannot be under a setup that needs no boot; "" where it can."""
+        if setup.host or setup.profiles:
+            return "it would have to be changed, which only --machine here does"
+        return ""
 
     def running(self) -> tuple[Kernel, ...]:
         """Return the kernels that run on it, one for each host, where it boots none."""

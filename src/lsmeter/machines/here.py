@@ -25,13 +25,14 @@ from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import find_probe
 from lsmeter.kernels.running import running_kernel
 from lsmeter.machines import Machine, OnResults
-from lsmeter.machines.journal import Change, changed, root, value_of
+from lsmeter.machines.apparmor import compiled, control, loading
+from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.replay import record
 from lsmeter.machines.tune import CGROUP, cgroup, tuned
 from lsmeter.machines.turns import Seat, seats
 from lsmeter.machines.workplace import find_base, relocated, workplace
-from lsmeter.model import Cell, Kernel
+from lsmeter.model import Cell, Kernel, Setup
 
 
 class Here(Machine):
@@ -61,6 +62,25 @@ class Here(Machine):
             "cpu": processor(),
             "machine": hashlib.sha256(_read("/etc/machine-id").encode()).hexdigest()[:16],
         }
+
+    def lacks(self, setup: Setup) -> str:
+        """Say what this machine does not run, or may not be changed by who runs lsmeter."""
+        active = value_of(root() / "sys/kernel/security/lsm")
+        lacking = [name for name in setup.lsms or () if name not in active.split(",")]
+        if active and lacking:
+            return f"this machine does not run {', '.join(lacking)}: it runs {active}"
+        paths = [root() / name.lstrip("/") for name, _ in setup.host]
+        paths += [control() / ".load"] if setup.profiles else []
+        if gone := [path for path in paths if not path.exists()]:
+            return f"this machine does not run {', '.join(setup.lsms or ())}: there is no {gone[0]}"
+        if paths and os.geteuid() and ROOT not in os.environ:
+            return "only root can change this machine"
+        try:
+            for _, text in setup.profiles:
+                compiled(text)
+        except InfrastructureError as error:
+            return error.title
+        return ""
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return the words that start the probe, with words in place of what changes by block."""
@@ -103,8 +123,12 @@ class Here(Machine):
             for path in [root() / name.lstrip("/")]
             if path.exists()
         ]
-        # What could not be changed shows in the facts, and gives no number.
-        with workplace(cell.filesystem) as top, changed(changes, needed=False):
+        with (
+            workplace(cell.filesystem) as top,
+            changed(loading(cell.setup, top)),
+            # What could not be changed shows in the facts, and gives no number.
+            changed(changes, needed=False),
+        ):
             _fill(top, planned, limits)
 
             async def start(console: int, results: int, stderr: int) -> asyncio.subprocess.Process:

@@ -30,13 +30,16 @@ _MOST_BYTES = 1 << 20
 class Change:
     """One setting: its file, what it was, and what it is made.
 
-    A directory is made where `after` is "", and removed again; `before` is "" then.
+    A directory is made where `after` is "", and removed again; `before` is "" then. Where `profile`
+    names one, `path` is AppArmor's directory of controls, and `after` the file of the profile,
+    compiled: it is loaded, and removed again.
     """
 
     path: str
     before: str
     after: str
     title: str  # for people: the frequency governor of cpu0
+    profile: str = ""
 
     @property
     def directory(self) -> bool:
@@ -120,6 +123,11 @@ def value_of(path: Path) -> str:
         return ""
 
 
+def _profiles(control: Path) -> list[str]:
+    """Return the names of the profiles that are loaded."""
+    return [line.rpartition(" (")[0] for line in value_of(control / "profiles").splitlines()]
+
+
 def _boot() -> str:
     return value_of(root() / "proc/sys/kernel/random/boot_id")
 
@@ -146,6 +154,9 @@ def _make(change: Change) -> str:
     try:
         if change.directory:
             path.mkdir()
+        elif change.profile:
+            # Not in place of one that is there: that would be another lsmeter's.
+            (path / ".load").write_bytes(Path(change.after).read_bytes())
         else:
             path.write_text(change.after)
     except OSError as error:
@@ -163,6 +174,9 @@ def _put_back(changes: Sequence[Change]) -> list[str]:
                 continue
             if change.directory:
                 path.rmdir()
+            elif change.profile:
+                if change.profile in _profiles(path):
+                    (path / ".remove").write_text(change.profile)
             elif change.before and value_of(path) != change.before:
                 path.write_text(change.before)
         except OSError as error:

@@ -126,11 +126,16 @@ class Setup:
     every_call: bool = False  # it adds to each system call, those of controls included
     # Files of such a machine and what they are to hold, for the length of each block.
     host: tuple[tuple[str, str], ...] = ()
+    # AppArmor's profiles that it is given for as long: name and text.
+    profiles: tuple[tuple[str, str], ...] = ()
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hook overhead only"
 
     def differs(self, other: Setup) -> tuple[str, ...]:
         """Name what a guest does differently under another setup; what only checks it is apart."""
-        names = ("lsms", "cmdline", "guest", "image", "files", "confine", "steps", "before", "host")
+        names = (
+            *("lsms", "cmdline", "guest", "image", "files", "confine", "steps", "before", "host"),
+            "profiles",
+        )
         one, two = (
             replace(
                 item,
