@@ -15,6 +15,7 @@
 #define TABLE	"lsmeter"
 #define OBJECT	"mark"
 #define PACKETS "packets"
+#define TRIAL	"trial" /* no rule has it */
 
 static void begin(struct netlink *netlink, int message, int flags)
 {
@@ -72,6 +73,35 @@ static void chain(struct netlink *netlink, const char *name, uint32_t hook)
 	use_object(netlink, PACKETS, NFT_OBJECT_COUNTER);
 	use_object(netlink, OBJECT, NFT_OBJECT_SECMARK);
 	netlink_nest_end(netlink, nest);
+}
+
+void secmark_table(struct netlink *netlink)
+{
+	bound(netlink, NFNL_MSG_BATCH_BEGIN);
+	begin(netlink, NFT_MSG_NEWTABLE, NLM_F_CREATE);
+	netlink_text(netlink, NFTA_TABLE_NAME, TABLE);
+	bound(netlink, NFNL_MSG_BATCH_END);
+}
+
+void secmark_object(struct netlink *netlink, const char *context)
+{
+	size_t nest;
+
+	bound(netlink, NFNL_MSG_BATCH_BEGIN);
+	nest = object(netlink, TRIAL, NFT_OBJECT_SECMARK);
+	netlink_text(netlink, NFTA_SECMARK_CTX, context);
+	netlink_nest_end(netlink, nest);
+	bound(netlink, NFNL_MSG_BATCH_END);
+}
+
+void secmark_no_object(struct netlink *netlink)
+{
+	bound(netlink, NFNL_MSG_BATCH_BEGIN);
+	begin(netlink, NFT_MSG_DELOBJ, 0);
+	netlink_text(netlink, NFTA_OBJ_TABLE, TABLE);
+	netlink_text(netlink, NFTA_OBJ_NAME, TRIAL);
+	netlink_network(netlink, NFTA_OBJ_TYPE, NFT_OBJECT_SECMARK);
+	bound(netlink, NFNL_MSG_BATCH_END);
 }
 
 int secmark_set(const char *context)

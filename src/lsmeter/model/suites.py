@@ -12,7 +12,10 @@ from collections.abc import Mapping
 
 SUITE_MODULES: Mapping[str, tuple[str, ...]] = {
     # A pair of devices between two namespaces, TUN devices, IPsec, the packet filter, SCTP.
-    "net": ("veth", "tun", "xfrm_user", "nf_tables", "nft_objref", "sctp"),
+    "net": (
+        *("veth", "tun", "xfrm_user", "esp4", "authenc", "crypto_null"),
+        *("nf_tables", "nft_objref", "sctp"),
+    ),
     "syscall": ("overlay",),
 }
 
