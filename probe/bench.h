@@ -45,6 +45,7 @@ struct variant {
 	const char *title;
 	const char *path;
 	long value;
+	bool far;      /* the other end is in the far network namespace (far.h) */
 	bool populous; /* its tree is too large for anything but a warm tmpfs */
 };
 

@@ -13,6 +13,7 @@
 #include "enforcement.h"
 #include "facts.h"
 #include "identity.h"
+#include "labels.h"
 #include "landlock.h"
 #include "mark.h"
 #include "network.h"
@@ -278,7 +279,7 @@ static void take_steps(const struct request *request)
 	open_work(request);
 }
 
-/* Set the loopback device up, where a benchmark needs it; a kernel without it skips these. */
+/* Make the networks, where a benchmark needs one; a kernel without them skips these. */
 static void open_network(const struct request *request)
 {
 	struct bench bench;
@@ -286,7 +287,7 @@ static void open_network(const struct request *request)
 	for (size_t i = 0; i < request->n_benchmarks; i++) {
 		if (bench_find(request->suite, request->benchmark[i], &bench) &&
 		    bench.op->network) {
-			network_up();
+			network_join();
 			return;
 		}
 	}
@@ -357,6 +358,7 @@ _Noreturn void init_main(void)
 		open_count();
 	open_network(&request);
 	identity_facts(&request, work);
+	labels_facts(&request, work);
 	enforcement_check(&request, work);
 	channel_bye(measure(&request, work));
 	channel_drain();

@@ -2,6 +2,7 @@
 #include "sample.h"
 
 #include "count.h"
+#include "far.h"
 #include "region.h"
 #include "spin.h"
 #include "sys.h"
@@ -306,10 +307,12 @@ static unsigned long times_preempted(void)
 /* Why this benchmark cannot be measured as it is asked for; NULL if it can. */
 static const char *unsuited(const struct bench *bench, const struct request *request)
 {
-	if (bench->op->guest_only && !in_guest)
+	if ((bench->op->guest_only || bench->variant->far) && !in_guest)
 		return "it would change this machine: only in a guest";
 	if (bench->op->privileged && geteuid() != 0)
 		return "the ordinary user may not do that";
+	if (bench->variant->far && request->cold)
+		return "the sockets of the far network namespace are made once";
 	if (bench->variant->populous && (request->cold || strcmp(request->filesystem, "tmpfs")))
 		return "so many directories are made on a warm tmpfs only: elsewhere they take "
 		       "longer than the rest of the suite";
@@ -336,6 +339,7 @@ static bool set_up(struct bench *bench, const struct request *request, struct ou
 	const struct op *op = bench->op;
 	int error = op->setup ? op->setup(bench) : 0;
 
+	far_close();
 	if (op->needs && is_lacking(error))
 		return skip(outcome, "there is no ", op->needs, error);
 	/* Denying is what these setups are for. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "steps.h"
 
+#include "labels.h"
 #include "program.h"
 #include "thread.h"
 #include "words.h"
@@ -177,6 +178,35 @@ static const char *act_background(char *const *word)
 	return failed ? fail(failed, word[0]) : NULL;
 }
 
+static const char *done(int error, const char *what, const char *with)
+{
+	errno = -error;
+	return error ? fail(what, with) : NULL;
+}
+
+static const char *act_network(char *const *word)
+{
+	(void)word;
+	return done(labels_network(), "joining", "network namespaces");
+}
+
+static const char *act_cipso(char *const *word)
+{
+	(void)word;
+	return done(labels_cipso(), "labelling packets by", "CIPSO");
+}
+
+static const char *act_secmark(char *const *word)
+{
+	return done(labels_secmark(word[0]), "marking packets", word[0]);
+}
+
+static const char *act_ipsec(char *const *word)
+{
+	return done(labels_ipsec(word[0], word[0] ? word[1] : NULL), "setting up IPsec",
+		    word[0] ? word[0] : "without labels");
+}
+
 static const struct action actions[] = {
 	{"run", 1, MAX_WORDS, act_run},
 	{"write", 2, 2, act_write},
@@ -189,6 +219,10 @@ static const struct action actions[] = {
 	{"enter", 2, 2, act_enter},
 	{"key", 3, 3, act_key},
 	{"background", 1, 1, act_background},
+	{"network", 0, 0, act_network},
+	{"cipso", 0, 0, act_cipso},
+	{"secmark", 1, 1, act_secmark},
+	{"ipsec", 0, 2, act_ipsec},
 };
 
 const char *step_run(const char *line)

@@ -14,6 +14,10 @@
  *	enter PATH TEXT			write, unless that is what the file says
  *	key TYPE NAME PAYLOAD		add a key to the process's keyring
  *	background THREAD		the kernel's thread runs only when nothing else can
+ *	network				two network namespaces and a link between them
+ *	cipso				the same, and IPv4 packets carry labels (CIPSO)
+ *	secmark CONTEXT			the same, and nftables mark all packets
+ *	ipsec [CONTEXT POLICY]		the same, and IPsec on the link, labelled
  */
 #ifndef LSMETER_STEPS_H
 #define LSMETER_STEPS_H

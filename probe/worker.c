@@ -6,6 +6,7 @@
 #include "channel.h"
 #include "count.h"
 #include "delay.h"
+#include "far.h"
 #include "names.h"
 #include "region.h"
 #include "sample.h"
@@ -69,6 +70,8 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench)
 
 	if (run->request->timed) /* nothing is left behind on a machine that goes on */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!failed && bench->variant->far && in_guest)
+		failed = far_open(run->request, run->work);
 	if (!failed)
 		failed = become(run->request, run->work);
 	if (failed) {

@@ -5,6 +5,7 @@
  */
 #include "ops/define.h"
 #include "ops/peer.h"
+#include "ops/peersec.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -295,33 +296,16 @@ ALONE(cred, "getsockopt: which process is at the other end");
 DEFINE_OP(cred, "unix-peercred", .setup = stream_setup, .run = run_in_row, .teardown = close_both,
 	  .needs = "AF_UNIX");
 
-/* A module without labels for it answers with an error, always the same one. */
-static char label[256];
-static int label_bytes;
-
 static int peersec_setup(struct bench *bench)
 {
 	int error = stream_setup(bench);
 
-	if (!error) {
-		label_bytes = sizeof(label);
-		error = (int)sys6(SYS_getsockopt, bench->fd[0], SOL_SOCKET, SO_PEERSEC, (long)label,
-				  (long)&label_bytes, 0);
-	}
-	return error == -ENOPROTOOPT ? -EOPNOTSUPP : error;
+	return peersec_try(error, bench->fd[0]);
 }
 
 static int peersec_arm(struct bench *bench)
 {
-	return one(bench, (struct call){.nr = SYS_getsockopt,
-					.arg = {bench->fd[0], SOL_SOCKET, SO_PEERSEC, (long)label,
-						(long)&label_bytes}});
-}
-
-static void peersec_run(struct bench *bench)
-{
-	label_bytes = sizeof(label);
-	call_all(&bench->call[0]);
+	return peersec_ask(bench, bench->fd[0]);
 }
 ALONE(peersec, "getsockopt: the label of the process at the other end");
 DEFINE_OP(peersec, "unix-peersec", .setup = peersec_setup, .run = peersec_run,

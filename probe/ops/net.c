@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The suite `net`: UDP and TCP on the loopback device. A transfer is made and taken by one
- * process; a `-turn` goes to another process and back.
+ * The suite `net`: UDP and TCP on the loopback device, and between two network namespaces. A
+ * transfer is made and taken by one process; a `-turn` goes to another process and back.
  */
 #include "ops/inet.h"
 #include "ops/peer.h"
+#include "ops/peersec.h"
 
 #include <linux/netlink.h>
 #include <netinet/tcp.h>
@@ -32,14 +33,12 @@ static int close_both(struct bench *bench)
 /* Two sockets that know each other; fd[0] takes what fd[1] sends. */
 static int udp_setup(struct bench *bench)
 {
-	int family = INET_FAMILY(bench->variant);
 	long error;
 
-	server = client = inet_loopback(family);
-	bench->fd[0] = inet_bound(SOCK_DGRAM, &server);
+	bench->fd[0] = inet_end(bench->variant, SOCK_DGRAM, true, &server);
 	if (bench->fd[0] < 0)
 		return bench->fd[0];
-	bench->fd[1] = inet_bound(SOCK_DGRAM, &client);
+	bench->fd[1] = inet_end(bench->variant, SOCK_DGRAM, false, &client);
 	if (bench->fd[1] < 0)
 		return bench->fd[1];
 	error = sys4(SYS_connect, bench->fd[1], (long)&server, server.size, 0);
@@ -49,10 +48,8 @@ static int udp_setup(struct bench *bench)
 
 static int tcp_listen(struct bench *bench)
 {
-	int fd;
+	int fd = inet_end(bench->variant, SOCK_STREAM, true, &server);
 
-	server = inet_loopback(INET_FAMILY(bench->variant));
-	fd = inet_bound(SOCK_STREAM, &server);
 	if (fd >= 0) {
 		long error = sys4(SYS_listen, fd, 64, 0, 0);
 
@@ -94,7 +91,7 @@ static int transfer_arm(struct bench *bench)
 	return 0;
 }
 
-#define OVER(what) .setup = what##_setup, .teardown = close_both, .network = true, .needs = "IP"
+#define OVER(what) .setup = what##_setup, .teardown = close_both, .network = true, .needs = "IP or veth"
 
 #define udp_arm transfer_arm
 #define tcp_arm transfer_arm
@@ -258,13 +255,11 @@ static int bind_arm(struct bench *bench)
 /* Port 0: the kernel chooses; always the same one, which was free before. */
 static int bind_setup(struct bench *bench)
 {
-	int fd;
+	int fd = inet_end(bench->variant, SOCK_STREAM, false, &server);
 
-	server = inet_loopback(INET_FAMILY(bench->variant));
-	fd = inet_bound(SOCK_STREAM, &server);
 	return fd < 0 ? fd : sys_close(fd);
 }
-VARIANTS(bind, BY_IP("bind a TCP socket to a port"));
+VARIANTS(bind, BY_IP_HERE("bind a TCP socket to a port"));
 DEFINE_OP(bind, "bind", .setup = bind_setup, .network = true, .needs = "IP");
 
 static int listen_arm(struct bench *bench)
@@ -276,7 +271,7 @@ static int listen_arm(struct bench *bench)
 	push(bench, CLOSE_OF(0));
 	return 0;
 }
-VARIANTS(listen, BY_IP("listen on a TCP socket"));
+VARIANTS(listen, BY_IP_HERE("listen on a TCP socket"));
 DEFINE_OP(listen, "listen", .setup = bind_setup, .network = true, .needs = "IP");
 
 /* What a connected socket is asked and told. */
@@ -336,38 +331,24 @@ static int shutdown_arm(struct bench *bench)
 	bench->calls = 7;
 	return 0;
 }
-ALONE(shutdown, "socket, connect, accept, shutdown, close both by TCP");
+#define SHUTDOWN "socket, connect, accept, shutdown, close both by TCP"
+VARIANTS(shutdown, VARIANT("", SHUTDOWN, INET(4, 1)), VIA_VETH("ip=4", SHUTDOWN, INET(4, 1)));
 DEFINE_OP(shutdown, "tcp-shutdown", .settles = true, .setup = connect_setup, .teardown = close_one,
 	  .run = run_in_row, .network = true, .needs = "IP");
 
-/* The label of the other end: only where packets carry one. */
-static char label[256];
-static int label_bytes;
-
+/* Packets carry a label only where the setup has them carry one. */
 static int peersec_setup(struct bench *bench)
 {
 	int error = tcp_setup(bench);
 
-	if (!error) {
-		label_bytes = sizeof(label);
-		error = (int)sys6(SYS_getsockopt, bench->fd[1], SOL_SOCKET, OPTION_PEERSEC,
-				  (long)label, (long)&label_bytes, 0);
-	}
-	return error == -ENOPROTOOPT ? -EOPNOTSUPP : error;
+	return peersec_try(error, bench->fd[1]);
 }
 
 static int peersec_arm(struct bench *bench)
 {
-	return one(bench, (struct call){.nr = SYS_getsockopt,
-					.arg = {bench->fd[1], SOL_SOCKET, OPTION_PEERSEC,
-						(long)label, (long)&label_bytes}});
+	return peersec_ask(bench, bench->fd[1]);
 }
-
-static void peersec_run(struct bench *bench)
-{
-	label_bytes = sizeof(label);
-	call_all(&bench->call[0]);
-}
-ALONE(peersec, "getsockopt: the label of the other end of a TCP connection");
+#define PEERSEC "getsockopt: the label of the other end of a TCP connection"
+VARIANTS(peersec, VARIANT("", PEERSEC, INET(4, 1)), VIA_VETH("ip=4", PEERSEC, INET(4, 1)));
 DEFINE_OP(peersec, "tcp-peersec", .setup = peersec_setup, .teardown = close_both,
 	  .run = peersec_run, .network = true, .needs = "label of a connection's peer");

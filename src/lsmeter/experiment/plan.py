@@ -21,6 +21,7 @@ from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
 from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.model.setup import again
+from lsmeter.model.suites import suite_modules
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
 from lsmeter.workloads import Offer, is_workload, load_workload, workload_names
@@ -150,10 +151,13 @@ def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
     loaded = [item for item in asked if any(map(is_workload, item.suites))]
     linked = any(item.client == "guest" for item in loaded)
     names = dict.fromkeys(name for item in asked for name in item.filesystems)
+    setups = (parse_setup(word) for item in asked for word in item.setups)
     return (
         *(find_task("workload").modules if loaded else ()),
         *(("virtio_net",) if linked else ()),
         *chain.from_iterable(FILESYSTEMS[name].modules for name in names if name in FILESYSTEMS),
+        *chain.from_iterable(suite_modules(name) for item in asked for name in item.suites),
+        *chain.from_iterable(setup.modules for setup in setups),
     )
 
 

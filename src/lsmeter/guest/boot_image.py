@@ -14,6 +14,7 @@ from lsmeter.guest.request import Request
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Cell, KernelModule
 from lsmeter.model.filesystems import FILESYSTEMS
+from lsmeter.model.suites import suite_modules
 from lsmeter.tasks import find_task
 
 # Modules that guests with an image load: for its disk, and for a link to another guest; those of a
@@ -55,7 +56,8 @@ def setup_files(cell: Cell) -> dict[str, bytes]:
 
 def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     """Return the modules that a guest loads, in their order."""
-    wanted = {*FILESYSTEMS[cell.filesystem].modules}
+    wanted = {*FILESYSTEMS[cell.filesystem].modules, *cell.setup.modules}
+    wanted |= set(suite_modules(cell.suite))
     if size_mib(cell):
         wanted.add("brd")
     if cell.image:

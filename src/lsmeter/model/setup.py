@@ -15,7 +15,7 @@ from enum import StrEnum
 # that measures.
 ACTIONS = (
     *("run", "write", "load", "file", "mkdir", "mount", "label", "visit", "enter", "key"),
-    *("background", "work", "try", "own"),
+    *("background", "work", "try", "own", "network", "cipso", "secmark", "ipsec"),
 )
 ACCESSES = ("read", "write", "create", "execute", "stat", "copy", "chmod", "reread")
 
@@ -79,6 +79,7 @@ class Layer(StrEnum):
     HOOKS = "hooks"  # a module in the list that has no policy: its hooks are called and return
     PERMISSIVE = "permissive"  # a policy that is evaluated and denies nothing
     POLICY = "policy"  # a policy that is enforced
+    NETWORK = "network"  # labels of packets, where the one below it has a policy
     AUDIT = "audit"
     INTEGRITY = "integrity"
 
@@ -108,6 +109,7 @@ class Setup:
     expect: tuple[Expectation, ...] = ()
     guest: tuple[tuple[str, str], ...] = ()  # what the probe does to itself: landlock.layers, 2
     needs_config: tuple[str, ...] = ()  # kernel options without which it cannot work
+    modules: tuple[str, ...] = ()  # of the kernel, where it has them as modules
     image: str = ""  # the root file system that the guest needs, "" for none
     files: tuple[SetupFile, ...] = ()
     steps: tuple[Step, ...] = ()  # bring the policy into force

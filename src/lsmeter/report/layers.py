@@ -24,6 +24,7 @@ _WORDS = {
     Layer.HOOKS: "hooks",
     Layer.PERMISSIVE: "permissive policy",
     Layer.POLICY: "policy",
+    Layer.NETWORK: "labelled packets",
     Layer.AUDIT: "audit",
     Layer.INTEGRITY: "integrity",
 }

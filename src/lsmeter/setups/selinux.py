@@ -129,6 +129,7 @@ _DEFAULT = _Policy(
     },
     image="policy",
 )
+_NETWORK = "/etc/lsmeter/selinux/network.policy"
 _AUDITALLOW = "/etc/lsmeter/selinux/auditallow.policy"
 _MDP = _Policy(
     title="the kernel's minimal policy",
@@ -336,6 +337,16 @@ def _relabelled(values: Values) -> Setup:
         note="for its one-off costs: files on an ext4 disk, contexts looked up by setfiles, which "
         "reads the policy's file contexts first; operations cost what they do without it",
     )
+
+
+def network_enforcing() -> Setup:
+    """Return Debian's policy enforced, with the rules that a labelled network needs."""
+    made = _setup(_DEFAULTS, enforcing=True)
+    steps = (
+        replace(step, words=tuple(word.replace(_DEFAULT.file, _NETWORK) for word in step.words))
+        for step in made.steps
+    )
+    return replace(made, steps=tuple(steps))
 
 
 SETUPS = (

@@ -13,13 +13,13 @@ from lsmeter.setups import _guest as guest
 from lsmeter.setups._definition import FOUND, HOOKS_ONLY, Parameter, SetupDefinition, Values
 
 _PARAMETERS = (Parameter("rules", "further rules of the worker's label", 0, (0, 10000)), FOUND)
-_SMACKFS = "/sys/fs/smackfs"
+SMACKFS = "/sys/fs/smackfs"
 _LABEL = "security.SMACK64"
 _CLOSED = f"{guest.WORK_DIRECTORY}/closed"
 # `_` is the label of the guest's first program, which makes the benchmarks' directories.
 _NEEDED = ("_ Work rwxatl", "_ Worker rwx", "Worker Work rwxatl")
 _STEPS = (
-    guest.do("mount", "smackfs", _SMACKFS),
+    guest.do("mount", "smackfs", SMACKFS),
     guest.WORK,
     guest.do("mkdir", _CLOSED),
     guest.TRY,
@@ -28,9 +28,9 @@ _STEPS = (
     guest.do("label", guest.WORK_DIRECTORY, _LABEL, "Work"),
     # What is made in it has its label, whoever makes it.
     guest.do("label", guest.WORK_DIRECTORY, "security.SMACK64TRANSMUTE", "TRUE"),
-    guest.do("load", f"{_SMACKFS}/load2", "/setup/smack-rules", title="loading the rules"),
+    guest.do("load", f"{SMACKFS}/load2", "/setup/smack-rules", title="loading the rules"),
     guest.MAKE_PUBLIC,
-    guest.do("write", f"{_SMACKFS}/onlycap", "_"),
+    guest.do("write", f"{SMACKFS}/onlycap", "_"),
 )
 _DENIED = "action=denied"
 
@@ -72,5 +72,8 @@ def _enforcing(values: Values) -> Setup:
         note="no capability overrides the rules (onlycap): root's accesses are checked as well",
     )
 
+
+# What setups of labelled networks stand upon.
+ENFORCING = _enforcing(Values(_PARAMETERS))
 
 SETUPS = (_SMACK, SetupDefinition(_enforcing, _PARAMETERS))

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sockets in the far network namespace for a worker that may not go there: a process that shares
+ * its descriptors goes there before both give up their privileges, is confined as the worker
+ * will be, makes one socket of each kind, and ends. The sockets have the label, and the user, that
+ * the worker's own have.
+ */
+#ifndef LSMETER_FAR_H
+#define LSMETER_FAR_H
+
+#include "network.h"
+#include "request.h"
+
+/* Before the worker is confined. NULL, or what went wrong, with errno set. */
+const char *far_open(const struct request *request, const char *work);
+
+/* One of the sockets, for the caller to close; -errno if it could not be made. Once for each kind. */
+int far_socket(int family, int type);
+
+/* Close those that nobody took. */
+void far_close(void);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * IPsec on the link between the namespaces, at the end that this process is at: ESP in transport
+ * mode with a cipher and a digest that do nothing.
+ */
+#ifndef LSMETER_IPSEC_H
+#define LSMETER_IPSEC_H
+
+#include "netlink.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Security associations and policies of both directions; contexts may be NULL. 0 or -errno. */
+int ipsec_set(bool far, const char *context, const char *policy);
+
+/* How many packets left this end protected. */
+uint64_t ipsec_packets(bool far);
+
+/* Messages, for those that measure them: make or delete one association or policy out of this end. */
+void ipsec_association(struct netlink *netlink, int family, bool from_far, const char *context);
+void ipsec_policy(struct netlink *netlink, int family, bool from_far, bool out,
+		  const char *context);
+void ipsec_no_association(struct netlink *netlink, int family, bool from_far);
+void ipsec_no_policy(struct netlink *netlink, int family, bool from_far, bool out,
+		     const char *context);
+
+#endif
