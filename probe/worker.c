@@ -8,6 +8,7 @@
 #include "delay.h"
 #include "far.h"
 #include "names.h"
+#include "pids.h"
 #include "region.h"
 #include "sample.h"
 #include "slabs.h"
@@ -343,6 +344,8 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 		return 0;
 	block_child_signal();
 	worker_vary(request, work);
+	if (request->vary && !request->timed)
+		channel_fact("pids.held", "%d", pids_hold_nodes());
 	watch_idle(request);
 	turns_begin();
 	turns_take();
