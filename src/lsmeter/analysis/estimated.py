@@ -10,6 +10,7 @@ import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from lsmeter.analysis.cells import cell_results, within_run
 from lsmeter.analysis.predictions import predict
@@ -36,8 +37,13 @@ class Cost:
     high: float
 
     def times(self, count: float) -> Cost:
-        """Return the cost of so many."""
-        return Cost(self.value * count, self.low * count, self.high * count)
+        """Return the cost of so many; of a negative number it is what is taken away."""
+        low, high = sorted((self.low * count, self.high * count))
+        return Cost(self.value * count, low, high)
+
+    def plus(self, other: Cost) -> Cost:
+        """Return the cost of both."""
+        return Cost(self.value + other.value, self.low + other.low, self.high + other.high)
 
 
 NOTHING = Cost(0.0, 0.0, 0.0)
@@ -92,7 +98,7 @@ class CallCost:
             return None
         fine = one.times(self.call.calls - self.call.errors)
         other = self.failed.get(setup, one).times(self.call.errors)
-        return Cost(*(a + b for a, b in zip(_parts(fine), _parts(other), strict=True)))
+        return fine.plus(other)
 
 
 @dataclass(frozen=True)
@@ -131,10 +137,6 @@ class Counted:
     baseline_insns: float
     profile: Profile
     added_insns: Mapping[str, float]  # by setup
-
-
-def _parts(cost: Cost) -> tuple[float, float, float]:
-    return cost.value, cost.low, cost.high
 
 
 def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[Known, ...]:
@@ -198,9 +200,13 @@ def together(found: Iterable[Known]) -> tuple[Known, ...]:
     return tuple(kinds.values())
 
 
-def estimate(profile: Profile, known: Known) -> Estimated:
-    """Return what every setup of some results would cost a profile."""
-    calls = tuple(_call_cost(item, known) for item in profile.calls)
+def estimate(profile: Profile, known: Known, on: Mapping[str, str] | None = None) -> Estimated:
+    """Return what every setup of some results would cost a profile.
+
+    on says of which kind the things are that a call is made on: by its name, and under "" for all
+    others that have this kind.
+    """
+    calls = tuple(_call_cost(item, known, on or {}) for item in profile.calls)
     return Estimated(
         profile, known, tuple(_setup_cost(profile, calls, name) for name in known.costs), calls
     )
@@ -208,15 +214,14 @@ def estimate(profile: Profile, known: Known) -> Estimated:
 
 def _setup_cost(profile: Profile, calls: Sequence[CallCost], setup: str) -> SetupCost:
     costs = [(item.call, cost) for item in calls if (cost := item.cost(setup)) is not None]
-    parts = (math.fsum(column) for column in zip(*(_parts(c) for _, c in costs), strict=True))
-    whole = Cost(*parts) if costs else NOTHING
+    whole = reduce(Cost.plus, (cost for _, cost in costs), NOTHING)
     covered = math.fsum(call.calls for call, _ in costs)
     time_s = profile.time_s
     timed = math.fsum(call.time_s or 0.0 for call, _ in costs) / time_s if time_s else None
     return SetupCost(setup, whole, covered / profile.total, timed)
 
 
-def _call_cost(call: Calls, known: Known) -> CallCost:
+def _call_cost(call: Calls, known: Known, on: Mapping[str, str]) -> CallCost:
     table = stand_ins()
     name = table.name(call.name)
     stand_in = table.of.get(name)
@@ -224,11 +229,13 @@ def _call_cost(call: Calls, known: Known) -> CallCost:
         return CallCost(call, (), "", {}, {}, "no benchmark stands for it")
     if stand_in.within:
         return CallCost(call, (), stand_in.within, dict.fromkeys(known.costs, NOTHING), {})
+    kind = on.get(name, on.get("", ""))
+    kinds = [stand_in.kinds[kind]] if kind in stand_in.kinds else [*stand_in.kinds.values()]
     costs: dict[str, Cost] = {}
     failed: dict[str, Cost] = {}
     used: dict[Name, None] = {}
     for setup, differences in known.costs.items():
-        if cost := _of_kinds(stand_in, differences, used):
+        if cost := _of_kinds(kinds, differences, used):
             costs[setup] = cost
         if cost := _of_kind(stand_in.failed, differences, {}):
             failed[setup] = cost
@@ -248,11 +255,11 @@ def _why(stand_in: StandIn, known: Known, costs: Mapping[str, Cost]) -> str:
 
 
 def _of_kinds(
-    stand_in: StandIn, differences: Mapping[Name, Cost], used: dict[Name, None]
+    kinds: Iterable[Sequence[Reading]], differences: Mapping[Name, Cost], used: dict[Name, None]
 ) -> Cost | None:
     """Return the median over the kinds of things that a call may be made on; bounds over all."""
     return _median(
-        cost for kind in stand_in.kinds if (cost := _of_kind(kind, differences, used)) is not None
+        cost for kind in kinds if (cost := _of_kind(kind, differences, used)) is not None
     )
 
 
@@ -266,14 +273,16 @@ def _variants(
     kind: Sequence[Reading], differences: Mapping[Name, Cost], used: dict[Name, None]
 ) -> Iterator[Cost]:
     for reading in kind:
-        less = NOTHING if reading.less is None else differences.get(reading.less)
+        less, more = (
+            NOTHING if name is None else differences.get(name)
+            for name in (reading.less, reading.more)
+        )
         for name, found in differences.items():
-            if less is None or not reading.matches(name):
+            if less is None or more is None or not reading.matches(name):
                 continue
             used[name] = None
-            least, most = found.low - less.high, found.high - less.low
-            cost = Cost(found.value - less.value, least, most)
-            yield cost.times(1 / reading.calls)
+            cost = found.plus(less.times(-1)).times(1 / reading.calls)
+            yield cost.plus(more)
 
 
 def _median(costs: Iterable[Cost]) -> Cost | None:

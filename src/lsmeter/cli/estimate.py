@@ -61,6 +61,15 @@ def estimate(
             help="Of a workload that was counted: only these. Repeatable.",
         ),
     ] = None,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--on",
+            metavar="[CALL=]KIND",
+            help="What read, write and so on are made on: file, pipe, unix, tcp, udp. Repeatable.  "
+            "[default: the median of all]",
+        ),
+    ] = None,
     calibration: CalibrationOption = None,
     everything: AllOption = False,
 ) -> int:
@@ -72,12 +81,14 @@ def estimate(
         strace -c -f -o calls -p PID        # or: perf trace -s -o calls -p PID -- sleep 10
         lsmeter estimate --profile calls --seconds 10
         lsmeter estimate --profile calls runs/files runs/net -s selinux-enforcing
+        lsmeter estimate --profile calls --on tcp --on write=file
         lsmeter estimate --profile runs/web-nginx runs/suites   # and how far it is off
     """
     from lsmeter.analysis.estimated import Estimated, counted, estimate, known_costs, together
     from lsmeter.report.estimated import document
     from lsmeter.report.verify import damage_code
 
+    kinds = _kinds(on or [])
     items: list[tuple[Profile, Counted | None]]
     if profile.is_dir():
         if seconds is not None:
@@ -98,10 +109,28 @@ def estimate(
             hint="lsmeter run --suite file --suite net -s selinux; or name another run",
         )
     shown: list[tuple[Estimated, Counted | None]] = [
-        (estimate(calls, one), own) for calls, own in items for one in known if one.costs
+        (estimate(calls, one, kinds), own) for calls, own in items for one in known if one.costs
     ]
     show(partial(document, str(profile), shown), everything=everything)
     return max(map(damage_code, runs))
+
+
+def _kinds(words: list[str]) -> dict[str, str]:
+    """Read what calls are made on: `tcp` of all that can be, `read=tcp` of one."""
+    from lsmeter.base.registry import unknown
+    from lsmeter.profiles.standins import stand_ins
+
+    table, found = stand_ins(), dict[str, str]()
+    for word in words:
+        call, _, kind = word.rpartition("=")
+        name = table.name(call)
+        if call and name not in table.of:
+            raise unknown("call", call, table.of, where="--on")
+        known = table.of[name].kinds if call else table.kinds
+        if kind not in known or not kind:
+            raise unknown("kind", kind, [item for item in known if item], where="--on")
+        found[name] = kind
+    return found
 
 
 def _profile(path: Path, seconds: float | None) -> Profile:
