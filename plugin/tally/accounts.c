@@ -29,13 +29,14 @@ struct task {
 struct sums {
 	uint64_t user, syscalls, switches, avc_lookups, avc_misses;
 	uint64_t kernel[MAX_MODULES];
+	uint64_t call[MAX_CALLS];
 	struct {
 		uint64_t calls, insns;
 	} hook[MAX_HOOKS];
 };
 
 static struct {
-	unsigned int modules, hooks;
+	unsigned int modules, hooks, calls;
 	struct sums of[ACCOUNTS];
 	uint64_t last[MAX_MODULES + 1];
 	struct task task[MAX_TASKS];
@@ -70,10 +71,11 @@ static void reset(struct task *task)
 	task->frame[0] = (struct frame){.kind = FRAME_TASK, .hook = NO_HOOK};
 }
 
-void accounts_init(unsigned int modules, unsigned int hooks)
+void accounts_init(unsigned int modules, unsigned int hooks, unsigned int calls)
 {
 	all.modules = modules;
 	all.hooks = hooks;
+	all.calls = calls;
 	all.now = &all.first;
 	all.first.account = ACCOUNT_THREADS;
 	reset(&all.first);
@@ -233,6 +235,11 @@ void accounts_syscall(void)
 	all.of[account_now()].syscalls++;
 }
 
+void accounts_call(unsigned int call)
+{
+	all.of[account_now()].call[call]++;
+}
+
 void accounts_avc(bool miss)
 {
 	struct sums *sums = &all.of[account_now()];
@@ -306,7 +313,8 @@ static void line(FILE *out, const char *account, const char *kind, const char *n
 		fprintf(out, "%s %s %s %" PRIu64 "\n", account, kind, name, value);
 }
 
-void accounts_write(FILE *out, const char *const *module, const char *const *hook)
+void accounts_write(FILE *out, const char *const *module, const char *const *hook,
+		    const char *const *call)
 {
 	static const char *const name[ACCOUNTS] = {
 		"none", "service", "client", "driver", "threads", "interrupts", "idle",
@@ -327,6 +335,8 @@ void accounts_write(FILE *out, const char *const *module, const char *const *hoo
 			line(out, name[i], "calls", hook[k], sums->hook[k].calls);
 			line(out, name[i], "hook", hook[k], sums->hook[k].insns);
 		}
+		for (unsigned int k = 0; k < all.calls; k++)
+			line(out, name[i], "syscall", call[k], sums->call[k]);
 	}
 	line(out, "none", "events", "lost", all.lost);
 }

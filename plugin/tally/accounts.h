@@ -15,6 +15,7 @@
 
 #define MAX_MODULES 48	 /* whose code is counted apart; counters 1 to MAX_MODULES */
 #define MAX_HOOKS   512	 /* as probe/limits.h has it */
+#define MAX_CALLS   2048 /* functions that system calls begin with, two of some */
 #define MAX_TASKS   8192 /* at a time: addresses are used again */
 
 enum account {
@@ -36,7 +37,7 @@ enum frame_kind {
 };
 
 /* Start counting: the task that runs is not known yet. */
-void accounts_init(unsigned int modules, unsigned int hooks);
+void accounts_init(unsigned int modules, unsigned int hooks, unsigned int calls);
 
 /* Charge what was counted until now to whoever ran. */
 void accounts_settle(void);
@@ -62,6 +63,9 @@ void accounts_pop(bool softirq);
 
 /* User space has called: nothing of the kernel is under way in this task. */
 void accounts_syscall(void);
+
+/* The function that a system call begins with is entered. */
+void accounts_call(unsigned int call);
 
 /* SELinux looks into its access vector cache; or, a part of that, does not find what it seeks. */
 void accounts_avc(bool miss);
@@ -90,7 +94,8 @@ void accounts_hook_jump(int hook);
 /* A region begins: all sums are 0. */
 void accounts_clear(void);
 
-/* Write all sums that are not 0 as lines; names by module and by hook. */
-void accounts_write(FILE *out, const char *const *module, const char *const *hook);
+/* Write all sums that are not 0 as lines; names by module, by hook and by system call. */
+void accounts_write(FILE *out, const char *const *module, const char *const *hook,
+		    const char *const *call);
 
 #endif

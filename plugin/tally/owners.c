@@ -6,6 +6,24 @@
 
 struct owners owners;
 
+/*
+ * What a system call begins with. Calls without arguments have one function of several names, of
+ * which the symbol file has the shorter; others may have both, one called by the other.
+ */
+static bool is_call(const char *name)
+{
+	return !strncmp(name, "__x64_sys_", 10) || !strncmp(name, "__do_sys_", 9);
+}
+
+/* The number of one more system call, or -1. */
+static int call_number(const char *name)
+{
+	if (owners.calls == MAX_CALLS)
+		return -1;
+	owners.call[owners.calls] = strndup(name, strcspn(name, "@"));
+	return owners.call[owners.calls] ? (int)owners.calls++ : -1;
+}
+
 /* The counter of a module's code: its number among those met so far; 0: there is no room. */
 static unsigned char module_number(const char *name)
 {
@@ -24,16 +42,22 @@ static unsigned char module_number(const char *name)
 bool owners_sort(void)
 {
 	owners.hook_of = calloc(owners.symbols.count, sizeof(*owners.hook_of));
+	owners.call_of = calloc(owners.symbols.count, sizeof(*owners.call_of));
 	owners.counter_of = calloc(owners.symbols.count, sizeof(*owners.counter_of));
-	if (!owners.hook_of || !owners.counter_of)
+	if (!owners.hook_of || !owners.call_of || !owners.counter_of)
 		return false;
 	owners.module[owners.modules++] = "other";
 	for (size_t i = 0; i < owners.symbols.count; i++) {
 		const struct symbol *symbol = &owners.symbols.list[i];
 		const char *owner = strchr(symbol->name, '@');
 
-		owners.hook_of[i] = -1;
+		owners.hook_of[i] = owners.call_of[i] = -1;
 		owners.counter_of[i] = COUNT_KERNEL;
+		if (is_call(symbol->name)) {
+			owners.call_of[i] = call_number(symbol->name);
+			if (owners.call_of[i] < 0)
+				return false;
+		}
 		/* What ends a function, such as its cold part, has no owner of its own. */
 		if (owner)
 			owners.counter_of[i] = module_number(owner + 1);
@@ -60,6 +84,11 @@ static size_t number_of(const struct symbol *symbol)
 int owners_hook(const struct symbol *symbol)
 {
 	return symbol ? owners.hook_of[number_of(symbol)] : -1;
+}
+
+int owners_call(const struct symbol *symbol)
+{
+	return symbol ? owners.call_of[number_of(symbol)] : -1;
 }
 
 bool owners_is_module(const struct symbol *symbol)

@@ -18,7 +18,10 @@ struct owners {
 	unsigned int modules;
 	const char *hook[MAX_HOOKS]; /* without security_ */
 	unsigned int hooks;
+	const char *call[MAX_CALLS]; /* functions that system calls begin with */
+	unsigned int calls;
 	int *hook_of;		   /* by symbol: the number of the hook, or -1 */
+	int *call_of;		   /* by symbol: the same of a system call */
 	unsigned char *counter_of; /* by symbol */
 };
 
@@ -32,6 +35,9 @@ bool owners_sort(void);
 
 /* The number of the hook that a function is, or -1; symbol may be NULL. */
 int owners_hook(const struct symbol *symbol);
+
+/* The same for system calls. */
+int owners_call(const struct symbol *symbol);
 
 /* Whether a function is a module's, or the framework's; symbol may be NULL. */
 bool owners_is_module(const struct symbol *symbol);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * QEMU plugin: how many instructions a region took, by account (accounts.h), in user space and in
- * the kernel, there by the security module whose code it is and by the hook that it ran in.
+ * the kernel, there by the security module whose code it is and by the hook that it ran in; and how
+ * often each system call was made.
  *
  * Regions and their numbers are announced by markers (markers.h), accounts by MARKER_ACCOUNT, of
  * which the first starts the counting: until then nothing is instrumented, so that booting stays
@@ -46,7 +47,7 @@ static void end_region(void)
 	if (plugin.region == NO_REGION)
 		return;
 	fprintf(plugin.out, "region %" PRIu32 "\n", plugin.region);
-	accounts_write(plugin.out, owners.module, owners.hook);
+	accounts_write(plugin.out, owners.module, owners.hook, owners.call);
 	fputs("end\n", plugin.out);
 	fflush(plugin.out);
 	plugin.region = NO_REGION;
@@ -133,12 +134,14 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 	if (!plugin.out)
 		return -1;
 	if (!owners_sort())
-		return refuse(NAME, "more modules or hooks than there is room for, or no memory",
-			      "");
+		return refuse(
+			NAME,
+			"more modules, hooks or system calls than there is room for, or no memory",
+			"");
 	if (avc.value)
 		watch_avc(strtoull(avc.value, NULL, 16));
 	counter_init();
-	accounts_init(owners.modules, owners.hooks);
+	accounts_init(owners.modules, owners.hooks, owners.calls);
 	watch_start(id, on_translate, on_exit_qemu);
 	return 0;
 }

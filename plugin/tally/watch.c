@@ -129,6 +129,12 @@ static void on_syscall(unsigned int vcpu, void *data)
 	accounts_syscall();
 }
 
+static void on_call(unsigned int vcpu, void *call)
+{
+	(void)vcpu;
+	accounts_call((unsigned int)(uintptr_t)call);
+}
+
 static void on_hook(unsigned int vcpu, void *hook)
 {
 	(void)vcpu;
@@ -251,6 +257,10 @@ static void instrument_entry(struct qemu_plugin_insn *insn, const struct symbol 
 	if (owners_hook(symbol) >= 0) {
 		callback = on_hook;
 		data = (uintptr_t)owners_hook(symbol);
+	}
+	if (owners_call(symbol) >= 0) {
+		callback = on_call;
+		data = (uintptr_t)owners_call(symbol);
 	}
 	if (callback)
 		call_at(insn, callback, data);

@@ -46,7 +46,8 @@ class BootFigures:
     """One boot of one benchmark: each figure per unit, its mean over the batches.
 
     spread is how far the batches' kernel instructions lie apart, as a fraction of their mean;
-    client is what the client said (rates and times as the emulated guest saw them).
+    client is what the client said (rates and times as the emulated guest saw them), calls are the
+    system calls by name; none in runs of versions that did not count them so.
     """
 
     seed: int
@@ -55,6 +56,7 @@ class BootFigures:
     hooks: Mapping[str, tuple[float, float]]  # calls and instructions
     spread: float
     client: Mapping[str, float]
+    calls: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -77,6 +79,10 @@ class Measured:
     def mean(self, name: str) -> float:
         """Return the mean of one figure over boots."""
         return math.fsum(self.of(name)) / len(self.boots)
+
+    def in_calls(self) -> dict[str, float]:
+        """Return the mean of how often each system call was made."""
+        return _mean([boot.calls for boot in self.boots])
 
     def in_modules(self) -> dict[str, float]:
         """Return the mean of what each module's code executes."""
@@ -273,6 +279,10 @@ def _figures(
         {name: (calls[name] / units, insns.get(name, 0.0) / units) for name in sorted(calls)},
         (max(kernel) - min(kernel)) / mean if mean else 0.0,
         _mean(said),
+        {
+            name: count / units
+            for name, count in _mean([tally.syscalls() for tally in tallies]).items()
+        },
     )
 
 

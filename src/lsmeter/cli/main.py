@@ -15,6 +15,7 @@ from lsmeter.cli import (
     bisect,
     calibrate,
     completion,
+    estimate,
     gate,
     here,
     history,
@@ -66,7 +67,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         (
             *(run.run, report.report, report.compare, monitor.monitor),
             *(gate.gate, bisect.bisect, import_.import_, slopes.slopes, history.history),
-            *(calibrate.calibrate, validate.validate, index.index),
+            *(calibrate.calibrate, validate.validate, index.index, estimate.estimate),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),

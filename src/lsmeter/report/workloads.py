@@ -323,6 +323,7 @@ def _data(found: Workloads) -> dict[str, Any]:
                         "seed": boot.seed,
                         "figures": dict(boot.figures),
                         "modules": dict(boot.modules),
+                        "syscalls": dict(boot.calls),
                         "hooks": {name: list(pair) for name, pair in boot.hooks.items()},
                         "spread_of_batches": boot.spread,
                         "client": dict(boot.client),

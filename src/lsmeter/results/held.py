@@ -71,17 +71,24 @@ def remember(path: Path) -> None:
     write_atomic(data_dir() / _LATEST, os.fsencode(path.absolute()))
 
 
-def latest_run() -> Path:
-    """Return the run that was made last, of those here and the one that was remembered."""
+def known_runs() -> tuple[Path, ...]:
+    """Return the runs here and the one that was remembered, the latest first."""
     found = list(HOME.glob(f"*/{MANIFEST_FILE}"))
     with suppress(OSError), (data_dir() / _LATEST).open("rb") as file:
         found.append(Path(os.fsdecode(file.read(_MAX_PATH_BYTES))) / MANIFEST_FILE)
-    there = [path for path in found if path.is_file()]
-    if not there:
+    there = {path.resolve(): path.parent for path in found if path.is_file()}
+    here = Path.cwd()
+    latest = sorted(there, key=lambda path: -path.stat().st_mtime_ns)
+    paths = (there[path] for path in latest)
+    return tuple(p.relative_to(here) if p.is_relative_to(here) else p for p in paths)
+
+
+def latest_run() -> Path:
+    """Return the run that was made last, of those here and the one that was remembered."""
+    found = known_runs()
+    if not found:
         raise UsageError(
             "no run was found, neither in runs/ nor by its last directory",
             hint="make one: lsmeter run; or name a run directory: lsmeter report RUN",
         )
-    latest = max(there, key=lambda path: path.stat().st_mtime_ns).parent
-    here = Path.cwd()
-    return latest.relative_to(here) if latest.is_relative_to(here) else latest
+    return found[0]

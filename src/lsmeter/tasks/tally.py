@@ -13,7 +13,7 @@ HEADER = "lsmeter-tally 1"
 _MOST_LINES = 2_000_000
 _REGION = re.compile(r"region (0|[1-9][0-9]{0,4})")
 _COUNT = re.compile(
-    r"([a-z]{1,20}) (insns|kernel|events|calls|hook) ([A-Za-z0-9_.]{1,100}) ([0-9]{1,19})"
+    r"([a-z]{1,20}) (insns|kernel|events|calls|hook|syscall) ([A-Za-z0-9_.]{1,100}) ([0-9]{1,19})"
 )
 
 
@@ -39,7 +39,7 @@ class DamagedTallyError(Exception):
 
 @dataclass
 class Tally:
-    """One region: numbers by account, kind (insns, kernel, events, calls, hook) and name."""
+    """One region: numbers by account, kind (insns, kernel, events, calls, hook, ...) and name."""
 
     region: int
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
@@ -51,6 +51,22 @@ class Tally:
             if its == kind and account in accounts:
                 found[name] = found.get(name, 0) + count
         return found
+
+    def syscalls(self) -> dict[str, int]:
+        """Return how often the service made each system call, by the kernel's name of it.
+
+        A call without arguments has one function of two names; of another with two functions the
+        outer one is it. What came in by none of them (of 32-bit programs) is called `other`.
+        """
+        counts = self.by_name("syscall", of=[Account.SERVICE])
+        found = {
+            name.removeprefix(prefix): count
+            for prefix in ("__do_sys_", "__x64_sys_")
+            for name, count in counts.items()
+            if name.startswith(prefix)
+        }
+        rest = self.total("events", "syscalls", of=[Account.SERVICE]) - sum(found.values())
+        return found | ({"other": rest} if found and rest > 0 else {})
 
     def total(self, kind: str, name: str | None = None, of: Iterable[str] = ON_BEHALF) -> int:
         """Add up what accounts have of a kind, of one name or of all."""

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A system-call profile of a service as frozen types; no I/O."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Calls:
+    """How often one system call was made, how many of these failed, how long all took."""
+
+    name: str  # as strace has it: newfstatat
+    calls: float
+    errors: float = 0.0
+    time_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """All system calls of a service in some time, or for one unit of its work.
+
+    source says who counted, clock which time a call's is ("" where calls have none). unit is what
+    the numbers are of: profile (the whole of it), or request where lsmeter counted a workload.
+    """
+
+    source: str
+    calls: tuple[Calls, ...]  # each name once
+    clock: str = ""
+    seconds: float | None = None  # it was watched for so long
+    tables: int = 1  # threads, or kinds of programs, that were added up
+    unit: str = "profile"
+
+    @property
+    def total(self) -> float:
+        """How many calls there are in all."""
+        return math.fsum(item.calls for item in self.calls)
+
+    @property
+    def time_s(self) -> float | None:
+        """How long all calls took together; None where that is not known."""
+        if not self.clock:
+            return None
+        return math.fsum(item.time_s or 0.0 for item in self.calls)
+
+
+def added(found: Iterable[Calls]) -> tuple[Calls, ...]:
+    """Add up what several tables say of a call; those of most calls come first."""
+    by_name: dict[str, Calls] = {}
+    for item in found:
+        other = by_name.get(item.name)
+        by_name[item.name] = item if other is None else _sum(other, item)
+    return tuple(sorted(by_name.values(), key=lambda item: (-item.calls, item.name)))
+
+
+def _sum(one: Calls, other: Calls) -> Calls:
+    time_s = None
+    if one.time_s is not None and other.time_s is not None:
+        time_s = one.time_s + other.time_s
+    return Calls(one.name, one.calls + other.calls, one.errors + other.errors, time_s)

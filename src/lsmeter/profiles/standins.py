@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which benchmarks stand for which system call: stand-ins.toml, read and checked."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from importlib import resources
+from typing import Any
+
+FILE = "stand-ins.toml"
+ANY_SUITE = "*"
+_READING = re.compile(
+    r"(?P<suite>[a-z]+|\*): (?P<pattern>[^/]+?)"
+    r"(?: - (?P<less_suite>[a-z]+): (?P<less>[^/]+?))?(?: / (?P<calls>[2-9]))?"
+    r"(?: \+ (?P<more_suite>[a-z]+): (?P<more>[^/]+))?"
+)
+
+Name = tuple[str, str]  # of a benchmark: its suite, and its id
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Benchmarks: less another one, shared by `calls` calls, and more another one."""
+
+    suite: str
+    pattern: str
+    less: Name | None = None
+    calls: int = 1
+    more: Name | None = None
+
+    def matches(self, name: Name) -> bool:
+        """Tell whether a benchmark is one of them."""
+        return self.suite in {name[0], ANY_SUITE} and fnmatchcase(name[1], self.pattern)
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """What stands for a system call; within: another call, whose benchmarks have this one in them.
+
+    kinds are what the call may be made on, by name: "" where it is one.
+    """
+
+    kinds: Mapping[str, tuple[Reading, ...]] = field(default_factory=dict)
+    failed: tuple[Reading, ...] = ()
+    within: str = ""
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """The suites that it needs."""
+        every = (reading.suite for kind in self.kinds.values() for reading in kind)
+        return tuple(dict.fromkeys(name for name in every if name != ANY_SUITE))
+
+
+@dataclass(frozen=True)
+class StandIns:
+    """All of them, by the name of the call as strace has it; and what else calls are named."""
+
+    aliases: Mapping[str, str]
+    of: Mapping[str, StandIn]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """All kinds of things that calls may be made on."""
+        named = dict.fromkeys(name for item in self.of.values() for name in item.kinds if name)
+        return tuple(named)
+
+    def name(self, call: str) -> str:
+        """Return the usual name of a call."""
+        return self.aliases.get(call, call)
+
+
+@functools.cache
+def stand_ins() -> StandIns:
+    """Read what is shipped."""
+    file = resources.files("lsmeter.profiles") / FILE
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    found: dict[str, StandIn] = {}
+    for entry in data["calls"]:
+        one = StandIn(
+            _kinds(entry.get("kinds", {})),
+            _readings(entry.get("failed", ())),
+            entry.get("within", ""),
+        )
+        for name in entry["names"]:
+            if name in found:
+                raise ValueError(f"{FILE}: {name} stands there twice")
+            found[name] = one
+    return StandIns(data["aliases"], found)
+
+
+def _kinds(entry: Any) -> Mapping[str, tuple[Reading, ...]]:  # noqa: ANN401  (a list or a table)
+    named = entry if isinstance(entry, dict) else {"": entry}
+    return {name: _readings(texts) for name, texts in named.items()}
+
+
+def _readings(texts: Iterable[Any]) -> tuple[Reading, ...]:
+    return tuple(_reading(str(text)) for text in texts)
+
+
+def _reading(text: str) -> Reading:
+    found = _READING.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{FILE}: not a benchmark: {text!r}")
+    less = (found["less_suite"], found["less"]) if found["less"] else None
+    more = (found["more_suite"], found["more"]) if found["more"] else None
+    return Reading(found["suite"], found["pattern"], less, int(found["calls"] or 1), more)

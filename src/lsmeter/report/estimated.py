@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a profile would cost, as a document; docs/estimate.md describes its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lsmeter.analysis.estimated import EXACT, CallCost, Cost, Counted, Estimated, Known, SetupCost
+from lsmeter.instruments import find_instrument
+from lsmeter.profiles.model import Profile
+from lsmeter.report import numbers
+from lsmeter.tables.model import (
+    Column,
+    Detail,
+    Document,
+    Item,
+    Kind,
+    Section,
+    Shown,
+    Table,
+    Tone,
+    Value,
+)
+from lsmeter.tables.values import change, count, many, percent
+
+NAME = "lsmeter-estimate"
+VERSION = 1
+_FEW = 12  # calls in a table where there is little room
+_RULE = (
+    "A call costs what its benchmarks cost more than under the baseline: the median of them; at "
+    "least and at most are all calls at their cheapest, and at their costliest benchmark. "
+    "+ is worse. `lsmeter help estimate` says which benchmarks stand for which call."
+)
+_NO_SECONDS = (
+    "The profile does not say how long it was watched: costs are those of all its calls, in "
+    "whatever time they were made. --seconds N makes them costs a second."
+)
+_CHECKED = (
+    "Estimated from system calls, and counted in the workload: kernel instructions more than under "
+    "the baseline. Error: estimated over counted, and their difference as a share of all kernel "
+    "instructions."
+)
+_NS_PER_S = 1e9
+
+
+def document(
+    source: str, found: Sequence[tuple[Estimated, Counted | None]], detail: Detail
+) -> Document:
+    """Return what `estimate` shows, for a format with this much room; found is not empty."""
+    profile = found[0][0].profile
+    sections = [*_checked(found, detail)]
+    if not sections or len(found) == 1 or detail is not Detail.SHORT:
+        for number, (item, counted) in enumerate(found, 1):
+            sections += _sections(item, counted, detail, number, len(found))
+    facts = [("Profile", _told(source, profile)), *_results(found)]
+    notes = (_NO_SECONDS,) if profile.unit == "profile" and not profile.seconds else ()
+    data = {"profile": _profile_data(source, profile), "estimates": [_data(*a) for a in found]}
+    title = "What it would cost"
+    return Document(NAME, VERSION, title, tuple(facts), (_RULE,), tuple(sections), notes, data)
+
+
+def _told(source: str, profile: Profile) -> str:
+    said = f"{source}: {profile.source}"
+    if profile.unit != "profile":
+        return f"{said}, calls a {profile.unit}"
+    tables = f", {many(profile.tables, 'table')} added up" if profile.tables > 1 else ""
+    over = f" in {profile.seconds:,.3f} s" if profile.seconds else ""
+    kinds = many(len(profile.calls), "kind")
+    return f"{said}; {count(round(profile.total))} calls of {kinds}{over}{tables}"
+
+
+def _results(found: Sequence[tuple[Estimated, Counted | None]]) -> Iterator[tuple[str, str]]:
+    for known in {item.known.kind: item.known for item, _ in found}.values():
+        place = f"{known.kernel} ({known.release}), {known.filesystem}, user {known.user}"
+        yield "Results", f"{', '.join(known.runs)}; {place}; over {known.baseline}"
+        yield "Unit", _unit(known)
+
+
+def _unit(known: Known) -> str:
+    instrument = find_instrument(known.instrument)
+    if not known.calibration:
+        return f"{numbers.unit_word(known.unit)}, {instrument.name} instrument: {instrument.covers}"
+    said = f"nanoseconds, predicted by calibration {known.calibration} from events"
+    if known.error is None:
+        return said
+    median, most = (percent(part, sign=False) for part in known.error)
+    return f"{said}; a difference is off by {median} of itself (median), {most} (90th percentile)"
+
+
+def _per(profile: Profile) -> tuple[float, str]:
+    """Return what all numbers are multiplied by, and what they are of then."""
+    if profile.unit != "profile":
+        return 1.0, f"a {profile.unit}"
+    return (1 / profile.seconds, "a second") if profile.seconds else (1.0, "in all")
+
+
+def _word(known: Known) -> str:
+    return "predicted ns" if known.calibration else known.unit
+
+
+def _sections(
+    item: Estimated, counted: Counted | None, detail: Detail, number: int, of: int
+) -> Iterator[Section]:
+    known, profile = item.known, item.profile
+    factor, per = _per(profile)
+    head = f"{_word(known)} {per}"
+    named = f"{counted.benchmark}, " if counted else ""
+    where = f": {named}{known.kernel}, {known.filesystem}, user {known.user}" if of > 1 else ""
+    key = "estimate" if number == 1 else f"estimate-{number}"
+    yield Section(
+        f"Cost {per}{where}",
+        tables=(_setups(item, head, factor),),
+        items=tuple(Item(text) for text in _sentences(item, factor, per)),
+        key=key,
+    )
+    if of == 1 or detail is not Detail.SHORT:
+        yield Section(
+            f"Call by call{where}",
+            tables=(_calls(item, factor, per, detail), *_uncovered(item, factor, per)),
+            key=f"{key}-calls",
+        )
+
+
+def _setups(item: Estimated, head: str, factor: float) -> Table:
+    of_cpu = item.known.unit == "ns" and item.profile.seconds is not None
+    timed = any(setup.time_share is not None for setup in item.setups)
+    columns = [
+        Column("setup", "setup", Kind.NAME),
+        Column("value", head, Kind.CHANGE),
+        Column("low", "at least", Kind.CHANGE),
+        Column("high", "at most", Kind.CHANGE),
+        *([Column("cpu_share", "of a CPU", Kind.PERCENT)] if of_cpu else []),
+        Column("calls_share", "calls covered", Kind.SHARE),
+        *([Column("time_share", "time covered", Kind.SHARE)] if timed else []),
+    ]
+    rows: list[tuple[Value, ...]] = []
+    for setup in item.setups:
+        cost = setup.cost.times(factor)
+        row: list[Value] = [setup.setup, *map(_whole, (cost.value, cost.low, cost.high))]
+        row += [cost.value / _NS_PER_S] if of_cpu else []
+        row += [setup.calls_share, *([setup.time_share] if timed else [])]
+        rows.append(tuple(row))
+    more = (f"Time: {item.profile.clock}.",) if timed else ()
+    return Table("setups", "", tuple(columns), tuple(rows), more=more)
+
+
+def _whole(value: float) -> Shown:
+    digits = 0 if abs(value) >= 10 else 1
+    return Shown(value, change(round(value, digits) + 0.0))
+
+
+def _sentences(item: Estimated, factor: float, per: str) -> Iterator[str]:
+    unit = numbers.unit_word(item.known.unit)
+    kernel = "kernel " if item.known.unit == "insns" else ""
+    by = "predicted " if item.known.calibration else ""
+    for setup in item.setups:
+        cost = setup.cost.times(factor)
+        low, high = (_whole(value).text for value in (cost.low, cost.high))
+        said = (
+            f"{setup.setup}: {_whole(cost.value).text} {by}{kernel}{unit} {per} ({low} to {high})"
+        )
+        if item.known.unit == "ns" and item.profile.seconds:
+            said += f", {100 * cost.value / _NS_PER_S:.2g} % of one processor's time"
+        lacking = item.uncovered(setup.setup)
+        covers = f"; it covers {percent(setup.calls_share, sign=False)} of the calls"
+        names = ", ".join(call.call.name for call in lacking[:3])
+        rest = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+        yield f"{said}{covers}{f', not {names}{rest}' if lacking else ''}."
+
+
+def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Table:
+    unit = _word(item.known)
+    setups = [setup.setup for setup in item.setups]
+    columns = [
+        Column("call", "call", Kind.NAME),
+        Column("calls", f"calls {per}"),
+        Column("share", "share", Kind.SHARE),
+        *(Column(f"{name}_{item.known.unit}", name, Kind.CHANGE) for name in setups),
+        *([Column("benchmarks", "stands for it", Kind.PROSE)] if detail is Detail.FULL else []),
+    ]
+    covered = [call for call in item.calls if call.costs]
+    covered.sort(key=lambda call: -_most(call))
+    shown = covered if detail is not Detail.SHORT else covered[:_FEW]
+    rows = []
+    for call in shown:
+        row: list[Value] = [call.call.name, _number(call.call.calls * factor)]
+        row.append(call.call.calls / item.profile.total)
+        row += [_whole(cost.value) if (cost := call.costs.get(name)) else None for name in setups]
+        row += [_benchmarks(call)] if detail is Detail.FULL else []
+        rows.append(tuple(row))
+    left = len(covered) - len(shown)
+    more = (f"{many(left, 'more call')}, which cost less: --all, or --format csv.",) if left else ()
+    title = f"{unit} of one call more than under {item.known.baseline}"
+    return Table("calls", title, tuple(columns), tuple(rows), more=more)
+
+
+def _most(call: CallCost) -> float:
+    return max((abs(one.value) for one in call.costs.values()), default=0.0) * call.call.calls
+
+
+def _number(value: float) -> Shown:
+    return Shown(value, count(round(value, 1 if value < 1000 else 0)))
+
+
+def _benchmarks(call: CallCost) -> str:
+    if call.within:
+        return f"in the benchmarks of {call.within}"
+    suites: dict[str, list[str]] = {}
+    for suite, name in call.benchmarks:
+        suites.setdefault(suite, []).append(name)
+    return "; ".join(f"{suite}: {', '.join(names)}" for suite, names in suites.items())
+
+
+def _uncovered(item: Estimated, factor: float, per: str) -> Iterator[Table]:
+    """Name every call that no result covers, under one setup at least."""
+    lacking = [call for call in item.calls if call.why]
+    if not lacking:
+        return
+    time_s = item.profile.time_s
+    columns = [
+        Column("call", "call", Kind.NAME),
+        Column("calls", f"calls {per}"),
+        Column("share", "share", Kind.SHARE),
+        *([Column("time_share", "of the time", Kind.SHARE)] if time_s else []),
+        Column("why", "why", Kind.PROSE),
+    ]
+    rows = []
+    for call in lacking:
+        row: list[Value] = [call.call.name, _number(call.call.calls * factor)]
+        row.append(call.call.calls / item.profile.total)
+        row += [(call.call.time_s or 0.0) / time_s] if time_s else []
+        rows.append((*row, call.why))
+    yield Table("uncovered", "Not covered", tuple(columns), tuple(rows))
+
+
+def _checked(
+    found: Sequence[tuple[Estimated, Counted | None]], detail: Detail
+) -> Iterator[Section]:
+    """Hold what was estimated against what was counted under the same load."""
+    rows = [
+        (setup.setup, _check(counted, setup, counted.added_insns[setup.setup]))
+        for item, counted in found
+        if counted is not None and _comparable(item.known, counted)
+        for setup in item.setups
+        if setup.setup in counted.added_insns
+    ]
+    if not rows:
+        return
+    bounds = detail in {Detail.FULL, Detail.DATA}
+    columns = (
+        *((Column("setup", "setup", Kind.NAME),) if bounds else ()),
+        Column("benchmark", "benchmark", Kind.NAME),
+        Column("estimated_insns", "estimated", Kind.CHANGE),
+        *((Column("low_insns", "at least", Kind.CHANGE),) if bounds else ()),
+        *((Column("high_insns", "at most", Kind.CHANGE),) if bounds else ()),
+        Column("counted_insns", "counted", Kind.CHANGE),
+        Column("error", "error", Kind.PERCENT),
+        Column("points", "of all", Kind.PERCENT),
+    )
+    shown: list[tuple[Value, ...]] = []
+    for name in dict.fromkeys(name for name, _ in rows):
+        mine = [row for setup, row in rows if setup == name]
+        shown += [] if bounds else [(name,)]
+        for benchmark, value, low, high, *rest in mine:
+            between = (low, high) if bounds else ()
+            shown.append((*((name,) * bounds), benchmark, value, *between, *rest))
+    table = Table("checked", "", columns, tuple(shown), fixed=2 if bounds else 1)
+    unit = next(item.unit for _, item in found if item)
+    items = tuple(Item(text) for text in _errors(rows))
+    yield Section(f"Estimated and counted, a {unit}", (_CHECKED,), (table,), items, "checked")
+
+
+def _errors(rows: Sequence[tuple[str, Sequence[Value]]]) -> Iterator[str]:
+    """Say for each setup how far estimates are off."""
+    for name in dict.fromkeys(name for name, _ in rows):
+        parts = [row for setup, row in rows if setup == name]
+        said = []
+        for at in (-2, -1):
+            values = [value for row in parts if isinstance(value := row[at], float)]
+            said.append(" to ".join(percent(f(values)) for f in (min, max)) if values else "?")
+        yield f"{name}: estimates are off by {said[0]}; of all kernel instructions {said[1]}."
+
+
+def _comparable(known: Known, counted: Counted) -> bool:
+    same = (known.kernel, known.baseline) == (counted.kernel, counted.baseline)
+    return same and known.instrument == EXACT and known.unit == "insns"
+
+
+def _check(counted: Counted, setup: SetupCost, added: float) -> tuple[Value, ...]:
+    cost = setup.cost
+    within = cost.low <= added <= cost.high
+    return (
+        counted.benchmark,
+        *map(_whole, (cost.value, cost.low, cost.high)),
+        Shown(added, _whole(added).text, Tone.PLAIN if within else Tone.WARNING),
+        cost.value / added - 1 if added else None,
+        (cost.value - added) / counted.baseline_insns,
+    )
+
+
+def _profile_data(source: str, profile: Profile) -> dict[str, Any]:
+    calls = [vars(item) for item in profile.calls]
+    return {**vars(profile), "file": source, "calls": calls, "total": profile.total}
+
+
+def _data(item: Estimated, counted: Counted | None) -> dict[str, Any]:
+    _, per = _per(item.profile)
+    known = {name: value for name, value in vars(item.known).items() if name != "costs"}
+    checked = counted if counted and _comparable(item.known, counted) else None
+    return {
+        **known,
+        "per": per.removeprefix("a ") if per != "in all" else "profile",
+        "workload": counted.workload if counted else None,
+        "benchmark": counted.benchmark if counted else None,
+        "baseline_insns": counted.baseline_insns if counted else None,
+        "setups": [_setup_data(item, setup, checked) for setup in item.setups],
+        "calls": [_call_data(call) for call in item.calls],
+    }
+
+
+def _setup_data(item: Estimated, setup: SetupCost, counted: Counted | None) -> dict[str, Any]:
+    factor, _ = _per(item.profile)
+    return {
+        "setup": setup.setup,
+        **vars(setup.cost.times(factor)),
+        "calls_share": setup.calls_share,
+        "time_share": setup.time_share,
+        "counted": counted.added_insns.get(setup.setup) if counted else None,
+        "uncovered": [call.call.name for call in item.uncovered(setup.setup)],
+    }
+
+
+def _call_data(call: CallCost) -> dict[str, Any]:
+    def each(costs: Mapping[str, Cost]) -> dict[str, Any]:
+        return {name: vars(cost) for name, cost in costs.items()}
+
+    return {
+        **vars(call.call),
+        "benchmarks": [f"{suite}: {name}" for suite, name in call.benchmarks],
+        "within": call.within,
+        "costs": each(call.costs),
+        "failed": each(call.failed),
+        "why": call.why,
+    }

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a profile would cost, from differences that are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsmeter.analysis.estimated import NOTHING, Cost, Counted, Known, estimate, together
+from lsmeter.profiles.model import Calls, Profile
+from lsmeter.report.estimated import document
+from lsmeter.tables.model import Detail, Document
+from lsmeter.tables.render import Options, render
+
+
+def exact(value: float, half: float = 0.0) -> Cost:
+    return Cost(value, value - half, value + half)
+
+
+COSTS = {
+    "selinux": {
+        ("file", "open depth=1"): exact(100),
+        ("file", "open depth=2"): exact(200),
+        ("file", "open depth=4"): exact(600, 5),
+        ("file", "open target=missing"): exact(20),
+        ("file", "read size=0"): exact(10),
+        ("file", "read size=4096"): exact(30),
+        ("ipc", "pipe size=1"): exact(100),
+        ("net", "tcp ip=4 size=1"): exact(400),
+        ("net", "tcp-connect ip=4"): exact(1000, 10),
+        ("net", "socket type=tcp"): exact(300, 1),
+        ("syscall", "sendfile size=4096"): exact(50),
+        ("syscall", "getppid"): exact(0),
+        ("process", "fork"): exact(900),
+    },
+    "landlock": {("file", "open depth=1"): exact(40), ("syscall", "getppid"): exact(0)},
+}
+KNOWN = Known(
+    "exact", "insns", "debian:6.1", "6.1.0", "tmpfs", "root", "capability", ("run",), COSTS
+)
+
+
+def profile(**calls: float) -> Profile:
+    return Profile("strace -c", tuple(Calls(name, count) for name, count in calls.items()))
+
+
+def cost(name: str, on: dict[str, str] | None = None, setup: str = "selinux") -> Cost | None:
+    (found,) = estimate(profile(**{name: 1}), KNOWN, on).calls
+    return found.costs.get(setup)
+
+
+@pytest.mark.parametrize(
+    ("call", "on", "expected"),
+    [
+        ("openat", {}, Cost(200, 100, 605)),  # the median; the bounds with their own
+        ("getpid", {}, exact(0)),
+        # 20, 50 and 200: the kinds; 10 and 200: the furthest of all benchmarks.
+        ("read", {}, Cost(50, 10, 200)),
+        ("read", {"": "tcp"}, exact(200)),
+        ("read", {"": "tcp", "read": "pipe"}, exact(50)),
+        ("read", {"": "udp"}, Cost(50, 10, 200)),  # it has no such kind
+        ("newfstatat", {}, None),
+        ("accept4", {}, Cost(350, (990 - 301) / 2, (1010 - 299) / 2)),
+        ("sendfile", {"": "tcp"}, exact(250)),
+        ("wait4", {}, NOTHING),  # within the making of processes
+        ("clone", {}, exact(900)),
+        ("frobnicate", {}, None),
+    ],
+)
+def test_what_one_call_costs(call: str, on: dict[str, str], expected: Cost | None) -> None:
+    assert cost(call, on) == expected
+
+
+def test_calls_are_added_up_and_what_is_not_covered_is_named() -> None:
+    found = estimate(profile(openat=10, getpid=5, frobnicate=3, newfstatat=2), KNOWN)
+    selinux, landlock = found.setups
+    assert (selinux.setup, selinux.cost) == ("selinux", Cost(2000, 1000, 6050))
+    assert landlock.cost == exact(400)
+    assert selinux.calls_share == pytest.approx(15 / 20)
+    assert [item.call.name for item in found.uncovered("selinux")] == ["frobnicate", "newfstatat"]
+    why = {item.call.name: item.why for item in found.calls}
+    assert why["frobnicate"] == "no benchmark stands for it"
+    assert why["newfstatat"] == "not in these runs"
+    assert why["openat"] == ""
+
+
+def test_a_suite_that_the_runs_lack_is_named() -> None:
+    (found,) = estimate(profile(futex=1), replace(KNOWN, costs={"x": {}})).calls
+    assert found.why == "not in these runs: --suite ipc"
+    (found,) = estimate(profile(read=1), KNOWN).calls
+    assert found.why == "its benchmarks gave no number under landlock"
+
+
+def test_calls_that_fail_cost_what_such_calls_do() -> None:
+    calls = (Calls("openat", 10, 4), Calls("read", 2, 1))
+    (opened, read) = estimate(Profile("strace -c", calls), KNOWN).calls
+    assert opened.cost("selinux") == Cost(6 * 200 + 4 * 20, 6 * 100 + 4 * 20, 6 * 605 + 4 * 20)
+    assert read.cost("selinux") == Cost(100, 20, 400)  # no benchmark of it fails
+
+
+def test_the_share_of_time_is_that_of_what_is_covered() -> None:
+    calls = (Calls("openat", 1, 0, 3.0), Calls("frobnicate", 99, 0, 1.0))
+    (selinux, _) = estimate(Profile("strace -c", calls, "system time"), KNOWN).setups
+    assert selinux.time_share == 0.75
+    assert selinux.calls_share == 0.01
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["openat", "read", "accept4", "getpid", "none"]),
+        st.integers(1, 10**9),
+        min_size=1,
+    )
+)
+def test_an_estimate_lies_between_its_bounds_and_grows_with_its_calls(
+    calls: dict[str, int],
+) -> None:
+    once = estimate(profile(**calls), KNOWN).setups[0].cost
+    twice = estimate(profile(**{name: 2 * n for name, n in calls.items()}), KNOWN).setups[0].cost
+    assert once.low <= once.value <= once.high
+    assert twice == Cost(*(pytest.approx(2 * part) for part in vars(once).values()))
+
+
+def test_runs_of_one_kind_are_put_together_and_others_stay_apart() -> None:
+    other = replace(KNOWN, runs=("b",), costs={"selinux": {("ipc", "futex-wake"): exact(7)}})
+    later = replace(other, costs={"selinux": {("file", "open depth=1"): exact(9)}})
+    timed = replace(KNOWN, instrument="timed", unit="ns")
+    one, two = together([KNOWN, other, timed, later])
+    assert (one.runs, two.instrument) == (("run", "b"), "timed")
+    assert one.costs["selinux"]["ipc", "futex-wake"] == exact(7)
+    assert one.costs["selinux"]["file", "open depth=1"] == exact(100)  # the first that has it
+    assert one.costs["landlock"] == COSTS["landlock"]
+
+
+def text(shown: Document) -> str:
+    said = render(shown, "table", Options(width=80))
+    assert max(map(len, said.splitlines())) <= 80
+    return " ".join(said.split())
+
+
+def shown(found: Profile, known: Known = KNOWN, detail: Detail = Detail.SHORT) -> Document:
+    return document("calls", [(estimate(found, known), None)], detail)
+
+
+def test_a_profile_without_seconds_says_so() -> None:
+    said = text(shown(profile(openat=10)))
+    assert "The profile does not say how long it was watched" in said
+    assert "+2,000 kernel instructions in all (+1,000 to +6,050)" in said
+    said = text(shown(replace(profile(openat=10), seconds=2.0)))
+    assert "does not say how long" not in said
+    assert "+1,000 kernel instructions a second (+500 to +3,025)" in said
+    assert "covers 100.0 % of the calls." in said
+
+
+def test_times_are_a_share_of_a_processor() -> None:
+    timed = replace(KNOWN, instrument="timed", unit="ns")
+    found = replace(profile(openat=100_000), seconds=1.0)
+    said = text(shown(found, timed))
+    assert "+20,000,000 nanoseconds a second" in said
+    assert "2 % of one processor's time" in said
+    predicted = replace(timed, instrument="exact", calibration="c", error=(0.05, 0.2))
+    said = text(shown(found, predicted))
+    assert "predicted ns" in said
+    assert "off by 5.0 % of itself (median), 20.0 %" in said
+
+
+def test_what_was_counted_stands_beside() -> None:
+    found = replace(profile(openat=1, frobnicate=1), unit="request")
+    counted = Counted(
+        "web", "static", "request", "debian:6.1", "capability", 10_000, found, {"selinux": 250}
+    )
+    pair = (estimate(found, KNOWN), counted)
+    said = text(document("run", [pair], Detail.SHORT))
+    assert "static +200 +250 -20.0 % -0.5 %" in said
+    assert "selinux: estimates are off by -20.0 % to -20.0 %" in said
+    # Another kernel's count is no check of this one's estimate.
+    other = replace(counted, kernel="debian:7.2")
+    assert "counted, a request" not in text(document("run", [(pair[0], other)], Detail.SHORT))
+    data = document("run", [pair], Detail.DATA).data
+    assert isinstance(data, dict)
+    (entry,) = data["estimates"]
+    assert entry["setups"][0]["counted"] == 250
+    assert entry["setups"][0]["uncovered"] == ["frobnicate"]
+    assert entry["per"] == "request"
