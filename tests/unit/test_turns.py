@@ -67,7 +67,7 @@ class Turning(Clocked):
 
 def planned(*setups: str, boots: int = 2) -> Plan:
     words = {"setups": [*setups], "instrument": "timed", "boots": boots}
-    built = kernel("vmlinux", SECURITY_LANDLOCK="y", SECURITY_SELINUX="y")
+    built = kernel("vmlinux", SECCOMP_FILTER="y", SECURITY_SELINUX="y")
     return plan_of([built], (EMPTY, GETPPID, STAT), words)
 
 
@@ -81,14 +81,14 @@ def carried_out(plan: Plan, path: Path, machine: Machine, *, kept: bool = False)
 
 def test_a_block_runs_side_by_side_and_what_cannot_by_itself(tmp_path: Path) -> None:
     machine = Turning({})
-    plan = planned("capability", "landlock", "selinux")
+    plan = planned("capability", "seccomp", "selinux")
     carried_out(plan, tmp_path / "r", machine)
-    assert machine.groups == [3, 3]  # capability, the same again, landlock
+    assert machine.groups == [3, 3]  # capability, the same again, seccomp
     assert sorted(machine.booted) == sorted((b.cell.setup.name, b.index) for b in plan.boots)
 
 
 def test_a_block_that_was_broken_off_is_made_again_whole(tmp_path: Path) -> None:
-    plan = planned("capability", "landlock")
+    plan = planned("capability", "seccomp")
     carried_out(plan, tmp_path / "r", Turning({}))
     lost = next(boot for boot in plan.boots if boot.index == 1)
     shutil.rmtree(boot_folder(tmp_path / "r", lost.id))
@@ -100,19 +100,17 @@ def test_a_block_that_was_broken_off_is_made_again_whole(tmp_path: Path) -> None
 
 
 def test_one_that_failed_is_tried_again_and_the_others_are_kept(tmp_path: Path) -> None:
-    plan = planned("capability", "landlock", boots=1)
-    first = carried_out(plan, tmp_path / "r", Turning({}, broken="landlock"))
+    plan = planned("capability", "seccomp", boots=1)
+    first = carried_out(plan, tmp_path / "r", Turning({}, broken="seccomp"))
     assert sum(boot.status is BootStatus.OK for boot, _ in first.ends) == 2
     machine = Turning({})
     carried_out(plan, tmp_path / "r", machine, kept=True)
-    assert (machine.groups, machine.booted) == ([1], [("landlock", 0)])
+    assert (machine.groups, machine.booted) == ([1], [("seccomp", 0)])
 
 
 def test_one_that_cannot_be_started_ends_the_run_with_one_line(tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError, match="cannot start it"):
-        carried_out(
-            planned("capability", "landlock"), tmp_path / "r", Turning({}, fails="landlock")
-        )
+        carried_out(planned("capability", "seccomp"), tmp_path / "r", Turning({}, fails="seccomp"))
 
 
 def test_here_lets_those_take_turns_for_whom_nothing_is_changed() -> None:
