@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -23,7 +24,8 @@
 enum state {
 	ABSENT,
 	HERE,
-	GONE, /* ended, or left out */
+	DONE,
+	LOST, /* ended too early, or left out */
 };
 
 struct seat {
@@ -75,12 +77,22 @@ static bool is_in(unsigned int place)
 	return atomic_load(&page->seat[place].state) == HERE;
 }
 
-/* A process that never started has no number yet. */
+/* A process that never started has no number yet. One that has ended is dead before anybody waits
+ * for it. */
 static bool is_dead(unsigned int place)
 {
 	pid_t pid = atomic_load(&page->seat[place].pid);
+	struct pollfd ended = {.events = POLLIN};
+	bool dead;
 
-	return pid && kill(pid, 0) && errno == ESRCH;
+	if (!pid)
+		return false;
+	ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (ended.fd < 0)
+		return errno == ESRCH || (kill(pid, 0) && errno == ESRCH);
+	dead = poll(&ended, 1, 0) > 0;
+	close(ended.fd);
+	return dead;
 }
 
 /* Give the turn of `from` to the next one that is there, if `from` still has it. */
@@ -145,7 +157,7 @@ static void open_ring(void)
 	for (unsigned int i = page->members; i-- > 0;) {
 		uint32_t absent = ABSENT;
 
-		atomic_compare_exchange_strong(&page->seat[i].state, &absent, GONE);
+		atomic_compare_exchange_strong(&page->seat[i].state, &absent, LOST);
 		if (is_in(i))
 			first = i;
 	}
@@ -176,7 +188,7 @@ static void look_after(uint32_t holder, uint32_t passes, uint64_t since_ns)
 		return;
 	if (atomic_load(&page->passes) != passes)
 		return;
-	atomic_store(&page->seat[holder].state, GONE);
+	atomic_store(&page->seat[holder].state, LOST);
 	hand_on(holder);
 }
 
@@ -218,12 +230,15 @@ void turns_pass(void)
 
 void turns_leave(void)
 {
-	unsigned int left = 0;
+	unsigned int lost = 0;
 
 	if (!page)
 		return;
-	for (unsigned int i = 0; i < page->members; i++)
-		left += atomic_load(&page->seat[i].pid) && !is_dead(i);
+	for (unsigned int i = 0; i < page->members; i++) {
+		uint32_t state = atomic_load(&page->seat[i].state);
+
+		lost += state == LOST || (state != DONE && is_dead(i));
+	}
 	if (is_in(me)) {
 		channel_fact("turns.ring", "%.27s", page->name);
 		channel_fact("turns.rounds", "%d", TURNS_ROUNDS);
@@ -231,10 +246,10 @@ void turns_leave(void)
 	} else {
 		channel_fact("turns.lost", "the others went on without this one");
 	}
-	if (left < page->members)
-		channel_fact("turns.ended", "%u of %u", page->members - left, page->members);
+	if (lost)
+		channel_fact("turns.without", "%u of %u", lost, page->members);
 	turns_pass();
-	atomic_store(&page->seat[me].state, GONE);
+	atomic_store(&page->seat[me].state, DONE);
 }
 
 uint64_t turns_waited_ns(void)

@@ -92,7 +92,7 @@ def _autocorrelated(draw: Draw, blocks: int, readings: int) -> tuple[Times, floa
 
 def _states(draw: Draw, blocks: int) -> Times:
     """Return 1 for each block that finds the core in its slow state, which lasts for some."""
-    return (draw.integers(2) + (draw.random(blocks) < _CHANGES).cumsum()) % 2.0
+    return np.asarray((draw.integers(2) + (draw.random(blocks) < _CHANGES).cumsum()) % 2.0)
 
 
 def _in_turns(draw: Draw, blocks: int, readings: int) -> tuple[Times, float]:
