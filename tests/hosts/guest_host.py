@@ -115,7 +115,7 @@ class GuestHost:
         kernel = resolve(KERNEL, Request(modules=_MODULES))
         names = [module.name for module in kernel.modules]
         init = _INIT.format(modules=" ".join(names), said=shlex.quote(str(self.said)))
-        files = {f"modules/{item.name}.ko": item.path.read_bytes() for item in kernel.modules}
+        files = {f"modules/{item.name}.ko": item.file.read_bytes() for item in kernel.modules}
         files["bin/busybox"] = self._busybox()
         initrd = self.folder / "initrd"
         initrd.write_bytes(base(init.encode()) + archive(files))
