@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
+from lsmeter.kernels.resolve import resolve
 from lsmeter.results.directory import read_run
-from tests.hosts.guest_host import GuestHost
+from tests.hosts.guest_host import KERNEL, GuestHost
 
 pytestmark = pytest.mark.guest
 
@@ -36,7 +39,7 @@ dd if=/mnt/policy/etc/selinux/default/policy/policy.33 of=/sys/fs/selinux/load b
 mount -t tmpfs -o rootcontext=system_u:object_r:tmp_t:s0 t /tmp
 mount -t tmpfs -o rootcontext=system_u:object_r:var_run_t:s0 r /run
 cd /run
-settings() { echo "$1: $(cd /sys/fs/selinux && cat enforce avc/cache_threshold | xargs)"; }
+settings() { cd /sys/fs/selinux; echo "$1: $(cat enforce) $(cat avc/cache_threshold)"; cd /run; }
 echo 700 >/sys/fs/selinux/avc/cache_threshold
 settings before
 $measure -s running-selinux:mode=permissive,avc=64 -s running-selinux --run-dir run; echo "exit $?"
@@ -128,7 +131,7 @@ state after
 cp -r run /mnt/said
 $measure -s running --tune --boots 500 --run-dir killed >out 2>&1 &
 process=$!
-until [ -n "$(cat $home/lsmeter-*/cgroup.procs)" ]; do sleep 0.02; done
+until [ -n "$(cat $home/lsmeter-*/cgroup.procs 2>/dev/null)" ]; do sleep 0.02; done
 state during
 kill -KILL $process
 wait $process
@@ -147,3 +150,77 @@ def test_what_tune_changes_is_real_and_put_back(host: GuestHost) -> None:
     assert lines["during"] == lines["killed"] == "aslr 0, cpuset 1, groups 1, isolated 1", out
     assert lines["restored"] == lines["before"], out
     assert set(verified(host, "host.cpuset", "host.aslr").values()) == {("ok", "1", "0")}
+
+
+ENTRIES = """
+cp -a TOOLS/usr/. /usr && cp -a TOOLS/etc/. /etc && cp -a TOOLS/sbin/. /usr/sbin
+release=$(uname -r)
+mount -t tmpfs boot /boot && mkdir -p /boot/grub /boot/loader/entries /boot/0123/$release
+cp KERNEL /boot/vmlinuz-$release && cp KERNEL /boot/0123/$release/linux
+echo x >/boot/initrd.img-$release
+# What devices are beneath /boot, which it cannot know here.
+cat >/usr/sbin/grub-probe <<'END'
+#!/bin/sh
+case "$*" in
+*target=device*) echo /dev/vda ;;
+*target=fs_uuid*) echo 1234-5678 ;;
+*target=fs*) echo ext2 ;;
+*target=partmap*) echo gpt ;;
+*target=compatibility_hint*) echo hd0 ;;
+esac
+END
+grub-mkconfig -o /boot/grub/grub.cfg && grub-editenv /boot/grub/grubenv create
+$lsmeter here plan -s selinux --write grub
+cp /boot/grub/custom.cfg /mnt/said
+grub-script-check /boot/grub/custom.cfg && echo "custom.cfg: sound"
+echo "written: $(grub-editenv /boot/grub/grubenv list)"
+$lsmeter here restore
+echo "restored: $(grub-editenv /boot/grub/grubenv list)$(ls /boot/grub/custom.cfg 2>/dev/null)"
+
+cat >/boot/loader/entries/0123-$release.conf <<END
+title      Debian
+version    $release
+machine-id 0123
+options    root=UUID=1234-5678 ro
+linux      /0123/$release/linux
+END
+$lsmeter here plan -s selinux --write systemd-boot
+echo "without UEFI: $(ls /boot/loader/entries)"
+# There is no firmware that could keep what is to be booted once.
+cat >/usr/local/bin/bootctl <<'END'
+#!/bin/sh
+[ "$1" = set-oneshot ] && echo "once: $2" >>/mnt/said/once && exit
+SYSTEMD_RELAX_ESP_CHECKS=1 exec /usr/bin/bootctl --esp-path=/boot "$@"
+END
+chmod 755 /usr/local/bin/bootctl
+$lsmeter here plan -s selinux --write systemd-boot
+bootctl list >/mnt/said/list
+$lsmeter here restore
+echo "with UEFI: $(ls /boot/loader/entries)"
+
+$lsmeter here plan -s selinux --write kexec
+echo "loaded: $(cat /sys/kernel/kexec_loaded)"
+"""
+PACKAGES = ("grub-common", "grub2-common", "kexec-tools", "systemd", "libsystemd-shared")
+
+
+@pytest.mark.network
+def test_entries_for_one_boot_are_what_the_boot_loaders_take(host: GuestHost) -> None:
+    tools = host.folder / "tools"
+    subprocess.run(["apt-get", "download", *PACKAGES], cwd=host.folder, check=True)
+    for package in host.folder.glob("*.deb"):
+        subprocess.run(["dpkg", "-x", str(package), str(tools)], check=True)
+    kernel = str(resolve(KERNEL).image)
+    out = host.run(ENTRIES.replace("TOOLS", str(tools)).replace("KERNEL", kernel), "lsm=landlock")
+    lines = values(out)
+    assert (lines["custom.cfg"], lines["written"]) == ("sound", "next_entry=lsmeter"), out
+    assert lines["restored"] == "", out
+    entry = (host.said / "custom.cfg").read_text()
+    assert entry.count("lsm=selinux") == 1
+    (mine,) = [line for line in lines["with UEFI"].split() if line.startswith("0123-")]
+    assert lines["without UEFI"] == lines["with UEFI"] == mine
+    assert "Not booted with UEFI" in out
+    listed = (host.said / "list").read_text()
+    assert "title: lsmeter" in listed and "lsm=selinux" in listed, listed
+    assert (host.said / "once").read_text() == "once: lsmeter.conf\nonce: \n"
+    assert lines["loaded"] == "1", out
