@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from lsmeter.base.errors import ExitCode
+from lsmeter.cli import measure
+from lsmeter.cli.options import Asked
 from tests.conftest import Done, Lsmeter, Wait
 
 FEW = ("-b", "stat depth=1", "--samples", "20", "--boots", "2")
@@ -188,3 +191,51 @@ def test_a_setting_of_the_machine_is_put_back_after_each_block(
         "1",
         "512",
     )
+
+
+def test_a_stopped_calibration_goes_on_in_its_directory(
+    in_process: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[Path | None, Path | None]] = []
+
+    def stopped(
+        _asked: object, _stem: str, how: Asked, *, resume: Path | None
+    ) -> tuple[Path, ExitCode]:
+        calls.append((how.run_dir, resume))
+        if len(calls) % 2:
+            (how.run_dir or Path()).mkdir()
+            return Path(), ExitCode.OK
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measure, "measure", stopped)
+    words = ("--kernel", "debian:6.1")
+    first = in_process("calibrate", *words)
+    assert (first.code, len(calls)) == (130, 2)
+    ((timed, again), (counted, same)) = calls
+    assert again is not None
+    assert again == same
+    assert (timed, counted) == (again / "timed", again / "events")
+    assert f"kept in {again}: --run-dir goes on with it" in " ".join(first.err.split())
+    assert in_process("validate", *words, "--run-dir", "mine").code == 130
+    assert calls[2:] == [(Path("mine/timed"), None), (Path("mine/events"), None)]
+
+
+def test_a_stopped_run_says_where_it_goes_on(
+    in_process: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lsmeter.run.stopping.stopped_early", lambda _run: True)
+    done = in_process(*TIMED, "-s", "running")
+    (made,) = (in_process.home / "runs").iterdir()
+    assert done.code == 130
+    assert f"the same command with --run-dir runs/{made.name} resumes it" in " ".join(
+        done.err.split()
+    )
+    done = in_process(*TIMED, "-s", "running", "--run-dir", "mine")
+    assert "and the same command resumes it" in " ".join(done.err.split())
+
+
+def test_too_few_operations_are_refused_before_any_is_measured(in_process: Lsmeter) -> None:
+    done = in_process("calibrate", "--kernel", "debian:6.1", "-b", "stat", "-b", "open")
+    assert done.code == 2
+    assert "names 3 operations" in done.err
+    assert not (in_process.home / "runs").exists()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Asked
 
 if TYPE_CHECKING:
+    from lsmeter.experiment.asked import Experiment
     from lsmeter.prediction.calibration import Calibration, Host
     from lsmeter.results.directory import RunData
 
@@ -109,23 +111,53 @@ def measure_both(
     asked: Asked, blocks: int, setups: tuple[str, ...] = (), stem: str = "calibrate"
 ) -> tuple[Path, Path, ExitCode]:
     """Time the suites here, then count their events in a guest; with these setups besides none."""
+    from lsmeter.base.storage import make_dir
     from lsmeter.cli.measure import measure
     from lsmeter.kernels.resolve import resolve
+    from lsmeter.results.held import new_directory
 
     timed, counted = _experiments(asked, blocks, setups)
+    _check_enough(options.experiment(timed))
     resolve(counted["kernels"][0])  # a wrong name is said before anything is timed
-    folder = asked.run_dir
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+    # Both stand in one directory, so that a stopped command can go on.
+    folder = asked.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
+    resume = None if asked.run_dir else folder
 
-    def where(name: str) -> Asked:
-        return replace(asked, run_dir=folder / name if folder is not None else None)
+    def measured(words: dict[str, Any], name: str) -> tuple[Path, ExitCode]:
+        how = replace(asked, run_dir=folder / name)
+        return measure([options.experiment(words)], stem, how, resume=resume)
 
-    here, code = measure([options.experiment(timed)], f"{stem}-timed", where("timed"))
-    if code is ExitCode.INTERRUPTED:
-        return here, here, code
-    guest, second = measure([options.experiment(counted)], f"{stem}-events", where("events"))
+    try:
+        make_dir(folder)
+        here, code = measured(timed, "timed")
+        if code is ExitCode.INTERRUPTED:
+            return here, here, code
+        guest, second = measured(counted, "events")
+    except KeyboardInterrupt:
+        SCREEN.say(f"stopped; what was measured is kept in {folder}: --run-dir goes on with it")
+        raise
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # where nothing came into it
     return here, guest, ExitCode.INTERRUPTED if second is ExitCode.INTERRUPTED else code or second
+
+
+def _check_enough(asked: Experiment) -> None:
+    """Refuse so few operations that nothing could be fitted to them, before any is measured."""
+    from lsmeter.experiment.plan import select_benchmarks
+    from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.instruments.timed import EMPTY
+    from lsmeter.prediction.fit import LEAST_OPERATIONS
+
+    offered = catalogue(find_probe())
+    found = select_benchmarks(offered, asked.suites, asked.benchmarks, controls=True)
+    count = len({(item.suite, item.operation) for item in found if item.operation != EMPTY})
+    if count < LEAST_OPERATIONS:
+        raise UsageError(
+            f"--benchmark: names {count} operations with the controls; a fit needs "
+            f"{LEAST_OPERATIONS}",
+            hint="name more, or leave it out",
+        )
 
 
 def _experiments(

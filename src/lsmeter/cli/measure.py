@@ -46,11 +46,13 @@ def measure(
     dry_run: bool = False,
     announce: bool = True,
     tune: bool = False,
+    resume: Path | None = None,
 ) -> tuple[Path, ExitCode]:
     """Plan experiments as one run, show the plan, and carry it out.
 
     A function lays out the experiments once their kernels are known; `named` has all of their
-    words then. Without announce, the plan is not shown. Returns the run directory, and OK,
+    words then. Without announce, the plan is not shown. resume: the --run-dir with which the user's
+    command goes on, where that is another than the run's. Returns the run directory, and OK,
     INCOMPLETE when something gave no number, or INTERRUPTED.
     """
     from lsmeter.base.storage import need_dir
@@ -103,7 +105,23 @@ def measure(
         need_dir(how.run_dir.parent, "--run-dir")
     where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
     with held(where), machine.tuned(SCREEN.say) if tune else nullcontext():
-        return where, _carry_out(plan, machine, where, how)
+        return where, _carried_out(plan, machine, where, how, resume)
+
+
+def _carried_out(
+    plan: Plan, machine: Machine, where: Path, how: Asked, resume: Path | None
+) -> ExitCode:
+    """Carry a plan out, and say with which words a command that was stopped goes on."""
+    from lsmeter.instruments import find_instrument
+
+    code = _carry_out(plan, machine, where, how)
+    if code is ExitCode.INTERRUPTED:
+        # What repeats is in the store; all else is only in its run directory.
+        stored = find_instrument(plan.experiment.instrument).reusable
+        into = resume or (None if stored or how.run_dir else where)
+        words = "the same command" + (f" with --run-dir {into}" if into else "")
+        SCREEN.say(f"stopped; what was measured is kept, and {words} resumes it")
+    return code
 
 
 def _joined(words: Sequence[str] | None) -> str:
@@ -272,7 +290,6 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
         create_run(out, manifest)
         stopped, failed = attempt(plan, replace(settings, fresh=not store))
     if stopped:
-        SCREEN.say("stopped; what was measured is kept, and the same command resumes it")
         return ExitCode.INTERRUPTED
     return ExitCode.INCOMPLETE if failed or plan.problems else ExitCode.OK
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from lsmeter.model import Setup
 
 _MARK = "# written by lsmeter, for one boot\n"
 _TITLE = "lsmeter"
-_GRUB, _GRUB_OWN = "boot/grub/grub.cfg", "boot/grub/custom.cfg"
+_GRUBS = ("grub", "grub2")  # Debian's name for it, and the others'
+_MENU, _OWN, _ENVIRONMENT = "grub.cfg", "custom.cfg", "grubenv"
 _LOADER = "boot/loader/entries/lsmeter.conf"
 # Words of the boot that a setup replaces, and those that a boot loader adds anew.
 _REPLACED = re.compile(r"(?:lsm|security|selinux|apparmor|BOOT_IMAGE|initrd)=.*")
@@ -69,7 +71,12 @@ def booted(setup: Setup, release: str, root: Path) -> Booted:
     """Return what to boot for a setup; the image is looked for where distributions put it."""
     words = words_for(setup, value_of(root / "proc/cmdline"))
     image = _first(root, f"boot/vmlinuz-{release}", f"lib/modules/{release}/vmlinuz")
-    initrd = _first(root, f"boot/initrd.img-{release}", f"boot/initramfs-{release}.img")
+    initrd = _first(
+        root,
+        f"boot/initrd.img-{release}",
+        f"boot/initramfs-{release}.img",
+        f"boot/initrd-{release}",
+    )
     return Booted(release, image, initrd, words)
 
 
@@ -84,48 +91,83 @@ def write_entry(way: str, found: Booted, root: Path) -> str:
     """
     if way not in WAYS:
         raise UsageError(f"--write: unknown way '{way[:40]}'", hint=f"known: {', '.join(WAYS)}")
-    if not found.image:
-        raise InfrastructureError(
-            f"the image of {found.release} is not in /boot", hint="boot it by hand"
-        )
     return WAYS[way](found, root)
 
 
 def _kexec(found: Booted, root: Path) -> str:  # noqa: ARG001
+    if not found.image:
+        raise InfrastructureError(
+            f"the image of {found.release} is not in /boot", hint="boot it by hand"
+        )
     initrd = [f"--initrd={found.initrd}"] if found.initrd else []
     _run(["kexec", "-l", found.image, *initrd, f"--command-line={' '.join(found.words)}"])
-    return "systemctl kexec"
+    return "systemctl kexec (kexec -u unloads it)"
 
 
 def _systemd_boot(found: Booted, root: Path) -> str:
-    if not (root / _LOADER).parent.is_dir():
+    entries = (root / _LOADER).parent
+    if not entries.is_dir():
         raise UsageError("--write systemd-boot: there is no /boot/loader/entries")
-    initrd = f"initrd {found.initrd.removeprefix('/boot')}\n" if found.initrd else ""
-    text = (
-        f"{_MARK}title {_TITLE}\nlinux {found.image.removeprefix('/boot')}\n{initrd}"
-        f"options {' '.join(found.words)}\n"
-    )
-    write_atomic(root / _LOADER, text.encode())
-    _run(["bootctl", "set-oneshot", Path(_LOADER).name])
+    texts = [value_of(path) for path in sorted(entries.glob("*.conf")) if not _ours(path)]
+    text = loader_entry(texts, found)
+    with _written(root / _LOADER, text):
+        _run(["bootctl", "set-oneshot", Path(_LOADER).name])
     return "systemctl reboot"
+
+
+def loader_entry(entries: Iterable[str], found: Booted) -> str:
+    """Return an entry like that of the running kernel among the loader's, with other words."""
+    for text in entries:
+        lines = [line.split(None, 1) for line in text.splitlines()]
+        said = {line[0]: line[1] for line in lines if len(line) == 2}
+        if said.get("version") != found.release and found.release not in said.get("linux", ""):
+            continue
+        # A kernel may have several initrds, one on each line.
+        files = [f"{line[0]} {line[1]}\n" for line in lines if line[:1] in (["linux"], ["initrd"])]
+        return f"{_MARK}title {_TITLE}\n{''.join(files)}options {' '.join(found.words)}\n"
+    raise UsageError(f"--write systemd-boot: /boot/loader/entries has none for {found.release}")
 
 
 def _grub(found: Booted, root: Path) -> str:
-    own = root / _GRUB_OWN
+    home = _grub_home(root)
+    name = f"/boot/{home.name}"
+    own = home / _OWN
     if own.exists() and not _ours(own):
-        raise UsageError(f"--write grub: /{_GRUB_OWN} is there already, and is not lsmeter's")
+        raise UsageError(f"--write grub: {name}/{_OWN} is there already, and is not lsmeter's")
     try:
-        menu = (root / _GRUB).read_text(encoding="utf-8", errors="replace")
+        menu = (home / _MENU).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise UsageError(f"--write grub: cannot read /{_GRUB}: {error.strerror}") from error
-    write_atomic(own, grub_entry(menu, found).encode())
-    _run(["grub-reboot", _TITLE])
+        raise UsageError(f"--write grub: cannot read {name}/{_MENU}: {error.strerror}") from error
+    for word, what in ((_OWN, "reads no"), ("next_entry", "knows no entry for one boot, no")):
+        if word not in menu:
+            raise UsageError(
+                f"--write grub: {name}/{_MENU} {what} {word}",
+                hint="make it again by grub-mkconfig, or boot by hand",
+            )
+    with _written(own, grub_entry(menu, found)):
+        _run([f"{home.name}-reboot", f"--boot-directory={root / 'boot'}", _TITLE])
     return "systemctl reboot"
+
+
+def _grub_home(root: Path) -> Path:
+    homes = [root / "boot" / name for name in _GRUBS]
+    return next((home for home in homes if (home / _MENU).is_file()), homes[0])
+
+
+@contextmanager
+def _written(path: Path, text: str) -> Iterator[None]:
+    """Write an entry, which stays only where the boot loader is told of it in the block."""
+    write_atomic(path, text.encode())
+    try:
+        yield
+    except InfrastructureError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def grub_entry(menu: str, found: Booted) -> str:
     """Return an entry like that of the running kernel in GRUB's menu, with other words."""
-    name = Path(found.image).name
+    name = f"vmlinuz-{found.release}"
     for block in re.findall(r"^[ \t]*menuentry [^\n]*\{\n(.*?)^[ \t]*\}", menu, re.M | re.S):
         line = re.search(rf"^([ \t]*linux\w*[ \t]+\S*{re.escape(name)})[ \t]*.*$", block, re.M)
         if line is None:
@@ -134,7 +176,7 @@ def grub_entry(menu: str, found: Booted) -> str:
         words = " ".join(map(_quoted, found.words))
         body = block.replace(line[0], f"{line[1]} {words}", 1)
         return f"{_MARK}menuentry '{_TITLE}' {{\n{body}}}\n"
-    raise UsageError(f"--write grub: /{_GRUB} has no entry for {name}")
+    raise UsageError(f"--write grub: {_MENU} has no entry for {name}")
 
 
 def _quoted(word: str) -> str:
@@ -142,13 +184,19 @@ def _quoted(word: str) -> str:
 
 
 def remove_entries(root: Path) -> list[str]:
-    """Remove the entries that lsmeter wrote; return their paths."""
+    """Remove the entries that lsmeter wrote, and what makes them the next boot; name both."""
     gone = []
-    for name in (_LOADER, _GRUB_OWN):
-        path = root / name
+    loader, home = root / _LOADER, _grub_home(root)
+    for path in (loader, *(root / "boot" / name / _OWN for name in _GRUBS)):
         if path.is_file() and _ours(path):
             path.unlink()
-            gone.append(f"/{name}")
+            gone.append(f"/{path.relative_to(root)}")
+            if path == loader:
+                _run(["bootctl", "set-oneshot", ""])
+    environment = home / _ENVIRONMENT
+    if f"next_entry={_TITLE}" in value_of(environment).splitlines():
+        _run([f"{home.name}-editenv", str(environment), "unset", "next_entry"])
+        gone.append(f"next_entry of /{environment.relative_to(root)}")
     return gone
 
 

@@ -89,7 +89,10 @@ def missing_note(run: RunData) -> tuple[str, ...]:
     if not run.missing:
         return ()
     lacking = f"{len(run.missing)} of {len(run.manifest.boots)} boots are missing"
-    return (f"the run was stopped: {lacking}; the same command resumes it",)
+    again = "the same command"
+    if not find_instrument(run.manifest.instrument).reusable:
+        again += " with its --run-dir"
+    return (f"the run was stopped: {lacking}; {again} resumes it",)
 
 
 def problem_section(problems: Sequence[Problem], *, full: bool = False) -> tuple[Section, ...]:

@@ -21,6 +21,7 @@ FILES = {
     "unixbench-2": "unixbench",
     "phoronix-1.xml": "phoronix",
     "phoronix-2.xml": "phoronix",
+    "phoronix-1.json": "phoronix",
 }
 
 
@@ -100,6 +101,38 @@ def test_phoronix_is_read_with_every_run_of_a_test() -> None:
         *("10.8.4", "5.14.0-559.el9.x86_64", "GVNO3"),
     )
     assert len(run.left_out) == 2 and "Install Time" in run.left_out[0]
+
+
+def test_phoronix_says_the_same_in_both_of_its_forms() -> None:
+    assert parsed("phoronix-1.json") == parsed("phoronix-1.xml")
+
+
+FIRST = '"raw_values": [\n' + " " * 24
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"results": {', '"results": [], "more": {', "before 10.8.3"),
+        ('"systems": {', '"sistems": {', "before 10.8.3"),
+        ('"systems": {', '"systems": 1, "more": {', "no systems"),
+        ('"GVNO3": {\n            "ident', '"GVNO4": {\n            "ident', "no number of GVNO4"),
+        ('"raw_values": [', '"raw_values": {"a": 1}, "more": [', "are no list"),
+        (f"{FIRST}1.36", f"{FIRST}0", "no number above 0"),
+        (f"{FIRST}1.36", f"{FIRST}null", None),
+        ('"software": {', '"software": "x", "more": {', "names and values"),
+        ('"software": {', '"software": [], "more": {', None),
+    ],
+)
+def test_json_of_another_form_is_refused(old: str, new: str, said: str | None) -> None:
+    text = text_of("phoronix-1.json")
+    assert old in text
+    changed, parse = text.replace(old, new, 1), find_format("phoronix").parse
+    if said is None:
+        assert parse(changed, "").readings
+    else:
+        with pytest.raises(ForeignError, match=said):
+            parse(changed, "")
 
 
 def test_of_several_systems_one_is_named() -> None:

@@ -18,6 +18,9 @@ from lsmeter.machines.boot_entries import (
 from lsmeter.setups import parse_setup
 
 MENU = """\
+if [ "${next_entry}" ] ; then
+   set default="${next_entry}"
+fi
 set timeout=5
 menuentry 'Debian GNU/Linux' --class debian $menuentry_id_option 'gnulinux-simple' {
 \tinsmod ext2
@@ -31,6 +34,16 @@ submenu 'Advanced options' {
 \t\tlinux /boot/vmlinuz-6.1.0-2 root=UUID=1234-5678 ro quiet
 \t}
 }
+source ${config_directory}/custom.cfg
+"""
+ENTRY = """\
+title      Debian GNU/Linux
+version    6.1.0-1
+machine-id 0123
+options    root=/dev/vda ro
+linux      /0123/6.1.0-1/linux
+initrd     /0123/6.1.0-1/microcode
+initrd     /0123/6.1.0-1/initrd.img-6.1.0-1
 """
 
 
@@ -53,7 +66,8 @@ def machine(root: Path, cmdline: str = "BOOT_IMAGE=/vmlinuz root=/dev/vda ro qui
         "boot/vmlinuz-6.1.0-2": "",
         "boot/initrd.img-6.1.0-1": "",
         "boot/grub/grub.cfg": MENU,
-        "boot/loader/entries/debian.conf": "",
+        "boot/loader/entries/0122-6.1.0.conf": ENTRY.replace("6.1.0-1", "6.1.0"),
+        "boot/loader/entries/0123-6.1.0-1.conf": ENTRY,
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -97,11 +111,51 @@ def test_grubs_entry_is_that_of_the_running_kernel_with_other_words(
     assert "linux /boot/vmlinuz-6.1.0-2 root=/dev/vda ro quiet lsm=selinux" in text
     assert "6.1.0-1" not in text
     assert text.count("menuentry") == text.count("}") == 1
-    assert ran == [["grub-reboot", "lsmeter"]]
+    assert ran == [["grub-reboot", f"--boot-directory={root}/boot", "lsmeter"]]
     # Written again it is the same one, and it goes.
     write_entry("grub", found, root)
-    assert remove_entries(root) == ["/boot/grub/custom.cfg"]
+    environment = root / "boot/grub/grubenv"
+    environment.write_text("# GRUB Environment Block\nnext_entry=lsmeter\n####")
+    assert remove_entries(root) == ["/boot/grub/custom.cfg", "next_entry of /boot/grub/grubenv"]
+    assert ran[2:] == [["grub-editenv", str(environment), "unset", "next_entry"]]
+    environment.write_text("# GRUB Environment Block\nnext_entry=lsmeter-2\n####")
     assert remove_entries(root) == []
+
+
+def test_other_distributions_call_it_grub2(tmp_path: Path, ran: list[list[str]]) -> None:
+    root = machine(tmp_path)
+    (root / "boot/grub").rename(root / "boot/grub2")
+    write_entry("grub", booted(parse_setup("selinux"), "6.1.0-2", root), root)
+    assert ran == [["grub2-reboot", f"--boot-directory={root}/boot", "lsmeter"]]
+    assert remove_entries(root) == ["/boot/grub2/custom.cfg"]
+
+
+@pytest.mark.parametrize("word", ["custom.cfg", "next_entry"])
+def test_a_menu_that_would_not_boot_the_entry_is_refused(
+    tmp_path: Path, ran: list[list[str]], word: str
+) -> None:
+    root = machine(tmp_path)
+    menu = root / "boot/grub/grub.cfg"
+    menu.write_text(menu.read_text().replace(word, "other"))
+    with pytest.raises(UsageError, match=word):
+        write_entry("grub", booted(parse_setup("selinux"), "6.1.0-2", root), root)
+    assert (ran, (root / "boot/grub/custom.cfg").exists()) == ([], False)
+
+
+@pytest.mark.parametrize("way", ["grub", "systemd-boot"])
+def test_an_entry_that_the_boot_loader_was_not_told_of_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    root = machine(tmp_path)
+
+    def fails(_words: list[str]) -> None:
+        raise InfrastructureError("Not booted with UEFI")
+
+    monkeypatch.setattr(boot_entries, "_run", fails)
+    before = sorted((root / "boot").rglob("*"))
+    with pytest.raises(InfrastructureError):
+        write_entry(way, booted(parse_setup("selinux"), "6.1.0-1", root), root)
+    assert sorted((root / "boot").rglob("*")) == before
 
 
 def test_an_entry_of_the_users_own_is_neither_overwritten_nor_removed(
@@ -120,16 +174,24 @@ def test_the_loaders_entry_is_for_one_boot(tmp_path: Path, ran: list[list[str]])
     root = machine(tmp_path)
     write_entry("systemd-boot", booted(parse_setup("selinux"), "6.1.0-1", root), root)
     lines = (root / "boot/loader/entries/lsmeter.conf").read_text().splitlines()
-    assert lines[1:4] == ["title lsmeter", "linux /vmlinuz-6.1.0-1", "initrd /initrd.img-6.1.0-1"]
-    assert lines[4].startswith("options root=/dev/vda ro quiet lsm=selinux")
+    assert lines[1:5] == [
+        "title lsmeter",
+        "linux /0123/6.1.0-1/linux",
+        "initrd /0123/6.1.0-1/microcode",
+        "initrd /0123/6.1.0-1/initrd.img-6.1.0-1",
+    ]
+    assert lines[5].startswith("options root=/dev/vda ro quiet lsm=selinux")
     assert ran == [["bootctl", "set-oneshot", "lsmeter.conf"]]
     assert remove_entries(root) == ["/boot/loader/entries/lsmeter.conf"]
+    assert ran[1:] == [["bootctl", "set-oneshot", ""]]
+    with pytest.raises(UsageError, match=r"has none for 6\.1\.0-2"):
+        write_entry("systemd-boot", booted(parse_setup("selinux"), "6.1.0-2", root), root)
 
 
 def test_kexec_loads_and_does_not_start(tmp_path: Path, ran: list[list[str]]) -> None:
     root = machine(tmp_path)
     found = booted(parse_setup("capability"), "6.1.0-1", root)
-    assert write_entry("kexec", found, root) == "systemctl kexec"
+    assert write_entry("kexec", found, root) == "systemctl kexec (kexec -u unloads it)"
     assert ran == [
         [
             *("kexec", "-l", "/boot/vmlinuz-6.1.0-1", "--initrd=/boot/initrd.img-6.1.0-1"),
@@ -146,8 +208,8 @@ def test_what_this_machine_lacks_is_named(
     with pytest.raises(UsageError, match="unknown way"):
         write_entry("lilo", booted(setup, "6.1.0-1", root), root)
     with pytest.raises(InfrastructureError, match="not in /boot"):
-        write_entry("grub", booted(setup, "6.9", root), root)
-    (root / "boot/grub/grub.cfg").write_text("set timeout=5\n")
+        write_entry("kexec", booted(setup, "6.9", root), root)
+    (root / "boot/grub/grub.cfg").write_text("set timeout=5 # next_entry custom.cfg\n")
     with pytest.raises(UsageError, match="no entry"):
         write_entry("grub", booted(setup, "6.1.0-1", root), root)
     monkeypatch.undo()

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Phoronix Test Suite: composite.xml of a result, with all runs of each test.
+"""Phoronix Test Suite: composite.xml of a result, or its export as JSON; all runs of each test.
 
 A file may hold several systems; one of them is imported at a time.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from lsmeter.base.registry import unknown
@@ -19,24 +22,37 @@ _BETTER = {"HIB": Better.HIGHER, "LIB": Better.LOWER}
 _SUITE = "phoronix"
 
 
-class _Tree(ET.TreeBuilder):
-    """Refuses a document type: results have none, and it could make text grow without end."""
+@dataclass(frozen=True)
+class _System:
+    """What a file says of a system: the release of its kernel, and of the suite itself."""
 
-    def doctype(self, name: str, _public: str | None, _system: str | None) -> None:
-        raise ForeignError(f"it declares a document type ({name[:40]}), which no result does")
+    release: str
+    version: str
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What a file says of one test: "" for what it does not say; values of a system, in order."""
+
+    values: Mapping[str, tuple[str, ...]]
+    identifier: str
+    title: str
+    description: str
+    arguments: str
+    scale: str
+    proportion: str
+
+
+@dataclass(frozen=True)
+class _File:
+    systems: Mapping[str, _System]
+    results: tuple[_Result, ...]
 
 
 def parse(text: str, system: str) -> Parsed:
     """Read a file of results; ForeignError with what is wrong with it."""
-    try:
-        root = ET.fromstring(text, parser=ET.XMLParser(target=_Tree()))  # noqa: S314  (no DOCTYPE)
-    except ET.ParseError as error:
-        raise ForeignError(f"it is no whole XML file: {error}") from None
-    except (ValueError, LookupError) as error:
-        raise ForeignError(f"it is no XML file: {error}") from None
-    if root.tag != "PhoronixTestSuite" or root.find("Result") is None:
-        raise ForeignError("it is no composite.xml of the Phoronix Test Suite with results")
-    systems = {_said(item, "Identifier"): item for item in root.iter("System")}
+    file = _from_json(text) if text.lstrip()[:1] == "{" else _from_xml(text)
+    systems = file.systems
     if not systems:
         raise ForeignError("it names no system")
     if system and system not in systems:
@@ -46,35 +62,31 @@ def parse(text: str, system: str) -> Parsed:
         raise ForeignError(f"it has {len(systems)} systems: name one: --system NAME ({names})")
     chosen = system or next(iter(systems))
     left: list[str] = []
-    found = tuple(_results(root, chosen, left))
+    found = tuple(_readings(file.results, chosen, left))
     if not found:
         raise ForeignError(f"it has no number of {chosen}")
-    software = _said(systems[chosen], "Software")
-    release = _RELEASE.search(software)
-    version = _said(systems[chosen], "TestClientVersion")
-    return Parsed(found, version, release[1] if release else "", chosen, tuple(left))
+    said = systems[chosen]
+    return Parsed(found, said.version, said.release, chosen, tuple(left))
 
 
-def _results(root: ET.Element, system: str, left: list[str]) -> Iterator[Reading]:
+def _readings(results: tuple[_Result, ...], system: str, left: list[str]) -> Iterator[Reading]:
     known: set[str] = set()
-    for result in root.iter("Result"):
-        title = f"{_said(result, 'Title')}: {_said(result, 'Description')}"
-        better = _BETTER.get(_said(result, "Proportion"))
-        if not _said(result, "Identifier"):
+    for result in results:
+        title = f"{result.title}: {result.description}"
+        better = _BETTER.get(result.proportion)
+        if not result.identifier:
             left.append(f"{title}: no test, but what installing it took")
             continue
-        entries = [e for e in result.iter("Entry") if _said(e, "Identifier") == system]
-        values = [text for e in entries for text in _values(e)]
+        values = result.values.get(system, ())
         if better is None or not values:
             why = "no value" if better is not None else "neither HIB nor LIB"
             left.append(f"{title}: {why}")
             continue
-        test = _said(result, "Identifier").rpartition("/")[2].rpartition("-")[0]
-        arguments = plain(_said(result, "Arguments") or _said(result, "Description"))
+        test = result.identifier.rpartition("/")[2].rpartition("-")[0]
         kind = benchmark(
-            *(_SUITE, title, _said(result, "Scale") or "units", better),
+            *(_SUITE, title, result.scale or "units", better),
             operation=test or title,
-            params=(("test", arguments),),
+            params=(("test", plain(result.arguments or result.description)),),
         )
         if kind.id in known:
             raise ForeignError(f"it has two results of {kind.id}")
@@ -82,19 +94,99 @@ def _results(root: ET.Element, system: str, left: list[str]) -> Iterator[Reading
         yield Reading(kind, tuple(map(number, values)))
 
 
-def _values(entry: ET.Element) -> list[str]:
-    """Return the values of all runs, the one value where they are not kept."""
-    each = [text for text in _said(entry, "RawString").split(":") if text]
-    return each or [text for text in [_said(entry, "Value")] if text]
+class _Tree(ET.TreeBuilder):
+    """Refuses a document type: results have none, and it could make text grow without end."""
+
+    def doctype(self, name: str, _public: str | None, _system: str | None) -> None:
+        raise ForeignError(f"it declares a document type ({name[:40]}), which no result does")
+
+
+def _from_xml(text: str) -> _File:
+    try:
+        root = ET.fromstring(text, parser=ET.XMLParser(target=_Tree()))  # noqa: S314  (no DOCTYPE)
+    except ET.ParseError as error:
+        raise ForeignError(f"it is no whole XML file: {error}") from None
+    except (ValueError, LookupError) as error:
+        raise ForeignError(f"it is no XML file: {error}") from None
+    if root.tag != "PhoronixTestSuite" or root.find("Result") is None:
+        raise ForeignError("it is no composite.xml of the Phoronix Test Suite with results")
+    systems = {}
+    for item in root.iter("System"):
+        release = _RELEASE.search(_said(item, "Software"))
+        version = _said(item, "TestClientVersion")
+        systems[_said(item, "Identifier")] = _System(release[1] if release else "", version)
+    return _File(systems, tuple(map(_xml_result, root.iter("Result"))))
+
+
+def _xml_result(result: ET.Element) -> _Result:
+    names = ("Identifier", "Title", "Description", "Arguments", "Scale", "Proportion")
+    values: dict[str, tuple[str, ...]] = {}
+    for entry in result.iter("Entry"):
+        name = _said(entry, "Identifier")
+        # The values of all runs, the one value where they are not kept.
+        each = [text for text in _said(entry, "RawString").split(":") if text]
+        each = each or [text for text in [_said(entry, "Value")] if text]
+        values[name] = (*values.get(name, ()), *each)
+    return _Result(values, *(_said(result, name) for name in names))
 
 
 def _said(item: ET.Element, name: str) -> str:
     return (item.findtext(name) or "").strip()
 
 
+def _from_json(text: str) -> _File:
+    """Read what `phoronix-test-suite result-file-to-json` writes; it leaves out what is empty."""
+    try:
+        # Numbers stay as they are printed.
+        root = json.loads(text, parse_float=str, parse_int=str)
+    except (ValueError, RecursionError) as error:
+        raise ForeignError(f"it is no whole JSON file: {error}") from None
+    systems, results = root.get("systems"), root.get("results")
+    if isinstance(results, list) or (isinstance(results, dict) and systems is None):
+        raise ForeignError(
+            "it was written by a version before 10.8.3, which does not say which direction is "
+            "better: import the composite.xml beside it"
+        )
+    if not isinstance(systems, dict) or not isinstance(results, dict):
+        raise ForeignError("it is no result of the Phoronix Test Suite: no systems, or no results")
+    found = {name: _json_system(item) for name, item in systems.items()}
+    return _File(found, tuple(map(_json_result, results.values())))
+
+
+def _json_system(system: object) -> _System:
+    kernel = _part(_part(system).get("software")).get("Kernel")
+    version = _part(system).get("client_version")
+    return _System(_words(kernel).partition(" ")[0], _words(version))
+
+
+def _json_result(said: object) -> _Result:
+    result = _part(said)
+    names = ("identifier", "title", "description", "arguments", "scale", "proportion")
+    values = {}
+    for name, item in _part(result.get("results")).items():
+        each = _part(item).get("raw_values") or [_part(item).get("value")]
+        if not isinstance(each, list):
+            raise ForeignError(f"the runs of {name[:40]} are no list")
+        values[name] = tuple(text for text in map(_words, each) if text)
+    return _Result(values, *(_words(result.get(name)) for name in names))
+
+
+def _part(value: object) -> Mapping[str, Any]:
+    """Return a part that has names; PHP writes one without any as a list."""
+    if isinstance(value, dict):
+        return value
+    if value in (None, []):
+        return {}
+    raise ForeignError(f"'{str(value)[:40]}' stands where names and values should")
+
+
+def _words(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
 FORMAT = Format(
     name="phoronix",
-    title="Phoronix Test Suite: test-results/NAME/composite.xml",
+    title="Phoronix Test Suite: test-results/NAME/composite.xml, or result-file-to-json's file",
     covers="each test decides itself how often it runs, and what a run is",
     parse=parse,
 )

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What lsmeter changes of a machine, on real SELinux, AppArmor, cgroups and boot loaders."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from lsmeter.kernels.resolve import resolve
+from lsmeter.results.directory import read_run
+from tests.hosts.guest_host import KERNEL, GuestHost
+
+pytestmark = pytest.mark.guest
+
+
+def verified(host: GuestHost, *names: str) -> dict[str, tuple[str, ...]]:
+    """Return by setup how the block of the script's run ended, and these facts of it."""
+    run = read_run(host.said / "run")
+    setups = {cell.hash: cell.place.setup for cell in run.manifest.cells}
+    return {
+        setups[boot.cell_hash]: (
+            boot.status.value,
+            *(dict(boot.facts).get(name, "") for name in names),
+        )
+        for boot in run.boots
+    }
+
+
+def values(out: str) -> dict[str, str]:
+    """Return the lines `NAME: VALUE` of a script's output."""
+    return {key: value for key, _, value in (line.partition(": ") for line in out.splitlines())}
+
+
+SELINUX = """
+mount -t selinuxfs s /sys/fs/selinux
+dd if=/mnt/policy/etc/selinux/default/policy/policy.33 of=/sys/fs/selinux/load bs=16M
+# What was mounted before there was a policy has no labels, and what is enforced would refuse it.
+mount -t tmpfs -o rootcontext=system_u:object_r:tmp_t:s0 t /tmp
+mount -t tmpfs -o rootcontext=system_u:object_r:var_run_t:s0 r /run
+cd /run
+settings() { cd /sys/fs/selinux; echo "$1: $(cat enforce) $(cat avc/cache_threshold)"; cd /run; }
+echo 700 >/sys/fs/selinux/avc/cache_threshold
+settings before
+$measure -s running-selinux:mode=permissive,avc=64 -s running-selinux --run-dir run; echo "exit $?"
+settings after
+cp -r run /mnt/said
+$measure -s running-selinux:mode=enforcing,avc=99 --boots 500 --run-dir killed >out 2>&1 &
+process=$!
+until [ "$(cat /sys/fs/selinux/avc/cache_threshold)" = 99 ]; do sleep 0.02; done
+kill -KILL $process
+wait $process
+settings killed
+$lsmeter here restore; echo "exit $?"
+settings restored
+"""
+
+
+def test_selinux_permissive_and_enforcing_are_verified_and_put_back(host: GuestHost) -> None:
+    out = host.run(SELINUX, "lsm=capability,landlock,selinux", "selinux=1", "enforcing=0")
+    assert out.count("exit 0") == 2, out
+    lines = values(out)
+    assert lines["before"] == lines["after"] == lines["restored"] == "0 700", out
+    assert lines["killed"] == "1 99"
+    names = ("selinux.policy_loaded", "selinux.enforce", "selinux.avc_threshold")
+    assert verified(host, *names) == {
+        "running": ("ok", "1", "0", "700"),
+        "running again": ("ok", "1", "0", "700"),
+        "running-selinux:mode=permissive,avc=64": ("ok", "1", "0", "64"),
+        "running-selinux": ("ok", "1", "1", "512"),
+    }
+
+
+APPARMOR = """
+mkdir bin
+cat >bin/apparmor_parser <<'END'
+#!/bin/sh
+LD_LIBRARY_PATH=/mnt/policy/usr/lib/x86_64-linux-gnu exec /mnt/policy/usr/sbin/apparmor_parser \\
+    --config-file /mnt/policy/etc/apparmor/parser.conf "$@"
+END
+chmod 755 bin/apparmor_parser
+export PATH=/run/bin:$PATH
+cp -r /mnt/policy/usr/share/apparmor-features /usr/share
+profiles() { echo "$1: $(grep -c lsmeter-here /sys/kernel/security/apparmor/profiles)"; }
+all="-s running-apparmor:mode=unconfined -s running-apparmor:mode=complain -s running-apparmor"
+$measure $all --run-dir run; echo "exit $?"
+profiles after
+cp -r run /mnt/said
+$measure -s running-apparmor --boots 500 --run-dir killed >out 2>&1 &
+process=$!
+until grep -q lsmeter-here-enforce /sys/kernel/security/apparmor/profiles; do sleep 0.02; done
+kill -KILL $process
+wait $process
+profiles killed
+$lsmeter here restore; echo "exit $?"
+profiles restored
+"""
+
+
+def test_apparmor_in_every_mode_is_verified_and_put_back(host: GuestHost) -> None:
+    out = host.run(APPARMOR, "lsm=capability,landlock,apparmor", "apparmor=1")
+    assert out.count("exit 0") == 2, out
+    lines = values(out)
+    assert (lines["after"], lines["killed"], lines["restored"]) == ("0", "1", "0"), out
+    assert "put back, after a lsmeter that was killed: AppArmor's profile" in out
+    names = ("worker.context", "proof.read-outside", "proof.create-outside", "proof.write-public")
+    assert verified(host, *names) == {
+        "running": ("ok", "unconfined", "", "", ""),
+        "running again": ("ok", "unconfined", "", "", ""),
+        "running-apparmor:mode=unconfined": ("ok", "unconfined", *("allowed",) * 3),
+        "running-apparmor:mode=complain": (
+            *("ok", "lsmeter-here-complain (complain)", *("allowed",) * 3),
+        ),
+        "running-apparmor": (
+            *("ok", "lsmeter-here-enforce (enforce)", "denied", "denied", "allowed"),
+        ),
+    }
+
+
+TUNE = """
+home=/sys/fs/cgroup
+state() {
+    echo "$1: aslr $(cat /proc/sys/kernel/randomize_va_space)," \\
+        "cpuset $(grep -c cpuset $home/cgroup.subtree_control)," \\
+        "groups $(ls -d $home/lsmeter-* 2>/dev/null | wc -l)," \\
+        "isolated $(cat $home/cpuset.cpus.isolated)"
+}
+state before
+$measure -s running --tune --run-dir run; echo "exit $?"
+state after
+cp -r run /mnt/said
+$measure -s running --tune --boots 500 --run-dir killed >out 2>&1 &
+process=$!
+until [ -n "$(cat $home/lsmeter-*/cgroup.procs 2>/dev/null)" ]; do sleep 0.02; done
+state during
+kill -KILL $process
+wait $process
+state killed
+$lsmeter here restore; echo "exit $?"
+state restored
+ls /tmp
+"""
+
+
+def test_what_tune_changes_is_real_and_put_back(host: GuestHost) -> None:
+    out = host.run(TUNE, "lsm=capability,landlock")
+    assert out.count("exit 0") == 2, out
+    lines = values(out)
+    assert lines["before"] == lines["after"] == "aslr 2, cpuset 0, groups 0, isolated ", out
+    assert lines["during"] == lines["killed"] == "aslr 0, cpuset 1, groups 1, isolated 1", out
+    assert lines["restored"] == lines["before"], out
+    assert set(verified(host, "host.cpuset", "host.aslr").values()) == {("ok", "1", "0")}
+
+
+ENTRIES = """
+cp -a TOOLS/usr/. /usr && cp -a TOOLS/etc/. /etc && cp -a TOOLS/sbin/. /usr/sbin
+release=$(uname -r)
+mount -t tmpfs boot /boot && mkdir -p /boot/grub /boot/loader/entries /boot/0123/$release
+cp KERNEL /boot/vmlinuz-$release && cp KERNEL /boot/0123/$release/linux
+echo x >/boot/initrd.img-$release
+# What devices are beneath /boot, which it cannot know here.
+cat >/usr/sbin/grub-probe <<'END'
+#!/bin/sh
+case "$*" in
+*target=device*) echo /dev/vda ;;
+*target=fs_uuid*) echo 1234-5678 ;;
+*target=fs*) echo ext2 ;;
+*target=partmap*) echo gpt ;;
+*target=compatibility_hint*) echo hd0 ;;
+esac
+END
+grub-mkconfig -o /boot/grub/grub.cfg && grub-editenv /boot/grub/grubenv create
+$lsmeter here plan -s selinux --write grub
+cp /boot/grub/custom.cfg /mnt/said
+grub-script-check /boot/grub/custom.cfg && echo "custom.cfg: sound"
+echo "written: $(grub-editenv /boot/grub/grubenv list)"
+$lsmeter here restore
+echo "restored: $(grub-editenv /boot/grub/grubenv list)$(ls /boot/grub/custom.cfg 2>/dev/null)"
+
+cat >/boot/loader/entries/0123-$release.conf <<END
+title      Debian
+version    $release
+machine-id 0123
+options    root=UUID=1234-5678 ro
+linux      /0123/$release/linux
+END
+$lsmeter here plan -s selinux --write systemd-boot
+echo "without UEFI: $(ls /boot/loader/entries)"
+# There is no firmware that could keep what is to be booted once.
+cat >/usr/local/bin/bootctl <<'END'
+#!/bin/sh
+[ "$1" = set-oneshot ] && echo "once: $2" >>/mnt/said/once && exit
+SYSTEMD_RELAX_ESP_CHECKS=1 exec /usr/bin/bootctl --esp-path=/boot "$@"
+END
+chmod 755 /usr/local/bin/bootctl
+$lsmeter here plan -s selinux --write systemd-boot
+bootctl list >/mnt/said/list
+$lsmeter here restore
+echo "with UEFI: $(ls /boot/loader/entries)"
+
+$lsmeter here plan -s selinux --write kexec
+echo "loaded: $(cat /sys/kernel/kexec_loaded)"
+"""
+PACKAGES = ("grub-common", "grub2-common", "kexec-tools", "systemd", "libsystemd-shared")
+
+
+@pytest.mark.network
+def test_entries_for_one_boot_are_what_the_boot_loaders_take(host: GuestHost) -> None:
+    tools = host.folder / "tools"
+    subprocess.run(["apt-get", "download", *PACKAGES], cwd=host.folder, check=True)
+    for package in host.folder.glob("*.deb"):
+        subprocess.run(["dpkg", "-x", str(package), str(tools)], check=True)
+    kernel = str(resolve(KERNEL).image)
+    out = host.run(ENTRIES.replace("TOOLS", str(tools)).replace("KERNEL", kernel), "lsm=landlock")
+    lines = values(out)
+    assert (lines["custom.cfg"], lines["written"]) == ("sound", "next_entry=lsmeter"), out
+    assert lines["restored"] == "", out
+    entry = (host.said / "custom.cfg").read_text()
+    assert entry.count("lsm=selinux") == 1
+    (mine,) = [line for line in lines["with UEFI"].split() if line.startswith("0123-")]
+    assert lines["without UEFI"] == lines["with UEFI"] == mine
+    assert "Not booted with UEFI" in out
+    listed = (host.said / "list").read_text()
+    assert "title: lsmeter" in listed and "lsm=selinux" in listed, listed
+    assert (host.said / "once").read_text() == "once: lsmeter.conf\nonce: \n"
+    assert lines["loaded"] == "1", out
