@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SPI    0x100 /* one more for the other direction */
+#define SPI    0x100 /* the first of 8: spi() */
 #define REQID  1
 #define CIPHER "ecb(cipher_null)"
 #define DIGEST "digest_null"
@@ -44,13 +44,18 @@ static void put_context(struct netlink *netlink, const char *context)
 	netlink_put(netlink, XFRMA_SEC_CTX, &said, said.header.len);
 }
 
-static struct xfrm_selector selector(int family, bool from_far)
+static struct xfrm_selector selector(struct ipsec_way way)
 {
-	struct xfrm_selector made = {.family = (uint16_t)family};
+	struct xfrm_selector made = {.family = (uint16_t)way.family};
 
-	put_address(&made.saddr, family, from_far);
-	put_address(&made.daddr, family, !from_far);
-	made.prefixlen_s = made.prefixlen_d = family == AF_INET ? 32 : 128;
+	put_address(&made.saddr, way.family, way.from_far);
+	put_address(&made.daddr, way.family, !way.from_far);
+	made.prefixlen_s = made.prefixlen_d = way.family == AF_INET ? 32 : 128;
+	if (way.trial) {
+		made.proto = IPPROTO_UDP;
+		made.dport = htons(9); /* discard */
+		made.dport_mask = 0xffff;
+	}
 	return made;
 }
 
@@ -66,22 +71,22 @@ static void put_algorithm(struct netlink *netlink, int type, const char *name)
 	netlink_put(netlink, type, &algorithm, sizeof(algorithm));
 }
 
-static uint32_t spi(int family, bool from_far)
+static uint32_t spi(struct ipsec_way way)
 {
-	return htonl(SPI + 2U * (family == AF_INET6) + from_far);
+	return htonl(SPI + 4U * way.trial + 2U * (way.family == AF_INET6) + way.from_far);
 }
 
-void ipsec_association(struct netlink *netlink, int family, bool from_far, const char *context)
+void ipsec_association(struct netlink *netlink, struct ipsec_way way, const char *context)
 {
-	struct xfrm_usersa_info info = {.sel = selector(family, from_far),
+	struct xfrm_usersa_info info = {.sel = selector(way),
 					.lft = for_ever,
 					.reqid = REQID,
-					.family = (uint16_t)family,
+					.family = (uint16_t)way.family,
 					.mode = XFRM_MODE_TRANSPORT};
 
 	info.saddr = info.sel.saddr;
 	info.id.daddr = info.sel.daddr;
-	info.id.spi = spi(family, from_far);
+	info.id.spi = spi(way);
 	info.id.proto = IPPROTO_ESP;
 	netlink_begin(netlink, XFRM_MSG_NEWSA, 0, &info, sizeof(info));
 	put_algorithm(netlink, XFRMA_ALG_CRYPT, CIPHER);
@@ -89,24 +94,24 @@ void ipsec_association(struct netlink *netlink, int family, bool from_far, const
 	put_context(netlink, context);
 }
 
-void ipsec_no_association(struct netlink *netlink, int family, bool from_far)
+void ipsec_no_association(struct netlink *netlink, struct ipsec_way way)
 {
-	struct xfrm_usersa_id id = {.spi = spi(family, from_far),
-				    .family = (uint16_t)family,
+	struct xfrm_usersa_id id = {.spi = spi(way),
+				    .family = (uint16_t)way.family,
 				    .proto = IPPROTO_ESP};
 
-	put_address(&id.daddr, family, !from_far);
+	put_address(&id.daddr, way.family, !way.from_far);
 	netlink_begin(netlink, XFRM_MSG_DELSA, 0, &id, sizeof(id));
 }
 
-void ipsec_policy(struct netlink *netlink, int family, bool from_far, bool out, const char *context)
+void ipsec_policy(struct netlink *netlink, struct ipsec_way way, bool out, const char *context)
 {
-	struct xfrm_userpolicy_info info = {.sel = selector(family, from_far),
+	struct xfrm_userpolicy_info info = {.sel = selector(way),
 					    .lft = for_ever,
 					    .dir = out ? XFRM_POLICY_OUT : XFRM_POLICY_IN,
 					    .action = XFRM_POLICY_ALLOW};
 	struct xfrm_user_tmpl template = {.id = {.proto = IPPROTO_ESP},
-					  .family = (uint16_t)family,
+					  .family = (uint16_t)way.family,
 					  .reqid = REQID,
 					  .mode = XFRM_MODE_TRANSPORT,
 					  .aalgos = ~0U,
@@ -118,10 +123,9 @@ void ipsec_policy(struct netlink *netlink, int family, bool from_far, bool out, 
 	put_context(netlink, context);
 }
 
-void ipsec_no_policy(struct netlink *netlink, int family, bool from_far, bool out,
-		     const char *context)
+void ipsec_no_policy(struct netlink *netlink, struct ipsec_way way, bool out, const char *context)
 {
-	struct xfrm_userpolicy_id id = {.sel = selector(family, from_far),
+	struct xfrm_userpolicy_id id = {.sel = selector(way),
 					.dir = out ? XFRM_POLICY_OUT : XFRM_POLICY_IN};
 
 	netlink_begin(netlink, XFRM_MSG_DELPOLICY, 0, &id, sizeof(id));
@@ -131,10 +135,13 @@ void ipsec_no_policy(struct netlink *netlink, int family, bool from_far, bool ou
 static int set_family(struct netlink *netlink, int family, bool far, const char *context,
 		      const char *policy)
 {
-	ipsec_association(netlink, family, far, context);
-	ipsec_association(netlink, family, !far, context);
-	ipsec_policy(netlink, family, far, true, policy);
-	ipsec_policy(netlink, family, !far, false, policy);
+	const struct ipsec_way out = {.family = family, .from_far = far};
+	const struct ipsec_way in = {.family = family, .from_far = !far};
+
+	ipsec_association(netlink, out, context);
+	ipsec_association(netlink, in, context);
+	ipsec_policy(netlink, out, true, policy);
+	ipsec_policy(netlink, in, false, policy);
 	return netlink_send(netlink);
 }
 
@@ -154,8 +161,8 @@ int ipsec_set(bool far, const char *context, const char *policy)
 
 uint64_t ipsec_packets(bool far)
 {
-	struct xfrm_usersa_id id = {
-		.spi = spi(AF_INET, far), .family = AF_INET, .proto = IPPROTO_ESP};
+	const struct ipsec_way way = {.family = AF_INET, .from_far = far};
+	struct xfrm_usersa_id id = {.spi = spi(way), .family = AF_INET, .proto = IPPROTO_ESP};
 	struct xfrm_usersa_info info;
 	struct netlink netlink;
 	long n = netlink_open(&netlink, NETLINK_XFRM);

@@ -17,12 +17,17 @@ int ipsec_set(bool far, const char *context, const char *policy);
 /* How many packets left this end protected. */
 uint64_t ipsec_packets(bool far);
 
-/* Messages, for those that measure them: make or delete one association or policy out of this end. */
-void ipsec_association(struct netlink *netlink, int family, bool from_far, const char *context);
-void ipsec_policy(struct netlink *netlink, int family, bool from_far, bool out,
-		  const char *context);
-void ipsec_no_association(struct netlink *netlink, int family, bool from_far);
-void ipsec_no_policy(struct netlink *netlink, int family, bool from_far, bool out,
-		     const char *context);
+/* What an association or a policy is for. */
+struct ipsec_way {
+	int family;
+	bool from_far; /* from the far end to the near one */
+	bool trial;    /* not what ipsec_set() makes, and in its way nowhere */
+};
+
+/* Messages, for those that measure them: make or delete an association, or a policy. */
+void ipsec_association(struct netlink *netlink, struct ipsec_way way, const char *context);
+void ipsec_policy(struct netlink *netlink, struct ipsec_way way, bool out, const char *context);
+void ipsec_no_association(struct netlink *netlink, struct ipsec_way way);
+void ipsec_no_policy(struct netlink *netlink, struct ipsec_way way, bool out, const char *context);
 
 #endif

@@ -41,11 +41,20 @@ enum {
 };
 
 static bool wanted, marked, protected;
+static bool alone; /* there is no link to a far namespace */
 
-int labels_network(void)
+static int join(void)
 {
 	wanted = true;
 	return network_join();
+}
+
+int labels_network(void)
+{
+	int error = join();
+
+	alone = error;
+	return error == -EOPNOTSUPP ? 0 : error;
 }
 
 static void command(struct netlink *netlink, int family, int what)
@@ -75,7 +84,7 @@ int labels_cipso(void)
 {
 	static const uint8_t tag = TAG_BITMAP;
 	int cipso = netlink_family("NLBL_CIPSOv4"), map = netlink_family("NLBL_MGMT");
-	int error = labels_network();
+	int error = join();
 	struct netlink netlink;
 	size_t tags;
 
@@ -100,7 +109,7 @@ int labels_cipso(void)
 
 int labels_secmark(const char *context)
 {
-	int error = labels_network();
+	int error = join();
 
 	marked = true;
 	if (!error)
@@ -116,7 +125,7 @@ int labels_secmark(const char *context)
 
 int labels_ipsec(const char *context, const char *policy)
 {
-	int error = labels_network();
+	int error = join();
 
 	protected = true;
 	if (!error)
@@ -211,11 +220,11 @@ static bool try_datagram(bool veth, struct found *found)
 
 static void examine(const struct request *request, const char *work, struct found *found)
 {
-	const char *failed = far_open(request, work);
+	const char *failed = alone ? NULL : far_open(request, work);
 
 	if (!failed)
 		failed = become(request, work);
-	for (int veth = 0; veth < 2; veth++) {
+	for (int veth = 0; veth < 2 - alone; veth++) {
 		if (failed) {
 			found[veth].failed = failed;
 			found[veth].error = -errno;
@@ -273,8 +282,11 @@ void labels_facts(const struct request *request, const char *work)
 	while (child > 0 && waitpid(child, NULL, 0) != child)
 		;
 	tell("loopback", &found[0]);
-	tell("veth", &found[1]);
+	if (!alone)
+		tell("veth", &found[1]);
 	munmap(found, 2 * sizeof(*found));
+	if (!marked && !protected)
+		return;
 	near = marked ? secmark_packets() : ipsec_packets(false);
 	network_go(true);
 	far = marked ? secmark_packets() : ipsec_packets(true);

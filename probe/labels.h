@@ -8,7 +8,10 @@
 
 #include "request.h"
 
-/* Join the namespaces, and nothing more: the facts say what packets carry as it is. */
+/*
+ * Join the namespaces, and nothing more: the facts say what packets carry as it is. On a kernel
+ * that cannot join them they are of the loopback device alone.
+ */
 int labels_network(void);
 
 /* NetLabel gives IPv4 packets the CIPSO option, with sensitivity and categories as they are. */

@@ -374,11 +374,12 @@ static bool skip(struct outcome *outcome, const char *why, const char *what, int
 static bool set_up(struct bench *bench, const struct request *request, struct outcome *outcome)
 {
 	const struct op *op = bench->op;
+	const char *needs = bench->variant->far ? "second network namespace (veth)" : op->needs;
 	int error = op->setup ? op->setup(bench) : 0;
 
 	far_close();
-	if (op->needs && is_lacking(error))
-		return skip(outcome, "there is no ", op->needs, error);
+	if (needs && is_lacking(error))
+		return skip(outcome, "there is no ", needs, error);
 	/* Denying is what these setups are for. */
 	if ((request->n_confine || request->landlock.layers) &&
 	    (error == -EACCES || error == -EPERM))

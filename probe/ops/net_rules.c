@@ -44,12 +44,14 @@ enum rule { ASSOCIATION, POLICY };
 
 static void write_messages(long rule)
 {
+	const struct ipsec_way way = {.family = AF_INET, .trial = true};
+
 	if (rule == ASSOCIATION) {
-		ipsec_association(&make, AF_INET, false, context());
-		ipsec_no_association(&undo, AF_INET, false);
+		ipsec_association(&make, way, context());
+		ipsec_no_association(&undo, way);
 	} else {
-		ipsec_policy(&make, AF_INET, false, true, context());
-		ipsec_no_policy(&undo, AF_INET, false, true, context());
+		ipsec_policy(&make, way, true, context());
+		ipsec_no_policy(&undo, way, true, context());
 	}
 }
 

@@ -28,13 +28,10 @@ SETUPS = tuple(
         ),
         expect=(
             *ENFORCING.expect,
-            *peers("Worker", "loopback", "veth"),
-            *(
-                Expectation(f"net.option.{link}", option, _WHY)
-                for link in ("loopback", "veth")
-            ),
+            *peers("Worker", "loopback"),
+            Expectation("net.option.loopback", option, _WHY),
         ),
-        needs_config=(*ENFORCING.needs_config, "NETLABEL", "VETH"),
+        needs_config=(*ENFORCING.needs_config, "NETLABEL"),
         modules=("veth",),
         over="smack-enforcing",
         layer=Layer.NETWORK,
