@@ -21,8 +21,10 @@
 /* What a period's end adds at least to a change, and what a timer tick exceeds. */
 #define LEAST_NS (40 << 4)
 #define MOST_NS	 (600 << 4)
-/* Periods are known to that. */
-#define ENOUGH_NS 40000
+/* Where in a period one ends is found as one of so many places. */
+#define PLACES	  128
+#define PLACE_NS  (PERIOD_NS / PLACES)
+#define ENOUGH_NS 100000
 
 /* A reading begins so long after a period's end, and its process wakes up so long before. */
 #define AFTER_NS 10000
@@ -88,37 +90,34 @@ static uint64_t median(const struct change *change)
 	return took[CHANGES / 2];
 }
 
-/* Leave of what is known that which agrees with an end in this change; false if nothing does. */
-static bool narrow(const struct change *change)
+/* Add to the score of each place in a period that lies between the two moments. */
+static void score(int *place, uint64_t begin, uint64_t end, int by)
 {
-	/* The averages were last brought up to date in the second half of the change before. */
-	uint64_t begin = change[-1].begin + change[-1].took / 2;
-	uint64_t end = change->begin + change->took;
+	for (uint64_t at = begin / PLACE_NS; at <= end / PLACE_NS; at++)
+		place[at % PLACES] += by;
+}
 
-	if (!width) {
-		from = begin;
-		width = end - begin;
-		return true;
+/* The places that most changes agree on: those with the highest score. */
+static void find_best(const int *place)
+{
+	int best = 0, last;
+
+	for (int i = 1; i < PLACES; i++) {
+		if (place[i] > place[best])
+			best = i;
 	}
-	/* The window that is known, moved to where it may overlap this one. */
-	from += (end - from) / PERIOD_NS * PERIOD_NS;
-	if (from + width < begin)
-		return false;
-	if (from < begin) {
-		width -= begin - from;
-		from = begin;
-	}
-	if (from + width > end)
-		width = end - from;
-	return true;
+	for (last = best; last + 1 < PLACES && place[last + 1] == place[best];)
+		last++;
+	from = (uint64_t)best * PLACE_NS;
+	width = (uint64_t)(last + 1 - best) * PLACE_NS;
 }
 
 bool periods_find(void)
 {
 	struct change change[CHANGES];
+	int place[PLACES] = {0};
 	uint64_t usual;
 
-	width = 0;
 	for (int i = 0; i < CHANGES; i++) {
 		/* A period is not to be as long as a number of changes. */
 		wait_until(now_ns() + (uint64_t)(i * 7 % STEPS) * STEP_NS);
@@ -127,14 +126,17 @@ bool periods_find(void)
 	}
 	usual = median(change);
 	for (int i = 1; i < CHANGES; i++) {
-		uint64_t more = change[i].took - usual;
+		/* A change brings the averages up to date last in its last quarter. */
+		uint64_t begin = change[i - 1].begin + change[i - 1].took / 4 * 3;
+		uint64_t end = change[i].begin + change[i].took / 8 * 7;
 
-		if (change[i].took < usual + LEAST_NS || more > MOST_NS)
-			continue;
-		if (!narrow(&change[i]))
-			return false;
+		if (change[i].took < usual + LEAST_NS)
+			score(place, change[i].begin, end - change[i].took / 8, -1);
+		else if (change[i].took < usual + MOST_NS)
+			score(place, begin, end, 1);
 	}
-	if (!width || width > ENOUGH_NS)
+	find_best(place);
+	if (width > ENOUGH_NS)
 		return false;
 	tick = now_ns() - spin_phase(counter_now());
 	prctl(PR_SET_TIMERSLACK, 1);
