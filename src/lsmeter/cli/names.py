@@ -98,6 +98,12 @@ def _images() -> Iterable[Row]:
     yield from ((image.name, image.title) for image in list_images())
 
 
+def _studies() -> Iterable[Row]:
+    from lsmeter.published import find_published, published_names
+
+    return [(name, find_published(name).title) for name in published_names()]
+
+
 KINDS: dict[str, Callable[[], Iterable[Row]]] = {
     "setups": _setups,
     "suites": _suites,
@@ -110,6 +116,7 @@ KINDS: dict[str, Callable[[], Iterable[Row]]] = {
     "machines": _machines,
     "formats": _formats,
     "imports": _imports,
+    "studies": _studies,
 }
 
 

@@ -13,7 +13,14 @@ import typer
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.show import AllOption, CalibrationOption, calibration_for, show
+from lsmeter.cli.show import (
+    AllOption,
+    BesideOption,
+    CalibrationOption,
+    calibration_for,
+    show,
+    studies_of,
+)
 
 if TYPE_CHECKING:
     from lsmeter.results.directory import RunData
@@ -59,6 +66,7 @@ def report(
         bool, typer.Option("--events", help="Only the events of each benchmark: run --events.")
     ] = False,
     calibration: CalibrationOption = None,
+    beside: BesideOption = None,
     everything: AllOption = False,
     verify: Annotated[
         bool,
@@ -76,6 +84,7 @@ def report(
         lsmeter report runs/2026-11-20T10-00-00-main -f text
         lsmeter report -s selinux -b 'open*' --baseline apparmor
         lsmeter report runs/2026-11-20T10-00-00-main -f html -o page.html
+        lsmeter report --beside lomac2001 --beside own.toml
     """
     from lsmeter.analysis.narrow import narrowed
     from lsmeter.report.document import document_of
@@ -91,8 +100,8 @@ def report(
         show(document)
         return code
     found = narrowed(read_run(run), setup or (), benchmark or (), baseline)
-    by = calibration_for(found, calibration)
-    show(_events_of(found) if events else document_of(found, by), everything=everything)
+    by, studies = calibration_for(found, calibration), studies_of(beside)
+    show(_events_of(found) if events else document_of(found, by, studies), everything=everything)
     return damage_code(found)
 
 

@@ -12,7 +12,7 @@ import typer
 from lsmeter.base.errors import UsageError
 from lsmeter.cli import options
 from lsmeter.cli.options import Asked
-from lsmeter.cli.show import AllOption, CalibrationOption
+from lsmeter.cli.show import AllOption, BesideOption, CalibrationOption
 
 
 @options.measuring
@@ -105,6 +105,7 @@ def run(
         ),
     ] = False,
     calibration: CalibrationOption = None,
+    beside: BesideOption = None,
     everything: AllOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")] = False,
 ) -> int:
@@ -122,7 +123,7 @@ def run(
         lsmeter run --instrument timed -s landlock -b stat --until-conclusive
     """
     from lsmeter.cli.measure import measure, showing
-    from lsmeter.cli.show import check_calibration, show_run
+    from lsmeter.cli.show import check_calibration, show_run, studies_of
     from lsmeter.experiment.asked import MAIN, is_main
 
     asked, client = _between_hosts(asked, server, client)
@@ -150,10 +151,11 @@ def run(
         said, stem = {**said, **MAIN}, "main"
     found = options.experiment(said, experiment)
     check_calibration(calibration, found.task)
+    studies = studies_of(beside)
     where, code = measure([found], stem, asked, dry_run=dry_run, tune=tune)
     if not dry_run:
         with showing(code):
-            show_run(where, calibration, everything=everything)
+            show_run(where, calibration, studies=studies, everything=everything)
     return int(code)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lsmeter.machines import Machine
     from lsmeter.model import Kernel
     from lsmeter.prediction.calibration import Calibration
+    from lsmeter.published import Published
     from lsmeter.results.directory import RunData
 
 HTML_FILE = "report.html"
@@ -47,6 +48,17 @@ CalibrationOption = Annotated[
         metavar="NAME|FILE|none",
         help="By what times are predicted from events: lsmeter calibrate.  "
         "[default: the newest of this machine]",
+    ),
+]
+
+
+BesideOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--beside",
+        metavar="STUDY|FILE",
+        help="Printed values of a study beside ours: lomac2001, or a file. Repeatable.",
+        autocompletion=names.offer("studies"),
     ),
 ]
 
@@ -210,10 +222,26 @@ def calibration_for(run: RunData, named: str | None) -> Calibration | None:
     return of_host(this_host()) if named is None else find_calibration(named)
 
 
-def show_run(path: Path, named: str | None = None, *, everything: bool = False) -> None:
+def studies_of(words: list[str] | None) -> list[Published]:
+    """Return the studies that were named; UsageError for one that is not known or damaged."""
+    if not words:
+        return []
+    from lsmeter.published import find_published
+
+    return [find_published(word) for word in words]
+
+
+def show_run(
+    path: Path,
+    named: str | None = None,
+    *,
+    studies: Sequence[Published] = (),
+    everything: bool = False,
+) -> None:
     """Write the page of a run, print its table, and say where the page is.
 
     named: the calibration by which its times are predicted, None for that of this machine.
+    studies: those whose printed values stand beside its own.
     """
     from lsmeter.base.storage import write_atomic
     from lsmeter.report.document import document_of
@@ -221,7 +249,7 @@ def show_run(path: Path, named: str | None = None, *, everything: bool = False) 
     from lsmeter.tables.render import render
 
     run = read_run(path)
-    make = document_of(run, calibration_for(run, named))
+    make = document_of(run, calibration_for(run, named), studies)
     page = path / HTML_FILE
     write_atomic(page, render(make(Detail.FULL), "html").encode())
     show(make, everything=everything)

@@ -10,7 +10,7 @@ from lsmeter.analysis.evidence import StateChange
 from lsmeter.attribution.data import layer_entry, report_entry
 from lsmeter.model import Benchmark, Place
 from lsmeter.model.conclusion import Comparison, Estimate
-from lsmeter.report import events, numbers, predicted, summary
+from lsmeter.report import beside, events, numbers, predicted, summary
 from lsmeter.report.model import Report
 from lsmeter.tables.data import plain
 from lsmeter.tables.model import Column, Raw, Table, rows
@@ -20,7 +20,7 @@ VERSION = 1
 # What many reports have nothing for is left out of those.
 _RARE = (
     *("accounts", "proofs", "layers", "layer_origins", "states", "one_off", "caveats", "looks"),
-    *("warnings", "events", "predictions"),
+    *("warnings", "events", "predictions", "beside"),
 )
 _PAIRS = ("conditions", "host", "tools")
 _KERNEL = ("name", "release", "version", "origin", "image_sha256", "boot_protocol")
@@ -43,6 +43,7 @@ def document(report: Report) -> dict[str, Any]:
         "one_off": each(report.one_off),
         "states": [_state(report, item) for item in report.states],
         "events": events.entries(report),
+        "beside": beside.entries(report),
         "accounts": [report_entry(item) for item in report.accounts],
         "layer_origins": [layer_entry(item) for item in report.layer_origins],
     }

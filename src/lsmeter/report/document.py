@@ -8,9 +8,12 @@ from dataclasses import replace
 from functools import partial
 
 from lsmeter.attribution.tables import HEADING, RULE, section
+from lsmeter.base.errors import UsageError
 from lsmeter.instruments import Words, instruments
 from lsmeter.prediction.calibration import Calibration
+from lsmeter.published import Published
 from lsmeter.report import (
+    beside,
     clients,
     data,
     events,
@@ -42,16 +45,27 @@ _SIGNS = (("overhead", f"{_OVERHEAD}. {summary.SIGN_RULE}"),)
 
 
 def document_of(
-    run: RunData, calibration: Calibration | None = None
+    run: RunData, calibration: Calibration | None = None, studies: Sequence[Published] = ()
 ) -> Callable[[Detail], Document]:
     """Return what makes the document of any run, for a format with this much room.
 
     A run with several views of the hooks shows their agreement; a page, all of its views. Times
-    are predicted by a calibration where the run has events.
+    are predicted by a calibration where the run has events. Printed values of studies stand beside
+    those of system calls; UsageError for a run that has none.
     """
     tasks = {cell.task.name for cell in run.manifest.cells}
+    if studies and not tasks & cost_tasks():
+        raise UsageError(
+            f"--beside: {run.path}: it has no benchmarks of system calls",
+            hint="lsmeter run --suite unixbench --suite lmbench",
+        )
+
+    def costs() -> Callable[[Detail], Document]:
+        report = replace(run_report(run, calibration), beside=tuple(studies))
+        return partial(report_document, report)
+
     if tasks <= cost_tasks():
-        shown = partial(report_document, run_report(run, calibration))
+        shown = costs()
         return partial(_under_load, run, shown) if tasks & clients.TASKS else shown
     # Regressions are heavy: only runs with sweeps wait for them.
     from lsmeter.analysis.monitoring import is_monitored  # noqa: PLC0415
@@ -68,7 +82,7 @@ def document_of(
     if len(views & {ATTRIBUTION, "count", "sweep"}) > 1:
         found.append(lambda _: agreement.document([run]))
     if tasks & cost_tasks():
-        found.append(partial(report_document, run_report(run, calibration)))
+        found.append(costs())
     if "workload" in tasks:
         found.append(partial(workloads.document, run))
         if is_monitored(run):
@@ -170,6 +184,7 @@ def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterat
         yield from events.sections(report, detail)
         yield evidence.states(report, detail)
         yield evidence.one_off(report)
+    yield from beside.sections(report)
     yield from _origins(report, detail)
     yield _method(report) if full else words
     yield from frame.problem_section(report.problems, full=full) or (_NONE if full else ())

@@ -14,6 +14,7 @@ from lsmeter.instruments import DEFAULT, Words, instruments
 from lsmeter.model import Kernel, Problem
 from lsmeter.model.conclusion import Comparison, Estimate
 from lsmeter.model.setup import is_again
+from lsmeter.published import Published
 from lsmeter.statistics.blocks import LEVEL
 from lsmeter.statistics.family import Looks
 
@@ -65,6 +66,7 @@ class Report:
     told: Told | None = None  # predicted times, in runs that counted events
     caveats: tuple[str, ...] = ()  # what every verdict must be read with: other compilers
     looks: Looks | None = None  # of a run that grew until its verdicts stood
+    beside: tuple[Published, ...] = ()  # printed values of studies that were named
     every_call: tuple[str, ...] = ()  # setups that add to every system call, those of controls too
 
     @property

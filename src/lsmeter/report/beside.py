@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Printed values of a study beside a run's own, row by row, and what differs; pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from lsmeter.instruments import instruments
+from lsmeter.model import Place
+from lsmeter.model.conclusion import Comparison
+from lsmeter.published import Published, Row
+from lsmeter.report.model import Report
+from lsmeter.tables.data import plain
+from lsmeter.tables.model import Column, Kind, Section, Shown, Table, Value
+
+_RULE = (
+    "Overheads, + is worse, each over its own baseline. Kernels, machines and instruments differ: "
+    "signs and order can be compared, sizes only with care."
+)
+_Found = Mapping[tuple[str, str], Mapping[Place, Comparison]]
+
+
+def sections(report: Report) -> Iterator[Section]:
+    """Yield a section for each study that was named."""
+    ours = _comparisons(report)
+    for number, study in enumerate(report.beside, 1):
+        lead = tuple(filter(None, (_RULE, _printed(study), _here(report), study.note)))
+        yield Section(
+            f"Beside {study.title}",
+            lead,
+            (_table(study, ours),),
+            key="beside" if number == 1 else f"beside-{number}",
+        )
+
+
+def _printed(study: Published) -> str:
+    setups = "; ".join(f"{name}: {title}" for name, title in study.setups.items())
+    over = f", over {study.baseline}" if study.baseline else ", without a baseline"
+    return (
+        f"Printed: {study.source}. {study.kernel}; {study.hardware}; {study.instrument}{over}. "
+        f"{setups}."
+    )
+
+
+def _here(report: Report) -> str:
+    """Say the same of the run."""
+    instrument = instruments().get(report.instrument)
+    title = f"{instrument.name} instrument ({instrument.title})" if instrument else ""
+    kernels = ", ".join(f"{kernel.name} ({kernel.release})" for kernel in report.kernels)
+    machine = "an emulated processor" if report.instrument == "exact" else _processor(report)
+    return f"Here: {kernels}; {machine}; {title}, over {report.baseline_setup}."
+
+
+def _processor(report: Report) -> str:
+    return dict(report.host).get("processor", "") or "its host: --format html"
+
+
+def _comparisons(report: Report) -> _Found:
+    found: dict[tuple[str, str], dict[Place, Comparison]] = {}
+    for item in report.comparisons:
+        found.setdefault((item.place.suite, item.benchmark.id), {})[item.place] = item
+    return found
+
+
+def _places(study: Published, ours: _Found) -> list[Place]:
+    """Return where the rows were measured, each suite's place once."""
+    wanted = (name for row in study.rows for name in row.benchmarks)
+    every = (place for name in wanted for place in ours.get(name, {}))
+    return list({_apart(place): place for place in every}.values())
+
+
+def _apart(place: Place) -> tuple[str, ...]:
+    return (place.setup, place.kernel, place.filesystem, place.user)
+
+
+def _table(study: Published, ours: _Found) -> Table:
+    places = _places(study, ours)
+    names = _names(places)
+    columns = (
+        Column("row", "row", Kind.NAME),
+        *(
+            Column(
+                f"printed_{name}",
+                f"printed: {name}",
+                Kind.PERCENT if _over(study, name) else Kind.COUNT,
+            )
+            for name in study.setups
+        ),
+        *(Column(f"own_{name}", name, Kind.PERCENT) for name in names),
+    )
+    rows: list[tuple[Value, ...]] = []
+    table = ""
+    for row in study.rows:
+        if row.table != table:
+            table = row.table
+            rows.append((table,))
+        own = (_own(row, ours, _apart(place)) for place in places)
+        rows.append((_name(row), *(_value(row, name) for name in study.setups), *own))
+    return Table("beside", "", columns, tuple(rows), more=tuple(_lacking(study, ours)))
+
+
+def _names(places: Iterable[Place]) -> list[str]:
+    """Name places by their setup, and by all else in which they differ."""
+    found = [_apart(place) for place in places]
+    differ = [at for at in range(4) if at == 0 or len({item[at] for item in found}) > 1]
+    return [" ".join(item[at] for at in differ) for item in found]
+
+
+def _name(row: Row) -> Shown:
+    return Shown(row.name, row.name, hover=row.note)
+
+
+def _over(study: Published, setup: str) -> bool:
+    return any(row.overhead(setup) is not None for row in study.rows)
+
+
+def _value(row: Row, setup: str) -> Value:
+    """Return a printed overhead; of a row without one the value itself, with its unit."""
+    overhead, value = row.overhead(setup), row.values.get(setup)
+    if overhead is not None or value is None:
+        return overhead
+    return Shown(value, f"{value:g} {row.unit}")
+
+
+def _own(row: Row, ours: _Found, place: tuple[str, ...]) -> float | None:
+    """Return our overhead: of several benchmarks that of their sum."""
+    parts = [
+        next((item for at, item in ours.get(name, {}).items() if _apart(at) == place), None)
+        for name in row.benchmarks
+    ]
+    found = [item for item in parts if item is not None]
+    if not found or len(found) < len(parts):
+        return None
+    if len(found) == 1:
+        return found[0].overhead
+    base = math.fsum(item.baseline_value for item in found)
+    return math.fsum(item.value for item in found) / base - 1 if base else None
+
+
+def _lacking(study: Published, ours: _Found) -> Iterator[str]:
+    """Name the rows without a benchmark of ours, and those that the run did not measure."""
+    without = [row.name for row in study.rows if not row.benchmarks]
+    if without:
+        yield f"No benchmark of lsmeter: {', '.join(without)}."
+    unmeasured: dict[str, list[str]] = {}
+    for row in study.rows:
+        for suite, name in row.benchmarks:
+            if (suite, name) not in ours:
+                unmeasured.setdefault(suite, []).append(row.name)
+    for suite, names in unmeasured.items():
+        yield f"Not in this run (--suite {suite}): {', '.join(dict.fromkeys(names))}."
+    noted: dict[str, list[str]] = {}
+    for row in study.rows:
+        if row.note and row.benchmarks:
+            noted.setdefault(row.note, []).append(row.name)
+    if noted:
+        said = (f"{', '.join(dict.fromkeys(names))}: {note}" for note, names in noted.items())
+        yield f"Of the rows: {'; '.join(said)}."
+
+
+def entries(report: Report) -> list[dict[str, Any]]:
+    """Return the same for programs; docs/report-json.md describes it."""
+    ours = _comparisons(report)
+    return [
+        {
+            **{key: plain(value) for key, value in vars(study).items() if key != "rows"},
+            "rows": [_entry(study, row, ours) for row in study.rows],
+        }
+        for study in report.beside
+    ]
+
+
+def _entry(study: Published, row: Row, ours: _Found) -> dict[str, Any]:
+    found = plain(row)
+    printed = {name: over for name in study.setups if (over := row.overhead(name)) is not None}
+    places = {_apart(place): place for name in row.benchmarks for place in ours.get(name, {})}
+    own = [
+        {**dict(zip(("setup", "kernel", "filesystem", "user"), at, strict=True)), "overhead": over}
+        for at in places
+        if (over := _own(row, ours, at)) is not None
+    ]
+    benchmarks = [{"suite": suite, "id": name} for suite, name in row.benchmarks]
+    assert isinstance(found, dict)  # noqa: S101  (what a dataclass becomes)
+    return {**found, "benchmarks": benchmarks, "overheads": printed, "own": own}
