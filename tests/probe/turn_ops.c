@@ -36,6 +36,8 @@ static int trouble_arm(struct bench *bench)
 		return -EIO;
 	if (in_trouble("../../hang"))
 		pause();
+	if (in_trouble("../../stopped"))
+		kill(getppid(), SIGSTOP);
 	if (in_trouble("../../killed"))
 		kill(getppid(), SIGKILL);
 	return 0;
