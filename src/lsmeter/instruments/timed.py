@@ -258,4 +258,5 @@ INSTRUMENT: Instrument = Instrument(
     read=blocks,
     judge=judge,
     again=True,
+    ticks=True,
 )
