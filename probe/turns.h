@@ -18,7 +18,7 @@
 #define TURNS_ROUNDS 10
 
 /* Calls at the head of each turn that are not kept: others have used the caches meanwhile. */
-#define TURNS_WARMUP 3
+#define TURNS_WARMUP 8
 
 /* Take a place in the page of a file; 0, or -errno. */
 int turns_open(const char *path, unsigned int place);

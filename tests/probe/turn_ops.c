@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define AMID 12 /* the reading in which it goes wrong: with 5 to warm up, in the second turn */
+#define AMID 12 /* the reading in which it goes wrong: after 5 to warm up, in a turn */
 
 static bool in_trouble(const char *name)
 {
