@@ -19,11 +19,12 @@ static const char usage[] =
 	"usage: lsmeter-probe catalogue\n"
 	"       lsmeter-probe check-request FILE\n"
 	"       lsmeter-probe sample DIRECTORY REQUEST\n"
-	"       lsmeter-probe native DIRECTORY REQUEST\n"
+	"       lsmeter-probe native DIRECTORY REQUEST [PAGE PLACE]\n"
 	"       lsmeter-probe host PREFIX\n"
 	"catalogue prints every benchmark; check-request checks a request; sample\n"
 	"runs a request on this machine in an empty directory, with results on standard output;\n"
-	"native does so with a setup that a machine can be under as it runs; host says what of\n"
+	"native does so with a setup that a machine can be under as it runs, in turns with other\n"
+	"processes if they share a page; host says what of\n"
 	"this machine decides how long things take, as facts that begin with PREFIX.\n";
 
 static struct request request;
@@ -74,7 +75,9 @@ int main(int argc, char **argv)
 	if (argc == 4 && !strcmp(argv[1], "sample"))
 		return sample_here(argv[2], argv[3]);
 	if (argc == 4 && !strcmp(argv[1], "native"))
-		return native_main(argv[2], argv[3]);
+		return native_main(argv[2], argv[3], NULL, 0);
+	if (argc == 6 && !strcmp(argv[1], "native"))
+		return native_main(argv[2], argv[3], argv[4], (unsigned int)atoi(argv[5]));
 	if (argc == 3 && !strcmp(argv[1], "host")) {
 		channel_open(STDOUT_FILENO);
 		channel_hello();

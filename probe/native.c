@@ -12,6 +12,7 @@
 #include "state.h"
 #include "steps.h"
 #include "timing.h"
+#include "turns.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -185,7 +186,7 @@ static bool run(const char *top)
 	return true;
 }
 
-int native_main(const char *top, const char *file)
+int native_main(const char *top, const char *file, const char *ring, unsigned int place)
 {
 	char error[256];
 	const char *wrong;
@@ -202,6 +203,15 @@ int native_main(const char *top, const char *file)
 	if (wrong) {
 		channel_error("%s", wrong);
 		return 2;
+	}
+	if (ring) {
+		int error_number = turns_open(ring, place);
+
+		if (error_number) {
+			channel_error("taking a place among the turns of %.120s: %s", ring,
+				      strerror(-error_number));
+			return 2;
+		}
 	}
 	return run(top) ? 0 : 1;
 }

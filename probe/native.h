@@ -8,8 +8,9 @@
 /*
  * Run the request of a file in the empty directory `top`, with results on standard output. Work is
  * done in its subdirectory `data`. Root has mounts of its own, which end with this process.
- * Returns the exit code.
+ * Where `ring` is not NULL, readings are taken in turns with other processes: see turns.h; `place`
+ * is ours. Returns the exit code.
  */
-int native_main(const char *top, const char *file);
+int native_main(const char *top, const char *file, const char *ring, unsigned int place);
 
 #endif

@@ -5,6 +5,7 @@
 #include "region.h"
 #include "spin.h"
 #include "sys.h"
+#include "turns.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -162,16 +163,16 @@ static void keep_calls(struct outcome *outcome)
 }
 
 /* Time a reading as it comes; after the warm-up, as many operations as the clock needs. */
-static uint64_t take_time(struct bench *bench, const struct request *request, struct timing *timing)
+static uint64_t take_time(struct bench *bench, struct timing *timing, bool counts)
 {
 	static uint64_t least;
 	uint64_t took;
 
 	if (!bench->serial)
 		least = UINT64_MAX;
-	if (bench->serial == request->warmup)
+	if (counts && !timing->counted)
 		timing->batch = bench->serial ? timing_batch(bench, least) : 1;
-	took = timing_measure(bench, timing, bench->serial >= request->warmup);
+	took = timing_measure(bench, timing, counts);
 	if (took < least)
 		least = took;
 	return took;
@@ -207,9 +208,9 @@ static void keep(struct outcome *outcome, const struct request *request, uint64_
 	outcome->value[outcome->count++] = took >> request->icount_shift;
 }
 
-/* One reading; false ends the benchmark. */
+/* One reading, which is kept if it counts; false ends the benchmark. */
 static bool take(struct bench *bench, const struct request *request,
-		 const struct assistant *assistant, struct outcome *outcome)
+		 const struct assistant *assistant, struct outcome *outcome, bool counts)
 {
 	unsigned int end;
 	uint64_t took;
@@ -230,7 +231,7 @@ static bool take(struct bench *bench, const struct request *request,
 	for (unsigned int i = bench->first; i < end; i++)
 		call_bind(bench, i);
 	if (request->timed)
-		took = take_time(bench, request, &outcome->timing);
+		took = take_time(bench, &outcome->timing, counts);
 	else
 		took = measure(bench, request, &ticked);
 	for (unsigned int i = bench->first; i < end; i++) {
@@ -242,9 +243,56 @@ static bool take(struct bench *bench, const struct request *request,
 		return true;
 	if (!make_calls(bench, end, bench->length, outcome))
 		return false;
-	if (bench->serial >= request->warmup)
+	if (counts)
 		keep(outcome, request, took, ticked);
 	return true;
+}
+
+/* So many readings; false ends the benchmark. */
+static bool take_some(struct bench *bench, const struct request *request,
+		      const struct assistant *assistant, struct outcome *outcome,
+		      unsigned long count, bool counts)
+{
+	while (count-- > 0) {
+		bool more = take(bench, request, assistant, outcome, counts);
+
+		bench->serial++;
+		if (!more || outcome->skipped)
+			return false;
+	}
+	return true;
+}
+
+static void next_turn(struct outcome *outcome)
+{
+	outcome->passes++;
+	turns_pass();
+	turns_take();
+}
+
+/* Warm up, and take the readings: all at once, or each part of them in a turn. */
+static void take_all(struct bench *bench, const struct request *request,
+		     const struct assistant *assistant, struct outcome *outcome)
+{
+	unsigned long samples = request->samples;
+
+	bench->serial = 0;
+	if (!take_some(bench, request, assistant, outcome, request->warmup, false))
+		return;
+	if (!turns_taken()) {
+		take_some(bench, request, assistant, outcome, samples, true);
+		return;
+	}
+	for (unsigned int round = 0; round < TURNS_ROUNDS; round++) {
+		unsigned long from = samples * round / TURNS_ROUNDS,
+			      to = samples * (round + 1) / TURNS_ROUNDS;
+
+		next_turn(outcome);
+		if (!take_some(bench, request, assistant, outcome, TURNS_WARMUP, false) ||
+		    !take_some(bench, request, assistant, outcome, to - from, true))
+			return;
+	}
+	next_turn(outcome);
 }
 
 /* How often another task took the CPU from this one. */
@@ -324,11 +372,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	if (request->sweep_control)
 		raise(SIGSTOP); /* the parent delays access checks from here */
 	preempted = request->timed ? times_preempted() : 0;
-	for (bench->serial = 0; bench->serial < request->warmup + request->samples;
-	     bench->serial++) {
-		if (!take(bench, request, assistant, outcome) || outcome->skipped)
-			break;
-	}
+	take_all(bench, request, assistant, outcome);
 	if (request->sweep_control)
 		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
 	if (request->timed)

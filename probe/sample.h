@@ -18,7 +18,8 @@ struct outcome {
 	unsigned int failures; /* calls that did not return what they must, warm-up included */
 	int error;	       /* errno of the first one; 0 when it succeeded wrongly */
 	char detail[160];
-	unsigned int index; /* of the benchmark */
+	unsigned int index;  /* of the benchmark */
+	unsigned int passes; /* of the turn, so far */
 	struct whole whole;
 	struct timing timing;
 	size_t ticked; /* how many of the readings hold a timer tick */

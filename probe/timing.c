@@ -279,7 +279,8 @@ uint64_t timing_measure(struct bench *bench, struct timing *timing, bool counts)
 	uint32_t from, to;
 	uint64_t took;
 
-	spin_now = counts && spin_ticks && !empty && bench->serial % spin_every == 0;
+	spin_now = counts && spin_ticks && !empty && timing->counted % spin_every == 0;
+	timing->counted += counts;
 	if (bench->op->run)
 		took = time_run(bench, &from, &to);
 	else if (timing->batch > 1)

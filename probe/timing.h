@@ -14,6 +14,7 @@
 /* What went with the readings of one benchmark. */
 struct timing {
 	unsigned int batch;	 /* operations in each reading */
+	unsigned int counted;	 /* readings that are no warm-up */
 	unsigned int moved;	 /* readings that ended on another CPU than they began on */
 	unsigned long preempted; /* times that another task took the CPU */
 	/* What was spun on purpose at the end of readings: ticks in all, and the least and most. */

@@ -14,6 +14,7 @@
 #include "state.h"
 #include "sys.h"
 #include "tomoyo.h"
+#include "turns.h"
 #include "vary.h"
 
 #include <errno.h>
@@ -102,14 +103,13 @@ static void set_slow(const struct run *run, bool on)
 static bool wait_until(const struct run *run, pid_t child, unsigned long deadline_ms, int *status)
 {
 	pid_t changed;
-	struct timespec now, end, left;
+	struct timespec now, began, left;
+	uint64_t waited_ns = turns_waited_ns();
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += (time_t)(deadline_ms / 1000);
-	end.tv_nsec += (long)(deadline_ms % 1000) * 1000000;
+	clock_gettime(CLOCK_MONOTONIC, &began);
 	while ((changed = waitpid(child, status, WNOHANG | WUNTRACED)) != child ||
 	       WIFSTOPPED(*status)) {
 		long left_ns;
@@ -121,7 +121,8 @@ static bool wait_until(const struct run *run, pid_t child, unsigned long deadlin
 			continue;
 		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		left_ns = (end.tv_sec - now.tv_sec) * 1000000000L + end.tv_nsec - now.tv_nsec;
+		left_ns = (began.tv_sec - now.tv_sec) * 1000000000L + began.tv_nsec - now.tv_nsec +
+			  (long)deadline_ms * 1000000 + (long)(turns_waited_ns() - waited_ns);
 		if (left_ns <= 0)
 			return false;
 		left = (struct timespec){left_ns / 1000000000L, left_ns % 1000000000L};
@@ -243,6 +244,11 @@ static void run_one(const struct run *run, const char *id)
 	}
 	if (slow)
 		set_slow(run, false);
+	turns_take();
+	while (turns_taken() && run->outcome->passes++ < 1 + TURNS_ROUNDS) {
+		turns_pass();
+		turns_take();
+	}
 	state_send(request, run->index, "after");
 	send_end(run, ended, status, deadline_ms);
 	channel_drain();
@@ -335,6 +341,8 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 	block_child_signal();
 	worker_vary(request, work);
 	watch_idle(request);
+	turns_begin();
+	turns_take();
 	for (size_t round = 0; round < rounds; round++) {
 		if (request->sweep_control) {
 			run.sweep = request->sweep_value[round];
@@ -346,6 +354,7 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 			run.index++;
 		}
 	}
+	turns_leave();
 	watch_idle(request);
 	return run.index;
 }

@@ -85,7 +85,7 @@ def test_truths_of_the_models_are_true() -> None:
         first, then = (np.log([block.median for block in side]) for side in (before, after))
         error = 5 * float(np.std(then - first)) / 4000**0.5
         assert float(np.mean(then - first)) == pytest.approx(np.log(1.1), abs=error), noise.name
-        if noise.name != "drift":
+        if not noise.wanders:
             assert float(np.mean(first)) == pytest.approx(np.log(level), abs=error + 0.002)
 
 

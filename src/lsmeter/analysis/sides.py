@@ -6,6 +6,7 @@ Where each run has one kernel they may differ; else a kernel is compared with it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -53,9 +54,37 @@ class OverheadChange:
         return self.after.difference - self.before.difference
 
     @property
+    def points_bounds(self) -> tuple[float, float]:
+        """The bounds of `points`."""
+        return _between(
+            (self.before.overhead, self.before.overhead_low, self.before.overhead_high),
+            (self.after.overhead, self.after.overhead_low, self.after.overhead_high),
+        )
+
+    @property
+    def difference_bounds(self) -> tuple[float, float]:
+        """The bounds of `difference`."""
+        first, then = self.before.typical, self.after.typical
+        return _between(
+            (first.difference, first.low, first.high), (then.difference, then.low, then.high)
+        )
+
+    @property
     def repeats(self) -> bool:
         """Whether all four counts are known to repeat."""
         return self.before.repeats and self.after.repeats
+
+
+def _between(
+    first: tuple[float, float, float], then: tuple[float, float, float]
+) -> tuple[float, float]:
+    """Return the interval of a difference of two independent numbers by those of both.
+
+    Zou and Donner (2008): each side adds what it is off by in its own direction.
+    """
+    middle = then[0] - first[0]
+    below = math.hypot(then[0] - then[1], first[2] - first[0])
+    return middle - below, middle + math.hypot(then[2] - then[0], first[0] - first[1])
 
 
 def only_in_one(before: RunData, after: RunData) -> tuple[Only, Only]:

@@ -26,14 +26,23 @@ from lsmeter.model.conclusion import (
     Tests,
     Verdict,
 )
-from lsmeter.statistics.blocks import LEVEL, Block, Times, apart, level_of, paired, student
+from lsmeter.statistics.blocks import (
+    LEVEL,
+    Apart,
+    Block,
+    apart,
+    level_of,
+    paired,
+    student,
+)
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.statistics.family import ALPHA, holm
-from lsmeter.statistics.permutation import label_swaps, sign_flips
 from lsmeter.statistics.power import more_blocks
+from lsmeter.statistics.ranks import Times
 
 CLOCK, HZ = "timing.clock", "timing.hz"  # facts: the clock's name, and its ticks in a second
 OPERATIONS = "timing.operations."  # and a benchmark's id: how many operations its readings have
+RING, LOST = "turns.ring", "turns.lost"  # facts: who shared the turns, or why one did not
 LEAST_BLOCKS = 6  # fewer cannot make the permutation test's p 0.05, and intervals hold less well
 NOT_ENOUGH = "not enough blocks"
 EMPTY = "empty"  # the benchmark whose readings have no operation
@@ -50,12 +59,15 @@ def blocks(boot: Boot, found: Mapping[str, BootReadings]) -> dict[str, Block]:
     if not hz:
         return {}
     region, error = _empty(found, 1e9 / hz)
+    ring = facts.get(RING, "")
     result = {}
     for name, item in found.items():
         operations = _number(facts.get(OPERATIONS + name, "")) or 1.0
         less, unsure = (0.0, 0.0) if name == EMPTY else (region, error)
         values = ((item.values * (1e9 / hz) - less) / operations).astype(np.float64)
-        result[name] = Block(boot.index, values, less / operations, unsure / operations)
+        result[name] = Block(
+            boot.index, values, less / operations, unsure / operations, ring, LOST in facts
+        )
     return result
 
 
@@ -110,17 +122,14 @@ def compare(
         _change(baseline, tested, name, better, together=together, level=level)
         for name in ("median", "mean")
     )
-    permuted = sign_flips(logs.values) if together else label_swaps(before, after)
-    by_student = logs.differs()
-    p = by_student if permuted.p <= permuted.least else max(by_student, permuted.p)
     tests = Tests(
         min(len(baseline), len(tested)),
         together,
         logs.value,
-        logs.error,
-        by_student,
-        permuted.p,
-        p,
+        logs.standard_error,
+        logs.by_student(),
+        logs.shift.differs().p,
+        logs.differs(),
         logs.outside(*_bounds(margin)),
     )
     return Compared(
@@ -153,11 +162,13 @@ def _change(
     base, test = (np.array([getattr(item, name) for item in side]) for side in (baseline, tested))
     if not base.size or not test.size:
         return Change(*(math.nan,) * 8)
-    ns = apart(base, test, together=together).interval(level)
+    # The mean is there for what comes rarely, which ranks leave out.
+    interval = Apart.interval if name == "median" else Apart.of_means
+    ns = interval(apart(base, test, together=together), level)
     sides = (level_of(base).value, level_of(test).value)
     value = low = high = math.nan
     if (base > 0).all() and (test > 0).all():
-        ratio = apart(np.log(base), np.log(test), together=together).interval(level)
+        ratio = interval(apart(np.log(base), np.log(test), together=together), level)
         value, low, high = (math.expm1(min(x, 700.0)) for x in (ratio.value, ratio.low, ratio.high))
     if better is Better.HIGHER:
         value, low, high = -value, -high, -low

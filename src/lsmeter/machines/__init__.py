@@ -8,7 +8,7 @@ capture goes the same way as a live one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -49,6 +49,14 @@ class Machine(ABC):
         its time is over.
         Must kill the guest when cancelled, and never raise for what the guest does.
         """
+
+    def together(self, planned: PlannedBoot) -> Hashable:  # noqa: ARG002
+        """Name what boots of one block have in common that take turns; None: it runs alone."""
+        return None
+
+    def in_turns(self, count: int) -> AbstractContextManager[Sequence[Machine]]:
+        """Give a machine for each of so many boots that take turns, all of which must be run."""
+        raise NotImplementedError(f"{self.name} cannot run {count} boots in turns")
 
     def tuned(self, tell: Callable[[str], None]) -> AbstractContextManager[None]:  # noqa: ARG002
         """Change the machine so that readings vary less, and put it back at the end."""

@@ -7,9 +7,10 @@ Nothing of the machine is changed: mounts are the probe's own, files go with the
 from __future__ import annotations
 
 import asyncio
+import copy
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.replay import record
 from lsmeter.machines.tune import CGROUP, cgroup, tuned
+from lsmeter.machines.turns import Seat, seats
 from lsmeter.machines.workplace import find_base, relocated, workplace
 from lsmeter.model import Cell, Kernel, Setup
 
@@ -40,6 +42,7 @@ class Here(Machine):
     title = "this machine as it runs: one process of the probe is one block of readings"
     filesystems = ("tmpfs", "ext4", "xfs", "btrfs", "overlay")
     _cgroup = ""  # that the probe is to enter
+    _seat: tuple[str, ...] = ()  # among those that take turns, as the probe is told
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -94,8 +97,24 @@ class Here(Machine):
             finally:
                 self._cgroup = ""
 
+    def together(self, planned: PlannedBoot) -> Hashable:
+        """Let those take turns for whom nothing of the machine is changed."""
+        cell = planned.cell
+        return None if cell.setup.host else (cell.suite, cell.filesystem, cell.user)
+
+    @contextmanager
+    def in_turns(self, count: int) -> Iterator[Sequence[Here]]:
+        """Give each of so many processes a place."""
+        with seats(count) as given:
+            yield [self._at(seat) for seat in given]
+
+    def _at(self, seat: Seat) -> Here:
+        found = copy.copy(self)
+        vars(found)["_seat"] = seat.words
+        return found
+
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
-        """Run one block in a directory of its own."""
+        """Run one process of a block in a directory of its own."""
         cell, probe = planned.cell, find_probe()
         prove(probe.path, dict(cell.identity)["probe"], "what was measured before is kept")
         changes = [
@@ -113,7 +132,8 @@ class Here(Machine):
             _fill(top, planned, limits)
 
             async def start(console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
-                words = (*_PARENT_DIES, str(probe.path), "native", str(top), str(top / "request"))
+                asked = (str(top), str(top / "request"), *self._seat)
+                words = (*_PARENT_DIES, str(probe.path), "native", *asked)
                 try:
                     return await asyncio.create_subprocess_exec(
                         *words,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from lsmeter.analysis.sides import Only, OverheadChange, only_in_one, overhead_changes
-from lsmeter.instruments import find_instrument
+from lsmeter.instruments import Words, find_instrument
 from lsmeter.model.setup import is_again
 from lsmeter.report import numbers
 from lsmeter.report.build import compare_runs
@@ -76,10 +76,11 @@ def _section(
         lead += f" (their baselines are {' and '.join(sorted(found))})." if len(found) > 1 else "."
         return Section(HEADING, (lead,), key="overhead-change")
     unrepeated = f" {numbers.UNREPEATED_MARK}: a count is not known to repeat."
+    within = f" {numbers.PLUS_MINUS}: half the {words.level} interval of the change."
     lead = (
         f"What each setup costs over {base}, {words.typical}, in either run; the change in "
         f"percentage points, and in {unit} of what the setup adds."
-        f"{unrepeated if words.repeats else ''}"
+        f"{unrepeated if words.repeats else ''}{within if words.interval else ''}"
     )
     places: dict[str, list[OverheadChange]] = {}
     for item in changes:
@@ -87,14 +88,12 @@ def _section(
             continue
         if math.isfinite(item.points):
             places.setdefault(item.place.label, []).append(item)
-    tables = (
-        _table(label, unit, found, detail, repeats=words.repeats) for label, found in places.items()
-    )
+    tables = (_table(label, unit, found, detail, words) for label, found in places.items())
     return Section(HEADING, (lead,), tuple(tables), key="overhead-change")
 
 
 def _table(
-    label: str, unit: str, found: Sequence[OverheadChange], detail: Detail, *, repeats: bool
+    label: str, unit: str, found: Sequence[OverheadChange], detail: Detail, words: Words
 ) -> Table:
     """Show every variant where there is room, else the median of each operation."""
     rows: list[tuple[Value, ...]] = []
@@ -103,9 +102,9 @@ def _table(
         if not any(item.difference or item.points for item in items):
             still.append(operation)
         elif detail is Detail.FULL:
-            rows += [_row(item.benchmark.id, [item], repeats=repeats) for item in items]
+            rows += [_row(item.benchmark.id, [item], words) for item in items]
         else:
-            rows.append(_row(operation, items, repeats=repeats))
+            rows.append(_row(operation, items, words))
     columns = (
         Column("operation", "operation", Kind.NAME),
         Column("before_overhead", "before", Kind.PERCENT),
@@ -119,8 +118,8 @@ def _table(
     return Table("overhead_change", label, columns, tuple(rows), more=tuple(more))
 
 
-def _row(name: str, items: Sequence[OverheadChange], *, repeats: bool) -> tuple[Value, ...]:
-    same = not repeats or all(item.repeats for item in items)
+def _row(name: str, items: Sequence[OverheadChange], words: Words) -> tuple[Value, ...]:
+    same = not words.repeats or all(item.repeats for item in items)
     mark = "" if same else numbers.UNREPEATED_MARK
     before, after, points, difference = (
         statistics.median(getattr(side, field) for side in sides)
@@ -132,6 +131,9 @@ def _row(name: str, items: Sequence[OverheadChange], *, repeats: bool) -> tuple[
         )
     )
     text = percent(points)[: -len(" %")]
+    if words.interval:
+        halves = [(high - low) / 2 for low, high in (item.points_bounds for item in items)]
+        text += f" {numbers.PLUS_MINUS}{statistics.median(halves) * 100:,.1f}"
     return (name, before, after, Shown(points, f"{text}{mark}"), difference)
 
 
@@ -158,7 +160,11 @@ def _data(
             "overhead_before": _finite(item.before.overhead),
             "overhead_after": _finite(item.after.overhead),
             "overhead_change": _finite(item.points),
+            "overhead_change_low": _finite(item.points_bounds[0]),
+            "overhead_change_high": _finite(item.points_bounds[1]),
             "difference_change": item.difference,
+            "difference_change_low": _finite(item.difference_bounds[0]),
+            "difference_change_high": _finite(item.difference_bounds[1]),
             "repeats": item.repeats,
         }
         for item in changes

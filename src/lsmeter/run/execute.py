@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -79,7 +81,13 @@ async def execute(
 
     async def worker(queue: list[PlannedBoot]) -> None:
         while queue:
-            await _one(queue.pop(), run, machine, settings, observer)
+            block = _taken(queue, machine)
+            missing = _missing(block, run, settings, observer)
+            if len(block) > 1:
+                await _make_in_turns(missing, run, machine, settings, observer)
+            else:
+                for planned in missing:
+                    await _make(planned, run, machine, settings, observer)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -88,21 +96,71 @@ async def execute(
                     group.create_task(worker(queue))
     except* LsmeterError as errors:
         # One full disk fails every worker at once; one line of it is enough.
-        raise errors.exceptions[0] from None
+        first: BaseException = errors
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
 
 
-async def _one(
-    planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, observer: Observer
-) -> None:
-    """Make one boot, or take it from the store."""
+def _taken(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
+    """Take the next boot from the queue's end, with those of its block that take turns with it."""
+    first = queue.pop()
+    key = machine.together(first)
+    if key is None:
+        return [first]
+    block = takewhile(lambda item: item.index == first.index, reversed(queue))
+    others = [item for item in block if machine.together(item) == key]
+    for item in others:
+        queue.remove(item)
+    return [first, *others]
+
+
+def _missing(
+    block: Sequence[PlannedBoot], run: Path, settings: Settings, observer: Observer
+) -> list[PlannedBoot]:
+    """Return what has to be made of those that take turns, or of a single boot.
+
+    Where one of several never came to its end, all of them are made again: turns were broken off.
+    """
+    ended = [is_kept(run, item) for item in block] if settings.kept else []
+    if any(ended) and not all(ended):
+        return list(block)
+    return [item for item in block if not _reused(item, run, settings, observer)]
+
+
+def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Observer) -> bool:
+    """Take a boot from the store, or from what the run directory has; False where it cannot be."""
     stored = None if settings.fresh else find_stored(planned, observer)
     if stored is not None:
         copy_boot(stored_path(planned), stored.files, run, planned.id)
         observer.ended(planned, stored.boot, reused=True)
-        return
+        return True
     if settings.kept and (found := _read_whole(boot_folder(run, planned.id), planned, observer)):
         observer.ended(planned, found.boot, reused=True)
+        return True
+    return False
+
+
+async def _make_in_turns(
+    missing: Sequence[PlannedBoot],
+    run: Path,
+    machine: Machine,
+    settings: Settings,
+    observer: Observer,
+) -> None:
+    """Make boots of one block side by side; one that is left alone has its turns for itself."""
+    if not missing:
         return
+    with machine.in_turns(len(missing)) as places:
+        async with asyncio.TaskGroup() as tasks:
+            for planned, place in zip(missing, places, strict=True):
+                tasks.create_task(_make(planned, run, place, settings, observer))
+
+
+async def _make(
+    planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, observer: Observer
+) -> None:
+    """Make one boot and store it."""
     observer.started(planned)
     cell = planned.cell
     silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)

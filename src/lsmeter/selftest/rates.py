@@ -93,7 +93,7 @@ def _rates(noise: Noise, size: Size, draw: Draw) -> Iterator[Rate]:
         held = sum(item.overhead_low <= 0 <= item.overhead_high for item in changes)
         yield Rate(f"{name} ratio held", held / count, count, *_BOUNDS)
     # Of a level that drifts the interval has the drift in it, and holds more often.
-    most = math.nan if noise.name == "drift" else _BOUNDS[1]
+    most = math.nan if noise.wanders else _BOUNDS[1]
     yield Rate("level held", sum(level for _, level in still) / count, count, _BOUNDS[0], most)
     compared = [item for item, _ in still]
     alarms = sum(item.tests.p <= ALPHA for item in compared if item.tests) / count

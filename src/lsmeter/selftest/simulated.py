@@ -16,13 +16,16 @@ import numpy as np
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from lsmeter.statistics.blocks import Block, Times
+from lsmeter.statistics.blocks import Block
+from lsmeter.statistics.ranks import Times
 
 BASE_NS = 500.0
 _READING = 0.05  # standard deviation of readings in a block, as a fraction
 _BLOCK = 0.01  # and that of blocks
 _HUMP, _OFTEN = math.log(1.08), 0.3  # blocks that are slower by their memory layout
 _LATE = 0.03  # of the readings are met by an interrupt, which costs half of one at least
+_SLOW, _CHANGES = math.log(4 / 3), 0.3  # of a shared core; how often a block meets the other state
+_AMID, _BETWEEN = 0.05, 0.15  # of the blocks meet the change itself: in turns, or one after another
 _KEPT = 0.95  # of a reading's deviation stays in the next one
 
 Draw = np.random.Generator
@@ -35,6 +38,7 @@ class Noise:
     name: str
     title: str
     logs: Callable[[Draw, int, int], tuple[Times, float]]
+    wanders: bool = False  # from block to block: the level is that of the run
 
 
 def sides(
@@ -86,10 +90,41 @@ def _autocorrelated(draw: Draw, blocks: int, readings: int) -> tuple[Times, floa
     return np.asarray(lfilter([1.0], [1.0, -_KEPT], steps, axis=-1)), 0.0
 
 
+def _states(draw: Draw, blocks: int) -> Times:
+    """Return 1 for each block that finds the core in its slow state, which lasts for some."""
+    return np.asarray((draw.integers(2) + (draw.random(blocks) < _CHANGES).cumsum()) % 2.0)
+
+
+def _in_turns(draw: Draw, blocks: int, readings: int) -> tuple[Times, float]:
+    """Change both sides' state together, but for the turn in which it changes."""
+    state = _states(draw, blocks)[None, :, None]
+    first = np.where(draw.random(blocks) < _AMID, draw.integers(readings, size=blocks), readings)
+    first = first + draw.integers(readings // 10 + 1, size=(2, blocks))
+    amid = np.arange(readings) >= first[:, :, None]
+    slow = np.where(amid, 1 - state, state)
+    return np.asarray(_usual(draw, blocks, readings) + _SLOW * slow), _level(slow)
+
+
+def _in_a_row(draw: Draw, blocks: int, readings: int) -> tuple[Times, float]:
+    """Let the state change between the sides of a block, too."""
+    state = np.tile(_states(draw, blocks), (2, 1))
+    side = draw.integers(2, size=blocks)
+    changed = draw.random(blocks) < _BETWEEN
+    state[side, np.arange(blocks)] = np.where(changed, 1 - state[0], state[0])
+    slow = np.broadcast_to(state[:, :, None], (2, blocks, readings))
+    return np.asarray(_usual(draw, blocks, readings) + _SLOW * slow), _level(slow)
+
+
+def _level(slow: Times) -> float:
+    return _SLOW * float(np.median(slow[0], axis=1).mean())
+
+
 _MODELS = (
     Noise("plain", "readings vary by 5 %, blocks by 1 %", _plain),
-    Noise("drift", "the host grows slower by 10 %, and wanders", _drift),
+    Noise("drift", "the host grows slower by 10 %, and wanders", _drift, wanders=True),
     Noise("two-humped", "three of ten blocks are slower by 8 %", _humps),
+    Noise("shared core", "a third slower for some blocks; in turns", _in_turns, wanders=True),
+    Noise("in a row", "the same, one side after the other", _in_a_row, wanders=True),
     Noise("heavy tails", "3 % of the readings are late without bound", _tails),
     Noise("autocorrelated", "0.95 of a deviation stays in the next reading", _autocorrelated),
 )

@@ -3,8 +3,8 @@
 
 A block is one process of the probe, or one boot. Its readings share its memory layout and the
 host's state, so they are not independent: the block is the replicate, and each gives one median and
-one mean. Sides are compared within blocks, whose setups run one after another in random order: what
-drifts from block to block is in both.
+one mean. Sides are compared within blocks, whose setups measure in turns, or one after another, in
+random order: what drifts from block to block is in both.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-LEVEL = 0.95  # of intervals, before they are widened for several comparisons
+from lsmeter.statistics.ranks import Permuted, Shift, Times, of_pairs, of_samples
 
-Times = npt.NDArray[np.float64]
+LEVEL = 0.95  # of intervals, before they are widened for several comparisons
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,8 @@ class Block:
     values_ns: Times
     empty_ns: float = 0.0
     empty_error_ns: float = 0.0
+    ring: str = ""  # names those that measured in turns with it; "": it was measured by itself
+    is_lost: bool = False  # it went on by itself while the others took turns
 
     @cached_property
     def median(self) -> float:
@@ -87,40 +88,74 @@ def level_of(values: Times, level: float = LEVEL) -> Interval:
 
 
 def paired(baseline: Sequence[Block], tested: Sequence[Block]) -> tuple[list[Block], list[Block]]:
-    """Return the blocks that both sides have, in the same order."""
-    before = {block.index: block for block in baseline}
-    after = {block.index: block for block in tested}
-    both = sorted(before.keys() & after.keys())
+    """Return the blocks that both sides have, in the same order.
+
+    Processes of which one lost its turns, or that took them with others, stand for no pair.
+    """
+    before = {block.index: block for block in baseline if not block.is_lost}
+    after = {block.index: block for block in tested if not block.is_lost}
+    both = [
+        index
+        for index in sorted(before.keys() & after.keys())
+        if before[index].ring == after[index].ring or not (before[index].ring and after[index].ring)
+    ]
     return [before[index] for index in both], [after[index] for index in both]
 
 
 @dataclass(frozen=True)
 class Apart:
-    """How far two sides are apart on one scale, with what tests of it need.
+    """How far two sides are apart on one scale: by the ranks of blocks, and by their means.
 
-    values are the differences of pairs, empty where the sides were not measured together.
+    Ranks of few blocks can say only so much. Where they say the most that they can, the means
+    decide, with Student's distribution.
     """
 
-    value: float
-    error: float  # standard error; infinite where it is not known
+    shift: Shift
+    mean: float
+    error: float  # standard error of the mean; infinite where it is not known
     freedom: float
-    values: Times
+
+    @property
+    def value(self) -> float:
+        """The shift of blocks."""
+        return self.shift.value
+
+    @property
+    def standard_error(self) -> float:
+        """That of the shift, by the width of its interval."""
+        low, high = self.shift.bounds(LEVEL)
+        return (high - low) / (2 * quantile(math.inf)) if math.isfinite(low) else self.error
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the difference with its Student interval."""
+        """Return the shift with the interval of its test; Student's, where blocks are too few."""
+        low, high = self.shift.bounds(level)
+        if math.isfinite(low):
+            return Interval(self.value, low, high)
+        means = self.of_means(level)
+        return Interval(self.value, means.low, means.high)
+
+    def of_means(self, level: float = LEVEL) -> Interval:
+        """Return the difference of means with its Student interval."""
         half = quantile(self.freedom, level) * self.error if self.freedom else math.inf
-        return Interval(self.value, self.value - half, self.value + half)
+        return Interval(self.mean, self.mean - half, self.mean + half)
 
     def differs(self) -> float:
         """Return the two-sided p of there being no difference."""
-        return min(1.0, 2 * self._tail(abs(self.value)))
+        return _decided(self.shift.differs(), self.by_student())
+
+    def by_student(self) -> float:
+        """Return the same of the means alone."""
+        return min(1.0, 2 * self._tail(abs(self.mean)))
 
     def outside(self, low: float, high: float) -> float:
         """Return the p of the difference lying outside of low to high: two one-sided tests.
 
         Schuirmann (1987): the larger of their p.
         """
-        return max(self._tail(self.value - low), self._tail(high - self.value))
+        return max(
+            _decided(self.shift.above(low), self._tail(self.mean - low)),
+            _decided(self.shift.below(high), self._tail(high - self.mean)),
+        )
 
     def _tail(self, distance: float) -> float:
         """Return how likely chance alone is to be that far above 0."""
@@ -131,20 +166,27 @@ class Apart:
         return float(stdtr(self.freedom, -distance / self.error))
 
 
+def _decided(ranks: Permuted, means: float) -> float:
+    """Return the p of ranks; where it could not be less, that of the means may be."""
+    return min(ranks.p, means) if ranks.p <= ranks.least else ranks.p
+
+
 def apart(before: Times, after: Times, *, together: bool) -> Apart:
-    """Compare the values of blocks: pair by pair, or as two samples (Welch 1947)."""
+    """Compare the values of blocks: pair by pair, or as two samples (means: Welch 1947)."""
     if together:
         values = after - before
         if values.size < 2:
             value = float(values[0]) if values.size else math.nan
-            return Apart(value, math.inf, 0, values)
-        return Apart(float(values.mean()), standard_error(values), values.size - 1, values)
+            return Apart(of_pairs(values), value, math.inf, 0)
+        mean, error = float(values.mean()), standard_error(values)
+        return Apart(of_pairs(values), mean, error, values.size - 1)
+    shift = of_samples(before, after)
     value = float(after.mean() - before.mean()) if before.size and after.size else math.nan
     if min(before.size, after.size) < 2:
-        return Apart(value, math.inf, 0, np.empty(0))
+        return Apart(shift, value, math.inf, 0)
     first, second = standard_error(before) ** 2, standard_error(after) ** 2
     both = first + second
     freedom = float(before.size + after.size - 2)
     if both:
         freedom = both**2 / (first**2 / (before.size - 1) + second**2 / (after.size - 1))
-    return Apart(value, math.sqrt(both), freedom, np.empty(0))
+    return Apart(shift, value, math.sqrt(both), freedom)

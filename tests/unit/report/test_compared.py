@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ from lsmeter.results.directory import RunData, create_run, read_run
 from lsmeter.results.manifest import Circumstances, make_manifest
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import Options, render
+from tests.unit import timed_builders
 from tests.unit.model_builders import benchmark, kernel
 
 OPEN, DEEP = benchmark("open", depth=1), benchmark("open", depth=4)
@@ -109,6 +111,34 @@ def test_the_change_of_each_overhead_is_that_of_the_setup_alone(
     assert re.search(r"open +\+22.5 % +\+27.5 % +\+5.0 +\+75", text)
     assert "Unchanged: stat." in text
     assert re.search(r"open depth=4.*\+25.0 %.*\+30.0 %.*\+5.0.*\+100", shown(sides, "markdown"))
+
+
+def test_the_interval_of_a_change_is_that_of_two_independent_overheads(
+    tmp_path: Path,
+) -> None:
+    """Of equal intervals the change has one that is wider by the root of two."""
+    factors = {("landlock", timed_builders.STAT.id): 1.2}
+    first = timed_builders.run(tmp_path / "a", factors, seed=1)
+    factors = {("landlock", timed_builders.STAT.id): 1.3}
+    then = timed_builders.run(tmp_path / "b", factors, seed=2)
+    changes = [c for c in overhead_changes(first, then) if c.place.setup == "landlock"]
+    found = {item.benchmark.id: item for item in changes}
+    moved = found[timed_builders.STAT.id]
+    low, high = moved.points_bounds
+    assert low < 0.1 < high
+    assert low > 0
+    halves = [(side.overhead_high - side.overhead_low) / 2 for side in (moved.before, moved.after)]
+    assert (high - low) / 2 == pytest.approx(math.hypot(*halves), rel=0.2)
+    still = found[timed_builders.READ.id]
+    assert still.points_bounds[0] < 0 < still.points_bounds[1]
+    assert still.difference_bounds[0] < 0 < still.difference_bounds[1]
+    assert re.search(r"stat .* \+\d+.\d ±\d.\d", shown((first, then)))
+    data: Any = document(first, then, Detail.DATA).data
+    bounds = [
+        (item["overhead_change_low"], item["overhead_change_high"])
+        for item in data["sides"]["overhead_changes"]
+    ]
+    assert (low, high) in bounds
 
 
 def test_a_slower_kernel_alone_is_no_change_of_what_a_setup_adds(tmp_path: Path) -> None:
