@@ -241,7 +241,7 @@ INSTRUMENT: Instrument = Instrument(
         replicate="block",
         level="95 %",
         numbers="Median and mean: of the readings of a block (one process, or one boot), then over "
-        "blocks. Ratios are taken within blocks, whose setups ran one after another.",
+        "blocks. Ratios are taken within blocks, whose setups took turns or ran one after another.",
         verdicts={
             Verdict.SLOWER: "the median is higher; p at most 5 % after Holm's correction",
             Verdict.FASTER: "the median is lower; p at most 5 % after Holm's correction",

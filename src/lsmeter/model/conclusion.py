@@ -125,10 +125,9 @@ class Difference(StrEnum):
 class Tests:
     """What tests over blocks say of one comparison, and how many comparisons they are one of.
 
-    p is that of no difference: the larger of Student's and the permutation test's, of which the
-    latter has no say where so few blocks cannot make it smaller. p_equivalent is that of a
-    difference beyond the margin. Corrected ones are Holm's, over all comparisons, at the look
-    that the verdict is of.
+    p is that of no difference: the permutation test's (of ranks), or Student's where so few blocks
+    cannot make that smaller, and Student's is. p_equivalent is that of a difference beyond the
+    margin. Corrected ones are Holm's, over all comparisons, at the look that the verdict is of.
     """
 
     blocks: int
