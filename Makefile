@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What people and machines type. Every target sets up what it needs and is safe to repeat.
 .DEFAULT_GOAL := help
-.PHONY: help run test quick faults check format lock benchmark simulate alarms clean
+.PHONY: help run test quick faults hosts check format lock benchmark simulate alarms clean
 
 PYTHON ?= python3
 # Ubuntu's archive has no Debian kernel: there the main experiment takes the machine's own.
@@ -24,6 +24,9 @@ quick: .venv/.test-ready ## Run the tests that need no guest: seconds
 faults: .venv/.test-ready ## Inject every fault of the campaign: half an hour
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/faults --all-faults
 	$(BIN)/python -m tests.faults.fuzz_protocol 1000000
+
+hosts: .venv/.test-ready ## Change machines that guests stand for, and put all back: ten minutes, as root
+	$(BIN)/python -m pytest tests/hosts --hosts
 
 check: .venv/.test-ready ## Lint, format and type checks: what CI and pre-commit run
 	$(BIN)/ruff check .

@@ -239,3 +239,10 @@ def test_too_few_operations_are_refused_before_any_is_measured(in_process: Lsmet
     assert done.code == 2
     assert "names 3 operations" in done.err
     assert not (in_process.home / "runs").exists()
+
+
+def test_runs_of_a_baseline_alone_have_no_overhead_that_could_change(in_process: Lsmeter) -> None:
+    for run in ("one", "two"):
+        assert in_process("here", "run", "--label", run, *FEW, "--run-dir", run).code == 0
+    out = " ".join(in_process("compare", "one", "two").out.split())
+    assert "Not known: that needs running and one more setup in both runs." in out

@@ -41,7 +41,7 @@ mount -t ext4 -o ro /dev/vda /new/mnt/policy
 mount --bind /host{said} /new/mnt/said && mount -o remount,bind,ro /host
 for name in proc sys dev; do mount --move /$name /new/$name; done
 mkdir -p /new/dev/shm && mount -t tmpfs shm /new/dev/shm
-mount -t tmpfs run /new/run && mount -t tmpfs tmp /new/tmp
+mount -t tmpfs run /new/run
 mount -t securityfs s /new/sys/kernel/security
 mount -t cgroup2 c /new/sys/fs/cgroup
 exec switch_root /new /bin/sh /mnt/said/script
@@ -49,12 +49,13 @@ exec switch_root /new /bin/sh /mnt/said/script
 _SCRIPT = """\
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb
 export PYTHONPATH={paths} PYTHONDONTWRITEBYTECODE=1 NO_COLOR=1 COLUMNS=100
-export LSMETER_DATA=/run/data LSMETER_CACHE=/run/cache
+export LSMETER_DATA=/run/data LSMETER_CACHE=/run/cache TMPDIR=/run/tmp
 exec >/mnt/said/out 2>&1
-cd /run
+mkdir /run/tmp && cd /run
 lsmeter='{python} -m lsmeter'
 measure="$lsmeter run --instrument timed --machine here --boots 1 --samples 10 -b stat"
-profiles() {{ grep -c lsmeter-here /sys/kernel/security/apparmor/profiles; }}
+# As long as the command that was started last goes on.
+wait_for() {{ while kill -0 $! && ! eval "$1"; do sleep 0.02; done; }}
 {script}
 sync
 echo o >/proc/sysrq-trigger

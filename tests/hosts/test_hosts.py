@@ -36,9 +36,8 @@ SELINUX = """
 mount -t selinuxfs s /sys/fs/selinux
 dd if=/mnt/policy/etc/selinux/default/policy/policy.33 of=/sys/fs/selinux/load bs=16M
 # What was mounted before there was a policy has no labels, and what is enforced would refuse it.
-mount -t tmpfs -o rootcontext=system_u:object_r:tmp_t:s0 t /tmp
-mount -t tmpfs -o rootcontext=system_u:object_r:var_run_t:s0 r /run
-cd /run
+mount -t tmpfs -o rootcontext=system_u:object_r:tmp_t:s0 run /run
+mkdir /run/tmp && cd /run
 settings() { cd /sys/fs/selinux; echo "$1: $(cat enforce) $(cat avc/cache_threshold)"; cd /run; }
 echo 700 >/sys/fs/selinux/avc/cache_threshold
 settings before
@@ -47,7 +46,7 @@ settings after
 cp -r run /mnt/said
 $measure -s running-selinux:mode=enforcing,avc=99 --boots 500 --run-dir killed >out 2>&1 &
 process=$!
-until [ "$(cat /sys/fs/selinux/avc/cache_threshold)" = 99 ]; do sleep 0.02; done
+wait_for '[ "$(cat /sys/fs/selinux/avc/cache_threshold)" = 99 ]'
 kill -KILL $process
 wait $process
 settings killed
@@ -88,7 +87,7 @@ profiles after
 cp -r run /mnt/said
 $measure -s running-apparmor --boots 500 --run-dir killed >out 2>&1 &
 process=$!
-until grep -q lsmeter-here-enforce /sys/kernel/security/apparmor/profiles; do sleep 0.02; done
+wait_for 'grep -q lsmeter-here-enforce /sys/kernel/security/apparmor/profiles'
 kill -KILL $process
 wait $process
 profiles killed
@@ -131,14 +130,14 @@ state after
 cp -r run /mnt/said
 $measure -s running --tune --boots 500 --run-dir killed >out 2>&1 &
 process=$!
-until [ -n "$(cat $home/lsmeter-*/cgroup.procs 2>/dev/null)" ]; do sleep 0.02; done
+wait_for '[ -n "$(cat $home/lsmeter-*/cgroup.procs 2>/dev/null)" ]'
 state during
 kill -KILL $process
 wait $process
 state killed
 $lsmeter here restore; echo "exit $?"
 state restored
-ls /tmp
+ls /run/tmp
 """
 
 

@@ -142,3 +142,65 @@ def test_the_list_of_modules_need_not_be_readable_but_the_setup_must_be_shown() 
     assert verify(replace(setup, expect=(), checks=()), KERNEL, {}) == ()
     lines = verify(setup, KERNEL, {"landlock.layers": "1"})
     assert any("read-outside" in line and "was not tried" in line for line in lines)
+
+
+# What blocks said on Debian's 6.12, booted with apparmor=1, and with selinux=1 and a policy.
+RECORDED = {
+    "running-apparmor:mode=unconfined": {
+        "apparmor.enabled": "Y",
+        "worker.context": "unconfined",
+        "proof.read-outside.before": "allowed",
+        "proof.read-outside": "allowed",
+        "proof.create-outside.before": "allowed",
+        "proof.create-outside": "allowed",
+        "proof.write-public": "allowed",
+    },
+    "running-apparmor:mode=complain": {
+        "apparmor.enabled": "Y",
+        "worker.context": "lsmeter-here-complain (complain)",
+        "proof.read-outside.before": "allowed",
+        "proof.read-outside": "allowed",
+        "proof.create-outside.before": "allowed",
+        "proof.create-outside": "allowed",
+        "proof.write-public": "allowed",
+    },
+    "running-apparmor": {
+        "apparmor.enabled": "Y",
+        "worker.context": "lsmeter-here-enforce (enforce)",
+        "proof.read-outside.before": "allowed",
+        "proof.read-outside": "denied",
+        "proof.create-outside.before": "allowed",
+        "proof.create-outside": "denied",
+        "proof.write-public": "allowed",
+    },
+    "running-selinux:mode=permissive,avc=64": {
+        "selinux.policy_loaded": "1",
+        "selinux.enforce": "0",
+        "selinux.avc_threshold": "64",
+    },
+    "running-selinux": {
+        "selinux.policy_loaded": "1",
+        "selinux.enforce": "1",
+        "selinux.avc_threshold": "512",
+    },
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_a_machine_said_verifies_its_setup_and_no_other(name: str) -> None:
+    facts = RECORDED[name]
+    setup = parse_setup(name)
+    assert verify(setup, KERNEL, facts) == ()
+    for other in set(RECORDED) - {name}:
+        assert verify(parse_setup(other), KERNEL, facts), other
+    # Each of them is needed: what is not said gives no number.
+    checked = {item.fact for item in setup.expect} | {f"proof.{x.name}" for x in setup.checks}
+    assert checked == {key for key in facts if not key.endswith(".before")}
+    for fact in checked:
+        assert verify(setup, KERNEL, {key: facts[key] for key in facts if key != fact}), fact
+
+
+def test_what_was_denied_before_there_was_a_profile_shows_nothing() -> None:
+    facts = {**RECORDED["running-apparmor"], "proof.read-outside.before": "denied"}
+    (wrong,) = verify(parse_setup("running-apparmor"), KERNEL, facts)
+    assert "this shows nothing" in wrong

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.base.storage import write_atomic
-from lsmeter.machines.journal import Change, root
+from lsmeter.machines.journal import Change, changed, root
 from lsmeter.model import Setup
 
 PARSER = "apparmor_parser"
@@ -21,15 +24,45 @@ def control() -> Path:
     return root() / _CONTROL
 
 
-def loading(setup: Setup, folder: Path) -> list[Change]:
-    """Return the changes that load the setup's profiles, which are written into `folder`."""
-    changes = []
-    for name, text in setup.profiles:
+@dataclass
+class _Loaded:
+    """A profile that the kernel has, and how many blocks or turns of this process are under it."""
+
+    change: AbstractContextManager[object]
+    users: int = 0
+
+
+_loaded: dict[str, _Loaded] = {}
+
+
+@contextmanager
+def loaded(setup: Setup, folder: Path) -> Iterator[None]:
+    """Load the setup's profiles for the length of the block; they are written into `folder`."""
+    with ExitStack() as stack:
+        for name, text in setup.profiles:
+            stack.enter_context(_one_loaded(name, text, folder))
+        yield
+
+
+@contextmanager
+def _one_loaded(name: str, text: str, folder: Path) -> Iterator[None]:
+    """Load a profile once; it goes with the last that is under it."""
+    if name not in _loaded:
         file = folder / f"{name}.profile"
         write_atomic(file, compiled(text))
-        title = f"AppArmor's profile {name}"
-        changes.append(Change(str(control()), "", str(file), title, profile=name))
-    return changes
+        change = Change(str(control()), "", str(file), f"AppArmor's profile {name}", profile=name)
+        found = _Loaded(changed([change]))
+        found.change.__enter__()
+        _loaded[name] = found
+    _loaded[name].users += 1
+    try:
+        yield
+    finally:
+        found = _loaded[name]
+        found.users -= 1
+        if not found.users:
+            del _loaded[name]
+            found.change.__exit__(None, None, None)
 
 
 @cache

@@ -25,7 +25,7 @@ from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import find_probe
 from lsmeter.kernels.running import running_kernel
 from lsmeter.machines import Machine, OnResults
-from lsmeter.machines.apparmor import compiled, control, loading
+from lsmeter.machines.apparmor import compiled, control, loaded
 from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.replay import record
@@ -126,7 +126,7 @@ class Here(Machine):
         ]
         with (
             workplace(cell.filesystem) as top,
-            changed(loading(cell.setup, top)),
+            loaded(cell.setup, top),
             # What could not be changed shows in the facts, and gives no number.
             changed(changes, needed=False),
         ):

@@ -70,6 +70,8 @@ def _section(
     base = after.manifest.baseline_setup
     instrument = find_instrument(after.manifest.instrument)
     unit, words = numbers.unit_word(instrument.unit), instrument.words
+    # The baseline a second time costs nothing over itself.
+    changes = [item for item in changes if not is_again(item.place.setup, base)]
     if not changes:
         found = {run.manifest.baseline_setup for run in (before, after)}
         lead = f"Not known: that needs {base} and one more setup in both runs"
@@ -84,9 +86,7 @@ def _section(
     )
     places: dict[str, list[OverheadChange]] = {}
     for item in changes:
-        if is_again(item.place.setup, base) or item.benchmark.control:
-            continue
-        if math.isfinite(item.points):
+        if not item.benchmark.control and math.isfinite(item.points):
             places.setdefault(item.place.label, []).append(item)
     tables = (_table(label, unit, found, detail, words) for label, found in places.items())
     return Section(HEADING, (lead,), tuple(tables), key="overhead-change")

@@ -7,14 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from lsmeter.base.errors import InfrastructureError
-from lsmeter.machines.apparmor import compiled, control, loading
+from lsmeter.machines.apparmor import compiled, control, loaded
 from lsmeter.machines.here import Here
-from lsmeter.machines.journal import changed, is_left, restore
+from lsmeter.machines.journal import is_left, restore
 from lsmeter.setups import parse_setup
 from tests.conftest import DEADLINE_S
 
@@ -50,11 +51,23 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_profile_is_loaded_for_the_length_of_the_block_and_removed(place: Path) -> None:
     home = control()
-    with changed(loading(SETUP, place)):
+    with loaded(SETUP, place):
         said = (home / ".load").read_text()
         assert said.startswith("compiled\nprofile lsmeter-here-enforce  {")
         assert (home / ".remove").read_text() == ""
         listed(home, NAME)
+    assert (home / ".remove").read_text() == NAME
+    assert not is_left()
+
+
+def test_turns_of_one_setup_are_under_one_profile(place: Path) -> None:
+    home = control()
+    with ExitStack() as second:
+        with loaded(SETUP, place):
+            listed(home, NAME)
+            (home / ".load").write_text("")
+            second.enter_context(loaded(SETUP, place))
+        assert ((home / ".load").read_text(), (home / ".remove").read_text()) == ("", "")
     assert (home / ".remove").read_text() == NAME
     assert not is_left()
 
@@ -65,7 +78,7 @@ def listed(home: Path, name: str) -> None:
 
 
 def test_a_profile_that_is_not_there_any_more_is_not_removed(place: Path) -> None:
-    with changed(loading(SETUP, place)):
+    with loaded(SETUP, place):
         listed(control(), f"{NAME}-not-ours")
     assert (control() / ".remove").read_text() == ""
 
@@ -76,7 +89,7 @@ def test_a_profile_that_cannot_be_loaded_ends_the_run(place: Path) -> None:
     (control() / ".load").symlink_to("/dev/full")
     with (
         pytest.raises(InfrastructureError, match=f"AppArmor's profile {NAME}"),
-        changed(loading(SETUP, place)),
+        loaded(SETUP, place),
     ):
         pytest.fail("the block was entered")
 
@@ -84,10 +97,9 @@ def test_a_profile_that_cannot_be_loaded_ends_the_run(place: Path) -> None:
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from lsmeter.machines.apparmor import loading
-from lsmeter.machines.journal import changed
+from lsmeter.machines.apparmor import loaded
 from lsmeter.setups import parse_setup
-with changed(loading(parse_setup("running-apparmor"), Path(sys.argv[1]))):
+with loaded(parse_setup("running-apparmor"), Path(sys.argv[1])):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -106,7 +118,8 @@ def test_the_profile_of_each_mode_has_its_own_name(place: Path) -> None:
         parse_setup(f"running-apparmor:mode={mode}") for mode in ("complain", "unconfined")
     )
     assert "lsmeter-here-complain flags=(complain) {" in compiled(complain.profiles[0][1]).decode()
-    assert loading(unconfined, place) == []
+    with loaded(unconfined, place):
+        assert not is_left()
 
 
 @pytest.mark.parametrize(
