@@ -3,7 +3,9 @@
 
 #include "count.h"
 #include "far.h"
+#include "periods.h"
 #include "region.h"
+#include "shift.h"
 #include "spin.h"
 #include "sys.h"
 
@@ -97,6 +99,18 @@ static void sleep_long(void)
  * Elsewhere they are taken to stand on multiples of their period.
  */
 static bool by_counter;
+/* Where processes take part: begin just after a period of the scheduler's averages. */
+static bool by_period;
+
+/* Readings with the same objects, where they are shifted. */
+#define SHIFT_READINGS 6
+
+/*
+ * Longer than 32 periods, after which averages are brought up to date in another way, and than the
+ * 50 ms after which the server of the fair class (6.12 on) starts its timer again, 501
+ * instructions.
+ */
+#define SETTLE_NS 56000000
 
 static uint64_t now_ns(void)
 {
@@ -117,20 +131,45 @@ static uint64_t ticks_so_far(void)
 	return by_counter ? spin_ticks_since(counter_now()) : now_ns() / (uint64_t)tick_ns();
 }
 
+/* How far from a tick a reading begins that may take as long as the one before and a bit more. */
+static uint64_t room_for(uint64_t last_ns)
+{
+	uint64_t tick = (uint64_t)tick_ns();
+
+	if (last_ns <= tick / 5)
+		return tick / 4;
+	if (last_ns < tick / 2)
+		return last_ns / 4 * 5;
+	/* Of those that take longer, who begins soon after a tick may end before the next. */
+	return last_ns < tick / 64 * 60 ? last_ns / 64 * 65 : tick / 2;
+}
+
+static uint64_t since_tick(uint64_t room)
+{
+	uint64_t tick = (uint64_t)tick_ns();
+
+	return room <= tick / 16 * 13 ? tick / 8 : tick / 64;
+}
+
 /*
  * Wait, without sleeping, until no timer tick is near: what a tick sets off is to be over, and
- * the reading, which may take as long as the one before and a quarter more, is to end before the
- * next one.
+ * the reading is to end before the next one.
  */
 static void dodge_tick(uint64_t last_ns)
 {
-	uint64_t tick = (uint64_t)tick_ns(), room = tick / 4, phase;
+	uint64_t tick = (uint64_t)tick_ns(), room = room_for(last_ns), phase;
 
-	if (last_ns > room / 5 * 4)
-		room = last_ns < tick / 2 ? last_ns / 4 * 5 : tick / 2;
 	do {
 		phase = phase_ns();
-	} while (phase < tick / 8 || phase > tick - room);
+	} while (phase < since_tick(room) || phase > tick - room);
+}
+
+/* Wait until neither a tick nor the end of a period is near, and what was left is done. */
+static void settle(uint64_t last_ns)
+{
+	uint64_t room = room_for(last_ns);
+
+	periods_await(SETTLE_NS, since_tick(room), room);
 }
 
 /* Put a new tree into a new directory, so that nothing of it was ever looked up. */
@@ -185,9 +224,17 @@ static uint64_t measure(struct bench *bench, const struct request *request, bool
 	static uint64_t last;
 	uint64_t ticks;
 
-	if (request->quiet || (by_counter && bench->op->settles))
-		sleep_long();
-	dodge_tick(last);
+	if (by_counter && bench->op->shifts && bench->serial % SHIFT_READINGS == 0)
+		shift_next();
+	if (by_period && !bench->serial)
+		by_period = periods_find();
+	if (by_period) {
+		settle(last);
+	} else {
+		if (request->quiet || (by_counter && bench->op->settles))
+			sleep_long();
+		dodge_tick(last);
+	}
 	ticks = ticks_so_far();
 	if (request->count)
 		hook_count_begin(bench->op->processes);
@@ -317,9 +364,15 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		snprintf(outcome->detail, sizeof(outcome->detail), "%s", reason);
 		return;
 	}
-	if (!request->cold && !set_up(bench, request, outcome))
-		return;
 	by_counter = request->vary && !request->timed;
+	if (by_counter && op->shifts &&
+	    fault(outcome, "shifting objects", shift_begin(op->network)))
+		return;
+	if (!request->cold && !set_up(bench, request, outcome)) {
+		shift_end();
+		return;
+	}
+	by_period = by_counter && op->settles && op->processes && !request->quiet;
 	if (by_counter) {
 		/* The first may end at once: running code for the first time faults its pages in.
 		 */
@@ -338,6 +391,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
 	if (request->timed)
 		outcome->timing.preempted = times_preempted() - preempted;
+	shift_end();
 	outcome->sampled = true;
 	if (request->whole_ppm && (bench->length || op->run) && !outcome->failures) {
 		region_announce(REGION_WHOLE + outcome->index);

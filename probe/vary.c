@@ -3,8 +3,12 @@
 
 #include "sys.h"
 
+#include <assert.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE_BYTES 4096
@@ -21,37 +25,52 @@ static uint64_t draw(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* Files, directory entries and inodes, and pages, which stay until the guest ends. */
-void vary_guest(unsigned long seed)
+/* Files, directory entries and inodes, and pages, in a process that keeps them. */
+static _Noreturn void keep(uint64_t pipes, uint64_t pages)
 {
-	uint64_t state = seed, pipes, pages;
 	int ends[2];
 	char *memory;
 
-	if (!seed)
-		return;
-	pipes = draw(&state) % MAX_PIPES;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (uint64_t i = 0; i < pipes; i++) {
 		if (sys4(SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0))
 			break;
 	}
-	pages = 1 + draw(&state) % MAX_PAGES;
-	/* Shared: no process that is made later copies what maps them, or pays for it at its end.
-	 */
 	memory = mmap(NULL, pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (memory != MAP_FAILED)
 		memory[0] = 1;
+	for (;;)
+		pause();
+}
+
+/* Who makes a process pays for each of its own descriptors: these are another one's. */
+void vary_guest(unsigned long seed)
+{
+	const struct timespec while_made = {.tv_nsec = 10000000};
+	uint64_t state = seed, pipes, pages;
+
+	if (!seed)
+		return;
+	pipes = draw(&state) % MAX_PIPES;
+	pages = 1 + draw(&state) % MAX_PAGES;
+	if (fork() == 0)
+		keep(pipes, pages);
+	nanosleep(&while_made, NULL);
 }
 
 struct bench *vary_place(unsigned long seed, unsigned int index)
 {
-	static char area[2 * PAGE_BYTES + sizeof(struct bench)]
-		__attribute__((aligned(PAGE_BYTES)));
+	static char area[PAGE_BYTES] __attribute__((aligned(PAGE_BYTES)));
 	uint64_t state = seed + index;
-	size_t at = seed ? draw(&state) % PAGE_BYTES / sizeof(uint64_t) * sizeof(uint64_t) : 0;
+	size_t places = (PAGE_BYTES - sizeof(struct bench)) / sizeof(uint64_t);
+	size_t at = seed ? draw(&state) % places * sizeof(uint64_t) : 0;
 
-	/* Touched here, so that no reading pays for a page. */
+	/*
+	 * Touched here, so that no reading pays for a page; and all in one, which who makes a
+	 * process has copied.
+	 */
+	static_assert(sizeof(struct bench) < PAGE_BYTES, "a benchmark is in one page");
 	memset(area, 0, sizeof(area));
 	return (struct bench *)(void *)(area + at);
 }

@@ -8,6 +8,7 @@
 #include "delay.h"
 #include "far.h"
 #include "names.h"
+#include "pids.h"
 #include "region.h"
 #include "sample.h"
 #include "slabs.h"
@@ -337,6 +338,8 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 		return 0;
 	block_child_signal();
 	worker_vary(request, work);
+	if (request->vary && !request->timed)
+		channel_fact("pids.held", "%d", pids_hold_nodes());
 	watch_idle(request);
 	for (size_t round = 0; round < rounds; round++) {
 		if (request->sweep_control) {
