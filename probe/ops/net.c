@@ -91,9 +91,7 @@ static int transfer_arm(struct bench *bench)
 	return 0;
 }
 
-#define OVER(what) \
-	.setup = what##_setup, .teardown = close_both, .shifts = true, .network = true, \
-	.needs = "IP"
+#define OVER(what) .setup = what##_setup, .teardown = close_both, .network = true, .needs = "IP"
 
 #define udp_arm transfer_arm
 #define tcp_arm transfer_arm
@@ -220,7 +218,7 @@ static int close_one(struct bench *bench)
 }
 VARIANTS(connect, BY_IP("socket, connect, accept, close both by TCP"));
 DEFINE_OP(connect, "tcp-connect", .settles = true, .setup = connect_setup, .teardown = close_one,
-	  .run = run_in_row, .shifts = true, .network = true, .needs = "IP");
+	  .run = run_in_row, .network = true, .needs = "IP");
 
 /* Making sockets: value is family, then type, then protocol. */
 #define KIND(family, type, protocol) ((family) | (type) << 8 | (protocol) << 16)
@@ -250,13 +248,13 @@ VARIANTS(socket, VARIANT("type=tcp", "make and close a TCP socket", KIND(AF_INET
 	 VARIANT("type=udp", "make and close a UDP socket", KIND(AF_INET, SOCK_DGRAM, 0)),
 	 VARIANT("type=netlink", "make and close a netlink socket",
 		 KIND(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE)));
-DEFINE_OP(socket, "socket", .settles = true, .setup = socket_setup, .run = run_in_row,
-	  .shifts = true, .network = true, .needs = "socket of this kind");
+DEFINE_OP(socket, "socket", .settles = true, .shifts = true, .setup = socket_setup,
+	  .run = run_in_row, .network = true, .needs = "socket of this kind");
 
 VARIANTS(raw, VARIANT("", "make and close a raw socket", KIND(AF_INET, SOCK_RAW, IPPROTO_ICMP)));
 #define raw_arm socket_arm
-DEFINE_OP(raw, "socket-raw", .settles = true, .setup = socket_setup, .run = run_in_row,
-	  .shifts = true, .network = true, .privileged = true, .needs = "socket of this kind");
+DEFINE_OP(raw, "socket-raw", .settles = true, .shifts = true, .setup = socket_setup,
+	  .run = run_in_row, .network = true, .privileged = true, .needs = "socket of this kind");
 
 /* bind and listen of a new socket. */
 static int bind_arm(struct bench *bench)
@@ -280,7 +278,7 @@ static int bind_setup(struct bench *bench)
 	return fd < 0 ? fd : sys_close(fd);
 }
 VARIANTS(bind, BY_IP_HERE("bind a TCP socket to a port"));
-DEFINE_OP(bind, "bind", .setup = bind_setup, .shifts = true, .network = true, .needs = "IP");
+DEFINE_OP(bind, "bind", .setup = bind_setup, .network = true, .needs = "IP");
 
 static int listen_arm(struct bench *bench)
 {
@@ -292,7 +290,7 @@ static int listen_arm(struct bench *bench)
 	return 0;
 }
 VARIANTS(listen, BY_IP_HERE("listen on a TCP socket"));
-DEFINE_OP(listen, "listen", .setup = bind_setup, .shifts = true, .network = true, .needs = "IP");
+DEFINE_OP(listen, "listen", .setup = bind_setup, .network = true, .needs = "IP");
 
 /* What a connected socket is asked and told. */
 static int option, option_bytes = sizeof(option), name_bytes;
@@ -354,7 +352,7 @@ static int shutdown_arm(struct bench *bench)
 #define SHUTDOWN "socket, connect, accept, shutdown, close both by TCP"
 VARIANTS(shutdown, VARIANT("", SHUTDOWN, INET(4, 1)), VIA_VETH("ip=4", SHUTDOWN, INET(4, 1)));
 DEFINE_OP(shutdown, "tcp-shutdown", .settles = true, .setup = connect_setup, .teardown = close_one,
-	  .run = run_in_row, .shifts = true, .network = true, .needs = "IP");
+	  .run = run_in_row, .network = true, .needs = "IP");
 
 /* Packets carry a label only where the setup has them carry one. */
 static int peersec_setup(struct bench *bench)
@@ -371,5 +369,4 @@ static int peersec_arm(struct bench *bench)
 #define PEERSEC "getsockopt: the label of the other end of a TCP connection"
 VARIANTS(peersec, VARIANT("", PEERSEC, INET(4, 1)), VIA_VETH("ip=4", PEERSEC, INET(4, 1)));
 DEFINE_OP(peersec, "tcp-peersec", .setup = peersec_setup, .teardown = close_both,
-	  .run = peersec_run, .shifts = true, .network = true,
-	  .needs = "label of a connection's peer");
+	  .run = peersec_run, .network = true, .needs = "label of a connection's peer");
