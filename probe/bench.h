@@ -108,7 +108,8 @@ struct op {
 	bool privileged; /* for root only */
 	bool processes;	 /* others take part: the hooks that they run count as well */
 	bool settles; /* what earlier readings left to timers and RCU would be seen in the next */
-	bool network; /* the loopback device has to be up */
+	bool shifts; /* what it makes and frees is to lie elsewhere after a few readings: shift.h */
+	bool network;	 /* the loopback device has to be up */
 	bool guest_only; /* it would change the machine that it runs on */
 	const char *needs;
 	const char *calls;

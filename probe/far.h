@@ -14,7 +14,8 @@
 /* Before the worker is confined. NULL, or what went wrong, with errno set. */
 const char *far_open(const struct request *request, const char *work);
 
-/* One of the sockets, for the caller to close; -errno if it could not be made. Once for each kind. */
+/* One of the sockets, for the caller to close; -errno if it could not be made. Once for each kind.
+ */
 int far_socket(int family, int type);
 
 /* Close those that nobody took. */

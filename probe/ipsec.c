@@ -96,9 +96,8 @@ void ipsec_association(struct netlink *netlink, struct ipsec_way way, const char
 
 void ipsec_no_association(struct netlink *netlink, struct ipsec_way way)
 {
-	struct xfrm_usersa_id id = {.spi = spi(way),
-				    .family = (uint16_t)way.family,
-				    .proto = IPPROTO_ESP};
+	struct xfrm_usersa_id id = {
+		.spi = spi(way), .family = (uint16_t)way.family, .proto = IPPROTO_ESP};
 
 	put_address(&id.daddr, way.family, !way.from_far);
 	netlink_begin(netlink, XFRM_MSG_DELSA, 0, &id, sizeof(id));

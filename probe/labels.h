@@ -17,7 +17,8 @@ int labels_network(void);
 /* NetLabel gives IPv4 packets the CIPSO option, with sensitivity and categories as they are. */
 int labels_cipso(void);
 
-/* nftables mark every packet to and from this host, in both namespaces, with a context (SECMARK). */
+/* nftables mark every packet to and from this host, in both namespaces, with a context (SECMARK).
+ */
 int labels_secmark(const char *context);
 
 /*
@@ -30,7 +31,8 @@ int labels_ipsec(const char *context, const char *policy);
 /*
  * After one of the steps: have a worker exchange data over both links. Facts `net.peer.LINK`
  * (the label of the other end, or none), `net.option.LINK` (the number of the IP option that a
- * datagram had, or none; 134 is CIPSO), and `net.secmark`, `net.ipsec`: whether packets were counted.
+ * datagram had, or none; 134 is CIPSO), and `net.secmark`, `net.ipsec`: whether packets were
+ * counted.
  */
 void labels_facts(const struct request *request, const char *work);
 

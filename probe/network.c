@@ -149,9 +149,8 @@ static int give_address(struct netlink *netlink, int family, int index, bool far
 				    .ifa_prefixlen = family == AF_INET ? 24 : 64,
 				    .ifa_flags = IFA_F_NODAD | IFA_F_PERMANENT,
 				    .ifa_index = (unsigned int)index};
-	struct ndmsg neighbour = {.ndm_family = (uint8_t)family,
-				  .ndm_ifindex = index,
-				  .ndm_state = NUD_PERMANENT};
+	struct ndmsg neighbour = {
+		.ndm_family = (uint8_t)family, .ndm_ifindex = index, .ndm_state = NUD_PERMANENT};
 	const void *data;
 	size_t bytes;
 
@@ -166,20 +165,27 @@ static int give_address(struct netlink *netlink, int family, int index, bool far
 	return netlink_send(netlink);
 }
 
-/* A kernel without IPv6 has no such file; what is not asked for cannot arrive later. */
+/*
+ * A kernel without IPv6 has no such file. What is not asked for cannot arrive later, and addresses
+ * that nobody uses are in no table.
+ */
 static void be_silent(void)
 {
-	static const char *const files[] = {
-		"/proc/sys/net/ipv6/conf/default/router_solicitations",
-		"/proc/sys/net/ipv6/conf/default/accept_ra",
+#define IPV6 "/proc/sys/net/ipv6/conf/default/"
+	static const struct {
+		const char *file, *value;
+	} settings[] = {
+		{IPV6 "router_solicitations", "0"},
+		{IPV6 "accept_ra", "0"},
+		{IPV6 "addr_gen_mode", "1"},
 	};
 
-	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		int fd = sys_open(files[i], O_WRONLY, 0);
+	for (unsigned int i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		int fd = sys_open(settings[i].file, O_WRONLY, 0);
 
 		if (fd < 0)
 			continue;
-		sys_write(fd, "0", 1);
+		sys_write(fd, settings[i].value, 1);
 		sys_close(fd);
 	}
 }

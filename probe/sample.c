@@ -5,6 +5,7 @@
 #include "far.h"
 #include "periods.h"
 #include "region.h"
+#include "shift.h"
 #include "spin.h"
 #include "sys.h"
 #include "turns.h"
@@ -101,6 +102,9 @@ static void sleep_long(void)
 static bool by_counter;
 /* Where processes take part: begin just after a period of the scheduler's averages. */
 static bool by_period;
+
+/* Readings with the same objects, where they are shifted. */
+#define SHIFT_READINGS 6
 
 /*
  * Longer than 32 periods, after which averages are brought up to date in another way, and than the
@@ -221,6 +225,8 @@ static uint64_t measure(struct bench *bench, const struct request *request, bool
 	static uint64_t last;
 	uint64_t ticks;
 
+	if (by_counter && bench->op->shifts && bench->serial % SHIFT_READINGS == 0)
+		shift_next();
 	if (by_period && !bench->serial)
 		by_period = periods_find();
 	if (by_period) {
@@ -406,9 +412,14 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		snprintf(outcome->detail, sizeof(outcome->detail), "%s", reason);
 		return;
 	}
-	if (!request->cold && !set_up(bench, request, outcome))
-		return;
 	by_counter = request->vary && !request->timed;
+	if (by_counter && op->shifts &&
+	    fault(outcome, "shifting objects", shift_begin(op->network)))
+		return;
+	if (!request->cold && !set_up(bench, request, outcome)) {
+		shift_end();
+		return;
+	}
 	by_period = by_counter && op->settles && op->processes && !request->quiet;
 	if (by_counter) {
 		/* The first may end at once: running code for the first time faults its pages in.
@@ -424,6 +435,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
 	if (request->timed)
 		outcome->timing.preempted = times_preempted() - preempted;
+	shift_end();
 	outcome->sampled = true;
 	if (request->whole_ppm && (bench->length || op->run) && !outcome->failures) {
 		region_announce(REGION_WHOLE + outcome->index);

@@ -156,8 +156,8 @@ uint64_t secmark_packets(void)
 	netlink_network(&netlink, NFTA_OBJ_TYPE, NFT_OBJECT_COUNTER);
 	n = netlink_ask(&netlink);
 	if (n > (long)headers)
-		packets = packets_in(netlink_find(netlink.data + headers, n - (long)headers,
-						  NFTA_OBJ_DATA));
+		packets = packets_in(
+			netlink_find(netlink.data + headers, n - (long)headers, NFTA_OBJ_DATA));
 	sys_close(netlink.fd);
 	return packets;
 }

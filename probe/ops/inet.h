@@ -33,8 +33,8 @@
 #define BY_SIZE(ip, bytes, text) \
 	VARIANT("ip=" #ip ",size=" #bytes, text " of " #bytes " bytes (IPv" #ip ")", \
 		INET(ip, bytes)), \
-		VIA_VETH("ip=" #ip ",size=" #bytes, \
-			 text " of " #bytes " bytes (IPv" #ip ")", INET(ip, bytes))
+		VIA_VETH("ip=" #ip ",size=" #bytes, text " of " #bytes " bytes (IPv" #ip ")", \
+			 INET(ip, bytes))
 #define BY_IP_AND_SIZE(text) \
 	BY_SIZE(4, 1, text), BY_SIZE(4, 1024, text), BY_SIZE(4, 16384, text), BY_SIZE(6, 1, text), \
 		BY_SIZE(6, 1024, text), BY_SIZE(6, 16384, text)

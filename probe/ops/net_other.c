@@ -58,8 +58,7 @@ static int close_one(struct bench *bench)
 	return sys_close(bench->fd[0]);
 }
 
-VARIANTS(connect,
-	 VARIANT("by=sctp", "socket, connect, accept, close both by SCTP", IPPROTO_SCTP),
+VARIANTS(connect, VARIANT("by=sctp", "socket, connect, accept, close both by SCTP", IPPROTO_SCTP),
 	 VARIANT("by=mptcp", "socket, connect, accept, close both by Multipath TCP",
 		 IPPROTO_MPTCP));
 DEFINE_OP(connect, "connect", .settles = true, .setup = connect_setup, .teardown = close_one,
@@ -81,10 +80,10 @@ static int bind_arm(struct bench *bench)
 	push(bench, (struct call){.nr = SYS_socket,
 				  .arg = {AF_INET, SOCK_STREAM, IPPROTO_SCTP},
 				  .expect = EXPECT_FD});
-	push(bench, (struct call){.nr = SYS_setsockopt,
-				  .arg = {0, IPPROTO_SCTP, SCTP_BIND_ADD, (long)&server,
-					  server.size},
-				  .fd_from = 1});
+	push(bench,
+	     (struct call){.nr = SYS_setsockopt,
+			   .arg = {0, IPPROTO_SCTP, SCTP_BIND_ADD, (long)&server, server.size},
+			   .fd_from = 1});
 	push(bench, CLOSE_OF(0));
 	region_from(bench, 0);
 	return 0;

@@ -79,10 +79,10 @@ static int messages_arm(struct bench *bench)
 
 	cycle_begin(bench);
 	for (int i = 0; i < 2; i++) {
-		push(bench, (struct call){.nr = SYS_sendto,
-					  .arg = {make.fd, (long)both[i]->data,
-						  (long)both[i]->size},
-					  .want = (long)both[i]->size});
+		push(bench,
+		     (struct call){.nr = SYS_sendto,
+				   .arg = {make.fd, (long)both[i]->data, (long)both[i]->size},
+				   .want = (long)both[i]->size});
 		push(bench, (struct call){.nr = SYS_read,
 					  .arg = {make.fd, (long)&answer, sizeof(answer)},
 					  .expect = EXPECT_FD});
@@ -109,7 +109,8 @@ static int messages_close(struct bench *bench)
 
 #define ipsec_arm messages_arm
 VARIANTS(ipsec,
-	 VARIANT("what=association", "make and delete a security association of IPsec", ASSOCIATION),
+	 VARIANT("what=association", "make and delete a security association of IPsec",
+		 ASSOCIATION),
 	 VARIANT("what=policy", "make and delete a policy of IPsec", POLICY));
 DEFINE_OP(ipsec, "ipsec", .settles = true, .setup = ipsec_setup, .run = messages_run,
 	  .teardown = messages_close, .privileged = true, .guest_only = true, .needs = "IPsec");

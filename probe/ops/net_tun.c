@@ -38,12 +38,14 @@ static int tun_arm(struct bench *bench)
 	snprintf(bench->path[0], sizeof(bench->path[0]), DEVICE);
 	cycle_begin(bench);
 	push(bench, (struct call){CALLS(AS_OPEN(bench->path[0], O_RDWR, 0)), .expect = EXPECT_FD});
-	push(bench, (struct call){.nr = SYS_ioctl, .arg = {0, TUNSETIFF, (long)&device},
-				  .fd_from = 1});
+	push(bench,
+	     (struct call){.nr = SYS_ioctl, .arg = {0, TUNSETIFF, (long)&device}, .fd_from = 1});
 	if (bench->variant->value == AGAIN) {
-		push(bench, (struct call){.nr = SYS_ioctl, .arg = {0, TUNSETQUEUE, (long)&detach},
+		push(bench, (struct call){.nr = SYS_ioctl,
+					  .arg = {0, TUNSETQUEUE, (long)&detach},
 					  .fd_from = 1});
-		push(bench, (struct call){.nr = SYS_ioctl, .arg = {0, TUNSETQUEUE, (long)&attach},
+		push(bench, (struct call){.nr = SYS_ioctl,
+					  .arg = {0, TUNSETQUEUE, (long)&attach},
 					  .fd_from = 1});
 	}
 	push(bench, CLOSE_OF(0));

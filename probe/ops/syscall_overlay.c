@@ -16,8 +16,8 @@ enum overlay { COPY_UP, CREATE };
 static int mount_overlay(struct bench *bench)
 {
 	static const char options[] = "lowerdir=lower,upperdir=upper,workdir=work";
-	long error = sys6(SYS_mount, (long)"overlay", (long)"all", (long)"overlay", 0,
-			  (long)options, 0);
+	long error =
+		sys6(SYS_mount, (long)"overlay", (long)"all", (long)"overlay", 0, (long)options, 0);
 
 	(void)bench;
 	return error == -EINVAL ? -EOPNOTSUPP : (int)error;
@@ -50,17 +50,17 @@ static int overlay_arm(struct bench *bench)
 	snprintf(bench->path[0], sizeof(bench->path[0]), "all/%s", create ? "NN" : "HH");
 	snprintf(bench->path[1], sizeof(bench->path[1]), "upper/%s", create ? "NN" : "HH");
 	cycle_begin(bench);
-	push(bench,
-	     (struct call){CALLS(AS_OPEN(bench->path[0],
-					 O_WRONLY | (create ? O_CREAT | O_EXCL : 0), 0644)),
-			   .expect = EXPECT_FD});
+	push(bench, (struct call){CALLS(AS_OPEN(bench->path[0],
+						O_WRONLY | (create ? O_CREAT | O_EXCL : 0), 0644)),
+				  .expect = EXPECT_FD});
 	push(bench, CLOSE_OF(0));
 	region_from(bench, 0);
 	push(bench, (struct call){.nr = SYS_umount2, .arg = {(long)"all"}});
 	push(bench, (struct call){CALLS(AS_UNLINK(bench->path[1]))});
 	return 0;
 }
-VARIANTS(overlay, VARIANT("op=copy-up", "open a lower file of 4096 bytes to write: it is copied", COPY_UP),
+VARIANTS(overlay,
+	 VARIANT("op=copy-up", "open a lower file of 4096 bytes to write: it is copied", COPY_UP),
 	 VARIANT("op=create", "make a file in an overlay", CREATE));
 DEFINE_OP(overlay, "overlay", .settles = true, .setup = overlay_setup, .before = mount_overlay,
 	  .run = run_in_row, .cycle = "mount+open+close+umount2+unlink", .privileged = true,

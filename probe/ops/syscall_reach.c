@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The suite `syscall`: calls that few programs make and that ask hooks of their own: moving a mount,
- * options of a mount, a module for what is not there, a file's capabilities, a keyring for the
- * parent.
+ * The suite `syscall`: calls that few programs make and that ask hooks of their own: moving a
+ * mount, options of a mount, a module for what is not there, a file's capabilities, a keyring for
+ * the parent.
  */
 #include "ops/define.h"
 
@@ -82,7 +82,8 @@ static int request_arm(struct bench *bench)
 					.arg = {bench->variant->value, SOCK_DGRAM},
 					.want = -EAFNOSUPPORT});
 }
-VARIANTS(request, VARIANT("", "a socket of a kind that the kernel looks for a module for", NO_FAMILY));
+VARIANTS(request,
+	 VARIANT("", "a socket of a kind that the kernel looks for a module for", NO_FAMILY));
 DEFINE_OP(request, "module-request", .settles = true, .guest_only = true);
 
 /* The capabilities of a file go when its owner does. */
@@ -101,8 +102,8 @@ static int killpriv_arm(struct bench *bench)
 	push(bench, (struct call){.nr = SYS_setxattr,
 				  .arg = {(long)bench->path[0], (long)"security.capability",
 					  (long)&capabilities, XATTR_CAPS_SZ_2}});
-	push(bench, (struct call){.nr = SYS_fchownat,
-				  .arg = {AT_FDCWD, (long)bench->path[0], 0, 0}});
+	push(bench,
+	     (struct call){.nr = SYS_fchownat, .arg = {AT_FDCWD, (long)bench->path[0], 0, 0}});
 	region_from(bench, 0);
 	return 0;
 }

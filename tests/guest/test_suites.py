@@ -16,7 +16,7 @@ pytestmark = pytest.mark.guest
 # In instructions; SELinux adds to all but those without a hook.
 SLICE = {
     "process": ("fork", "exec program=static", "switch procs=2 kib=0", "kill", "signal-install"),
-    "net": ("udp ip=4 size=1", "tcp-connect ip=6", "bind ip=4"),
+    "net": ("udp ip=4 size=1", "udp ip=6 size=1 path=veth", "tcp-connect ip=6", "bind ip=4"),
 }
 WITHOUT_HOOK = {"signal-install", "getppid", "empty"}
 

@@ -71,7 +71,7 @@ def test_a_file_can_stand_in_a_stack(tmp_path: Path) -> None:
 
 # A file with every table that a setup file can have, and every key in it.
 _WHOLE = {
-    "": "name title lsms cmdline needs_config note image steps before confine over layer",
+    "": "name title lsms cmdline needs_config modules note image steps before confine over layer",
     "checks": "name access path denied message",
     "states": "name path",
     "counters": "name path",

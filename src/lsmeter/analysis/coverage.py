@@ -15,7 +15,8 @@ from lsmeter.tasks.count import WATCHED_NAMES
 
 # Why no benchmark reaches a hook: patterns of names, the first that fits. What stands under a
 # reason that names something a guest does not have counts as out of reach.
-_OVERLAY = "overlayfs: the suites' files are on one file system"
+_OVERLAY = "overlayfs: the kernel has none, or nothing was done through it"
+_IPSEC = "labelled IPsec in use: the setup selinux-ipsec"
 _HARDWARE = "needs hardware or a driver that a guest does not have"
 _OUT_OF_REACH: tuple[tuple[str, str], ...] = (
     ("ib_*", f"InfiniBand: {_HARDWARE}"),
@@ -29,11 +30,12 @@ _OUT_OF_REACH: tuple[tuple[str, str], ...] = (
 )
 _REASONS: tuple[tuple[str, str], ...] = (
     *_OUT_OF_REACH,
-    ("tun_dev_*", "TUN devices: a module that suites do not load"),
-    ("sctp_*", "SCTP: a module that suites do not load"),
-    ("mptcp_*", "Multipath TCP: the suites have no such connection"),
-    ("xfrm_*", "labelled IPsec: no security association is set up"),
-    ("skb_classify_flow", "labelled IPsec: no security association is set up"),
+    ("tun_dev_*", "TUN devices: the kernel has none"),
+    ("sctp_*", "SCTP: the kernel has none"),
+    ("mptcp_*", "Multipath TCP: the kernel has none"),
+    ("xfrm_state_free", "freed in the background (RCU, kernel thread), outside of the region"),
+    ("xfrm_*", _IPSEC),
+    ("skb_classify_flow", _IPSEC),
     ("inode_copy_up*", _OVERLAY),
     ("*backing_file*", _OVERLAY),
     ("inode_setintegrity", "fs-verity: the suites' file system has none"),
@@ -41,7 +43,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("audit_rule_*", "needs an audit rule with a label"),
     ("*secctx*", "needs audit, NFS or a datagram with labels"),
     ("*secid*", "needs audit, IMA or labelled networking"),
-    ("secmark_*", "SECMARK: no nftables rule is set"),
+    ("secmark_*", "SECMARK: needs a module that has contexts, and nftables"),
     ("kernel_*", "loading of modules, firmware, policies and kernels"),
     ("*_kernel_*", "loading of modules, firmware, policies and kernels"),
     ("locked_down", "lockdown: only what it forbids asks"),

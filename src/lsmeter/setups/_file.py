@@ -115,6 +115,7 @@ class _SetupTable(_Table):
     lsms: list[_Lsm] = Field(min_length=1, max_length=16)
     cmdline: list[_Word] = Field([], max_length=32)
     needs_config: list[Annotated[str, Field(pattern=r"^[A-Z0-9_]{1,80}$")]] = []
+    modules: list[Annotated[str, Field(pattern=r"^[a-z0-9_]{1,60}$")]] = Field([], max_length=16)
     note: str = Field("", max_length=500)
     image: str = Field("", max_length=400)
     files: Annotated[dict[_FileName, _Text], AfterValidator(_files)] = {}

@@ -2,8 +2,8 @@
 """What setups with labelled packets have in common: SELinux's policy in force, and the network.
 
 As soon as packets carry labels the kernel checks devices, addresses and peers, and Debian's policy
-grants none of it: these setups load it with rules of our own (lsmeter-network.cil of the image). The
-labels have to be there before the policy is enforced: making them is not what is measured.
+grants none of it: these setups load it with rules of our own (lsmeter-network.cil of the image).
+The labels have to be there before the policy is enforced: making them is not what is measured.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ def peers(label: str, *links: str) -> tuple[Expectation, ...]:
     return tuple(Expectation(f"net.peer.{link}", label, why) for link in links)
 
 
-def over_selinux(  # noqa: PLR0913  (all of them by name)
+def over_selinux(
     *,
     name: str,
     title: str,

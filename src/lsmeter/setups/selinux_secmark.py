@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SELinux with SECMARK: nftables mark every packet with a context that the domain is checked for."""
+"""SELinux with SECMARK: nftables mark every packet with a context, which is checked."""
 
 from lsmeter.model.setup import Expectation
 from lsmeter.setups import _guest as guest
