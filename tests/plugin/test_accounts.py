@@ -91,6 +91,18 @@ def test_calls_of_hooks_are_counted_by_account(
     assert tally.total("events", "syscalls", of=[account]) in {101, 102}
 
 
+def test_system_calls_are_counted_by_name(capability: Guest) -> None:
+    for region in (SERVICE_STAT, NETWORK, FORKS):
+        tally = capability[region]
+        calls = tally.syscalls()
+        # One that began before the region ends in it, and one that begins in it may not end.
+        assert abs(sum(calls.values()) - tally.total("events", "syscalls", of=["service"])) <= 1
+    assert capability[SERVICE_STAT].syscalls()["newfstatat"] == 100
+    assert capability[NETWORK].syscalls()["accept"] == 50
+    assert capability[FORKS].syscalls()["clone"] == 20
+    assert capability[CLIENT_STAT].syscalls().get("newfstatat", 0) == 0
+
+
 def test_a_service_and_its_client_are_told_apart_on_a_link(selinux: Guest) -> None:
     tally = selinux[NETWORK]
     assert tally.total("calls", "socket_accept", of=[Account.SERVICE]) == 50

@@ -92,6 +92,11 @@ def test_a_suite_that_the_runs_lack_is_named() -> None:
     assert found.why == "not in these runs: --suite ipc"
     (found,) = estimate(profile(read=1), KNOWN).calls
     assert found.why == "its benchmarks gave no number under landlock"
+    (found,) = estimate(profile(wait4=1), KNOWN).calls  # as clone, which it is within
+    assert (list(found.costs), found.why) == (
+        ["selinux"],
+        "its benchmarks gave no number under landlock",
+    )
 
 
 def test_calls_that_fail_cost_what_such_calls_do() -> None:

@@ -228,7 +228,10 @@ def _call_cost(call: Calls, known: Known, on: Mapping[str, str]) -> CallCost:
     if stand_in is None:
         return CallCost(call, (), "", {}, {}, "no benchmark stands for it")
     if stand_in.within:
-        return CallCost(call, (), stand_in.within, dict.fromkeys(known.costs, NOTHING), {})
+        outer = _call_cost(Calls(stand_in.within, 0.0), known, on)
+        return CallCost(
+            call, (), stand_in.within, dict.fromkeys(outer.costs, NOTHING), {}, outer.why
+        )
     kind = on.get(name, on.get("", ""))
     kinds = [stand_in.kinds[kind]] if kind in stand_in.kinds else [*stand_in.kinds.values()]
     costs: dict[str, Cost] = {}

@@ -33,7 +33,7 @@ def estimate(
     run: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[RUN]...",
+            metavar="RUN",
             help="Runs of suites.  [default: the latest that has system calls]",
             autocompletion=names.runs,
         ),
@@ -76,13 +76,14 @@ def estimate(
     """Say what each setup would cost a service, from a profile of its system calls.
 
     Each call costs what the benchmarks that stand for it cost more under a setup than under
-    the baseline. What no benchmark covers is named, call by call. Nothing is measured.
+    the baseline. What no benchmark covers is named, call by call. Of a workload that was
+    counted, the estimate stands beside the count. Nothing is measured.
 
-        strace -c -f -o calls -p PID        # or: perf trace -s -o calls -p PID -- sleep 10
+        strace -c -f -o calls -p PID
         lsmeter estimate --profile calls --seconds 10
         lsmeter estimate --profile calls runs/files runs/net -s selinux-enforcing
         lsmeter estimate --profile calls --on tcp --on write=file
-        lsmeter estimate --profile runs/web-nginx runs/suites   # and how far it is off
+        lsmeter estimate --profile runs/web-nginx runs/suites
     """
     from lsmeter.analysis.estimated import Estimated, counted, estimate, known_costs, together
     from lsmeter.report.estimated import document

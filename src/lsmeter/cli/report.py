@@ -92,6 +92,7 @@ def report(
     from lsmeter.results.directory import read_run
     from lsmeter.results.held import latest_run
 
+    studies = studies_of(beside)
     if run is None:
         run = latest_run()
         SCREEN.say(f"the latest run: {run}")
@@ -100,7 +101,7 @@ def report(
         show(document)
         return code
     found = narrowed(read_run(run), setup or (), benchmark or (), baseline)
-    by, studies = calibration_for(found, calibration), studies_of(beside)
+    by = calibration_for(found, calibration)
     show(_events_of(found) if events else document_of(found, by, studies), everything=everything)
     return damage_code(found)
 

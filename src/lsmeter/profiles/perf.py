@@ -76,6 +76,8 @@ def _table(reader: Iterator[tuple[int, str]], where: str) -> Iterator[Calls]:
         elif row := _ROW.fullmatch(line.rstrip()):
             yield _calls(row, f"{where}:{number}")
         elif not _ERRNO.fullmatch(line):
+            if next(reader, None) is None:
+                break
             raise _wrong(where, number, line)
     raise UsageError(f"{where}: the last table does not end: the file is cut off", hint=_HINT)
 

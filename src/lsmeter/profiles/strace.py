@@ -69,13 +69,17 @@ def _table(lines: Sequence[str], head: int, columns: Sequence[str], where: str) 
         if line.rstrip() == ruler:
             last = lines[number] if number < len(lines) else ""
             # Numbers end where their columns do: a line that ends before was cut.
-            if not last or (columns[-1] not in _RAGGED and len(last.rstrip()) < len(ruler)):
+            if _TOTAL not in last.split() or (
+                columns[-1] not in _RAGGED and len(last.rstrip()) < len(ruler)
+            ):
                 break
             total = _cells(last, spans, columns, f"{where}:{number + 1}")
             if total["syscall"] != _TOTAL or total.get("calls") != str(calls):
                 said = f"the total is not that of the lines above it ({calls} calls)"
                 raise UsageError(f"{where}:{number + 1}: {said}", hint=_HINT)
             return
+        if number == len(lines):  # whatever it is, a total had to follow
+            break
         if number - head > _MOST_ROWS:
             raise UsageError(f"{where}: more than {_MOST_ROWS} system calls in one table")
         cells = _cells(line, spans, columns, f"{where}:{number}")

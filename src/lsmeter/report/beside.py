@@ -144,13 +144,15 @@ def _lacking(study: Published, ours: _Found) -> Iterator[str]:
     without = [row.name for row in study.rows if not row.benchmarks]
     if without:
         yield f"No benchmark of lsmeter: {', '.join(without)}."
+    suites = {suite for suite, _ in ours}
     unmeasured: dict[str, list[str]] = {}
     for row in study.rows:
         for suite, name in row.benchmarks:
             if (suite, name) not in ours:
                 unmeasured.setdefault(suite, []).append(row.name)
     for suite, names in unmeasured.items():
-        yield f"Not in this run (--suite {suite}): {', '.join(dict.fromkeys(names))}."
+        why = "without a number" if suite in suites else f"needs --suite {suite}"
+        yield f"Not in this run, {why}: {', '.join(dict.fromkeys(names))}."
     noted: dict[str, list[str]] = {}
     for row in study.rows:
         if row.note and row.benchmarks:

@@ -29,8 +29,9 @@ VERSION = 1
 _FEW = 12  # calls in a table where there is little room
 _RULE = (
     "A call costs what its benchmarks cost more than under the baseline: the median of them; at "
-    "least and at most are all calls at their cheapest, and at their costliest benchmark. "
-    "+ is worse. `lsmeter help estimate` says which benchmarks stand for which call."
+    "least and at most are all calls at their cheapest, and at their costliest benchmark, each at "
+    "the end of its interval. + is worse. `lsmeter help estimate` says which benchmarks stand for "
+    "which call."
 )
 _NO_SECONDS = (
     "The profile does not say how long it was watched: costs are those of all its calls, in "
@@ -55,6 +56,8 @@ def document(
             sections += _sections(item, counted, detail, number, len(found))
     facts = [("Profile", _told(source, profile)), *_results(found)]
     notes = (_NO_SECONDS,) if profile.unit == "profile" and not profile.seconds else ()
+    if len(sections) == 1 and detail is Detail.SHORT:
+        notes = ("there is more: --all, or --benchmark, shows the calls of each",)
     data = {"profile": _profile_data(source, profile), "estimates": [_data(*a) for a in found]}
     title = "What it would cost"
     return Document(NAME, VERSION, title, tuple(facts), (_RULE,), tuple(sections), notes, data)
@@ -106,7 +109,8 @@ def _sections(
     factor, per = _per(profile)
     head = f"{_word(known)} {per}"
     named = f"{counted.benchmark}, " if counted else ""
-    where = f": {named}{known.kernel}, {known.filesystem}, user {known.user}" if of > 1 else ""
+    place = f"{known.kernel}, {known.filesystem}, user {known.user}, {_word(known)}"
+    where = f": {named}{place}" if of > 1 else ""
     key = "estimate" if number == 1 else f"estimate-{number}"
     yield Section(
         f"Cost {per}{where}",
@@ -114,12 +118,11 @@ def _sections(
         items=tuple(Item(text) for text in _sentences(item, factor, per)),
         key=key,
     )
-    if of == 1 or detail is not Detail.SHORT:
-        yield Section(
-            f"Call by call{where}",
-            tables=(_calls(item, factor, per, detail), *_uncovered(item, factor, per)),
-            key=f"{key}-calls",
-        )
+    yield Section(
+        f"Call by call{where}",
+        tables=(_calls(item, factor, per, detail), *_uncovered(item, factor, per)),
+        key=f"{key}-calls",
+    )
 
 
 def _setups(item: Estimated, head: str, factor: float) -> Table:
@@ -138,11 +141,16 @@ def _setups(item: Estimated, head: str, factor: float) -> Table:
     for setup in item.setups:
         cost = setup.cost.times(factor)
         row: list[Value] = [setup.setup, *map(_whole, (cost.value, cost.low, cost.high))]
-        row += [cost.value / _NS_PER_S] if of_cpu else []
+        row += [_of_cpu(cost.value)] if of_cpu else []
         row += [setup.calls_share, *([setup.time_share] if timed else [])]
         rows.append(tuple(row))
     more = (f"Time: {item.profile.clock}.",) if timed else ()
     return Table("setups", "", tuple(columns), tuple(rows), more=more)
+
+
+def _of_cpu(ns_per_s: float) -> Shown:
+    share = ns_per_s / _NS_PER_S
+    return Shown(share, f"{100 * share:+.2g} %")
 
 
 def _whole(value: float) -> Shown:

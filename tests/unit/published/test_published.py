@@ -113,7 +113,7 @@ def test_rows_stand_beside_ours(tmp_path: Path) -> None:
     assert "Here: debian:6.1" in part
     assert "an emulated processor; exact instrument" in part
     assert "No benchmark of lsmeter: nobody." in part
-    assert "Not in this run (--suite net): elsewhere." in part
+    assert "Not in this run, needs --suite net: elsewhere." in part
     assert "Of the rows: both: a remark." in part
     for form in ("markdown", "html", "text"):
         assert "Beside mine" in render(made, form)

@@ -34,6 +34,24 @@ def test_sums_leave_the_client_out() -> None:
     assert second.counts == {}
 
 
+def test_system_calls_are_those_of_the_service_each_once() -> None:
+    lines = f"""{HEADER}
+region 1
+service events syscalls 20
+client events syscalls 7
+service syscall __x64_sys_read 5
+service syscall __x64_sys_newfstatat 4
+service syscall __do_sys_newfstatat 4
+service syscall __do_sys_getpid 8
+client syscall __x64_sys_read 7
+end
+"""
+    (found,) = parse_tally(lines)
+    assert found.syscalls() == {"read": 5, "newfstatat": 4, "getpid": 8, "other": 3}
+    (before,) = parse_tally(f"{HEADER}\nregion 1\nservice events syscalls 20\nend\n")
+    assert before.syscalls() == {}  # of a plugin that did not name them
+
+
 def test_a_guest_that_ended_early_leaves_what_was_whole() -> None:
     (found,) = parse_tally(WHOLE[: WHOLE.rindex("end")])
     assert found.total("kernel") == 77
