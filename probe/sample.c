@@ -3,10 +3,9 @@
 
 #include "count.h"
 #include "far.h"
-#include "periods.h"
+#include "moment.h"
 #include "region.h"
 #include "shift.h"
-#include "spin.h"
 #include "sys.h"
 #include "turns.h"
 
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Count a call that did not do what it had to; true if it did. */
@@ -77,101 +75,10 @@ static bool fault(struct outcome *outcome, const char *where, long error)
 	return true;
 }
 
-/*
- * Sleep to 1.5 ms past a multiple of 20 ms, so that what earlier readings left to be done in
- * the background is done.
- */
-static void sleep_long(void)
-{
-	const long period_ns = 20000000, offset_ns = 1500000;
-	struct timespec at;
-	long ns;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	ns = (at.tv_nsec / period_ns + 2) * period_ns + offset_ns;
-	at.tv_sec += ns / 1000000000;
-	at.tv_nsec = ns % 1000000000;
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
-		;
-}
-
-/*
- * Ticks by the counter, which under emulation counts nanoseconds: their phase is what a spin saw.
- * Elsewhere they are taken to stand on multiples of their period.
- */
-static bool by_counter;
-/* Where processes take part: begin just after a period of the scheduler's averages. */
-static bool by_period;
-
 /* Readings with the same objects, where they are shifted. */
 #define SHIFT_READINGS 6
 
-/*
- * Longer than 32 periods, after which averages are brought up to date in another way, and than the
- * 50 ms after which the server of the fair class (6.12 on) starts its timer again, 501
- * instructions.
- */
-#define SETTLE_NS 56000000
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t phase_ns(void)
-{
-	return by_counter ? spin_phase(counter_now()) : now_ns() % (uint64_t)tick_ns();
-}
-
-/* How many ticks there have been, from whenever. */
-static uint64_t ticks_so_far(void)
-{
-	return by_counter ? spin_ticks_since(counter_now()) : now_ns() / (uint64_t)tick_ns();
-}
-
-/* How far from a tick a reading begins that may take as long as the one before and a bit more. */
-static uint64_t room_for(uint64_t last_ns)
-{
-	uint64_t tick = (uint64_t)tick_ns();
-
-	if (last_ns <= tick / 5)
-		return tick / 4;
-	if (last_ns < tick / 2)
-		return last_ns / 4 * 5;
-	/* Of those that take longer, who begins soon after a tick may end before the next. */
-	return last_ns < tick / 64 * 60 ? last_ns / 64 * 65 : tick / 2;
-}
-
-static uint64_t since_tick(uint64_t room)
-{
-	uint64_t tick = (uint64_t)tick_ns();
-
-	return room <= tick / 16 * 13 ? tick / 8 : tick / 64;
-}
-
-/*
- * Wait, without sleeping, until no timer tick is near: what a tick sets off is to be over, and
- * the reading is to end before the next one.
- */
-static void dodge_tick(uint64_t last_ns)
-{
-	uint64_t tick = (uint64_t)tick_ns(), room = room_for(last_ns), phase;
-
-	do {
-		phase = phase_ns();
-	} while (phase < since_tick(room) || phase > tick - room);
-}
-
-/* Wait until neither a tick nor the end of a period is near, and what was left is done. */
-static void settle(uint64_t last_ns)
-{
-	uint64_t room = room_for(last_ns);
-
-	periods_await(SETTLE_NS, since_tick(room), room);
-}
+static bool by_counter;
 
 /* Put a new tree into a new directory, so that nothing of it was ever looked up. */
 static long renew(struct bench *bench, const struct assistant *assistant)
@@ -227,22 +134,14 @@ static uint64_t measure(struct bench *bench, const struct request *request, bool
 
 	if (by_counter && bench->op->shifts && bench->serial % SHIFT_READINGS == 0)
 		shift_next();
-	if (by_period && !bench->serial)
-		by_period = periods_find();
-	if (by_period) {
-		settle(last);
-	} else {
-		if (request->quiet || (by_counter && bench->op->settles))
-			sleep_long();
-		dodge_tick(last);
-	}
-	ticks = ticks_so_far();
+	moment_await(last);
+	ticks = moment_ticks();
 	if (request->count)
 		hook_count_begin(bench->op->processes);
 	last = region_measure(bench);
 	if (request->count)
 		hook_count_end();
-	*ticked = ticks_so_far() != ticks;
+	*ticked = moment_ticks() != ticks;
 	return last;
 }
 
@@ -407,6 +306,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 {
 	const struct op *op = bench->op;
 	const char *reason = unsuited(bench, request);
+	struct moment moment;
 	unsigned long preempted;
 
 	if (reason) {
@@ -422,13 +322,12 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		shift_end();
 		return;
 	}
-	by_period = by_counter && op->settles && op->processes && !request->quiet;
-	if (by_counter) {
-		/* The first may end at once: running code for the first time faults its pages in.
-		 */
-		spin_tick();
-		spin_tick();
-	}
+	moment = (struct moment){
+		.by_counter = by_counter,
+		.by_period = by_counter && op->settles && op->processes && !request->quiet,
+		.rests = request->quiet || (by_counter && op->settles),
+	};
+	moment_open(&moment);
 	if (request->sweep_control)
 		raise(SIGSTOP); /* the parent delays access checks from here */
 	preempted = request->timed ? times_preempted() : 0;

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "moment.h"
+
+#include "periods.h"
+#include "region.h"
+#include "spin.h"
+
+#include <errno.h>
+#include <time.h>
+
+/*
+ * Longer than 32 periods, after which averages are brought up to date in another way, and than the
+ * 50 ms after which the server of the fair class (6.12 on) starts its timer again, 501
+ * instructions.
+ */
+#define SETTLE_NS 56000000
+
+static struct moment kind;
+static bool by_period; /* as asked for, where periods were found */
+static bool begun;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Elsewhere ticks are taken to stand on multiples of their period. */
+static uint64_t phase_ns(void)
+{
+	return kind.by_counter ? spin_phase(counter_now()) : now_ns() % (uint64_t)tick_ns();
+}
+
+uint64_t moment_ticks(void)
+{
+	return kind.by_counter ? spin_ticks_since(counter_now()) : now_ns() / (uint64_t)tick_ns();
+}
+
+/* How far from a tick a reading begins that may take as long as the one before and a bit more. */
+static uint64_t room_for(uint64_t last_ns)
+{
+	uint64_t tick = (uint64_t)tick_ns();
+
+	if (last_ns <= tick / 5)
+		return tick / 4;
+	if (last_ns < tick / 2)
+		return last_ns / 4 * 5;
+	/* Of those that take longer, who begins soon after a tick may end before the next. */
+	return last_ns < tick / 64 * 60 ? last_ns / 64 * 65 : tick / 2;
+}
+
+static uint64_t since_tick(uint64_t room)
+{
+	uint64_t tick = (uint64_t)tick_ns();
+
+	return room <= tick / 16 * 13 ? tick / 8 : tick / 64;
+}
+
+/*
+ * Wait, without sleeping, until no timer tick is near: what a tick sets off is to be over, and
+ * the reading is to end before the next one.
+ */
+static void dodge_tick(uint64_t last_ns)
+{
+	uint64_t tick = (uint64_t)tick_ns(), room = room_for(last_ns), phase;
+
+	do {
+		phase = phase_ns();
+	} while (phase < since_tick(room) || phase > tick - room);
+}
+
+/* Wait until neither a tick nor the end of a period is near, and what was left is done. */
+static void settle(uint64_t last_ns)
+{
+	uint64_t room = room_for(last_ns);
+
+	periods_await(SETTLE_NS, since_tick(room), room);
+}
+
+/*
+ * Sleep to 1.5 ms past a multiple of 20 ms, so that what earlier readings left to be done in
+ * the background is done.
+ */
+static void sleep_long(void)
+{
+	const long period_ns = 20000000, offset_ns = 1500000;
+	struct timespec at;
+	long ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	ns = (at.tv_nsec / period_ns + 2) * period_ns + offset_ns;
+	at.tv_sec += ns / 1000000000;
+	at.tv_nsec = ns % 1000000000;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+		;
+}
+
+void moment_open(const struct moment *asked)
+{
+	kind = *asked;
+	by_period = kind.by_period;
+	begun = false;
+	if (kind.by_counter) {
+		/* The first may end at once: running code for the first time faults its pages in.
+		 */
+		spin_tick();
+		spin_tick();
+	}
+}
+
+void moment_await(uint64_t last_ns)
+{
+	if (by_period && !begun)
+		by_period = periods_find();
+	begun = true;
+	if (by_period) {
+		settle(last_ns);
+		return;
+	}
+	if (kind.rests)
+		sleep_long();
+	dodge_tick(last_ns);
+}
