@@ -180,7 +180,7 @@ def test_what_was_counted_stands_beside() -> None:
     pair = (estimate(found, KNOWN), counted)
     said = text(document("run", [pair], Detail.SHORT))
     assert "static +200 +250 -20.0 % -0.5 %" in said
-    assert "selinux: estimates are off by -20.0 % to -20.0 %" in said
+    assert "selinux: estimates are off by -20.0 %; of all kernel instructions -0.5 %." in said
     # Another kernel's count is no check of this one's estimate.
     other = replace(counted, kernel="debian:7.2")
     assert "counted, a request" not in text(document("run", [(pair[0], other)], Detail.SHORT))

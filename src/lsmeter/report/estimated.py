@@ -208,6 +208,8 @@ def _most(call: CallCost) -> float:
 
 
 def _number(value: float) -> Shown:
+    if 0 < value < 10 and not float(value).is_integer():
+        return Shown(value, f"{value:.2f}")
     return Shown(value, count(round(value, 1 if value < 1000 else 0)))
 
 
@@ -286,7 +288,8 @@ def _errors(rows: Sequence[tuple[str, Sequence[Value]]]) -> Iterator[str]:
         said = []
         for at in (-2, -1):
             values = [value for row in parts if isinstance(value := row[at], float)]
-            said.append(" to ".join(percent(f(values)) for f in (min, max)) if values else "?")
+            ends = dict.fromkeys(percent(f(values)) for f in (min, max)) if values else ["?"]
+            said.append(" to ".join(ends))
         yield f"{name}: estimates are off by {said[0]}; of all kernel instructions {said[1]}."
 
 
