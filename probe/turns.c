@@ -19,7 +19,9 @@
 #define NS	 1000000000ull
 #define LOOK_NS	 50000000 /* between looks whether the others are alive */
 #define GATHER_S 30	  /* for all to come */
-#define HOLD_S	 30	  /* more than any benchmark may take */
+#ifndef TURNS_HOLD_S
+#define TURNS_HOLD_S 30 /* more than any benchmark may take */
+#endif
 
 enum state {
 	ABSENT,
@@ -32,7 +34,7 @@ struct seat {
 	_Atomic uint32_t state;
 	_Atomic int32_t pid;
 	_Atomic uint32_t wake; /* what its process sleeps on */
-	uint32_t unused;
+	_Atomic uint32_t measures;
 	_Atomic uint64_t waited_ns;
 	_Atomic uint64_t since_ns; /* it waits; 0: it does not */
 };
@@ -184,7 +186,7 @@ void turns_begin(void)
 /* Leave out one that is dead, or has had its turn for too long. */
 static void look_after(uint32_t holder, uint32_t passes, uint64_t since_ns)
 {
-	if (!is_dead(holder) && now_ns() - since_ns < HOLD_S * NS)
+	if (!is_dead(holder) && now_ns() - since_ns < TURNS_HOLD_S * NS)
 		return;
 	if (atomic_load(&page->passes) != passes)
 		return;
@@ -210,7 +212,8 @@ void turns_take(void)
 
 		if (holder == me)
 			break;
-		if (passes != last) {
+		/* Whoever sends what it has may have to wait for a host that does not listen. */
+		if (passes != last || !atomic_load(&page->seat[holder].measures)) {
 			last = passes;
 			held_ns = now_ns();
 		}
@@ -226,6 +229,12 @@ void turns_pass(void)
 {
 	if (page && is_in(me))
 		hand_on(me);
+}
+
+void turns_measure(bool on)
+{
+	if (page)
+		atomic_store(&page->seat[me].measures, on);
 }
 
 void turns_leave(void)

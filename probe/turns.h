@@ -5,8 +5,8 @@
  *
  * They share a file of one page, which the host fills with zeros, the number of processes and a
  * name. Who has the turn stands there, and each waits on a word of its own. A process that ends is
- * left out by the next who waits for it; one that holds its turn for HOLD_S is left out, too, and
- * goes on alone, as does one that comes when the others have begun.
+ * left out by the next who waits for it; one that measures for TURNS_HOLD_S in a turn is left out,
+ * too, and goes on alone, as does one that comes when the others have begun.
  */
 #ifndef LSMETER_TURNS_H
 #define LSMETER_TURNS_H
@@ -18,7 +18,7 @@
 #define TURNS_ROUNDS 10
 
 /* Calls at the head of each turn that are not kept: others have used the caches meanwhile. */
-#define TURNS_WARMUP 3
+#define TURNS_WARMUP 8
 
 /* Take a place in the page of a file; 0, or -errno. */
 int turns_open(const char *path, unsigned int place);
@@ -34,6 +34,9 @@ void turns_take(void);
 
 /* Let the next one have the turn. */
 void turns_pass(void);
+
+/* Say that a benchmark is being measured from now on, or not any more. */
+void turns_measure(bool on);
 
 /* Be left out from now on, and say with whom the turns were shared. */
 void turns_leave(void);

@@ -237,11 +237,13 @@ static void run_one(const struct run *run, const char *id)
 		channel_end(run->index, "failed", 0, 1, errno, "no process could be made");
 		return;
 	}
+	turns_measure(true);
 	ended = wait_until(run, child, deadline_ms, &status);
 	if (!ended) {
 		kill(child, SIGKILL);
 		waitpid(child, &status, 0);
 	}
+	turns_measure(false);
 	if (slow)
 		set_slow(run, false);
 	turns_take();

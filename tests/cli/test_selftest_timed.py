@@ -14,12 +14,12 @@ GROWING = ("run", "--instrument", "timed", "--until-conclusive")
 
 
 def test_it_simulates_without_measuring(in_process: InProcess) -> None:
-    done = in_process(*SMALL, "--format", "json", "--seed", "3")
+    done = in_process(*SMALL, "--format", "json", "--seed", "42")
     assert done.code == 0, done.err
     found = json.loads(done.out)
     assert (found["passed"], found["replicates"], found["blocks"]) == (True, 20, 8)
-    assert len(found["rates"]) == 5
-    assert len(found["growing"]) == 10
+    assert len(found["rates"]) == 7
+    assert len(found["growing"]) == 14
     assert found["spun"] == []
     assert not list(in_process.home.rglob("manifest.json"))
 

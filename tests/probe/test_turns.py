@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ IDS = ("empty", "trouble", "stat depth=1")
 
 @pytest.fixture(scope="module")
 def troubled(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    return built(tmp_path_factory.mktemp("turns"), f"OPS={OPS}")
+    return built(tmp_path_factory.mktemp("turns"), f"OPS={OPS}", "CFLAGS=-O2 -DTURNS_HOLD_S=10")
 
 
 def begin(
@@ -102,6 +103,24 @@ def test_one_that_is_killed_is_left_out(troubled: Program, tmp_path: Path) -> No
         facts = dict(session.facts)
         assert statuses(session) == [OK] * 3
         assert (facts["turns.members"], facts["turns.without"]) == ("3", "1 of 3")
+
+
+def test_one_that_hangs_is_left_out_and_goes_on_alone(troubled: Program, tmp_path: Path) -> None:
+    with seats(2) as places:
+        begun = []
+        for seat, trouble in zip(places, ("none", "stopped"), strict=True):
+            top = tmp_path / trouble
+            top.mkdir()
+            top.joinpath(trouble).touch()
+            begun.append(begin(troubled, top, seat, *IDS))
+        (first, asked), (hung, same) = begun
+        session = parse_session(first.communicate(timeout=DEADLINE_S)[0], asked)
+        hung.send_signal(signal.SIGCONT)
+        alone = parse_session(hung.communicate(timeout=DEADLINE_S)[0], same)
+    assert statuses(session) == statuses(alone) == [OK] * 3
+    assert dict(session.facts)["turns.without"] == "1 of 2"
+    assert "turns.lost" in dict(alone.facts)
+    assert "turns.ring" not in dict(alone.facts)
 
 
 def test_setups_keep_their_places_behind_landlock(troubled: Program, tmp_path: Path) -> None:

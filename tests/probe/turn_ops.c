@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define AMID 12 /* the reading in which it goes wrong: with 5 to warm up, in the second turn */
+#define AMID 12 /* the reading in which it goes wrong: after 5 to warm up, in a turn */
 
 static bool in_trouble(const char *name)
 {
@@ -36,6 +36,8 @@ static int trouble_arm(struct bench *bench)
 		return -EIO;
 	if (in_trouble("../../hang"))
 		pause();
+	if (in_trouble("../../stopped"))
+		kill(getppid(), SIGSTOP);
 	if (in_trouble("../../killed"))
 		kill(getppid(), SIGKILL);
 	return 0;

@@ -96,6 +96,17 @@ def ended(boot: PlannedBoot, **more: str) -> Boot:
     return Boot(**vars(boot.id), status=BootStatus.OK, wall_s=1.0, **more)
 
 
+def test_boots_that_run_side_by_side_take_the_time_of_one() -> None:
+    planned = boots(9)
+    pace = Pace(planned, 1)
+    for block in (planned[:3], planned[3:6]):
+        for boot in block:
+            pace.started(boot, 0.0)
+        for boot in block:
+            pace.ended(boot, 6.0)
+    assert pace.left_s(6.0) == pytest.approx(6.0)
+
+
 def test_both_times_are_labelled_where_there_is_no_terminal() -> None:
     run, planned, out = live(3, terminal=False)
     with run:

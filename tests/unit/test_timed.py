@@ -159,6 +159,21 @@ class TestVerdict:
             "the median is equivalent, the mean is not",
         )
 
+    def test_a_cost_in_every_64th_call_is_in_the_mean(self) -> None:
+        """Of 300 readings five have it, which no median shows."""
+        draw = np.random.default_rng(6)
+
+        def side(cost_ns: float) -> list[Block]:
+            values = draw.normal(500, 15, (50, 300)) * draw.normal(1, 0.005, (50, 1))
+            values[:, ::64] += cost_ns
+            return [Block(at, each) for at, each in enumerate(values)]
+
+        compared = compare(side(0), side(6400), 0.01)
+        assert compared.mean is not None
+        assert compared.mean.low > 0
+        assert compared.mean.low < 6400 * 5 / 300 < compared.mean.high
+        assert compared.typical.low < 0 < compared.typical.high
+
     def test_more_of_a_throughput_is_better(self) -> None:
         draw = np.random.default_rng(5)
         before = [Block(at, draw.normal(100, 1, 20)) for at in range(20)]

@@ -100,7 +100,8 @@ class Here(Machine):
     def together(self, planned: PlannedBoot) -> Hashable:
         """Let those take turns for whom nothing of the machine is changed."""
         cell = planned.cell
-        return None if cell.setup.host else (cell.suite, cell.filesystem, cell.user)
+        shared = (cell.suite, cell.filesystem, cell.user, cell.benchmarks)
+        return None if cell.setup.host else shared
 
     @contextmanager
     def in_turns(self, count: int) -> Iterator[Sequence[Here]]:

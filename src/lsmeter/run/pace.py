@@ -52,6 +52,8 @@ class Pace:
         """Note a guest that was started."""
         self._waiting.pop(boot, None)
         self._running[boot] = _Guest(now_s)
+        # Boots that take turns run side by side, however many jobs there are.
+        self._jobs = max(self._jobs, len(self._running))
 
     def advanced(self, boot: PlannedBoot, finished: int, now_s: float) -> None:
         """Note how many benchmarks a guest has finished."""

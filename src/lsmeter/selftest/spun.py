@@ -17,7 +17,10 @@ from lsmeter.model.conclusion import Change
 from lsmeter.results.directory import RunData
 from lsmeter.statistics.blocks import LEVEL
 
-SETUPS = ("spin:ns=50", "spin:ns=200", "spin:ns=1000", "spin:ns=5000,every=10")
+SETUPS = (
+    *("spin:ns=50", "spin:ns=200", "spin:ns=1000", "spin:ns=5000,every=10"),
+    "spin:ns=64000,every=64",
+)
 BENCHMARKS = ("getppid", "stat depth=1", "open depth=1", "read size=1024")
 TITLE = "Selftest of the timed instrument: times that are known, and what it says of them"
 _SPUN = "spin.ticks."  # and a benchmark: ticks spun in all its readings, the least and the most
