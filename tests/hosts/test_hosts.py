@@ -200,7 +200,14 @@ echo "with UEFI: $(ls /boot/loader/entries)"
 $lsmeter here plan -s selinux --write kexec
 echo "loaded: $(cat /sys/kernel/kexec_loaded)"
 """
-PACKAGES = ("grub-common", "grub2-common", "kexec-tools", "systemd", "libsystemd-shared")
+PACKAGES = (
+    "grub-common",
+    "grub2-common",
+    "kexec-tools",
+    "systemd",
+    "systemd-boot",
+    "libsystemd-shared",
+)
 
 
 @pytest.mark.network
