@@ -63,6 +63,7 @@ def test_a_machine_that_stays_as_it_is_gets_no_word(tmp_path: Path) -> None:
         ({"host.after.steal_10ms": "120"}, {}, "hypervisor took 5%"),
         ({"timing.moved.open depth=1": "3 of 300"}, {}, "moved between CPUs in"),
         ({"host.cycles_per_1000_ticks": "1000"}, {}, "speed moved by"),
+        ({}, {"turns.lost": "the others went on"}, "lost their turns"),
     ],
 )
 def test_what_a_reader_has_to_know_is_said(

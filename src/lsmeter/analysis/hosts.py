@@ -85,6 +85,16 @@ def _of_machine(boots: Sequence[Boot]) -> Iterator[str]:
     yield from _speed(facts)
     yield from _busy(facts)
     yield from _moved(facts)
+    yield from _turns(facts)
+
+
+def _turns(facts: Sequence[Facts]) -> Iterator[str]:
+    lost = sum("turns.lost" in item for item in facts)
+    if lost:
+        yield (
+            f"{lost} of {len(facts)} processes lost their turns and went on alone: they are in the "
+            "levels of their setups, and in no ratio."
+        )
 
 
 def _changes(boots: Sequence[Boot], facts: Sequence[Facts]) -> Iterator[str]:
