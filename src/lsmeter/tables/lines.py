@@ -184,7 +184,7 @@ class _Sheet:
             for at, (size, kind) in enumerate(zip(natural, kinds, strict=True))
         ]
         fixed = list(self._columns[: self.table.fixed])
-        if sum(least[at] for at in fixed) > self.width // 2:
+        if sum(least[at] for at in fixed) > self.width * 2 // 3:
             fixed = fixed[:1]
         blocks: list[list[int]] = []
         for at in self._columns[len(fixed) :]:

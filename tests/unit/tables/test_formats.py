@@ -175,6 +175,19 @@ def test_columns_that_belong_together_stay_together_and_the_first_are_repeated()
     assert all(head.count("before") == head.count("setup-") for head in heads)
 
 
+def test_a_split_table_names_its_rows_whole_where_there_is_room() -> None:
+    columns = (
+        Column("benchmark", "benchmark", Kind.NAME),
+        Column("setup", "setup", Kind.NAME),
+        *(Column(f"c{number}", f"column-{number}") for number in range(8)),
+    )
+    rows = (("static-keep-alive concurrency=1", "selinux-enforcing", *range(8)),)
+    table = Table("t", "", columns, rows, fixed=2)
+    found = [*lines.table_lines(table, 80, rule="-")]
+    assert len([line for line in found if "column-" in line]) > 1
+    assert all("setup" in line for line in found if "column-" in line)
+
+
 _HOSTILE = st.text(
     st.sampled_from("ab1 .:/@<>&\\`*_[]()|~#!$+-=\n\t\x1b\u202e{}\"'^;"), min_size=1, max_size=24
 ).filter(lambda text: bool(scrub_text(text).strip()))
