@@ -7,6 +7,7 @@
 #include "region.h"
 #include "shift.h"
 #include "spin.h"
+#include "suited.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -301,28 +302,6 @@ static unsigned long times_preempted(void)
 	struct rusage usage;
 
 	return getrusage(RUSAGE_SELF, &usage) ? 0 : (unsigned long)usage.ru_nivcsw;
-}
-
-/* Why this benchmark cannot be measured as it is asked for; NULL if it can. */
-static const char *unsuited(const struct bench *bench, const struct request *request)
-{
-	if ((bench->op->guest_only || bench->variant->far) && !in_guest)
-		return "it would change this machine: only in a guest";
-	if (bench->op->privileged && geteuid() != 0)
-		return "the ordinary user may not do that";
-	if (bench->variant->far && request->cold)
-		return "the sockets of the far network namespace are made once";
-	if (bench->variant->populous && (request->cold || strcmp(request->filesystem, "tmpfs")))
-		return "so many directories are made on a warm tmpfs only: elsewhere they take "
-		       "longer than the rest of the suite";
-	return NULL;
-}
-
-/* Whether an error of setting up says that the kernel does not have what is to be measured. */
-static bool is_lacking(int error)
-{
-	return error == -ENOSYS || error == -EAFNOSUPPORT || error == -EPROTONOSUPPORT ||
-	       error == -ESOCKTNOSUPPORT || error == -EOPNOTSUPP || error == -ENODEV;
 }
 
 static bool skip(struct outcome *outcome, const char *why, const char *what, int error)
