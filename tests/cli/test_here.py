@@ -55,6 +55,7 @@ def test_a_stopped_run_keeps_its_blocks(in_process: Lsmeter) -> None:
     # Measured anew where that is asked for, and never from a store of other runs.
     assert measured(in_process, "-s", "running", "--fresh").err.count("from the store") == 0
     assert measured(in_process, "-s", "running", run="other").err.count("from the store") == 0
+    assert not (in_process.home / "data/boots").exists()
 
 
 def test_dry_run_says_what_would_be_done_and_does_nothing(in_process: Lsmeter) -> None:

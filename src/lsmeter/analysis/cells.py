@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lsmeter.instruments import Instrument, as_stored, find_instrument
+from lsmeter.instruments import Instrument, find_instrument
 from lsmeter.model import (
     Benchmark,
     BenchmarkStatus,
@@ -64,7 +64,7 @@ def _cell_result(manifest: Manifest, cell: ManifestCell, boots: tuple[Boot, ...]
         if benchmark.id in readings
     )
     asked = frozenset(benchmark.id for benchmark in manifest.benchmarks_of(cell))
-    unread = () if instrument.read is as_stored else _unread(cell, boots, readings)
+    unread = _unread(cell, boots, readings)
     problems = tuple(dict.fromkeys((*_problems(cell, boots, asked), *unread)))
     return CellResult(manifest.instrument, cell, boots, estimates, problems, readings)
 
@@ -87,7 +87,7 @@ def _unread(
     stored: Counter[str] = Counter()
     for boot in boots:
         if boot.status.usable:
-            stored.update(list(_stored(boot)))
+            stored.update(item.benchmark for item in boot.samples if _has_values(item))
     for name, count in stored.items():
         if lost := count - len(readings.get(name, ())):
             title = f"{name}: {lost} of {count} boots of {setup} on {kernel} say no unit of it"
@@ -107,8 +107,12 @@ def _stored(boot: Boot) -> dict[str, BootReadings]:
             boot.index,
         )
         for item in boot.samples
-        if item.status is BenchmarkStatus.OK and item.values
+        if _has_values(item)
     }
+
+
+def _has_values(item: Samples) -> bool:
+    return item.status is BenchmarkStatus.OK and bool(item.values)
 
 
 def idle_share(spans: Sequence[Idle]) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from lsmeter.analysis.cells import CellResult, baseline_of, cell_results
 from lsmeter.analysis.events import event_vectors
 from lsmeter.base.errors import UsageError
+from lsmeter.instruments import find_instrument
 from lsmeter.instruments.timed import EMPTY
 from lsmeter.model import Benchmark, Place
 from lsmeter.model.setup import is_again
@@ -101,7 +102,7 @@ def known(timed: RunData, counted: RunData) -> list[Known]:
 
     The baselines of both runs are taken; file systems and users must be the same.
     """
-    if timed.manifest.instrument != "timed":
+    if not find_instrument(timed.manifest.instrument).ticks:
         raise UsageError(
             f"{timed.path}: no time was measured in it",
             hint="make it with: lsmeter run --instrument timed --setup running",

@@ -167,10 +167,8 @@ def _plan_document(setups: list[Setup], kernel: Kernel, top: Path) -> Document:
         items.append(Item(f"{setup.name}: {setup.title}", tone=Tone.HEADING))
         if setup.live:
             items.append(Item("no boot is needed: lsmeter run --instrument timed -s " + setup.name))
-        elif why := impossible(setup):
-            items.append(Item(f"cannot be had by a boot: {why}"))
-        elif why := _lacking(setup, kernel):
-            items.append(Item(f"cannot be had: {why}"))
+        elif why := impossible(setup) or _lacking(setup, kernel):
+            items.append(Item(f"no boot of this kernel brings it about: {why}"))
         else:
             found = booted(setup, kernel.release, top)
             items.append(Item(f"boot {kernel.release} with: {' '.join(found.words)}"))

@@ -248,7 +248,8 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
     todo = replace(plan, boots=tuple(boot for boot in plan.boots if boot.index >= since))
     kept = not (instrument.reusable or how.fresh)
     limits = Limits(boot_s=how.boot_deadline)
-    settings = Settings(jobs=jobs, fresh=fresh, kept=kept, limits=limits)
+    store = instrument.reusable
+    settings = Settings(jobs=jobs, fresh=fresh, kept=kept, store=store, limits=limits)
     known = [
         boot
         for boot in todo.boots
@@ -268,7 +269,7 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
     if not stopped and is_torn(out, manifest.boots):
         SCREEN.say(f"{out} was removed meanwhile, or a part of it; it is made again")
         create_run(out, manifest)
-        stopped, failed = attempt(plan, replace(settings, fresh=False))
+        stopped, failed = attempt(plan, replace(settings, fresh=not store))
     if stopped:
         SCREEN.say("stopped; what was measured is kept, and the same command resumes it")
         return ExitCode.INTERRUPTED

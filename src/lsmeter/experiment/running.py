@@ -82,7 +82,7 @@ def live(setup: Setup) -> Setup:
 
 
 def needs_boot(setup: Setup, kernel: Kernel) -> Problem:
-    """Say that a setup cannot be had without booting the machine for it."""
+    """Say that a setup needs a boot of its own."""
     return Problem(
         f"{setup.name} cannot be measured on a machine as it runs: it needs another boot",
         kernel=kernel.name,

@@ -11,6 +11,7 @@ from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.guest.request import Request
+from lsmeter.instruments import find_instrument
 from lsmeter.model import Cell, KernelModule
 from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.tasks import find_task
@@ -74,7 +75,7 @@ def _parameters(cell: Cell, module: KernelModule) -> str:
 
 def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
     """Return what the probe is asked to do in the boot with this seed; pure."""
-    timed = cell.instrument == "timed"
+    timed = find_instrument(cell.instrument).ticks
     request = Request(
         suite=cell.suite,
         benchmarks=boot_order(cell.benchmarks, seed),

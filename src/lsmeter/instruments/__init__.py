@@ -64,7 +64,8 @@ class Instrument:
     in a cell, compare how two cells differ: baseline first, then the margin as a fraction and which
     direction is good; calls says that a reading is one call of many of a cycle, together that the
     sides were measured side by side. judge gives its verdicts to all comparisons of a report.
-    witnessed says that lsmeter itself saw conditions and setups.
+    witnessed says that lsmeter itself saw conditions and setups, ticks that the probe reads a clock
+    of real time.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Instrument:
     judge: Callable[..., Sequence[Comparison]] = each_alone
     again: bool = False
     witnessed: bool = True
+    ticks: bool = False
 
 
 @functools.cache

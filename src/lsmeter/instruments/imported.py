@@ -74,4 +74,5 @@ INSTRUMENT: Instrument = replace(
     read=blocks,
     again=False,
     witnessed=False,
+    ticks=False,
 )

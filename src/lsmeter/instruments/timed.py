@@ -247,4 +247,5 @@ INSTRUMENT: Instrument = Instrument(
     read=blocks,
     judge=judge,
     again=True,
+    ticks=True,
 )

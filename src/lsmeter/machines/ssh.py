@@ -54,8 +54,10 @@ _PLACES = '"${TMPDIR:-/tmp}" /dev/shm /var/tmp "$HOME"'
 # The directory lives as long as this; the probe as long as the connection. `read` is no process of
 # its own, so that nothing is left of the watch.
 _HOLD = (
-    "umask 022; d=$(mktemp -d {base}/lsmeter-XXXXXXXX) || exit 90; "
-    'clean() {{ rm -rf "$d"; }}; trap clean EXIT; trap "exit 91" HUP INT TERM; chmod 755 "$d"; '
+    # PIPE: the connection may be gone before the first word is written to it.
+    'd=; clean() {{ [ -z "$d" ] || rm -rf "$d"; }}; trap clean EXIT; '
+    'trap "exit 91" HUP INT PIPE TERM; '
+    'umask 022; d=$(mktemp -d {base}/lsmeter-XXXXXXXX) || exit 90; chmod 755 "$d"; '
 )
 _BLOCK = (
     _HOLD + 'echo "$d"; IFS= read -r go; [ "$go" = go ] || exit 92; exec 3<&0; '

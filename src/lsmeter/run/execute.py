@@ -39,12 +39,13 @@ class Settings:
     """How to carry out a plan: guests at a time, in each lane, and what may serve of before.
 
     fresh: none of the store. kept: those that the run directory itself has, from before it was
-    stopped; what is measured then is not put into the store, which is for counts that repeat.
+    stopped. store: what is measured is put into the store, which is for counts that repeat.
     """
 
     jobs: int
     fresh: bool = False
     kept: bool = False
+    store: bool = True
     limits: Limits = field(default_factory=Limits)
 
 
@@ -120,7 +121,7 @@ async def _one(
         left = f"; boot it by hand: {command}" if command else ""
         left = f"{boot.detail}; see console.log and qemu.log in {home}{left}"
         boot = replace(boot, detail=left)
-    elif not settings.kept:
+    elif settings.store:
         with turn(stored_path(planned)):
             write_boot(stored_path(planned), boot, capture)
     write_boot(home, boot, capture)
