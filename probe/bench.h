@@ -96,7 +96,7 @@ struct bench {
  *
  * What a kernel lacks skips the benchmark: setup() then answers with one of the errors that say so
  * (ENOSYS, EAFNOSUPPORT and the like), and `needs` is what that is called. `privileged` is what the
- * ordinary user may not do.
+ * ordinary user may not do. `timed_only` is why an emulated processor cannot measure it.
  *
  * `calls` and `cycle` name the system calls of region and cycle where the table does not have all.
  * `components` is the length of a path that the table does not show. Functions return 0 or -errno.
@@ -109,8 +109,10 @@ struct op {
 	bool processes;	 /* others take part: the hooks that they run count as well */
 	bool settles; /* what earlier readings left to timers and RCU would be seen in the next */
 	bool shifts; /* what it makes and frees is to lie elsewhere after a few readings: shift.h */
-	bool network;	 /* the loopback device has to be up */
-	bool guest_only; /* it would change the machine that it runs on */
+	const char
+		*timed_only; /* why a count of instructions says nothing; NULL: it says something */
+	bool network;	     /* the loopback device has to be up */
+	bool guest_only;     /* it would change the machine that it runs on */
 	const char *needs;
 	const char *calls;
 	const char *cycle;

@@ -9,6 +9,8 @@ const char *unsuited(const struct bench *bench, const struct request *request)
 {
 	if ((bench->op->guest_only || bench->variant->far) && !in_guest)
 		return "it would change this machine: only in a guest";
+	if (bench->op->timed_only && !request->timed)
+		return bench->op->timed_only;
 	if (bench->op->privileged && geteuid() != 0)
 		return "the ordinary user may not do that";
 	if (bench->variant->far && request->cold)
