@@ -299,7 +299,7 @@ static bool skip(struct outcome *outcome, const char *why, const char *what, int
 static bool set_up(struct bench *bench, const struct request *request, struct outcome *outcome)
 {
 	const struct op *op = bench->op;
-	const char *needs = bench->variant->far ? "second network namespace (veth)" : op->needs;
+	const char *needs = far_lacking() ? "second network namespace (veth)" : op->needs;
 	int error = op->setup ? op->setup(bench) : 0;
 
 	far_close();
