@@ -20,6 +20,7 @@ struct far {
 };
 
 static struct far *far;
+static bool lacking;
 
 static int *place(int family, int type)
 {
@@ -52,6 +53,7 @@ const char *far_open(const struct request *request, const char *work)
 	int error = network_join();
 	long pid;
 
+	lacking = error;
 	far = mmap(NULL, sizeof(*far), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (far == MAP_FAILED)
 		return "sharing the descriptors of the far network namespace";
@@ -66,6 +68,11 @@ const char *far_open(const struct request *request, const char *work)
 		sys4(SYS_wait4, pid, 0, 0, 0);
 	errno = far->error;
 	return pid < 0 ? "starting a process in the far network namespace" : far->failed;
+}
+
+bool far_lacking(void)
+{
+	return lacking;
 }
 
 int far_socket(int family, int type)

@@ -18,6 +18,9 @@ const char *far_open(const struct request *request, const char *work);
  */
 int far_socket(int family, int type);
 
+/* Whether there is no far namespace here. */
+bool far_lacking(void);
+
 /* Close those that nobody took. */
 void far_close(void);
 

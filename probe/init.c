@@ -13,7 +13,7 @@
 #include "enforcement.h"
 #include "facts.h"
 #include "identity.h"
-#include "labels.h"
+#include "labels_check.h"
 #include "landlock.h"
 #include "mark.h"
 #include "network.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "labels.h"
 
-#include "become.h"
-#include "channel.h"
-#include "far.h"
 #include "ipsec.h"
 #include "netlink.h"
 #include "network.h"
@@ -13,12 +10,7 @@
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* What the kernel keeps to itself of the protocol (net/netlabel, include/net/netlabel.h). */
 enum {
@@ -40,12 +32,16 @@ enum {
 	TAG_BITMAP = 1,
 };
 
-static bool wanted, marked, protected;
-static bool alone; /* there is no link to a far namespace */
+static struct labels labels;
+
+const struct labels *labels_made(void)
+{
+	return &labels;
+}
 
 static int join(void)
 {
-	wanted = true;
+	labels.wanted = true;
 	return network_join();
 }
 
@@ -53,7 +49,7 @@ int labels_network(void)
 {
 	int error = join();
 
-	alone = error;
+	labels.alone = error;
 	return error == -EOPNOTSUPP ? 0 : error;
 }
 
@@ -111,7 +107,7 @@ int labels_secmark(const char *context)
 {
 	int error = join();
 
-	marked = true;
+	labels.marked = true;
 	if (!error)
 		error = secmark_set(context);
 	if (!error)
@@ -127,7 +123,7 @@ int labels_ipsec(const char *context, const char *policy)
 {
 	int error = join();
 
-	protected = true;
+	labels.protected = true;
 	if (!error)
 		error = ipsec_set(false, context, policy);
 	if (!error)
@@ -137,162 +133,4 @@ int labels_ipsec(const char *context, const char *policy)
 		network_go(false);
 	}
 	return error;
-}
-
-/* What a worker found on one link. */
-struct found {
-	const char *failed; /* a constant of this program, so the parent can read it */
-	long error;
-	char label[256];
-	int option; /* the first IP option of a datagram; 0: it has none */
-};
-
-static int end(bool veth, int type, bool far, struct inet_address *address)
-{
-	*address = veth ? network_address(AF_INET, far) : network_loopback(AF_INET);
-	return network_bind(veth && far ? far_socket(AF_INET, type)
-					: (int)sys4(SYS_socket, AF_INET, type, 0, 0),
-			    address);
-}
-
-static bool went(struct found *found, const char *what, long result)
-{
-	if (result >= 0)
-		return true;
-	found->failed = what;
-	found->error = result;
-	return false;
-}
-
-/* The label of who connects, once a byte of it has arrived. */
-static bool try_connection(bool veth, struct found *found)
-{
-	struct inet_address server, client;
-	int listening = end(veth, SOCK_STREAM, true, &server);
-	int to = end(veth, SOCK_STREAM, false, &client);
-	int bytes = sizeof(found->label) - 1;
-	long from = -EBADF, error;
-	char byte = 0;
-
-	if (!went(found, "making sockets", listening < to ? listening : to) ||
-	    !went(found, "listening", sys4(SYS_listen, listening, 1, 0, 0)) ||
-	    !went(found, "connecting", sys4(SYS_connect, to, (long)&server, server.size, 0)) ||
-	    !went(found, "accepting", from = sys4(SYS_accept, listening, 0, 0, 0)) ||
-	    !went(found, "writing", sys_write(to, &byte, 1)) ||
-	    !went(found, "reading", sys4(SYS_read, from, (long)&byte, 1, 0)))
-		return false;
-	error = sys6(SYS_getsockopt, from, SOL_SOCKET, SO_PEERSEC, (long)found->label, (long)&bytes,
-		     0);
-	if (error)
-		strcpy(found->label, "none");
-	return error == -ENOPROTOOPT || went(found, "asking for the label", error);
-}
-
-/* The IP option of a datagram. */
-static bool try_datagram(bool veth, struct found *found)
-{
-	static const int on = 1;
-	union {
-		struct cmsghdr header;
-		unsigned char room[CMSG_SPACE(64)];
-	} control;
-	char byte = 0;
-	struct iovec vector = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr message = {.msg_iov = &vector,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	struct inet_address server, client;
-	int from = end(veth, SOCK_DGRAM, true, &server);
-	int to = end(veth, SOCK_DGRAM, false, &client);
-
-	if (!went(found, "making sockets", from < to ? from : to) ||
-	    !went(found, "asking for options",
-		  sys6(SYS_setsockopt, from, IPPROTO_IP, IP_RECVOPTS, (long)&on, sizeof(on), 0)) ||
-	    !went(found, "connecting", sys4(SYS_connect, to, (long)&server, server.size, 0)) ||
-	    !went(found, "sending", sys_write(to, &byte, 1)) ||
-	    !went(found, "receiving", sys4(SYS_recvmsg, from, (long)&message, 0, 0)))
-		return false;
-	if (message.msg_controllen && control.header.cmsg_type == IP_RECVOPTS)
-		found->option = *CMSG_DATA(&control.header);
-	return true;
-}
-
-static void examine(const struct request *request, const char *work, struct found *found)
-{
-	const char *failed = alone ? NULL : far_open(request, work);
-
-	if (!failed)
-		failed = become(request, work);
-	for (int veth = 0; veth < 2 - alone; veth++) {
-		if (failed) {
-			found[veth].failed = failed;
-			found[veth].error = -errno;
-			continue;
-		}
-		if (try_connection(veth, &found[veth]) && try_datagram(veth, &found[veth]))
-			found[veth].failed = NULL;
-	}
-}
-
-static void tell(const char *link, const struct found *found)
-{
-	char key[32], number[16] = "none";
-
-	if (found->failed) {
-		channel_error("the %s network: %s: %s", link, found->failed,
-			      strerror((int)-found->error));
-		return;
-	}
-	snprintf(key, sizeof(key), "net.peer.%s", link);
-	channel_fact(key, "%s", found->label);
-	snprintf(key, sizeof(key), "net.option.%s", link);
-	if (found->option)
-		snprintf(number, sizeof(number), "%d", found->option);
-	channel_fact(key, "%s", number);
-}
-
-/* Both ends of the link must have counted. */
-static void tell_counted(const char *key, uint64_t near, uint64_t far)
-{
-	channel_fact(key, "%s", near && far ? "counted" : "idle");
-}
-
-void labels_facts(const struct request *request, const char *work)
-{
-	struct found *found;
-	uint64_t near, far;
-	pid_t child;
-
-	if (!wanted)
-		return;
-	found = mmap(NULL, 2 * sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		     -1, 0);
-	if (found == MAP_FAILED)
-		return;
-	found[0].failed = found[1].failed = "no answer in 10 s";
-	found[0].error = found[1].error = -ETIMEDOUT;
-	child = fork();
-	if (!child) {
-		/* What does not arrive is waited for, but not for ever. */
-		alarm(10);
-		examine(request, work, found);
-		_exit(0);
-	}
-	while (child > 0 && waitpid(child, NULL, 0) != child)
-		;
-	tell("loopback", &found[0]);
-	if (!alone)
-		tell("veth", &found[1]);
-	munmap(found, 2 * sizeof(*found));
-	if (!marked && !protected)
-		return;
-	near = marked ? secmark_packets() : ipsec_packets(false);
-	network_go(true);
-	far = marked ? secmark_packets() : ipsec_packets(true);
-	network_go(false);
-	if (marked)
-		tell_counted("net.secmark", near, far);
-	if (protected)
-		tell_counted("net.ipsec", near, far);
 }

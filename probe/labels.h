@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A network whose packets carry labels: steps of setups that bring it about, and facts that show
- * it. The steps join the network namespaces first. Each returns 0 or -errno.
+ * A network whose packets carry labels: steps of setups that bring it about. They join the network
+ * namespaces first. Each returns 0 or -errno.
  */
 #ifndef LSMETER_LABELS_H
 #define LSMETER_LABELS_H
 
-#include "request.h"
+#include <stdbool.h>
 
 /*
  * Join the namespaces, and nothing more: the facts say what packets carry as it is. On a kernel
@@ -28,12 +28,14 @@ int labels_secmark(const char *context);
  */
 int labels_ipsec(const char *context, const char *policy);
 
-/*
- * After one of the steps: have a worker exchange data over both links. Facts `net.peer.LINK`
- * (the label of the other end, or none), `net.option.LINK` (the number of the IP option that a
- * datagram had, or none; 134 is CIPSO), and `net.secmark`, `net.ipsec`: whether packets were
- * counted.
- */
-void labels_facts(const struct request *request, const char *work);
+/* What the steps have brought about. */
+struct labels {
+	bool wanted;
+	bool alone; /* there is no link to a far namespace */
+	bool marked;
+	bool protected;
+};
+
+const struct labels *labels_made(void);
 
 #endif

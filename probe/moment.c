@@ -38,45 +38,25 @@ uint64_t moment_ticks(void)
 	return kind.by_counter ? spin_ticks_since(counter_now()) : now_ns() / (uint64_t)tick_ns();
 }
 
-/* How far from a tick a reading begins that may take as long as the one before and a bit more. */
-static uint64_t room_for(uint64_t last_ns)
-{
-	uint64_t tick = (uint64_t)tick_ns();
-
-	if (last_ns <= tick / 5)
-		return tick / 4;
-	if (last_ns < tick / 2)
-		return last_ns / 4 * 5;
-	/* Of those that take longer, who begins soon after a tick may end before the next. */
-	return last_ns < tick / 64 * 60 ? last_ns / 64 * 65 : tick / 2;
-}
-
-static uint64_t since_tick(uint64_t room)
-{
-	uint64_t tick = (uint64_t)tick_ns();
-
-	return room <= tick / 16 * 13 ? tick / 8 : tick / 64;
-}
-
 /*
  * Wait, without sleeping, until no timer tick is near: what a tick sets off is to be over, and
  * the reading is to end before the next one.
  */
 static void dodge_tick(uint64_t last_ns)
 {
-	uint64_t tick = (uint64_t)tick_ns(), room = room_for(last_ns), phase;
+	uint64_t tick = (uint64_t)tick_ns(), room = tick_room(last_ns), phase;
 
 	do {
 		phase = phase_ns();
-	} while (phase < since_tick(room) || phase > tick - room);
+	} while (phase < tick_since(room) || phase > tick - room);
 }
 
 /* Wait until neither a tick nor the end of a period is near, and what was left is done. */
 static void settle(uint64_t last_ns)
 {
-	uint64_t room = room_for(last_ns);
+	uint64_t room = tick_room(last_ns);
 
-	periods_await(SETTLE_NS, since_tick(room), room);
+	periods_await(SETTLE_NS, tick_since(room), room);
 }
 
 /*

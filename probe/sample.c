@@ -6,6 +6,7 @@
 #include "moment.h"
 #include "region.h"
 #include "shift.h"
+#include "suited.h"
 #include "sys.h"
 #include "turns.h"
 
@@ -74,6 +75,9 @@ static bool fault(struct outcome *outcome, const char *where, long error)
 	}
 	return true;
 }
+
+/* Readings that are not kept; an emulator is slow at making processes. */
+#define SLOW_WARMUP 5
 
 /* Readings with the same objects, where they are shifted. */
 #define SHIFT_READINGS 6
@@ -221,10 +225,12 @@ static void next_turn(struct outcome *outcome)
 static void take_all(struct bench *bench, const struct request *request,
 		     const struct assistant *assistant, struct outcome *outcome)
 {
-	unsigned long samples = request->samples;
+	unsigned long samples = request->samples, warmup = request->warmup;
 
+	if (by_counter && bench->op->settles && warmup > SLOW_WARMUP)
+		warmup = SLOW_WARMUP;
 	bench->serial = 0;
-	if (!take_some(bench, request, assistant, outcome, request->warmup, false))
+	if (!take_some(bench, request, assistant, outcome, warmup, false))
 		return;
 	if (!turns_taken()) {
 		take_some(bench, request, assistant, outcome, samples, true);
@@ -250,30 +256,6 @@ static unsigned long times_preempted(void)
 	return getrusage(RUSAGE_SELF, &usage) ? 0 : (unsigned long)usage.ru_nivcsw;
 }
 
-/* Why this benchmark cannot be measured as it is asked for; NULL if it can. */
-static const char *unsuited(const struct bench *bench, const struct request *request)
-{
-	if ((bench->op->guest_only || bench->variant->far) && !in_guest)
-		return "it would change this machine: only in a guest";
-	if (bench->op->timed_only && !request->timed)
-		return bench->op->timed_only;
-	if (bench->op->privileged && geteuid() != 0)
-		return "the ordinary user may not do that";
-	if (bench->variant->far && request->cold)
-		return "the sockets of the far network namespace are made once";
-	if (bench->variant->populous && (request->cold || strcmp(request->filesystem, "tmpfs")))
-		return "so many directories are made on a warm tmpfs only: elsewhere they take "
-		       "longer than the rest of the suite";
-	return NULL;
-}
-
-/* Whether an error of setting up says that the kernel does not have what is to be measured. */
-static bool is_lacking(int error)
-{
-	return error == -ENOSYS || error == -EAFNOSUPPORT || error == -EPROTONOSUPPORT ||
-	       error == -ESOCKTNOSUPPORT || error == -EOPNOTSUPP || error == -ENODEV;
-}
-
 static bool skip(struct outcome *outcome, const char *why, const char *what, int error)
 {
 	outcome->skipped = true;
@@ -285,7 +267,7 @@ static bool skip(struct outcome *outcome, const char *why, const char *what, int
 static bool set_up(struct bench *bench, const struct request *request, struct outcome *outcome)
 {
 	const struct op *op = bench->op;
-	const char *needs = bench->variant->far ? "second network namespace (veth)" : op->needs;
+	const char *needs = far_lacking() ? "second network namespace (veth)" : op->needs;
 	int error = op->setup ? op->setup(bench) : 0;
 
 	far_close();

@@ -34,6 +34,25 @@ long tick_ns(void)
 	return ns;
 }
 
+uint64_t tick_room(uint64_t last_ns)
+{
+	uint64_t tick = (uint64_t)tick_ns();
+
+	if (last_ns <= tick / 5)
+		return tick / 4;
+	if (last_ns < tick / 2)
+		return last_ns / 4 * 5;
+	/* Of those that take longer, who begins soon after a tick may end before the next. */
+	return last_ns < tick / 64 * 60 ? last_ns / 64 * 65 : tick / 2;
+}
+
+uint64_t tick_since(uint64_t room)
+{
+	uint64_t tick = (uint64_t)tick_ns();
+
+	return room <= tick / 16 * 13 ? tick / 8 : tick / 64;
+}
+
 /*
  * Spin until something interrupts; what that took. The counter's last value goes on in `at`. No
  * interrupt is as short as half a piece, and all that is done between two calls of this is.

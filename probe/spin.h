@@ -24,6 +24,13 @@ struct spin {
 long tick_ns(void);
 
 /*
+ * How far before a tick a reading begins, which takes as long as the one before and a bit more, and
+ * how long after the last one. Of long ones, who begins soon after a tick may end before the next.
+ */
+uint64_t tick_room(uint64_t last_ns);
+uint64_t tick_since(uint64_t room);
+
+/*
  * Learn what ticks take when there is nothing to do: spin over `ticks` of them, from just after
  * one to just after another.
  */

@@ -244,7 +244,7 @@ static unsigned int most_rounds(const struct bench *bench, const struct whole *w
 
 	for (unsigned int i = 0; i < whole->rounds; i++)
 		spent += whole->round[i].bulk >> request->icount_shift;
-	return bench->op->settles && spent > ROUND_INSNS / 2 && whole->rounds > 1 ? whole->rounds
+	return bench->op->settles && spent > ROUND_INSNS / 4 && whole->rounds > 1 ? whole->rounds
 										  : WHOLE_ROUNDS;
 }
 
@@ -259,7 +259,7 @@ static unsigned int choose_ops(struct bench *bench, struct bench *table,
 	if (!take_round(bench, table, request, whole, &few))
 		return 0;
 	cycle = (few.bulk >> request->icount_shift) / least + 1;
-	ops = ROUND_INSNS / (bench->op->settles ? 4 * cycle : cycle);
+	ops = ROUND_INSNS / (bench->op->settles ? 6 * cycle : cycle);
 	if (ops > MOST_OPS)
 		return MOST_OPS;
 	return ops < least ? least : (unsigned int)ops;
@@ -285,7 +285,10 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 	 * freed as is taken. All code that a round runs has been run after this, too.
 	 */
 	warm_up.ops = ops / 2;
-	if (!ops || !take_round(bench, table, request, whole, &warm_up))
+	if (!ops)
+		return;
+	/* Where rounds are short, the one that chose their length was one. */
+	if (warm_up.ops >= LEAST_SETTLED && !take_round(bench, table, request, whole, &warm_up))
 		return;
 	do {
 		struct whole_round *round = &whole->round[whole->rounds];

@@ -21,7 +21,7 @@
 #define ROUND_INSNS 12000000
 
 /* Where processes are made or take turns, which an emulator is slow at. */
-#define LEAST_SETTLED 16
+#define LEAST_SETTLED 10
 
 /* Units of the counter. */
 struct whole_round {

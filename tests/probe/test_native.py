@@ -23,11 +23,16 @@ USER = "user" if os.geteuid() else "root"
 
 
 def native(
-    probe: Program, top: Path, *ids: str, setup: str = "running", **more: object
+    probe: Program,
+    top: Path,
+    *ids: str,
+    setup: str = "running",
+    suite: str = "file",
+    **more: object,
 ) -> tuple[Session, int]:
     """Run a block; gives its session and the exit code."""
     options: dict[str, object] = {"samples": 30, "warmup": 5, "timed": True, "user": USER, **more}
-    asked = Request("file", ids, icount_shift=0, **options)  # type: ignore[arg-type]
+    asked = Request(suite, ids, icount_shift=0, **options)  # type: ignore[arg-type]
     asked = replace(asked, setup=relocated(parse_setup(setup), top))
     (top / "request").write_bytes(asked.to_bytes())
     done = subprocess.run(
@@ -155,3 +160,14 @@ def test_nothing_is_left_of_a_block_that_was_killed(probe: Program, tmp_path: Pa
         clear(tmp_path)
     parent.stdout.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_scripts_beside_each_other_are_timed(probe: Program, tmp_path: Path) -> None:
+    short = {"samples": 3, "warmup": 1, "benchmark_deadline_ms": 120_000}
+    session, code = native(probe, tmp_path, "shell1", "shell8", suite="unixbench", **short)
+    assert (code, session.complete, session.errors) == (0, True, ())
+    once, eight = session.samples
+    if once.status is BenchmarkStatus.SKIPPED:
+        pytest.skip(once.detail)
+    assert (once.status, eight.status) == (BenchmarkStatus.OK, BenchmarkStatus.OK)
+    assert min(eight.values) > min(once.values) > 0

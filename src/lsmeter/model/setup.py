@@ -79,9 +79,9 @@ class Layer(StrEnum):
     HOOKS = "hooks"  # a module in the list that has no policy: its hooks are called and return
     PERMISSIVE = "permissive"  # a policy that is evaluated and denies nothing
     POLICY = "policy"  # a policy that is enforced
-    NETWORK = "network"  # labels of packets, where the one below it has a policy
     AUDIT = "audit"
     INTEGRITY = "integrity"
+    NETWORK = "network"  # labels of packets, where the one below it has a policy
 
 
 @dataclass(frozen=True)
