@@ -151,8 +151,8 @@ def test_events_of_a_seed_repeat_and_classes_of_another_do(
         assert {key: one[key] for key in one.keys() - BY_ADDRESS} == {
             key: two[key] for key in two.keys() - BY_ADDRESS
         }
-        for key in BY_ADDRESS:
-            assert abs(one[key] - two[key]) <= max(4, 0.1 * one[key]), (name, key)
+        for key in BY_ADDRESS:  # of eight pages that fall into one set, all or none may stay
+            assert abs(one[key] - two[key]) <= max(8, 0.1 * one[key]), (name, key)
 
 
 def test_events_are_plausible(baseline: Guest, counted: Guest) -> None:

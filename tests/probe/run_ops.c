@@ -49,12 +49,24 @@ static const struct op fork_op = {
 };
 REGISTER_OP(fork_op);
 
-/* A page mapped and unmapped: value is the offset, the sixth argument. */
+/*
+ * A page mapped and unmapped: value is the offset, the sixth argument. It lies between two others,
+ * so that no table of pages comes and goes with it.
+ */
 static int map_arm(struct bench *bench)
 {
+	static char *around;
+
+	if (!around) {
+		around = mmap(NULL, 3 * 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE,
+			      -1, 0);
+		if (around == MAP_FAILED || munmap(around + 4096, 4096))
+			return -errno;
+	}
 	bench->call[0] = (struct call){
 		.nr = SYS_mmap,
-		.arg = {0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, bench->variant->value},
+		.arg = {(long)around + 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			bench->variant->value},
 		.expect = EXPECT_FD,
 	};
 	bench->call[1] = (struct call){.nr = SYS_munmap, .arg = {0, 4096}, .fd_from = 1};

@@ -23,7 +23,7 @@ from lsmeter.results.directory import RunData
 from lsmeter.statistics.blocks import Block
 from lsmeter.tasks.attribute import ATTRIBUTION
 
-_QUIET = 0.25  # of the blocks: what else a host does makes operations slower, never faster
+_QUIET = 0.1  # of the blocks: what else a host does makes operations slower, never faster
 
 
 @dataclass(frozen=True)
