@@ -17,6 +17,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* The setup is one that denies some of what the suites do. */
+static bool denies;
+
+static bool is_denial(long result)
+{
+	return denies && (result == -EACCES || result == -EPERM);
+}
+
 /* Count a call that did not do what it had to; true if it did. */
 static bool check(const struct bench *bench, unsigned int place, struct outcome *outcome)
 {
@@ -28,6 +36,12 @@ static bool check(const struct bench *bench, unsigned int place, struct outcome 
 		outcome->skipped = true;
 		snprintf(outcome->detail, sizeof(outcome->detail),
 			 "there is no system call %ld: %s", call->nr, strerror(ENOSYS));
+		return false;
+	}
+	if (is_denial(call->result) && !bench->serial) {
+		outcome->skipped = true;
+		snprintf(outcome->detail, sizeof(outcome->detail), "the setup denies it: %s",
+			 strerror((int)-call->result));
 		return false;
 	}
 	if (!outcome->failures++) {
@@ -264,7 +278,7 @@ static bool skip(struct outcome *outcome, const char *why, const char *what, int
 }
 
 /* Set up; false where that failed, or where there is nothing to measure. */
-static bool set_up(struct bench *bench, const struct request *request, struct outcome *outcome)
+static bool set_up(struct bench *bench, struct outcome *outcome)
 {
 	const struct op *op = bench->op;
 	const char *needs = far_lacking() ? "second network namespace (veth)" : op->needs;
@@ -273,9 +287,7 @@ static bool set_up(struct bench *bench, const struct request *request, struct ou
 	far_close();
 	if (needs && is_lacking(error))
 		return skip(outcome, "there is no ", needs, error);
-	/* Denying is what these setups are for. */
-	if ((request->n_confine || request->landlock.layers) &&
-	    (error == -EACCES || error == -EPERM))
+	if (is_denial(error))
 		return skip(outcome, "the setup denies it", "", error);
 	/* A container may refuse even root; a guest does not. */
 	if (!in_guest && (op->needs || op->privileged) && error == -EPERM)
@@ -297,10 +309,11 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		return;
 	}
 	by_counter = request->vary && !request->timed;
+	denies = request->n_confine || request->landlock.layers;
 	if (by_counter && op->shifts &&
 	    fault(outcome, "shifting objects", shift_begin(op->network)))
 		return;
-	if (!request->cold && !set_up(bench, request, outcome)) {
+	if (!request->cold && !set_up(bench, outcome)) {
 		shift_end();
 		return;
 	}

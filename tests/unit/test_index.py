@@ -83,8 +83,11 @@ def test_the_whole_cost_has_its_own_and_only_where_all_have_one() -> None:
     own, reference = side("selinux", [200]), side("capability", [100])
     (index,) = indices(own, reference, "capability")
     assert index.whole is not None
-    (none,) = indices([replace(own[0], whole=None)], reference, "capability")
-    assert none.whole is None
+    assert own[0].whole is not None
+    unknown = replace(own[0].whole, low=-1.0)  # it may be nothing, or less
+    for whole in (None, unknown):
+        (none,) = indices([replace(own[0], whole=whole)], reference, "capability")
+        assert none.whole is None
 
 
 def test_another_kernel_is_compared_with_the_only_one_of_the_reference() -> None:

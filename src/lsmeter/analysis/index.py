@@ -79,7 +79,12 @@ def _index(place: Place, own: dict[str, Estimate], other: dict[str, Estimate]) -
     ]
     if not pairs:
         return None
-    whole = [_ratio(_bounds(a.whole), _bounds(b.whole), a) for a, b in pairs if a.whole and b.whole]
+    # One that may be nothing at all has no ratio, and leaves the suite without an index of wholes.
+    whole = [
+        _ratio(_bounds(a.whole), _bounds(b.whole), a)
+        for a, b in pairs
+        if a.whole and b.whole and min(a.whole.low, b.whole.low) > 0
+    ]
     either = {*own, *other}
     missing = sorted(name for name in either if (name in own) != (name in other))
     return Index(

@@ -98,7 +98,7 @@ def missing_note(run: RunData) -> tuple[str, ...]:
 def problem_section(problems: Sequence[Problem], *, full: bool = False) -> tuple[Section, ...]:
     """List problems, if there are any; those that differ in nothing but the benchmark are joined.
 
-    A page has whole logs.
+    So are, then, those that differ in nothing but the setup. A page has whole logs.
     """
     found: dict[Problem, list[str]] = {}
     for problem in problems:
@@ -106,9 +106,21 @@ def problem_section(problems: Sequence[Problem], *, full: bool = False) -> tuple
         title = problem.title.replace(named, "", 1)
         names = found.setdefault(replace(problem, title=title, benchmark=""), [])
         names += [problem.benchmark] if problem.benchmark not in names else []
-    items = tuple(_problem(item, names, full=full) for item, names in found.items())
+    joined: dict[tuple[Problem, frozenset[str]], list[tuple[Problem, list[str]]]] = {}
+    for problem, names in found.items():
+        title = problem.title.replace(f"{problem.setup} on ", " on ", 1)
+        key = replace(problem, title=title, setup=""), frozenset(names)
+        joined.setdefault(key, []).append((problem, names))
+    items = tuple(_joined(each, full=full) for each in joined.values())
     head = f"Problems ({len(problems)})"
     return (Section(head, items=items, key="problems"),) if items else ()
+
+
+def _joined(each: Sequence[tuple[Problem, list[str]]], *, full: bool) -> Item:
+    problem, names = each[0]
+    setups = ", ".join(item.setup for item, _ in each)
+    title = problem.title.replace(f"{problem.setup} on ", f"{setups} on ", 1)
+    return _problem(replace(problem, title=title, setup=setups), names, full=full)
 
 
 def _problem(problem: Problem, names: list[str], *, full: bool) -> Item:

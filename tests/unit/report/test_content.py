@@ -121,6 +121,20 @@ def test_problems_that_differ_in_their_benchmark_are_joined_and_none_is_lost() -
     ]
 
 
+def test_problems_that_differ_in_their_setup_are_joined_where_the_benchmarks_are_the_same() -> None:
+    problems = [
+        Problem(f"{name}: no number for {setup} on K: skipped", "K", setup, name, "no TUN")
+        for setup, names in (("selinux", "ab"), ("smack", "ba"), ("bpf", "a"))
+        for name in names
+    ]
+    shown = document.report_document(builders.report(problems=problems), Detail.SHORT)
+    assert shown.sections[-1].title == "Problems (5)"
+    assert [item.text for item in shown.sections[-1].items] == [
+        "no number for selinux, smack on K: skipped (a, b): no TUN",
+        "no number for bpf on K: skipped (a): no TUN",
+    ]
+
+
 def test_the_summary_names_the_largest_overhead_with_its_values() -> None:
     stat = builders.benchmark("stat", depth=8)
     opened = builders.benchmark("open", depth=4)
