@@ -64,4 +64,30 @@ static inline long inet_option(int fd, int level, int option, int value)
 	return sys6(SYS_setsockopt, fd, level, option, (long)&value, sizeof(value), 0);
 }
 
+/* For SO_LINGER: who closes resets, so that nothing waits for a minute. */
+static const struct {
+	int on, seconds;
+} at_once = {1, 0};
+
+/* socket, connect, accept, close both, with the listening socket as the first descriptor. */
+static inline void inet_connect_cycle(struct bench *bench, long family, long protocol,
+				      const struct inet_address *address)
+{
+	cycle_begin(bench);
+	push(bench, (struct call){.nr = SYS_socket,
+				  .arg = {family, SOCK_STREAM, protocol},
+				  .expect = EXPECT_FD});
+	push(bench,
+	     (struct call){.nr = SYS_setsockopt,
+			   .arg = {0, SOL_SOCKET, SO_LINGER, (long)&at_once, sizeof(at_once)},
+			   .fd_from = 1});
+	push(bench, (struct call){.nr = SYS_connect,
+				  .arg = {0, (long)address, address->size},
+				  .fd_from = 1});
+	push(bench, (struct call){.nr = SYS_accept, .arg = {bench->fd[0]}, .expect = EXPECT_FD});
+	push(bench, CLOSE_OF(0));
+	push(bench, CLOSE_OF(3));
+	region_from(bench, 0);
+}
+
 #endif

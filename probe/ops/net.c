@@ -163,11 +163,6 @@ DEFINE_OP(udp_turn, "udp-turn", .settles = true, .processes = true, OVER(udp_tur
 VARIANTS(tcp_turn, BY_IP("a byte to another process and back by TCP"));
 DEFINE_OP(tcp_turn, "tcp-turn", .settles = true, .processes = true, OVER(tcp_turn));
 
-/* connect, accept, close both; the client resets, so that nothing waits for a minute. */
-static const struct {
-	int on, seconds;
-} at_once = {1, 0};
-
 /* Once, and whether the setup lets these two be connected. */
 static int connect_setup(struct bench *bench)
 {
@@ -194,21 +189,7 @@ static int connect_setup(struct bench *bench)
 
 static int connect_arm(struct bench *bench)
 {
-	cycle_begin(bench);
-	push(bench, (struct call){.nr = SYS_socket,
-				  .arg = {INET_FAMILY(bench->variant), SOCK_STREAM},
-				  .expect = EXPECT_FD});
-	push(bench,
-	     (struct call){.nr = SYS_setsockopt,
-			   .arg = {0, SOL_SOCKET, SO_LINGER, (long)&at_once, sizeof(at_once)},
-			   .fd_from = 1});
-	push(bench, (struct call){.nr = SYS_connect,
-				  .arg = {0, (long)&server, server.size},
-				  .fd_from = 1});
-	push(bench, (struct call){.nr = SYS_accept, .arg = {bench->fd[0]}, .expect = EXPECT_FD});
-	push(bench, CLOSE_OF(0));
-	push(bench, CLOSE_OF(3));
-	region_from(bench, 0);
+	inet_connect_cycle(bench, INET_FAMILY(bench->variant), 0, &server);
 	return 0;
 }
 

@@ -11,10 +11,6 @@
 
 static struct inet_address server;
 
-static const struct {
-	int on, seconds;
-} at_once = {1, 0};
-
 static int listening(struct bench *bench, int protocol)
 {
 	int fd = (int)sys4(SYS_socket, AF_INET, SOCK_STREAM, protocol, 0);
@@ -35,21 +31,7 @@ static int connect_setup(struct bench *bench)
 
 static int connect_arm(struct bench *bench)
 {
-	cycle_begin(bench);
-	push(bench, (struct call){.nr = SYS_socket,
-				  .arg = {AF_INET, SOCK_STREAM, bench->variant->value},
-				  .expect = EXPECT_FD});
-	push(bench,
-	     (struct call){.nr = SYS_setsockopt,
-			   .arg = {0, SOL_SOCKET, SO_LINGER, (long)&at_once, sizeof(at_once)},
-			   .fd_from = 1});
-	push(bench, (struct call){.nr = SYS_connect,
-				  .arg = {0, (long)&server, server.size},
-				  .fd_from = 1});
-	push(bench, (struct call){.nr = SYS_accept, .arg = {bench->fd[0]}, .expect = EXPECT_FD});
-	push(bench, CLOSE_OF(0));
-	push(bench, CLOSE_OF(3));
-	region_from(bench, 0);
+	inet_connect_cycle(bench, AF_INET, bench->variant->value, &server);
 	return 0;
 }
 

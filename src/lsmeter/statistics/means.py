@@ -72,13 +72,12 @@ class Level:
 
     mean: float
     half: float
-    boots: tuple[float, ...]
 
 
 def level(boots: Sequence[float], spread: Spread) -> Level:
     """Return the mean of at least one boot."""
     mean = math.fsum(boots) / len(boots)
-    return Level(mean, _half(mean, len(boots), spread), tuple(boots))
+    return Level(mean, _half(mean, len(boots), spread))
 
 
 def _half(mean: float, boots: int, spread: Spread) -> float:
