@@ -36,6 +36,7 @@ static const struct key keys[] = {
 	{"cold", FLAG, AT(cold), 0, 1, true},
 	{"quiet", FLAG, AT(quiet), 0, 1, true},
 	{"timed", FLAG, AT(timed), 0, 1, false},
+	{"copies", NUMBER, AT(copies), 0, MAX_COPIES, false},
 	{"samples", NUMBER, AT(samples), 0, MAX_SAMPLES, true},
 	{"warmup", NUMBER, AT(warmup), 0, MAX_SAMPLES, true},
 	{"icount_shift", NUMBER, AT(icount_shift), 0, MAX_ICOUNT_SHIFT, true},
@@ -249,6 +250,8 @@ static const char *contradiction(const struct request *request)
 	if (request->timed && (request->whole_ppm || request->count || request->sweep_control ||
 			       request->quiet || request->icount_shift))
 		return "timed goes with neither whole_ppm, count, sweep, quiet nor icount_shift";
+	if (request->copies > 1 && (!request->timed || request->cold || request->n_before))
+		return "copies needs timed, and goes with neither cold nor before";
 	if (request->whole_ppm &&
 	    (request->cold || request->count || request->sweep_control || request->n_before))
 		return "whole_ppm goes with neither cold, count, sweep nor before";

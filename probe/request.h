@@ -31,7 +31,8 @@ struct request {
 	bool ordinary_user;
 	bool cold;
 	bool quiet;
-	bool timed; /* readings are time: see timing.h */
+	bool timed;	      /* readings are time: see timing.h */
+	unsigned long copies; /* of each benchmark at once: see copies.h; 0 is 1 */
 	unsigned long samples;
 	unsigned long warmup;
 	unsigned long icount_shift;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample.h"
 
+#include "copies.h"
 #include "count.h"
 #include "far.h"
 #include "moment.h"
@@ -127,17 +128,13 @@ static void keep_calls(struct outcome *outcome)
 		outcome->calls[outcome->count * size + i] = (uint32_t)hook_count_calls(i);
 }
 
-/* Time a reading as it comes; after the warm-up, as many operations as the clock needs. */
+/* The shortest reading so far, in ticks. */
+static uint64_t least;
+
 static uint64_t take_time(struct bench *bench, struct timing *timing, bool counts)
 {
-	static uint64_t least;
-	uint64_t took;
+	uint64_t took = timing_measure(bench, timing, counts);
 
-	if (!bench->serial)
-		least = UINT64_MAX;
-	if (counts && !timing->counted)
-		timing->batch = bench->serial ? timing_batch(bench, least) : 1;
-	took = timing_measure(bench, timing, counts);
 	if (took < least)
 		least = took;
 	return took;
@@ -228,8 +225,25 @@ static bool take_some(struct bench *bench, const struct request *request,
 	return true;
 }
 
+/* The readings of one part, after some that are not kept; false ends the benchmark. */
+static bool take_part(struct bench *bench, const struct request *request,
+		      const struct assistant *assistant, struct outcome *outcome,
+		      unsigned long warmup, unsigned long count)
+{
+	bool more = copies_begin() &&
+		    take_some(bench, request, assistant, outcome, warmup, false) &&
+		    take_some(bench, request, assistant, outcome, count, true);
+
+	while (more && copies_go_on())
+		more = take_some(bench, request, assistant, outcome, 1, false);
+	copies_end(more);
+	return more;
+}
+
 static void next_turn(struct outcome *outcome)
 {
+	if (copies_place())
+		return;
 	outcome->passes++;
 	turns_pass();
 	turns_take();
@@ -244,10 +258,14 @@ static void take_all(struct bench *bench, const struct request *request,
 	if (by_counter && bench->op->settles && warmup > SLOW_WARMUP)
 		warmup = SLOW_WARMUP;
 	bench->serial = 0;
-	if (!take_some(bench, request, assistant, outcome, warmup, false))
+	least = UINT64_MAX;
+	if (!take_part(bench, request, assistant, outcome, warmup, 0))
 		return;
+	/* As many operations in a reading as the clock needs. */
+	if (request->timed)
+		outcome->timing.batch = copies_agree(warmup ? timing_batch(bench, least) : 1);
 	if (!turns_taken()) {
-		take_some(bench, request, assistant, outcome, samples, true);
+		take_part(bench, request, assistant, outcome, 0, samples);
 		return;
 	}
 	for (unsigned int round = 0; round < TURNS_ROUNDS; round++) {
@@ -255,11 +273,12 @@ static void take_all(struct bench *bench, const struct request *request,
 			      to = samples * (round + 1) / TURNS_ROUNDS;
 
 		next_turn(outcome);
-		if (!take_some(bench, request, assistant, outcome, TURNS_WARMUP, false) ||
-		    !take_some(bench, request, assistant, outcome, to - from, true))
+		if (!take_part(bench, request, assistant, outcome, TURNS_WARMUP, to - from))
 			return;
 	}
+	/* Nothing is cleared away while another setup has readings to take. */
 	next_turn(outcome);
+	take_part(bench, request, assistant, outcome, 0, 0);
 }
 
 /* How often another task took the CPU from this one. */

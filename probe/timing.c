@@ -4,6 +4,7 @@
 #include "channel.h"
 #include "region.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -169,29 +170,42 @@ static bool kernel_trusts_counter(void)
 	return !strcmp(name, ARCH_CLOCK_NAME) || !strcmp(name, "kvm-clock");
 }
 
-/* The last CPU of those that this process may use: the first one has most of the interrupts. */
-static int stay_on_one_cpu(void)
+/* Those that this process might use before it chose one. */
+static const cpu_set_t *cpus(void)
 {
-	cpu_set_t mine, one;
-	int last = -1;
+	static cpu_set_t mine;
 
-	if (sched_getaffinity(0, sizeof(mine), &mine))
-		return -1;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (CPU_ISSET(cpu, &mine))
-			last = cpu;
-	}
+	if (!CPU_COUNT(&mine))
+		sched_getaffinity(0, sizeof(mine), &mine);
+	return &mine;
+}
+
+unsigned int timing_cpus(void)
+{
+	return (unsigned int)CPU_COUNT(cpus());
+}
+
+int timing_stay(unsigned int place)
+{
+	const cpu_set_t *mine = cpus();
+	cpu_set_t one;
+
 	CPU_ZERO(&one);
-	if (last >= 0)
-		CPU_SET(last, &one);
-	return last < 0 || sched_setaffinity(0, sizeof(one), &one) ? -1 : last;
+	for (int cpu = CPU_SETSIZE; cpu-- > 0;) {
+		if (!CPU_ISSET(cpu, mine) || place--)
+			continue;
+		CPU_SET(cpu, &one);
+		return sched_setaffinity(0, sizeof(one), &one) ? -1 : cpu;
+	}
+	errno = EINVAL;
+	return -1;
 }
 
 void timing_open(const struct spin_shape *shape)
 {
 	struct moment then;
 
-	channel_fact("timing.cpu", "%d", stay_on_one_cpu());
+	channel_fact("timing.cpu", "%d", timing_stay(0));
 	by_counter = arch_clock_steady() && kernel_trusts_counter();
 	hz = by_counter ? arch_clock_hz() : NS;
 	opened = moment_now();

@@ -30,6 +30,15 @@ struct spin_shape {
 /* Stay on one CPU, choose the clock, learn its rate and its step, and send that as facts. */
 void timing_open(const struct spin_shape *shape);
 
+/* How many CPUs this process may use. */
+unsigned int timing_cpus(void);
+
+/*
+ * Stay on one of them, from the last one backwards: the first has most of the interrupts. Returns
+ * its number, or -1 with errno.
+ */
+int timing_stay(unsigned int place);
+
 /* A moment in ticks of the clock. */
 uint64_t timing_now(void);
 

@@ -4,10 +4,12 @@
 #include "assistant.h"
 #include "become.h"
 #include "channel.h"
+#include "copies.h"
 #include "count.h"
 #include "delay.h"
 #include "far.h"
 #include "names.h"
+#include "outcome.h"
 #include "pids.h"
 #include "region.h"
 #include "sample.h"
@@ -46,16 +48,19 @@
 struct run {
 	const struct request *request;
 	const char *work;
-	struct outcome *outcome;
+	struct outcomes outcomes;
 	unsigned int index;
 	const char *sweep;
 };
 
-static const char *enter(const struct run *run)
+static const char *enter(const struct run *run, unsigned int place)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/b%04u", run->work, run->index);
+	if (copies_enter(place))
+		return "staying on a CPU of its own";
+	snprintf(path, sizeof(path), place ? "%s/b%04u.%u" : "%s/b%04u", run->work, run->index,
+		 place);
 	if (mkdir(path, 0755))
 		return "making the benchmark's directory";
 	if (run->request->ordinary_user && geteuid() == 0 &&
@@ -64,10 +69,10 @@ static const char *enter(const struct run *run)
 	return chdir(path) ? "entering the benchmark's directory" : NULL;
 }
 
-static _Noreturn void work_and_exit(const struct run *run, struct bench *bench)
+static _Noreturn void work_and_exit(const struct run *run, struct bench *bench, unsigned int place)
 {
-	struct outcome *outcome = run->outcome;
-	const char *failed = enter(run);
+	struct outcome *outcome = outcome_of(&run->outcomes, place);
+	const char *failed = enter(run, place);
 
 	if (run->request->timed) /* nothing is left behind on a machine that goes on */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -103,10 +108,37 @@ static void set_slow(const struct run *run, bool on)
 	slow = on;
 }
 
-/* Wait for the child until the deadline; true if it ended, with its status. */
-static bool wait_until(const struct run *run, pid_t child, unsigned long deadline_ms, int *status)
+/* Whether every copy has ended; what stops is told to go on. */
+static bool all_ended(const struct run *run, const pid_t *child)
 {
-	pid_t changed;
+	bool all = true;
+
+	for (unsigned int place = 0; place < run->outcomes.copies; place++) {
+		struct outcome *outcome = outcome_of(&run->outcomes, place);
+		int status;
+
+		if (outcome->ended)
+			continue;
+		if (waitpid(child[place], &status, WNOHANG | WUNTRACED) != child[place]) {
+			all = false;
+		} else if (WIFSTOPPED(status)) {
+			if (run->sweep)
+				set_slow(run, !slow);
+			kill(child[place], SIGCONT);
+			all = false;
+		} else {
+			outcome->ended = true;
+			outcome->status = status;
+			if (!outcome->finished || !outcome->sampled)
+				copies_break();
+		}
+	}
+	return all;
+}
+
+/* Wait for all copies until the deadline, and kill what has not ended then. */
+static void wait_for(const struct run *run, const pid_t *child, unsigned long deadline_ms)
+{
 	struct timespec now, began, left;
 	uint64_t waited_ns = turns_waited_ns();
 	sigset_t set;
@@ -114,102 +146,43 @@ static bool wait_until(const struct run *run, pid_t child, unsigned long deadlin
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	clock_gettime(CLOCK_MONOTONIC, &began);
-	while ((changed = waitpid(child, status, WNOHANG | WUNTRACED)) != child ||
-	       WIFSTOPPED(*status)) {
+	while (!all_ended(run, child)) {
 		long left_ns;
 
-		if (changed == child) {
-			if (run->sweep)
-				set_slow(run, !slow);
-			kill(child, SIGCONT);
-			continue;
-		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		left_ns = (began.tv_sec - now.tv_sec) * 1000000000L + began.tv_nsec - now.tv_nsec +
 			  (long)deadline_ms * 1000000 + (long)(turns_waited_ns() - waited_ns);
 		if (left_ns <= 0)
-			return false;
+			break;
 		left = (struct timespec){left_ns / 1000000000L, left_ns % 1000000000L};
 		sigtimedwait(&set, NULL, &left);
 	}
+	for (unsigned int place = 0; place < run->outcomes.copies; place++) {
+		if (outcome_of(&run->outcomes, place)->ended)
+			continue;
+		kill(child[place], SIGKILL);
+		waitpid(child[place], NULL, 0);
+	}
+}
+
+/* Make the process of each copy; false: one could not be made, and there is none. */
+static bool make_copies(const struct run *run, struct bench *bench, pid_t *child)
+{
+	copies_renew();
+	for (unsigned int place = 0; place < run->outcomes.copies; place++) {
+		child[place] = fork();
+		if (child[place] == 0)
+			work_and_exit(run, bench, place);
+		if (child[place] > 0)
+			continue;
+		channel_end(run->index, "failed", 0, 1, errno, "no process could be made");
+		while (place-- > 0) {
+			kill(child[place], SIGKILL);
+			waitpid(child[place], NULL, 0);
+		}
+		return false;
+	}
 	return true;
-}
-
-/* What the hooks were run in each reading; a hook that never ran is not named. */
-static void send_counts(const struct run *run)
-{
-	const struct outcome *outcome = run->outcome;
-	unsigned int size = hook_count_size();
-
-	for (unsigned int hook = 0; hook < size; hook++) {
-		const uint32_t *first = outcome->calls + hook;
-		uint32_t any = 0;
-
-		for (size_t i = 0; i < outcome->count; i++)
-			any |= first[i * size];
-		if (any)
-			channel_counts(run->index, hook_count_name(hook), first, outcome->count,
-				       size);
-	}
-}
-
-/* What whole cycles cost: all rounds that were finished, and why there are no more. */
-static void send_whole(const struct run *run, bool ended)
-{
-	const struct whole *whole = &run->outcome->whole;
-	const char *word = "ok";
-	const char *detail = whole->detail;
-
-	for (unsigned int i = 0; i < whole->rounds; i++)
-		channel_round(run->index, &whole->round[i], run->request->icount_shift);
-	if (*detail) {
-		word = "failed";
-	} else if (!whole->finished) { /* killed, or ended by itself */
-		word = ended ? "crashed" : "timeout";
-		detail = "whole cycles were not finished";
-	}
-	channel_whole(run->index, word, whole->error, detail);
-}
-
-static void send_end(const struct run *run, bool ended, int status, unsigned long deadline_ms)
-{
-	struct outcome *outcome = run->outcome;
-	const char *word = "ok";
-	size_t count = 0;
-	char detail[160];
-
-	snprintf(detail, sizeof(detail), "%s", outcome->detail);
-	if (outcome->sampled && !outcome->failures && !outcome->skipped) {
-		/* Whatever became of the whole cost, the readings are good. */
-		count = outcome->count;
-	} else if (!ended) {
-		word = "timeout";
-		snprintf(detail, sizeof(detail), "not finished in %lu ms of guest time",
-			 deadline_ms);
-	} else if (!outcome->finished) {
-		word = "crashed";
-		if (WIFSIGNALED(status))
-			snprintf(detail, sizeof(detail), "killed by signal %d (%s)",
-				 WTERMSIG(status), strsignal(WTERMSIG(status)));
-		else
-			snprintf(detail, sizeof(detail), "left with status %d",
-				 WEXITSTATUS(status));
-	} else if (outcome->skipped) {
-		word = "skipped";
-	} else if (outcome->failures) {
-		word = "failed";
-	}
-	channel_samples(run->index, outcome->value, count);
-	if (count)
-		channel_ticked(run->index, outcome->ticked_at, outcome->ticked);
-	if (count && run->request->count)
-		send_counts(run);
-	if (count && run->outcome->whole.begun)
-		send_whole(run, ended);
-	channel_end(run->index, word, count, outcome->failures, outcome->error, detail);
-	if (count && run->request->timed)
-		timing_send(run->request->benchmark[run->index], &outcome->timing,
-			    (unsigned int)count);
 }
 
 static void run_one(const struct run *run, const char *id)
@@ -217,46 +190,33 @@ static void run_one(const struct run *run, const char *id)
 	const struct request *request = run->request;
 	unsigned long deadline_ms = request->benchmark_deadline_ms;
 	struct bench *bench = vary_place(request->vary, run->index);
-	int status = 0;
-	bool ended = true;
-	pid_t child;
+	struct outcome *outcome = outcome_of(&run->outcomes, 0);
+	static pid_t child[MAX_COPIES];
 
 	if (request->whole_ppm)
 		deadline_ms += WHOLE_MS;
 	bench_find(request->suite, id, bench);
 	if (request->quiet || bench->op->settles)
 		deadline_ms += QUIET_MS * (request->warmup + request->samples);
-	*run->outcome = (struct outcome){
-		.index = run->index,
-		.calls = run->outcome->calls,
-		.ticked_at = run->outcome->ticked_at,
-	};
+	outcomes_renew(&run->outcomes, run->index);
 	channel_begin(run->index, id, run->sweep);
 	state_send(request, run->index, "before");
 	channel_drain();
-	child = fork();
-	if (child == 0)
-		work_and_exit(run, bench);
-	if (child < 0) {
-		channel_end(run->index, "failed", 0, 1, errno, "no process could be made");
+	if (!make_copies(run, bench, child))
 		return;
-	}
 	turns_measure(true);
-	ended = wait_until(run, child, deadline_ms, &status);
-	if (!ended) {
-		kill(child, SIGKILL);
-		waitpid(child, &status, 0);
-	}
+	wait_for(run, child, deadline_ms);
 	turns_measure(false);
 	if (slow)
 		set_slow(run, false);
 	turns_take();
-	while (turns_taken() && run->outcome->passes++ < 1 + TURNS_ROUNDS) {
+	while (turns_taken() && outcome->passes++ < 1 + TURNS_ROUNDS) {
 		turns_pass();
 		turns_take();
 	}
 	state_send(request, run->index, "after");
-	send_end(run, ended, status, deadline_ms);
+	outcomes_join(&run->outcomes);
+	outcome_send(request, outcome, deadline_ms);
 	channel_drain();
 }
 
@@ -273,26 +233,6 @@ static bool begin_sweep(const char *value)
 	snprintf(key, sizeof(key), "policy.%s", value);
 	channel_fact(key, "%" PRIu64 " %" PRIu64, wait.inode_ns, wait.file_ns);
 	return true;
-}
-
-/* Shared with the workers, and touched here: no worker is to pay for its pages. */
-static struct outcome *make_outcome(const struct request *request)
-{
-	size_t ticked_at = sizeof(struct outcome) + request->samples * sizeof(uint64_t);
-	size_t calls_at = ticked_at + request->samples * sizeof(uint32_t);
-	size_t columns = request->count ? hook_count_size() : 0;
-	size_t size = calls_at + request->samples * columns * sizeof(uint32_t);
-	struct outcome *outcome =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (outcome == MAP_FAILED) {
-		channel_error("no memory for %lu samples", request->samples);
-		return NULL;
-	}
-	memset(outcome, 0, size);
-	outcome->ticked_at = (uint32_t *)(void *)((char *)outcome + ticked_at);
-	outcome->calls = (uint32_t *)(void *)((char *)outcome + calls_at);
-	return outcome;
 }
 
 static void block_child_signal(void)
@@ -337,12 +277,24 @@ void worker_vary(const struct request *request, const char *work)
 	wear_slabs(work);
 }
 
+static bool open_copies(const struct request *request)
+{
+	int error = copies_open((unsigned int)request->copies);
+
+	if (error)
+		channel_error("%lu copies at once, with %u CPUs: %s", request->copies,
+			      timing_cpus(), strerror(-error));
+	else if (request->copies > 1)
+		channel_fact("copies", "%lu", request->copies);
+	return !error;
+}
+
 unsigned int worker_run_all(const struct request *request, const char *work)
 {
-	struct run run = {.request = request, .work = work, .outcome = make_outcome(request)};
+	struct run run = {.request = request, .work = work};
 	size_t rounds = request->n_sweep_values ? request->n_sweep_values : 1;
 
-	if (!run.outcome)
+	if (!outcomes_make(request, &run.outcomes) || !open_copies(request))
 		return 0;
 	block_child_signal();
 	worker_vary(request, work);

@@ -3,6 +3,7 @@
  * The suite `ipc`: System V's messages, semaphores and shared memory, POSIX's message queues, and
  * keys. Objects are private to the process, and removed.
  */
+#include "copies.h"
 #include "ops/define.h"
 
 #include <linux/keyctl.h>
@@ -11,6 +12,7 @@
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
+#include <unistd.h>
 
 #define SUITE "ipc"
 #define BYTES 64
@@ -21,6 +23,13 @@ static struct {
 } message = {.type = 1};
 static struct sembuf up = {.sem_op = 1}, down = {.sem_op = -1};
 static struct msqid_ds queue_status;
+
+/* Whether others run the same benchmark: another copy, or another setup of the same turns. Names
+ * that all processes share are then each one's own. */
+static bool is_beside_others(void)
+{
+	return !in_guest || copies_place();
+}
 
 static int result_of(long result, struct bench *bench)
 {
@@ -139,29 +148,31 @@ DEFINE_OP(make, "sysv-make", .settles = true, .setup = queue_setup, .teardown = 
 	  .run = run_in_row, .needs = "System V IPC");
 
 /* Finding one by its key. */
-#define KEY_OF_OBJECT 0x6c736d65
+static long object_key = 0x6c736d65;
 
 static int find_setup(struct bench *bench)
 {
 	static const long made[] = {SYS_msgget, SYS_semget, SYS_shmget};
 	long kind = bench->variant->value;
 
+	if (is_beside_others())
+		object_key += getpid();
 	if (kind == QUEUE)
-		return result_of(sys4(made[kind], KEY_OF_OBJECT, IPC_CREAT | 0600, 0, 0), bench);
+		return result_of(sys4(made[kind], object_key, IPC_CREAT | 0600, 0, 0), bench);
 	return result_of(
-		sys4(made[kind], KEY_OF_OBJECT, kind == MEMORY ? 4096 : 1, IPC_CREAT | 0600, 0),
+		sys4(made[kind], object_key, kind == MEMORY ? 4096 : 1, IPC_CREAT | 0600, 0),
 		bench);
 }
 
 static int find_arm(struct bench *bench)
 {
-	static const struct call call[] = {
-		[QUEUE] = {.nr = SYS_msgget, .arg = {KEY_OF_OBJECT, 0600}, .expect = EXPECT_PID},
+	const struct call call[] = {
+		[QUEUE] = {.nr = SYS_msgget, .arg = {object_key, 0600}, .expect = EXPECT_PID},
 		[SEMAPHORE] = {.nr = SYS_semget,
-			       .arg = {KEY_OF_OBJECT, 1, 0600},
+			       .arg = {object_key, 1, 0600},
 			       .expect = EXPECT_PID},
 		[MEMORY] = {.nr = SYS_shmget,
-			    .arg = {KEY_OF_OBJECT, 4096, 0600},
+			    .arg = {object_key, 4096, 0600},
 			    .expect = EXPECT_PID},
 	};
 
@@ -182,7 +193,7 @@ DEFINE_OP(find, "sysv-find", .setup = find_setup, .teardown = find_teardown,
 
 /* POSIX's queues. */
 static struct mq_attr attributes = {.mq_maxmsg = 4, .mq_msgsize = BYTES};
-static const char queue_name[] = "lsmeter";
+static char queue_name[32] = "lsmeter";
 
 static long queue_open(void)
 {
@@ -191,8 +202,11 @@ static long queue_open(void)
 
 static int mq_setup(struct bench *bench)
 {
-	long fd = queue_open();
+	long fd;
 
+	if (is_beside_others())
+		snprintf(queue_name, sizeof(queue_name), "lsmeter.%d", getpid());
+	fd = queue_open();
 	return result_of(fd, bench);
 }
 

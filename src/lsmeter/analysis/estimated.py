@@ -149,6 +149,8 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
     unit = find_instrument(run.manifest.instrument).unit
     for item in within_run(run.manifest, cell_results(run)):
         place, setup = item.place, item.place.setup
+        if place.copies > 1:
+            continue
         if is_again(setup, item.baseline.setup) or item.benchmark.metric.better != "lower":
             continue
         change = item.typical

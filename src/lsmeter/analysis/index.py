@@ -44,12 +44,12 @@ class Index:
 def indices(
     estimates: Iterable[Estimate], reference: Iterable[Estimate], setup: str
 ) -> tuple[Index, ...]:
-    """Compare each place with the setup `setup` of the reference: same suite, file system, user.
+    """Compare each place with the setup `setup` of the reference; all else is the same.
 
     The kernel need not be the same: where the reference has the place's own, it is taken, else its
     only one. Controls count for nothing; places without a counterpart have no index.
     """
-    against: dict[tuple[str, str, str], dict[str, dict[str, Estimate]]] = {}
+    against: dict[tuple[str, ...], dict[str, dict[str, Estimate]]] = {}
     for item in reference:
         if item.place.setup == setup:
             kernels = against.setdefault(_kind(item.place), {})
@@ -67,8 +67,8 @@ def indices(
     return tuple(found)
 
 
-def _kind(place: Place) -> tuple[str, str, str]:
-    return place.suite, place.filesystem, place.user
+def _kind(place: Place) -> tuple[str, ...]:
+    return place.beside[1:]
 
 
 def _index(place: Place, own: dict[str, Estimate], other: dict[str, Estimate]) -> Index | None:

@@ -136,8 +136,8 @@ def _is_base(run: RunData, place: Place) -> bool:
     return place.setup == baseline or is_again(place.setup, baseline)
 
 
-def _like(place: Place) -> tuple[str, str, str]:
-    return (place.suite, place.filesystem, place.user)
+def _like(place: Place) -> tuple[str, ...]:
+    return place.beside[1:]
 
 
 def _timed(result: CellResult) -> Iterable[tuple[Benchmark, Sequence[Block]]]:

@@ -69,12 +69,12 @@ def validated(timed: RunData, counted: RunData, calibration: Calibration) -> tup
     measured: dict[tuple[str, ...], Comparison] = {}
     for item in within_run(timed.manifest, cell_results(timed)):
         place = item.place
-        key = (place.setup, place.suite, place.filesystem, place.user, item.benchmark.id)
+        key = (place.setup, *place.beside[1:], item.benchmark.id)
         measured[key] = item
     found = []
     for part in told.changes:
         place, kind = part.place, part.benchmark
-        key = (place.setup, place.suite, place.filesystem, place.user, kind.id)
+        key = (place.setup, *place.beside[1:], kind.id)
         if kind.control or key not in measured or (place, kind.id) not in insns:
             continue
         found.append(

@@ -116,7 +116,7 @@ class Workloads:
     measured: tuple[Measured, ...]
     once: tuple[Once, ...]
     compared: tuple[Compared, ...]
-    spreads: Mapping[tuple[tuple[str, str, str, str], str], Spread]  # by place and benchmark
+    spreads: Mapping[tuple[tuple[str, ...], str], Spread]  # by place and benchmark
     problems: tuple[Problem, ...]
 
     def level(self, item: Measured) -> Level:
@@ -164,7 +164,7 @@ def find_workloads(run: RunData) -> Workloads:
     return Workloads(measured, tuple(once.values()), compared, spreads, (*problems, *alone))
 
 
-def _key(item: Measured) -> tuple[tuple[str, str, str, str], str]:
+def _key(item: Measured) -> tuple[tuple[str, ...], str]:
     return item.place.beside, item.benchmark.id
 
 

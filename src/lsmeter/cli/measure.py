@@ -59,7 +59,6 @@ def measure(
     from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.show import show_plan
     from lsmeter.experiment.plan import apart, look_up, modules_for
-    from lsmeter.experiment.running import on_running
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.kernels.resolve import DEFAULT_MODULES, Request, resolve
     from lsmeter.machines import find_machine
@@ -68,19 +67,15 @@ def measure(
     worded = named if callable(asked) else asked
     machine = find_machine(_joined(how.machine) or _machine_of(worded))
     own = {kernel.name: kernel for kernel in machine.running()}
-    if own:
-        if callable(asked):
-            raise UsageError(
-                f"--machine {machine.name}: this command boots guests",
-                hint="leave --machine out; lsmeter run measures a machine as it runs",
-            )
-        asked = worded = [on_running(item, [*own.values()], machine.users) for item in asked]
+    if not callable(asked):
+        asked = worded = [_at(item, machine, [*own.values()]) for item in asked]
+    elif own:
+        raise UsageError(
+            f"--machine {machine.name}: this command boots guests",
+            hint="leave --machine out; lsmeter run measures a machine as it runs",
+        )
     for item in worded:
         _check_instrument(item, machine)
-        if item.client == "host" and machine.name != "pair":
-            raise UsageError(
-                "--client host: which host?", hint="--server ssh:HOST --client ssh:HOST"
-            )
     benchmarks = catalogue(find_probe())
     for item, offer in (part for whole in worded for part in apart(whole)):
         # What is wrong with them is said before anything is fetched.
@@ -106,6 +101,15 @@ def measure(
     where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
     with held(where), machine.tuned(SCREEN.say) if tune else nullcontext():
         return where, _carried_out(plan, machine, where, how, resume)
+
+
+def _at(asked: Experiment, machine: Machine, running: Sequence[Kernel]) -> Experiment:
+    """Return what was asked as it is for a machine, whose kernels run already or are booted."""
+    from lsmeter.experiment.asked import with_copies
+    from lsmeter.experiment.running import on_running
+
+    found = with_copies(asked, machine.cpus)
+    return on_running(found, running, machine.users) if running else found
 
 
 def _carried_out(
@@ -146,9 +150,11 @@ def _machine_of(asked: Sequence[Experiment]) -> str:
 
 
 def _check_instrument(asked: Experiment, machine: Machine) -> None:
-    """Refuse an instrument that cannot read what the machine gives."""
+    """Refuse an instrument that cannot read what the machine gives, or a client without a host."""
     from lsmeter.instruments import find_instrument, instruments
 
+    if asked.client == "host" and machine.name != "pair":
+        raise UsageError("--client host: which host?", hint="--server ssh:HOST --client ssh:HOST")
     if machine.name in find_instrument(asked.instrument).machines:
         return
     others = [item.name for item in instruments().values() if machine.name in item.machines]

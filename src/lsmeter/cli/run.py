@@ -35,6 +35,14 @@ def run(
             show_default="capability, or dac if asked for",
         ),
     ] = None,
+    copies: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="N",
+            help="Of times: N processes do the same at once; cpus: one a CPU. Repeatable.",
+            show_default="1",
+        ),
+    ] = None,
     boots: options.BootsOption = None,
     samples: options.SamplesOption = None,
     warmup: options.WarmupOption = None,
@@ -130,6 +138,7 @@ def run(
     words = {
         "instrument": instrument,
         "baseline": baseline,
+        "copies": [int(n) if n.isdecimal() else n for n in copies] if copies else None,
         "boots": boots,
         "margin": margin,
         "client": client,

@@ -15,12 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from lsmeter.base.errors import UsageError
 from lsmeter.base.toml_file import read_toml, wrong_key
 from lsmeter.instruments import DEFAULT, Instrument, find_instrument
-from lsmeter.model import Conditions, Sampling, Task
+from lsmeter.model import MAX_COPIES, Conditions, Sampling, Task
 from lsmeter.model.workload import Client
 from lsmeter.statistics.family import FIRST, Looks
 from lsmeter.tasks import cost_tasks, find_task
 
 Name = Annotated[str, Field(min_length=1, max_length=400)]
+Copies = Annotated[int, Field(ge=1, le=MAX_COPIES)] | Literal["cpus"]
 Names = Annotated[list[Name], Field(min_length=1, max_length=200)]
 
 
@@ -34,7 +35,7 @@ MAIN = {
 MAIN_SETUPS = ("capability", "selinux", "apparmor", "tomoyo", "landlock", "bpf", "distribution")
 _FACTORS = (
     *("kernels", "setups", "baseline", "suites", "benchmarks", "filesystems", "users"),
-    *("image", "instrument"),
+    *("copies", "image", "instrument"),
 )
 
 
@@ -64,8 +65,9 @@ class ConditionsTable(_Strict):
 
 
 class Experiment(_Strict):
-    """One experiment: factors (kernels, setups, file systems, users), and how to measure.
+    """One experiment: factors (kernels, setups, file systems, users, copies), and how to measure.
 
+    copies are how many processes do the same at once; "cpus": as many as the machine has CPUs.
     margin is the overhead, as a fraction, below which two costs count as equivalent. A run until
     its verdicts stand begins with `boots` blocks, and has blocks_max at most; after minutes_max
     (0: no bound) it goes on with no more.
@@ -80,6 +82,7 @@ class Experiment(_Strict):
     benchmarks: Names = ["*"]
     filesystems: Names = ["tmpfs"]
     users: Annotated[list[Literal["root", "user"]], Field(min_length=1)] = ["root"]
+    copies: Annotated[list[Copies], Field(min_length=1, max_length=20)] = [1]
     image: Name | None = None
     client: Client = "namespace"
     instrument: Name = DEFAULT
@@ -105,6 +108,11 @@ class Experiment(_Strict):
         named = [name for name in ("dac", "capability") if name in self.setups]
         otherwise = "capability" if self.task in cost_tasks() else self.setups[0]
         return self.baseline or (*named, otherwise)[0]
+
+    @property
+    def counted_copies(self) -> list[int]:
+        """How many copies, where the machine's CPUs are known: see with_copies."""
+        return [item for item in self.copies if isinstance(item, int)]
 
     def sampling_model(self) -> Sampling:
         """Return the sampling as the model's type."""
@@ -158,6 +166,8 @@ def _as_usual(asked: Experiment, instrument: Instrument, where: str) -> Experime
             f"{where}: the instrument {instrument.name} cannot do the task {asked.task}",
             hint=f"the exact one can; {instrument.name} does {', '.join(instrument.tasks)}",
         )
+    if asked.copies != [1]:
+        _check_copies(asked, instrument, where)
     said = asked.sampling.model_dump(exclude_unset=True)
     if said.get("whole_ppm") and not instrument.sampling.whole_ppm:
         raise UsageError(
@@ -170,6 +180,31 @@ def _as_usual(asked: Experiment, instrument: Instrument, where: str) -> Experime
     if asked.until_conclusive:
         boots = _first_look(asked, instrument, where)
     return asked.model_copy(update={"sampling": usual, "boots": boots})
+
+
+def _check_copies(asked: Experiment, instrument: Instrument, where: str) -> None:
+    """Raise UsageError where a benchmark cannot be run several times at once."""
+    if not instrument.ticks or asked.task != "readings":
+        raise UsageError(
+            f"{where}: copies: instructions are counted on one processor, so one copy at a time",
+            hint="add --instrument timed, or leave it out",
+        )
+    if asked.sampling.cold:
+        raise UsageError(
+            f"{where}: copies: cold readings drop the caches of all copies",
+            hint="leave out --cold, or the copies",
+        )
+
+
+def with_copies(asked: Experiment, cpus: int) -> Experiment:
+    """Return the experiment for a machine with so many CPUs, where each copy has one of its own."""
+    copies = [cpus if item == "cpus" else item for item in asked.copies]
+    if (most := max(copies)) > cpus:
+        raise UsageError(
+            f"--copies {most}: there are {cpus} CPUs, and each copy has one of its own",
+            hint="--copies cpus is as many as there are",
+        )
+    return asked.model_copy(update={"copies": [*dict.fromkeys(copies)]})
 
 
 def _first_look(asked: Experiment, instrument: Instrument, where: str) -> int:

@@ -89,6 +89,11 @@ def make_plan(  # noqa: PLR0913, PLR0917
                 continue
             if not kernel.runs and is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
+            if setup.before and max(experiment.counted_copies) > 1:
+                title = f"{setup.name} cannot be measured in several copies"
+                what = "what it does before each reading is of the whole guest"
+                problems.append(Problem(title, kernel.name, setup.name, detail=what))
+                continue
             if missing := _missing(kernel, setup, kind):
                 what = f"the kernel was built without {', '.join(missing)}"
                 title = f"{setup.name} cannot be measured on {kernel.name}: {what}"
@@ -128,6 +133,11 @@ def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
     for name in experiment.suites:
         if is_workload(name):
             offer = load_workload(name)
+            if experiment.copies != [1]:
+                raise UsageError(
+                    f"--copies: the workload {name} has clients of its own",
+                    hint="leave --copies out, or the workload",
+                )
             if not offer.workload.services and experiment.client not in {"namespace", "host"}:
                 raise UsageError(
                     f"--client {experiment.client}: the suite {name} has no server",
@@ -335,7 +345,9 @@ def _cells(
             identity=identity,
             task=experiment.task_model(setup.name),
             image=image,
+            copies=copies,
         )
+        for copies in experiment.counted_copies
         for suite in experiment.suites
         for filesystem in experiment.filesystems
         if not _lacks(kernel, filesystem)

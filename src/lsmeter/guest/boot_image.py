@@ -86,6 +86,7 @@ def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
         cold=cell.sampling.cold,
         vary=seed or _VARY_FOR_SEED_0,
         timed=timed,
+        copies=cell.copies if cell.copies > 1 else 0,
         icount_shift=0 if timed else cell.conditions.icount_shift,
         filesystem=cell.filesystem,
         user=cell.user,

@@ -186,6 +186,7 @@ def contradictions(
         "worker.uid": _user(request, kernel, facts),
         "kernel.cmdline": dict(pairwise(command)).get("-append", ""),
         "kernel.release": kernel.release if kernel.release[:1].isdigit() else "",
+        "copies": str(request.copies or ""),
     }
     if kernel.runs and request.clients:  # the services' own, of which nothing was asked
         del expected["filesystem"], expected["worker.uid"]

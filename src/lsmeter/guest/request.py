@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from lsmeter.base.errors import UsageError
-from lsmeter.model import Setup
+from lsmeter.model import MAX_COPIES, Setup
 from lsmeter.model.filesystems import FILESYSTEMS
 from lsmeter.model.setup import StateFile, ordered
 
@@ -42,6 +42,7 @@ _ALWAYS = (
 )
 _IF_SET = (
     "timed",
+    "copies",
     "whole_ppm",
     "vary",
     "count",
@@ -57,6 +58,7 @@ _WORDS = {
 }
 # The least and the largest value of each number.
 _NUMBERS = {
+    "copies": (2, MAX_COPIES),
     "samples": (1, 1_000_000),
     "warmup": (0, 1_000_000),
     "icount_shift": (0, 10),
@@ -95,6 +97,7 @@ class Request:
     cold: bool = False
     quiet: bool = False
     timed: bool = False  # readings are time, not instructions
+    copies: int = 0  # of each benchmark at once; 0: one
     benchmark_deadline_ms: int = 10_000  # guest time, without what quiet readings sleep
     whole_ppm: int = 0  # precision of the whole cost in millionths of it; 0: it is not measured
     vary: int = 0  # seed of what may differ between boots; 0: nothing does

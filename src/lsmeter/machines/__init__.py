@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from lsmeter.base.errors import UsageError
+from lsmeter.base.host import cores
 from lsmeter.base.limits import Limits
 from lsmeter.base.registry import members, unknown
 from lsmeter.experiment.plan import PlannedBoot
@@ -75,6 +76,11 @@ class Machine(ABC):
     def users(self) -> tuple[str, ...]:
         """Who can measure there."""
         return ("root", "user")
+
+    @property
+    def cpus(self) -> int:
+        """How many copies of a benchmark can run at once, each on a CPU of its own."""
+        return cores()
 
     def lacks(self, setup: Setup) -> str:
         """Say why it cannot be under a setup that needs no boot; "" where it can."""

@@ -74,6 +74,7 @@ class Description:
     icount_shift: int | None = None  # guest time: 2**this ns for each instruction; None: real
     cpu: str = ""  # the architecture's own
     memory_mib: int = 256
+    cpus: int = 1
     seed: int = 0
     initrd: str = "INITRD"
     console: str = "CONSOLE"
@@ -97,6 +98,7 @@ def qemu_words(guest: Description) -> tuple[str, ...]:
         *("-seed", str(guest.seed)),
         *("-cpu", guest.cpu or arch.cpu),
         *_memory(guest),
+        *(("-smp", str(guest.cpus)) if guest.cpus > 1 else ()),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         *("-chardev", f"file,id=console,path={_comma(guest.console)}"),
         *("-serial", "chardev:console"),
@@ -231,6 +233,7 @@ def guest_of(cell: Cell, seed: int = 0) -> Description:
     The path of a link is a word in place of what changes by boot.
     """
     guest = counted_guest(cell.kernel, cell.setup, cell.conditions, seed)
+    guest = replace(guest, cpus=cell.copies)
     if cell.image is None:
         return guest
     if cell.task.workload is None:

@@ -100,7 +100,7 @@ class Here(Machine):
     def together(self, planned: PlannedBoot) -> Hashable:
         """Let those take turns for whom nothing of the machine is changed."""
         cell = planned.cell
-        shared = (cell.suite, cell.filesystem, cell.user, cell.benchmarks)
+        shared = (cell.suite, cell.filesystem, cell.user, cell.copies, cell.benchmarks)
         return None if cell.setup.host else shared
 
     @contextmanager

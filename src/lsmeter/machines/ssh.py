@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 import io
 import os
+import re
 import tarfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -41,7 +42,7 @@ _TYPES = {"ext2/ext3": "ext4", "overlayfs": "overlay"}
 # One line each, `key value`. What a kernel was built with comes last, behind a line of its own.
 _LOOK = (
     'echo "machine $(uname -m)"; echo "release $(uname -r)"; echo "build $(uname -v)"; '
-    'echo "user $(id -u)"; '
+    'echo "user $(id -u)"; echo "cpus $(nproc 2>/dev/null)"; '
     'echo "cpu $(sed -n "s/^model name[^:]*: *//p" /proc/cpuinfo | head -n 1)"; '
     'echo "id $(cat /etc/machine-id 2>/dev/null)"; '
     "for d in {places}; do "
@@ -135,6 +136,12 @@ class Ssh(Machine):
     def users(self) -> tuple[str, ...]:
         """Who can measure on every host: an ordinary user cannot become root."""
         return ("root", "user") if all(h.is_root for _, h in self.hosts.values()) else ("user",)
+
+    @property
+    def cpus(self) -> int:
+        """How many CPUs the least of the hosts has; one where it does not say."""
+        said = [host.facts.get("cpus", "") for _, host in self.hosts.values()]
+        return min((int(n) if re.fullmatch("[1-9][0-9]{0,4}", n) else 1 for n in said), default=1)
 
     def running(self) -> tuple[Kernel, ...]:
         """Return the kernel of each host, named by the host: they stand apart in every table."""

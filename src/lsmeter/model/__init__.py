@@ -18,6 +18,7 @@ from lsmeter.model.boot import (
     Whole,
 )
 from lsmeter.model.cell import (
+    MAX_COPIES,
     Artifact,
     Benchmark,
     Better,

@@ -121,6 +121,8 @@ class Image:
     filesystem: str = "ext4"
 
 
+MAX_COPIES = 1024  # of a benchmark at once
+
 AS_IT_RUNS = "as it runs"  # conditions that nobody chose: of a machine that is not booted
 
 
@@ -155,23 +157,32 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a number belongs: names of kernel, setup, suite, file system and user."""
+    """Where a number belongs: names of kernel, setup, suite, file system and user.
+
+    copies: how many processes did the same at once, each on a CPU of its own.
+    """
 
     kernel: str
     setup: str
     suite: str
     filesystem: str
     user: str
+    copies: int = 1
 
     @property
-    def beside(self) -> tuple[str, str, str, str]:
+    def beside(self) -> tuple[str, ...]:
         """All but the setup: what a place shares with its baseline."""
-        return (self.kernel, self.suite, self.filesystem, self.user)
+        return (self.kernel, self.suite, self.filesystem, self.user, *self.said_copies)
+
+    @property
+    def said_copies(self) -> tuple[str, ...]:
+        """How many copies, in words; nothing where there is one."""
+        return (f"{self.copies} copies",) if self.copies > 1 else ()
 
     @property
     def label(self) -> str:
         """Name it in one line for people: selinux on debian:6.1, file, tmpfs, root."""
-        return f"{self.setup} on {self.kernel}, {self.suite}, {self.filesystem}, {self.user}"
+        return f"{self.setup} on {', '.join(self.beside)}"
 
 
 @dataclass(frozen=True)
@@ -196,7 +207,7 @@ READINGS = Task()
 
 @dataclass(frozen=True)
 class Cell:
-    """A task for kernel x setup x suite x file system x user, under given conditions."""
+    """A task for kernel x setup x suite x file system x user x copies, under given conditions."""
 
     kernel: Kernel
     setup: Setup
@@ -210,11 +221,13 @@ class Cell:
     identity: tuple[tuple[str, str], ...] = ()  # further facts that can change the result
     task: Task = READINGS
     image: Image | None = None
+    copies: int = 1  # of each benchmark at once
 
     @property
     def place(self) -> Place:
         """Where the cell's numbers belong."""
-        return Place(self.kernel.name, self.setup.name, self.suite, self.filesystem, self.user)
+        names = (self.kernel.name, self.setup.name, self.suite, self.filesystem, self.user)
+        return Place(*names, self.copies)
 
     @property
     def units(self) -> int:
@@ -250,6 +263,8 @@ class Cell:
             parts["workload"] = [asdict(self.task.workload), setup.policies]
         if self.task.monitor_ms:
             parts["monitor_ms"] = self.task.monitor_ms
+        if self.copies > 1:
+            parts["copies"] = self.copies
         if self.image is not None:
             parts["image"] = self.image.sha256
         policy: list[object] = [  # what of it can change a result

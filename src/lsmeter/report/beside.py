@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from lsmeter.instruments import instruments
@@ -71,8 +73,9 @@ def _places(study: Published, ours: _Found) -> list[Place]:
     return list({_apart(place): place for place in every}.values())
 
 
-def _apart(place: Place) -> tuple[str, ...]:
-    return (place.setup, place.kernel, place.filesystem, place.user)
+def _apart(place: Place) -> Place:
+    """Leave out the suite: a row may be of several."""
+    return replace(place, suite="")
 
 
 def _table(study: Published, ours: _Found) -> Table:
@@ -103,9 +106,12 @@ def _table(study: Published, ours: _Found) -> Table:
 
 def _names(places: Iterable[Place]) -> list[str]:
     """Name places by their setup, and by all else in which they differ."""
-    found = [_apart(place) for place in places]
-    differ = [at for at in range(4) if at == 0 or len({item[at] for item in found}) > 1]
-    return [" ".join(item[at] for at in differ) for item in found]
+    found = [
+        (item.setup, item.kernel, item.filesystem, item.user, *item.said_copies) for item in places
+    ]
+    filled = [*zip_longest(*found, fillvalue="")]
+    differ = [words for at, words in enumerate(filled) if at == 0 or len(set(words)) > 1]
+    return [" ".join(filter(None, words)) for words in zip(*differ, strict=True)]
 
 
 def _name(row: Row) -> Shown:
@@ -124,7 +130,7 @@ def _value(row: Row, setup: str) -> Value:
     return Shown(value, f"{value:g} {row.unit}")
 
 
-def _own(row: Row, ours: _Found, place: tuple[str, ...]) -> float | None:
+def _own(row: Row, ours: _Found, place: Place) -> float | None:
     """Return our overhead: of several benchmarks that of their sum."""
     parts = [
         next((item for at, item in ours.get(name, {}).items() if _apart(at) == place), None)
@@ -179,7 +185,7 @@ def _entry(study: Published, row: Row, ours: _Found) -> dict[str, Any]:
     printed = {name: over for name in study.setups if (over := row.overhead(name)) is not None}
     places = {_apart(place): place for name in row.benchmarks for place in ours.get(name, {})}
     own = [
-        {**dict(zip(("setup", "kernel", "filesystem", "user"), at, strict=True)), "overhead": over}
+        {key: value for key, value in vars(at).items() if key != "suite"} | {"overhead": over}
         for at in places
         if (over := _own(row, ours, at)) is not None
     ]

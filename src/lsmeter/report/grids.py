@@ -196,6 +196,7 @@ def place_label(report: Report, grid: Grid) -> str:
         f"suite {place.suite}",
         place.filesystem,
         f"user {place.user}",
+        *place.said_copies,
     )
     return numbers.DOT.join(part for part in parts if part)
 

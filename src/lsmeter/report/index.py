@@ -46,7 +46,8 @@ def _table(found: Sequence[Index]) -> Table:
     more = tuple(
         f"{item.place.setup}: without {', '.join(item.missing)}" for item in found if item.missing
     )
-    title = f"{place.suite} on {place.kernel}, {place.filesystem}, user {place.user}"
+    where = (place.kernel, place.filesystem, f"user {place.user}", *place.said_copies)
+    title = f"{place.suite} on {', '.join(where)}"
     return Table("indices", title, _COLUMNS, rows, more=more)
 
 

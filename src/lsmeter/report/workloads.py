@@ -81,7 +81,7 @@ def _conditions(run: RunData) -> Iterator[str]:
 
 
 def _sections(
-    found: Workloads, beside: tuple[str, str, str, str], manifest: Manifest, detail: Detail
+    found: Workloads, beside: tuple[str, ...], manifest: Manifest, detail: Detail
 ) -> Iterator[Section]:
     baseline = manifest.baseline_setup
     measured = [item for item in found.measured if item.place.beside == beside]

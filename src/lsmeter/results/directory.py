@@ -250,4 +250,5 @@ def asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
         cell.sampling or earlier,
         cell.benchmarks or tuple(item.id for item in manifest.benchmarks_of(cell)),
         task=cell.task,
+        copies=place.copies,
     )

@@ -161,7 +161,8 @@ def upgrade(document: Any) -> None:  # noqa: ANN401  (JSON of any shape)
         backend = document["backend"]
         document["machine"] = "replay" if backend == "replay" else "emulation"
         for cell in document["cells"]:
-            cell.setdefault("place", {item.name: cell.get(item.name) for item in fields(Place)})
+            names = (item.name for item in fields(Place) if item.name in cell)
+            cell.setdefault("place", {name: cell[name] for name in names})
             cell["task"] = {"name": "attribute" if backend == "attributed" else "readings"}
             cell["warmup"] = document["sampling"].get("warmup", 0)
     for setup in document["setups"]:
