@@ -8,6 +8,9 @@ import os
 
 import pytest
 
+from lsmeter.base.host import cores
+from lsmeter.model import BenchmarkStatus, BootStatus
+from lsmeter.results.directory import read_run
 from tests.conftest import Lsmeter
 
 pytestmark = pytest.mark.guest
@@ -32,6 +35,22 @@ def test_a_guest_in_real_time_is_timed_by_its_own_clock(lsmeter: Lsmeter) -> Non
         assert "boot.insns" not in facts
     assert "nanoseconds" in done.out
     assert "insns" not in done.out
+
+
+@pytest.mark.skipif(cores() < 2, reason="each copy has a processor of its own")
+def test_a_guest_in_real_time_has_a_processor_for_each_copy(lsmeter: Lsmeter) -> None:
+    words = ("--instrument", "timed", "--machine", "tcg", "-s", "capability", "--suite", "ipc")
+    which = ("-b", "mq-make", "-b", "sysv-find*", "--copies", "2")
+    done = lsmeter("run", *words, *which, "--boots", "1", "--samples", "20", "--run-dir", "run")
+    assert done.code == 0, done.err
+    boots = read_run(lsmeter.home / "run").boots
+    assert len(boots) == 2
+    for boot in boots:
+        assert (boot.status, dict(boot.facts)["copies"]) == (BootStatus.OK, "2")
+        assert {(item.status, len(item.values)) for item in boot.samples} == {
+            (BenchmarkStatus.OK, 20)
+        }
+    assert "2 copies" in done.out
 
 
 def test_the_exact_instrument_cannot_read_it(lsmeter: Lsmeter) -> None:

@@ -32,6 +32,7 @@ ONE = Request("file", ("empty",), samples=1, warmup=0, icount_shift=0)
 WORKLOAD = replace(ONE, clients=CLIENT)
 # Largest values of numbers: the field of the request.
 FIELDS = {
+    "MAX_COPIES": ("copies",),
     "MAX_SAMPLES": ("samples", "warmup"),
     "MAX_ICOUNT_SHIFT": ("icount_shift",),
     "MAX_DEADLINE_MS": ("benchmark_deadline_ms",),
@@ -86,6 +87,7 @@ def test_both_sides_take_the_limit_and_no_more(
     probe: Program, tmp_path: Path, name: str, field: str
 ) -> None:
     one = WORKLOAD if field in {"settle_ms", "monitor_ms"} else ONE
+    one = replace(one, timed=field == "copies")
     most = replace(one, **{field: LIMITS[name]}).to_bytes()  # type: ignore[arg-type]
     assert check(probe, tmp_path, most) == ""
     with pytest.raises(UsageError, match=field):

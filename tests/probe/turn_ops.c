@@ -4,24 +4,36 @@
  * so that of several processes in turns one can be in trouble.
  */
 #include "bench.h"
+#include "copies.h"
+#include "region.h"
 #include "sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define AMID 12 /* the reading in which it goes wrong: after 5 to warm up, in a turn */
 
+/* A file of that name is for every copy, NAME.1 for the second one. */
 static bool in_trouble(const char *name)
 {
-	return !access(name, F_OK);
+	char path[64];
+
+	snprintf(path, sizeof(path), "../../%s", name);
+	if (!access(path, F_OK))
+		return true;
+	snprintf(path, sizeof(path), "../../%s.%u", name, copies_place());
+	return !access(path, F_OK);
 }
 
 static int trouble_setup(struct bench *bench)
 {
 	(void)bench;
-	return in_trouble("../../skip") ? -ENODEV : 0;
+	return in_trouble("skip") ? -ENODEV : 0;
 }
 
 static int trouble_arm(struct bench *bench)
@@ -30,15 +42,15 @@ static int trouble_arm(struct bench *bench)
 	ONE_CALL(bench);
 	if (bench->serial != AMID)
 		return 0;
-	if (in_trouble("../../crash"))
+	if (in_trouble("crash"))
 		_exit(7);
-	if (in_trouble("../../fail"))
+	if (in_trouble("fail"))
 		return -EIO;
-	if (in_trouble("../../hang"))
+	if (in_trouble("hang"))
 		pause();
-	if (in_trouble("../../stopped"))
+	if (in_trouble("stopped"))
 		kill(getppid(), SIGSTOP);
-	if (in_trouble("../../killed"))
+	if (in_trouble("killed"))
 		kill(getppid(), SIGKILL);
 	return 0;
 }
@@ -57,3 +69,53 @@ static const struct op trouble_op = {
 	.arm = trouble_arm,
 };
 REGISTER_OP(trouble_op);
+
+/* Takes SLOW_NS in the second copy, and next to nothing in the first. */
+#define SLOW_NS 2000000
+
+static int uneven_arm(struct bench *bench)
+{
+	bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_PID};
+	ONE_CALL(bench);
+	return 0;
+}
+
+static void uneven_run(struct bench *bench)
+{
+	struct timespec now, began;
+
+	call_make(&bench->call[0]);
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while (copies_place() &&
+	       (now.tv_sec - began.tv_sec) * 1000000000L + now.tv_nsec - began.tv_nsec < SLOW_NS);
+}
+
+/* Leaves how many operations this copy has made. */
+static int uneven_teardown(struct bench *bench)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "../../made.%u", copies_place());
+	fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
+	dprintf(fd, "%u", bench->serial);
+	close(fd);
+	return 0;
+}
+
+static const struct variant uneven_variants[] = {
+	{.params = "", .origin = ORIGIN_OWN, .title = "slow in the second copy"},
+};
+
+static const struct op uneven_op = {
+	.suite = "file",
+	.name = "uneven",
+	.variants = uneven_variants,
+	.n_variants = ARRAY_SIZE(uneven_variants),
+	.arm = uneven_arm,
+	.run = uneven_run,
+	.teardown = uneven_teardown,
+};
+REGISTER_OP(uneven_op);

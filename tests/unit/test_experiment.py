@@ -16,6 +16,7 @@ from lsmeter.experiment.asked import (
     is_main,
     merge,
     read_experiment,
+    with_copies,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +43,13 @@ def test_every_experiment_of_the_repository_is_valid(path: Path) -> None:
         ({"instrument": "guess"}, "instrument: unknown instrument 'guess'"),
         ({"task": "sweeep"}, "task: unknown task 'sweeep'; did you mean sweep?"),
         ({"conditions": {"cpu": "max;reboot"}}, "conditions.cpu: "),
+        ({"copies": [0]}, "copies.0"),
+        ({"copies": ["many"]}, "copies.0"),
+        ({"copies": [2]}, "copies: instructions are counted on one processor"),
+        (
+            {"copies": [2], "instrument": "timed", "sampling": {"cold": True}},
+            "copies: cold readings",
+        ),
         ({"conditions": {"tick": "sometimes"}}, "conditions.tick: expected 'nohz' or 'periodic'"),
     ],
 )
@@ -50,6 +58,14 @@ def test_a_wrong_key_or_value_is_named(data: dict[str, object], part: str) -> No
         build_experiment(data, where="my.toml")
     assert caught.value.title.startswith("my.toml: ")
     assert part in caught.value.title
+
+
+def test_copies_are_counted_by_the_processors_of_the_machine() -> None:
+    asked = build_experiment({"copies": [1, "cpus", 4], "instrument": "timed"}, where="my.toml")
+    assert with_copies(asked, 4).copies == [1, 4]
+    assert with_copies(asked, 8).copies == [1, 8, 4]
+    with pytest.raises(UsageError, match="--copies 4: there are 2 CPUs"):
+        with_copies(asked, 2)
 
 
 _TABLES = {(): Experiment, ("sampling",): SamplingTable, ("conditions",): ConditionsTable}

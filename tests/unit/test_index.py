@@ -4,15 +4,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.analysis.index import indices
+from lsmeter.analysis.index import indices, run_indices
+from lsmeter.instruments.timed import index as timed_index
 from lsmeter.model.conclusion import Estimate
+from lsmeter.statistics.blocks import Block
 from tests.unit.model_builders import benchmark
 from tests.unit.report.builders import KERNELS, estimate
+from tests.unit.timed_builders import READ, STAT, run
 
 COSTS = st.lists(st.floats(1, 1e9), min_size=1, max_size=20)
 
@@ -95,3 +100,66 @@ def test_another_kernel_is_compared_with_the_only_one_of_the_reference() -> None
     (index,) = indices(own, side("capability", [100]), "capability")
     assert (index.place.kernel, index.reference.kernel) == (KERNELS[1], KERNELS[0])
     assert indices(own, side("capability", [100]), "smack") == ()
+
+
+def test_places_with_other_copies_are_apart() -> None:
+    def copies(side: list[Estimate], count: int) -> list[Estimate]:
+        return [replace(item, place=replace(item.place, copies=count)) for item in side]
+
+    one, two = side("capability", [100]), copies(side("capability", [150]), 2)
+    own = [*side("selinux", [200]), *copies(side("selinux", [200]), 2)]
+    found = indices(own, [*one, *two], "capability")
+    assert {item.place.copies: item.typical.value for item in found} == {
+        1: pytest.approx(50),
+        2: pytest.approx(75),
+    }
+
+
+def blocks(draw: np.random.Generator, shared: np.ndarray, factor: float) -> list[Block]:
+    """Give blocks of one benchmark; `shared` is what a block has in common with the other side."""
+    own = np.exp(draw.normal(0, 0.01, shared.size)) * shared * factor
+    return [Block(at, np.array([ns, ns])) for at, ns in enumerate(own)]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_the_interval_of_times_covers_the_truth_as_often_as_it_says(*, together: bool) -> None:
+    """What all benchmarks of a block share, a host that slowed down, is in the interval once."""
+    factors = [1.0, 1.1, 1.5, 1.02]
+    truth = float(np.log(factors).mean())
+    held = [0, 0]
+    for seed in range(400):
+        draw = np.random.default_rng(seed)
+        host = np.exp(draw.normal(0, 0.05, 20))
+        other = host if together else np.exp(draw.normal(0, 0.05, 20))
+        sides = [
+            (blocks(draw, host * 100, 1.0), blocks(draw, other * 100, factor)) for factor in factors
+        ]
+        for at, found in enumerate(timed_index(sides, together=together)):
+            held[at] += found.low <= truth <= found.high
+            assert not together or found.high - found.low < 0.02
+    assert all(0.92 <= hits / 400 <= 0.98 for hits in held)
+
+
+def test_a_block_that_lacks_a_benchmark_is_in_no_index_of_times() -> None:
+    draw = np.random.default_rng(1)
+    ones = np.full(8, 100.0)
+    full = (blocks(draw, ones, 1.0), blocks(draw, ones, 2.0))
+    wild = [*blocks(draw, ones, 2.0)[:7], Block(7, np.array([1e9, 1e9]))]
+    typical, _ = timed_index([full, (blocks(draw, ones, 1.0), wild[:7])], together=True)
+    assert typical.value == pytest.approx(np.log(2), abs=0.02)
+    few, _ = timed_index([([], []), full], together=True)
+    assert not np.isfinite(few.low)
+
+
+def test_a_run_of_times_has_an_index_with_its_interval(tmp_path: Path) -> None:
+    data = run(tmp_path / "run", {("landlock", STAT.id): 1.4, ("landlock", READ.id): 1.1})
+    found = {item.place.setup: item for item in run_indices(data, data, "capability")}
+    index = found["landlock"]
+    truth = 100 / np.sqrt(1.4 * 1.1)
+    assert index.whole is None
+    assert index.mean is not None
+    for each in (index.typical, index.mean):
+        assert each.low < truth < each.high
+        assert each.high - each.low < 2
+    assert found["capability"].typical.value == pytest.approx(100)
+    assert found["capability again"].typical.low < 100 < found["capability again"].typical.high

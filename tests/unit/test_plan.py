@@ -70,6 +70,30 @@ def test_batches_are_as_the_workload_says_or_as_was_asked() -> None:
     assert sampling(warmup=7).warmup == 7
 
 
+def test_copies_are_a_factor_with_places_of_their_own() -> None:
+    timed = {"setups": ["capability"], "instrument": "timed", "boots": 1}
+    one = {item.hash for item in plan(timed).cells}
+    made = plan({**timed, "copies": [1, 2]})
+    assert [(item.copies, item.place.copies) for item in made.cells] == [(1, 1), (2, 2)] * 2
+    assert one < {item.hash for item in made.cells}
+    assert made.cells[1].place.label.endswith("root, 2 copies")
+    assert made.cells[0].place.beside != made.cells[1].place.beside
+
+
+def test_what_is_done_before_each_reading_is_done_to_one_copy() -> None:
+    setup = parse_setup("selinux-enforcing:cold=on").name
+    assert parse_setup(setup).before
+    made = plan({"setups": [setup], "instrument": "timed", "copies": [2]})
+    assert "cannot be measured in several copies" in made.problems[0].title
+    assert setup not in {item.setup.name for item in made.cells}
+
+
+def test_a_workload_has_clients_and_no_copies() -> None:
+    whole = build_experiment({"suites": ["web"], "instrument": "timed", "copies": [2]}, where="t")
+    with pytest.raises(UsageError, match="--copies: the workload web has clients of its own"):
+        list(apart(whole))
+
+
 def test_the_baseline_is_measured_even_if_only_others_are_named() -> None:
     made = plan({"setups": ["selinux"], "baseline": "capability"})
     assert [item.setup.name for item in made.cells] == ["capability", "selinux"]

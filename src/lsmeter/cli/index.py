@@ -36,8 +36,7 @@ def index(
         lsmeter index runs/2026-11-20T10-00-00-suites
         lsmeter index after --reference before --setup selinux
     """
-    from lsmeter.analysis.cells import cell_results
-    from lsmeter.analysis.index import indices
+    from lsmeter.analysis.index import run_indices
     from lsmeter.report.index import index_document
     from lsmeter.report.verify import damage_code
     from lsmeter.results.directory import read_run
@@ -52,9 +51,7 @@ def index(
             hint="an index compares runs of one instrument",
         )
     name = setup or other.manifest.baseline_setup
-    own = [item for result in cell_results(data) for item in result.estimates]
-    against = [item for result in cell_results(other) for item in result.estimates]
-    found = indices(own, against, name)
+    found = run_indices(data, other, name)
     if not found:
         raise UsageError(
             f"{run}: nothing to compare with {name} of {reference or run}",

@@ -159,6 +159,11 @@ def run(
     if experiment is None and is_main(said):
         said, stem = {**said, **MAIN}, "main"
     found = options.experiment(said, experiment)
+    if tune and found.copies != [1]:
+        raise UsageError(
+            "--tune: it keeps one CPU apart, and each copy wants one of its own",
+            hint="leave out --tune, or --copies",
+        )
     check_calibration(calibration, found.task)
     studies = studies_of(beside)
     where, code = measure([found], stem, asked, dry_run=dry_run, tune=tune)

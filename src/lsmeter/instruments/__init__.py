@@ -6,12 +6,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsmeter.base import registry
 from lsmeter.model import Benchmark, Boot, Place, Sampling
 from lsmeter.model.conclusion import Compared, Comparison, Estimate, Verdict
 from lsmeter.statistics.estimate import BootReadings
+
+if TYPE_CHECKING:
+    from lsmeter.statistics.blocks import Interval
 
 DEFAULT = "exact"
 
@@ -64,6 +67,8 @@ class Instrument:
     in a cell, compare how two cells differ: baseline first, then the margin as a fraction and which
     direction is good; calls says that a reading is one call of many of a cycle, together that the
     sides were measured side by side. judge gives its verdicts to all comparisons of a report.
+    index, if there is one, gives how many times slower all benchmarks together are, as logarithms
+    of the typical cost and of the mean; else an index has the bounds of single benchmarks.
     witnessed says that lsmeter itself saw conditions and setups, ticks that the probe reads a clock
     of real time.
     """
@@ -87,6 +92,7 @@ class Instrument:
     sampling: Sampling = field(default_factory=Sampling)
     read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = as_stored
     judge: Callable[..., Sequence[Comparison]] = each_alone
+    index: Callable[..., tuple[Interval, Interval]] | None = None
     again: bool = False
     witnessed: bool = True
     ticks: bool = False

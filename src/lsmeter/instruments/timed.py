@@ -30,6 +30,7 @@ from lsmeter.statistics.blocks import (
     LEVEL,
     Apart,
     Block,
+    Interval,
     apart,
     level_of,
     paired,
@@ -175,6 +176,42 @@ def _change(
     return Change(*sides, ns.value, ns.low, ns.high, value, low, high)
 
 
+def index(
+    sides: Sequence[tuple[Sequence[Block], Sequence[Block]]], *, together: bool
+) -> tuple[Interval, Interval]:
+    """Return the mean over benchmarks of log(tested / baseline), of medians and of means.
+
+    sides has the baseline of each benchmark, then what is tested. A block gives one such mean, so
+    that what its benchmarks share is counted once; one that lacks a benchmark gives none.
+    """
+    if together:
+        sides = [paired(*side) for side in sides]
+    before, after = ([side[at] for side in sides] for at in (0, 1))
+    shared = _shared([*before, *after] if together else before)
+    others = shared if together else _shared(after)
+    typical, mean = (
+        apart(_log_means(before, shared, name), _log_means(after, others, name), together=together)
+        for name in ("median", "mean")
+    )
+    return typical.interval(), mean.of_means()
+
+
+def _shared(sides: Sequence[Sequence[Block]]) -> list[int]:
+    """Return the blocks that all benchmarks have."""
+    found = [{block.index for block in side} for side in sides]
+    return sorted(set.intersection(*found)) if found else []
+
+
+def _log_means(sides: Sequence[Sequence[Block]], shared: Sequence[int], name: str) -> Times:
+    """Return for each block the mean over benchmarks of the logarithm of a time."""
+    times = [{block.index: float(getattr(block, name)) for block in side} for side in sides]
+    table = np.array([[of[block] for of in times] for block in shared])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows = np.log(table).mean(axis=1) if shared else np.empty(0)
+    found: Times = rows if np.isfinite(rows).all() else np.empty(0)
+    return found
+
+
 def judge(found: Sequence[Comparison], margin: float, share: float = 1.0) -> list[Comparison]:
     """Give every comparison its verdict, corrected for all of them; share is the look's."""
     known = [item.tests for item in found if item.tests is not None]
@@ -257,6 +294,7 @@ INSTRUMENT: Instrument = Instrument(
     compare=compare,
     read=blocks,
     judge=judge,
+    index=index,
     again=True,
     ticks=True,
 )

@@ -12,6 +12,7 @@ from lsmeter.model import Benchmark, Place, Problem
 from lsmeter.report import numbers
 from lsmeter.results.directory import RunData
 from lsmeter.tables.model import Document, Item, Section, Tone
+from lsmeter.tables.values import many
 
 _LOG_LINES = 10
 
@@ -73,13 +74,16 @@ def placed(place: Place, benchmark: Benchmark) -> dict[str, Any]:
 
 
 def notes_of(run: RunData) -> tuple[str, ...]:
-    """Say how long each guest took, what was not measured, and which version reads the run."""
+    """Say how long each cell took, what was not measured, and which version reads the run."""
     cells = {cell.hash: cell for cell in run.manifest.cells}
+    word = find_instrument(run.manifest.instrument).words.replicate
+    took: dict[str, list[float]] = {}
+    for boot in run.boots:
+        took.setdefault(boot.cell_hash, []).append(boot.wall_s)
     notes = [
-        f"{cell.place.setup} on {cell.place.kernel}, {cell.task.name}: one guest, "
-        f"{boot.wall_s:.1f} s"
-        for boot in run.boots
-        for cell in [cells[boot.cell_hash]]
+        f"{cells[cell].place.label}, {cells[cell].task.name}: "
+        f"{many(len(wall_s), word)}, {sum(wall_s):.1f} s"
+        for cell, wall_s in took.items()
     ]
     return (*notes, *missing_note(run), *run.notes)
 

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from lsmeter.analysis.index import Bounded, Index
+from lsmeter.analysis.index import Index
+from lsmeter.instruments import find_instrument
 from lsmeter.report.frame import run_document
 from lsmeter.results.directory import RunData
+from lsmeter.statistics.blocks import Interval
 from lsmeter.tables.model import Column, Document, Kind, Section, Table
 
 _COLUMNS = (
@@ -16,9 +19,8 @@ _COLUMNS = (
     Column("index", "index"),
     Column("low", "at least"),
     Column("high", "at most"),
-    Column("whole", "whole cost"),
-    Column("benchmarks", "benchmarks"),
 )
+_WHOLE, _MEAN = Column("whole", "whole cost"), Column("mean", "mean")
 
 
 def index_document(run: RunData, found: Sequence[Index], reference: str) -> Document:
@@ -26,7 +28,9 @@ def index_document(run: RunData, found: Sequence[Index], reference: str) -> Docu
     kinds = dict.fromkeys(item.place.beside for item in found)
     tables = tuple(_table([item for item in found if item.place.beside == k]) for k in kinds)
     says = f"100 is {reference}; a lower index is always slower."
-    lead = (f"{says} Geometric mean of the typical costs, and of the whole costs.",)
+    words = find_instrument(run.manifest.instrument).words
+    also = words.mean if any(item.mean for item in found) else "whole cost"
+    lead = (f"{says} Geometric mean of the {words.typical} costs, and of the {also}.",)
     section = Section("Index", lead=lead, tables=tables)
     data = {"reference": reference, "indices": [_data(item) for item in found]}
     return run_document(run, "lsmeter-index", "Index over suites", (section,), (), data)
@@ -34,11 +38,12 @@ def index_document(run: RunData, found: Sequence[Index], reference: str) -> Docu
 
 def _table(found: Sequence[Index]) -> Table:
     place = found[0].place
+    also = _MEAN if any(item.mean for item in found) else _WHOLE
     rows = tuple(
         (
             item.place.setup,
-            *(round(x, 2) for x in (item.typical.value, item.typical.low, item.typical.high)),
-            round(item.whole.value, 2) if item.whole else None,
+            *map(_rounded, (item.typical.value, item.typical.low, item.typical.high)),
+            _rounded(second.value) if (second := item.mean or item.whole) else None,
             item.benchmarks,
         )
         for item in found
@@ -48,12 +53,20 @@ def _table(found: Sequence[Index]) -> Table:
     )
     where = (place.kernel, place.filesystem, f"user {place.user}", *place.said_copies)
     title = f"{place.suite} on {', '.join(where)}"
-    return Table("indices", title, _COLUMNS, rows, more=more)
+    columns = (*_COLUMNS, also, Column("benchmarks", "benchmarks"))
+    return Table("indices", title, columns, rows, more=more)
+
+
+def _rounded(value: float) -> float | None:
+    """Return an index as it is shown; None where too few blocks bound it."""
+    return round(value, 2) if math.isfinite(value) else None
 
 
 def _data(item: Index) -> dict[str, Any]:
-    def bounds(found: Bounded | None) -> dict[str, float] | None:
-        return vars(found) if found else None
+    def bounds(found: Interval | None) -> dict[str, float | None] | None:
+        return (
+            {k: v if math.isfinite(v) else None for k, v in vars(found).items()} if found else None
+        )
 
     return {
         **vars(item.place),
@@ -61,6 +74,7 @@ def _data(item: Index) -> dict[str, Any]:
         "reference_setup": item.reference.setup,
         "typical": bounds(item.typical),
         "whole": bounds(item.whole),
+        "mean": bounds(item.mean),
         "benchmarks": item.benchmarks,
         "missing": item.missing,
     }

@@ -74,6 +74,7 @@ def test_json_has_what_programs_are_promised(recorded: RunData) -> None:
         "suite": "file",
         "filesystem": "tmpfs",
         "user": "root",
+        "copies": 1,
         "benchmark": "creat",
         "params": {"depth": 1},
         "counter": "avc.misses",
