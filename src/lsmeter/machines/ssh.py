@@ -87,6 +87,12 @@ class Host:
         """Whether ssh logs in as root."""
         return self.facts.get("user") == "0"
 
+    @property
+    def cpus(self) -> int:
+        """How many CPUs it has; one where it does not say."""
+        said = self.facts.get("cpus", "")
+        return int(said) if re.fullmatch("[1-9][0-9]{0,4}", said) else 1
+
 
 def read_look(text: str) -> Host:
     """Read what a host printed of itself; what is not said is left out."""
@@ -139,9 +145,8 @@ class Ssh(Machine):
 
     @property
     def cpus(self) -> int:
-        """How many CPUs the least of the hosts has; one where it does not say."""
-        said = [host.facts.get("cpus", "") for _, host in self.hosts.values()]
-        return min((int(n) if re.fullmatch("[1-9][0-9]{0,4}", n) else 1 for n in said), default=1)
+        """How many copies can run at once on every host."""
+        return min(host.cpus for _, host in self.hosts.values())
 
     def running(self) -> tuple[Kernel, ...]:
         """Return the kernel of each host, named by the host: they stand apart in every table."""

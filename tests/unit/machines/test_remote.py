@@ -140,6 +140,7 @@ def test_a_hosts_words_are_printable() -> None:
 LOOK = """machine x86_64
 release 6.1.0
 user 0
+cpus 8
 place tmpfs /dev/shm
 place ext2/ext3 /var/tmp
 place overlayfs relative
@@ -150,7 +151,7 @@ CONFIG_X=y
 
 def test_what_a_host_says_of_itself() -> None:
     host = read_look(LOOK)
-    assert host.is_root
+    assert (host.is_root, host.cpus) == (True, 8)
     assert host.places == (("tmpfs", "/dev/shm"), ("ext4", "/var/tmp"))
     assert host.config == "CONFIG_X=y\n"
     assert host.facts["release"] == "6.1.0"
@@ -159,3 +160,4 @@ def test_what_a_host_says_of_itself() -> None:
 @given(st.text(max_size=300))
 def test_whatever_a_host_says_is_read(text: str) -> None:
     assert all(path[:1] == "/" for _, path in read_look(text).places)
+    assert read_look(f"cpus {text}").cpus >= 1
