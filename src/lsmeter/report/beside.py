@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Any
 
 from lsmeter.instruments import instruments
 from lsmeter.model import Place
 from lsmeter.model.conclusion import Comparison
 from lsmeter.published import Published, Row
+from lsmeter.report.grids import told_apart
 from lsmeter.report.model import Report
 from lsmeter.tables.data import plain
 from lsmeter.tables.model import Column, Kind, Section, Shown, Table, Value
@@ -104,14 +104,10 @@ def _table(study: Published, ours: _Found) -> Table:
     return Table("beside", "", columns, tuple(rows), more=tuple(_lacking(study, ours)))
 
 
-def _names(places: Iterable[Place]) -> list[str]:
+def _names(places: Sequence[Place]) -> list[str]:
     """Name places by their setup, and by all else in which they differ."""
-    found = [
-        (item.setup, item.kernel, item.filesystem, item.user, *item.said_copies) for item in places
-    ]
-    filled = [*zip_longest(*found, fillvalue="")]
-    differ = [words for at, words in enumerate(filled) if at == 0 or len(set(words)) > 1]
-    return [" ".join(filter(None, words)) for words in zip(*differ, strict=True)]
+    apart = zip(places, told_apart(places), strict=True)
+    return [" ".join(filter(None, (place.setup, words))) for place, words in apart]
 
 
 def _name(row: Row) -> Shown:

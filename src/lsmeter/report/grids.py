@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import NamedTuple
 
 from lsmeter.model import Benchmark, Place
@@ -199,6 +200,15 @@ def place_label(report: Report, grid: Grid) -> str:
         *place.said_copies,
     )
     return numbers.DOT.join(part for part in parts if part)
+
+
+def told_apart(places: Sequence[Place]) -> list[str]:
+    """Name places by that in which they differ, their setups aside; "" where that is nothing."""
+    parts = ("kernel", "suite", "filesystem", "user")
+    named = [(*(getattr(place, part) for part in parts), *place.said_copies) for place in places]
+    parts_of = [*zip_longest(*named, fillvalue="")]
+    differ = [words for words in parts_of if len({*words}) > 1]
+    return [", ".join(filter(None, (words[at] for words in differ))) for at in range(len(places))]
 
 
 def setup_facts(report: Report, kernel: str, setup: str) -> SetupFacts | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lsmeter.model.conclusion import Comparison, Verdict
 from lsmeter.model.setup import is_again
 from lsmeter.report import blocks, evidence, findings, layers, numbers
-from lsmeter.report.grids import Column, Grid, place_label, setup_facts
+from lsmeter.report.grids import Column, Grid, place_label, setup_facts, told_apart
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Card, Detail, Item, Section, Shown, Tone, Value
 from lsmeter.tables.values import MISSING, many, percent
@@ -60,7 +60,8 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     items += map(Item, filter(None, [blocks.alarms(report)]))
     if short:
         items += map(Item, (*evidence.held(report), *layers.brief(report)))
-    titles = [f"{s.title} ({s.grid.place.kernel})" if len(grids) > 1 else s.title for s in found]
+    words = told_apart([item.grid.place for item in found])
+    titles = [f"{s.title} ({w})" if w else s.title for s, w in zip(found, words, strict=True)]
     columns = [(title, *place) for title, place in zip(titles, places, strict=True)]
     warnings = [
         *report.warnings,
@@ -79,7 +80,7 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     ]
     items += [Item(f"Warning: {text}", (), Tone.WARNING) for text in warnings]
     items += [Item(f"Note: {text}", (), Tone.QUIET) for text in notes]
-    cards = tuple(item.card for item in found)
+    cards = tuple(replace(s.card, title=title) for s, title in zip(found, titles, strict=True))
     return Section("Summary", items=tuple(items), key="summary", cards=cards)
 
 
