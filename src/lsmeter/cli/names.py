@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from lsmeter.base.errors import LsmeterError
+from lsmeter.base.groups import grouped
 
 Row = tuple[str, str]
 
@@ -36,9 +37,7 @@ def _suites() -> Iterable[Row]:
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.workloads import load_workload, workload_names
 
-    suites: dict[str, list[str]] = {}
-    for benchmark in catalogue(find_probe()):
-        suites.setdefault(benchmark.suite, []).append(benchmark.operation)
+    suites = grouped((item.suite, item.operation) for item in catalogue(find_probe()))
     for suite, operations in suites.items():
         names = ", ".join(dict.fromkeys(operations))
         yield suite, f"{len(operations)} benchmarks: {names}"

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from lsmeter import __version__
+from lsmeter.base.groups import grouped
 from lsmeter.monitoring.series import Batch, Monitoring, Process
 
 TIMES = "LSMETER"  # the section of the snapshots' own times
@@ -90,9 +91,7 @@ def _lines(found: Monitoring, begun: datetime) -> Iterator[str]:
     if found.processes:
         yield "TOP,%CPU Utilisation"
         yield f"TOP,+{_TOP}"
-    by_time: dict[float, list[Process]] = {}
-    for process in found.processes:
-        by_time.setdefault(process.time_s, []).append(process)
+    by_time = grouped((process.time_s, process) for process in found.processes)
     for at, time_s in enumerate(found.times_s):
         name, when = names[time_s], begun + timedelta(seconds=seconds[at])
         yield f"ZZZZ,{name},{when:%H:%M:%S},{_date(when)}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from lsmeter.base.groups import grouped
 from lsmeter.hooks.agreement.compare import (
     CHECKS,
     Agreement,
@@ -122,11 +123,14 @@ def _benchmarks(items: Iterable[BenchmarkAgreement]) -> Table:
 
 def _findings(items: Iterable[BenchmarkAgreement]) -> Table:
     """Return what differs, by views, reason and evidence: what is open first."""
-    groups: dict[tuple[str, str, str, str], list[tuple[str, Finding]]] = {}
-    for item in items:
-        for one in item.findings:
-            key = (one.outcome.value, f"{one.first} / {one.second}", one.reason, one.evidence)
-            groups.setdefault(key, []).append((item.readings.benchmark.id, one))
+    groups = grouped(
+        (
+            (one.outcome.value, f"{one.first} / {one.second}", one.reason, one.evidence),
+            (item.readings.benchmark.id, one),
+        )
+        for item in items
+        for one in item.findings
+    )
     found = [
         (
             *(outcome, views, _some(one.hook.removeprefix("security_") for _, one in members)),

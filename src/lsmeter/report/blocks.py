@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from lsmeter.base.groups import grouped
 from lsmeter.model.conclusion import Comparison, Difference, Tests, Verdict
 from lsmeter.report.model import Report
 from lsmeter.statistics.family import ALPHA
@@ -91,11 +92,12 @@ def moved(
     So does a baseline that differs from itself after correction.
     """
     setups = frozenset(every_call)
-    controls: dict[str, list[Comparison]] = {}
-    for item in found:
-        allowed = item.place.setup in setups and item.benchmark.cycle
-        if item.benchmark.control and item.tests and item.verdict in _MOVED and not allowed:
-            controls.setdefault(item.benchmark.id, []).append(item)
+    controls = grouped(
+        (item.benchmark.id, item)
+        for item in found
+        if item.benchmark.control and item.tests and item.verdict in _MOVED
+        if not (item.place.setup in setups and item.benchmark.cycle)
+    )
     for name, items in controls.items():
         said = ", ".join(f"{percent(item.overhead)} under {item.place.setup}" for item in items)
         yield (

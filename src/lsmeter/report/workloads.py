@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from lsmeter.analysis.workloads import (
@@ -23,6 +24,7 @@ from lsmeter.analysis.workloads import (
     Workloads,
     find_workloads,
 )
+from lsmeter.base.groups import grouped
 from lsmeter.model.conclusion import Verdict
 from lsmeter.model.workload import Client
 from lsmeter.report import numbers
@@ -238,12 +240,9 @@ def _mean_of(measured: Sequence[Measured]) -> float:
 
 
 def _by_hook(measured: Sequence[Measured]) -> dict[str, tuple[float, float]]:
-    found: dict[str, list[tuple[float, float]]] = {}
     total = sum(len(item.boots) for item in measured) or 1
-    for item in measured:
-        for boot in item.boots:
-            for name, pair in boot.hooks.items():
-                found.setdefault(name, []).append(pair)
+    boots = chain.from_iterable(item.boots for item in measured)
+    found = grouped(hook for boot in boots for hook in boot.hooks.items())
     return {
         name: (sum(calls for calls, _ in pairs) / total, sum(insns for _, insns in pairs) / total)
         for name, pairs in found.items()
