@@ -223,6 +223,15 @@ def studies_of(words: list[str] | None) -> list[Published]:
     return [find_published(word) for word in words]
 
 
+def the_latest() -> Path:
+    """Return the run that was made last, and say which it is."""
+    from lsmeter.results.held import latest_run
+
+    run = latest_run()
+    SCREEN.say(f"the latest run: {run}")
+    return run
+
+
 def show_run(
     path: Path,
     named: str | None = None,
