@@ -20,6 +20,7 @@ from lsmeter.attribution.profile import INTERRUPT, Context
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table, Value
 from lsmeter.tables.values import many as many_of
+from lsmeter.tables.values import some
 
 HEADING = "Where the cost comes from"
 RULE = (
@@ -136,8 +137,8 @@ def layer_sentence(item: Account) -> str:
     ]
     return (
         f"{_signed(total.difference_insns)} instructions over {_spread(item.typical)}. Hooks: "
-        f"{_first(hooks, _OF_LAYER) or 'none changed'}. Functions by their own "
-        f"instructions: {_first(functions, _OF_LAYER) or 'none changed'}."
+        f"{some(hooks, _OF_LAYER) or 'none changed'}. Functions by their own "
+        f"instructions: {some(functions, _OF_LAYER) or 'none changed'}."
     )
 
 
@@ -275,16 +276,11 @@ def _changed(changes: Iterable[FunctionChange]) -> str:
 
 
 def _largest(functions: Sequence[tuple[str, float]]) -> str:
-    return _first([f"{name} {_signed(insns)}" for name, insns in functions], _NAMED)
+    return some([f"{name} {_signed(insns)}" for name, insns in functions], _NAMED)
 
 
 def _signed(insns: float) -> str:
     return f"{insns:+,}" if isinstance(insns, int) else f"{round(insns, 1) + 0.0:+,.1f}"
-
-
-def _first(found: list[str], number: int) -> str:
-    more = [f"{len(found) - number:,} more"] if len(found) > number else []
-    return ", ".join([*found[:number], *more])
 
 
 def _each(change: Change) -> Value:

@@ -31,7 +31,7 @@ from lsmeter.tables.model import (
     columns,
     rows,
 )
-from lsmeter.tables.values import MISSING, count, shown
+from lsmeter.tables.values import MISSING, count, shown, some
 
 _HOOKS = (View.COUNTING, View.ATTRIBUTION)
 _CHECKS = (*_HOOKS, View.SLOPE)
@@ -133,8 +133,14 @@ def _findings(items: Iterable[BenchmarkAgreement]) -> Table:
     )
     found = [
         (
-            *(outcome, views, _some(one.hook.removeprefix("security_") for _, one in members)),
-            *(len(dict(members)), _some(_examples(members)), reason or MISSING, evidence),
+            *(
+                outcome,
+                views,
+                some(
+                    dict.fromkeys(one.hook.removeprefix("security_") for _, one in members), _NAMED
+                ),
+            ),
+            *(len(dict(members)), some(_examples(members), _NAMED), reason or MISSING, evidence),
         )
         for (outcome, views, reason, evidence), members in groups.items()
     ]
@@ -143,10 +149,8 @@ def _findings(items: Iterable[BenchmarkAgreement]) -> Table:
     return Table("disagreements", title, _DISAGREEMENTS, tuple(found), more=(_BRACKETS,))
 
 
-def _some(names: Iterable[str]) -> str:
-    found = list(dict.fromkeys(names))
-    more = len(found) - _NAMED
-    return ", ".join(found[:_NAMED]) + (f", {more} more" if more > 0 else "")
+def _hooks(members: Iterable[tuple[str, Finding]]) -> Iterable[str]:
+    return dict.fromkeys(one.hook.removeprefix("security_") for _, one in members)
 
 
 def _examples(members: Iterable[tuple[str, Finding]]) -> Iterator[str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from lsmeter.base.groups import grouped
 from lsmeter.model.conclusion import Comparison, Difference, Tests, Verdict
 from lsmeter.report.model import Report
 from lsmeter.statistics.family import ALPHA
-from lsmeter.tables.values import many, percent
+from lsmeter.tables.values import many, percent, some
 
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _NAMED = 4
@@ -110,6 +109,4 @@ def moved(
 
 
 def _names(found: list[Comparison]) -> str:
-    texts = [f"{item.benchmark.id} {percent(item.overhead)}" for item in found[:_NAMED]]
-    rest = [f"{len(found) - _NAMED:,} more"] if len(found) > _NAMED else []
-    return ", ".join(chain(texts, rest))
+    return some((f"{item.benchmark.id} {percent(item.overhead)}" for item in found), _NAMED)

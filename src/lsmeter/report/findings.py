@@ -24,7 +24,7 @@ from lsmeter.report.grids import Grid
 from lsmeter.report.model import Report
 from lsmeter.statistics.estimate import LEAST_SHARE
 from lsmeter.statistics.verdict import NO_TYPICAL
-from lsmeter.tables.values import change, count, many, percent
+from lsmeter.tables.values import change, count, many, percent, some
 
 _FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
@@ -208,8 +208,7 @@ def causes(grid: Grid, index: int) -> Iterator[str]:
     texts = []
     for cause, items in found.items():
         names = _named(grid, index, items)
-        rest = [f"{len(names) - _OPEN:,} more"] if len(names) > _OPEN else []
-        said = ", ".join((*names[:_OPEN], *rest))
+        said = some(names, _OPEN)
         why = "; ".join(filter(None, (cause, needed(items))))
         texts.append(f"{said} ({why})" if why else said)
     if texts:
@@ -299,8 +298,7 @@ def without_typical(found: Iterable[Comparison]) -> Iterator[str]:
         if item.verdict is not Verdict.INCONCLUSIVE and item.cause.startswith(NO_TYPICAL):
             named.setdefault(item.cause, {})[item.benchmark.id] = None
     for cause, ids in named.items():
-        rest = [f"{len(ids) - _NAMED:,} more"] if len(ids) > _NAMED else []
-        yield f"{cause}: {', '.join((*list(ids)[:_NAMED], *rest))}."
+        yield f"{cause}: {some(ids, _NAMED)}."
 
 
 def disagreements(report: Report, found: Sequence[Comparison]) -> Iterator[str]:
