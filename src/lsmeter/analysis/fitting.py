@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 
 from lsmeter import __version__
 from lsmeter.analysis.predictions import blocks_of, host_of, known
-from lsmeter.prediction.calibration import Calibration, Counted, Host, calibrate
+from lsmeter.prediction.calibration import Calibration, Counted, calibrate
 from lsmeter.results.calibrations import this_host
 from lsmeter.results.directory import RunData
 from lsmeter.tasks.attribute import ATTRIBUTION
 
 
-def fitted(timed: RunData, counted: RunData, *, host: Host | None = None) -> Calibration:
+def fitted(timed: RunData, counted: RunData) -> Calibration:
     """Fit what one run timed to what the other counted."""
-    of = host or host_of(timed) or this_host()
+    of = host_of(timed) or this_host()
     kernel = counted.manifest.kernels[0]
     settings = counted.manifest.conditions
     now = datetime.now(UTC)
