@@ -7,14 +7,14 @@ import re
 
 import pytest
 
-from tests.cli.test_replay import FINE, measured, replay  # noqa: F401 - a fixture
+from tests.cli.test_replay import FINE, measured
 from tests.conftest import Lsmeter
 
 ROW = re.compile(r"  depth=\d+ +[\d,]+")  # a variant with its count
 HINT = "all benchmarks, whole costs, checks, layers: --all or -f html."
 
 
-def test_a_run_prints_operations_and_with_all_every_benchmark(replay: Lsmeter) -> None:  # noqa: F811
+def test_a_run_prints_operations_and_with_all_every_benchmark(replay: Lsmeter) -> None:
     first = measured(replay, *FINE)
     assert first.code == 0, first.err
     assert "SELinux without a policy: +" in first.out
@@ -32,7 +32,7 @@ def test_a_run_prints_operations_and_with_all_every_benchmark(replay: Lsmeter) -
 @pytest.mark.parametrize("words", [("report", "run"), ("compare", "run", "run")])
 @pytest.mark.parametrize("form", ["table", "text"])
 def test_stored_runs_have_the_same_option(
-    replay: Lsmeter,  # noqa: F811
+    replay: Lsmeter,
     form: str,
     words: tuple[str, ...],
 ) -> None:
@@ -45,7 +45,7 @@ def test_stored_runs_have_the_same_option(
     assert "Whole cost" in second.out
 
 
-def test_formats_with_room_have_everything_anyway(replay: Lsmeter) -> None:  # noqa: F811
+def test_formats_with_room_have_everything_anyway(replay: Lsmeter) -> None:
     assert measured(replay, *FINE).code == 0
     for form in ("markdown", "html", "csv", "json"):
         plain, everything = (

@@ -12,12 +12,11 @@ import pytest
 
 from lsmeter.base.errors import BuildError
 from lsmeter.cli.workshop import Workshop
-from tests.cli.test_replay import CAPTURES, FIVE, replay
+from tests.cli.conftest import CAPTURES
+from tests.cli.test_replay import FIVE
 from tests.conftest import Done, Lsmeter
 from tests.unit.bisection.repositories import commit, git, repository
 from tests.unit.guest.lines import restated
-
-__all__ = ["replay"]
 
 OPEN = "samples 2 2865x4,3028,2865x8,3028,2865x6"
 COSTLIER = "samples 2 3065x4,3228,3065x8,3228,3065x6"

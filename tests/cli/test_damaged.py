@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from lsmeter.results.directory import read_manifest
-from tests.cli.test_replay import CAPTURES, FINE, FIVE, measured
+from tests.cli.conftest import CAPTURES
+from tests.cli.test_replay import FINE, FIVE, measured
 from tests.conftest import InProcess, Lsmeter
 from tests.unit.kernels.synthetic import bzimage, elf
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_replay import FINE, measured, replay
+from tests.cli.test_replay import FINE, measured
 from tests.cli.test_workloads import run as run_web
 from tests.cli.test_workloads import web
 from tests.conftest import Done, Lsmeter
 
-__all__ = ["replay", "web"]  # fixtures
+__all__ = ["web"]  # a fixture
 
 PROFILES = Path(__file__).parents[1] / "data" / "profiles"
 CALLS = "calls.txt"

@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.cli.test_replay import CAPTURES, FIVE, measured, replay
+from tests.cli.conftest import CAPTURES
+from tests.cli.test_replay import FIVE, measured
 from tests.conftest import InProcess, Lsmeter
 from tests.unit.kernels.synthetic import bzimage, elf
 
-__all__ = ["replay"]
 ATTRIBUTED = ("--attribute", "--benchmark", "open depth=1", "--samples", "5")
 CHEAP = ("capability", 'lsms = ["capability"]')
 COSTLY = ("selinux", 'lsms = ["capability", "selinux"]\ncmdline = ["selinux=1", "enforcing=0"]')

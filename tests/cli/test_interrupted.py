@@ -10,11 +10,9 @@ import pytest
 
 from lsmeter.base.errors import ExitCode
 from lsmeter.cli import main, measure
-from lsmeter.results.directory import create_run
-from lsmeter.results.manifest import Circumstances, make_manifest
 from lsmeter.selftest import scenarios
 from tests.unit.model_builders import benchmark, kernel
-from tests.unit.run_builders import plan_of
+from tests.unit.run_builders import begun, plan_of
 
 COMMANDS = (
     "run",
@@ -39,8 +37,7 @@ def test_an_interrupted_command_shows_what_it_has(
     if command == "hooks agree":
         words.append({"setups": ["capability"], "task": "count"})
     plan = plan_of([kernel()], [benchmark("open")], *words)
-    where = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter", "emulation", (), ())
-    create_run(tmp_path, make_manifest(plan, where, {cell.hash: () for cell in plan.cells}))
+    begun(plan, tmp_path, "emulation")
     stopped = (tmp_path, ExitCode.INTERRUPTED)
     monkeypatch.setattr(measure, "measure", lambda *_, **__: stopped)
     monkeypatch.setattr(scenarios, "selftest_kernel", lambda _: kernel())

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_replay import CAPTURES, FINE
+from tests.cli.conftest import CAPTURES
+from tests.cli.test_replay import FINE
 from tests.conftest import Lsmeter, Wait
 from tests.terminal import Terminal, install, terminal
 from tests.unit.kernels.synthetic import bzimage, elf

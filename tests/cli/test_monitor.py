@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_replay import measured, replay
+from tests.cli.test_replay import measured
 from tests.cli.test_workloads import IMAGE_BYTES
 from tests.conftest import Lsmeter
-
-__all__ = ["replay"]  # a fixture
 
 DATA = Path(__file__).parents[1] / "data"
 REAL = DATA / "nmon/nmon-16n.nmon"

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import Done, InProcess, Lsmeter
-from tests.unit.kernels.synthetic import bzimage, elf
+from tests.cli.conftest import CAPTURES
+from tests.conftest import Done, Lsmeter
 
-CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 FIVE = (
     "--benchmark",
     "getppid",
@@ -24,15 +22,6 @@ FIVE = (
 )
 FINE = ("run", "--setup", "capability", "--setup", "selinux", *FIVE, "--samples", "20")
 ONE = ("--benchmark", "getppid", "--boots", "1", "--samples", "20", "--quick")
-
-
-@pytest.fixture
-def replay(in_process: InProcess, monkeypatch: pytest.MonkeyPatch) -> Lsmeter:
-    """Return the command on a machine whose guests are recorded; its kernel is ./kernel."""
-    (in_process.home / "kernel").write_bytes(bzimage(elf(), release="6.1.0-56-cloud-amd64"))
-    monkeypatch.setenv("LSMETER_REPLAY", str(CAPTURES))
-    monkeypatch.setenv("LSMETER_CACHE", str(in_process.home / "cache"))
-    return in_process
 
 
 def measured(lsmeter: Lsmeter, *words: str, run: str = "run") -> Done:

@@ -6,31 +6,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lsmeter.machines.replay import Replay
 from lsmeter.results.held import held
-from tests.conftest import Done, InProcess, Lsmeter
-from tests.unit.kernels.synthetic import bzimage, elf
+from tests.conftest import Done, Lsmeter
 
-CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 FIVE = ("getppid", "open depth=[12]", "stat depth=[12]")
 WORDS = (
     *("--samples", "20", "--kernel", "./kernel", "--machine", "replay"),
     *(word for name in FIVE for word in ("--benchmark", name)),
 )
-
-
-@pytest.fixture
-def replay(in_process: InProcess, monkeypatch: pytest.MonkeyPatch) -> Lsmeter:
-    """Return the command on a machine whose guests are recorded; its kernel is ./kernel."""
-    (in_process.home / "kernel").write_bytes(bzimage(elf(), release="6.1.0-56-cloud-amd64"))
-    monkeypatch.setenv("LSMETER_REPLAY", str(CAPTURES))
-    monkeypatch.setenv("LSMETER_CACHE", str(in_process.home / "cache"))
-    return in_process
 
 
 def measured(lsmeter: Lsmeter, *more: str) -> Done:

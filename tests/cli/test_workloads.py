@@ -14,10 +14,9 @@ import zstandard
 from lsmeter.setups import parse_setup
 from lsmeter.tasks.workload import once_titles
 from lsmeter.workloads import load_workload
-from tests.cli.test_replay import CAPTURES, measured, replay
+from tests.cli.conftest import CAPTURES
+from tests.cli.test_replay import measured
 from tests.conftest import Done, Lsmeter
-
-__all__ = ["replay"]  # a fixture
 
 ASKED = ("--benchmark", "static concurrency=1", "--benchmark", "missing concurrency=1")
 WEB = ("run", "--suite", "web", "--setup", "selinux-enforcing", *ASKED, "--image", "./image")

@@ -17,7 +17,8 @@ from lsmeter.experiment.plan import Plan, PlannedBoot, joined, make_plan
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
-from lsmeter.model import Benchmark, Boot, Cell, Kernel
+from lsmeter.model import Benchmark, Boot, BootStatus, Cell, Kernel, Samples
+from lsmeter.results.boots import write_boot
 from lsmeter.results.directory import RunData, create_run, read_run
 from lsmeter.results.documents import SEALED, sealed
 from lsmeter.results.manifest import Circumstances, make_manifest
@@ -93,10 +94,37 @@ def plan_of(
     )
 
 
+def begun(plan: Plan, path: Path, machine: str, **changes: Any) -> None:
+    """Make the run directory of a plan; changes: of its manifest."""
+    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", machine, (), ())
+    manifest = make_manifest(plan, told, {cell.hash: () for cell in plan.cells})
+    create_run(path, replace(manifest, **changes))
+
+
+def stored(
+    plan: Plan,
+    path: Path,
+    boot: Callable[[PlannedBoot], tuple[Boot, Mapping[str, bytes]]],
+    machine: str = "exact",
+    **changes: Any,
+) -> RunData:
+    """Store a run whose boots ended as `boot` says, each with its outputs, and read it."""
+    begun(plan, path, machine, **changes)
+    for planned in plan.boots:
+        found, outputs = boot(planned)
+        capture = Capture(b"", b"", Ending.EXITED, 0, 0.0, outputs=outputs)
+        write_boot(path / "boots" / planned.id.folder, found, capture)
+    return read_run(path)
+
+
+def ended(planned: PlannedBoot, samples: Iterable[Samples], **more: Any) -> Boot:
+    """Return a boot that went well."""
+    return Boot(**vars(planned.id), status=BootStatus.OK, samples=tuple(samples), **more)
+
+
 def carry_out(plan: Plan, path: Path, machine: Machine, *, fresh: bool = False) -> Watching:
     """Carry a plan out into a run directory."""
-    where = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter", "scripted", (), ())
-    create_run(path, make_manifest(plan, where, {cell.hash: () for cell in plan.cells}))
+    begun(plan, path, "scripted")
     watching = Watching()
     asyncio.run(execute(plan, path, machine, Settings(1, fresh=fresh), watching))
     return watching

@@ -15,16 +15,14 @@ from lsmeter.analysis.layers import LayeredCost, layered_costs
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import Plan, PlannedBoot
-from lsmeter.guest.capture import Capture, Ending
 from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Problem, Samples, Setup, StateReading
 from lsmeter.model.setup import EnforcementCheck, Layer
-from lsmeter.results.boots import write_boot
-from lsmeter.results.directory import MANIFEST_FILE, create_run, read_run
-from lsmeter.results.manifest import Circumstances, links_of, make_manifest
+from lsmeter.results.directory import MANIFEST_FILE, read_run
+from lsmeter.results.manifest import links_of
 from lsmeter.setups import parse_setup
 from lsmeter.setups._guest import do
 from tests.unit.model_builders import benchmark, cell
-from tests.unit.run_builders import rewrite
+from tests.unit.run_builders import rewrite, stored
 
 BENCHMARKS = (benchmark("open", depth=1), benchmark("open", depth=2))
 PERMISSIVE = replace(
@@ -73,9 +71,6 @@ AVC = StateReading(
 )
 
 
-CAPTURE = Capture(b"", b"", Ending.EXITED, 0, 1.0)
-
-
 @dataclass
 class Run:
     """A run directory in the making; facts, states and status are those of `enforced`."""
@@ -100,12 +95,7 @@ class Run:
             for item in cells
         )
         plan = Plan(experiment, cells, boots, (), BENCHMARKS)
-        told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "exact", (), ())
-        manifest = make_manifest(plan, told, {item.hash: () for item in cells})
-        create_run(self.path, manifest)
-        for planned in boots:
-            folder = planned.id.folder
-            write_boot(self.path / "boots" / folder, self._boot(planned), CAPTURE)
+        stored(plan, self.path, lambda planned: (self._boot(planned), {}))
         return self.path
 
     def _boot(self, planned: PlannedBoot) -> Boot:
@@ -114,9 +104,7 @@ class Run:
         good = not tested or self.status is BootStatus.OK
         values = (self.samples[name],) * 8
         return Boot(
-            cell_hash=planned.cell.hash,
-            index=planned.index,
-            seed=planned.seed,
+            **vars(planned.id),
             status=self.status if tested else BootStatus.OK,
             facts=tuple(self.facts[planned.index].items()) if tested else (("boot.insns", "600"),),
             samples=tuple(

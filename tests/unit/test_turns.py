@@ -22,13 +22,12 @@ from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.here import MACHINE as HERE
 from lsmeter.machines.turns import blank, seats
 from lsmeter.model import Boot, BootStatus
-from lsmeter.results.directory import boot_folder, create_run
-from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.results.directory import boot_folder
 from lsmeter.run.execute import Settings, execute
 from lsmeter.statistics.blocks import Block, paired
 from lsmeter.statistics.estimate import BootReadings
 from tests.unit.model_builders import kernel
-from tests.unit.run_builders import Watching, plan_of
+from tests.unit.run_builders import Watching, begun, plan_of
 from tests.unit.timed_builders import EMPTY, GETPPID, STAT, Clocked
 
 NOTHING = Capture(b"", b"", Ending.EXITED, 1, 0.1)
@@ -72,8 +71,7 @@ def planned(*setups: str, boots: int = 2) -> Plan:
 
 
 def carried_out(plan: Plan, path: Path, machine: Machine, *, kept: bool = False) -> Watching:
-    where = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter", "turning", (), ())
-    create_run(path, make_manifest(plan, where, {cell.hash: () for cell in plan.cells}))
+    begun(plan, path, "turning")
     watching = Watching()
     asyncio.run(execute(plan, path, machine, Settings(1, fresh=True, kept=kept), watching))
     return watching

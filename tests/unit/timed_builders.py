@@ -17,13 +17,12 @@ from lsmeter.experiment.plan import PlannedBoot, make_plan
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Cell, Samples
-from lsmeter.results.boots import write_boot
-from lsmeter.results.directory import RunData, create_run, read_run
-from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Cell, Samples
+from lsmeter.results.directory import RunData
 from lsmeter.statistics.family import Looks
 from tests.unit.guest.lines import lines
 from tests.unit.model_builders import benchmark, kernel
+from tests.unit.run_builders import ended, stored
 
 HZ = 2_000_000_000
 EMPTY_NS = 20.0
@@ -64,12 +63,10 @@ def run(
     }
     built = kernel("vmlinux", SECURITY_LANDLOCK="y", SECCOMP_FILTER="y")
     plan = make_plan(build_experiment(words, where="test"), [built], benchmarks, {}, ("tmpfs",))
-    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "here", (), ())
-    manifest = make_manifest(plan, told, {cell.hash: () for cell in plan.cells})
-    create_run(path, replace(manifest, looks=looks))
     draw = np.random.default_rng(seed)
     said = {"timing.clock": "tsc", "timing.hz": str(HZ), **(facts or {})}
-    for planned in plan.boots:
+
+    def boot(planned: PlannedBoot) -> tuple[Boot, Mapping[str, bytes]]:
         samples = []
         for name in planned.cell.benchmarks:
             cost = COSTS_NS.get(name, 0.0) * factors.get((planned.cell.setup.name, name), 1.0)
@@ -77,17 +74,9 @@ def run(
             ns = varied + EMPTY_NS * np.exp(draw.normal(0, 0.01, readings))
             ticks = np.round(ns * HZ / 1e9).astype(int).tolist()
             samples.append(Samples(name, BenchmarkStatus.OK, tuple(ticks)))
-        boot = Boot(
-            cell_hash=planned.cell.hash,
-            index=planned.index,
-            seed=planned.seed,
-            status=BootStatus.OK,
-            facts=tuple(said.items()),
-            samples=tuple(samples),
-        )
-        capture = Capture(b"", b"", Ending.EXITED, 0, 0.0)
-        write_boot(path / "boots" / planned.id.folder, boot, capture)
-    return read_run(path)
+        return ended(planned, samples, facts=tuple(said.items())), {}
+
+    return stored(plan, path, boot, "here", looks=looks)
 
 
 @dataclass

@@ -17,6 +17,7 @@ from lsmeter.attribution.cost import Kept, combined, exact_sum
 from lsmeter.attribution.explain import Cause, Explanation, explain, sum_causes
 from lsmeter.attribution.load import AttributedCell
 from lsmeter.attribution.profile import Context, Tree
+from lsmeter.base.groups import grouped
 from lsmeter.model import Place
 from lsmeter.statistics.compare import compare
 
@@ -39,9 +40,7 @@ class Explained:
     @cached_property
     def by_operation(self) -> Mapping[str, Explanation]:
         """The mean over the variants of each operation."""
-        found: dict[str, list[Explanation]] = {}
-        for name, item in self.benchmarks.items():
-            found.setdefault(operation(name), []).append(item)
+        found = grouped((operation(name), item) for name, item in self.benchmarks.items())
         return {name: _combined(items, 1 / len(items)) for name, items in found.items()}
 
     @cached_property

@@ -16,6 +16,7 @@ from typing import Any
 from lsmeter.attribution.account import Account, Pair, operation
 from lsmeter.attribution.cost import exact_sum, typical_sites
 from lsmeter.attribution.profile import Tree
+from lsmeter.base.groups import grouped
 from lsmeter.tasks.events import EVENTS
 
 NAMES = tuple(EVENTS)
@@ -67,9 +68,7 @@ def benchmark_changes(pair: Pair) -> tuple[EventChange, ...]:
 
 def account_changes(item: Account) -> tuple[EventChange, ...]:
     """Return the same over all operations: the mean over the variants of each, summed."""
-    variants: dict[str, list[Pair]] = {}
-    for name, pair in item.pairs.items():
-        variants.setdefault(operation(name), []).append(pair)
+    variants = grouped((operation(name), pair) for name, pair in item.pairs.items())
     sides = (
         _summed(
             (_by_site(tree), 1 if len(pairs) == 1 else 1 / len(pairs))
@@ -141,10 +140,11 @@ def _by_site(tree: Tree) -> dict[_Site, Numbers]:
 
 
 def _summed(parts: Iterable[tuple[Mapping[_Site, Numbers], float]]) -> dict[_Site, Numbers]:
-    found: dict[_Site, list[list[float]]] = {}
-    for sites, factor in parts:
-        for site, numbers in sites.items():
-            found.setdefault(site, []).append([number * factor for number in numbers])
+    found = grouped(
+        (site, [number * factor for number in numbers])
+        for sites, factor in parts
+        for site, numbers in sites.items()
+    )
     return {site: _total(rows) for site, rows in found.items()}
 
 
@@ -162,12 +162,9 @@ def _changes(
 def _grouped(
     changes: Iterable[EventChange], key: Callable[[EventChange], _Site]
 ) -> tuple[EventChange, ...]:
-    groups: dict[_Site, list[EventChange]] = {}
-    for item in changes:
-        groups.setdefault(key(item), []).append(item)
     return _ordered(
         EventChange(*site, _total([i.baseline for i in items]), _total([i.tested for i in items]))
-        for site, items in groups.items()
+        for site, items in grouped((key(item), item) for item in changes).items()
     )
 
 

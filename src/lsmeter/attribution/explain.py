@@ -25,6 +25,7 @@ from lsmeter.attribution.cost import (
     function_changes,
 )
 from lsmeter.attribution.profile import Context, known_functions
+from lsmeter.base.groups import grouped
 from lsmeter.kernels.functions import base_name
 
 _LEAST_INSNS = 1.0  # of a cause that is worth a line
@@ -162,19 +163,14 @@ def explain(
 
 def by_context(changes: Iterable[Change]) -> dict[Context, float]:
     """Sum changes by context, in the order of the contexts."""
-    found: dict[Context, list[float]] = {}
-    for item in changes:
-        found.setdefault(item.context, []).append(item.difference_insns)
+    found = grouped((item.context, item.difference_insns) for item in changes)
     return {context: exact_sum(found[context]) for context in Context if context in found}
 
 
 def _hook_changes(
     baseline: Cost, tested: Cost, changes: Iterable[FunctionChange]
 ) -> tuple[HookChange, ...]:
-    below: dict[tuple[Context, str], list[FunctionChange]] = {}
-    for item in changes:
-        if item.hook:
-            below.setdefault((item.context, item.hook), []).append(item)
+    below = grouped(((item.context, item.hook), item) for item in changes if item.hook)
     before, after = _by_module(baseline), _by_module(tested)
     keys = baseline.hook_calls.keys() | tested.hook_calls.keys() | below.keys()
     found = []
@@ -227,11 +223,8 @@ def find_causes(changes: Iterable[FunctionChange]) -> tuple[Cause, ...]:
 
 def sum_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
     """Sum causes with the same words, the largest sum first."""
-    found: dict[str, list[Cause]] = {}
-    for cause in causes:
-        found.setdefault(cause.words, []).append(cause)
     sums = []
-    for words, items in found.items():
+    for words, items in grouped((cause.words, cause) for cause in causes).items():
         functions = _by_size(part for item in items for part in item.functions)
         insns = fsum(item.insns for item in items)
         sums.append(Cause(words, insns, functions, operations=len(items)))
@@ -252,8 +245,5 @@ def _refused_by(changes: Iterable[FunctionChange], refusing: re.Pattern[str]) ->
 
 def _by_size(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     """Sum parts of the same name, the largest first."""
-    found: dict[str, list[float]] = {}
-    for name, insns in parts:
-        found.setdefault(name, []).append(insns)
-    sums = {name: fsum(items) for name, items in found.items()}
+    sums = {name: fsum(items) for name, items in grouped(parts).items()}
     return tuple(sorted(sums.items(), key=lambda item: (-abs(item[1]), item[0])))

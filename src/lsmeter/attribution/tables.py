@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import NamedTuple
 
 from lsmeter.attribution.account import Account, Explained
 from lsmeter.attribution.cost import Change, FunctionChange
@@ -17,8 +17,10 @@ from lsmeter.attribution.flame import changed, merge
 from lsmeter.attribution.operations import chart
 from lsmeter.attribution.operations import table as by_operation
 from lsmeter.attribution.profile import INTERRUPT, Context
-from lsmeter.tables.model import Column, Detail, Document, Item, Kind, Section, Shown, Table, Value
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table, Value
 from lsmeter.tables.values import many as many_of
+from lsmeter.tables.values import some
 
 HEADING = "Where the cost comes from"
 RULE = (
@@ -37,15 +39,6 @@ _REPORTED = {
     Detail.TERMINAL: _BRIEF,
     Detail.FULL: (*_BRIEF, "hooks", "whole-hooks", "event-hooks", "event-functions"),
 }
-
-
-class _Field(NamedTuple):
-    """A column, and its value of each thing that has a row."""
-
-    kind: Kind
-    key: str
-    head: str
-    value: Callable[[Any], Value]
 
 
 class _Row(NamedTuple):
@@ -144,8 +137,8 @@ def layer_sentence(item: Account) -> str:
     ]
     return (
         f"{_signed(total.difference_insns)} instructions over {_spread(item.typical)}. Hooks: "
-        f"{_first(hooks, _OF_LAYER) or 'none changed'}. Functions by their own "
-        f"instructions: {_first(functions, _OF_LAYER) or 'none changed'}."
+        f"{some(hooks, _OF_LAYER) or 'none changed'}. Functions by their own "
+        f"instructions: {some(functions, _OF_LAYER) or 'none changed'}."
     )
 
 
@@ -157,7 +150,7 @@ def _tables(item: Account, *, diff: bool = False) -> Iterable[Table]:
         total = found.total
         yield _operations(item, diff=diff, whole=whole)
         hooks = total.changed_hooks if diff else list(total.hooks)
-        share = _Field(Kind.SHARE, "share", "share", total.share)
+        share = Field("share", "share", total.share, Kind.SHARE)
         yield _table(
             "whole-hooks" if whole else "hooks",
             "Hooks, whole cost" if whole else "Hooks",
@@ -204,10 +197,10 @@ def _contexts(item: Explained) -> Table:
         "contexts",
         "Whole cost by context",
         (
-            _Field(Kind.NAME, "context", "context", attrgetter("value")),
-            _Field(Kind.NAME, "when", "when", lambda i: "in line" if i.inline else "deferred"),
-            _Field(Kind.CHANGE, "hook_insns", "hooks", lambda i: inside.get(i, 0.0)),
-            _Field(Kind.CHANGE, "outside_insns", "non-hook", lambda i: outside.get(i, 0.0)),
+            named("context", "value"),
+            named("when", lambda i: "in line" if i.inline else "deferred"),
+            Field("hook_insns", "hooks", lambda i: inside.get(i, 0.0), Kind.CHANGE),
+            Field("outside_insns", "non-hook", lambda i: outside.get(i, 0.0), Kind.CHANGE),
         ),
         [context for context in Context if context in inside or context in outside],
         f"{round(item.total.difference_insns):+,} instructions over one cycle of "
@@ -242,10 +235,10 @@ def _causes(item: Account) -> tuple[Table, ...]:
     # What is known of the whole cycle goes first.
     best = typical | whole
     fields = (
-        _Field(Kind.PROSE, "cause", "cause", str),
-        _Field(Kind.CHANGE, "typical_insns", "typical call", lambda i: insns(typical.get(i))),
-        _Field(Kind.CHANGE, "whole_insns", "whole cycle", lambda i: insns(whole.get(i))),
-        _Field(Kind.PROSE, "functions", "largest functions", lambda i: _largest(best[i].functions)),
+        Field("cause", "cause", str, Kind.PROSE),
+        Field("typical_insns", "typical call", lambda i: insns(typical.get(i)), Kind.CHANGE),
+        Field("whole_insns", "whole cycle", lambda i: insns(whole.get(i)), Kind.CHANGE),
+        Field("functions", "largest functions", lambda i: _largest(best[i].functions), Kind.PROSE),
     )
     names = sorted(best, key=lambda words: (-best[words].insns, words))
     lead = "In brackets: operations. Stated only where the call trees prove it"
@@ -254,19 +247,9 @@ def _causes(item: Account) -> tuple[Table, ...]:
 
 
 def _table(
-    key: str,
-    title: str,
-    fields: Sequence[_Field],
-    items: Sequence[object],
-    lead: str = "",
+    key: str, title: str, fields: Sequence[Field], items: Sequence[object], lead: str = ""
 ) -> Table:
-    return Table(
-        key,
-        title,
-        tuple(Column(field.key, field.head, field.kind) for field in fields),
-        tuple(tuple(field.value(item) for field in fields) for item in items),
-        lead=(f"{lead}.",) if lead else (),
-    )
+    return tabled(key, title, fields, items, lead=(f"{lead}.",) if lead else ())
 
 
 def _both(values: Iterable[float | None]) -> Value:
@@ -293,16 +276,11 @@ def _changed(changes: Iterable[FunctionChange]) -> str:
 
 
 def _largest(functions: Sequence[tuple[str, float]]) -> str:
-    return _first([f"{name} {_signed(insns)}" for name, insns in functions], _NAMED)
+    return some([f"{name} {_signed(insns)}" for name, insns in functions], _NAMED)
 
 
 def _signed(insns: float) -> str:
     return f"{insns:+,}" if isinstance(insns, int) else f"{round(insns, 1) + 0.0:+,.1f}"
-
-
-def _first(found: list[str], number: int) -> str:
-    more = [f"{len(found) - number:,} more"] if len(found) > number else []
-    return ", ".join([*found[:number], *more])
 
 
 def _each(change: Change) -> Value:
@@ -311,36 +289,36 @@ def _each(change: Change) -> Value:
     return _both(insns / calls if calls > 0 else None for insns, calls in (before, after))
 
 
-def _insns(key: str, head: str, value: str) -> _Field:
-    return _Field(Kind.CHANGE, f"{key}_insns", head, attrgetter(value))
+def _insns(key: str, head: str, value: str) -> Field:
+    return Field(f"{key}_insns", head, value, Kind.CHANGE)
 
 
 # Of a change of a hook or a function.
-_HOOK = _Field(Kind.CODE, "hook", "hook", attrgetter("hook"))
-_CONTEXT = _Field(Kind.NAME, "context", "context", attrgetter("context.value"))
-_FUNCTION = _Field(Kind.CODE, "function", "function", attrgetter("function"))
-_MODULE = _Field(Kind.NAME, "module", "module", lambda i: i.module or "kernel")
-_CALLS = _Field(Kind.COUNT, "calls", "calls", lambda i: _both((i.baseline_calls, i.tested_calls)))
-_EACH = _Field(Kind.COUNT, "insns_per_call", "per call", _each)
+_HOOK = Field("hook", "hook", kind=Kind.CODE)
+_CONTEXT = named("context", "context.value")
+_FUNCTION = Field("function", "function", kind=Kind.CODE)
+_MODULE = named("module", lambda i: i.module or "kernel")
+_CALLS = Field("calls", "calls", lambda i: _both((i.baseline_calls, i.tested_calls)))
+_EACH = Field("insns_per_call", "per call", _each)
 _CHANGE = (_CALLS, _EACH, _insns("difference", "difference", "difference_insns"))
 _HOOKS = (_HOOK, _CONTEXT)
-_MODULES = _Field(Kind.PROSE, "modules", "by module", _modules)
-_CHANGED = _Field(Kind.PROSE, "functions", "largest changes", lambda i: _changed(i.functions))
+_MODULES = Field("modules", "by module", _modules, Kind.PROSE)
+_CHANGED = Field("functions", "largest changes", lambda i: _changed(i.functions), Kind.PROSE)
 # Of a function of a module.
 _OWN = (
-    _Field(Kind.CODE, "function", "function", itemgetter(0)),
-    _Field(Kind.COUNT, "calls", "calls", lambda i: i[1].calls),
-    _Field(Kind.COUNT, "self_insns", "own instructions", lambda i: i[1].own),
-    _Field(Kind.COUNT, "inclusive_insns", "with all below", lambda i: i[1].inclusive),
+    Field("function", "function", itemgetter(0), Kind.CODE),
+    Field("calls", "calls", lambda i: i[1].calls),
+    Field("self_insns", "own instructions", lambda i: i[1].own),
+    Field("inclusive_insns", "with all below", lambda i: i[1].inclusive),
 )
 # Of an operation.
 _SIDES = (
-    _Field(Kind.NAME, "operation", "operation", attrgetter("name")),
-    _Field(Kind.COUNT, "baseline_insns", "baseline", attrgetter("baseline")),
-    _Field(Kind.COUNT, "tested_insns", "tested", attrgetter("tested")),
+    named("operation", "name"),
+    Field("baseline_insns", "baseline", "baseline"),
+    Field("tested_insns", "tested", "tested"),
 )
-_OUTSIDE = _Field(Kind.PROSE, "largest", "largest non-hook", lambda i: _changed(i.found.outside))
-_ALL = _Field(Kind.PROSE, "largest", "largest changes", lambda i: _changed(i.found.changes))
+_OUTSIDE = Field("largest", "largest non-hook", lambda i: _changed(i.found.outside), Kind.PROSE)
+_ALL = Field("largest", "largest changes", lambda i: _changed(i.found.changes), Kind.PROSE)
 _TYPICAL = (
     _insns("difference", "difference", "found.clock_insns"),
     _insns("hook", "hooks", "found.hook_inline_insns"),

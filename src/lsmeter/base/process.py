@@ -118,6 +118,11 @@ def output(words: Sequence[str], *, stdin: str = "", extra: Mapping[str, str] | 
     return done.stdout + done.stderr
 
 
+def git(tree: Path, *words: str) -> list[str]:
+    """Return a git command in a tree that belongs to someone else: no lock, no new index."""
+    return ["git", "--no-optional-locks", "-C", str(tree), *words]
+
+
 def last_words(done: subprocess.CompletedProcess[str]) -> str:
     """Return the last line that a program printed, to say why it failed."""
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()

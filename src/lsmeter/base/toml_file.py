@@ -6,13 +6,15 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.inputs import check_shape, read_file
 from lsmeter.base.registry import nearest
+
+M = TypeVar("M", bound=BaseModel)
 
 MAX_FILE_BYTES = 1 << 20
 _MAX_DOTS = 1000  # in a line: tomllib takes minutes for a key of 50,000 parts
@@ -47,6 +49,16 @@ def read_toml(
             said = missing
         raise UsageError(f"{named}: {said}", hint=hint) from error
     return data
+
+
+def checked(
+    kind: type[M], data: dict[str, Any], *, where: str, hint: str, context: object = None
+) -> M:
+    """Return the tables of a file as the type that says what they may hold."""
+    try:
+        return kind.model_validate(data, context=context)
+    except ValidationError as error:
+        raise wrong_key(error, kind, where=where, hint=hint) from None
 
 
 def wrong_key(

@@ -47,7 +47,7 @@ class History:
     def commit(self, word: str, where: str) -> str:
         """Return the commit that a user's word names; UsageError where it names none."""
         spec = ("--verify", "--quiet", "--end-of-options", f"{word}^{{commit}}")
-        done = process.run(_words(self.tree, "rev-parse", *spec))
+        done = process.run(process.git(self.tree, "rev-parse", *spec))
         found = done.stdout.strip()
         if done.returncode or not _ID.fullmatch(found):
             raise UsageError(
@@ -60,8 +60,8 @@ class History:
         """Refuse two commits of which the good one is not an ancestor of the bad one."""
         if good == bad:
             raise UsageError(f"--good and --bad are one commit, {good[:SHORT]}")
-        if process.run(_words(self.tree, "merge-base", "--is-ancestor", good, bad)).returncode:
-            base = process.run(_words(self.tree, "merge-base", good, bad)).stdout.strip()
+        if process.run(process.git(self.tree, "merge-base", "--is-ancestor", good, bad)).returncode:
+            base = process.run(process.git(self.tree, "merge-base", good, bad)).stdout.strip()
             raise UsageError(
                 f"--good {good[:SHORT]} is not an ancestor of --bad {bad[:SHORT]}",
                 hint=f"their last common commit is {base[:SHORT]}: try it as --good"
@@ -92,7 +92,7 @@ def find_history(tree: Path) -> History:
     if not tree.is_dir():
         raise UsageError(f"{tree}: no such directory", hint="give the directory of a kernel's git")
     words = ("rev-parse", "--show-toplevel", "--git-path", "objects")
-    done = process.run(_words(tree, *words))
+    done = process.run(process.git(tree, *words))
     lines = done.stdout.splitlines()
     if done.returncode or len(lines) != 2:
         said = process.last_words(done).removeprefix("fatal: ")
@@ -118,7 +118,7 @@ def check_out(home: Path, commit: str) -> None:
     """Put a commit's files into our work tree; those that do not differ keep their times."""
     (home / ".git/index.lock").unlink(missing_ok=True)  # of a git that was killed; we hold the tree
     words = ("-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", "--detach")
-    done = process.run(_words(home, *words, commit), deadline_s=_CHECKOUT_S)
+    done = process.run(process.git(home, *words, commit), deadline_s=_CHECKOUT_S)
     if done.returncode:
         raise InfrastructureError(
             f"git cannot check out {commit[:SHORT]}: {process.last_words(done)}",
@@ -134,13 +134,8 @@ def _borrow(history: History, home: Path) -> None:
         write_atomic(home / ".git/shallow", shallow.read_bytes())
 
 
-def _words(tree: Path, *words: str) -> list[str]:
-    # no lock and no rewrite of the index: the tree belongs to someone else
-    return ["git", "--no-optional-locks", "-C", str(tree), *words]
-
-
 def _git(tree: Path, *words: str) -> str:
-    done = process.run(_words(tree, *words))
+    done = process.run(process.git(tree, *words))
     if done.returncode:
         raise UsageError(f"git {words[0]} fails in {tree}: {process.last_words(done)}")
     return done.stdout

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from lsmeter.base.errors import ExitCode
 from lsmeter.bisection.history import SHORT
-from lsmeter.bisection.search import Ended, Step
+from lsmeter.bisection.search import Ended
 from lsmeter.bisection.state import State
-from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table, Value
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Kind, Section, Shown
 from lsmeter.tables.values import many
 
 
@@ -60,16 +61,16 @@ def document(
         facts[:2] = [("may be", "; ".join(_short(item, commits) for item in ended.suspects))]
     notes = [] if one else ["commits that do not build, boot or give a number hide which it is"]
     notes += [where.note] if where.note else []
-    columns = (
-        Column("commit", "commit", Kind.NAME),
-        Column("ruling", "ruling", Kind.NAME),
-        Column("build_s", "build s"),
-        Column("run_s", "run s"),
-        Column("subject", "subject", Kind.PROSE),
-        Column("detail", "why", Kind.PROSE),
+    fields = (
+        named("commit", lambda step: Shown(step.commit, step.commit[:SHORT])),
+        named("ruling", "ruling.value"),
+        Field("build_s", "build s", lambda step: Shown(step.build_s, f"{step.build_s:.0f}")),
+        Field("run_s", "run s", lambda step: Shown(step.run_s, f"{step.run_s:.0f}")),
+        Field("subject", "subject", lambda step: commits[step.commit].subject, Kind.PROSE),
+        Field("detail", "why", kind=Kind.PROSE),
     )
-    rows = tuple(_row(step, commits) for step in state.steps)
-    steps = Section(f"{many(len(rows), 'step')}", tables=(Table("steps", "", columns, rows),))
+    table = tabled("steps", "", fields, state.steps)
+    steps = Section(many(len(table.rows), "step"), tables=(table,))
     data = {
         "first_bad": first if one else None,
         "suspects": ended.suspects,
@@ -94,9 +95,3 @@ def document(
 
 def _short(commit: str, commits: Mapping[str, Commit]) -> str:
     return f"{commit[:SHORT]} {commits[commit].subject}"
-
-
-def _row(step: Step, commits: Mapping[str, Commit]) -> tuple[Value, ...]:
-    seconds = (Shown(value, f"{value:.0f}") for value in (step.build_s, step.run_s))
-    named = (Shown(step.commit, step.commit[:SHORT]), step.ruling.value, *seconds)
-    return (*named, commits[step.commit].subject, step.detail)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,26 +20,20 @@ from lsmeter.cli.options import Asked
 
 if TYPE_CHECKING:
     from lsmeter.experiment.asked import Experiment
-    from lsmeter.prediction.calibration import Calibration, Host
-    from lsmeter.results.directory import RunData
 
 BLOCKS = 25  # and as many of the control, which are as good
 _READINGS = 50  # of each benchmark in the guest, whose events hardly vary
-_NOT_ASKED = ("setup", "filesystem", "user", "image", "condition", "machine")
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="File to write the calibration to, for others."
-    ),
+NOT_ASKED = ("filesystem", "user", "image", "condition", "machine")
+BlocksOption = Annotated[
+    int, typer.Option(metavar="N", min=4, help="Blocks of readings on this machine.")
 ]
-
-
-@functools.partial(
-    options.measuring,
-    without=_NOT_ASKED,
-    kernel="the nearest to this machine's",
-    suite="file",
+# What measures here and in a guest takes these options.
+timed_and_counted = functools.partial(
+    options.measuring, kernel="the nearest to this machine's", suite="file"
 )
+
+
+@functools.partial(timed_and_counted, without=("setup", *NOT_ASKED))
 def calibrate(
     asked: Asked,
     words: Annotated[
@@ -48,10 +43,13 @@ def calibrate(
             help="Show the calibrations of this machine, or one; or fit to runs made before.",
         ),
     ] = None,
-    boots: Annotated[
-        int, typer.Option(metavar="N", min=4, help="Blocks of readings on this machine.")
-    ] = BLOCKS,
-    output: OutputOption = None,
+    boots: BlocksOption = BLOCKS,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File to write the calibration to, for others."
+        ),
+    ] = None,
 ) -> int:
     """Learn what this machine takes for each event, so that reports can predict times.
 
@@ -76,16 +74,10 @@ def calibrate(
         )
     from lsmeter.cli.measure import showing
 
-    code = ExitCode.OK
-    if words:
-        runs = Path(words[0]), Path(words[1])
-    else:
-        *paths, code = measure_both(asked, boots)
-        runs = (paths[0], paths[1])
-        if code is ExitCode.INTERRUPTED:
-            return int(code)
-    with showing(code):
-        _finish(*runs, output)
+    timed, counted, code = both_runs([Path(word) for word in words or ()], asked, boots)
+    if code is not ExitCode.INTERRUPTED:
+        with showing(code):
+            _finish(timed, counted, output)
     return int(code)
 
 
@@ -107,10 +99,20 @@ def _show(words: list[str], output: Path | None) -> int:
     return int(ExitCode.OK)
 
 
-def measure_both(
-    asked: Asked, blocks: int, setups: tuple[str, ...] = (), stem: str = "calibrate"
+def both_runs(
+    runs: Sequence[Path],
+    asked: Asked,
+    blocks: int,
+    setups: tuple[str, ...] = (),
+    stem: str = "calibrate",
 ) -> tuple[Path, Path, ExitCode]:
-    """Time the suites here, then count their events in a guest; with these setups besides none."""
+    """Return the two runs that were named, or time the suites here and count events in a guest.
+
+    With these setups besides none.
+    """
+    if runs:
+        timed_run, counted_run = runs
+        return timed_run, counted_run, ExitCode.OK
     from lsmeter.base.storage import make_dir
     from lsmeter.cli.measure import measure
     from lsmeter.kernels.resolve import resolve
@@ -220,6 +222,7 @@ def nearest(release: str) -> str:
 
 def _finish(timed: Path, counted: Path, output: Path | None) -> None:
     """Fit, store and show."""
+    from lsmeter.analysis.fitting import fitted
     from lsmeter.cli.show import show, write
     from lsmeter.report.calibrated import document, error_words
     from lsmeter.results.calibrations import keep, to_bytes
@@ -231,35 +234,3 @@ def _finish(timed: Path, counted: Path, output: Path | None) -> None:
     if output is not None:
         write(output, to_bytes(found))
     SCREEN.say(f"calibration {found.name}: {error_words(found)}")
-
-
-def fitted(timed: RunData, counted: RunData, *, host: Host | None = None) -> Calibration:
-    """Fit what one run timed to what the other counted."""
-    from lsmeter import __version__
-    from lsmeter.analysis.predictions import blocks_of, host_of, known
-    from lsmeter.prediction.calibration import Counted
-    from lsmeter.prediction.calibration import calibrate as fit
-    from lsmeter.results.calibrations import this_host
-    from lsmeter.tasks.attribute import ATTRIBUTION
-
-    of = host or host_of(timed) or this_host()
-    kernel = counted.manifest.kernels[0]
-    settings = counted.manifest.conditions
-    now = datetime.now(UTC)
-    return fit(
-        known(timed, counted),
-        name=f"{now:%Y-%m-%dT%H-%M-%S}-{of.kernel[:40].replace('/', '_')}",
-        created=now.isoformat(timespec="seconds"),
-        lsmeter_version=__version__,
-        host=of,
-        counted=Counted(
-            kernel.name,
-            kernel.release,
-            {
-                "mitigations": settings.mitigations,
-                "init_on_alloc": str(settings.init_on_alloc).lower(),
-            },
-            dict(counted.manifest.tools).get(ATTRIBUTION, ""),
-        ),
-        blocks=blocks_of(timed),
-    )

@@ -59,18 +59,8 @@ InconclusiveOption = Annotated[
 
 
 def gate(
-    run_a: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN_A", help="Run directory: the good one.", autocompletion=names.runs
-        ),
-    ],
-    run_b: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN_B", help="Run directory: what is judged.", autocompletion=names.runs
-        ),
-    ],
+    run_a: Annotated[Path, names.run_argument("RUN_A", "Run directory: the good one.")],
+    run_b: Annotated[Path, names.run_argument("RUN_B", "Run directory: what is judged.")],
     maximum: MaxOption = None,
     rules: RulesOption = None,
     number: NumberOption = None,

@@ -50,10 +50,8 @@ def run(
     ],
     booted: Annotated[
         str | None,
-        typer.Option(
-            metavar="SETUP",
-            help="Refuse to measure unless the machine was booted for this setup.",
-            autocompletion=names.setups,
+        names.setup_option(
+            "Refuse to measure unless the machine was booted for this setup.", "--booted"
         ),
     ] = None,
     boots: options.BootsOption = None,
@@ -99,15 +97,7 @@ def run(
 
 
 def plan(
-    setup: Annotated[
-        list[str],
-        typer.Option(
-            *("--setup", "-s"),
-            metavar="SETUP",
-            help="Setup to boot for. Repeatable.",
-            autocompletion=names.setups,
-        ),
-    ],
+    setup: Annotated[list[str], names.setup_option("Setup to boot for. Repeatable.")],
     write: Annotated[
         str | None,
         typer.Option(

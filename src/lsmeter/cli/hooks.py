@@ -150,10 +150,7 @@ def cost(
         found = run_accounts(cells, data.manifest.baseline_setup)
         accounts = _only([item for item in found if item.typical.benchmarks], only)
         if not accounts and (damaged or data.damaged):
-            raise InfrastructureError(
-                f"{run}: too much of its attribution is damaged to explain a setup",
-                hint="measure again: the same command with --fresh",
-            )
+            raise _too_damaged(f"{run}: too much of its attribution is damaged to explain a setup")
         if not accounts:
             raise UsageError(
                 f"{run}: no setup to explain against the baseline {data.manifest.baseline_setup}",
@@ -165,6 +162,10 @@ def cost(
                 write(graphs / name, text.encode(), "--graphs")
         show(cost_document(accounts))
     return int(ExitCode.INCOMPLETE if code is ExitCode.OK and (damaged or data.damaged) else code)
+
+
+def _too_damaged(what: str) -> InfrastructureError:
+    return InfrastructureError(what, hint="measure again: the same command with --fresh")
 
 
 def _warn(damaged: Iterable[Problem]) -> None:
@@ -204,9 +205,8 @@ def diff(
     accounts = counterparts(before, after)
     chosen = [item for item in accounts if not setup or item.place.setup in setup]
     if not chosen and lost:
-        raise InfrastructureError(
-            f"{run_a} and {run_b}: too much of their attribution is damaged to compare a setup",
-            hint="measure again: the same command with --fresh",
+        raise _too_damaged(
+            f"{run_a} and {run_b}: too much of their attribution is damaged to compare a setup"
         )
     if not chosen:
         raise UsageError(

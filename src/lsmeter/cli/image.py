@@ -13,7 +13,7 @@ import typer
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.show import deliver, listed, show
-from lsmeter.tables.model import Column, Document, Kind, Shown, Value, columns
+from lsmeter.tables.model import Column, Document, Kind, Shown, Table, Value, columns
 
 if TYPE_CHECKING:
     from lsmeter.images.build import BuiltImage
@@ -126,7 +126,8 @@ def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]
         if name not in built
     ]
     data = {"images": [{**asdict(image), "path": str(image.file)} for image in images]}
-    return listed("lsmeter-image-list", "Images", "images", heads, rows, data=data)
+    table = Table("images", "", heads, tuple(rows))
+    return listed("lsmeter-image-list", "Images", table, data=data)
 
 
 def path(name: Name = "policy") -> None:

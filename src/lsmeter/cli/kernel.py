@@ -12,7 +12,8 @@ import typer
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.show import deliver, listed, show
-from lsmeter.tables.model import Column, Document, Kind, Shown, columns
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Kind, Shown
 
 if TYPE_CHECKING:
     from lsmeter.kernels.sources.built import BuiltKernel
@@ -96,25 +97,18 @@ def list_kernels() -> None:
 
 def kernels_document(kernels: Sequence[BuiltKernel]) -> Document:
     """Make the list of built kernels; pure."""
-    heads = (
-        *columns(Kind.NAME, "name", "release"),
-        Column("image_mib", "MiB"),
-        Column("build_s", "built in s"),
-        Column("origin", "from", Kind.PROSE),
+    fields = (
+        *(named("name", lambda kernel: f"built:{kernel.name}"), named("release")),
+        Field("image_mib", "MiB", lambda kernel: kernel.image_bytes >> 20),
+        Field(
+            "build_s", "built in s", lambda kernel: Shown(kernel.build_s, f"{kernel.build_s:.0f}")
+        ),
+        Field("origin", "from", kind=Kind.PROSE),
     )
-    rows = [
-        (
-            f"built:{kernel.name}",
-            kernel.release,
-            kernel.image_bytes >> 20,
-            Shown(kernel.build_s, f"{kernel.build_s:.0f}"),
-            kernel.origin,
-        )
-        for kernel in kernels
-    ]
     empty = "no kernel has been built; try: lsmeter kernel build debian-source:6.1"
-    notes = () if rows else (empty,)
-    return listed("lsmeter-kernel-list", "Built kernels", "kernels", heads, rows, notes=notes)
+    notes = () if kernels else (empty,)
+    table = tabled("kernels", "", fields, kernels)
+    return listed("lsmeter-kernel-list", "Built kernels", table, notes=notes)
 
 
 def path(name: Name) -> None:

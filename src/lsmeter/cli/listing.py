@@ -15,7 +15,7 @@ from lsmeter.cli.hooks import show_coverage
 from lsmeter.cli.names import KINDS, Row
 from lsmeter.cli.options import Asked
 from lsmeter.cli.show import listed, show
-from lsmeter.tables.model import Document, Kind, columns
+from lsmeter.tables.model import Document, Kind, Table, columns
 
 HOOKS = "hooks"
 
@@ -23,7 +23,7 @@ HOOKS = "hooks"
 def names_document(kind: str, found: Iterable[Row]) -> Document:
     """Make the list of one kind of names; pure."""
     heads = (*columns(Kind.NAME, "name"), *columns(Kind.PROSE, "title"))
-    return listed("lsmeter-list", kind.capitalize(), kind, heads, found)
+    return listed("lsmeter-list", kind.capitalize(), Table(kind, "", heads, tuple(found)))
 
 
 def list_names(

@@ -12,8 +12,7 @@ import typer
 
 from lsmeter.base.errors import UsageError
 from lsmeter.cli import names
-from lsmeter.cli.console import SCREEN
-from lsmeter.cli.show import show, write
+from lsmeter.cli.show import show, the_latest, write
 
 if TYPE_CHECKING:
     from lsmeter.analysis.monitoring import Monitored
@@ -23,21 +22,12 @@ if TYPE_CHECKING:
 def monitor(
     source: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="RUN|FILE.nmon",
-            help="Run directory, or a file that nmon wrote.  [default: the latest run]",
-            autocompletion=names.runs,
+        names.run_argument(
+            "RUN|FILE.nmon",
+            "Run directory, or a file that nmon wrote.  [default: the latest run]",
         ),
     ] = None,
-    setup: Annotated[
-        str | None,
-        typer.Option(
-            *("--setup", "-s"),
-            metavar="SETUP",
-            help="Only this setup of the run.",
-            autocompletion=names.setups,
-        ),
-    ] = None,
+    setup: Annotated[str | None, names.setup_option("Only this setup of the run.")] = None,
     boot: Annotated[
         int | None,
         typer.Option(metavar="N", min=0, help="This boot of each cell.  [default: the first]"),
@@ -63,17 +53,13 @@ def monitor(
     from lsmeter.report.monitoring import document
     from lsmeter.report.verify import damage_code
     from lsmeter.results.directory import read_run
-    from lsmeter.results.held import latest_run
 
     named = source is not None and (source.suffix == ".nmon" or source.is_file())
     if source is not None and named and not source.is_dir():
         if setup or boot is not None or nmon:
             raise UsageError(f"{source} is a file: --setup, --boot and --nmon are for runs")
         return _show_file(source, everything=everything)
-    if source is None:
-        source = latest_run()
-        SCREEN.say(f"the latest run: {source}")
-    run = read_run(source)
+    run = read_run(source or the_latest())
     found = _chosen(run, setup, boot)
     if nmon is not None:
         _write_nmon(run, found, nmon)

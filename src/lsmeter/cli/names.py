@@ -6,8 +6,12 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
+
+import typer
 
 from lsmeter.base.errors import LsmeterError
+from lsmeter.base.groups import grouped
 
 Row = tuple[str, str]
 
@@ -36,9 +40,7 @@ def _suites() -> Iterable[Row]:
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.workloads import load_workload, workload_names
 
-    suites: dict[str, list[str]] = {}
-    for benchmark in catalogue(find_probe()):
-        suites.setdefault(benchmark.suite, []).append(benchmark.operation)
+    suites = grouped((item.suite, item.operation) for item in catalogue(find_probe()))
     for suite, operations in suites.items():
         names = ", ".join(dict.fromkeys(operations))
         yield suite, f"{len(operations)} benchmarks: {names}"
@@ -152,6 +154,22 @@ def setups(incomplete: str) -> list[str]:
         if parameter == (":" in last) and name != "a+b+c":
             found.append(f"{setup}{name.strip().partition('=')[0]}=" if parameter else name)
     return [f"{done}{plus}{name}" for name in found if name.startswith(last)]
+
+
+def setup_option(told: str, *words: str, **more: Any) -> Any:  # noqa: ANN401  (typer's own)
+    """Make an option that names setups; words: --setup and -s by default."""
+    return typer.Option(
+        *(words or ("--setup", "-s")),
+        metavar="SETUP",
+        help=told,
+        autocompletion=setups,
+        **more,
+    )
+
+
+def run_argument(metavar: str, told: str) -> Any:  # noqa: ANN401  (typer's own)
+    """Make an argument that names a run directory."""
+    return typer.Argument(metavar=metavar, help=told, autocompletion=runs)
 
 
 def runs(incomplete: str) -> list[str]:

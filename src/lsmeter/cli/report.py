@@ -12,7 +12,6 @@ import typer
 
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.cli import names
-from lsmeter.cli.console import SCREEN
 from lsmeter.cli.show import (
     AllOption,
     BesideOption,
@@ -20,6 +19,7 @@ from lsmeter.cli.show import (
     calibration_for,
     show,
     studies_of,
+    the_latest,
 )
 
 if TYPE_CHECKING:
@@ -30,20 +30,10 @@ if TYPE_CHECKING:
 def report(
     run: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="RUN",
-            help="Run directory of any command.  [default: the latest]",
-            autocompletion=names.runs,
-        ),
+        names.run_argument("RUN", "Run directory of any command.  [default: the latest]"),
     ] = None,
     setup: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("--setup", "-s"),
-            metavar="SETUP",
-            help="Only these setups, and the baseline. Repeatable.",
-            autocompletion=names.setups,
-        ),
+        list[str] | None, names.setup_option("Only these setups, and the baseline. Repeatable.")
     ] = None,
     benchmark: Annotated[
         list[str] | None,
@@ -55,12 +45,7 @@ def report(
         ),
     ] = None,
     baseline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SETUP",
-            help="Compare with this setup of the run.",
-            autocompletion=names.setups,
-        ),
+        str | None, names.setup_option("Compare with this setup of the run.", "--baseline")
     ] = None,
     events: Annotated[
         bool, typer.Option("--events", help="Only the events of each benchmark: run --events.")
@@ -90,12 +75,9 @@ def report(
     from lsmeter.report.document import document_of
     from lsmeter.report.verify import damage_code, verification
     from lsmeter.results.directory import read_run
-    from lsmeter.results.held import latest_run
 
     studies = studies_of(beside)
-    if run is None:
-        run = latest_run()
-        SCREEN.say(f"the latest run: {run}")
+    run = run or the_latest()
     if verify:
         document, code = verification(read_run(run))
         show(document)

@@ -13,14 +13,10 @@ from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Asked
 
+_NOT_ASKED = ("kernel", "setup", "suite", "benchmark", "filesystem", "user", "image", "condition")
 
-@functools.partial(
-    options.measuring,
-    without=(
-        *("kernel", "setup", "suite", "benchmark", "filesystem", "user"),
-        *("image", "condition", "machine"),
-    ),
-)
+
+@functools.partial(options.measuring, without=(*_NOT_ASKED, "machine"))
 def exact(
     asked: Asked,
     run: options.RunArgument = None,
@@ -74,13 +70,7 @@ def exact(
     return int(code)
 
 
-@functools.partial(
-    options.measuring,
-    without=(
-        *("kernel", "setup", "suite", "benchmark", "filesystem", "user"),
-        *("image", "condition", "jobs"),
-    ),
-)
+@functools.partial(options.measuring, without=(*_NOT_ASKED, "jobs"))
 def timed(
     asked: Asked,
     run: options.RunArgument = None,

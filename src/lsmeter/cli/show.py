@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,7 @@ import typer
 from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN, Colour
 from lsmeter.cli.options import added, option
-from lsmeter.tables.model import Column, Detail, Document, Section, Table, Value, rows
+from lsmeter.tables.model import Detail, Document, Section, Table
 
 if TYPE_CHECKING:
     from lsmeter.experiment.plan import Plan
@@ -123,17 +123,9 @@ def show(document: Document | Callable[[Detail], Document], *, everything: bool 
 
 
 def listed(
-    name: str,
-    title: str,
-    key: str,
-    heads: Sequence[Column],
-    found: Iterable[Iterable[Value]],
-    *,
-    notes: tuple[str, ...] = (),
-    data: object | None = None,
+    name: str, title: str, table: Table, *, notes: tuple[str, ...] = (), data: object | None = None
 ) -> Document:
     """Make a document of one table without words around it; no table where it has no rows."""
-    table = Table(key, "", tuple(heads), rows(found))
     section = Section("", tables=(table,) if table.rows else ())
     return Document(name, 1, title, sections=(section,), notes=notes, data=data)
 
@@ -229,6 +221,15 @@ def studies_of(words: list[str] | None) -> list[Published]:
     from lsmeter.published import find_published
 
     return [find_published(word) for word in words]
+
+
+def the_latest() -> Path:
+    """Return the run that was made last, and say which it is."""
+    from lsmeter.results.held import latest_run
+
+    run = latest_run()
+    SCREEN.say(f"the latest run: {run}")
+    return run
 
 
 def show_run(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lsmeter.base.errors import UsageError
-from lsmeter.cli import options
+from lsmeter.cli import names, options
 from lsmeter.cli.options import Asked
 from lsmeter.cli.show import show
 from lsmeter.tasks.sweep import DEFAULT, parse_delays
@@ -31,12 +31,9 @@ def slopes(
     run: options.RunArgument = None,
     setup: Annotated[
         list[str] | None,
-        typer.Option(
-            "--setup",
-            "-s",
-            metavar="SETUP",
-            help="tunable (the module, in kernels built with it) or tunable-bpf (BPF programs, "
-            "in kernels with BPF LSM). Default: the first that the kernel has.",
+        names.setup_option(
+            "tunable (the module, in kernels built with it) or tunable-bpf (BPF programs, "
+            "in kernels with BPF LSM). Default: the first that the kernel has."
         ),
     ] = None,
     delays: Annotated[
@@ -47,10 +44,10 @@ def slopes(
     ] = DEFAULT,
     lookups: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SETUP",
-            help="Show what a module looks up, too, by its own count. Repeat for more; none: "
+        names.setup_option(
+            "Show what a module looks up, too, by its own count. Repeat for more; none: "
             "nothing. Default: selinux, where the kernel has it.",
+            "--lookups",
         ),
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Samples at each delay.")] = 11,
@@ -134,22 +131,22 @@ def _able(kernel: Kernel, setups: Sequence[str]) -> list[str]:
     return [n for n in setups if not missing_options(kernel, parse_setup(n).needs_config)]
 
 
-def _lookup_setups(names: list[str] | None) -> tuple[str, ...] | None:
+def _lookup_setups(words: list[str] | None) -> tuple[str, ...] | None:
     """Return the setups whose counters are to be read, from the words of a user.
 
     Raises UsageError for a setup of which no counters are known.
     """
-    if names is None:
+    if words is None:
         return None
-    if _NO_LOOKUPS in names:
+    if _NO_LOOKUPS in words:
         return ()
     from lsmeter.setups import definitions, parse_setup
 
-    for name in names:
+    for name in words:
         if not parse_setup(name, where="--lookups").counters:
             known = [key for key, item in definitions().items() if item.setup.counters]
             raise UsageError(
                 f"--lookups: {name} has no counters of what it looks up",
                 hint=f"these have: {', '.join(sorted(known))}; or {_NO_LOOKUPS}",
             )
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(words))

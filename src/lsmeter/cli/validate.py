@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from lsmeter.base.errors import ExitCode, UsageError
-from lsmeter.cli import options
-from lsmeter.cli.calibrate import BLOCKS, fitted, measure_both
+from lsmeter.cli import names
+from lsmeter.cli.calibrate import BLOCKS, NOT_ASKED, BlocksOption, both_runs, timed_and_counted
 from lsmeter.cli.options import Asked
 from lsmeter.cli.show import AllOption
 
@@ -23,15 +23,9 @@ SETUPS = (
     "landlock:layers=1,rules=1,depth=4",
     "seccomp:filters=1,length=100",
 )
-_NOT_ASKED = ("filesystem", "user", "image", "condition", "machine")
 
 
-@functools.partial(
-    options.measuring,
-    without=_NOT_ASKED,
-    kernel="the nearest to this machine's",
-    suite="file",
-)
+@functools.partial(timed_and_counted, without=NOT_ASKED)
 def validate(
     asked: Asked,
     runs: Annotated[
@@ -42,16 +36,12 @@ def validate(
     ] = None,
     setup: Annotated[
         list[str] | None,
-        typer.Option(
-            *("--setup", "-s"),
-            metavar="SETUP",
-            help="Setups that need no reboot: landlock:layers=2, seccomp. Repeatable.  "
-            "[default: Landlock by layers, rules and depth, and seccomp]",
+        names.setup_option(
+            "Setups that need no reboot: landlock:layers=2, seccomp. Repeatable.  "
+            "[default: Landlock by layers, rules and depth, and seccomp]"
         ),
     ] = None,
-    boots: Annotated[
-        int, typer.Option(metavar="N", min=4, help="Blocks of readings on this machine.")
-    ] = BLOCKS,
+    boots: BlocksOption = BLOCKS,
     everything: AllOption = False,
 ) -> int:
     """Predict what Landlock and seccomp cost here, measure it, and show both.
@@ -64,6 +54,7 @@ def validate(
         lsmeter validate -s landlock:layers=2 -b open -b stat -b read
         lsmeter validate --format markdown
     """
+    from lsmeter.analysis.fitting import fitted
     from lsmeter.analysis.validation import validated
     from lsmeter.cli.measure import showing
     from lsmeter.cli.show import show
@@ -72,13 +63,10 @@ def validate(
 
     if runs and len(runs) != 2:
         raise UsageError("validate: name both runs, TIMED_RUN EVENTS_RUN, or none")
-    code = ExitCode.OK
-    if runs:
-        timed, counted = runs
-    else:
-        timed, counted, code = measure_both(asked, boots, tuple(setup or SETUPS), "validate")
-        if code is ExitCode.INTERRUPTED:
-            return int(code)
+    chosen = tuple(setup or SETUPS)
+    timed, counted, code = both_runs(runs or (), asked, boots, chosen, "validate")
+    if code is ExitCode.INTERRUPTED:
+        return int(code)
     with showing(code):
         data = read_run(timed), read_run(counted)
         calibration = fitted(*data)

@@ -10,11 +10,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
-from lsmeter.base.toml_file import read_toml, wrong_key
+from lsmeter.base.toml_file import checked, read_toml
 
 PERCENT = "%"
 EXAMPLE = "write 'open*<=2%', 'stat*<=50insns' or 'open*@selinux<=2%'"
@@ -103,10 +103,7 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     """Read a TOML file of `[[rule]]` tables; raise UsageError with file and key."""
     hint = "tables [[rule]] with benchmark and max: lsmeter help gate shows one"
     data = read_toml(path, "a file of rules", hint=hint, where="--rules")
-    try:
-        tables = _File.model_validate(data).rule
-    except ValidationError as error:
-        raise wrong_key(error, _File, where=str(path), hint=hint) from None
+    tables = checked(_File, data, where=str(path), hint=hint).rule
     return tuple(_rule(table, f"{path}: rule {at}") for at, table in enumerate(tables, start=1))
 
 

@@ -13,15 +13,15 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from lsmeter.base import process
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
 from lsmeter.base.storage import reading
-from lsmeter.base.toml_file import read_toml, wrong_key
+from lsmeter.base.toml_file import checked, read_toml
 
 SUFFIX = ".toml"
 BUILDS = ("mmdebstrap", "mke2fs", "debugfs")  # the programs that take part in a build
@@ -100,7 +100,8 @@ def _load(word: str, extending: tuple[Path, ...]) -> ImageDefinition:
     if path.resolve() in extending:
         raise UsageError(f"{extending[-1]}: extends: in the end it extends itself")
     hint = f"every key: lsmeter help images; images that come with lsmeter: {names}"
-    table = check_table(read_toml(path, "an image definition", hint=hint), str(path), hint)
+    data = read_toml(path, "an image definition", hint=hint)
+    table = checked(Table, data, where=str(path), hint=hint)
     name = path.name.removesuffix(SUFFIX)
     if not name.isascii() or not name.replace("-", "").replace(".", "").isalnum():
         raise UsageError(
@@ -146,14 +147,6 @@ def extended(base: ImageDefinition, own: ImageDefinition, where: str) -> ImageDe
             "labels": base.labels or own.labels,
         }
     )
-
-
-def check_table(data: dict[str, Any], where: str, hint: str) -> Table:
-    """Check what a definition says."""
-    try:
-        return Table.model_validate(data)
-    except ValidationError as error:
-        raise wrong_key(error, Table, where=where, hint=hint) from error
 
 
 def _read_files(root: Path) -> tuple[FilePart, ...]:

@@ -94,11 +94,10 @@ def benchmark(
     *,
     operation: str = "",
     params: tuple[tuple[str, str | int], ...] = (),
-    metric: str = "",
 ) -> Benchmark:
     """Describe a benchmark of another program; its operation is its title in plain letters."""
     named = plain(operation or title)
-    kind = Metric(metric or ("latency" if better is Better.LOWER else "throughput"), unit, better)
+    kind = Metric("latency" if better is Better.LOWER else "throughput", unit, better)
     return Benchmark(suite, named, params, kind, f"{title} [{unit}]", suite)
 
 

@@ -16,7 +16,8 @@ from itertools import pairwise
 
 from lsmeter.base.inputs import whole_number
 from lsmeter.base.printable import printable
-from lsmeter.monitoring.nmon_writer import BATCHES, MONTHS, TIMES
+from lsmeter.monitoring.nmon_writer import AVC, BATCHES, MEMORY, MONTHS, PROCESSES, TIMES
+from lsmeter.monitoring.rates import TITLES
 from lsmeter.monitoring.series import Batch, Monitoring, Process, Series
 
 MAX_BYTES = 64 << 20
@@ -40,34 +41,18 @@ _CPU = {
     "Steal%": ("cpu_steal_percent", "taken by the host"),
     "Idle%": ("cpu_idle_percent", "idle"),
 }
-_MEM = {
-    "memtotal": ("memory_total_mib", "all"),
-    "memfree": ("memory_free_mib", "free"),
-    "cached": ("memory_cached_mib", "page cache"),
-    "buffers": ("memory_buffers_mib", "buffers"),
-    "memshared": ("memory_shared_mib", "shared, tmpfs"),
-    "active": ("memory_active_mib", "active"),
-    "inactive": ("memory_inactive_mib", "inactive"),
-    "swapcached": ("memory_swap_cached_mib", "swap cache"),
-    "swaptotal": ("memory_swap_total_mib", "swap"),
-    "swapfree": ("memory_swap_free_mib", "free swap"),
-}
-_PROC = {
-    "Runnable": ("runnable_tasks", "tasks that can run"),
-    "Blocked": ("blocked_tasks", "tasks that wait for disks"),
-    "pswitch": ("context_switches_per_s", "context switches"),
-    "fork": ("forks_per_s", "new tasks"),
-}
-_AVC = {
-    "lookups/s": ("avc_lookups_per_s", "look-ups"),
-    "hits/s": ("avc_hits_per_s", "hits"),
-    "misses/s": ("avc_misses_per_s", "misses"),
-}
+
+
+def _titled(columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Give the columns that we write the name and the title of our own series."""
+    return {column: (name, TITLES[name]) for column, name in columns.items() if name}
+
+
 _PLAIN = {
     "CPU_ALL": ("cpu", "%", _CPU),
-    "MEM": ("memory", "MiB", _MEM),
-    "PROC": ("kernel", "1/s", _PROC),
-    "AVC": ("avc", "1/s", _AVC),
+    "MEM": ("memory", "MiB", _titled(MEMORY)),
+    "PROC": ("kernel", "1/s", _titled(PROCESSES)),
+    "AVC": ("avc", "1/s", _titled(AVC)),
 }
 _DEVICES: dict[str, tuple[str, str, str | dict[str, str]]] = {
     "NET": ("network", "KiB/s", {"read": "received_kib_per_s", "write": "sent_kib_per_s"}),

@@ -14,14 +14,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from lsmeter import __version__
+from lsmeter.base.groups import grouped
 from lsmeter.monitoring.series import Batch, Monitoring, Process
 
 TIMES = "LSMETER"  # the section of the snapshots' own times
 BATCHES = "lsmeter batches"
-BATCH_FORM = "benchmark,number,warmup,begin_s,end_s"
 _UNKNOWN = "-1.0"  # as nmon writes what the kernel does not say
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_MEMORY = {
+MEMORY = {
     "memtotal": "memory_total_mib",
     "hightotal": "",
     "lowtotal": "",
@@ -38,7 +38,7 @@ _MEMORY = {
     "swapcached": "memory_swap_cached_mib",
     "inactive": "memory_inactive_mib",
 }
-_PROCESSES = {
+PROCESSES = {
     "Runnable": "runnable_tasks",
     "Blocked": "blocked_tasks",
     "pswitch": "context_switches_per_s",
@@ -46,7 +46,7 @@ _PROCESSES = {
     "fork": "forks_per_s",
     **dict.fromkeys(("exec", "sem", "msg"), ""),
 }
-_AVC = {
+AVC = {
     "lookups/s": "avc_lookups_per_s",
     "hits/s": "avc_hits_per_s",
     "misses/s": "avc_misses_per_s",
@@ -90,9 +90,7 @@ def _lines(found: Monitoring, begun: datetime) -> Iterator[str]:
     if found.processes:
         yield "TOP,%CPU Utilisation"
         yield f"TOP,+{_TOP}"
-    by_time: dict[float, list[Process]] = {}
-    for process in found.processes:
-        by_time.setdefault(process.time_s, []).append(process)
+    by_time = grouped((process.time_s, process) for process in found.processes)
     for at, time_s in enumerate(found.times_s):
         name, when = names[time_s], begun + timedelta(seconds=seconds[at])
         yield f"ZZZZ,{name},{when:%H:%M:%S},{_date(when)}"
@@ -129,13 +127,10 @@ def _head(found: Monitoring, begun: datetime) -> Iterator[str]:
     }
     for name, value in facts.items():
         yield f"AAA,{name},{_word(value)}"
-    number = 0
-    for name, value in found.facts:
-        yield f'BBBP,{number:03},lsmeter,"{_word(name)}: {_word(value)}"'
-        number += 1
-    for batch in found.batches:
-        yield f'BBBP,{number:03},{BATCHES},"{_batch(batch)}"'
-        number += 1
+    told = [("lsmeter", f"{_word(name)}: {_word(value)}") for name, value in found.facts]
+    told += [(BATCHES, _batch(batch)) for batch in found.batches]
+    for number, (what, text) in enumerate(told):
+        yield f'BBBP,{number:03},{what},"{text}"'
 
 
 def _batch(batch: Batch) -> str:
@@ -149,8 +144,8 @@ def _sections(found: Monitoring) -> Iterator[tuple[str, str, dict[str, Columns]]
     cpu = _cpu(found)
     yield "CPU001", "CPU 1", {name: cpu[name] for name in list(cpu)[:5]}
     yield "CPU_ALL", "CPU Total", cpu
-    yield "MEM", "Memory MB", _columns(found, _MEMORY)
-    yield "PROC", "Processes", _columns(found, _PROCESSES)
+    yield "MEM", "Memory MB", _columns(found, MEMORY)
+    yield "PROC", "Processes", _columns(found, PROCESSES)
     for name, (title, unit, ends) in _NETS.items():
         words = ((end, word) for end, word in zip(ends, ("read", "write"), strict=True))
         columns = {
@@ -165,7 +160,7 @@ def _sections(found: Monitoring) -> Iterator[tuple[str, str, dict[str, Columns]]
         disks = devices(found, "disk")
         yield name, title, {disk: _sum(found, f"disk_{disk}", parts) for disk in disks}
     if found.of("avc"):
-        yield "AVC", "SELinux access vector cache", _columns(found, _AVC)
+        yield "AVC", "SELinux access vector cache", _columns(found, AVC)
 
 
 def devices(found: Monitoring, group: str) -> list[str]:

@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lsmeter.base.groups import grouped
+
 # Of series, in the order in which they are shown.
 GROUPS = {
     "cpu": "CPU by mode",
@@ -107,11 +109,8 @@ def top(processes: Sequence[Process]) -> tuple[Use, ...]:
     """Add up what processes of one name used, those that used most first."""
     spans = {item.time_s: item.span_s for item in processes}
     whole_s = math.fsum(spans.values()) or math.inf
-    by_name: dict[str, list[Process]] = {}
-    for item in processes:
-        by_name.setdefault(item.name, []).append(item)
     found = []
-    for name, mine in by_name.items():
+    for name, mine in grouped((item.name, item) for item in processes).items():
         user_s = math.fsum(item.user_percent * item.span_s for item in mine)
         system_s = math.fsum(item.system_percent * item.span_s for item in mine)
         resident: dict[float, float] = {}

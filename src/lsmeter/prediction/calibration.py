@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from lsmeter.base.groups import grouped
 from lsmeter.prediction.expected import CYCLES, vector
 from lsmeter.prediction.fit import Known, LeftOut, fit
 
@@ -115,10 +116,7 @@ class Calibration:
     @property
     def operations(self) -> dict[tuple[str, str], list[LeftOut]]:
         """What was left out, by suite and operation."""
-        found: dict[tuple[str, str], list[LeftOut]] = {}
-        for item in self.left_out:
-            found.setdefault((item.suite, item.operation), []).append(item)
-        return found
+        return grouped(((item.suite, item.operation), item) for item in self.left_out)
 
     def predict(self, events: Mapping[str, float], empty: Mapping[str, float]) -> Prediction:
         """Predict a call from its events and those of an empty region of the same guest."""

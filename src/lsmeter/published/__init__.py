@@ -15,11 +15,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
-from lsmeter.base.toml_file import read_toml, wrong_key
+from lsmeter.base.toml_file import checked, read_toml
 
 SUFFIX = ".toml"
 _HINT = "every key: lsmeter help published"
@@ -131,10 +131,7 @@ def find_published(word: str, where: str = "--beside") -> Published:
 
 def _read(path: Path, where: str) -> Published:
     data = read_toml(path, "printed values", hint=_HINT, where=where, missing="no such file")
-    try:
-        found = _File.model_validate(data)
-    except ValidationError as error:
-        raise wrong_key(error, _File, where=f"{where}: {path}", hint=_HINT) from error
+    found = checked(_File, data, where=f"{where}: {path}", hint=_HINT)
     wrong = partial(UsageError, hint=_HINT)
     for number, row in enumerate(found.rows, 1):
         if said := next(_off(row, found), ""):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from lsmeter.base.groups import grouped
 from lsmeter.hooks.agreement.compare import (
     CHECKS,
     Agreement,
@@ -30,7 +31,7 @@ from lsmeter.tables.model import (
     columns,
     rows,
 )
-from lsmeter.tables.values import MISSING, count, shown
+from lsmeter.tables.values import MISSING, count, shown, some
 
 _HOOKS = (View.COUNTING, View.ATTRIBUTION)
 _CHECKS = (*_HOOKS, View.SLOPE)
@@ -122,15 +123,24 @@ def _benchmarks(items: Iterable[BenchmarkAgreement]) -> Table:
 
 def _findings(items: Iterable[BenchmarkAgreement]) -> Table:
     """Return what differs, by views, reason and evidence: what is open first."""
-    groups: dict[tuple[str, str, str, str], list[tuple[str, Finding]]] = {}
-    for item in items:
-        for one in item.findings:
-            key = (one.outcome.value, f"{one.first} / {one.second}", one.reason, one.evidence)
-            groups.setdefault(key, []).append((item.readings.benchmark.id, one))
+    groups = grouped(
+        (
+            (one.outcome.value, f"{one.first} / {one.second}", one.reason, one.evidence),
+            (item.readings.benchmark.id, one),
+        )
+        for item in items
+        for one in item.findings
+    )
     found = [
         (
-            *(outcome, views, _some(one.hook.removeprefix("security_") for _, one in members)),
-            *(len(dict(members)), _some(_examples(members)), reason or MISSING, evidence),
+            *(
+                outcome,
+                views,
+                some(
+                    dict.fromkeys(one.hook.removeprefix("security_") for _, one in members), _NAMED
+                ),
+            ),
+            *(len(dict(members)), some(_examples(members), _NAMED), reason or MISSING, evidence),
         )
         for (outcome, views, reason, evidence), members in groups.items()
     ]
@@ -139,10 +149,8 @@ def _findings(items: Iterable[BenchmarkAgreement]) -> Table:
     return Table("disagreements", title, _DISAGREEMENTS, tuple(found), more=(_BRACKETS,))
 
 
-def _some(names: Iterable[str]) -> str:
-    found = list(dict.fromkeys(names))
-    more = len(found) - _NAMED
-    return ", ".join(found[:_NAMED]) + (f", {more} more" if more > 0 else "")
+def _hooks(members: Iterable[tuple[str, Finding]]) -> Iterable[str]:
+    return dict.fromkeys(one.hook.removeprefix("security_") for _, one in members)
 
 
 def _examples(members: Iterable[tuple[str, Finding]]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lsmeter.base.groups import grouped
 from lsmeter.instruments import instruments
 from lsmeter.model import Place
 from lsmeter.model.conclusion import Comparison
@@ -147,18 +148,16 @@ def _lacking(study: Published, ours: _Found) -> Iterator[str]:
     if without:
         yield f"No benchmark of lsmeter: {', '.join(without)}."
     suites = {suite for suite, _ in ours}
-    unmeasured: dict[str, list[str]] = {}
-    for row in study.rows:
-        for suite, name in row.benchmarks:
-            if (suite, name) not in ours:
-                unmeasured.setdefault(suite, []).append(row.name)
-    for suite, names in unmeasured.items():
+    unmeasured = (
+        (suite, row.name)
+        for row in study.rows
+        for suite, name in row.benchmarks
+        if (suite, name) not in ours
+    )
+    for suite, names in grouped(unmeasured).items():
         why = "without a number" if suite in suites else f"needs --suite {suite}"
         yield f"Not in this run, {why}: {', '.join(dict.fromkeys(names))}."
-    noted: dict[str, list[str]] = {}
-    for row in study.rows:
-        if row.note and row.benchmarks:
-            noted.setdefault(row.note, []).append(row.name)
+    noted = grouped((row.note, row.name) for row in study.rows if row.note and row.benchmarks)
     if noted:
         said = (f"{', '.join(dict.fromkeys(names))}: {note}" for note, names in noted.items())
         yield f"Of the rows: {'; '.join(said)}."

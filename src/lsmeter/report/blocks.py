@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
+from lsmeter.base.groups import grouped
 from lsmeter.model.conclusion import Comparison, Difference, Tests, Verdict
 from lsmeter.report.model import Report
 from lsmeter.statistics.family import ALPHA
-from lsmeter.tables.values import many, percent
+from lsmeter.tables.values import many, percent, some
 
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _NAMED = 4
@@ -91,11 +91,12 @@ def moved(
     So does a baseline that differs from itself after correction.
     """
     setups = frozenset(every_call)
-    controls: dict[str, list[Comparison]] = {}
-    for item in found:
-        allowed = item.place.setup in setups and item.benchmark.cycle
-        if item.benchmark.control and item.tests and item.verdict in _MOVED and not allowed:
-            controls.setdefault(item.benchmark.id, []).append(item)
+    controls = grouped(
+        (item.benchmark.id, item)
+        for item in found
+        if item.benchmark.control and item.tests and item.verdict in _MOVED
+        if not (item.place.setup in setups and item.benchmark.cycle)
+    )
     for name, items in controls.items():
         said = ", ".join(f"{percent(item.overhead)} under {item.place.setup}" for item in items)
         yield (
@@ -108,6 +109,4 @@ def moved(
 
 
 def _names(found: list[Comparison]) -> str:
-    texts = [f"{item.benchmark.id} {percent(item.overhead)}" for item in found[:_NAMED]]
-    rest = [f"{len(found) - _NAMED:,} more"] if len(found) > _NAMED else []
-    return ", ".join(chain(texts, rest))
+    return some((f"{item.benchmark.id} {percent(item.overhead)}" for item in found), _NAMED)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lsmeter.prediction.calibration import LEVEL, Calibration, spread
+from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Column, Document, Kind, Section, Table, columns, rows
 from lsmeter.tables.values import many, percent
 
@@ -76,56 +77,38 @@ def _operations(item: Calibration) -> Table:
 
 
 def _benchmarks(item: Calibration) -> Table:
-    heads = (
-        *columns(Kind.NAME, "benchmark", "suite"),
-        Column("measured_ns", "measured ns"),
-        Column("predicted_ns", "predicted ns"),
-        Column("error", "error", Kind.PERCENT),
+    fields = (
+        *map(named, ("benchmark", "suite")),
+        Field("measured_ns", "measured ns", lambda part: round(part.measured_ns, 1)),
+        Field("predicted_ns", "predicted ns", lambda part: round(part.predicted_ns, 1)),
+        Field("error", "error", kind=Kind.PERCENT),
     )
-    found = (
-        (
-            part.benchmark,
-            part.suite,
-            round(part.measured_ns, 1),
-            round(part.predicted_ns, 1),
-            part.error,
-        )
-        for part in item.left_out
-    )
-    return Table("benchmarks", "By benchmark", heads, rows(found))
+    return tabled("benchmarks", "By benchmark", fields, item.left_out)
 
 
 def _weights(item: Calibration) -> Table:
-    heads = (
-        *columns(Kind.NAME, "event"),
-        Column("weight_ns", "ns each"),
-        Column("least", "least"),
-        Column("most", "most in 1,000 instructions"),
-    )
-    names = [*item.weights_ns, *(name for name in item.seen if name not in item.weights_ns)]
-    found = (
-        (name, float(f"{item.weights_ns.get(name, 0.0):.3g}"), *_range(item, name))
-        for name in names
-    )
-    return Table("weights", "", heads, rows(found))
+    def seen(name: str, bound: str) -> float | None:
+        return round(getattr(item.seen[name], bound), 2) if name in item.seen else None
 
-
-def _range(item: Calibration, name: str) -> tuple[float | None, float | None]:
-    seen = item.seen.get(name)
-    return (None, None) if seen is None else (round(seen.least, 2), round(seen.most, 2))
+    fields = (
+        named("event", str),
+        Field("weight_ns", "ns each", lambda n: float(f"{item.weights_ns.get(n, 0.0):.3g}")),
+        Field("least", "least", lambda name: seen(name, "least")),
+        Field("most", "most in 1,000 instructions", lambda name: seen(name, "most")),
+    )
+    return tabled("weights", "", fields, dict.fromkeys((*item.weights_ns, *item.seen)))
 
 
 def listing(found: Sequence[Calibration], mine: Iterable[str]) -> Document:
     """List calibrations; mine are the names of those of this machine as it runs now."""
-    heads = (
-        *columns(Kind.NAME, "name", "host", "kernel"),
-        Column("median_error", "median error", Kind.SHARE),
-        Column("error_90", "90th percentile", Kind.SHARE),
-        Column("here", "this machine", Kind.YES),
-    )
     own = set(mine)
-    made = ((x.name, x.host.cpu, x.host.kernel, *x.error, x.name in own) for x in found)
-    table = Table("calibrations", "", heads, rows(made))
+    fields = (
+        *(named("name"), named("host", "host.cpu"), named("kernel", "host.kernel")),
+        Field("median_error", "median error", lambda item: item.error[0], Kind.SHARE),
+        Field("error_90", "90th percentile", lambda item: item.error[1], Kind.SHARE),
+        Field("here", "this machine", lambda item: item.name in own, Kind.YES),
+    )
+    table = tabled("calibrations", "", fields, found)
     empty = "there is no calibration; make one: lsmeter calibrate"
     sections = (Section("", tables=(table,)),) if found else ()
     notes = () if found else (empty,)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from lsmeter.analysis.sides import Only, OverheadChange, only_in_one, overhead_changes
+from lsmeter.base.groups import grouped
 from lsmeter.instruments import Words, find_instrument
 from lsmeter.model.setup import is_again
 from lsmeter.report import numbers
@@ -84,10 +85,8 @@ def _section(
         f"percentage points, and in {unit} of what the setup adds."
         f"{unrepeated if words.repeats else ''}{within if words.interval else ''}"
     )
-    places: dict[str, list[OverheadChange]] = {}
-    for item in changes:
-        if not item.benchmark.control and math.isfinite(item.points):
-            places.setdefault(item.place.label, []).append(item)
+    known = (i for i in changes if not i.benchmark.control and math.isfinite(i.points))
+    places = grouped((item.place.label, item) for item in known)
     tables = (_table(label, unit, found, detail, words) for label, found in places.items())
     return Section(HEADING, (lead,), tuple(tables), key="overhead-change")
 

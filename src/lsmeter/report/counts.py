@@ -6,16 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from lsmeter.analysis.counts import Counts, find_counts
-from lsmeter.model import Place
+from lsmeter.model import Benchmark, Place
 from lsmeter.report.frame import placed, run_document
 from lsmeter.results.directory import RunData
-from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table
-
-_COLUMNS = (
-    Column("benchmark", "operation", Kind.NAME),
-    Column("runs", "hooks run"),
-    Column("hooks", "which, and how often", Kind.PROSE),
-)
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Kind, Section, Shown, Table
 
 
 def document(run: RunData) -> Document:
@@ -28,18 +23,21 @@ def document(run: RunData) -> Document:
 
 
 def _table(found: Counts, place: Place) -> Table:
-    functions = dict(found.watched).get(place, 0)
-    rows = []
-    for where, benchmark in found.benchmarks:
-        if where != place:
-            continue
+    def which(benchmark: Benchmark) -> Shown:
         counts = found.of(place, benchmark)
-        which = ", ".join(f"{c.name} {c.runs}{'' if c.steady else '?'}" for c in counts)
-        total = sum(item.runs for item in counts)
-        rows.append((benchmark.id, total, Shown(which, which or "none")))
+        text = ", ".join(f"{c.name} {c.runs}{'' if c.steady else '?'}" for c in counts)
+        return Shown(text, text or "none")
+
+    fields = (
+        named("benchmark", "id", "operation"),
+        Field("runs", "hooks run", lambda item: sum(c.runs for c in found.of(place, item))),
+        Field("hooks", "which, and how often", which, Kind.PROSE),
+    )
+    functions = dict(found.watched).get(place, 0)
     more = () if all(item.steady for item in found.counts) else ("?: not in all readings",)
     title = f"{place.setup} on {place.kernel}: {functions} functions security_* watched"
-    return Table("counts", title, _COLUMNS, tuple(rows), more=more)
+    here = (benchmark for where, benchmark in found.benchmarks if where == place)
+    return tabled("counts", title, fields, here, more=more)
 
 
 def _data(found: Counts) -> dict[str, Any]:

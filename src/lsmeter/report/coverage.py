@@ -7,23 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from lsmeter.analysis.coverage import Coverage, out_of_reach
+from lsmeter.base.groups import grouped
 from lsmeter.model import Problem
 from lsmeter.report.frame import run_document
 from lsmeter.results.directory import RunData
-from lsmeter.tables.model import Column, Document, Kind, Section, Table
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Kind, Section
 
-_BY_SUITE = (
-    Column("suite", "suite", Kind.NAME),
-    Column("reached", "hooks reached"),
-    Column("share", "of all", Kind.SHARE),
-    Column("alone", "by no other suite"),
-)
 _MISSING = (
-    Column("reason", "why", Kind.PROSE),
-    Column("count", "hooks"),
-    Column("hooks", "which", Kind.PROSE),
+    Field("reason", "why", lambda item: item[0], Kind.PROSE),
+    Field("count", "hooks", lambda item: len(item[1])),
+    Field("hooks", "which", lambda item: ", ".join(item[1]), Kind.PROSE),
 )
-_REACHED = (Column("hook", "hook", Kind.NAME), Column("suites", "reached by", Kind.PROSE))
 
 
 def coverage_document(
@@ -42,42 +37,29 @@ def _section(found: Coverage) -> Section:
         f"{found.kernel}: {reached} of {total} hooks reached ({_percent(reached, total)}); "
         f"{possible} can be reached in a guest as it is: {_percent(reached, possible)} of them."
     )
-    reasons: dict[str, list[str]] = {}
-    for hook, why in found.missing.items():
-        reasons.setdefault(why, []).append(hook)
-    rows = sorted(reasons.items(), key=lambda item: -len(item[1]))
-    return Section(
-        found.kernel,
-        lead=(text,),
-        tables=(
-            Table("coverage", "By suite", _BY_SUITE, tuple(_suite_rows(found))),
-            Table(
-                "missing",
-                "Reached by none",
-                _MISSING,
-                tuple((why, len(hooks), ", ".join(hooks)) for why, hooks in rows),
-            ),
-            Table(
-                "reached",
-                "Which suite reaches which hook",
-                _REACHED,
-                tuple((hook, ", ".join(_suites_of(found, hook))) for hook in sorted(found.reached)),
-            ),
-        ),
-    )
+    reasons = grouped((why, hook) for hook, why in found.missing.items())
+    missing = sorted(reasons.items(), key=lambda item: -len(item[1]))
 
-
-def _suite_rows(found: Coverage) -> list[tuple[str, int, float, int]]:
-    rows = []
-    for suite, hooks in found.suites.items():
+    def alone(suite: str) -> int:
         others = (other for name, other in found.suites.items() if name != suite)
-        alone = hooks.difference(*others)
-        rows.append((suite, len(hooks), len(hooks) / (len(found.hooks) or 1), len(alone)))
-    return rows
+        return len(found.suites[suite].difference(*others))
 
+    def suites(hook: str) -> str:
+        return ", ".join(suite for suite, hooks in found.suites.items() if hook in hooks)
 
-def _suites_of(found: Coverage, hook: str) -> list[str]:
-    return [suite for suite, hooks in found.suites.items() if hook in hooks]
+    by_suite = (
+        named("suite", str),
+        Field("reached", "hooks reached", lambda suite: len(found.suites[suite])),
+        Field("share", "of all", lambda s: len(found.suites[s]) / (total or 1), Kind.SHARE),
+        Field("alone", "by no other suite", alone),
+    )
+    by_hook = (named("hook", str), Field("suites", "reached by", suites, Kind.PROSE))
+    tables = (
+        tabled("coverage", "By suite", by_suite, found.suites),
+        tabled("missing", "Reached by none", _MISSING, missing),
+        tabled("reached", "Which suite reaches which hook", by_hook, sorted(found.reached)),
+    )
+    return Section(found.kernel, lead=(text,), tables=tables)
 
 
 def _percent(part: int, whole: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from lsmeter.analysis.evidence import BOOT_TITLE, CheckOutcome, Gauge, StateChange
+from lsmeter.base.groups import grouped
 from lsmeter.model import Place
 from lsmeter.report import numbers
 from lsmeter.report.model import Report
@@ -72,9 +73,7 @@ def _check(item: CheckOutcome) -> Item:
 def states(report: Report, detail: Detail) -> Section:
     """Show the numbers of every setup that has any: a row for each benchmark, or operation."""
     full = detail is Detail.FULL
-    places: dict[str, list[StateChange]] = {}
-    for item in report.states:
-        places.setdefault(item.place.label, []).append(item)
+    places = grouped((item.place.label, item) for item in report.states)
     tables = (_states(label, found, full=full) for label, found in places.items())
     return Section("State of the modules", (_STATES,), tuple(tables), key="states")
 

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from lsmeter.base.groups import grouped
 from lsmeter.instruments import Words
 from lsmeter.model.conclusion import Change, Comparison, Difference, Estimate, Verdict
 from lsmeter.report import numbers
@@ -23,7 +24,7 @@ from lsmeter.report.grids import Grid
 from lsmeter.report.model import Report
 from lsmeter.statistics.estimate import LEAST_SHARE
 from lsmeter.statistics.verdict import NO_TYPICAL
-from lsmeter.tables.values import change, count, many, percent
+from lsmeter.tables.values import change, count, many, percent, some
 
 _FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
@@ -203,14 +204,11 @@ def _range(report: Report, found: Sequence[Comparison]) -> str:
 
 def causes(grid: Grid, index: int) -> Iterator[str]:
     """Name each inconclusive benchmark with its cause; equal causes are given once."""
-    found: dict[str, list[Comparison]] = {}
-    for item, cause in _inconclusive(grid, index):
-        found.setdefault(cause, []).append(item)
+    found = grouped((cause, item) for item, cause in _inconclusive(grid, index))
     texts = []
     for cause, items in found.items():
         names = _named(grid, index, items)
-        rest = [f"{len(names) - _OPEN:,} more"] if len(names) > _OPEN else []
-        said = ", ".join((*names[:_OPEN], *rest))
+        said = some(names, _OPEN)
         why = "; ".join(filter(None, (cause, needed(items))))
         texts.append(f"{said} ({why})" if why else said)
     if texts:
@@ -241,9 +239,7 @@ def causes_in_short(columns: Iterable[tuple[str, Grid, int]]) -> Iterator[str]:
             yield f"{title}: 1 comparison inconclusive: {said}."
             continue
         why = "; ".join(filter(None, (kind, needed(item for _, item, _ in items))))
-        titles: dict[str, list[Comparison]] = {}
-        for title, item, _ in items:
-            titles.setdefault(title, []).append(item)
+        titles = grouped((title, item) for title, item, _ in items)
         said = "; ".join(f"{title} {_counted(own)}" for title, own in titles.items())
         yield f"{len(items):,} comparisons inconclusive ({why}): {said}."
 
@@ -268,14 +264,16 @@ def _meaning(item: Comparison, cycle: str = "") -> str:
     """Say of numbers that contradict each other what costs less, and what costs more."""
     if not item.cause.startswith(DISAGREE):
         return ""
-    said: dict[bool, list[str]] = {}
-    for name, found in (
+    numbers_of = (
         ("the usual call", item.typical),
         ("the mean call", item.mean),
         (" ".join(filter(None, ("its cycle", cycle, "with deferred work"))), item.whole),
-    ):
-        if found is not None and (found.low > 0 or found.high < 0):
-            said.setdefault(found.low > 0, []).append(name)
+    )
+    said = grouped(
+        (found.low > 0, name)
+        for name, found in numbers_of
+        if found is not None and (found.low > 0 or found.high < 0)
+    )
     texts = [
         f"{' and '.join(names).replace('the usual call and the mean call', 'the call alone')} "
         f"{'slower' if worse else 'faster'}"
@@ -300,8 +298,7 @@ def without_typical(found: Iterable[Comparison]) -> Iterator[str]:
         if item.verdict is not Verdict.INCONCLUSIVE and item.cause.startswith(NO_TYPICAL):
             named.setdefault(item.cause, {})[item.benchmark.id] = None
     for cause, ids in named.items():
-        rest = [f"{len(ids) - _NAMED:,} more"] if len(ids) > _NAMED else []
-        yield f"{cause}: {', '.join((*list(ids)[:_NAMED], *rest))}."
+        yield f"{cause}: {some(ids, _NAMED)}."
 
 
 def disagreements(report: Report, found: Sequence[Comparison]) -> Iterator[str]:
@@ -373,9 +370,7 @@ def by_boot(item: Estimate) -> str:
             f"no stable count within a boot: the most frequent is {share} of its readings, "
             f"{count(item.low)} to {count(item.high)}"
         )
-    boots: dict[int, list[str]] = {}
-    for peak in peaks:
-        boots.setdefault(peak.value, []).append(str(peak.boot))
+    boots = grouped((peak.value, str(peak.boot)) for peak in peaks)
     usual = max(boots, key=lambda value: len(boots[value]), default=0)
     return ", ".join(
         f"{count(value) if value == usual else change(value - usual)} in "

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lsmeter.analysis.cells import cell_results, within_run, without_baseline
+from lsmeter.base.groups import grouped
 from lsmeter.instruments import find_instrument
 from lsmeter.report.frame import missing_note, problem_section, run_data, run_facts
 from lsmeter.results.directory import RunData
@@ -41,13 +42,12 @@ class Point:
 def find_points(run: RunData) -> tuple[Point, ...]:
     """Gather the medians of every setup, operation and kernel of a run."""
     releases = {kernel.name: kernel.release for kernel in run.manifest.kernels}
-    found: dict[tuple[str, str, str], list[float]] = {}
-    for item in within_run(run.manifest, cell_results(run)):
-        if item.benchmark.control or not math.isfinite(item.overhead):
-            continue
-        for operation in (item.benchmark.operation, ALL):
-            key = (item.place.kernel, item.place.setup, operation)
-            found.setdefault(key, []).append(item.overhead)
+    found = grouped(
+        ((item.place.kernel, item.place.setup, operation), item.overhead)
+        for item in within_run(run.manifest, cell_results(run))
+        if not item.benchmark.control and math.isfinite(item.overhead)
+        for operation in (item.benchmark.operation, ALL)
+    )
     return tuple(
         Point(
             *(kernel, releases[kernel], setup, operation),

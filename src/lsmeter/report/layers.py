@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from lsmeter.analysis.layers import LayeredCost
 from lsmeter.attribution.tables import layer_sentence
+from lsmeter.base.groups import grouped
 from lsmeter.model import Place
 from lsmeter.model.setup import Layer
 from lsmeter.report import numbers
@@ -47,10 +48,10 @@ def stacks(report: Report) -> tuple[Stack, ...]:
 
     A setup that is but a lower part of another is shown as that one's layers only.
     """
-    groups: dict[tuple[object, ...], list[LayeredCost]] = {}
-    for item in report.layers:
-        adds = tuple(layer.adds for layer in item.layers)
-        groups.setdefault((item.place, item.chain, adds, item.base.kernel), []).append(item)
+    groups = grouped(
+        ((item.place, item.chain, tuple(of.adds for of in item.layers), item.base.kernel), item)
+        for item in report.layers
+    )
     return tuple(
         Stack(
             group[0].place,

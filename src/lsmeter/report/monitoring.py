@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from lsmeter.analysis.monitoring import Monitored, find_monitored, modes
@@ -13,6 +14,7 @@ from lsmeter.monitoring.series import GROUPS, Batch, Monitoring, Series, top
 from lsmeter.report import monitoring_plots
 from lsmeter.report.frame import run_document
 from lsmeter.results.directory import RunData
+from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import (
     Column,
     Detail,
@@ -176,36 +178,25 @@ def _top(found: Monitoring) -> Iterator[Table]:
     uses = top(found.processes)
     if not uses:
         return
-    columns = (
-        Column("process", "process", Kind.NAME),
-        Column("processes", "how many"),
-        Column("user_percent", "user %"),
-        Column("system_percent", "kernel %"),
-        Column("resident_mib", "MiB"),
+    fields = (
+        named("process", "name"),
+        Field("processes", "how many"),
+        Field("user_percent", "user %", lambda use: _figure(use.user_percent)),
+        Field("system_percent", "kernel %", lambda use: _figure(use.system_percent)),
+        Field("resident_mib", "MiB", lambda use: _figure(use.resident_kib / 1024)),
     )
-    rows = tuple(
-        (
-            use.name,
-            use.processes,
-            *map(_figure, (use.user_percent, use.system_percent, use.resident_kib / 1024)),
-        )
-        for use in uses[:_MOST_PROCESSES]
-    )
-    yield Table("top", "Processes that used most", columns, rows, more=(_TOP,))
+    title = "Processes that used most"
+    yield tabled("top", title, fields, uses[:_MOST_PROCESSES], more=(_TOP,))
 
 
 def _series(found: Monitoring) -> Iterator[Table]:
-    columns = (
-        Column("series", "series", Kind.NAME),
-        Column("unit", "unit", Kind.NAME),
-        *(Column(head, head) for head in ("mean", "least", "most")),
+    fields = (
+        *(named("series", "name"), named("unit")),
+        Field("mean", "mean", lambda item: _figure(item.mean)),
+        Field("least", "least", lambda item: _figure(min(item.known))),
+        Field("most", "most", lambda item: _figure(max(item.known))),
     )
-    rows = tuple(
-        (item.name, item.unit, *map(_figure, (item.mean, min(item.known), max(item.known))))
-        for group in GROUPS
-        for item in found.of(group)
-    )
-    yield Table("series", "All series", columns, rows)
+    yield tabled("series", "All series", fields, chain.from_iterable(map(found.of, GROUPS)))
 
 
 def _moments(found: Monitoring) -> tuple[Table, ...]:
@@ -247,16 +238,7 @@ def _data(found: Monitoring) -> dict[str, Any]:
         "facts": dict(found.facts),
         "every_ms": found.every_ms,
         "times_s": found.times_s,
-        "series": [
-            {
-                "group": item.group,
-                "name": item.name,
-                "title": item.title,
-                "unit": item.unit,
-                "values": item.values,
-            }
-            for item in found.series
-        ],
+        "series": [vars(item) for item in found.series],
         "batches": [vars(batch) for batch in found.batches],
         "processes": [vars(process) for process in found.processes],
         "notes": found.notes,

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
+from lsmeter.base.groups import grouped
 from lsmeter.model import Benchmark
 from lsmeter.model.conclusion import Change, Verdict
 from lsmeter.tables.model import Tone
@@ -65,13 +66,10 @@ def by_operation(items: Iterable[T]) -> dict[str, list[T]]:
 
     Parameters stand in the order in which they appear.
     """
-    groups: dict[str, list[T]] = {}
-    names: dict[tuple[str, str], int] = {}
-    for item in items:
-        kind = item.benchmark
-        groups.setdefault(kind.operation, []).append(item)
-        for name, _ in kind.params:
-            names.setdefault((kind.operation, name), len(names))
+    groups = grouped((item.benchmark.operation, item) for item in items)
+    kinds = (item.benchmark for found in groups.values() for item in found)
+    seen = dict.fromkeys((kind.operation, name) for kind in kinds for name, _ in kind.params)
+    names = {name: place for place, name in enumerate(seen)}
 
     def rank(item: T) -> list[object]:
         kind = item.benchmark

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from lsmeter.model import Place
+from lsmeter.base.groups import grouped
 from lsmeter.report import numbers, summary
 from lsmeter.report.grids import Grid, Group, Row, place_label
 from lsmeter.report.layers import BASE, Stack, largest, stacks
@@ -330,9 +330,7 @@ def _heat_scale() -> tuple[tuple[str, str], ...]:
 
 def of_layers(report: Report) -> tuple[Figure, ...]:
     """Return a figure of layers for each kernel, suite, file system and user."""
-    places: dict[Place, list[Stack]] = {}
-    for stack in stacks(report):
-        places.setdefault(replace(stack.place, setup=""), []).append(stack)
+    places = grouped((replace(stack.place, setup=""), stack) for stack in stacks(report))
     measure = numbers.measure(report.unit, report.instrument)
     return tuple(
         _plot(

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lsmeter.analysis.predictions import Predicted, PredictedChange, Told
+from lsmeter.base.groups import grouped
 from lsmeter.model import Place
 from lsmeter.prediction.calibration import LEVEL
 from lsmeter.report.calibrated import error_words
 from lsmeter.report.model import Report
-from lsmeter.tables.model import Column, Detail, Item, Kind, Raw, Section, Shown, Table, Value
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Detail, Item, Kind, Raw, Section, Shown, Value
 from lsmeter.tables.values import change, count
 from lsmeter.tasks.events import EVENTS
 
@@ -51,11 +53,11 @@ def sections(report: Report, detail: Detail) -> Iterator[Section]:
         rows = _picked(found, detail)
         left = len(found) - len(rows)
         more = (f"{left:,} more benchmarks: --all, or --format csv.",) if left else ()
-        table = _table(report, place, rows, changes)
+        fields = _fields(report, place, changes)
         yield Section(
             f"{HEADING}: {place.label}",
             tuple(_lead(told)) if number == 1 else (),
-            (Table("predicted", "", *table, more=more),),
+            (tabled("predicted", "", fields, rows, more=more),),
             key="predicted" if number == 1 else f"predicted-{number}",
             items=tuple(Item(text) for text in _outside(found)),
         )
@@ -64,10 +66,7 @@ def sections(report: Report, detail: Detail) -> Iterator[Section]:
 def _picked(found: list[Predicted], detail: Detail) -> list[Predicted]:
     if detail is not Detail.SHORT:
         return found
-    first: dict[str, Predicted] = {}
-    for item in found:
-        first.setdefault(item.benchmark.operation, item)
-    return list(first.values())
+    return [items[0] for items in grouped((i.benchmark.operation, i) for i in found).values()]
 
 
 def _lead(told: Told) -> Iterator[str]:
@@ -88,55 +87,49 @@ def _lead(told: Told) -> Iterator[str]:
         yield f"A difference is off by {median} of itself (median), {most} (90th percentile)."
 
 
-def _table(
-    report: Report,
-    place: Place,
-    found: Iterable[Predicted],
-    changes: Mapping[tuple[Place, str], PredictedChange],
-) -> tuple[tuple[Column, ...], tuple[tuple[Value, ...], ...]]:
-    tested = place.setup != report.baseline_setup
-    heads = [
-        Column("benchmark", "benchmark", Kind.NAME),
-        Column("predicted_ns", "predicted ns"),
-        Column("predicted_low_ns", "low"),
-        Column("predicted_high_ns", "high"),
-    ]
-    if tested:
-        heads += [
-            Column("predicted_difference_ns", "more", Kind.CHANGE),
-            Column("predicted_overhead", "overhead", Kind.PERCENT),
-            Column("overhead", "in instructions", Kind.PERCENT),
-        ]
+def _fields(
+    report: Report, place: Place, changes: Mapping[tuple[Place, str], PredictedChange]
+) -> tuple[Field, ...]:
     insns = {item.benchmark.id: item.overhead for item in report.comparisons if item.place == place}
-    rows = []
-    for item in found:
-        told, name = item.prediction, item.benchmark.id
-        mark = OUTSIDE if told.outside else ""
-        row: list[Value] = [Shown(name, f"{name}{mark}")]
-        row += [_ns(value) for value in (told.ns, told.low_ns, told.high_ns)]
-        if tested:
-            changed = changes.get((place, name))
-            row += [
-                None if changed is None else _ns(changed.difference_ns, signed=True),
-                None if changed is None else changed.overhead,
-                insns.get(name),
-            ]
-        rows.append(tuple(row))
-    return tuple(heads), tuple(rows)
+
+    def ns(item: Predicted) -> Value:
+        found = changes.get((place, item.benchmark.id))
+        if found is None:
+            return None
+        return Shown(round(found.difference_ns, 2), change(round(found.difference_ns)))
+
+    def overhead(item: Predicted) -> Value:
+        found = changes.get((place, item.benchmark.id))
+        return None if found is None else found.overhead
+
+    tested = (
+        Field("predicted_difference_ns", "more", ns, Kind.CHANGE),
+        Field("predicted_overhead", "overhead", overhead, Kind.PERCENT),
+        Field("overhead", "in instructions", lambda i: insns.get(i.benchmark.id), Kind.PERCENT),
+    )
+    return _PREDICTED + (tested if place.setup != report.baseline_setup else ())
 
 
-def _ns(value: float, *, signed: bool = False) -> Shown:
-    whole = round(value)
-    return Shown(round(value, 2), change(whole) if signed else count(whole))
+def _ns(value: float) -> Shown:
+    return Shown(round(value, 2), count(round(value)))
+
+
+def _name(item: Predicted) -> Shown:
+    return Shown(item.benchmark.id, item.benchmark.id + OUTSIDE * bool(item.prediction.outside))
+
+
+_PREDICTED = (
+    named("benchmark", _name),
+    Field("predicted_ns", "predicted ns", lambda item: _ns(item.prediction.ns)),
+    Field("predicted_low_ns", "low", lambda item: _ns(item.prediction.low_ns)),
+    Field("predicted_high_ns", "high", lambda item: _ns(item.prediction.high_ns)),
+)
 
 
 def _outside(found: Iterable[Predicted]) -> Iterator[str]:
     """Say of which benchmarks the prediction goes further than the calibration has seen."""
-    by_event: dict[tuple[str, ...], list[str]] = {}
-    for item in found:
-        if item.prediction.outside:
-            by_event.setdefault(item.prediction.outside, []).append(item.benchmark.id)
-    for events, names in by_event.items():
+    outside = ((item.prediction.outside, item.benchmark.id) for item in found)
+    for events, names in grouped(pair for pair in outside if pair[0]).items():
         words = ", ".join(_TITLES.get(name, name) for name in events)
         yield f"{OUTSIDE} outside of what calibration covered ({words}): {_few(names)}"
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from lsmeter.analysis.slopes import DepthFit, Slope, Slopes, find_slopes
@@ -13,7 +13,8 @@ from lsmeter.report.numbers import variant
 from lsmeter.results.directory import RunData
 from lsmeter.statistics.regression import Regression, Whole
 from lsmeter.tables import look
-from lsmeter.tables.model import Column, Document, Item, Kind, Section, Shown, Table, Value, rows
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Item, Section, Shown, Table, Value
 from lsmeter.tables.values import MISSING
 
 UNIT = "ns of the operation per ns of policy latency, exact instrument"
@@ -69,30 +70,25 @@ def _slopes(found: Slopes, place: Place) -> Table:
         for item in found.lookups
         if item.place.kernel == place.kernel
     }
-    columns = (
-        *(Column(head, head, Kind.NAME) for head in ("operation", "variant")),
-        Column("hook_calls", "calls"),
-        *(Column(name.replace(".", "_"), name.partition(".")[0]) for _, name in counters),
-        Column("published", "study"),
-        Column("slope", "slope"),
-        Column("stderr", "error"),
-        Column("half_interval", "95 %"),
-        Column("r2", "r²"),
-        Column("max_residual_ns", "residual"),
-        Column("intercept_ns", "intercept"),
-    )
 
-    def cells(slope: Slope) -> Iterator[Value]:
-        kind, fit, study = slope.benchmark, slope.regression, found.published_for(slope)
-        yield from (kind.operation, variant(kind), _whole(slope.hook_calls, None))
-        yield from (looked_up.get((*counter, kind.id)) for counter in counters)
-        yield None if study is None else _number(study.slope, "g")
-        yield _number(fit.slope.value, ",.4f")
-        yield _small(fit.slope.stderr)
-        yield _half_interval(fit)
-        yield _r2(fit.r2)
-        yield _number(fit.max_residual, ",.1f")
-        yield _number(fit.intercept.value, ",.0f")
+    def counted(setup: str, name: str) -> Field:
+        def value(slope: Slope) -> Value:
+            return looked_up.get((setup, name, slope.benchmark.id))
+
+        return Field(name.replace(".", "_"), name.partition(".")[0], value)
+
+    def study(slope: Slope) -> Value:
+        row = found.published_for(slope)
+        return None if row is None else _number(row.slope, "g")
+
+    fields = (
+        named("operation", "benchmark.operation"),
+        named("variant", lambda slope: variant(slope.benchmark)),
+        Field("hook_calls", "calls", lambda slope: _whole(slope.hook_calls, None)),
+        *(counted(*counter) for counter in counters),
+        Field("published", "study", study),
+        *_FIT,
+    )
 
     legend = [
         f"{counter.partition('.')[0]}: {counter} of {setup} in one operation, by its own count; "
@@ -100,7 +96,7 @@ def _slopes(found: Slopes, place: Place) -> Table:
         for setup, counter in counters
     ]
     more = (" ".join([_LEGEND, *legend]),)
-    return Table("slopes", _name(place), columns, rows(map(cells, slopes)), more=more, fixed=2)
+    return tabled("slopes", _name(place), fields, slopes, more=more, fixed=2)
 
 
 def _counters(found: Slopes, place: Place) -> list[tuple[str, str]]:
@@ -113,27 +109,8 @@ def _counters(found: Slopes, place: Place) -> list[tuple[str, str]]:
 
 
 def _depths(place: Place, depths: list[DepthFit]) -> Table:
-    columns = (
-        *(Column(head, head, Kind.NAME) for head in ("operation", "depths")),
-        Column("hook_calls_per_component", "calls/part"),
-        Column("hook_calls_fixed", "calls fixed"),
-        Column("latency_per_component_ns", "ns/part"),
-        Column("latency_fixed_ns", "ns fixed"),
-        Column("latency_r2", "r² of ns"),
-    )
-    found = tuple(
-        (
-            fit.operation,
-            _range(fit.depths),
-            _whole(fit.per_component, fit.hook_calls.slope.value),
-            _whole(fit.fixed, fit.hook_calls.intercept.value),
-            _number(fit.latency.slope.value, ",.0f"),
-            _number(fit.latency.intercept.value, ",.0f"),
-            _r2(fit.latency.r2),
-        )
-        for fit in depths
-    )
-    return Table("depths", f"{_name(place)}: cost of a path", columns, found, more=(_PATH_LEGEND,))
+    title = f"{_name(place)}: cost of a path"
+    return tabled("depths", title, _PATH, depths, more=(_PATH_LEGEND,))
 
 
 def _range(depths: tuple[int, ...]) -> str:
@@ -167,6 +144,31 @@ def _whole(whole: Whole, value: float | None) -> Shown:
     unknown = "?" if value is None else f"{value:.2f}"
     shown = whole.value if value is None else value
     return Shown(shown, unknown if whole.value is None else str(whole.value))
+
+
+_FIT = (
+    Field("slope", "slope", lambda i: _number(i.regression.slope.value, ",.4f")),
+    Field("stderr", "error", lambda i: _small(i.regression.slope.stderr)),
+    Field("half_interval", "95 %", lambda i: _half_interval(i.regression)),
+    Field("r2", "r²", lambda i: _r2(i.regression.r2)),
+    Field("max_residual_ns", "residual", lambda i: _number(i.regression.max_residual, ",.1f")),
+    Field("intercept_ns", "intercept", lambda i: _number(i.regression.intercept.value, ",.0f")),
+)
+_PATH = (
+    named("operation"),
+    named("depths", lambda fit: _range(fit.depths)),
+    Field(
+        *("hook_calls_per_component", "calls/part"),
+        lambda fit: _whole(fit.per_component, fit.hook_calls.slope.value),
+    ),
+    Field(
+        *("hook_calls_fixed", "calls fixed"),
+        lambda fit: _whole(fit.fixed, fit.hook_calls.intercept.value),
+    ),
+    Field("latency_per_component_ns", "ns/part", lambda i: _number(i.latency.slope.value, ",.0f")),
+    Field("latency_fixed_ns", "ns fixed", lambda i: _number(i.latency.intercept.value, ",.0f")),
+    Field("latency_r2", "r² of ns", lambda fit: _r2(fit.latency.r2)),
+)
 
 
 def _data(found: Slopes) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from lsmeter.base.groups import grouped
 from lsmeter.model.conclusion import Comparison, Verdict
 from lsmeter.model.setup import is_again
 from lsmeter.report import blocks, evidence, findings, layers, numbers
@@ -86,10 +87,7 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
 
 def _joined(said: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
     """Say the same words of several setups once."""
-    titles: dict[str, list[str]] = {}
-    for title, texts in said:
-        for text in texts:
-            titles.setdefault(text, []).append(title)
+    titles = grouped((text, title) for title, texts in said for text in texts)
     for text, names in titles.items():
         yield f"{', '.join(dict.fromkeys(names))}: {text}"
 

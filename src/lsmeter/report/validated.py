@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from lsmeter.analysis.validation import CHANGED, Summary, Validated, summaries
 from lsmeter.prediction.calibration import Calibration
 from lsmeter.report.calibrated import error_words
-from lsmeter.tables.model import Column, Detail, Document, Kind, Section, Shown, Table, columns
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Detail, Document, Kind, Section, Shown, Table
 from lsmeter.tables.values import MISSING, change, percent
 
 NAME = "lsmeter-validation"
 VERSION = 1
-_POINTS = "points"
 
 
 def document(found: Sequence[Validated], calibration: Calibration, detail: Detail) -> Document:
@@ -57,70 +57,46 @@ def _largest(found: Sequence[Validated]) -> list[Validated]:
 
 
 def _sums(found: Sequence[Summary]) -> Table:
-    heads = (
-        *columns(Kind.NAME, "setup"),
-        Column("changed", "changed"),
-        Column("error_median", "median error"),
-        Column("error_90", "90th percentile"),
-        Column("insns_error_median", "by instructions"),
-        Column("unchanged", "unchanged"),
-        Column("drift_median", "drift"),
-    )
-    rows = tuple(
-        (
-            item.setup or "all",
-            item.changed,
-            *_pair(item.error),
-            _pair(item.insns_error)[0],
-            item.unchanged,
-            _pair(item.drift)[0],
-        )
-        for item in found
-    )
-    return Table("errors", "", heads, rows)
+    def points(found: tuple[float, float] | None, at: int = 0) -> Shown:
+        part = None if found is None else found[at]
+        return Shown(part, MISSING if part is None else f"{100 * part:.1f} points")
 
-
-def _pair(found: tuple[float, float] | None) -> tuple[Shown, Shown]:
-    if found is None:
-        return Shown(None, MISSING), Shown(None, MISSING)
-    first, second = (Shown(part, f"{100 * part:.1f} {_POINTS}") for part in found)
-    return first, second
+    fields = (
+        named("setup", lambda item: item.setup or "all"),
+        Field("changed", "changed"),
+        Field("error_median", "median error", lambda item: points(item.error)),
+        Field("error_90", "90th percentile", lambda item: points(item.error, 1)),
+        Field("insns_error_median", "by instructions", lambda item: points(item.insns_error)),
+        Field("unchanged", "unchanged"),
+        Field("drift_median", "drift", lambda item: points(item.drift)),
+    )
+    return tabled("errors", "", fields, found)
 
 
 def _table(key: str, found: Sequence[Validated], more: tuple[str, ...]) -> Table:
-    heads = (
-        *columns(Kind.NAME, "benchmark"),
-        Column("insns_overhead", "instructions", Kind.PERCENT),
-        Column("predicted_ns", "predicted ns", Kind.CHANGE),
-        Column("predicted_overhead", "%", Kind.PERCENT, joined=True),
-        Column("measured_ns", "measured ns", Kind.CHANGE),
-        Column("measured_overhead", "%", Kind.PERCENT, joined=True),
-        Column("interval", "interval", Kind.NAME, joined=True),
-        Column("error", "error"),
-    )
-    rows = tuple(
-        (
-            item.benchmark.id + ("!" if item.outside else ""),
-            item.insns_overhead,
-            _ns(item.predicted_ns),
-            item.predicted_overhead,
-            _ns(item.measured.difference),
-            item.measured.overhead,
-            f"{percent(item.measured.overhead_low)} to {percent(item.measured.overhead_high)}",
-            Shown(item.error, f"{100 * item.error:+.1f}"),
-        )
-        for item in found
-    )
-    note = ("! outside of what was covered without a setup",)
-    return Table(key, "", heads, rows, more=(*more, *(note if _any_outside(found) else ())))
-
-
-def _any_outside(found: Sequence[Validated]) -> bool:
-    return any(item.outside for item in found)
+    if any(item.outside for item in found):
+        more = (*more, "! outside of what was covered without a setup")
+    return tabled(key, "", _COSTS, found, more=more)
 
 
 def _ns(value: float) -> Shown:
     return Shown(round(value, 2), change(round(value)))
+
+
+def _interval(item: Validated) -> str:
+    return f"{percent(item.measured.overhead_low)} to {percent(item.measured.overhead_high)}"
+
+
+_COSTS = (
+    named("benchmark", lambda item: item.benchmark.id + ("!" if item.outside else "")),
+    Field("insns_overhead", "instructions", kind=Kind.PERCENT),
+    Field("predicted_ns", "predicted ns", lambda item: _ns(item.predicted_ns), Kind.CHANGE),
+    Field("predicted_overhead", "%", kind=Kind.PERCENT, joined=True),
+    Field("measured_ns", "measured ns", lambda item: _ns(item.measured.difference), Kind.CHANGE),
+    Field("measured_overhead", "%", "measured.overhead", Kind.PERCENT, joined=True),
+    named("interval", _interval)._replace(joined=True),
+    Field("error", "error", lambda item: Shown(item.error, f"{100 * item.error:+.1f}")),
+)
 
 
 def _entry(item: Validated) -> dict[str, object]:

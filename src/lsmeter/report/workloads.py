@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from lsmeter.analysis.workloads import (
@@ -23,12 +24,14 @@ from lsmeter.analysis.workloads import (
     Workloads,
     find_workloads,
 )
+from lsmeter.base.groups import grouped
 from lsmeter.model.conclusion import Verdict
 from lsmeter.model.workload import Client
 from lsmeter.report import numbers
 from lsmeter.report.frame import placed, run_document
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import Manifest
+from lsmeter.tables.fields import BENCHMARK, SETUP, Field, tabled
 from lsmeter.tables.model import (
     Column,
     Detail,
@@ -183,24 +186,20 @@ def _unresolved(compared: Sequence[Compared], setup: str) -> Iterator[str]:
 
 def _inside(measured: Sequence[Measured]) -> Table:
     modules = sorted({name for item in measured for name in item.in_modules()})
-    names = ("setup", *(f"in {name}" for name in modules), HOOK_INSNS, *_COUNTS)
-    columns = (
-        _FIRST,
-        *(Column(f"{name}", name, Kind.NAME if name == "setup" else Kind.COUNT) for name in names),
-    )
-    rows: tuple[tuple[Value, ...], ...] = tuple(
-        (
-            item.benchmark.id,
-            item.place.setup,
-            *(round(item.in_modules().get(name, 0.0)) for name in modules),
-            round(item.mean(HOOK_INSNS)),
-            *(round(item.mean(name), 2) for name in _COUNTS),
-        )
-        for item in measured
+
+    def inside(name: str) -> Field:
+        return Field(f"in {name}", f"in {name}", lambda i: round(i.in_modules().get(name, 0.0)))
+
+    def mean(name: str, digits: int | None = 2) -> Field:
+        return Field(name, name, lambda item: round(item.mean(name), digits))
+
+    fields = (
+        *(BENCHMARK, SETUP, *map(inside, modules)),
+        *(mean(HOOK_INSNS, None), *map(mean, _COUNTS)),
     )
     unit = measured[0].unit
     title = f"Inside each module's code and inside hooks, instructions a {unit}; calls a {unit}"
-    return Table("inside", title, columns, rows)
+    return tabled("inside", title, fields, measured)
 
 
 def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
@@ -241,12 +240,9 @@ def _mean_of(measured: Sequence[Measured]) -> float:
 
 
 def _by_hook(measured: Sequence[Measured]) -> dict[str, tuple[float, float]]:
-    found: dict[str, list[tuple[float, float]]] = {}
     total = sum(len(item.boots) for item in measured) or 1
-    for item in measured:
-        for boot in item.boots:
-            for name, pair in boot.hooks.items():
-                found.setdefault(name, []).append(pair)
+    boots = chain.from_iterable(item.boots for item in measured)
+    found = grouped(hook for boot in boots for hook in boot.hooks.items())
     return {
         name: (sum(calls for calls, _ in pairs) / total, sum(insns for _, insns in pairs) / total)
         for name, pairs in found.items()
@@ -254,40 +250,24 @@ def _by_hook(measured: Sequence[Measured]) -> dict[str, tuple[float, float]]:
 
 
 def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Table:
-    user = {id(item.tested): item.user for item in compared}
-    columns = (
-        _FIRST,
-        Column("setup", "setup", Kind.NAME),
-        Column("user_insns", "user instructions"),
-        Column("user_overhead", "change", Kind.PERCENT),
-        Column("syscalls", "system calls"),
-        Column("switches", "switches"),
-        Column("rate_per_s", "rate, emulated"),
-        Column("p99_us", "99 % in us, emulated"),
-    )
-    rows: list[tuple[Value, ...]] = []
-    for item in measured:
-        moved = user.get(id(item))
+    moved = {id(item.tested): item.user.overhead for item in compared if item.user}
+
+    def said(item: Measured, key: str) -> Value:
         client = [boot.client for boot in item.boots]
-        said = [
-            round(sum(c[key] for c in client) / len(client))
-            if all(key in c for c in client)
-            else None
-            for key in ("rate_per_s", "p99_us")
-        ]
-        rows.append(
-            (
-                item.benchmark.id,
-                item.place.setup,
-                round(item.mean(USER)),
-                moved.overhead if moved else None,
-                round(item.mean(SYSCALLS), 1),
-                round(item.mean(SWITCHES), 1),
-                *said,
-            )
-        )
+        known = all(key in each for each in client)
+        return round(sum(each[key] for each in client) / len(client)) if known else None
+
+    fields = (
+        *(BENCHMARK, SETUP),
+        Field("user_insns", "user instructions", lambda item: round(item.mean(USER))),
+        Field("user_overhead", "change", lambda item: moved.get(id(item)), Kind.PERCENT),
+        Field("syscalls", "system calls", lambda item: round(item.mean(SYSCALLS), 1)),
+        Field("switches", "switches", lambda item: round(item.mean(SWITCHES), 1)),
+        Field("rate_per_s", "rate, emulated", lambda item: said(item, "rate_per_s")),
+        Field("p99_us", "99 % in us, emulated", lambda item: said(item, "p99_us")),
+    )
     title = "Controls: what no security module should change; emulated rates are not for comparison"
-    return Table("controls", title, columns, tuple(rows), fixed=2)
+    return tabled("controls", title, fields, measured, fixed=2)
 
 
 def _once(once: Sequence[Once]) -> Iterator[Table]:

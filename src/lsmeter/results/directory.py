@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from lsmeter import __version__
 from lsmeter.base.errors import UsageError
+from lsmeter.base.groups import grouped
 from lsmeter.base.storage import is_partial, make_dir, write_atomic, writing
 from lsmeter.guest.conclude import PARSER, conclude
 from lsmeter.model import Boot, BootId, Cell, Problem
@@ -64,9 +65,7 @@ class RunData:
 
     @cached_property
     def _by_cell(self) -> Mapping[str, tuple[Boot, ...]]:
-        found: dict[str, list[Boot]] = {}
-        for boot in self.boots:
-            found.setdefault(boot.cell_hash, []).append(boot)
+        found = grouped((boot.cell_hash, boot) for boot in self.boots)
         return {cell: tuple(boots) for cell, boots in found.items()}
 
     def folder(self, boot: BootId) -> Path:

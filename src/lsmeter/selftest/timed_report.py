@@ -13,6 +13,7 @@ from lsmeter.selftest.rates import FAMILY, MARGIN, Growth, Rate, Row, Size
 from lsmeter.selftest.spun import TITLE, Recovery
 from lsmeter.statistics.family import Looks
 from lsmeter.tables.data import plain
+from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import change, count, percent
 
@@ -148,50 +149,30 @@ def _rate(rate: Rate) -> Value:
 
 
 def _growths(report: TimedReport) -> Table:
-    columns = (
-        Column("noise", "noise", Kind.NAME),
-        Column("overhead", "truth", Kind.PERCENT),
-        Column("wrong", "wrong", Kind.SHARE),
-        Column("conclusive", "conclusive", Kind.SHARE),
-        Column("blocks", "blocks"),
-        Column("result", "result", Kind.NAME),
-    )
-    found = tuple(
-        (
-            item.noise.name,
-            item.overhead,
-            item.wrong.value,
-            item.conclusive,
-            Shown(item.blocks, f"{item.blocks:.0f}"),
-            _result(item.passed),
-        )
-        for item in report.growths
+    fields = (
+        named("noise", "noise.name"),
+        Field("overhead", "truth", kind=Kind.PERCENT),
+        Field("wrong", "wrong", "wrong.value", Kind.SHARE),
+        Field("conclusive", "conclusive", kind=Kind.SHARE),
+        Field("blocks", "blocks", lambda item: Shown(item.blocks, f"{item.blocks:.0f}")),
+        named("result", lambda item: _result(item.passed)),
     )
     at = ", ".join(map(str, report.looks.planned))
-    return Table(
-        "growing", f"Until conclusive: looks at {at} blocks", columns, found, more=(_GROWTH,)
-    )
+    title = f"Until conclusive: looks at {at} blocks"
+    return tabled("growing", title, fields, report.growths, more=(_GROWTH,))
 
 
 def _spun(found: tuple[Recovery, ...]) -> Table:
-    columns = (
-        Column("setup", "setup", Kind.NAME),
-        Column("benchmark", "benchmark", Kind.NAME),
-        Column("truth_ns", "truth"),
-        Column("median_ns", "median", Kind.CHANGE),
-        Column("mean_ns", "mean", Kind.CHANGE),
-        Column("result", "result", Kind.NAME),
-    )
-    return Table("spun", "Spun on this machine", columns, tuple(map(_cells, found)), more=(_SPUN,))
+    def truth(item: Recovery) -> Shown:
+        return Shown(item.truth.mean, count(round(item.truth.mean, 1)))
 
-
-def _cells(item: Recovery) -> tuple[Value, ...]:
-    truth = Shown(item.truth.mean, count(round(item.truth.mean, 1)))
-    return (
-        *(item.setup, item.benchmark, truth),
-        *(_amount(each) for each in (item.median, item.mean)),
-        _result(item.passed),
+    fields = (
+        *(named("setup"), named("benchmark"), Field("truth_ns", "truth", truth)),
+        Field("median_ns", "median", lambda item: _amount(item.median), Kind.CHANGE),
+        Field("mean_ns", "mean", lambda item: _amount(item.mean), Kind.CHANGE),
+        named("result", lambda item: _result(item.passed)),
     )
+    return tabled("spun", "Spun on this machine", fields, found, more=(_SPUN,))
 
 
 def _amount(item: Change) -> Shown:

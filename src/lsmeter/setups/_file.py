@@ -15,14 +15,13 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ValidationError,
     ValidationInfo,
 )
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.inputs import read_file
 from lsmeter.base.registry import nearest
-from lsmeter.base.toml_file import read_toml, wrong_key
+from lsmeter.base.toml_file import checked, read_toml
 from lsmeter.model import Expectation, Setup
 from lsmeter.model.setup import (
     ACCESSES,
@@ -142,10 +141,7 @@ def read_setup(path: Path, *, where: str = "--setup") -> Setup:
         where=where,
         missing="no such setup file",
     )
-    try:
-        table = _SetupTable.model_validate(data, context=path)
-    except ValidationError as error:
-        raise wrong_key(error, _SetupTable, where=str(path), hint=_HINT) from None
+    table = checked(_SetupTable, data, where=str(path), hint=_HINT, context=path)
     # No collection of a setup can change: what was not given is an empty tuple as well.
     found: dict[str, Any] = dict(table)
     lists = {key: tuple(value) for key, value in table if isinstance(value, (list, dict))}

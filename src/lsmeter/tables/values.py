@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 
 from lsmeter.tables.model import Column, Kind, Raw, Shown, Value
 
@@ -35,6 +36,13 @@ def percent(fraction: float | None, *, sign: bool = True, space: str = " ") -> s
 def many(number: int, noun: str) -> str:
     """Write a number of things: 1 boot, 2 boots."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def some(names: Iterable[str], most: int) -> str:
+    """Name the first of several, and say how many more there are."""
+    found = list(names)
+    more = [f"{len(found) - most:,} more"] if len(found) > most else []
+    return ", ".join((*found[:most], *more))
 
 
 def raw(value: Value) -> Raw:

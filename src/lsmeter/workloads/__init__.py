@@ -13,11 +13,11 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
-from lsmeter.base.toml_file import read_toml, wrong_key
+from lsmeter.base.toml_file import checked, read_toml
 from lsmeter.model import Benchmark, Metric, ParamValue, Sampling
 from lsmeter.model.workload import Batch, Denial, Service, Workload
 
@@ -106,10 +106,7 @@ def load_workload(word: str, *, where: str = "--suite") -> Offer:
         raise unknown("workload", word, workload_names(), where=where)
     path = Path(word).expanduser() if own else _home() / f"{word}{SUFFIX}"
     data = read_toml(path, "a workload file", hint=_HINT, where=where)
-    try:
-        table = _File.model_validate(data)
-    except ValidationError as error:
-        raise wrong_key(error, _File, where=str(path), hint=_HINT) from None
+    table = checked(_File, data, where=str(path), hint=_HINT)
     name = path.name.removesuffix(SUFFIX)
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,49}", name):
         raise UsageError(

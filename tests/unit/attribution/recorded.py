@@ -15,16 +15,13 @@ from pathlib import Path
 from lsmeter.attribution.load import OUTPUT
 from lsmeter.attribution.profile import Tree
 from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import make_plan
-from lsmeter.guest.capture import Capture, Ending
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Round, Samples, Whole
-from lsmeter.results.boots import write_boot
-from lsmeter.results.directory import create_run
-from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.experiment.plan import PlannedBoot, make_plan
+from lsmeter.model import BenchmarkStatus, Boot, Round, Samples, Whole
 from lsmeter.tasks.attribute import MARKER_INSNS
 from lsmeter.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
 from tests.unit.attribution.trees import nodes_text
 from tests.unit.model_builders import benchmark, kernel
+from tests.unit.run_builders import ended, stored
 
 DATA = Path(__file__).parent / "data"
 SETUPS = ("capability", "smack", "selinux")
@@ -57,29 +54,22 @@ def write_run(
     words["task"] = "events" if events else "attribute" if attributed else "readings"
     built = kernel("vmlinux", SECURITY_SMACK="y")
     plan = make_plan(build_experiment(words, where="test"), [built], BENCHMARKS, {}, ("tmpfs",))
-    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "attributed", (), ())
-    create_run(path, make_manifest(plan, told, {cell.hash: () for cell in plan.cells}))
-    for planned in plan.boots:
+
+    def boot(planned: PlannedBoot) -> tuple[Boot, Mapping[str, bytes]]:
         name = f"{when}-{planned.cell.setup.name}"
-        boot = Boot(
-            cell_hash=planned.cell.hash,
-            index=planned.index,
-            seed=planned.seed,
-            status=BootStatus.OK,
-            samples=tuple(
-                Samples(item.id, BenchmarkStatus.OK, (VALUES[name][item.id],) * 3, whole=whole)
-                for item in BENCHMARKS
-            ),
+        samples = (
+            Samples(item.id, BenchmarkStatus.OK, (VALUES[name][item.id],) * 3, whole=whole)
+            for item in BENCHMARKS
         )
-        folder = planned.id.folder
         data = output(name) if attributed else b""
         if window is not None and idle is not None:
             data = _with_windows(data, window, idle, len(rounds))
         outputs = {OUTPUT: data} if data else {}
         if events:
             outputs = {OUTPUT: with_events(data), EVENTS_OUTPUT: vectors(VALUES[name])}
-        capture = Capture(b"", b"", Ending.EXITED, 0, 0.0, outputs=outputs)
-        write_boot(path / "boots" / folder, boot, capture)
+        return ended(planned, samples), outputs
+
+    stored(plan, path, boot, "attributed")
     return path
 
 

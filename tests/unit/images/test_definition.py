@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from lsmeter.base.errors import UsageError
+from lsmeter.base.toml_file import checked
 from lsmeter.images.definition import (
     FilePart,
     ImageDefinition,
-    check_table,
+    Table,
     definition_names,
     extended,
     identity,
@@ -58,7 +59,7 @@ def test_there_is_a_shipped_definition() -> None:
 )
 def test_wrong_definitions_name_the_key(text: str, part: str) -> None:
     with pytest.raises(UsageError) as caught:
-        check_table(tomllib.loads(text), "mine.toml", "")
+        checked(Table, tomllib.loads(text), where="mine.toml", hint="")
     assert caught.value.title.startswith("mine.toml: ")
     assert part in caught.value.title
 

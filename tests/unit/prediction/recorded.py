@@ -11,17 +11,15 @@ import numpy as np
 import pytest
 
 from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import make_plan
-from lsmeter.guest.capture import Capture, Ending
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Samples
-from lsmeter.results.boots import write_boot
-from lsmeter.results.directory import RunData, create_run, read_run
-from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.experiment.plan import PlannedBoot, make_plan
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Samples
+from lsmeter.results.directory import RunData
 from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 from lsmeter.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
 from tests.unit import timed_builders
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.prediction import synthetic
+from tests.unit.run_builders import ended, stored
 
 FRAME = {"insns": 5.0, "serialising": 2.0}  # of each reading, as `empty` shows
 PLUGIN = "ab" * 32
@@ -81,10 +79,8 @@ def counted(path: Path, *, events: bool = True, plugin: str = PLUGIN) -> RunData
     }
     built = kernel("vmlinux", SECURITY_LANDLOCK="y")
     plan = make_plan(build_experiment(words, where="test"), [built], BENCHMARKS, {}, ("tmpfs",))
-    tools = ((ATTRIBUTION, plugin),)
-    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "replay", (), tools)
-    create_run(path, make_manifest(plan, told, {cell.hash: () for cell in plan.cells}))
-    for planned in plan.boots:
+
+    def boot(planned: PlannedBoot) -> tuple[Boot, Mapping[str, bytes]]:
         setup, names = planned.cell.setup.name, planned.cell.benchmarks
         text = f"{HEADER}\nnames {' '.join(EVENTS)}\n"
         samples = []
@@ -96,17 +92,10 @@ def counted(path: Path, *, events: bool = True, plugin: str = PLUGIN) -> RunData
             line = "v " + " ".join(str(round(vector.get(event, 0.0))) for event in EVENTS)
             text += f"region {place} 0\n" + f"{line}\n" * 4 + f"end {place}\n"
             samples.append(Samples(name, BenchmarkStatus.OK, (round(insns + 5),) * 3))
-        boot = Boot(
-            cell_hash=planned.cell.hash,
-            index=planned.index,
-            seed=planned.seed,
-            status=BootStatus.OK,
-            samples=tuple(samples),
-        )
         outputs = {EVENTS_OUTPUT: (text + "eof\n").encode()} if events else {}
-        capture = Capture(b"", b"", Ending.EXITED, 0, 0.0, outputs=outputs)
-        write_boot(path / "boots" / planned.id.folder, boot, capture)
-    return read_run(path)
+        return ended(planned, samples), outputs
+
+    return stored(plan, path, boot, "replay", tools=((ATTRIBUTION, plugin),))
 
 
 def rounded(events: Mapping[str, float]) -> dict[str, float]:

@@ -13,10 +13,10 @@ import jsonschema
 import numpy as np
 import pytest
 
+from lsmeter.analysis.fitting import fitted
 from lsmeter.analysis.predictions import host_of, known, predict, quiet_ns
 from lsmeter.analysis.validation import summaries, validated
 from lsmeter.base.errors import UsageError
-from lsmeter.cli.calibrate import fitted
 from lsmeter.report.document import document_of
 from lsmeter.report.predicted import NO_CALIBRATION, NO_EVENTS
 from lsmeter.results import calibrations

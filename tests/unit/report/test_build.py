@@ -10,14 +10,12 @@ import pytest
 
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import make_plan
-from lsmeter.guest.capture import Capture, Ending
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Idle, Round, Samples, Whole
+from lsmeter.model import BenchmarkStatus, Idle, Round, Samples, Whole
 from lsmeter.model.conclusion import Verdict
 from lsmeter.report.build import compare_runs, make_report
-from lsmeter.results.boots import write_boot
-from lsmeter.results.directory import RunData, create_run, read_run
-from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.results.directory import RunData
 from tests.unit.model_builders import benchmark, kernel
+from tests.unit.run_builders import ended, stored
 
 OPEN = replace(benchmark("open", depth=1), cycle="open+close")
 CREAT = replace(benchmark("creat"), cycle="creat+unlink")
@@ -31,23 +29,12 @@ def run(path: Path, compiler: str = "gcc-12 (Debian) 12.2.0") -> RunData:
     words = {"kernels": ["vmlinux"], "setups": ["capability"], "boots": 2}
     built = replace(kernel("vmlinux", CC_VERSION_TEXT=compiler), image_sha256=compiler)
     plan = make_plan(build_experiment(words, where="test"), [built], (OPEN, CREAT), {}, ("tmpfs",))
-    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "exact", (), ())
-    create_run(path, make_manifest(plan, told, {cell.hash: () for cell in plan.cells}))
-    for planned in plan.boots:
-        boot = Boot(
-            cell_hash=planned.cell.hash,
-            index=planned.index,
-            seed=planned.seed,
-            status=BootStatus.OK,
-            samples=(
-                Samples(OPEN.id, BenchmarkStatus.OK, (3000,) * 9 + (3400,), whole=FINE),
-                Samples(CREAT.id, BenchmarkStatus.OK, (5000,) * 10, whole=BROKEN),
-            ),
-            idle=(Idle(100_000, 100, 2),),
-        )
-        folder = planned.id.folder
-        write_boot(path / "boots" / folder, boot, Capture(b"", b"", Ending.EXITED, 0, 0.0))
-    return read_run(path)
+    samples = (
+        Samples(OPEN.id, BenchmarkStatus.OK, (3000,) * 9 + (3400,), whole=FINE),
+        Samples(CREAT.id, BenchmarkStatus.OK, (5000,) * 10, whole=BROKEN),
+    )
+    idle = (Idle(100_000, 100, 2),)
+    return stored(plan, path, lambda planned: (ended(planned, samples, idle=idle), {}))
 
 
 def test_a_whole_cost_that_failed_is_a_problem_and_costs_no_other_number(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,15 @@ import pytest
 import lsmeter.report.schema
 from lsmeter.analysis.sides import Only, only_in_one, overhead_changes
 from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import make_plan
-from lsmeter.guest.capture import Capture, Ending
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Samples
+from lsmeter.experiment.plan import PlannedBoot, make_plan
+from lsmeter.model import BenchmarkStatus, Samples
 from lsmeter.report.compared import HEADING, document
-from lsmeter.results.boots import write_boot
-from lsmeter.results.directory import RunData, create_run, read_run
-from lsmeter.results.manifest import Circumstances, make_manifest
+from lsmeter.results.directory import RunData
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import Options, render
 from tests.unit import timed_builders
 from tests.unit.model_builders import benchmark, kernel
+from tests.unit.run_builders import ended, stored
 
 OPEN, DEEP = benchmark("open", depth=1), benchmark("open", depth=4)
 STAT, CHMOD = benchmark("stat", depth=1), benchmark("chmod", depth=1)
@@ -49,17 +47,12 @@ def run(path: Path, counts: Counts, kernel_name: str = "old", **words: Any) -> R
     asked = build_experiment({"setups": [*counts], "boots": 2, **words}, where="test")
     kinds = tuple(dict.fromkeys(kind for found in counts.values() for kind in found))
     plan = make_plan(asked, [kernel(kernel_name, **MODULES)], kinds, {}, ("tmpfs",))
-    told = Circumstances("0", "2026-01-01T00:00:00+00:00", "lsmeter run", "exact", (), ())
-    create_run(path, make_manifest(plan, told, {cell.hash: () for cell in plan.cells}))
-    for planned in plan.boots:
-        samples = tuple(
-            Samples(kind.id, BenchmarkStatus.OK, (value,) * 10)
-            for kind, value in counts[planned.cell.setup.name].items()
-        )
-        boot = Boot(**vars(planned.id), status=BootStatus.OK, samples=samples)
-        nothing = Capture(b"", b"", Ending.EXITED, 0, 0.0)
-        write_boot(path / "boots" / boot.folder, boot, nothing)
-    return read_run(path)
+
+    def samples(planned: PlannedBoot) -> Iterator[Samples]:
+        for kind, value in counts[planned.cell.setup.name].items():
+            yield Samples(kind.id, BenchmarkStatus.OK, (value,) * 10)
+
+    return stored(plan, path, lambda planned: (ended(planned, samples(planned)), {}))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from itertools import pairwise
 import networkx as nx
 
 from lsmeter.base.errors import UsageError
+from lsmeter.base.groups import grouped
 from lsmeter.base.registry import unknown
 from lsmeter.hooks.source.model import (
     Count,
@@ -130,10 +131,8 @@ def _decisions(analysis: SourceAnalysis, use: SyscallUse) -> Iterator[tuple[Valu
 
 def mediation_table(analysis: SourceAnalysis, filesystem: str) -> Table:
     """Return each module's decisions against the least that POSIX needs."""
-    found: dict[str, list[Mediation]] = {}
-    for one in analysis.mediation:
-        if one.filesystem == filesystem:
-            found.setdefault(one.syscall, []).append(one)
+    here = (one for one in analysis.mediation if one.filesystem == filesystem)
+    found = grouped((one.syscall, one) for one in here)
     rows = ((name, found[name]) for name in SYSCALLS if name in found)
     return Table(
         "mediation",

@@ -168,8 +168,7 @@ def _git_files(tree: Path, *more: str) -> tuple[str, ...]:
 
 
 def _git(tree: Path, *words: str) -> bytes:
-    # no lock and no rewrite of the index: the tree belongs to someone else
-    done = process.run_bytes(["git", "--no-optional-locks", "-C", str(tree), *words])
+    done = process.run_bytes(process.git(tree, *words))
     if done.returncode:
         raise UsageError(
             f"git {words[0]} fails in {tree}",

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes a calibration of a run that was timed on a host and one whose events were counted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from lsmeter import __version__
+from lsmeter.analysis.predictions import blocks_of, host_of, known
+from lsmeter.prediction.calibration import Calibration, Counted, calibrate
+from lsmeter.results.calibrations import this_host
+from lsmeter.results.directory import RunData
+from lsmeter.tasks.attribute import ATTRIBUTION
+
+
+def fitted(timed: RunData, counted: RunData) -> Calibration:
+    """Fit what one run timed to what the other counted."""
+    of = host_of(timed) or this_host()
+    kernel = counted.manifest.kernels[0]
+    settings = counted.manifest.conditions
+    now = datetime.now(UTC)
+    return calibrate(
+        known(timed, counted),
+        name=f"{now:%Y-%m-%dT%H-%M-%S}-{of.kernel[:40].replace('/', '_')}",
+        created=now.isoformat(timespec="seconds"),
+        lsmeter_version=__version__,
+        host=of,
+        counted=Counted(
+            kernel.name,
+            kernel.release,
+            {
+                "mitigations": settings.mitigations,
+                "init_on_alloc": str(settings.init_on_alloc).lower(),
+            },
+            dict(counted.manifest.tools).get(ATTRIBUTION, ""),
+        ),
+        blocks=blocks_of(timed),
+    )
