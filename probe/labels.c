@@ -20,19 +20,24 @@ enum {
 	CIPSO_TYPE = 2,
 	CIPSO_TAG = 3,
 	CIPSO_TAGS = 4,
-	CIPSO_PASS = 2, /* levels and categories are the policy's own */
+	CALIPSO_ADD = 1,
+	CALIPSO_DOI = 1,
+	CALIPSO_TYPE = 2,
+	PASS = 2, /* levels and categories are the policy's own */
 	MAP_ADD_DEFAULT = 4,
 	MAP_REMOVE_DEFAULT = 5,
 	MAP_PROTOCOL = 2,
 	MAP_DOI = 4,
 	MAP_FAMILY = 11,
+	MAP_CALIPSO_DOI = 12,
 	BY_CIPSO = 3,
 	UNLABELLED = 5,
+	BY_CALIPSO = 7,
 	DOI = 1,
 	TAG_BITMAP = 1,
 };
 
-static struct labels labels;
+static struct labels labels = {.family = AF_INET};
 
 const struct labels *labels_made(void)
 {
@@ -61,46 +66,70 @@ static void command(struct netlink *netlink, int family, int what)
 	netlink_begin(netlink, family, 0, &header, sizeof(header));
 }
 
-/* Who has no mapping of a domain of its own sends IPv4 by CIPSO, and IPv6 without a label. */
+/* Who has no mapping of a domain of its own sends one protocol labelled, the other without. */
 static int map_default(struct netlink *netlink, int family)
 {
-	static const uint16_t six = AF_INET6;
+	const uint16_t other = labels.family == AF_INET ? AF_INET6 : AF_INET;
 
 	command(netlink, family, MAP_REMOVE_DEFAULT);
 	command(netlink, family, MAP_ADD_DEFAULT);
-	netlink_number(netlink, MAP_PROTOCOL, BY_CIPSO);
-	netlink_number(netlink, MAP_DOI, DOI);
+	netlink_number(netlink, MAP_PROTOCOL, other == AF_INET ? BY_CALIPSO : BY_CIPSO);
+	netlink_number(netlink, other == AF_INET ? MAP_CALIPSO_DOI : MAP_DOI, DOI);
 	command(netlink, family, MAP_ADD_DEFAULT);
 	netlink_number(netlink, MAP_PROTOCOL, UNLABELLED);
-	netlink_put(netlink, MAP_FAMILY, &six, sizeof(six));
+	netlink_put(netlink, MAP_FAMILY, &other, sizeof(other));
 	return netlink_send(netlink);
 }
 
-int labels_cipso(void)
+static void define_cipso(struct netlink *netlink, int family)
 {
 	static const uint8_t tag = TAG_BITMAP;
-	int cipso = netlink_family("NLBL_CIPSOv4"), map = netlink_family("NLBL_MGMT");
-	int error = join();
-	struct netlink netlink;
 	size_t tags;
 
-	if (cipso < 0 || map < 0)
-		return cipso < 0 ? cipso : map;
+	command(netlink, family, CIPSO_ADD);
+	netlink_number(netlink, CIPSO_DOI, DOI);
+	netlink_number(netlink, CIPSO_TYPE, PASS);
+	tags = netlink_nest(netlink, CIPSO_TAGS);
+	netlink_put(netlink, CIPSO_TAG, &tag, sizeof(tag));
+	netlink_nest_end(netlink, tags);
+}
+
+static void define_calipso(struct netlink *netlink, int family)
+{
+	command(netlink, family, CALIPSO_ADD);
+	netlink_number(netlink, CALIPSO_DOI, DOI);
+	netlink_number(netlink, CALIPSO_TYPE, PASS);
+}
+
+static int label_by(const char *name, void (*define)(struct netlink *netlink, int family))
+{
+	int by = netlink_family(name), map = netlink_family("NLBL_MGMT");
+	int error = join();
+	struct netlink netlink;
+
+	if (by < 0 || map < 0)
+		return by < 0 ? by : map;
 	if (!error)
 		error = netlink_open(&netlink, NETLINK_GENERIC);
 	if (error)
 		return error;
-	command(&netlink, cipso, CIPSO_ADD);
-	netlink_number(&netlink, CIPSO_DOI, DOI);
-	netlink_number(&netlink, CIPSO_TYPE, CIPSO_PASS);
-	tags = netlink_nest(&netlink, CIPSO_TAGS);
-	netlink_put(&netlink, CIPSO_TAG, &tag, sizeof(tag));
-	netlink_nest_end(&netlink, tags);
+	define(&netlink, by);
 	error = netlink_send(&netlink);
 	if (!error)
 		error = map_default(&netlink, map);
 	sys_close(netlink.fd);
 	return error;
+}
+
+int labels_cipso(void)
+{
+	return label_by("NLBL_CIPSOv4", define_cipso);
+}
+
+int labels_calipso(void)
+{
+	labels.family = AF_INET6;
+	return label_by("NLBL_CALIPSO", define_calipso);
 }
 
 int labels_secmark(const char *context)

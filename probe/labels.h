@@ -17,6 +17,9 @@ int labels_network(void);
 /* NetLabel gives IPv4 packets the CIPSO option, with sensitivity and categories as they are. */
 int labels_cipso(void);
 
+/* The same by CALIPSO of IPv6: a hop-by-hop option. */
+int labels_calipso(void);
+
 /* nftables mark every packet to and from this host, in both namespaces, with a context (SECMARK).
  */
 int labels_secmark(const char *context);
@@ -34,6 +37,7 @@ struct labels {
 	bool alone; /* there is no link to a far namespace */
 	bool marked;
 	bool protected;
+	int family; /* whose packets the facts are of */
 };
 
 const struct labels *labels_made(void);

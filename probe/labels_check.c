@@ -24,14 +24,16 @@ struct found {
 	const char *failed; /* a constant of this program, so the parent can read it */
 	long error;
 	char label[256];
-	int option; /* the first IP option of a datagram; 0: it has none */
+	int option; /* the first option of a datagram (IPv6: hop by hop); 0: it has none */
 };
 
 static int end(bool veth, int type, bool far, struct inet_address *address)
 {
-	*address = veth ? network_address(AF_INET, far) : network_loopback(AF_INET);
-	return network_bind(veth && far ? far_socket(AF_INET, type)
-					: (int)sys4(SYS_socket, AF_INET, type, 0, 0),
+	const int family = labels_made()->family;
+
+	*address = veth ? network_address(family, far) : network_loopback(family);
+	return network_bind(veth && far ? far_socket(family, type)
+					: (int)sys4(SYS_socket, family, type, 0, 0),
 			    address);
 }
 
@@ -68,10 +70,18 @@ static bool try_connection(bool veth, struct found *found)
 	return error == -ENOPROTOOPT || went(found, "asking for the label", error);
 }
 
+static long ask_for_options(int fd, bool six)
+{
+	static const int on = 1;
+
+	return sys6(SYS_setsockopt, fd, six ? IPPROTO_IPV6 : IPPROTO_IP,
+		    six ? IPV6_RECVHOPOPTS : IP_RECVOPTS, (long)&on, sizeof(on), 0);
+}
+
 /* The IP option of a datagram. */
 static bool try_datagram(bool veth, struct found *found)
 {
-	static const int on = 1;
+	const bool six = labels_made()->family == AF_INET6;
 	union {
 		struct cmsghdr header;
 		unsigned char room[CMSG_SPACE(64)];
@@ -87,14 +97,15 @@ static bool try_datagram(bool veth, struct found *found)
 	int to = end(veth, SOCK_DGRAM, false, &client);
 
 	if (!went(found, "making sockets", from < to ? from : to) ||
-	    !went(found, "asking for options",
-		  sys6(SYS_setsockopt, from, IPPROTO_IP, IP_RECVOPTS, (long)&on, sizeof(on), 0)) ||
+	    !went(found, "asking for options", ask_for_options(from, six)) ||
 	    !went(found, "connecting", sys4(SYS_connect, to, (long)&server, server.size, 0)) ||
 	    !went(found, "sending", sys_write(to, &byte, 1)) ||
 	    !went(found, "receiving", sys4(SYS_recvmsg, from, (long)&message, 0, 0)))
 		return false;
-	if (message.msg_controllen && control.header.cmsg_type == IP_RECVOPTS)
-		found->option = *CMSG_DATA(&control.header);
+	/* A hop-by-hop header begins with what comes next, and its length. */
+	if (message.msg_controllen &&
+	    control.header.cmsg_type == (six ? IPV6_HOPOPTS : IP_RECVOPTS))
+		found->option = CMSG_DATA(&control.header)[six ? 2 : 0];
 	return true;
 }
 

@@ -82,6 +82,12 @@ static bool fault(struct outcome *outcome, const char *where, long error)
 {
 	if (!error)
 		return false;
+	if (error == -ENOSYS && !outcome->count) {
+		outcome->skipped = true;
+		snprintf(outcome->detail, sizeof(outcome->detail),
+			 "there is no system call for it (%s): %s", where, strerror(ENOSYS));
+		return true;
+	}
 	outcome->failures++;
 	if (!outcome->error) {
 		outcome->error = (int)-error;

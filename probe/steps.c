@@ -196,6 +196,12 @@ static const char *act_cipso(char *const *word)
 	return done(labels_cipso(), "labelling packets by", "CIPSO");
 }
 
+static const char *act_calipso(char *const *word)
+{
+	(void)word;
+	return done(labels_calipso(), "labelling packets by", "CALIPSO");
+}
+
 static const char *act_secmark(char *const *word)
 {
 	return done(labels_secmark(word[0]), "marking packets", word[0]);
@@ -221,6 +227,7 @@ static const struct action actions[] = {
 	{"background", 1, 1, act_background},
 	{"network", 0, 0, act_network},
 	{"cipso", 0, 0, act_cipso},
+	{"calipso", 0, 0, act_calipso},
 	{"secmark", 1, 1, act_secmark},
 	{"ipsec", 0, 2, act_ipsec},
 };

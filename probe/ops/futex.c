@@ -106,4 +106,4 @@ static int eventfd_arm(struct bench *bench)
 	return 0;
 }
 ALONE(eventfd, "write and read of an eventfd");
-DEFINE_OP(eventfd, "eventfd", .setup = eventfd_setup);
+DEFINE_OP(eventfd, "eventfd", .setup = eventfd_setup, .needs = "eventfd");

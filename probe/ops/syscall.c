@@ -141,6 +141,17 @@ DEFINE_OP(getcwd, "getcwd");
 /* fcntl: value is the command. What is locked is unlocked again. */
 static struct flock whole_file = {.l_type = F_WRLCK}, nothing = {.l_type = F_UNLCK};
 
+static int fcntl_setup(struct bench *bench)
+{
+	int error = file_setup(bench);
+	struct flock found = whole_file;
+
+	if (error || bench->variant->value != F_SETLK)
+		return error;
+	error = (int)sys4(SYS_fcntl, bench->fd[0], F_GETLK, (long)&found, 0);
+	return error == -EINVAL ? -ENOSYS : error; /* of a kernel that locks no files */
+}
+
 static int fcntl_arm(struct bench *bench)
 {
 	long command = bench->variant->value;
@@ -170,7 +181,7 @@ VARIANTS(fcntl, VARIANT("command=getfl", "fcntl: flags of a file", F_GETFL),
 	 VARIANT("command=dupfd", "fcntl: duplicate a descriptor", F_DUPFD),
 	 VARIANT("command=setown", "fcntl: who gets a file's signals", F_SETOWN),
 	 VARIANT("command=setlk", "fcntl: lock a file", F_SETLK));
-DEFINE_OP(fcntl, "fcntl", .setup = file_setup);
+DEFINE_OP(fcntl, "fcntl", .setup = fcntl_setup, .needs = "lock of a file");
 
 static int flock_arm(struct bench *bench)
 {
@@ -200,18 +211,17 @@ static int ftruncate_arm(struct bench *bench)
 ALONE(ftruncate, "ftruncate a file to the size that it has");
 DEFINE_OP(ftruncate, "ftruncate", .setup = file_setup);
 
+static int ends[2];
+
 /* From a file through a pipe, and from a file to a file. */
 static int splice_setup(struct bench *bench)
 {
-	static int ends[2];
 	int error = file_setup(bench);
 
 	if (!error)
 		error = (int)sys4(AS_PIPE(ends));
 	bench->status = 0;
 	bench->fd[1] = sys_open("/dev/null", O_WRONLY, 0);
-	bench->path[1][0] = (char)ends[0];
-	bench->path[1][1] = (char)ends[1];
 	return error ? error : bench->fd[1] < 0 ? bench->fd[1] : 0;
 }
 
@@ -223,10 +233,10 @@ static int splice_arm(struct bench *bench)
 
 	cycle_begin(bench);
 	push(bench, (struct call){.nr = SYS_splice,
-				  .arg = {bench->fd[0], (long)&offset, bench->path[1][1], 0, size},
+				  .arg = {bench->fd[0], (long)&offset, ends[1], 0, size},
 				  .want = size});
 	push(bench, (struct call){.nr = SYS_splice,
-				  .arg = {bench->path[1][0], 0, bench->fd[1], 0, size},
+				  .arg = {ends[0], 0, bench->fd[1], 0, size},
 				  .want = size});
 	region_from(bench, 0);
 	return 0;

@@ -87,12 +87,20 @@ VARIANTS(request,
 DEFINE_OP(request, "module-request", .settles = true, .guest_only = true);
 
 /* The capabilities of a file go when its owner does. */
+#define CAPABILITY "security.capability"
 static const struct vfs_cap_data capabilities = {.magic_etc = VFS_CAP_REVISION_2};
 
 static int killpriv_setup(struct bench *bench)
 {
+	long error = make_sized("HH", 1);
+
 	(void)bench;
-	return make_sized("HH", 1);
+	if (!error)
+		error = sys4(SYS_setxattr, (long)"HH", (long)CAPABILITY, (long)&capabilities,
+			     XATTR_CAPS_SZ_2);
+	if (!error)
+		error = sys4(SYS_removexattr, (long)"HH", (long)CAPABILITY, 0, 0);
+	return (int)error;
 }
 
 static int killpriv_arm(struct bench *bench)
@@ -100,7 +108,7 @@ static int killpriv_arm(struct bench *bench)
 	snprintf(bench->path[0], sizeof(bench->path[0]), "HH");
 	cycle_begin(bench);
 	push(bench, (struct call){.nr = SYS_setxattr,
-				  .arg = {(long)bench->path[0], (long)"security.capability",
+				  .arg = {(long)bench->path[0], (long)CAPABILITY,
 					  (long)&capabilities, XATTR_CAPS_SZ_2}});
 	push(bench,
 	     (struct call){.nr = SYS_fchownat, .arg = {AT_FDCWD, (long)bench->path[0], 0, 0}});
@@ -109,7 +117,7 @@ static int killpriv_arm(struct bench *bench)
 }
 ALONE(killpriv, "give a file capabilities, and take them by chown");
 DEFINE_OP(killpriv, "file-capabilities", .setup = killpriv_setup, .run = run_in_row,
-	  .privileged = true);
+	  .privileged = true, .needs = "security attribute of a file");
 
 /* A child gives its parent its own session keyring, which the parent has when it returns. */
 static int parent_setup(struct bench *bench)
@@ -149,4 +157,4 @@ static void parent_run(struct bench *bench)
 ALONE(parent, "fork; the child gives a session keyring to its parent; wait");
 DEFINE_OP(parent, "keyring-to-parent", .settles = true, .processes = true, .setup = parent_setup,
 	  .run = parent_run, .calls = "clone+wait4+keyctl", .cycle = "fork+wait4",
-	  .needs = "keyrings");
+	  .needs = "keyring");

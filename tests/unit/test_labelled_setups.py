@@ -19,7 +19,8 @@ from lsmeter.setups import definitions, parse_setup, read_setup
 from tests.unit.model_builders import cell
 
 CAPABILITY = parse_setup("capability")
-LABELLED = ("selinux-cipso", "selinux-secmark", "selinux-ipsec", "smack-cipso", "smack-ambient")
+SELINUX = ("selinux-cipso", "selinux-calipso", "selinux-secmark", "selinux-ipsec")
+LABELLED = (*SELINUX, "smack-cipso", "smack-ambient", "smack-secmark")
 
 
 def with_modules(wanted: Cell, *names: str) -> Cell:
@@ -41,7 +42,7 @@ def test_the_network_is_labelled_before_the_policy_is_enforced_and_its_labels_ar
     setup = parse_setup(name)
     actions = [step.action for step in setup.steps]
     assert set(actions) <= set(ACTIONS)
-    labels = {"network", "cipso", "secmark", "ipsec"}
+    labels = {"network", "cipso", "calipso", "secmark", "ipsec"}
     (at,) = (place for place, action in enumerate(actions) if action in labels)
     assert at < len(actions) - 1
     assert actions[-1] == "write"  # enforce, onlycap
@@ -51,7 +52,7 @@ def test_the_network_is_labelled_before_the_policy_is_enforced_and_its_labels_ar
 
 
 def test_labelled_selinux_loads_the_policy_with_rules_for_a_network() -> None:
-    for name in LABELLED[:3]:
+    for name in SELINUX:
         words = [word for step in parse_setup(name).steps for word in step.words]
         assert "/etc/lsmeter/selinux/network.policy" in words
         assert "/etc/lsmeter/selinux/default.policy" not in words

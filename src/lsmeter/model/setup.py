@@ -15,7 +15,8 @@ from enum import StrEnum
 # that measures.
 ACTIONS = (
     *("run", "write", "load", "file", "mkdir", "mount", "label", "visit", "enter", "key"),
-    *("background", "work", "try", "own", "network", "cipso", "secmark", "ipsec"),
+    *("background", "work", "try", "own", "network", "cipso", "calipso"),
+    *("secmark", "ipsec"),
 )
 ACCESSES = ("read", "write", "create", "execute", "stat", "copy", "chmod", "reread")
 

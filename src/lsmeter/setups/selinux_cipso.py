@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SELinux with CIPSO: NetLabel puts sensitivity and categories into each IPv4 packet.
+"""SELinux with NetLabel: sensitivity and categories in each packet, by CIPSO (IPv4) or CALIPSO (IPv6).
 
 The type does not travel: who receives sees netlabel_peer_t with the sender's level.
 """
@@ -9,22 +9,22 @@ from lsmeter.setups import _guest as guest
 from lsmeter.setups._labelled import over_selinux, peers
 
 _PEER = "system_u:object_r:netlabel_peer_t:s0"
-_CIPSO = "134"  # IPOPT_CIPSO
+_WHY = "each packet has to have the option"
+# IPOPT_CIPSO and IPV6_TLV_CALIPSO.
+_MADE = (("CIPSO", "IPv4", "134", "(tag 1); IPv6"), ("CALIPSO", "IPv6", "7", "hop by hop; IPv4"))
 
-SETUPS = (
+SETUPS = tuple(
     over_selinux(
-        name="selinux-cipso",
-        title="IPv4 packets labelled by CIPSO",
-        step=guest.do("cipso", title="CIPSO set up"),
+        name=f"selinux-{by.lower()}",
+        title=f"{packets} packets labelled by {by}",
+        step=guest.do(by.lower(), title=f"{by} set up"),
         expect=(
             *peers(_PEER, "loopback", "veth"),
-            *(
-                Expectation(f"net.option.{link}", _CIPSO, "each packet has to have the option")
-                for link in ("loopback", "veth")
-            ),
+            *(Expectation(f"net.option.{link}", option, _WHY) for link in ("loopback", "veth")),
         ),
-        needs=("NETLABEL",),
+        needs=("NETLABEL", *(("IPV6",) if packets == "IPv6" else ())),
         modules=(),
-        note="CIPSO passes on sensitivity and categories (tag 1); IPv6 has no label",
-    ),
+        note=f"{by} passes on sensitivity and categories {other} has no label",
+    )
+    for by, packets, option, other in _MADE
 )
