@@ -91,8 +91,8 @@ DEFINE_OP(pipe, "pipe-make", .shifts = true, .settles = true, .setup = two_setup
 static int used_arm(struct bench *bench)
 {
 	cycle_begin(bench);
-	push(bench, (struct call){.nr = SYS_socketpair,
-				  .arg = {AF_UNIX, SOCK_STREAM, 0, (long)ends}});
+	push(bench,
+	     (struct call){.nr = SYS_socketpair, .arg = {AF_UNIX, SOCK_STREAM, 0, (long)ends}});
 	push(bench, (struct call){.nr = SYS_write, .arg = {0, (long)&byte, 1}, .want = 1});
 	push(bench, (struct call){.nr = SYS_read, .arg = {0, (long)&byte, 1}, .want = 1});
 	push(bench, (struct call){.nr = SYS_close});

@@ -25,7 +25,7 @@ _STREAMS = ("tcp", "unix")
 
 def made_on(profile: Profile) -> Mapping[str, Shares]:
     """Return by a call's usual name on which share of each kind it is made; {} is not known."""
-    calls = {stand_ins().name(item.name): item.calls - item.errors for item in profile.calls}
+    calls = _made(profile)
 
     def of(names: Iterable[str]) -> float:
         return sum(calls.get(name, 0.0) for name in names)
@@ -52,7 +52,7 @@ def made_on(profile: Profile) -> Mapping[str, Shares]:
 
 def with_new(profile: Profile, name: str, shares: Shares) -> Shares:
     """Split reads and writes of sockets: the first one of each new socket is a kind of its own."""
-    count = {stand_ins().name(item.name): item.calls - item.errors for item in profile.calls}
+    count = _made(profile)
     group = next((names for names in (_DATA[:2], _DATA[2:]) if name in names), ())
     made = sum(count.get(call, 0.0) for call in (*_ACCEPTS, "connect"))
     calls = sum(count.get(call, 0.0) for call in group)
@@ -63,6 +63,16 @@ def with_new(profile: Profile, name: str, shares: Shares) -> Shares:
     split = {kind: shares.get(kind, 0.0) * new for kind in _STREAMS}
     old = {kind: share - split.get(kind, 0.0) for kind, share in shares.items()}
     return old | {f"{kind}-new": share for kind, share in split.items() if share}
+
+
+def _made(profile: Profile) -> dict[str, float]:
+    """Return how often each call was made and did not fail; a connection begun is one as well."""
+    found: dict[str, float] = {}
+    for item in profile.calls:
+        name = stand_ins().name(item.name)
+        failed = 0.0 if name == "connect" else item.errors  # EINPROGRESS
+        found[name] = found.get(name, 0.0) + item.calls - failed
+    return found
 
 
 def _family(accepted: float, connected: float) -> dict[str, float]:
