@@ -61,7 +61,7 @@ def test_a_profile_is_estimated_from_a_run(ready: Lsmeter) -> None:
     assert cost["value"] == sum(added) / 2
     assert (cost["low"] <= min(added), cost["high"] >= max(added)) == (True, True)
     assert calls["openat"]["benchmarks"] == ["file: open depth=1", "file: open depth=2"]
-    assert calls["pipe2"]["why"] == "no benchmark stands for it"
+    assert calls["pipe2"]["why"] == "not in these runs: --suite ipc"
     assert calls["mmap"]["why"] == "not in these runs: --suite process"
 
 

@@ -84,6 +84,12 @@ class Measured:
         """Return the mean of how often each system call was made."""
         return _mean([boot.calls for boot in self.boots])
 
+    def in_hooks(self) -> dict[str, float]:
+        """Return the mean of how often each hook was called."""
+        return _mean(
+            [{name: calls for name, (calls, _) in boot.hooks.items()} for boot in self.boots]
+        )
+
     def in_modules(self) -> dict[str, float]:
         """Return the mean of what each module's code executes."""
         return _mean([boot.modules for boot in self.boots])

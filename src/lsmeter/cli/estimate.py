@@ -16,7 +16,8 @@ from lsmeter.cli.console import SCREEN
 from lsmeter.cli.show import AllOption, CalibrationOption, calibration_for, show
 
 if TYPE_CHECKING:
-    from lsmeter.analysis.estimated import Counted, Known
+    from lsmeter.analysis.counted import Counted
+    from lsmeter.analysis.known import Known
     from lsmeter.profiles.model import Profile
     from lsmeter.results.directory import RunData
 
@@ -85,7 +86,9 @@ def estimate(
         lsmeter estimate --profile calls --on tcp --on write=file
         lsmeter estimate --profile runs/web-nginx runs/suites
     """
-    from lsmeter.analysis.estimated import Estimated, counted, estimate, known_costs, together
+    from lsmeter.analysis.counted import counted
+    from lsmeter.analysis.estimated import Estimated, estimate
+    from lsmeter.analysis.known import known_costs, together
     from lsmeter.report.estimated import document
     from lsmeter.report.verify import damage_code
 
@@ -174,7 +177,7 @@ def _read(path: Path) -> RunData:
 
 def _latest() -> RunData:
     """Return the latest run with system calls under a setup and its baseline."""
-    from lsmeter.analysis.estimated import is_of_use
+    from lsmeter.analysis.known import is_of_use
     from lsmeter.results.directory import read_manifest
     from lsmeter.results.held import known_runs
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Profile:
 
     source says who counted, clock which time a call's is ("" where calls have none). unit is what
     the numbers are of: profile (the whole of it), or request where lsmeter counted a workload.
+    errors_unknown are calls of which it does not say how many failed. made_on: what calls were
+    made on, as shares by the call's usual name and the kind of thing, where whoever counted saw it.
     """
 
     source: str
@@ -32,6 +34,8 @@ class Profile:
     seconds: float | None = None  # it was watched for so long
     tables: int = 1  # threads, or kinds of programs, that were added up
     unit: str = "profile"
+    errors_unknown: frozenset[str] = frozenset()
+    made_on: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def total(self) -> float:

@@ -14,24 +14,20 @@ from typing import Any
 
 FILE = "stand-ins.toml"
 ANY_SUITE = "*"
-_READING = re.compile(
-    r"(?P<suite>[a-z]+|\*): (?P<pattern>[^/]+?)"
-    r"(?: - (?P<less_suite>[a-z]+): (?P<less>[^/]+?))?(?: / (?P<calls>[2-9]))?"
-    r"(?: \+ (?P<more_suite>[a-z]+): (?P<more>[^/]+))?"
-)
+_TERM = re.compile(r"(?P<suite>[a-z]+|\*): (?P<name>[^/]+?)(?: / (?P<calls>[2-9]))?")
+_SIGN = re.compile(r" ([+-]) (?=[a-z]+: )")
 
 Name = tuple[str, str]  # of a benchmark: its suite, and its id
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Benchmarks: less another one, shared by `calls` calls, and more another one."""
+    """Benchmarks, shared by `calls` calls, and what is added: other ones, each so many times."""
 
     suite: str
     pattern: str
-    less: Name | None = None
     calls: int = 1
-    more: Name | None = None
+    more: tuple[tuple[Name, float], ...] = ()
 
     def matches(self, name: Name) -> bool:
         """Tell whether a benchmark is one of them."""
@@ -42,18 +38,22 @@ class Reading:
 class StandIn:
     """What stands for a system call; within: another call, whose benchmarks have this one in them.
 
-    kinds are what the call may be made on, by name: "" where it is one.
+    kinds are what the call may be made on, by name: "" where it is one. failed has those of which
+    a call that fails costs something else: "" is any other.
     """
 
     kinds: Mapping[str, tuple[Reading, ...]] = field(default_factory=dict)
-    failed: tuple[Reading, ...] = ()
+    failed: Mapping[str, tuple[Reading, ...]] = field(default_factory=dict)
     within: str = ""
 
     @property
     def suites(self) -> tuple[str, ...]:
         """The suites that it needs."""
-        every = (reading.suite for kind in self.kinds.values() for reading in kind)
-        return tuple(dict.fromkeys(name for name in every if name != ANY_SUITE))
+        every = [reading for kind in self.kinds.values() for reading in kind]
+        needed = [item.suite for item in every] + [
+            name[0] for item in every for name, _ in item.more
+        ]
+        return tuple(dict.fromkeys(name for name in needed if name != ANY_SUITE))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def stand_ins() -> StandIns:
     for entry in data["calls"]:
         one = StandIn(
             _kinds(entry.get("kinds", {})),
-            _readings(entry.get("failed", ())),
+            _kinds(entry.get("failed", {})),
             entry.get("within", ""),
         )
         for name in entry["names"]:
@@ -103,9 +103,13 @@ def _readings(texts: Iterable[Any]) -> tuple[Reading, ...]:
 
 
 def _reading(text: str) -> Reading:
-    found = _READING.fullmatch(text)
-    if found is None:
+    first, *rest = _SIGN.split(text)
+    terms = [_TERM.fullmatch(term) for term in (first, *rest[1::2])]
+    found = [term for term in terms if term is not None]
+    if len(found) < len(terms):
         raise ValueError(f"{FILE}: not a benchmark: {text!r}")
-    less = (found["less_suite"], found["less"]) if found["less"] else None
-    more = (found["more_suite"], found["more"]) if found["more"] else None
-    return Reading(found["suite"], found["pattern"], less, int(found["calls"] or 1), more)
+    more = tuple(
+        ((term["suite"], term["name"]), (1 if sign == "+" else -1) / int(term["calls"] or 1))
+        for sign, term in zip(rest[::2], found[1:], strict=True)
+    )
+    return Reading(found[0]["suite"], found[0]["name"], int(found[0]["calls"] or 1), more)

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lsmeter.analysis.estimated import EXACT, CallCost, Cost, Counted, Estimated, Known, SetupCost
+from lsmeter.analysis.counted import Counted
+from lsmeter.analysis.estimated import CallCost, Estimated, SetupCost
+from lsmeter.analysis.known import EXACT, Cost, Known
 from lsmeter.instruments import find_instrument
 from lsmeter.profiles.model import Profile
 from lsmeter.report import numbers
@@ -28,10 +30,10 @@ NAME = "lsmeter-estimate"
 VERSION = 1
 _FEW = 12  # calls in a table where there is little room
 _RULE = (
-    "A call costs what its benchmarks cost more than under the baseline: the median of them; at "
-    "least and at most are all calls at their cheapest, and at their costliest benchmark, each at "
-    "the end of its interval. + is worse. `lsmeter help estimate` says which benchmarks stand for "
-    "which call."
+    "A call costs what its benchmarks cost more than under the baseline: the median of them, in "
+    "the proportion of what it is made on; at least and at most are all calls at their cheapest, "
+    "and at their costliest benchmark, each at the end of its interval. + is worse. `lsmeter help "
+    "estimate` says which benchmarks stand for which call."
 )
 _NO_SECONDS = (
     "The profile does not say how long it was watched: costs are those of all its calls, in "
@@ -43,6 +45,7 @@ _CHECKED = (
     "instructions."
 )
 _NS_PER_S = 1e9
+_LEAST_SHARE = 0.0005  # of what a call is made on: less would be shown as 0.0 %
 
 
 def document(
@@ -121,6 +124,7 @@ def _sections(
     yield Section(
         f"Call by call{where}",
         tables=(_calls(item, factor, per, detail), *_uncovered(item, factor, per)),
+        items=tuple(Item(text) for text in _made_on(item)),
         key=f"{key}-calls",
     )
 
@@ -201,6 +205,21 @@ def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Table:
     more = (f"{many(left, 'more call')}, which cost less: --all, or --format csv.",) if left else ()
     title = f"{unit} of one call more than under {item.known.baseline}"
     return Table("calls", title, tuple(columns), tuple(rows), more=more)
+
+
+def _made_on(item: Estimated) -> Iterator[str]:
+    """Say on what calls were taken to be made: calls of the same shares together."""
+    groups: dict[str, list[str]] = {}
+    for call in item.calls:
+        shares = sorted(call.on.items(), key=lambda pair: -pair[1])
+        parts = [
+            f"{kind} {percent(share, sign=False)}" for kind, share in shares if share >= 0.0005
+        ]
+        if parts and call.costs:
+            groups.setdefault(", ".join(parts), []).append(call.call.name)
+    if groups:
+        told = "; ".join(f"{', '.join(names)}: {parts}" for parts, names in groups.items())
+        yield f"Made on, as {item.told_by} (--on CALL=KIND says otherwise): {told}."
 
 
 def _most(call: CallCost) -> float:
@@ -326,6 +345,7 @@ def _data(item: Estimated, counted: Counted | None) -> dict[str, Any]:
         "benchmark": counted.benchmark if counted else None,
         "baseline_insns": counted.baseline_insns if counted else None,
         "setups": [_setup_data(item, setup, checked) for setup in item.setups],
+        "told_by": item.told_by,
         "calls": [_call_data(call) for call in item.calls],
     }
 
@@ -353,4 +373,5 @@ def _call_data(call: CallCost) -> dict[str, Any]:
         "costs": each(call.costs),
         "failed": each(call.failed),
         "why": call.why,
+        "on": dict(call.on),
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SELinux with NetLabel: sensitivity and categories in each packet, by CIPSO (IPv4) or CALIPSO (IPv6).
+"""SELinux with NetLabel: levels and categories in each packet, by CIPSO (IPv4) or CALIPSO (IPv6).
 
 The type does not travel: who receives sees netlabel_peer_t with the sender's level.
 """
