@@ -17,16 +17,20 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#define NAME	  "lsmeter0"
-#define NAMESPACE "/proc/self/ns/net"
-#define MAC_BYTES 6
+#define NAME	   "lsmeter0"
+#define NAMESPACE  "/proc/self/ns/net"
+#define MAC_BYTES  6
+#define NEIGHBOURS 1200
+/* Nothing is sent in fragments, as on the loopback device. */
+#define MTU	 65535
+#define TOGETHER 40
 
 /* The namespaces, as files; -1 until they are joined. */
 static int near_fd = -1, far_fd = -1;
 
-static int set_up(const char *name)
+static int set_flags(const char *name, short flags)
 {
-	struct ifreq request = {.ifr_flags = IFF_UP | IFF_RUNNING};
+	struct ifreq request = {.ifr_flags = flags};
 	long fd = sys4(SYS_socket, AF_INET, SOCK_DGRAM, 0, 0), error;
 
 	if (fd < 0)
@@ -35,6 +39,11 @@ static int set_up(const char *name)
 	error = sys4(SYS_ioctl, fd, SIOCSIFFLAGS, (long)&request, 0);
 	sys_close((int)fd);
 	return (int)error;
+}
+
+static int set_up(const char *name)
+{
+	return set_flags(name, IFF_UP | IFF_RUNNING);
 }
 
 int network_up(void)
@@ -111,6 +120,7 @@ static int make_pair(struct netlink *netlink)
 
 	netlink_begin(netlink, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &any, sizeof(any));
 	netlink_text(netlink, IFLA_IFNAME, NAME);
+	netlink_number(netlink, IFLA_MTU, MTU);
 	put_mac(netlink, IFLA_ADDRESS, false);
 	info = netlink_nest(netlink, IFLA_LINKINFO);
 	netlink_text(netlink, IFLA_INFO_KIND, "veth");
@@ -120,6 +130,7 @@ static int make_pair(struct netlink *netlink)
 	netlink->size += sizeof(any);
 	memset(netlink->data + netlink->size - sizeof(any), 0, sizeof(any));
 	netlink_text(netlink, IFLA_IFNAME, NAME);
+	netlink_number(netlink, IFLA_MTU, MTU);
 	put_mac(netlink, IFLA_ADDRESS, true);
 	netlink_number(netlink, IFLA_NET_NS_FD, (uint32_t)far_fd);
 	netlink_nest_end(netlink, peer);
@@ -166,6 +177,37 @@ static int give_address(struct netlink *netlink, int family, int index, bool far
 }
 
 /*
+ * The kernel's tables of neighbours begin with 8 chains, whose keys are random in each boot, and
+ * grow with what is in them, never back: with so many once in them, no two of ours share a chain.
+ */
+static int widen_neighbours(int family, int index)
+{
+	struct ndmsg header = {
+		.ndm_family = (uint8_t)family, .ndm_ifindex = index, .ndm_state = NUD_PERMANENT};
+	struct inet_address other = network_address(family, true);
+	size_t bytes;
+	const void *data = address_bytes(&other, &bytes);
+	uint8_t *low = (uint8_t *)data + bytes - 2;
+	struct netlink netlink;
+	int error = netlink_open(&netlink, NETLINK_ROUTE);
+
+	for (int i = 0; !error && i < NEIGHBOURS; i++) {
+		low[0] = (uint8_t)(1 + i / 250);
+		low[1] = (uint8_t)(1 + i % 250);
+		netlink_begin(&netlink, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &header,
+			      sizeof(header));
+		netlink_put(&netlink, NDA_DST, data, bytes);
+		put_mac(&netlink, NDA_LLADDR, true);
+		if (i % TOGETHER == TOGETHER - 1 || i == NEIGHBOURS - 1) {
+			error = netlink_send(&netlink);
+			netlink_empty(&netlink);
+		}
+	}
+	sys_close(netlink.fd);
+	return error;
+}
+
+/*
  * A kernel without IPv6 has no such file. What is not asked for cannot arrive later, and addresses
  * that nobody uses are in no table.
  */
@@ -201,7 +243,18 @@ static int open_end(bool far)
 	if (error)
 		return error;
 	index = device_index();
-	error = index < 0 ? index : give_address(&netlink, AF_INET, index, far);
+	if (index > 0 && !far) {
+		error = widen_neighbours(AF_INET, index);
+		if (!error && widen_neighbours(AF_INET6, index)) /* there may be no IPv6 */
+			error = 0;
+		/* This takes them out of the tables. */
+		if (!error)
+			error = set_flags(NAME, 0);
+		if (!error)
+			error = set_up(NAME);
+	}
+	if (!error)
+		error = index < 0 ? index : give_address(&netlink, AF_INET, index, far);
 	if (!error)
 		error = give_address(&netlink, AF_INET6, index, far);
 	sys_close(netlink.fd);

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -62,6 +63,26 @@ void vary_guest(unsigned long seed)
 	if (fork() == 0)
 		keep(pipes, pages);
 	nanosleep(&while_made, NULL);
+}
+
+static bool watches(const char *suite)
+{
+	for_each_op(entry)
+	{
+		if ((*entry)->watches && !strcmp((*entry)->suite, suite))
+			return true;
+	}
+	return false;
+}
+
+void vary_watch(const char *suite, const char *directory)
+{
+	int fd = watches(suite) ? inotify_init1(0) : -1;
+
+	if (fd < 0)
+		return;
+	inotify_add_watch(fd, directory, IN_MODIFY);
+	close(fd);
 }
 
 bool vary_mappings(unsigned long seed)

@@ -18,6 +18,13 @@ void vary_guest(unsigned long seed);
  */
 bool vary_mappings(unsigned long seed);
 
+/*
+ * In a suite that watches files, begin with a watch: from the first one on the kernel looks for
+ * watches at every access to the file system, 3 instructions each, and the order of benchmarks is
+ * another in each boot.
+ */
+void vary_watch(const char *suite, const char *directory);
+
 /* A place for a benchmark's running state and its path names, somewhere in a page. */
 struct bench *vary_place(unsigned long seed, unsigned int index);
 

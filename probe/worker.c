@@ -11,6 +11,7 @@
 #include "names.h"
 #include "outcome.h"
 #include "pids.h"
+#include "places.h"
 #include "region.h"
 #include "sample.h"
 #include "slabs.h"
@@ -282,6 +283,8 @@ void worker_vary(const struct request *request, const char *work)
 	if (!request->vary || request->timed)
 		return;
 	channel_fact("names.held", "%d", names_hold_first_pages());
+	channel_fact("datagrams.held", "%d", places_hold_datagrams());
+	vary_watch(request->suite, work);
 	wear_slabs(work);
 }
 

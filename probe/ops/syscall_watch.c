@@ -37,8 +37,8 @@ static void inotify_run(struct bench *bench)
 	call_all(&bench->call[1]);
 }
 ALONE(inotify, "inotify: add a watch, and remove it");
-DEFINE_OP(inotify, "inotify", .settles = true, .setup = inotify_setup, .run = inotify_run,
-	  .needs = "inotify");
+DEFINE_OP(inotify, "inotify", .settles = true, .watches = true, .setup = inotify_setup,
+	  .run = inotify_run, .needs = "inotify");
 
 static int fanotify_setup(struct bench *bench)
 {
@@ -63,8 +63,8 @@ static int fanotify_arm(struct bench *bench)
 	return 0;
 }
 ALONE(fanotify, "fanotify: mark a file, and take the mark away");
-DEFINE_OP(fanotify, "fanotify", .settles = true, .setup = fanotify_setup, .run = run_in_row,
-	  .privileged = true, .needs = "fanotify");
+DEFINE_OP(fanotify, "fanotify", .settles = true, .watches = true, .setup = fanotify_setup,
+	  .run = run_in_row, .privileged = true, .needs = "fanotify");
 
 static long bpf(int command, union bpf_attr *attr)
 {
