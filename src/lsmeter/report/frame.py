@@ -75,8 +75,10 @@ def placed(place: Place, benchmark: Benchmark) -> dict[str, Any]:
 def notes_of(run: RunData) -> tuple[str, ...]:
     """Say how long each guest took, what was not measured, and which version reads the run."""
     cells = {cell.hash: cell for cell in run.manifest.cells}
+    several = len({cell.place.suite for cell in run.manifest.cells}) > 1
     notes = [
-        f"{cell.place.setup} on {cell.place.kernel}, {cell.task.name}: one guest, "
+        f"{cell.place.setup} on {cell.place.kernel}, "
+        f"{f'suite {cell.place.suite}, ' if several else ''}{cell.task.name}: one guest, "
         f"{boot.wall_s:.1f} s"
         for boot in run.boots
         for cell in [cells[boot.cell_hash]]
@@ -126,7 +128,8 @@ def _joined(each: Sequence[tuple[Problem, list[str]]], *, full: bool) -> Item:
 def _problem(problem: Problem, names: list[str], *, full: bool) -> Item:
     title = problem.title
     place = [name for name in (problem.kernel, problem.setup) if name not in title]
-    where = numbers.DOT.join(filter(None, (*place, ", ".join(filter(None, names)))))
+    of = ", ".join(filter(None, names))
+    where = numbers.DOT.join(filter(None, (*place, problem.suite, of)))
     text = f"{title} ({where})" if where else title
     tail = problem.log_tail if full else problem.log_tail[-_LOG_LINES:]
     left = len(problem.log_tail) - len(tail)
