@@ -128,16 +128,6 @@ static bool load_module(const char *module)
 	return false;
 }
 
-static void load_modules(const struct request *request)
-{
-	for (size_t i = 0; i < request->n_modules; i++) {
-		if (!load_module(request->module[i])) {
-			channel_drain();
-			power_off();
-		}
-	}
-}
-
 /* An image has a modprobe, whose run would be measured in place of the kernel's looking for it. */
 static void hide_modprobe(void)
 {
@@ -149,6 +139,18 @@ static void hide_modprobe(void)
 	if (write(fd, none, sizeof(none) - 1) < 0)
 		channel_error("hiding modprobe: %s", strerror(errno));
 	close(fd);
+}
+
+static void load_modules(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_modules; i++) {
+		if (!load_module(request->module[i])) {
+			channel_drain();
+			power_off();
+		}
+	}
+	if (!strcmp(request->suite, "syscall"))
+		hide_modprobe();
 }
 
 /* Make the delay of access checks ready, where the request asks for one. */
@@ -354,8 +356,6 @@ _Noreturn void init_main(void)
 		snprintf(error, sizeof(error), "%s: %s", failed, strerror(errno));
 		give_up(error);
 	}
-	if (!strcmp(request.suite, "syscall"))
-		hide_modprobe();
 	if (request.n_clients)
 		mark_account(ACCOUNT_DRIVER); /* it counts from here on */
 	take_steps(&request);
