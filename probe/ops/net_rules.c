@@ -23,11 +23,15 @@ static const char *context(void)
 {
 	int fd = sys_open("/proc/self/attr/current", O_RDONLY, 0);
 	long n = fd < 0 ? fd : sys4(SYS_read, fd, (long)own_context, sizeof(own_context) - 1, 0);
+	char *mode;
 
 	if (fd >= 0)
 		sys_close(fd);
 	own_context[n < 0 ? 0 : n] = '\0';
 	own_context[strcspn(own_context, "\n")] = '\0';
+	mode = strstr(own_context, " ("); /* of AppArmor, which is no part of the label */
+	if (mode)
+		*mode = '\0';
 	return *own_context ? own_context : NULL;
 }
 

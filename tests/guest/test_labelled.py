@@ -57,3 +57,16 @@ def test_a_network_whose_labels_are_not_those_expected_gives_no_number(
     report = json.loads(lsmeter("report", "run", "--format", "json").out)
     told = json.dumps(report["problems"])
     assert ("net.peer.veth" in told) == (label != "none")
+
+
+@pytest.mark.usefixtures("debian_kernel", "policy_image")
+def test_ipv6_labelled_by_calipso_is_as_expected(lsmeter: Lsmeter) -> None:
+    """The setup itself expects the option in a datagram, and the peer's label on both links."""
+    setup = ("--setup", "selinux-calipso", "--baseline", "selinux-calipso")
+    done = lsmeter(*RUN, *setup, "--benchmark", "udp ip=6 size=1")
+    assert done.code == 0, done.err + done.out
+    report = json.loads(lsmeter("report", "run", "--format", "json").out)
+    (found,) = report["setups"]
+    facts = found["facts"]
+    assert facts["net.option.veth"] == facts["net.option.loopback"] == "7"
+    assert "netlabel_peer_t" in facts["net.peer.veth"]

@@ -114,7 +114,8 @@ def test_both_times_are_labelled_where_there_is_no_terminal() -> None:
             run.started(boot)
             run.ended(boot, ended(boot), reused=False)
     first, second = out.getvalue().splitlines()
-    assert first.startswith("boot 1/3: debian:6.1 capability tmpfs boot 0: 1.0 s; 0:00 elapsed, ")
+    began = "boot 1/3: debian:6.1 capability file tmpfs boot 0: 1.0 s; 0:00 elapsed, "
+    assert first.startswith(began)
     assert second.endswith("left")
 
 

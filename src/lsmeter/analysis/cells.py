@@ -251,7 +251,8 @@ def boot_problem(cell: ManifestCell, boot: Boot) -> Problem:
     """Say how a boot went wrong."""
     kernel, setup = cell.place.kernel, cell.place.setup
     title = f"{setup} on {kernel}: boot {boot.index}: {boot.status.value}"
-    return Problem(title, kernel, setup, detail=boot.detail, log_tail=boot.console_tail)
+    log, suite = boot.console_tail, cell.place.suite
+    return Problem(title, kernel, setup, detail=boot.detail, log_tail=log, suite=suite)
 
 
 def _problems(
@@ -277,6 +278,7 @@ def _problems(
                     place.setup,
                     samples.benchmark,
                     failed.detail,
+                    suite=place.suite,
                 )
 
 
@@ -290,12 +292,12 @@ def read_boots(
     """
     problems = list(run.manifest.problems)
     for cell in run.manifest.cells:
-        kernel, setup = cell.place.kernel, cell.place.setup
+        where = {key: getattr(cell.place, key) for key in ("kernel", "setup", "suite")}
         read = tasks.get(cell.task.name)
         for boot in run.boots_of(cell):
             if boot.status is not BootStatus.OK:
                 problems.append(boot_problem(cell, boot))
             if boot.status.usable and read is not None:
                 found = read(cell, boot, run.manifest.benchmarks_of(cell))
-                problems += (replace(item, kernel=kernel, setup=setup) for item in found)
+                problems += (replace(item, **where) for item in found)
     return tuple(problems)

@@ -171,8 +171,7 @@ def _clock(seconds: float) -> str:
 
 def _name(boot: PlannedBoot) -> str:
     cell = boot.cell
-    suite = f"{cell.suite} " if cell.task.workload else ""
-    where = f"{cell.kernel.name} {cell.setup.name} {suite}{cell.filesystem}"
+    where = f"{cell.kernel.name} {cell.setup.name} {cell.suite} {cell.filesystem}"
     return f"{where} {_kind(boot)} {boot.index}"
 
 

@@ -33,7 +33,9 @@ def _benchmarks() -> Iterable[Row]:
 
     loaded = (load_workload(name).benchmarks for name in workload_names())
     every = (catalogue(find_probe()), *loaded)
-    return [(item.id, f"{item.title} [{item.origin}]") for part in every for item in part]
+    return [
+        (item.id, f"{item.title} [{item.suite}, {item.origin}]") for part in every for item in part
+    ]
 
 
 def _suites() -> Iterable[Row]:

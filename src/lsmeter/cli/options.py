@@ -115,7 +115,7 @@ class Asked:
     )
     benchmark: list[str] | None = option(
         "PATTERN",
-        "Only these: an operation or a pattern: 'open*'. Repeatable.",
+        "Only these: an operation or a pattern: 'open*', 'ipc/pipe*'. Repeatable.",
         *("--benchmark", "-b"),
         autocompletion=names.offer("benchmarks"),
         shown="all",

@@ -228,6 +228,7 @@ def select_benchmarks(
 ) -> tuple[Benchmark, ...]:
     """Return the benchmarks of `suites` whose id or operation matches one of the patterns.
 
+    SUITE/PATTERN is one of this suite alone: several may have the same name.
     controls: with those that no setup may change, which show that the numbers can be trusted.
     """
     known = {benchmark.suite for benchmark in catalogue}
@@ -237,13 +238,21 @@ def select_benchmarks(
     offered = [benchmark for benchmark in catalogue if benchmark.suite in suites]
     wanted = {benchmark for benchmark in offered if benchmark.control and controls}
     for pattern in patterns:
-        found = {item for item in offered if fnmatch.fnmatchcase(item.id, pattern)}
-        found |= {item for item in offered if item.operation == pattern}
+        suite, _, rest = pattern.rpartition("/")
+        found = {
+            item
+            for item in offered
+            if _is_named(item, pattern) or (item.suite == suite and _is_named(item, rest))
+        }
         if not found:
             names = {benchmark.operation for benchmark in offered}
             raise unknown("benchmark", pattern, names, where="--benchmark")
         wanted |= found
     return tuple(benchmark for benchmark in offered if benchmark in wanted)
+
+
+def _is_named(item: Benchmark, pattern: str) -> bool:
+    return item.operation == pattern or fnmatch.fnmatchcase(item.id, pattern)
 
 
 def missing_options(kernel: Kernel, needed: Iterable[str]) -> tuple[str, ...]:

@@ -146,3 +146,4 @@ class Problem:
     benchmark: str = ""
     detail: str = ""
     log_tail: tuple[str, ...] = ()
+    suite: str = ""

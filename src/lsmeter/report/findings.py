@@ -284,19 +284,27 @@ def _meaning(item: Comparison, cycle: str = "") -> str:
 
 def _counted(found: Sequence[Comparison]) -> str:
     """Count variants, and name operations with how many of each."""
-    times = Counter(item.benchmark.operation for item in found)
+    suites = {item.place.suite for item in found}
+    times = Counter(_of_suite(item, item.benchmark.operation, suites) for item in found)
     by = "\N{MULTIPLICATION SIGN}"
     shown = [f"{name} {by}{n}" if n > 1 else name for name, n in times.most_common(_FEW)]
     left = len(found) - sum(n for _, n in times.most_common(_FEW))
     return f"{len(found)}: {', '.join([*shown, f'{left:,} more'] if left else shown)}"
 
 
+def _of_suite(item: Comparison, name: str, suites: Collection[str]) -> str:
+    """Name what several suites may have by its suite as well, where there are several."""
+    return f"{item.place.suite} {name}" if len(suites) > 1 else name
+
+
 def without_typical(found: Iterable[Comparison]) -> Iterator[str]:
     """Say what the verdicts of benchmarks without a typical count rest on."""
     named: dict[str, dict[str, None]] = {}
+    found = tuple(found)
+    suites = {item.place.suite for item in found}
     for item in found:
         if item.verdict is not Verdict.INCONCLUSIVE and item.cause.startswith(NO_TYPICAL):
-            named.setdefault(item.cause, {})[item.benchmark.id] = None
+            named.setdefault(item.cause, {})[_of_suite(item, item.benchmark.id, suites)] = None
     for cause, ids in named.items():
         yield f"{cause}: {some(ids, _NAMED)}."
 

@@ -130,7 +130,8 @@ def _joined(each: Sequence[tuple[Problem, list[str]]], *, full: bool) -> Item:
 def _problem(problem: Problem, names: list[str], *, full: bool) -> Item:
     title = problem.title
     place = [name for name in (problem.kernel, problem.setup) if name not in title]
-    where = numbers.DOT.join(filter(None, (*place, ", ".join(filter(None, names)))))
+    of = ", ".join(filter(None, names))
+    where = numbers.DOT.join(filter(None, (*place, problem.suite, of)))
     text = f"{title} ({where})" if where else title
     tail = problem.log_tail if full else problem.log_tail[-_LOG_LINES:]
     left = len(problem.log_tail) - len(tail)

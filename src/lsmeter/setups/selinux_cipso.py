@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SELinux with NetLabel: levels and categories in each packet, by CIPSO (IPv4) or CALIPSO (IPv6).
+"""SELinux with NetLabel: sensitivity and categories in each packet.
 
+IPv4 has them by CIPSO, IPv6 by CALIPSO.
 The type does not travel: who receives sees netlabel_peer_t with the sender's level.
 """
 
