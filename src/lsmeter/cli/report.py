@@ -15,8 +15,10 @@ from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.show import (
     AllOption,
+    BenchmarkOption,
     BesideOption,
     CalibrationOption,
+    SetupOption,
     calibration_for,
     show,
     studies_of,
@@ -36,24 +38,8 @@ def report(
             autocompletion=names.runs,
         ),
     ] = None,
-    setup: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("--setup", "-s"),
-            metavar="SETUP",
-            help="Only these setups, and the baseline. Repeatable.",
-            autocompletion=names.setups,
-        ),
-    ] = None,
-    benchmark: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("--benchmark", "-b"),
-            metavar="PATTERN",
-            help="Only these: an operation or a pattern: 'open*'. Repeatable.",
-            autocompletion=names.offer("benchmarks"),
-        ),
-    ] = None,
+    setup: SetupOption = None,
+    benchmark: BenchmarkOption = None,
     baseline: Annotated[
         str | None,
         typer.Option(
