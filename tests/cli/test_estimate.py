@@ -65,6 +65,20 @@ def test_a_profile_is_estimated_from_a_run(ready: Lsmeter) -> None:
     assert calls["mmap"]["why"] == "not in these runs: --suite process"
 
 
+def test_a_profile_of_unknown_calls_costs_what_nobody_knows(ready: Lsmeter) -> None:
+    rule, head = "------- ------- -------", "  calls  errors syscall"
+    rows = (head, rule, "      3         made_up", rule, "      3         total")
+    (ready.home / CALLS).write_text("\n".join(rows) + "\n")
+    (found,) = data(ready, "--profile", CALLS, "run")["estimates"]
+    (selinux,) = found["setups"]
+    assert (selinux["value"], selinux["low"], selinux["calls_share"]) == (None, None, 0)
+    assert selinux["uncovered"] == ["made_up"]
+    said = told(ready("estimate", "--profile", CALLS, "run"))
+    assert "nothing is known of any call" in said
+    assert "no benchmark stands for it" in said
+    assert "of one call more" not in said
+
+
 def test_seconds_make_costs_a_second(ready: Lsmeter) -> None:
     (whole,) = data(ready, "--profile", CALLS, "run")["estimates"]
     (second,) = data(ready, "--profile", CALLS, "run", "--seconds", "4")["estimates"]

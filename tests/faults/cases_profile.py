@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable
 from functools import partial
@@ -50,6 +51,11 @@ _FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "strace cut off": (_holds(_STRACE[:-60]), "cut off"),
     "strace edited": (_holds(_STRACE.replace(b"       281 ", b"       999 ", 1)), "the total"),
     "strace with controls": (_holds(_STRACE.replace(b"fcntl", b"\x1b[2Jf", 1)), "not a line"),
+    "strace compressed": (_holds(gzip.compress(_STRACE, mtime=0)), "neither a summary"),
+    "strace without calls": (
+        _holds(b"syscall          % time\n---------------- ------\nread   100.00\n"),
+        "no column of calls",
+    ),
     "perf cut off in a table": (_holds(_PERF[: _TABLE - 40]), "cut off"),
     "perf cut off between tables": (_holds(_PERF[:_TABLE]), "cut off"),
     "perf with a number too long": (

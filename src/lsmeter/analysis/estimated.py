@@ -51,7 +51,7 @@ class SetupCost:
     """What a setup costs the whole profile, and of which share of its calls and time that is."""
 
     setup: str
-    cost: Cost
+    cost: Cost | None  # nothing is known of any call
     calls_share: float
     time_share: float | None
 
@@ -118,7 +118,7 @@ def _told(profile: Profile, on: Mapping[str, str]) -> Mapping[str, _MadeOn]:
 
 def _setup_cost(profile: Profile, calls: Sequence[CallCost], setup: str) -> SetupCost:
     costs = [(item.call, cost) for item in calls if (cost := item.cost(setup)) is not None]
-    whole = reduce(Cost.plus, (cost for _, cost in costs), NOTHING)
+    whole = reduce(Cost.plus, (cost for _, cost in costs)) if costs else None
     covered = math.fsum(call.calls for call, _ in costs)
     time_s = profile.time_s
     timed = math.fsum(call.time_s or 0.0 for call, _ in costs) / time_s if time_s else None

@@ -13,7 +13,14 @@ import typer
 from lsmeter.base.errors import LsmeterError, UsageError
 from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.show import AllOption, CalibrationOption, calibration_for, show
+from lsmeter.cli.show import (
+    AllOption,
+    BenchmarkOption,
+    CalibrationOption,
+    SetupOption,
+    calibration_for,
+    show,
+)
 
 if TYPE_CHECKING:
     from lsmeter.analysis.counted import Counted
@@ -45,30 +52,15 @@ def estimate(
             metavar="N", min=1e-6, max=1e9, help="The profile was taken for so many seconds."
         ),
     ] = None,
-    setup: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("--setup", "-s"),
-            metavar="SETUP",
-            help="Only these setups. Repeatable.",
-            autocompletion=names.setups,
-        ),
-    ] = None,
-    benchmark: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("--benchmark", "-b"),
-            metavar="PATTERN",
-            help="Of a workload that was counted: only these. Repeatable.",
-        ),
-    ] = None,
+    setup: SetupOption = None,
+    benchmark: BenchmarkOption = None,
     on: Annotated[
         list[str] | None,
         typer.Option(
             "--on",
             metavar="[CALL=]KIND",
             help="What read, write and so on are made on: file, pipe, unix, tcp, udp. Repeatable.  "
-            "[default: the median of all]",
+            "[default: what the profile says]",
         ),
     ] = None,
     calibration: CalibrationOption = None,
@@ -77,8 +69,10 @@ def estimate(
     """Say what each setup would cost a service, from a profile of its system calls.
 
     Each call costs what the benchmarks that stand for it cost more under a setup than under
-    the baseline. What no benchmark covers is named, call by call. Of a workload that was
-    counted, the estimate stands beside the count. Nothing is measured.
+    the baseline, on what the other calls suggest that it is made on (a service that accepts
+    and waits has sockets). What no benchmark covers is named, call by call. Of a workload
+    that was counted, the estimate stands beside the count (-b names some of its benchmarks).
+    Nothing is measured.
 
         strace -c -f -o calls -p PID
         lsmeter estimate --profile calls --seconds 10

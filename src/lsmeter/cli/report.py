@@ -14,8 +14,10 @@ from lsmeter.base.errors import InfrastructureError
 from lsmeter.cli import names
 from lsmeter.cli.show import (
     AllOption,
+    BenchmarkOption,
     BesideOption,
     CalibrationOption,
+    SetupOption,
     calibration_for,
     show,
     studies_of,
@@ -32,18 +34,8 @@ def report(
         Path | None,
         names.run_argument("RUN", "Run directory of any command.  [default: the latest]"),
     ] = None,
-    setup: Annotated[
-        list[str] | None, names.setup_option("Only these setups, and the baseline. Repeatable.")
-    ] = None,
-    benchmark: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("--benchmark", "-b"),
-            metavar="PATTERN",
-            help="Only these: an operation or a pattern: 'open*'. Repeatable.",
-            autocompletion=names.offer("benchmarks"),
-        ),
-    ] = None,
+    setup: SetupOption = None,
+    benchmark: BenchmarkOption = None,
     baseline: Annotated[
         str | None, names.setup_option("Compare with this setup of the run.", "--baseline")
     ] = None,

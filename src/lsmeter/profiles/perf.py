@@ -14,14 +14,14 @@ _HEADS = re.compile(r"   syscall +calls +(errors +)?total +min +avg +max +stddev
 _RULER = re.compile(r"   -+( +-+)+")
 _ROW = re.compile(
     r"   (?P<name>[a-z_][a-z0-9_]{0,63}) +(?P<calls>[0-9]{1,15})(?: +(?P<errors>[0-9]{1,15}))?"
-    r" +(?P<ms>[0-9]{1,12}\.[0-9]{3})(?: +[0-9]{1,12}\.[0-9]{3}){3} +(?:[0-9.]{1,12}|-?nan)%"
+    r" +(?P<ms>[0-9]{1,12}[.,][0-9]{3})(?: +[0-9]{1,12}[.,][0-9]{3}){3} +(?:[0-9.,]{1,12}|-?nan)%"
 )
 _ERRNO = re.compile(r"\t+[A-Z0-9]{1,30}: [0-9]{1,15}")
-_SHARE = re.compile(r" .{1,200}, [0-9]{1,15} events, ([0-9]{1,3}\.[0-9])%.{0,100}")
+_SHARE = re.compile(r" .{1,200}, [0-9]{1,15} events, ([0-9]{1,3}[.,][0-9])%.{0,100}")
 _WHOLE = re.compile(
     r" .{0,200}(?:thread \([0-9]{1,10}\)|total|cgroup .{1,200}), +[0-9]{1,15} events.{0,100}"
 )
-_TIME = re.compile(r" *([0-9]{1,12}\.[0-9]{3}) \(")  # of a call, in ms since the first
+_TIME = re.compile(r" *([0-9]{1,12}[.,][0-9]{3}) \(")  # of a call, in ms since the first
 _MOST_ROWS = 1_000_000
 _LEAST_SHARE, _ROUNDED = 90.0, 0.05
 _HINT = "write it anew: perf trace -s -o FILE -p PID -- sleep 10"
@@ -45,7 +45,7 @@ def parse(lines: Sequence[str], where: str) -> Profile:
         share = _SHARE.fullmatch(line)
         if share is None and not _WHOLE.fullmatch(line):
             raise _wrong(where, number, line)
-        shares += [float(share[1])] if share else []
+        shares += [_decimal(share[1])] if share else []
         found += _table(reader, where)
         tables += 1
         if len(found) > _MOST_ROWS:
@@ -57,7 +57,13 @@ def parse(lines: Sequence[str], where: str) -> Profile:
         )
         raise UsageError(f"{where}: {said}: the file is cut off", hint=_HINT)
     clock = "wall time, waiting included"
-    return Profile("perf trace -s", added(found), clock, _seconds(lines[:begin]), tables)
+    calls = added(found)
+    # Older versions of perf have no column of errors.
+    heads = [line for line in lines[begin:] if _HEADS.fullmatch(line.rstrip())]
+    known = all("errors" in line.split() for line in heads)
+    unknown = frozenset() if known else frozenset(item.name for item in calls)
+    seconds = _seconds(lines[:begin])
+    return Profile("perf trace -s", calls, clock, seconds, tables, errors_unknown=unknown)
 
 
 def _table(reader: Iterator[tuple[int, str]], where: str) -> Iterator[Calls]:
@@ -86,12 +92,16 @@ def _calls(row: re.Match[str], where: str) -> Calls:
     calls, errors = int(row["calls"]), int(row["errors"] or 0)
     if errors > calls:
         raise UsageError(f"{where}: {row['name']}: more errors ({errors}) than calls ({calls})")
-    return Calls(row["name"], calls, errors, float(row["ms"]) / 1000)
+    return Calls(row["name"], calls, errors, _decimal(row["ms"]) / 1000)
+
+
+def _decimal(text: str) -> float:
+    return float(text.replace(",", "."))  # a comma in some locales
 
 
 def _seconds(lines: Sequence[str]) -> float | None:
     """Return when the last call began, of a file that has the calls as well (-S)."""
-    times = [float(found[1]) for line in lines[-1000:] if (found := _TIME.match(line))]
+    times = [_decimal(found[1]) for line in lines[-1000:] if (found := _TIME.match(line))]
     return max(times) / 1000 if times and max(times) > 0 else None
 
 

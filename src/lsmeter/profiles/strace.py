@@ -13,7 +13,7 @@ _COLUMNS = ("%time", "seconds", "usecs/call", "calls", "errors", "syscall", "sho
 _RULER = re.compile(r"-+( -+)*")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,63}")
 _WHOLE = re.compile(r"[0-9]{1,15}")
-_DECIMAL = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
+_DECIMAL = re.compile(r"[0-9]{1,12}[.,][0-9]{1,9}")  # a comma in some locales
 _MOST_ROWS = 4096
 _TOTAL = "total"
 _RAGGED = frozenset({"syscall", "errors"})  # columns that need not be filled to their end
@@ -30,6 +30,7 @@ def parse(lines: Sequence[str], where: str) -> Profile:
     found: list[Calls] = []
     tables = 0
     timed = True
+    unknown: set[str] = set()
     for head in _tables(lines):
         columns = _heads(lines[head])
         if "calls" not in columns:
@@ -38,10 +39,14 @@ def parse(lines: Sequence[str], where: str) -> Profile:
                 hint="with --summary-columns name calls as well: name,calls,errors,total-time",
             )
         timed = timed and "seconds" in columns
-        found += _table(lines, head, columns, where)
+        rows = [*_table(lines, head, columns, where)]
+        found += rows
+        unknown |= set() if "errors" in columns else {row.name for row in rows}
         tables += 1
     clock = "system time, or wall time with strace -w" if timed else ""
-    return Profile("strace -c", added(found), clock, tables=tables)
+    return Profile(
+        "strace -c", added(found), clock, tables=tables, errors_unknown=frozenset(unknown)
+    )
 
 
 def _tables(lines: Sequence[str]) -> Iterator[int]:
@@ -117,7 +122,7 @@ def _calls(cells: Mapping[str, str], where: str) -> Calls:
         raise _wrong(" ".join(cells.values()), where)
     if int(errors) > int(calls):
         raise UsageError(f"{where}: {name}: more errors ({errors}) than calls ({calls})")
-    time_s = None if seconds is None else float(seconds)
+    time_s = None if seconds is None else float(seconds.replace(",", "."))
     return Calls(name, int(calls), int(errors), time_s)
 
 

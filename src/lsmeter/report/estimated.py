@@ -123,7 +123,7 @@ def _sections(
     )
     yield Section(
         f"Call by call{where}",
-        tables=(_calls(item, factor, per, detail), *_uncovered(item, factor, per)),
+        tables=(*_calls(item, factor, per, detail), *_uncovered(item, factor, per)),
         items=tuple(Item(text) for text in _made_on(item)),
         key=f"{key}-calls",
     )
@@ -143,9 +143,10 @@ def _setups(item: Estimated, head: str, factor: float) -> Table:
     ]
     rows: list[tuple[Value, ...]] = []
     for setup in item.setups:
-        cost = setup.cost.times(factor)
-        row: list[Value] = [setup.setup, *map(_whole, (cost.value, cost.low, cost.high))]
-        row += [_of_cpu(cost.value)] if of_cpu else []
+        cost = setup.cost.times(factor) if setup.cost else None
+        row: list[Value] = [setup.setup]
+        row += map(_whole, (cost.value, cost.low, cost.high)) if cost else (None,) * 3
+        row += [_of_cpu(cost.value) if cost else None] if of_cpu else []
         row += [setup.calls_share, *([setup.time_share] if timed else [])]
         rows.append(tuple(row))
     more = (f"Time: {item.profile.clock}.",) if timed else ()
@@ -167,6 +168,9 @@ def _sentences(item: Estimated, factor: float, per: str) -> Iterator[str]:
     kernel = "kernel " if item.known.unit == "insns" else ""
     by = "predicted " if item.known.calibration else ""
     for setup in item.setups:
+        if setup.cost is None:
+            yield f"{setup.setup}: nothing is known of any call of the profile."
+            continue
         cost = setup.cost.times(factor)
         low, high = (_whole(value).text for value in (cost.low, cost.high))
         said = (
@@ -181,7 +185,7 @@ def _sentences(item: Estimated, factor: float, per: str) -> Iterator[str]:
         yield f"{said}{covers}{f', not {names}{rest}' if lacking else ''}."
 
 
-def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Table:
+def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Iterator[Table]:
     unit = _word(item.known)
     setups = [setup.setup for setup in item.setups]
     columns = [
@@ -192,6 +196,8 @@ def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Table:
         *([Column("benchmarks", "stands for it", Kind.PROSE)] if detail is Detail.FULL else []),
     ]
     covered = [call for call in item.calls if call.costs]
+    if not covered:
+        return
     covered.sort(key=lambda call: -_most(call))
     shown = covered if detail is not Detail.SHORT else covered[:_FEW]
     rows = []
@@ -204,7 +210,7 @@ def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Table:
     left = len(covered) - len(shown)
     more = (f"{many(left, 'more call')}, which cost less: --all, or --format csv.",) if left else ()
     title = f"{unit} of one call more than under {item.known.baseline}"
-    return Table("calls", title, tuple(columns), tuple(rows), more=more)
+    yield Table("calls", title, tuple(columns), tuple(rows), more=more)
 
 
 def _made_on(item: Estimated) -> Iterator[str]:
@@ -268,11 +274,11 @@ def _checked(
 ) -> Iterator[Section]:
     """Hold what was estimated against what was counted under the same load."""
     rows = [
-        (setup.setup, _check(counted, setup, counted.added_insns[setup.setup]))
+        (setup.setup, _check(counted, setup.cost, counted.added_insns[setup.setup]))
         for item, counted in found
         if counted is not None and _comparable(item.known, counted)
         for setup in item.setups
-        if setup.setup in counted.added_insns
+        if setup.setup in counted.added_insns and setup.cost
     ]
     if not rows:
         return
@@ -317,8 +323,7 @@ def _comparable(known: Known, counted: Counted) -> bool:
     return same and known.instrument == EXACT and known.unit == "insns"
 
 
-def _check(counted: Counted, setup: SetupCost, added: float) -> tuple[Value, ...]:
-    cost = setup.cost
+def _check(counted: Counted, cost: Cost, added: float) -> tuple[Value, ...]:
     within = cost.low <= added <= cost.high
     return (
         counted.benchmark,
@@ -330,8 +335,13 @@ def _check(counted: Counted, setup: SetupCost, added: float) -> tuple[Value, ...
 
 
 def _profile_data(source: str, profile: Profile) -> dict[str, Any]:
-    calls = [vars(item) for item in profile.calls]
-    return {**vars(profile), "file": source, "calls": calls, "total": profile.total}
+    return {
+        **vars(profile),
+        "file": source,
+        "calls": [vars(item) for item in profile.calls],
+        "total": profile.total,
+        "errors_unknown": sorted(profile.errors_unknown),
+    }
 
 
 def _data(item: Estimated, counted: Counted | None) -> dict[str, Any]:
@@ -352,9 +362,11 @@ def _data(item: Estimated, counted: Counted | None) -> dict[str, Any]:
 
 def _setup_data(item: Estimated, setup: SetupCost, counted: Counted | None) -> dict[str, Any]:
     factor, _ = _per(item.profile)
+    none = dict.fromkeys(("value", "low", "high"))
+    cost = vars(setup.cost.times(factor)) if setup.cost else none
     return {
         "setup": setup.setup,
-        **vars(setup.cost.times(factor)),
+        **cost,
         "calls_share": setup.calls_share,
         "time_share": setup.time_share,
         "counted": counted.added_insns.get(setup.setup) if counted else None,

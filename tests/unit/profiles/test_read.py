@@ -140,6 +140,21 @@ def test_a_summary_without_calls_says_what_to_do() -> None:
     assert "--summary-columns" in caught.value.hint
 
 
+@pytest.mark.parametrize("name", ["strace-c-f.txt", "perf-trace-s.txt"])
+def test_a_comma_may_stand_for_the_point(name: str) -> None:
+    comma = re.sub(rb"(?<=[0-9])\.(?=[0-9])", b",", text(name))
+    assert comma != text(name)
+    assert parse_profile(comma, "x") == parse_profile(text(name), "x")
+
+
+def test_a_summary_without_errors_knows_of_none() -> None:
+    assert not read_profile(DATA / "strace-c-f.txt").errors_unknown
+    lines = [b"    calls syscall", b"--------- -------", b"        3 read   "]
+    total = [lines[1], b"        3 total  "]
+    found = parse_profile(b"\n".join([*lines, *total]) + b"\n", "x")
+    assert found.errors_unknown == {"read"}
+
+
 def test_programs_of_two_kinds_are_added_up() -> None:
     one = HEAD + RULE + b"100.00    0.000001           1         3         1 read\n" + RULE
     one += b"100.00    0.000001                     3         1 total\n"
