@@ -18,9 +18,9 @@
 static const int sizes[] = {1, 600, 1400, 3000, 7000};
 static const char data[8192];
 static char received[8192];
-static int pairs[ARRAY_SIZE(sizes)][MOST_PLACES][2];
-static int (*pair)[2]; /* of the size at hand */
-static int bytes, own[2];
+static int owns[2][2], pairs[2][ARRAY_SIZE(sizes)][MOST_PLACES][2]; /* by family */
+static int *own, (*pair)[2];					    /* of those at hand */
+static int bytes;
 
 /* Two ends, of which one takes what is written into the other; of netlink both are one. */
 static int open_pair(int family, int ends[2])
@@ -55,7 +55,23 @@ static void give_datagram_back(unsigned int number)
 	sys4(SYS_read, pair[number][0], (long)received, bytes, 0);
 }
 
-static int hold_of_family(int family)
+/* What is accounted to a group of processes (AF_UNIX) comes from caches of its own. */
+static const int families[] = {AF_UNIX, AF_NETLINK};
+
+int datagrams_open(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+		if (open_pair(families[i], owns[i]))
+			return -errno;
+		for (size_t j = 0; j < ARRAY_SIZE(sizes) * MOST_PLACES; j++) {
+			if (open_pair(families[i], pairs[i][j / MOST_PLACES][j % MOST_PLACES]))
+				return -errno;
+		}
+	}
+	return 0;
+}
+
+int datagrams_hold(void)
 {
 	static const struct place datagrams = {.cost = cost_of_datagram,
 					       .take = take_datagram,
@@ -63,32 +79,18 @@ static int hold_of_family(int family)
 					       .objects = OBJECTS};
 	int held = 0;
 
-	/* All before any is held: sockets are made of such objects themselves. */
-	for (size_t i = 0; i < ARRAY_SIZE(sizes) * MOST_PLACES; i++) {
-		if (open_pair(family, pairs[i / MOST_PLACES][i % MOST_PLACES]))
-			return -errno;
-	}
-	if (open_pair(family, own))
-		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(families) * ARRAY_SIZE(sizes); i++) {
 		int more;
 
-		bytes = sizes[i];
-		pair = pairs[i];
+		own = owns[i / ARRAY_SIZE(sizes)];
+		pair = pairs[i / ARRAY_SIZE(sizes)][i % ARRAY_SIZE(sizes)];
+		bytes = sizes[i % ARRAY_SIZE(sizes)];
 		more = places_hold(&datagrams);
 		if (more < 0)
 			return more;
 		held += more;
 	}
 	return held;
-}
-
-/* What is accounted to a group of processes comes from caches of its own. */
-int datagrams_hold(void)
-{
-	int accounted = hold_of_family(AF_UNIX), others = hold_of_family(AF_NETLINK);
-
-	return accounted < 0 ? accounted : others < 0 ? others : accounted + others;
 }
 
 static const struct kind {

@@ -5,8 +5,14 @@
 #define LSMETER_DATAGRAMS_H
 
 /*
+ * Open the sockets for them, before any is held: sockets are made of such objects themselves. The
+ * caller keeps them. 0 or -errno.
+ */
+int datagrams_open(void);
+
+/*
  * Hold what datagrams of several sizes keep their bytes in, which are the kernel's objects of half
- * a KiB to 8 KiB for any purpose. Returns how many, or -errno. The caller keeps the sockets.
+ * a KiB to 8 KiB for any purpose. Returns how many, or -errno.
  */
 int datagrams_hold(void);
 

@@ -2,7 +2,6 @@
 #include "hold.h"
 
 #include "bench.h"
-#include "children.h"
 #include "datagrams.h"
 #include "names.h"
 #include "sys.h"
@@ -58,13 +57,13 @@ static _Noreturn void hold(int answer, bool beyond_files)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	held.pages = wear_pages();
-	/* Before there are descriptors and pages that a child would have as well. */
-	held.children = beyond_files ? children_hold() : 0;
 	held.names = names_hold_first_pages();
 	setrlimit(RLIMIT_NOFILE, &many);
-	/* Sockets are made of what datagrams are made of. */
-	held.sockets = beyond_files ? sockets_hold() : 0;
-	held.datagrams = datagrams_hold();
+	held.datagrams = datagrams_open();
+	if (beyond_files)
+		held.sockets = sockets_hold();
+	if (!held.datagrams)
+		held.datagrams = datagrams_hold();
 	if (write(answer, &held, sizeof(held)) != sizeof(held))
 		_exit(1);
 	close(answer);
@@ -74,7 +73,7 @@ static _Noreturn void hold(int answer, bool beyond_files)
 
 struct held hold_begin(bool beyond_files)
 {
-	static const struct held failed = {-EIO, -EIO, -EIO, -EIO, -EIO};
+	static const struct held failed = {-EIO, -EIO, -EIO, -EIO};
 	struct held held = failed;
 	int ends[2];
 	pid_t pid;

@@ -14,11 +14,10 @@ struct held {
 	int names;
 	int datagrams;
 	int sockets;
-	int children;
 	int pages;
 };
 
-/* Start it, and wait until it holds all; sockets and processes only where a suite
+/* Start it, and wait until it holds all; sockets only where a suite
  * goes beyond files. */
 struct held hold_begin(bool beyond_files);
 

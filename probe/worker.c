@@ -340,7 +340,6 @@ void worker_vary(const struct request *request, const char *work)
 	channel_fact("names.held", "%d", held.names);
 	channel_fact("datagrams.held", "%d", held.datagrams);
 	channel_fact("sockets.held", "%d", held.sockets);
-	channel_fact("children.held", "%d", held.children);
 	vary_watch(request->suite, work);
 	wear_slabs(work);
 }

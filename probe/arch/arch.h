@@ -15,7 +15,6 @@
  *	ARCH_CALL_TRAITS: what the catalogue has to know of those calls
  *	ARCH_ELF_MACHINE: what an ELF file says of its machine
  *	arch_code_exit, arch_code_exec: programs that exit, and that execute the name after them
- *	arch_code_alone: a function that unmaps all but itself and waits
  *	arch_thread: a thread that exits at once
  *	arch_restorer, arch_store, arch_skip_store: handlers of signals, and a store that faults
  *	arch_piece: a row of instructions that do nothing

@@ -248,23 +248,6 @@ static const unsigned char arch_code_exec[] = {
 	0x0f, 0x05,				  /* syscall */
 };
 
-/* As a function: unmap so many bytes from 0 on, and so many from a place on, and wait for ever. */
-static const unsigned char arch_code_alone[] = {
-	0x49, 0x89, 0xd0,	      /* mov %rdx, %r8 */
-	0x49, 0x89, 0xf1,	      /* mov %rsi, %r9 */
-	0x48, 0x89, 0xfe,	      /* mov %rdi, %rsi */
-	0x31, 0xff,		      /* xor %edi, %edi */
-	0xb8, 0x0b, 0x00, 0x00, 0x00, /* mov $SYS_munmap, %eax */
-	0x0f, 0x05,		      /* syscall */
-	0x4c, 0x89, 0xcf,	      /* mov %r9, %rdi */
-	0x4c, 0x89, 0xc6,	      /* mov %r8, %rsi */
-	0xb8, 0x0b, 0x00, 0x00, 0x00, /* mov $SYS_munmap, %eax */
-	0x0f, 0x05,		      /* syscall */
-	0xb8, 0x22, 0x00, 0x00, 0x00, /* mov $SYS_pause, %eax */
-	0x0f, 0x05,		      /* syscall */
-	0xeb, 0xf7,		      /* jmp to the last mov */
-};
-
 /* Make a thread on a stack of its own; the thread itself makes SYS_exit and touches nothing. */
 static inline long arch_thread(long flags, void *stack, int *cleared)
 {
