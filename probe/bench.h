@@ -109,7 +109,6 @@ struct op {
 	bool processes;	 /* others take part: the hooks that they run count as well */
 	bool settles; /* what earlier readings left to timers and RCU would be seen in the next */
 	bool watches; /* once it ran, the kernel looks for watches at every access: vary_watch() */
-	bool shifts; /* what it makes and frees is to lie elsewhere after a few readings: shift.h */
 	const char
 		*timed_only; /* why a count of instructions says nothing; NULL: it says something */
 	bool network;	     /* the loopback device has to be up */

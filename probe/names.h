@@ -11,8 +11,8 @@
 #define LSMETER_NAMES_H
 
 /*
- * Take the objects in first pages out of use for as long as the guest runs: processes that wait in
- * open() of a FIFO hold them. Returns how many are held, or -errno.
+ * Take the objects in first pages out of use for as long as the caller lives: processes that wait
+ * in open() of a FIFO hold them, and share its memory. Returns how many are held, or -errno.
  */
 int names_hold_first_pages(void);
 

@@ -208,8 +208,8 @@ static int widen_neighbours(int family, int index)
 }
 
 /*
- * A kernel without IPv6 has no such file. What is not asked for cannot arrive later, and addresses
- * that nobody uses are in no table.
+ * A kernel without IPv6 has no such file. What is not asked for cannot arrive later, addresses that
+ * nobody uses are in no table, and a connection finds nothing that an earlier one left.
  */
 static void be_silent(void)
 {
@@ -220,6 +220,7 @@ static void be_silent(void)
 		{IPV6 "router_solicitations", "0"},
 		{IPV6 "accept_ra", "0"},
 		{IPV6 "addr_gen_mode", "1"},
+		{"/proc/sys/net/ipv4/tcp_no_metrics_save", "1"},
 	};
 
 	for (unsigned int i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {

@@ -10,15 +10,19 @@
 #ifndef LSMETER_PLACES_H
 #define LSMETER_PLACES_H
 
+#include "bench.h"
+
 #include <stdint.h>
 
 /* One kind of object. */
 struct place {
-	/* What an operation takes that uses the object that is next in turn. */
+	/* What an operation takes that uses the object that is next in turn; or NULL. */
 	uint64_t (*cost)(void);
 	/* Take that object and keep it as number `number`; 0 or -errno. */
 	int (*take)(unsigned int number);
 	void (*give_back)(unsigned int number);
+	/* What an operation takes that uses it when it is taken; NULL otherwise. */
+	uint64_t (*cost_taken)(unsigned int number);
 	unsigned int objects; /* that are looked at together: those of several slabs */
 };
 
@@ -30,11 +34,7 @@ struct place {
  */
 int places_hold(const struct place *place);
 
-/*
- * Hold what datagrams of several sizes keep their bytes in, which are the kernel's objects of half
- * a KiB to 8 KiB for any purpose: a process that lives as long as its parent has them. Returns how
- * many, or -errno.
- */
-int places_hold_datagrams(void);
+/* The least that the calls of `bench` take in so many readings. */
+uint64_t places_cost(struct bench *bench, int readings);
 
 #endif

@@ -6,7 +6,6 @@
 #include "far.h"
 #include "moment.h"
 #include "region.h"
-#include "shift.h"
 #include "suited.h"
 #include "sys.h"
 #include "turns.h"
@@ -100,9 +99,6 @@ static bool fault(struct outcome *outcome, const char *where, long error)
 /* Readings that are not kept; an emulator is slow at making processes. */
 #define SLOW_WARMUP 5
 
-/* Readings with the same objects, where they are shifted. */
-#define SHIFT_READINGS 6
-
 static bool by_counter;
 
 /* Put a new tree into a new directory, so that nothing of it was ever looked up. */
@@ -153,8 +149,6 @@ static uint64_t measure(struct bench *bench, const struct request *request, bool
 	static uint64_t last;
 	uint64_t ticks;
 
-	if (by_counter && bench->op->shifts && bench->serial % SHIFT_READINGS == 0)
-		shift_next();
 	moment_await(last);
 	ticks = moment_ticks();
 	if (request->count)
@@ -335,13 +329,8 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	}
 	by_counter = request->vary && !request->timed;
 	denies = request->n_confine || request->landlock.layers;
-	if (by_counter && op->shifts &&
-	    fault(outcome, "shifting objects", shift_begin(op->network)))
+	if (!request->cold && !set_up(bench, outcome))
 		return;
-	if (!request->cold && !set_up(bench, outcome)) {
-		shift_end();
-		return;
-	}
 	moment = (struct moment){
 		.by_counter = by_counter,
 		.by_period = by_counter && op->settles && op->processes && !request->quiet,
@@ -356,7 +345,6 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
 	if (request->timed)
 		outcome->timing.preempted = times_preempted() - preempted;
-	shift_end();
 	outcome->sampled = true;
 	if (request->whole_ppm && (bench->length || op->run) && !outcome->failures) {
 		region_announce(REGION_WHOLE + outcome->index);

@@ -8,10 +8,9 @@
 #include "count.h"
 #include "delay.h"
 #include "far.h"
-#include "names.h"
+#include "hold.h"
 #include "outcome.h"
 #include "pids.h"
-#include "places.h"
 #include "region.h"
 #include "sample.h"
 #include "slabs.h"
@@ -279,11 +278,16 @@ static void wear_slabs(const char *work)
 
 void worker_vary(const struct request *request, const char *work)
 {
+	struct held held;
+
 	vary_guest(request->vary);
 	if (!request->vary || request->timed)
 		return;
-	channel_fact("names.held", "%d", names_hold_first_pages());
-	channel_fact("datagrams.held", "%d", places_hold_datagrams());
+	held = hold_begin(request->suite && strcmp(request->suite, "file"));
+	channel_fact("pages.held", "%d", held.pages);
+	channel_fact("names.held", "%d", held.names);
+	channel_fact("datagrams.held", "%d", held.datagrams);
+	channel_fact("sockets.held", "%d", held.sockets);
 	vary_watch(request->suite, work);
 	wear_slabs(work);
 }

@@ -49,8 +49,8 @@ VARIANTS(made, VARIANT("kind=eventfd", "make and close an eventfd", EVENTFD),
 	 VARIANT("kind=epoll", "make and close an epoll descriptor", EPOLL),
 	 VARIANT("kind=timerfd", "make and close a timerfd", TIMERFD),
 	 VARIANT("kind=signalfd", "make and close a signalfd", SIGNALFD));
-DEFINE_OP(made, "descriptor", .shifts = true, .settles = true, .setup = made_setup,
-	  .run = run_in_row, .needs = "descriptor of this kind");
+DEFINE_OP(made, "descriptor", .settles = true, .setup = made_setup, .run = run_in_row,
+	  .needs = "descriptor of this kind");
 
 /* Two ends, whose numbers the first call writes: closed at the end, used in between where asked. */
 static int ends[2];
@@ -86,7 +86,7 @@ static void pipe_run(struct bench *bench)
 	two_close(bench, 1);
 }
 ALONE(pipe, "make a pipe and close both ends");
-DEFINE_OP(pipe, "pipe-make", .shifts = true, .settles = true, .setup = two_setup, .run = pipe_run);
+DEFINE_OP(pipe, "pipe-make", .settles = true, .setup = two_setup, .run = pipe_run);
 
 static int used_arm(struct bench *bench)
 {
@@ -111,5 +111,5 @@ static void used_run(struct bench *bench)
 	two_close(bench, 3);
 }
 ALONE(used, "make a pair of stream sockets, write and read a byte, close both");
-DEFINE_OP(used, "socketpair-used", .shifts = true, .settles = true, .setup = two_setup,
-	  .run = used_run, .needs = "AF_UNIX");
+DEFINE_OP(used, "socketpair-used", .settles = true, .setup = two_setup, .run = used_run,
+	  .needs = "AF_UNIX");

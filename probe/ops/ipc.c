@@ -90,13 +90,11 @@ static int dgram_setup(struct bench *bench)
 
 #define stream_arm transfer_arm
 VARIANTS(stream, SIZES("write and read of a pair of stream sockets"));
-DEFINE_OP(stream, "unix-stream", .shifts = true, .setup = stream_setup, .teardown = close_both,
-	  .needs = "AF_UNIX");
+DEFINE_OP(stream, "unix-stream", .setup = stream_setup, .teardown = close_both, .needs = "AF_UNIX");
 
 #define dgram_arm transfer_arm
 VARIANTS(dgram, SIZES("write and read of a pair of datagram sockets"));
-DEFINE_OP(dgram, "unix-dgram", .shifts = true, .setup = dgram_setup, .teardown = close_both,
-	  .needs = "AF_UNIX");
+DEFINE_OP(dgram, "unix-dgram", .setup = dgram_setup, .teardown = close_both, .needs = "AF_UNIX");
 
 /* A byte to another process, which sends it back. */
 static void echo(long number)
@@ -173,8 +171,8 @@ static void socketpair_run(struct bench *bench)
 }
 VARIANTS(socketpair, VARIANT("type=stream", "make and close a pair of stream sockets", SOCK_STREAM),
 	 VARIANT("type=dgram", "make and close a pair of datagram sockets", SOCK_DGRAM));
-DEFINE_OP(socketpair, "socketpair", .shifts = true, .settles = true, .setup = stream_setup,
-	  .teardown = close_both, .run = socketpair_run, .needs = "AF_UNIX");
+DEFINE_OP(socketpair, "socketpair", .settles = true, .setup = stream_setup, .teardown = close_both,
+	  .run = socketpair_run, .needs = "AF_UNIX");
 
 /* A socket with a name in the directory: connect, accept, close both. */
 static struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "socket"};
@@ -205,8 +203,8 @@ static int connect_arm(struct bench *bench)
 	return 0;
 }
 ALONE(connect, "socket, connect by a name, accept, close both");
-DEFINE_OP(connect, "unix-connect", .shifts = true, .settles = true, .setup = listen_setup,
-	  .run = run_in_row, .components = 1, .needs = "AF_UNIX");
+DEFINE_OP(connect, "unix-connect", .settles = true, .setup = listen_setup, .run = run_in_row,
+	  .components = 1, .needs = "AF_UNIX");
 
 /* A descriptor through a socket; the copy is closed. */
 static union {

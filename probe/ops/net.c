@@ -229,13 +229,13 @@ VARIANTS(socket, VARIANT("type=tcp", "make and close a TCP socket", KIND(AF_INET
 	 VARIANT("type=udp", "make and close a UDP socket", KIND(AF_INET, SOCK_DGRAM, 0)),
 	 VARIANT("type=netlink", "make and close a netlink socket",
 		 KIND(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE)));
-DEFINE_OP(socket, "socket", .settles = true, .shifts = true, .setup = socket_setup,
-	  .run = run_in_row, .network = true, .needs = "socket of this kind");
+DEFINE_OP(socket, "socket", .settles = true, .setup = socket_setup, .run = run_in_row,
+	  .network = true, .needs = "socket of this kind");
 
 VARIANTS(raw, VARIANT("", "make and close a raw socket", KIND(AF_INET, SOCK_RAW, IPPROTO_ICMP)));
 #define raw_arm socket_arm
-DEFINE_OP(raw, "socket-raw", .settles = true, .shifts = true, .setup = socket_setup,
-	  .run = run_in_row, .network = true, .privileged = true, .needs = "socket of this kind");
+DEFINE_OP(raw, "socket-raw", .settles = true, .setup = socket_setup, .run = run_in_row,
+	  .network = true, .privileged = true, .needs = "socket of this kind");
 
 /* bind and listen of a new socket. */
 static int bind_arm(struct bench *bench)

@@ -56,8 +56,8 @@ static void fork_run(struct bench *bench)
 	call_all(&bench->call[1]);
 }
 ALONE(fork, "fork, exit, wait");
-DEFINE_OP(fork, "fork", .shifts = true, .settles = true, .processes = true, .setup = batch_setup,
-	  .run = fork_run, .calls = "fork+exit_group+wait4", .cycle = "fork+exit_group+wait4");
+DEFINE_OP(fork, "fork", .settles = true, .processes = true, .setup = batch_setup, .run = fork_run,
+	  .calls = "fork+exit_group+wait4", .cycle = "fork+exit_group+wait4");
 
 #define fork_in_arm fork_arm
 VARIANTS(fork_in, VARIANT("namespace=user", "clone into a new user namespace", CLONE_NEWUSER),
@@ -75,10 +75,9 @@ static int namespace_setup(struct bench *bench)
 	}
 	return error == -EINVAL ? -ENOSYS : error;
 }
-DEFINE_OP(fork_in, "clone", .shifts = true, .settles = true, .processes = true,
-	  .setup = namespace_setup, .run = fork_run, .privileged = true,
-	  .calls = "clone+exit_group+wait4", .cycle = "clone+exit_group+wait4",
-	  .needs = "namespace of this kind");
+DEFINE_OP(fork_in, "clone", .settles = true, .processes = true, .setup = namespace_setup,
+	  .run = fork_run, .privileged = true, .calls = "clone+exit_group+wait4",
+	  .cycle = "clone+exit_group+wait4", .needs = "namespace of this kind");
 
 static int vfork_arm(struct bench *bench)
 {
@@ -89,8 +88,8 @@ static int vfork_arm(struct bench *bench)
 	return 0;
 }
 ALONE(vfork, "vfork, exit, wait");
-DEFINE_OP(vfork, "vfork", .shifts = true, .settles = true, .processes = true, .setup = batch_setup,
-	  .run = fork_run, .calls = "vfork+exit_group+wait4", .cycle = "vfork+exit_group+wait4");
+DEFINE_OP(vfork, "vfork", .settles = true, .processes = true, .setup = batch_setup, .run = fork_run,
+	  .calls = "vfork+exit_group+wait4", .cycle = "vfork+exit_group+wait4");
 
 /* A thread that exits at once, and is waited for. */
 #define THREAD_FLAGS \
@@ -116,9 +115,8 @@ static void thread_run(struct bench *bench)
 		sys4(SYS_futex, (long)&alive, 0 /* FUTEX_WAIT */, 1, 0);
 }
 ALONE(thread, "make a thread, which exits, and wait for it");
-DEFINE_OP(thread, "thread", .shifts = true, .settles = true, .processes = true,
-	  .setup = batch_setup, .run = thread_run, .calls = "clone+exit+futex",
-	  .cycle = "clone+exit+futex");
+DEFINE_OP(thread, "thread", .settles = true, .processes = true, .setup = batch_setup,
+	  .run = thread_run, .calls = "clone+exit+futex", .cycle = "clone+exit+futex");
 
 /* Write a program that is a page, so that the kernel need not clear what follows the file;
  * interpreter: "" if the kernel is to start it. */
@@ -249,9 +247,9 @@ VARIANTS(exec, EXEC("static", "static", 0, "vfork, execute a static program, wai
 	 EXEC("again", "again", 0, "vfork, execute a program that executes another, wait"),
 	 EXEC("script", "script", 0, "vfork, execute a script whose interpreter exits, wait"),
 	 EXEC("shell", "/bin/sh", 1, "vfork, execute sh -c true, wait"));
-DEFINE_OP(exec, "exec", .shifts = true, .settles = true, .processes = true, .setup = exec_setup,
-	  .run = exec_run, .calls = "vfork+execve+wait4", .cycle = "vfork+execve+wait4",
-	  .components = 1, .needs = "/bin/sh");
+DEFINE_OP(exec, "exec", .settles = true, .processes = true, .setup = exec_setup, .run = exec_run,
+	  .calls = "vfork+execve+wait4", .cycle = "vfork+execve+wait4", .components = 1,
+	  .needs = "/bin/sh");
 
 /* As posix_spawn does it: signals blocked around a child that shares all memory. */
 static long every_signal = -1, old_signals;
@@ -288,8 +286,8 @@ static void spawn_run(struct bench *bench)
 	call_all(&bench->call[3]);
 }
 VARIANTS(spawn, EXEC("static", "static", 0, "posix_spawn of a static program, wait"));
-DEFINE_OP(spawn, "spawn", .shifts = true, .settles = true, .processes = true, .setup = exec_setup,
-	  .run = spawn_run, .calls = "rt_sigprocmask+clone+execve+wait4",
+DEFINE_OP(spawn, "spawn", .settles = true, .processes = true, .setup = exec_setup, .run = spawn_run,
+	  .calls = "rt_sigprocmask+clone+execve+wait4",
 	  .cycle = "rt_sigprocmask+clone+execve+wait4", .components = 1);
 
 /* The end of a process with so many mappings of a page each, which were written. */
@@ -353,6 +351,6 @@ static int exit_arm(struct bench *bench)
 #define EXITS(number, word) \
 	VARIANT("mappings=" #number, "end of a process that has mapped and written " word, number)
 VARIANTS(exit, EXITS(1, "1 page"), EXITS(8, "8 pages"), EXITS(64, "64 pages"));
-DEFINE_OP(exit, "exit", .shifts = true, .settles = true, .processes = true, .setup = exit_setup,
+DEFINE_OP(exit, "exit", .settles = true, .processes = true, .setup = exit_setup,
 	  .before = exit_before, .calls = "write+exit_group+wait4",
 	  .cycle = "fork+mmap...+exit+wait4");

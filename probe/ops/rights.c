@@ -210,8 +210,8 @@ static int traceme_setup(struct bench *bench)
 	return peer_batch();
 }
 ALONE(traceme, "fork, the child asks to be traced, exit, wait");
-DEFINE_OP(traceme, "ptrace-traceme", .shifts = true, .processes = true, .settles = true,
-	  .setup = traceme_setup, .run = traceme_run, .calls = "fork+ptrace+exit_group+wait4",
+DEFINE_OP(traceme, "ptrace-traceme", .processes = true, .settles = true, .setup = traceme_setup,
+	  .run = traceme_run, .calls = "fork+ptrace+exit_group+wait4",
 	  .cycle = "fork+ptrace+exit_group+wait4");
 
 /* Attach, wait until it has stopped, and let it go. */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The process that holds, for as long as the guest runs, what is not to be met by a benchmark in
+ * one boot and not in another. It is another one than who measures, since who makes a process pays
+ * for each of its own descriptors and pages.
+ */
+#ifndef LSMETER_HOLD_H
+#define LSMETER_HOLD_H
+
+#include <stdbool.h>
+
+/* How many of each are held, or -errno. */
+struct held {
+	int names;
+	int datagrams;
+	int sockets;
+	int pages;
+};
+
+/* Start it, and wait until it holds all; sockets only where a suite
+ * goes beyond files. */
+struct held hold_begin(bool beyond_files);
+
+#endif
