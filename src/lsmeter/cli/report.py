@@ -14,8 +14,10 @@ from lsmeter.base.errors import InfrastructureError
 from lsmeter.cli import names
 from lsmeter.cli.show import (
     AllOption,
+    BenchmarkOption,
     BesideOption,
     CalibrationOption,
+    SetupOption,
     calibration_for,
     show,
     studies_of,
@@ -30,22 +32,21 @@ if TYPE_CHECKING:
 def report(
     run: Annotated[
         Path | None,
-        names.run_argument("RUN", "Run directory of any command.  [default: the latest]"),
-    ] = None,
-    setup: Annotated[
-        list[str] | None, names.setup_option("Only these setups, and the baseline. Repeatable.")
-    ] = None,
-    benchmark: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("--benchmark", "-b"),
-            metavar="PATTERN",
-            help="Only these: an operation or a pattern: 'open*'. Repeatable.",
-            autocompletion=names.offer("benchmarks"),
+        typer.Argument(
+            metavar="RUN",
+            help="Run directory of any command.  [default: the latest]",
+            autocompletion=names.runs,
         ),
     ] = None,
+    setup: SetupOption = None,
+    benchmark: BenchmarkOption = None,
     baseline: Annotated[
-        str | None, names.setup_option("Compare with this setup of the run.", "--baseline")
+        str | None,
+        typer.Option(
+            metavar="SETUP",
+            help="Compare with this setup of the run.",
+            autocompletion=names.setups,
+        ),
     ] = None,
     events: Annotated[
         bool, typer.Option("--events", help="Only the events of each benchmark: run --events.")

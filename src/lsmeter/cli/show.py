@@ -33,6 +33,28 @@ def _known_format(name: str) -> str:
     return find_format(name).name
 
 
+SetupOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        *("--setup", "-s"),
+        metavar="SETUP",
+        help="Only these setups, and the baseline. Repeatable.",
+        autocompletion=names.setups,
+    ),
+]
+
+
+BenchmarkOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        *("--benchmark", "-b"),
+        metavar="PATTERN",
+        help="Only these: an operation or a pattern: 'open*'. Repeatable.",
+        autocompletion=names.offer("benchmarks"),
+    ),
+]
+
+
 AllOption = Annotated[
     bool,
     typer.Option(

@@ -23,10 +23,12 @@ from lsmeter.report.blocks import needed
 from lsmeter.report.grids import Grid
 from lsmeter.report.model import Report
 from lsmeter.report.repeats import by_boot
+from lsmeter.statistics.verdict import NO_TYPICAL
 from lsmeter.tables.values import change, count, many, percent, some
 
 _FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
+_NAMED = 4  # of the benchmarks that have no typical count
 _FEW = 6  # operations of a cause in short
 DISAGREE = "the numbers disagree"  # as statistics/verdict.py says it
 _OPEN = 12  # names of a cause why they are inconclusive; the table marks all
@@ -284,6 +286,17 @@ def _counted(found: Sequence[Comparison]) -> str:
     shown = [f"{name} {by}{n}" if n > 1 else name for name, n in times.most_common(_FEW)]
     left = len(found) - sum(n for _, n in times.most_common(_FEW))
     return f"{len(found)}: {', '.join([*shown, f'{left:,} more'] if left else shown)}"
+
+
+def without_typical(found: Iterable[Comparison]) -> Iterator[str]:
+    """Say what the verdicts of benchmarks without a typical count rest on."""
+    named: dict[str, dict[str, None]] = {}
+    for item in found:
+        if item.verdict is not Verdict.INCONCLUSIVE and item.cause.startswith(NO_TYPICAL):
+            named.setdefault(item.cause, {})[item.benchmark.id] = None
+    for cause, ids in named.items():
+        rest = [f"{len(ids) - _NAMED:,} more"] if len(ids) > _NAMED else []
+        yield f"{cause}: {', '.join((*list(ids)[:_NAMED], *rest))}."
 
 
 def disagreements(report: Report, found: Sequence[Comparison]) -> Iterator[str]:

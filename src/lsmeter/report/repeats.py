@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which typical counts repeat from boot to boot, and what rests on those that do not; pure."""
+"""Which typical counts do not repeat from boot to boot, and by how much; pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from lsmeter.base.groups import grouped
-from lsmeter.model.conclusion import Comparison, Estimate, Verdict
+from lsmeter.model.conclusion import Estimate
 from lsmeter.report import numbers
 from lsmeter.report.model import Report
 from lsmeter.statistics.estimate import LEAST_SHARE
-from lsmeter.statistics.verdict import NO_TYPICAL
-from lsmeter.tables.values import change, count, many, percent, some
+from lsmeter.tables.values import change, count, many, percent
 
-_NAMED = 4  # of the benchmarks that do not repeat, or have no typical count
+_NAMED = 4  # of the benchmarks that do not repeat
 _WHY = "boots vary the order of benchmarks and where objects lie in slabs"
 # On ext4 what differs between two boots is __find_get_block, which searches a list.
 _BUFFERS = ", and how far back a block of ext4 stands in the CPU's list of buffers"
@@ -62,13 +61,3 @@ def between_boots(report: Report, *, short: bool) -> Iterator[str]:
         why = "" if short else f" ({numbers.UNREPEATED_MARK}; {_WHY}{_BUFFERS * on_disk})"
         counts = f"typical counts of {many(len(worst), 'benchmark')} do not repeat"
         yield f"{counts}{why}: {(', ' if short else '; ').join(texts)}."
-
-
-def without_typical(found: Iterable[Comparison]) -> Iterator[str]:
-    """Say what the verdicts of benchmarks without a typical count rest on."""
-    named: dict[str, dict[str, None]] = {}
-    for item in found:
-        if item.verdict is not Verdict.INCONCLUSIVE and item.cause.startswith(NO_TYPICAL):
-            named.setdefault(item.cause, {})[item.benchmark.id] = None
-    for cause, ids in named.items():
-        yield f"{cause}: {some(ids, _NAMED)}."

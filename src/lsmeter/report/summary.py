@@ -73,7 +73,7 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     notes = [
         *report.notes,
         *repeats.between_boots(report, short=short),
-        *repeats.without_typical(report.comparisons),
+        *findings.without_typical(report.comparisons),
         *_joined(zip(titles, (item.notes for item in found), strict=True)),
         *([_EVENTS] if short and report.events else []),
         *([_MORE] if short and report.estimates else []),

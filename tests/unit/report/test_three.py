@@ -288,13 +288,13 @@ def test_what_a_verdict_without_a_typical_count_rests_on_is_said_once() -> None:
         for setup in ("bpf", "tomoyo")
         for kind in kinds
     ]
-    (note,) = repeats.without_typical(found)
+    (note,) = findings.without_typical(found)
     assert note == f"{rests}: exit files=0, exit files=1, exit files=2, exit files=3, 2 more."
     text = " ".join(render(compared(*found[:2]), "table").split())
     assert f"Note: {rests}: exit files=0, exit files=1." in text
     open_ones = [replace(item, verdict=Verdict.INCONCLUSIVE) for item in found]
-    assert not list(repeats.without_typical(open_ones))
-    assert not list(repeats.without_typical([replace(item, cause="") for item in found]))
+    assert not list(findings.without_typical(open_ones))
+    assert not list(findings.without_typical([replace(item, cause="") for item in found]))
 
 
 def test_an_inconclusive_benchmark_says_which_boots_differ() -> None:
