@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from lsmeter.machines import machines
 from tests.conftest import InProcess, Lsmeter
 
 
@@ -102,6 +103,7 @@ def test_the_version_is_printed(lsmeter: Lsmeter) -> None:
 def test_wrong_words_are_refused_before_a_kernel_is_fetched(
     in_process: InProcess, monkeypatch: pytest.MonkeyPatch, command: str, words: str, said: str
 ) -> None:
+    machines()  # what imports it by name does so now: later tests need the real one
     monkeypatch.setattr("lsmeter.kernels.resolve.resolve", lambda *_: pytest.fail("fetched"))
     setup = 'name = "{}"\ntitle = "a module"\nlsms = ["mine"]\n'
     files = {"a": setup.format("mine"), "known": setup.format("selinux")}

@@ -37,7 +37,12 @@ def report(
     setup: SetupOption = None,
     benchmark: BenchmarkOption = None,
     baseline: Annotated[
-        str | None, names.setup_option("Compare with this setup of the run.", "--baseline")
+        str | None,
+        typer.Option(
+            metavar="SETUP",
+            help="Compare with this setup of the run.",
+            autocompletion=names.setups,
+        ),
     ] = None,
     events: Annotated[
         bool, typer.Option("--events", help="Only the events of each benchmark: run --events.")

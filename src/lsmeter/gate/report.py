@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from lsmeter.base.errors import ExitCode
 from lsmeter.base.printable import printable
-from lsmeter.gate.judge import Bound, Finding, Judgement, Outcome, unit_of
+from lsmeter.gate.judge import Finding, Judgement, Outcome, unit_of
 from lsmeter.gate.origin import Moved
 from lsmeter.report.frame import placed, problem_section
 from lsmeter.tables.model import Document, Item, Section, Tone
@@ -134,15 +134,10 @@ def _entry(gated: Gated, finding: Finding) -> dict[str, object]:
         "limit": finding.rule.limit.value,
         "limit_unit": finding.rule.limit.unit,
         "number": None if bound is None else bound.number.value,
-        "worse": None if bound is None else _amounts(bound),
+        "worse": bound and {name: getattr(bound, name) for name in ("value", "low", "high")},
         "detail": finding.detail,
         "moved": None if moved is None else vars(moved),
     }
-
-
-def _amounts(bound: Bound) -> dict[str, float | None]:
-    found = {"value": bound.value, "low": bound.low, "high": bound.high}
-    return {name: value if math.isfinite(value) else None for name, value in found.items()}
 
 
 def junit(gated: Gated) -> bytes:

@@ -15,7 +15,7 @@ from lsmeter.model.conclusion import Comparison
 from lsmeter.published import Published, Row
 from lsmeter.report.grids import told_apart
 from lsmeter.report.model import Report
-from lsmeter.tables.data import plain
+from lsmeter.tables.data import plain, plain_fields
 from lsmeter.tables.model import Column, Kind, Section, Shown, Table, Value
 
 _RULE = (
@@ -176,7 +176,7 @@ def entries(report: Report) -> list[dict[str, Any]]:
 
 
 def _entry(study: Published, row: Row, ours: _Found) -> dict[str, Any]:
-    found = plain(row)
+    found = plain_fields(row)
     printed = {name: over for name in study.setups if (over := row.overhead(name)) is not None}
     places = {_apart(place): place for name in row.benchmarks for place in ours.get(name, {})}
     own = [
@@ -185,5 +185,4 @@ def _entry(study: Published, row: Row, ours: _Found) -> dict[str, Any]:
         if (over := _own(row, ours, at)) is not None
     ]
     benchmarks = [{"suite": suite, "id": name} for suite, name in row.benchmarks]
-    assert isinstance(found, dict)  # noqa: S101  (what a dataclass becomes)
     return {**found, "benchmarks": benchmarks, "overheads": printed, "own": own}

@@ -156,20 +156,16 @@ def _data(
         {
             **placed(item.place, item.benchmark),
             "id": item.benchmark.id,
-            "overhead_before": _finite(item.before.overhead),
-            "overhead_after": _finite(item.after.overhead),
-            "overhead_change": _finite(item.points),
-            "overhead_change_low": _finite(item.points_bounds[0]),
-            "overhead_change_high": _finite(item.points_bounds[1]),
+            "overhead_before": item.before.overhead,
+            "overhead_after": item.after.overhead,
+            "overhead_change": item.points,
+            "overhead_change_low": item.points_bounds[0],
+            "overhead_change_high": item.points_bounds[1],
             "difference_change": item.difference,
-            "difference_change_low": _finite(item.difference_bounds[0]),
-            "difference_change_high": _finite(item.difference_bounds[1]),
+            "difference_change_low": item.difference_bounds[0],
+            "difference_change_high": item.difference_bounds[1],
             "repeats": item.repeats,
         }
         for item in changes
     ]
     return {**sides, "overhead_changes": moved}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -12,7 +12,7 @@ from lsmeter.model import Benchmark, Place
 from lsmeter.model.conclusion import Comparison, Estimate
 from lsmeter.report import beside, events, numbers, predicted, summary
 from lsmeter.report.model import Report
-from lsmeter.tables.data import plain
+from lsmeter.tables.data import plain, plain_fields
 from lsmeter.tables.model import Column, Raw, Table, rows
 
 NAME = "lsmeter-report"
@@ -35,7 +35,7 @@ def document(report: Report) -> dict[str, Any]:
 
     changed = {
         **{name: dict(getattr(report, name)) for name in _PAIRS},
-        "setups": [{**_plain(facts), "facts": dict(facts.facts)} for facts in report.setups],
+        "setups": [{**plain_fields(facts), "facts": dict(facts.facts)} for facts in report.setups],
         "estimates": [_estimate(report, item) for item in report.estimates],
         "comparisons": [_comparison(report, item) for item in report.comparisons],
         "layers": [_other(each([item])[0], "base", item.base) for item in report.layers],
@@ -56,14 +56,9 @@ def document(report: Report) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value or name not in _RARE}
 
 
-def _plain(value: object) -> dict[str, Any]:
-    found = plain(value)
-    return found if isinstance(found, dict) else {}
-
-
 def _flat(report: Report, item: object) -> dict[str, Any]:
     """Return all fields, with those of the place and of the benchmark beside them."""
-    found = _plain(item)
+    found = plain_fields(item)
     place = found.pop("place")
     kind = getattr(item, "benchmark", None)
     if not isinstance(kind, Benchmark):

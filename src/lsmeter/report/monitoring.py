@@ -233,13 +233,4 @@ def _figures(found: Monitoring) -> tuple[Figure, ...]:
 
 
 def _data(found: Monitoring) -> dict[str, Any]:
-    return {
-        "host": found.host,
-        "facts": dict(found.facts),
-        "every_ms": found.every_ms,
-        "times_s": found.times_s,
-        "series": [vars(item) for item in found.series],
-        "batches": [vars(batch) for batch in found.batches],
-        "processes": [vars(process) for process in found.processes],
-        "notes": found.notes,
-    }
+    return {**vars(found), "facts": dict(found.facts)}

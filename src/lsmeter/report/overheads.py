@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 from lsmeter.model.conclusion import Comparison, Estimate
-from lsmeter.report import blocks, findings, numbers, summary
+from lsmeter.report import blocks, findings, numbers, repeats, summary
 from lsmeter.report.grids import Grid, Row, Slot, place_label
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Tone, Value
@@ -207,5 +207,5 @@ def _boots(item: Estimate | None) -> str:
     return (
         ""
         if item is None or item.low == item.high or not item.evidence.by_boot
-        else f"; {findings.by_boot(item)}"
+        else f"; {repeats.by_boot(item)}"
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from lsmeter.base.groups import grouped
 from lsmeter.model.conclusion import Comparison, Verdict
 from lsmeter.model.setup import is_again
-from lsmeter.report import blocks, evidence, findings, layers, numbers
+from lsmeter.report import blocks, evidence, findings, layers, numbers, repeats
 from lsmeter.report.grids import Column, Grid, place_label, setup_facts, told_apart
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Card, Detail, Item, Section, Shown, Tone, Value
@@ -73,7 +73,7 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
     ]
     notes = [
         *report.notes,
-        *findings.between_boots(report, short=short),
+        *repeats.between_boots(report, short=short),
         *findings.without_typical(report.comparisons),
         *_joined(zip(titles, (item.notes for item in found), strict=True)),
         *([_EVENTS] if short and report.events else []),

@@ -297,7 +297,7 @@ def _data(found: Workloads) -> dict[str, Any]:
                 **placed(item.place, item.benchmark),
                 "unit": item.unit,
                 "kernel_insns": found.level(item).mean,
-                "half_insns": _finite(found.level(item).half),
+                "half_insns": found.level(item).half,
                 "boots": [
                     {
                         "seed": boot.seed,
@@ -326,12 +326,8 @@ def _data(found: Workloads) -> dict[str, Any]:
             {
                 **placed(item.tested.place, item.tested.benchmark),
                 "baseline_setup": item.baseline.place.setup,
-                "kernel": {key: _finite(value) for key, value in vars(item.kernel).items()},
+                "kernel": vars(item.kernel),
             }
             for item in found.compared
         ],
     }
-
-
-def _finite(value: Any) -> Any:  # noqa: ANN401  (numbers and words)
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -12,7 +12,7 @@ from lsmeter.report.numbers import PLUS_MINUS
 from lsmeter.selftest.rates import FAMILY, MARGIN, Growth, Rate, Row, Size
 from lsmeter.selftest.spun import TITLE, Recovery
 from lsmeter.statistics.family import Looks
-from lsmeter.tables.data import plain
+from lsmeter.tables.data import plain_fields
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import change, count, percent
@@ -98,15 +98,10 @@ def document(report: TimedReport) -> Document:
             {"noise": row.noise.name, "passed": row.passed, **_data(row)} for row in report.rows
         ],
         "growing": [_growth_data(item) for item in report.growths],
-        "spun": [{**_fields(item), "passed": item.passed} for item in report.recoveries or ()],
+        "spun": [{**plain_fields(item), "passed": item.passed} for item in report.recoveries or ()],
     }
     sections = (Section("", tables=tuple(tables)), Section("Result", lead=(report.summary,)))
     return Document(NAME, VERSION, TITLE, facts=facts, sections=sections, data=data)
-
-
-def _fields(item: object) -> dict[str, Any]:
-    found = plain(item)
-    return found if isinstance(found, dict) else {}
 
 
 def _data(row: Row) -> dict[str, Any]:

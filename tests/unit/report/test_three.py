@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.model.conclusion import Comparison, Difference, Verdict
-from lsmeter.report import findings, grids, numbers, overheads, summary, whole
+from lsmeter.report import findings, grids, numbers, overheads, repeats, summary, whole
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Detail, Shown
 from lsmeter.tables.values import raw
@@ -233,9 +233,9 @@ def test_it_is_said_which_boots_differ_and_by_how_much(
     peaks = builders.by_boot(*values, share=share)
     evidence = replace(item.evidence, boots=len(values), by_boot=peaks)
     odd = replace(item, low=min(values), high=max(values), evidence=evidence)
-    assert findings.by_boot(odd) == words
+    assert repeats.by_boot(odd) == words
     report = builders.report(setups=("capability",), benchmarks=[OPEN])
-    (note,) = findings.between_boots(replace(report, estimates=(odd,)), short=False)
+    (note,) = repeats.between_boots(replace(report, estimates=(odd,)), short=False)
     assert note.endswith(f"open depth=1 under bpf ({words}).")
     assert "one boot" not in note
     text = render(replace(report, estimates=(odd,)), "table", everything=True)
@@ -246,7 +246,7 @@ def test_it_is_said_which_boots_differ_and_by_how_much(
 def test_each_boot_is_named_once_and_its_count_can_be_read_from_it(values: list[int]) -> None:
     item = builders.estimate(OPEN, "bpf", 5)
     evidence = replace(item.evidence, by_boot=builders.by_boot(*values))
-    text = findings.by_boot(replace(item, evidence=evidence))
+    text = repeats.by_boot(replace(item, evidence=evidence))
     found: dict[int, int] = {}
     usual = 0
     for number, boots in re.findall(r"([+-]?\d+) in boots? ((?:\d+(?:, (?!\S+ in))?)+)", text):
@@ -261,22 +261,22 @@ def test_what_differs_most_between_boots_is_named_first() -> None:
     chosen = [builders.benchmark("stat", depth=depth) for depth in range(1, 7)]
     report = builders.report(setups=("capability",), benchmarks=chosen)
     odd = tuple(replace(e, high=e.low * (1 + at / 10)) for at, e in enumerate(report.estimates, 1))
-    (note,) = findings.between_boots(replace(report, estimates=odd), short=True)
+    (note,) = repeats.between_boots(replace(report, estimates=odd), short=True)
     assert note == (
         "typical counts of 6 benchmarks do not repeat: "
         "stat depth=6, stat depth=5, stat depth=4, stat depth=3, 2 more by less."
     )
-    (note,) = findings.between_boots(replace(report, estimates=odd), short=False)
+    (note,) = repeats.between_boots(replace(report, estimates=odd), short=False)
     assert "(~; boots vary the order of benchmarks and where objects lie in slabs)" in note
     assert "stat depth=6 under capability (" in note
     disk = tuple(replace(e, place=replace(e.place, filesystem="ext4")) for e in odd)
-    (note,) = findings.between_boots(replace(report, estimates=disk), short=False)
+    (note,) = repeats.between_boots(replace(report, estimates=disk), short=False)
     assert "how far back a block of ext4 stands in the CPU's list of buffers" in note
     single = tuple(
         replace(item, repeats=False, evidence=replace(item.evidence, boots=1))
         for item in report.estimates
     )
-    (only,) = findings.between_boots(replace(report, estimates=single), short=False)
+    (only,) = repeats.between_boots(replace(report, estimates=single), short=False)
     assert only.startswith("one boot of each setup")
 
 
