@@ -49,7 +49,8 @@ def parse_one_line(text: str) -> tuple[Source, ...]:
 
 def parse_deb822(text: str) -> tuple[Source, ...]:
     """Read the deb822 format; disabled stanzas are passed over."""
-    stanzas = Deb822.iter_paragraphs(text, use_apt_pkg=False)
+    # Lines: what is one string it takes for the name of a file, if there is such a file.
+    stanzas = Deb822.iter_paragraphs(text.splitlines(), use_apt_pkg=False)
     return tuple(stanza for stanza in stanzas if stanza.get("Enabled", "").lower() not in _OFF)
 
 

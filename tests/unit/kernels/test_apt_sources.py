@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,6 +117,12 @@ def test_what_is_written_is_read_back() -> None:
     assert [dict(source) for source in parse_deb822(render(debian))] == list(debian)
     vendor = debian_sources(parse_deb822(DEB822)[-1:])
     assert [dict(source) for source in parse_deb822(render(vendor))] == list(vendor)
+
+
+def test_text_is_never_taken_for_the_name_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "sources").write_text(DEB822)
+    assert parse_deb822(str(tmp_path / "sources")) == ()
+    assert parse_deb822("a" * 5000) == ()
 
 
 @given(st.text())
