@@ -47,7 +47,7 @@ class Package:
 def parse_packages(text: str) -> tuple[Package, ...]:
     """Read stanzas of a Packages index; those without a name, version or hash are left out."""
     found = []
-    for fields in Packages.iter_paragraphs(text, use_apt_pkg=False):
+    for fields in Packages.iter_paragraphs(text.splitlines(), use_apt_pkg=False):
         size = fields.get("Size", "")
         if all(name in fields for name in ("Package", "Version", "SHA256")) and size.isdecimal():
             names = ("pre-depends", "depends")
