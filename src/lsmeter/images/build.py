@@ -265,9 +265,8 @@ def _installed(tree: Path) -> tuple[tuple[str, str], ...]:
     """Return name and version of each package that is installed in `tree`, sorted."""
     status = tree / "var/lib/dpkg/status"
     text = status.read_text(encoding="utf-8", errors="replace") if status.is_file() else ""
-    stanzas = Deb822.iter_paragraphs(
-        text.splitlines(), fields=["Package", "Version"], use_apt_pkg=False
-    )
+    lines = text.splitlines()  # one string may be taken for a file's name
+    stanzas = Deb822.iter_paragraphs(lines, fields=["Package", "Version"], use_apt_pkg=False)
     whole = (stanza for stanza in stanzas if len(stanza) == 2)
     return tuple(sorted((stanza["Package"], stanza["Version"]) for stanza in whole))
 
