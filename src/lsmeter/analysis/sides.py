@@ -138,7 +138,7 @@ def _only(here: _Numbers, there: _Numbers) -> Only:
 
 
 def _values(found: _Numbers, field: str) -> Sequence[str]:
-    return [getattr(place, field) for place, _ in found]
+    return [str(getattr(place, field)) for place, _ in found]
 
 
 def _left(here: Sequence[str], there: Iterable[str]) -> tuple[str, ...]:

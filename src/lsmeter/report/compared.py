@@ -21,7 +21,7 @@ from lsmeter.tables.model import Column, Detail, Document, Kind, Section, Shown,
 from lsmeter.tables.values import percent
 
 HEADING = "Change of each setup's overhead"
-_WORDS = {"filesystem": "file systems"}
+_WORDS = {"filesystem": "file systems", "copies": "copies"}
 _NAMED = 12  # benchmarks by name; more are counted by operation
 
 
