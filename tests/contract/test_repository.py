@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import itertools
 import re
 import subprocess
 from pathlib import Path
@@ -64,6 +66,19 @@ def test_no_file_has_a_path_of_this_machine() -> None:
         if here.search(text):
             found.append(path)
     assert found == []
+
+
+def test_every_file_of_tests_is_collected(request: pytest.FixtureRequest) -> None:
+    ignored = request.config.getini("norecursedirs")
+    tests = [path.relative_to(ROOT) for path in FILES if path.match("test_*.py")]
+    assert len({path.parts[1] for path in tests}) > 5
+    hidden = [
+        path
+        for path in tests
+        for part, pattern in itertools.product(path.parts[:-1], ignored)
+        if fnmatch.fnmatch(part, pattern)
+    ]
+    assert hidden == []
 
 
 def test_sources_are_rooms_not_halls() -> None:
