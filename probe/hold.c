@@ -10,25 +10,32 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MOST_FILES 8192
 
-/* Pages that are kept stand among so many that are given back. */
+/* Pages that are kept stand among so many that are given back; in the first half closer. */
 #define PAGES	   4096
 #define EVERY	   16
+#define CLOSER	   4
+#define KEPT	   (PAGES / 2 / EVERY + PAGES / 2 / CLOSER)
 #define PIPE_PAGES 256
 #define PAGE_BYTES 4096
+
+/* More processes than any benchmark has at once. */
+#define FAMILY 24
 
 /*
  * Leave free pages of each size up to 8 together, as in a kernel that has been up for a while: in
  * one that has just started a search for two pages ends sooner or later by chance, 4 instructions
- * each time.
+ * each time. Two together are most in use.
  */
 static int wear_pages(void)
 {
 	static const char page[PAGE_BYTES];
-	int ends[PAGES / PIPE_PAGES + 1][2], kept = 0;
+	int ends[(KEPT + PAGES) / PIPE_PAGES + 2][2], kept = 0;
+	const int first = KEPT / PIPE_PAGES + 1; /* of those that are given back */
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		if (pipe(ends[i]) ||
@@ -36,14 +43,14 @@ static int wear_pages(void)
 			return -errno;
 	}
 	for (int i = 0; i < PAGES; i++) {
-		bool keeps = i % EVERY == 0;
-		int to = ends[keeps ? 0 : 1 + i / PIPE_PAGES][1];
+		bool keeps = i % (i < PAGES / 2 ? CLOSER : EVERY) == 0;
+		int to = ends[keeps ? kept / PIPE_PAGES : first + (i - kept) / PIPE_PAGES][1];
 
 		if (sys_write(to, page, PAGE_BYTES) != PAGE_BYTES)
 			return -ENOSPC;
 		kept += keeps;
 	}
-	for (size_t i = 1; i < ARRAY_SIZE(ends); i++) {
+	for (size_t i = (size_t)first; i < ARRAY_SIZE(ends); i++) {
 		close(ends[i][0]);
 		close(ends[i][1]);
 	}
@@ -56,7 +63,6 @@ static _Noreturn void hold(int answer, bool beyond_files)
 	struct held held = {0};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	held.pages = wear_pages();
 	held.names = names_hold_first_pages();
 	setrlimit(RLIMIT_NOFILE, &many);
 	held.datagrams = datagrams_open();
@@ -64,6 +70,7 @@ static _Noreturn void hold(int answer, bool beyond_files)
 		held.sockets = sockets_hold();
 	if (!held.datagrams)
 		held.datagrams = datagrams_hold();
+	held.pages = wear_pages();
 	if (write(answer, &held, sizeof(held)) != sizeof(held))
 		_exit(1);
 	close(answer);
@@ -88,4 +95,27 @@ struct held hold_begin(bool beyond_files)
 		held = failed;
 	close(ends[0]);
 	return held;
+}
+
+void hold_settle(void)
+{
+	pid_t member[FAMILY];
+	int ends[2];
+	char byte;
+
+	if (pipe(ends))
+		return;
+	for (int i = 0; i < FAMILY; i++) {
+		member[i] = fork();
+		if (member[i])
+			continue;
+		close(ends[1]);
+		_exit(read(ends[0], &byte, 1) != 0);
+	}
+	close(ends[0]);
+	close(ends[1]);
+	for (int i = 0; i < FAMILY; i++) {
+		if (member[i] > 0)
+			waitpid(member[i], NULL, 0);
+	}
 }

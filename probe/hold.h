@@ -21,4 +21,10 @@ struct held {
  * goes beyond files. */
 struct held hold_begin(bool beyond_files);
 
+/*
+ * Make processes of this one's memory that are all there at once, and let them end: the trees in
+ * which the kernel keeps who has copies of a page take the shape that they have from then on.
+ */
+void hold_settle(void);
+
 #endif

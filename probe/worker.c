@@ -313,8 +313,10 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 		return 0;
 	block_child_signal();
 	worker_vary(request, work);
-	if (request->vary && !request->timed)
+	if (request->vary && !request->timed) {
 		channel_fact("pids.held", "%d", pids_hold_nodes());
+		hold_settle();
+	}
 	watch_idle(request);
 	turns_begin();
 	turns_take();
