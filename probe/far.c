@@ -14,7 +14,7 @@
 
 /* What the process in the far namespace leaves: descriptors, or -errno, by family and type. */
 struct far {
-	int fd[2][2];
+	int fd[2][2][FAR_SOCKETS];
 	const char *failed; /* a constant of this program, so the worker can read it */
 	int error;
 };
@@ -22,9 +22,9 @@ struct far {
 static struct far *far;
 static bool lacking;
 
-static int *place(int family, int type)
+static int *places(int family, int type)
 {
-	return &far->fd[family == AF_INET6][type == SOCK_DGRAM];
+	return far->fd[family == AF_INET6][type == SOCK_DGRAM];
 }
 
 static _Noreturn void make_and_exit(const struct request *request, const char *work)
@@ -40,10 +40,10 @@ static _Noreturn void make_and_exit(const struct request *request, const char *w
 	errno = -error;
 	far->failed = error ? "entering the far network namespace" : become(&plain, work);
 	far->error = errno;
-	for (int i = 0; !far->failed && i < 4; i++) {
-		int family = families[i / 2], type = types[i % 2];
+	for (int i = 0; !far->failed && i < 4 * FAR_SOCKETS; i++) {
+		int family = families[i / 2 % 2], type = types[i % 2];
 
-		*place(family, type) = (int)sys4(SYS_socket, family, type, 0, 0);
+		places(family, type)[i / 4] = (int)sys4(SYS_socket, family, type, 0, 0);
 	}
 	_exit(0);
 }
@@ -57,8 +57,8 @@ const char *far_open(const struct request *request, const char *work)
 	far = mmap(NULL, sizeof(*far), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (far == MAP_FAILED)
 		return "sharing the descriptors of the far network namespace";
-	for (int i = 0; i < 4; i++)
-		far->fd[i / 2][i % 2] = error ? error : -ECHILD;
+	for (int i = 0; i < 4 * FAR_SOCKETS; i++)
+		far->fd[i / 2 % 2][i % 2][i / 4] = error ? error : -ECHILD;
 	if (error) /* the benchmark says that it cannot be measured */
 		return NULL;
 	pid = sys4(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0);
@@ -77,16 +77,21 @@ bool far_lacking(void)
 
 int far_socket(int family, int type)
 {
-	int *fd = place(family, type), taken = *fd;
+	int *fd = places(family, type), taken = -EBADF;
 
-	*fd = -EBADF;
+	for (int i = 0; i < FAR_SOCKETS && taken == -EBADF; i++) {
+		taken = fd[i];
+		fd[i] = -EBADF;
+	}
 	return taken;
 }
 
 void far_close(void)
 {
-	for (int i = 0; far && i < 4; i++) {
-		if (far->fd[i / 2][i % 2] >= 0)
-			sys_close(far->fd[i / 2][i % 2]);
+	for (int i = 0; far && i < 4 * FAR_SOCKETS; i++) {
+		int fd = far->fd[i / 2 % 2][i % 2][i / 4];
+
+		if (fd >= 0)
+			sys_close(fd);
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * Sockets in the far network namespace for a worker that may not go there: a process that shares
  * its descriptors goes there before both give up their privileges, is confined as the worker
- * will be, makes one socket of each kind, and ends. The sockets have the label, and the user, that
+ * will be, makes sockets of each kind, and ends. The sockets have the label, and the user, that
  * the worker's own have.
  */
 #ifndef LSMETER_FAR_H
@@ -14,8 +14,10 @@
 /* Before the worker is confined. NULL, or what went wrong, with errno set. */
 const char *far_open(const struct request *request, const char *work);
 
-/* One of the sockets, for the caller to close; -errno if it could not be made. Once for each kind.
- */
+/* So many there are of each kind. */
+#define FAR_SOCKETS 20
+
+/* The next of the sockets, for the caller to close; -errno if it could not be made. */
 int far_socket(int family, int type);
 
 /* Whether there is no far namespace here. */

@@ -15,9 +15,15 @@
  */
 #define SETTLE_NS 56000000
 
+/* A microsecond is waited for from a few before it on. */
+#define MICROSECOND_NS 1000
+#define AHEAD_NS       4000
+#define ROUNDS	       1000
+
 static struct moment kind;
 static bool by_period; /* as asked for, where periods were found */
 static bool begun;
+static uint64_t rounds_took; /* so many rounds of go_round(), by the counter */
 
 static uint64_t now_ns(void)
 {
@@ -56,7 +62,7 @@ static void settle(uint64_t last_ns)
 {
 	uint64_t room = tick_room(last_ns);
 
-	periods_await(SETTLE_NS, tick_since(room), room);
+	periods_await(SETTLE_NS, tick_since(room), room, kind.by_microsecond ? AHEAD_NS : 0);
 }
 
 /*
@@ -77,11 +83,41 @@ static void sleep_long(void)
 		;
 }
 
+/* Always as many instructions for a round. */
+static __attribute__((noinline)) void go_round(uint64_t rounds)
+{
+	while (rounds--)
+		asm volatile("" : "+r"(rounds));
+}
+
+static void measure_rounds(void)
+{
+	rounds_took = UINT64_MAX;
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = counter_now(), took;
+
+		go_round(ROUNDS);
+		took = counter_now() - before;
+		if (took < rounds_took)
+			rounds_took = took;
+	}
+}
+
+/* Wait for its beginning, to within a few instructions: looking at the clock takes too many. */
+static void await_microsecond(void)
+{
+	uint64_t now = now_ns(), at = (now + AHEAD_NS) / MICROSECOND_NS * MICROSECOND_NS;
+
+	go_round((at - now) * ROUNDS / rounds_took);
+}
+
 void moment_open(const struct moment *asked)
 {
 	kind = *asked;
 	by_period = kind.by_period;
 	begun = false;
+	if (kind.by_microsecond)
+		measure_rounds();
 	if (kind.by_counter) {
 		/* The first may end at once: running code for the first time faults its pages in.
 		 */
@@ -97,9 +133,11 @@ void moment_await(uint64_t last_ns)
 	begun = true;
 	if (by_period) {
 		settle(last_ns);
-		return;
+	} else {
+		if (kind.rests)
+			sleep_long();
+		dodge_tick(last_ns);
 	}
-	if (kind.rests)
-		sleep_long();
-	dodge_tick(last_ns);
+	if (kind.by_microsecond)
+		await_microsecond();
 }

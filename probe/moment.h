@@ -15,6 +15,8 @@ struct moment {
 	bool by_period;
 	/* Sleep before each reading, so that what others left to the background is done. */
 	bool rests;
+	/* Begin with a microsecond of the kernel's clock, of which protocols count whole ones. */
+	bool by_microsecond;
 };
 
 /* Say what the readings to come wait for. */

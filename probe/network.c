@@ -324,11 +324,16 @@ static int join(void)
 	return error ? error : wait_for_link();
 }
 
+static bool done;
+static int result;
+
+bool network_joined(void)
+{
+	return done && !result;
+}
+
 int network_join(void)
 {
-	static bool done;
-	static int result;
-
 	if (!done)
 		result = join();
 	done = true;

@@ -27,6 +27,9 @@ int network_up(void);
  */
 int network_join(void);
 
+/* Whether that was done, and there are two. */
+bool network_joined(void);
+
 /* The near or the far end of the link, without a port. */
 struct inet_address network_address(int family, bool far);
 

@@ -32,6 +32,7 @@
 
 /* Among so many periods' ends there is one at any place between two ticks. */
 #define MOST_PERIODS 256
+#define WITHIN_NS    32
 
 /*
  * By the kernel's own clock, which the counter may be apart from by 50 in a million: periods end
@@ -143,8 +144,8 @@ bool periods_find(void)
 	return true;
 }
 
-/* The first such moment. */
-static uint64_t choose(uint64_t earliest, uint64_t since_ns, uint64_t room_ns)
+/* The first such moment; with whole microseconds, one that is `WITHIN_NS` past one at most. */
+static uint64_t choose(uint64_t earliest, uint64_t since_ns, uint64_t room_ns, bool whole)
 {
 	uint64_t between = (uint64_t)tick_ns(), at = from + width + AFTER_NS;
 
@@ -152,15 +153,16 @@ static uint64_t choose(uint64_t earliest, uint64_t since_ns, uint64_t room_ns)
 	for (int i = 0; i < MOST_PERIODS; i++, at += PERIOD_NS) {
 		uint64_t phase = (at - tick) % between;
 
-		if (phase >= since_ns && phase + room_ns <= between)
+		if (phase >= since_ns && phase + room_ns <= between &&
+		    (!whole || at % 1000 < WITHIN_NS))
 			break;
 	}
 	return at;
 }
 
-void periods_await(uint64_t least_ns, uint64_t since_ns, uint64_t room_ns)
+void periods_await(uint64_t least_ns, uint64_t since_ns, uint64_t room_ns, uint64_t ahead_ns)
 {
-	uint64_t at = choose(now_ns() + least_ns, since_ns, room_ns), ns = at - EARLY_NS;
+	uint64_t at = choose(now_ns() + least_ns, since_ns, room_ns, ahead_ns), ns = at - EARLY_NS;
 	struct timespec until = {.tv_sec = (time_t)(ns / 1000000000),
 				 .tv_nsec = (long)(ns % 1000000000)};
 
@@ -168,5 +170,5 @@ void periods_await(uint64_t least_ns, uint64_t since_ns, uint64_t room_ns)
 		;
 	/* What the scheduler puts off until the next switch is to be done now. */
 	sys4(SYS_sched_yield, 0, 0, 0, 0);
-	wait_until(at);
+	wait_until(at - ahead_ns);
 }

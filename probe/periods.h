@@ -21,8 +21,8 @@ bool periods_find(void);
 /*
  * Sleep until a period has just ended, `least_ns` from now or later, at a moment from which the
  * next timer tick is `room_ns` away, and the last one is `since_ns` ago. periods_find() must have
- * found them.
+ * found them. With `ahead_ns`, so long before a moment that is a whole microsecond as well.
  */
-void periods_await(uint64_t least_ns, uint64_t since_ns, uint64_t room_ns);
+void periods_await(uint64_t least_ns, uint64_t since_ns, uint64_t room_ns, uint64_t ahead_ns);
 
 #endif

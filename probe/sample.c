@@ -335,6 +335,8 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		.by_counter = by_counter,
 		.by_period = by_counter && op->settles && op->processes && !request->quiet,
 		.rests = request->quiet || (by_counter && op->settles),
+		.by_microsecond =
+			by_counter && op->settles && op->network && (op->run || op->processes),
 	};
 	moment_open(&moment);
 	if (request->sweep_control)

@@ -9,6 +9,7 @@
 #include "far.h"
 #include "ops/define.h"
 
+#include <arpa/inet.h>
 #include <sys/socket.h>
 
 /* A variant's value: the family (4 or 6), and how many bytes. */
@@ -49,14 +50,32 @@ static inline int inet_bound(int type, struct inet_address *address)
  * The same at one end of what a variant is about: both are on the loopback device, or one of them
  * is in the far namespace.
  */
-static inline int inet_end(const struct variant *variant, int type, bool far,
-			   struct inet_address *address)
+static inline int inet_end_at(const struct variant *variant, int type, bool far, int port,
+			      struct inet_address *address)
 {
 	int family = INET_FAMILY(variant);
 
 	*address = variant->far ? network_address(family, far) : network_loopback(family);
+	address->v4.sin_port =
+		htons((uint16_t)port); /* in IPv6's address, it is at the same place */
 	return variant->far && far ? network_bind(far_socket(family, type), address)
 				   : inet_bound(type, address);
+}
+
+/* At a port that the kernel chooses. */
+static inline int inet_end(const struct variant *variant, int type, bool far,
+			   struct inet_address *address)
+{
+	return inet_end_at(variant, type, far, 0, address);
+}
+
+/* A socket that listens at the far end; port 0 is one that the kernel chooses. */
+static inline int inet_listen(const struct variant *variant, int port, struct inet_address *address)
+{
+	int fd = inet_end_at(variant, SOCK_STREAM, true, port, address);
+	long error = fd < 0 ? 0 : sys4(SYS_listen, fd, 64, 0, 0);
+
+	return error ? (int)error : fd;
 }
 
 static inline long inet_option(int fd, int level, int option, int value)

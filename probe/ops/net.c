@@ -46,22 +46,9 @@ static int udp_setup(struct bench *bench)
 			   : sys4(SYS_connect, bench->fd[0], (long)&client, client.size, 0));
 }
 
-static int tcp_listen(struct bench *bench)
-{
-	int fd = inet_end(bench->variant, SOCK_STREAM, true, &server);
-
-	if (fd >= 0) {
-		long error = sys4(SYS_listen, fd, 64, 0, 0);
-
-		if (error)
-			return (int)error;
-	}
-	return fd;
-}
-
 static int tcp_setup(struct bench *bench)
 {
-	int listening = tcp_listen(bench);
+	int listening = inet_listen(bench->variant, 0, &server);
 	long error;
 
 	if (listening < 0)
@@ -72,8 +59,12 @@ static int tcp_setup(struct bench *bench)
 		return (int)error;
 	bench->fd[0] = (int)sys4(SYS_accept, listening, 0, 0, 0);
 	sys_close(listening);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		inet_option(bench->fd[i], IPPROTO_TCP, TCP_NODELAY, 1);
+		/* The next connection may have the same ports (steady.h). */
+		sys6(SYS_setsockopt, bench->fd[i], SOL_SOCKET, SO_LINGER, (long)&at_once,
+		     sizeof(at_once), 0);
+	}
 	return bench->fd[0] < 0 ? bench->fd[0] : 0;
 }
 
@@ -162,44 +153,6 @@ VARIANTS(udp_turn, BY_IP("a byte to another process and back by UDP"));
 DEFINE_OP(udp_turn, "udp-turn", .settles = true, .processes = true, OVER(udp_turn));
 VARIANTS(tcp_turn, BY_IP("a byte to another process and back by TCP"));
 DEFINE_OP(tcp_turn, "tcp-turn", .settles = true, .processes = true, OVER(tcp_turn));
-
-/* Once, and whether the setup lets these two be connected. */
-static int connect_setup(struct bench *bench)
-{
-	int fd;
-	long error;
-
-	bench->fd[0] = tcp_listen(bench);
-	if (bench->fd[0] < 0)
-		return bench->fd[0];
-	fd = (int)sys4(SYS_socket, INET_FAMILY(bench->variant), SOCK_STREAM, 0, 0);
-	if (fd < 0)
-		return fd;
-	sys6(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, (long)&at_once, sizeof(at_once), 0);
-	error = sys4(SYS_connect, fd, (long)&server, server.size, 0);
-	if (!error) {
-		int other = (int)sys4(SYS_accept, bench->fd[0], 0, 0, 0);
-
-		sys_close(fd);
-		return other < 0 ? other : sys_close(other);
-	}
-	sys_close(fd);
-	return (int)error;
-}
-
-static int connect_arm(struct bench *bench)
-{
-	inet_connect_cycle(bench, INET_FAMILY(bench->variant), 0, &server);
-	return 0;
-}
-
-static int close_one(struct bench *bench)
-{
-	return sys_close(bench->fd[0]);
-}
-VARIANTS(connect, BY_IP("socket, connect, accept, close both by TCP"));
-DEFINE_OP(connect, "tcp-connect", .settles = true, .setup = connect_setup, .teardown = close_one,
-	  .run = run_in_row, .network = true, .needs = "IP");
 
 /* Making sockets: value is family, then type, then protocol. */
 #define KIND(family, type, protocol) ((family) | (type) << 8 | (protocol) << 16)
@@ -317,23 +270,6 @@ static int getpeername_arm(struct bench *bench)
 }
 ALONE(getpeername, "getpeername of a TCP socket");
 DEFINE_OP(getpeername, "getpeername", .before = name_before, OVER(tcp));
-
-/* Shutting down, on a new pair each time. */
-static int shutdown_arm(struct bench *bench)
-{
-	connect_arm(bench);
-	bench->call[5] = bench->call[4];
-	bench->call[4] = (struct call){.nr = SYS_shutdown, .arg = {0, SHUT_WR}, .fd_from = 1};
-	bench->length = 6;
-	push(bench, CLOSE_OF(3));
-	bench->first = 0;
-	bench->calls = 7;
-	return 0;
-}
-#define SHUTDOWN "socket, connect, accept, shutdown, close both by TCP"
-VARIANTS(shutdown, VARIANT("", SHUTDOWN, INET(4, 1)), VIA_VETH("ip=4", SHUTDOWN, INET(4, 1)));
-DEFINE_OP(shutdown, "tcp-shutdown", .settles = true, .setup = connect_setup, .teardown = close_one,
-	  .run = run_in_row, .network = true, .needs = "IP");
 
 /* Packets carry a label only where the setup has them carry one. */
 static int peersec_setup(struct bench *bench)

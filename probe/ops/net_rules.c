@@ -6,10 +6,16 @@
 #include "ipsec.h"
 #include "ops/define.h"
 #include "secmark.h"
+#include "steady.h"
 
+#include <linux/netlink.h>
 #include <sys/socket.h>
 
 #define SUITE "net"
+
+#define FIRST_NUMBER 1000000 /* above those of processes */
+#define NUMBERS	     16
+#define TRIES	     6
 
 static struct netlink make, undo;
 static char own_context[256];
@@ -35,10 +41,61 @@ static const char *context(void)
 	return *own_context ? own_context : NULL;
 }
 
-static int ready(int protocol)
+/* What asking for nothing takes; by the counter. */
+static uint64_t cost_of_asking(void)
 {
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before, took;
+
+		netlink_empty(&make);
+		netlink_begin(&make, NLMSG_NOOP, 0, "", 0);
+		before = counter_now();
+		if (netlink_send(&make))
+			return UINT64_MAX;
+		took = counter_now() - before;
+		if (took < least)
+			least = took;
+	}
+	return least;
+}
+
+static int open_as(int protocol, uint32_t number)
+{
+	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = number};
 	int error = netlink_open(&make, protocol);
 
+	/* Where the number is taken, the kernel gives another one. */
+	if (!error)
+		sys4(SYS_bind, make.fd, (long)&address, sizeof(address), 0);
+	return error;
+}
+
+/*
+ * The kernel's table of such sockets has few chains, whose keys are random in each boot: of some
+ * numbers take one whose chain no other socket is in, 12 instructions each time.
+ */
+static int ready(int protocol)
+{
+	uint64_t least = UINT64_MAX;
+	uint32_t best = FIRST_NUMBER;
+	int error;
+
+	for (uint32_t i = FIRST_NUMBER; steady() && i < FIRST_NUMBER + NUMBERS; i++) {
+		uint64_t cost;
+
+		error = open_as(protocol, i);
+		if (error)
+			return error;
+		cost = cost_of_asking();
+		sys_close(make.fd);
+		if (cost < least) {
+			least = cost;
+			best = i;
+		}
+	}
+	error = steady() ? open_as(protocol, best) : netlink_open(&make, protocol);
 	undo.fd = make.fd;
 	netlink_empty(&undo);
 	return error;
