@@ -26,33 +26,47 @@
 /* More processes than any benchmark has at once. */
 #define FAMILY 24
 
+/* Those with what is kept come first. */
+#define PIPES	    (KEPT / PIPE_PAGES + 1 + (PAGES - KEPT) / PIPE_PAGES + 1)
+#define FIRST_GIVEN (KEPT / PIPE_PAGES + 1)
+
+static const char page[PAGE_BYTES];
+
 /*
  * Leave free pages of each size up to 8 together, as in a kernel that has been up for a while: in
  * one that has just started a search for two pages ends sooner or later by chance, 4 instructions
- * each time. Two together are most in use.
+ * each time. Two together are most in use. Pages are taken here; how many are kept, or -errno.
  */
-static int wear_pages(void)
+static int take_pages(int (*ends)[2])
 {
-	static const char page[PAGE_BYTES];
-	int ends[(KEPT + PAGES) / PIPE_PAGES + 2][2], kept = 0;
-	const int first = KEPT / PIPE_PAGES + 1; /* of those that are given back */
+	int kept = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+	for (int i = 0; i < PIPES; i++) {
 		if (pipe(ends[i]) ||
 		    sys4(SYS_fcntl, ends[i][1], F_SETPIPE_SZ, PIPE_PAGES * PAGE_BYTES, 0) < 0)
 			return -errno;
 	}
 	for (int i = 0; i < PAGES; i++) {
 		bool keeps = i % (i < PAGES / 2 ? CLOSER : EVERY) == 0;
-		int to = ends[keeps ? kept / PIPE_PAGES : first + (i - kept) / PIPE_PAGES][1];
+		int pipe = keeps ? kept / PIPE_PAGES : FIRST_GIVEN + (i - kept) / PIPE_PAGES;
 
-		if (sys_write(to, page, PAGE_BYTES) != PAGE_BYTES)
+		if (sys_write(ends[pipe][1], page, PAGE_BYTES) != PAGE_BYTES)
 			return -ENOSPC;
 		kept += keeps;
 	}
-	for (size_t i = (size_t)first; i < ARRAY_SIZE(ends); i++) {
-		close(ends[i][0]);
-		close(ends[i][1]);
+	return kept;
+}
+
+/* The others are given back; what their pipes are made of is not, so that all else is as before. */
+static int give_pages_back(int (*ends)[2], int kept)
+{
+	static char into[PAGE_BYTES];
+
+	for (int i = 0; i < PAGES - kept; i++) {
+		int from = ends[FIRST_GIVEN + i / PIPE_PAGES][0];
+
+		if (sys4(SYS_read, from, (long)into, PAGE_BYTES, 0) != PAGE_BYTES)
+			return -EIO;
 	}
 	return kept;
 }
@@ -61,8 +75,10 @@ static _Noreturn void hold(int answer, bool beyond_files)
 {
 	const struct rlimit many = {.rlim_cur = MOST_FILES, .rlim_max = MOST_FILES};
 	struct held held = {0};
+	int ends[PIPES][2];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	held.pages = take_pages(ends);
 	held.names = names_hold_first_pages();
 	setrlimit(RLIMIT_NOFILE, &many);
 	held.datagrams = datagrams_open();
@@ -70,7 +86,8 @@ static _Noreturn void hold(int answer, bool beyond_files)
 		held.sockets = sockets_hold();
 	if (!held.datagrams)
 		held.datagrams = datagrams_hold();
-	held.pages = wear_pages();
+	if (held.pages >= 0)
+		held.pages = give_pages_back(ends, held.pages);
 	if (write(answer, &held, sizeof(held)) != sizeof(held))
 		_exit(1);
 	close(answer);
