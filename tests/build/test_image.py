@@ -138,22 +138,40 @@ def test_a_definition_of_ones_own_is_built(lsmeter: Lsmeter) -> None:
     assert kept(lsmeter) == [image.parent]
 
 
+def left_but_its_log(lsmeter: Lsmeter, err: str) -> list[Path]:
+    """Return what a build that failed left beside its log, which the error has to name."""
+    log = lsmeter.home / "cache" / "images" / "tiny.failed.log"
+    assert f"log: {log}\n" in err
+    assert log.read_text()
+    return [path for path in kept(lsmeter) if path != log]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ('["attr"]', '["no-such-package"]', "no-such-package"),
-        ('"/srv/made"]', '"/usr/bin/none"]', "has no /usr/bin/none"),
         ("size_mib = 512", "size_mib = 64", "Could not allocate block"),
         ("tools", "labels = true\ntools", "matchpathcon"),
     ],
 )
-def test_what_cannot_be_built_is_said_and_not_kept(
+def test_what_cannot_be_built_is_said_and_only_its_log_is_kept(
     lsmeter: Lsmeter, tiny: Path, old: str, new: str, said: str
 ) -> None:
     tiny.write_text(TINY.replace(old, new))
     code, out, err = build(lsmeter)
-    assert code in (2, 3), err
+    assert code == 3, err
     assert said in err
+    assert out == ""
+    assert left_but_its_log(lsmeter, err) == []
+
+
+def test_a_tool_that_no_package_brings_is_said_and_nothing_is_kept(
+    lsmeter: Lsmeter, tiny: Path
+) -> None:
+    tiny.write_text(TINY.replace('"/srv/made"]', '"/usr/bin/none"]'))
+    code, out, err = build(lsmeter)
+    assert code == 2, err
+    assert "has no /usr/bin/none" in err
     assert out == ""
     assert kept(lsmeter) == []
 
@@ -164,7 +182,7 @@ def test_a_script_that_fails_gives_its_reason(lsmeter: Lsmeter, tiny: Path) -> N
     code, _, err = build(lsmeter)
     assert code == 3
     assert "this is why" in err
-    assert kept(lsmeter) == []
+    assert left_but_its_log(lsmeter, err) == []
 
 
 @pytest.mark.usefixtures("tiny")

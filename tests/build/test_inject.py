@@ -17,6 +17,7 @@ from tests.runs import each, facts, measured, values
 pytestmark = pytest.mark.build
 
 BENCHMARKS = ("stat depth=1", "open depth=1", "chmod depth=1", "mkdir depth=1", "read size=1")
+CONTROLS = ("empty", "getppid")  # measured whatever is asked for
 SETUPS = (
     "inject",
     "inject:cost=flat",
@@ -55,12 +56,13 @@ class Run:
     """One boot of every setup: estimates, readings, and what the module counted."""
 
     def __init__(self, lsmeter: Lsmeter, kernel: str) -> None:
-        words = (*each("--setup", SETUPS), *each("--benchmark", BENCHMARKS))
+        words = (*each("--setup", SETUPS), "--baseline", "inject")
+        words = (*words, *each("--benchmark", BENCHMARKS))
         sampling = ("--samples", str(SAMPLES), "--jobs", "1")
         self.report = measured(lsmeter, "--kernel", kernel, *words, *sampling)
         data = read_run(lsmeter.home / "run")
-        cells = {cell.hash: cell.setup for cell in data.manifest.cells}
-        self.boots = {cells[stored.boot.cell_hash]: stored for stored in data.boots}
+        cells = {cell.hash: cell.place.setup for cell in data.manifest.cells}
+        self.boots = {cells[boot.cell_hash]: boot for boot in data.boots}
 
     def typical(self, setup: str, benchmark: str) -> float:
         """Return the most frequent count."""
@@ -73,12 +75,12 @@ class Run:
 
     def readings(self, setup: str, benchmark: str) -> list[int]:
         """Return every reading, in time."""
-        table = self.boots[setup].table
-        return list(table.filter(table["benchmark"] == benchmark).sort("index")["value"])
+        (found,) = [item for item in self.boots[setup].samples if item.benchmark == benchmark]
+        return list(found.values)
 
     def counted(self, setup: str, benchmark: str, part: Part) -> float | None:
         """Return what the operation cost more in the mean by the module's counters."""
-        (state,) = [item for item in self.boots[setup].boot.states if item.benchmark == benchmark]
+        (state,) = [item for item in self.boots[setup].states if item.benchmark == benchmark]
         assert lost(state.after) == 0
         operation = benchmark.partition(" ")[0]
         found = counted_insns(state.before, state.after, operation, part)
@@ -97,9 +99,9 @@ def run(kernel: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_every_guest_measured_everything(run: Run) -> None:
     assert set(run.boots) == set(SETUPS)
-    for stored in run.boots.values():
-        statuses = {samples.benchmark: samples.status for samples in stored.boot.samples}
-        assert statuses == dict.fromkeys(BENCHMARKS, BenchmarkStatus.OK)
+    for boot in run.boots.values():
+        statuses = {samples.benchmark: samples.status for samples in boot.samples}
+        assert statuses == dict.fromkeys((*CONTROLS, *BENCHMARKS), BenchmarkStatus.OK)
 
 
 @pytest.mark.parametrize("benchmark", ["stat depth=1", "chmod depth=1", "read size=1"])
@@ -170,7 +172,8 @@ def test_a_wrong_parameter_is_told_and_injects_nothing(
         )
     names = ("inject", *map(str, files))
     few = ("--benchmark", "stat depth=1", "--samples", "20", "--jobs", "1")
-    report = measured(lsmeter, "--kernel", kernel, *each("--setup", names), *few)
+    compared = (*each("--setup", names), "--baseline", "inject")
+    report = measured(lsmeter, "--kernel", kernel, *compared, *few)
     expected = values(report, "inject")
     for number, error in enumerate(WRONG.values()):
         assert facts(report, f"wrong{number}")["inject.costs"] == f"error: {error}"
