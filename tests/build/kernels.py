@@ -6,11 +6,14 @@ The names are of the tests' own: kernels of the user's stay as they are.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lsmeter.kernels.build.builder import build_kernel
 from lsmeter.model import Kernel
 
 SOURCE = "debian-source:6.1"
-PLAIN = "test-tiny"
+PLAIN, LACKING = "test-tiny", "test-lacking"
+_LACKING = Path(__file__).with_name("lacking.config")
 
 
 def plain() -> Kernel:
@@ -21,3 +24,8 @@ def plain() -> Kernel:
     a bisection, which builds it in another tree.
     """
     return build_kernel(SOURCE, ["tiny"], name=PLAIN)
+
+
+def lacking() -> Kernel:
+    """Return the one with sockets and SELinux, and without much else."""
+    return build_kernel(SOURCE, ["tiny", str(_LACKING)], name=LACKING)
