@@ -15,12 +15,12 @@ from lsmeter.base.errors import UsageError
 from lsmeter.bisection.history import SHORT, find_history, own_tree
 from lsmeter.kernels.build.source import resolve_source
 from lsmeter.kernels.sources.built import remove_built
+from tests.build.kernels import SOURCE, plain
 from tests.conftest import Lsmeter
 from tests.unit.bisection.repositories import commit, git
 
 pytestmark = pytest.mark.build
 
-SOURCE = "debian-source:6.1"
 HOOK = "int security_inode_permission(struct inode *inode, int mask)\n{\n"
 ADDED_INSNS = 100
 COSTLIER = HOOK + f'\tasm volatile(".rept {ADDED_INSNS}; nop; .endr");\n'
@@ -74,6 +74,7 @@ def _commit(tree: Path, at: int, *, costlier: bool, broken: bool) -> str:
 
 
 def test_the_commit_that_makes_a_hook_costlier_is_found(lsmeter: Lsmeter, tmp_path: Path) -> None:
+    plain()  # whose objects the commits share, but for what they change
     tree = tmp_path / "linux"
     commits = make_history(tree, 4, first_bad=4, broken=2)
     try:

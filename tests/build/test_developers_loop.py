@@ -16,11 +16,11 @@ import pytest
 
 from lsmeter.kernels.build.builder import build_kernel
 from lsmeter.kernels.build.fragment import shipped_lsm
+from tests.build.kernels import SOURCE, plain
 from tests.conftest import Done, Lsmeter
 
 pytestmark = pytest.mark.build
 
-SOURCE = "debian-source:6.1"
 FRAGMENTS = ["tiny"]
 # The names are of the tests' own: kernels of the user's stay as they are.
 BEFORE, AFTER = "test-loop-before", "test-loop-after"
@@ -51,6 +51,7 @@ def _measure(lsmeter: Lsmeter, run: str, kernel: str) -> Done:
 def test_a_hook_that_costs_more_is_named_with_what_it_costs(
     lsmeter: Lsmeter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    plain()
     own = Path(shutil.copytree(shipped_lsm("example-lsm"), tmp_path / "example-lsm"))
     build_kernel(SOURCE, FRAGMENTS, [own], BEFORE)  # what a developer already has
 

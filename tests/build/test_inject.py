@@ -11,6 +11,7 @@ import pytest
 from lsmeter.model import BenchmarkStatus
 from lsmeter.results.directory import read_run
 from lsmeter.selftest.scenarios import Part, counted_insns, lost, selftest_kernel
+from tests.build.kernels import plain
 from tests.conftest import Lsmeter
 from tests.runs import each, facts, measured, values
 
@@ -89,6 +90,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def kernel() -> str:
+    plain()
     return selftest_kernel().name
 
 

@@ -4,25 +4,23 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.kernels.build.builder import build_kernel
+from tests.build.kernels import LACKING, PLAIN, lacking, plain
 from tests.conftest import Lsmeter
 from tests.runs import each
 
 pytestmark = pytest.mark.build
 
-SOURCE = "debian-source:6.1"
-LACKING = Path(__file__).with_name("lacking.config")
 SUITES = ("ipc", "net", "process", "syscall")
 # Why a benchmark of a suite is skipped: on a kernel without sockets, System V IPC and keys, and on
 # one with sockets, without io_uring, NetLabel, IPv6, epoll, eventfd and locks of files.
 TINY = {
     ("ipc", "unix-connect"): "there is no AF_UNIX",
+    ("ipc", "socketpair-used"): "there is no AF_UNIX",
     ("ipc", "sysv-message"): "there is no System V IPC",
     ("ipc", "key-make"): "there is no key retention",
     ("net", "tcp-connect ip=4"): "there is no IP",
@@ -41,18 +39,15 @@ BARE = {
     ("syscall", "fcntl command=setlk"): "there is no lock of a file",
 }
 MEASURED = {
-    "test-tiny": {("ipc", "turn by=pipe"), ("process", "fork"), ("syscall", "io_uring op=read")},
-    "test-lacking": {("net", "udp ip=4 size=1"), ("ipc", "unix-connect")},
+    PLAIN: {("ipc", "turn by=pipe"), ("process", "fork"), ("syscall", "io_uring op=read")},
+    LACKING: {("net", "udp ip=4 size=1"), ("ipc", "unix-connect"), ("ipc", "socketpair-used")},
 }
 
 
 def test_what_a_kernel_lacks_is_skipped_with_the_reason_and_the_rest_goes_on(
     lsmeter: Lsmeter,
 ) -> None:
-    kernels = {
-        "test-tiny": (build_kernel(SOURCE, ["tiny"], name="test-tiny"), TINY),
-        "test-lacking": (build_kernel(SOURCE, ["tiny", str(LACKING)], name="test-lacking"), BARE),
-    }
+    kernels = {PLAIN: (plain(), TINY), LACKING: (lacking(), BARE)}
     words = ("run", "--setup", "capability", "--boots", "1", "--quick")
     names = each("--kernel", (kernel.name for kernel, _ in kernels.values()))
     sampling = ("--samples", "2", "--warmup", "1", "--run-dir", "run")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS, SETUPS, selftest_kernel
+from tests.build.kernels import plain
 from tests.conftest import Done, Lsmeter
 
 pytestmark = [pytest.mark.build, pytest.mark.guest]
@@ -17,6 +18,7 @@ pytestmark = [pytest.mark.build, pytest.mark.guest]
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Lsmeter:
+    plain()
     selftest_kernel()
     return Lsmeter(tmp_path_factory.mktemp("selftest"))
 

@@ -17,13 +17,14 @@ from lsmeter.kernels.build.source import stat_identity
 from lsmeter.kernels.resolve import resolve
 from lsmeter.kernels.sources.built import get_built, slots_dir
 from lsmeter.model import BootProtocol, Kernel
+from tests.build import kernels
+from tests.build.kernels import PLAIN, SOURCE
 from tests.conftest import DEADLINE_S, Lsmeter
 
 pytestmark = pytest.mark.build
 
-SOURCE = "debian-source:6.1"
-# The names are of the tests' own: kernels of the user's stay as they are.
-PLAIN, WITH_EXAMPLE = "test-tiny", "test-tiny-example"
+# The name is of the tests' own: kernels of the user's stay as they are.
+WITH_EXAMPLE = "test-tiny-example"
 MACHINE = (
     *("-M", "microvm,x-option-roms=off,rtc=on", "-accel", "tcg,thread=single"),
     *("-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "42", "-m", "256"),
@@ -49,7 +50,7 @@ def boot(kernel: Kernel, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def plain() -> Kernel:
-    return build_kernel(SOURCE, ["tiny"], name=PLAIN)
+    return kernels.plain()
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pytest
 
 from lsmeter.kernels.build.builder import build_kernel
 from lsmeter.model import Kernel
+from tests.build.kernels import SOURCE, plain
 from tests.guest_programs import compiled, tried
 
 pytestmark = pytest.mark.build
 
-SOURCE = "debian-source:6.1"
 # The name is of the tests' own: kernels of the user's stay as they are.
 NAME = "test-tiny-tunable"
 PROGRAM = Path(__file__).with_name("tunable_labels.c")
@@ -21,6 +21,7 @@ PROGRAM = Path(__file__).with_name("tunable_labels.c")
 
 @pytest.fixture(scope="module")
 def kernel() -> Kernel:
+    plain()
     return build_kernel(SOURCE, ["tiny", "tunable"], name=NAME)
 
 
