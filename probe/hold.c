@@ -27,10 +27,8 @@
 #define FAMILY 24
 
 /* Those with what is kept come first. */
-#define PIPES	    (KEPT / PIPE_PAGES + 1 + (PAGES - KEPT) / PIPE_PAGES + 1)
 #define FIRST_GIVEN (KEPT / PIPE_PAGES + 1)
-
-static const char page[PAGE_BYTES];
+#define PIPES	    (FIRST_GIVEN + (PAGES - KEPT) / PIPE_PAGES + 1)
 
 /*
  * Leave free pages of each size up to 8 together, as in a kernel that has been up for a while: in
@@ -39,6 +37,7 @@ static const char page[PAGE_BYTES];
  */
 static int take_pages(int (*ends)[2])
 {
+	static const char page[PAGE_BYTES];
 	int kept = 0;
 
 	for (int i = 0; i < PIPES; i++) {

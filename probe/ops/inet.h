@@ -88,6 +88,11 @@ static const struct {
 	int on, seconds;
 } at_once = {1, 0};
 
+static inline long inet_reset_at_close(int fd)
+{
+	return sys6(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, (long)&at_once, sizeof(at_once), 0);
+}
+
 /* socket, connect, accept, close both, with the listening socket as the first descriptor. */
 static inline void inet_connect_cycle(struct bench *bench, long family, long protocol,
 				      const struct inet_address *address)

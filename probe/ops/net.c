@@ -62,8 +62,7 @@ static int tcp_setup(struct bench *bench)
 	for (int i = 0; i < 2; i++) {
 		inet_option(bench->fd[i], IPPROTO_TCP, TCP_NODELAY, 1);
 		/* The next connection may have the same ports (steady.h). */
-		sys6(SYS_setsockopt, bench->fd[i], SOL_SOCKET, SO_LINGER, (long)&at_once,
-		     sizeof(at_once), 0);
+		inet_reset_at_close(bench->fd[i]);
 	}
 	return bench->fd[0] < 0 ? bench->fd[0] : 0;
 }

@@ -14,16 +14,15 @@ static struct inet_address server;
 /* The number of the next byte that this socket would send; 0 where that may not be asked. */
 static uint32_t next_number(int fd)
 {
-	static const int on = 1, off = TCP_REPAIR_OFF_NO_WP, sends = TCP_SEND_QUEUE;
 	uint32_t number = 0;
 	int bytes = sizeof(number);
 
-	if (sys6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_REPAIR, (long)&on, sizeof(on), 0))
+	if (inet_option(fd, IPPROTO_TCP, TCP_REPAIR, TCP_REPAIR_ON))
 		return 0;
-	sys6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, (long)&sends, sizeof(sends), 0);
+	inet_option(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, TCP_SEND_QUEUE);
 	if (sys6(SYS_getsockopt, fd, IPPROTO_TCP, TCP_QUEUE_SEQ, (long)&number, (long)&bytes, 0))
 		number = 0;
-	sys6(SYS_setsockopt, fd, IPPROTO_TCP, TCP_REPAIR, (long)&off, sizeof(off), 0);
+	inet_option(fd, IPPROTO_TCP, TCP_REPAIR, TCP_REPAIR_OFF_NO_WP);
 	return number;
 }
 
@@ -35,7 +34,7 @@ static int connect_once(struct bench *bench, uint32_t *first)
 
 	if (fd < 0)
 		return fd;
-	sys6(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, (long)&at_once, sizeof(at_once), 0);
+	inet_reset_at_close(fd);
 	error = sys4(SYS_connect, fd, (long)&server, server.size, 0);
 	if (!error) {
 		int other = (int)sys4(SYS_accept, bench->fd[0], 0, 0, 0);

@@ -76,13 +76,15 @@ static int open_as(int protocol, uint32_t number)
  * The kernel's table of such sockets has few chains, whose keys are random in each boot: of some
  * numbers take one whose chain no other socket is in, 12 instructions each time.
  */
-static int ready(int protocol)
+static int open_alone(int protocol)
 {
 	uint64_t least = UINT64_MAX;
 	uint32_t best = FIRST_NUMBER;
 	int error;
 
-	for (uint32_t i = FIRST_NUMBER; steady() && i < FIRST_NUMBER + NUMBERS; i++) {
+	if (!steady())
+		return netlink_open(&make, protocol);
+	for (uint32_t i = FIRST_NUMBER; i < FIRST_NUMBER + NUMBERS; i++) {
 		uint64_t cost;
 
 		error = open_as(protocol, i);
@@ -95,7 +97,13 @@ static int ready(int protocol)
 			best = i;
 		}
 	}
-	error = steady() ? open_as(protocol, best) : netlink_open(&make, protocol);
+	return open_as(protocol, best);
+}
+
+static int ready(int protocol)
+{
+	int error = open_alone(protocol);
+
 	undo.fd = make.fd;
 	netlink_empty(&undo);
 	return error;

@@ -83,7 +83,7 @@ def assert_named(document: dict[str, Any]) -> None:
     assert len(found) == len(document["setups"])
     assert found.keys() == {"capability", "example"}
     baseline, setup = found["capability"], found["example"]
-    # The module does not run there: no hook became dearer, and slabs alone may differ.
+    # The module does not run there: no hook costs more, and slabs alone may differ.
     assert baseline["hooks"] == []
     assert all(item["module"] == "" for item in baseline["functions"])
     unchanged = {item["benchmark"]: item["difference_insns"] for item in baseline["operations"]}
