@@ -71,6 +71,15 @@ struct task_struct {
 	struct task_struct *group_leader;
 };
 
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__bpf_map {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+};
+
 #pragma clang attribute pop
 
 /* Only named: what a pointer to them points to is not read. */

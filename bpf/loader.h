@@ -37,5 +37,6 @@ unsigned int loader_hook_arguments(const char *hook);
 /* The commands; each takes the words after its name. */
 int command_lomac(int count, char **word);
 int command_allow(int count, char **word);
+int command_inject(int count, char **word);
 
 #endif

@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const char usage[] = "usage: lsmeter-bpf lomac PATH=LEVEL...\n"
-			    "       lsmeter-bpf allow ENTRIES TOP LISTED...\n";
+			    "       lsmeter-bpf allow ENTRIES TOP LISTED...\n"
+			    "       lsmeter-bpf inject COSTS\n";
 
 int main(int argc, char **argv)
 {
@@ -17,6 +18,8 @@ int main(int argc, char **argv)
 		return command_lomac(argc - 2, argv + 2) ? 1 : 0;
 	if (argc > 2 && !strcmp(argv[1], "allow"))
 		return command_allow(argc - 2, argv + 2) ? 1 : 0;
+	if (argc > 2 && !strcmp(argv[1], "inject"))
+		return command_inject(argc - 2, argv + 2) ? 1 : 0;
 	fputs(usage, stderr);
 	return 2;
 }

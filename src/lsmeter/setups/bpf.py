@@ -13,7 +13,7 @@ from lsmeter.setups import _guest as guest
 from lsmeter.setups._definition import Choice, Parameter, SetupDefinition, Values
 
 ATTACHED = "the programs must be attached, and called by the kernel"
-_LOADER = "/setup/lsmeter-bpf"
+LOADER = "/setup/lsmeter-bpf"
 _LISTED, _UNLISTED = f"{guest.WORK_DIRECTORY}/listed", f"{guest.WORK_DIRECTORY}/unlisted"
 _BOTH = (_UNLISTED, _LISTED)
 _HIGH, _LOW = "/lomac/high/file", "/lomac/low/file"
@@ -43,7 +43,7 @@ _EMPTY = replace(
     note="programs that grant at once: what calling them costs, not policy evaluation",
 )
 # Programs that lsmeter's own loader attaches.
-_LOADED = replace(
+LOADED = replace(
     _EMPTY,
     expect=(Expectation("bpf", "1", "the kernel must call the programs"),),
     guest=(),
@@ -55,7 +55,7 @@ _LOADED = replace(
 def _allow(values: Values) -> Setup:
     entries = values["entries"]
     return replace(
-        _LOADED,
+        LOADED,
         name=values.name("bpf-allow"),
         title=f"BPF programs with an allow-list of {entries} directories in a hash map",
         steps=(
@@ -66,7 +66,7 @@ def _allow(values: Values) -> Setup:
             guest.TRY,
             guest.do(
                 "run",
-                *(_LOADER, "allow", str(entries), guest.WORK_DIRECTORY, _LISTED),
+                *(LOADER, "allow", str(entries), guest.WORK_DIRECTORY, _LISTED),
                 title="loading the programs and their list",
             ),
         ),
@@ -86,7 +86,7 @@ def _lomac(values: Values) -> Setup:
     level = values.word("level")
     high_to_high = guest.denies if level == "low" else guest.allows
     return replace(
-        _LOADED,
+        LOADED,
         name=values.name("lomac"),
         title=f"LOMAC's low-water-mark rules as BPF programs, processes and files {level}",
         steps=(
@@ -94,7 +94,7 @@ def _lomac(values: Values) -> Setup:
             *(guest.do("mkdir", path) for path in ("/lomac", "/lomac/high", "/lomac/low")),
             *(guest.do("file", path, "x") for path in (_HIGH, _LOW)),
             guest.TRY,
-            guest.do("run", _LOADER, "lomac", *_LEVELS[level], title="loading the programs"),
+            guest.do("run", LOADER, "lomac", *_LEVELS[level], title="loading the programs"),
             # The guest's first program takes this step itself: it falls, and workers inherit that.
             *((guest.do("load", _LOW, _LOW),) if level == "low" else ()),
         ),

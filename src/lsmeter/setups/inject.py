@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Costs that are known to the instruction: kernel/inject-lsm, for the selftest.
+"""Costs that are known to the instruction, for the selftest: kernel/inject-lsm, bpf/inject.bpf.c.
 
-A kernel parameter sets the costs, which the module reports in the same form. One boot
-can have many, since each benchmark meets the points of its own operation only: getattr is stat's,
-setattr chmod's, permission that of read and write.
+A kernel parameter sets the costs of the module, a word those of the BPF programs, which serve
+kernels that cannot be rebuilt; both report them in the same form. One boot can have many, since
+each benchmark meets the points of its own operation only: getattr is stat's, setattr chmod's,
+permission that of read and write.
 """
 
 import re
@@ -14,11 +15,15 @@ from fractions import Fraction
 from typing import Self
 
 from lsmeter.model.setup import Expectation, Setup, StateFile
+from lsmeter.setups import _guest as guest
 from lsmeter.setups._definition import Choice, SetupDefinition, Values
+from lsmeter.setups.bpf import LOADED, LOADER
 
 NOTHING = "none"  # what the module says when it injects nothing
 _DIRECTORY = "/sys/kernel/security/inject"
+_PINNED = "/sys/fs/bpf/lsmeter-inject"
 _FACT = "inject.costs"
+_OTHER = "other costs are another setup"
 _AMOUNTS = re.compile(r"(?:insns|bytes)=[0-9+]+")
 _BYTES_PER_INSN = 8  # `rep stosq` clears a word with each instruction that counts
 
@@ -28,8 +33,26 @@ _BYTES_PER_INSN = 8  # `rep stosq` clears a word with each instruction that coun
 Point = StrEnum(
     "Point",
     "GETATTR OPEN RENAME SETATTR RMDIR MKDIR CREATE PERMISSION FILE_FREE INODE_FREE "
-    "RCU TASK WORK OUTSIDE BLOB",
+    "RCU TASK WORK OUTSIDE INODE_RCU BLOB",
 )
+
+
+class Way(StrEnum):
+    """What injects, by the name of its setups."""
+
+    MODULE = "inject"
+    BPF = "bpf-inject"
+
+    @property
+    def points(self) -> frozenset[Point]:
+        """Where it can."""
+        return _POINTS[self]
+
+
+_POINTS = {
+    Way.MODULE: frozenset(Point) - {Point.INODE_RCU},
+    Way.BPF: frozenset(Point) - {Point.RCU, Point.TASK, Point.WORK, Point.BLOB},
+}
 
 
 @dataclass(frozen=True)
@@ -46,13 +69,21 @@ class Injection:
     title: str
     text: str
     burnt: bool = True
+    way: Way = Way.MODULE
 
     @property
     def setup(self) -> str:
         """Name the setup that has it."""
         if self.name == NOTHING:
-            return "inject"
-        return f"inject:cost={self.name}{'' if self.burnt else ',burn=no'}"
+            return self.way
+        return f"{self.way}:cost={self.name}{'' if self.burnt else ',burn=no'}"
+
+    def by(self, way: Way) -> Self:
+        """Return the same by other means, as far as they can; BPF programs are all there always."""
+        words = [word for word in self.text.split(";") if word.partition(":")[0] in way.points]
+        if way is Way.BPF and not self.burnt:
+            return replace(INJECTIONS[NOTHING], way=way)
+        return replace(self, text=";".join(words) or NOTHING, way=way)
 
     @property
     def unburnt(self) -> Self:
@@ -133,6 +164,11 @@ _ALL = (
         "an RCU callback, task work, a worker, code outside of hooks",
         "rcu:insns=5000;task:insns=500;work:insns=2000;outside:insns=500",
     ),
+    Injection(
+        "later",
+        "the RCU callback that frees an inode, code outside of hooks",
+        "outside:insns=500;inode_rcu:insns=5000",
+    ),
     Injection("blob", "a blob of each inode that is 1,000 bytes larger", "blob:bytes=1000"),
     Injection(
         "flat",
@@ -148,12 +184,11 @@ _ALL = (
 )
 INJECTIONS: Mapping[str, Injection] = {item.name: item for item in _ALL}
 
-_PARAMETERS = (
-    Choice("cost", "what costs more", NOTHING, tuple(INJECTIONS)),
-    # What puts work off costs something by itself, which nobody injected: a boot without the
-    # injected instructions, and with all the rest, is what to compare with.
-    Choice("burn", "run the injected instructions, or everything but them", "yes", ("yes", "no")),
-)
+_COST = Choice("cost", "what costs more", NOTHING, tuple(INJECTIONS))
+# What puts work off costs something by itself, which nobody injected: a boot without the
+# injected instructions, and with all the rest, is what to compare with.
+_BURN = Choice("burn", "run the injected instructions, or everything but them", "yes", ("yes", "no"))
+_NOTE = "costs that no module has: they show what an instrument sees, and what it does not"
 
 
 def _configure(values: Values) -> Setup:
@@ -166,12 +201,26 @@ def _configure(values: Values) -> Setup:
         + ("" if burnt else ", but no instruction"),
         lsms=("inject",),
         cmdline=() if text == NOTHING else (f"inject={text}",),
-        expect=(Expectation(_FACT, text, "other costs are another setup"),),
+        expect=(Expectation(_FACT, text, _OTHER),),
         reads=((_FACT, f"{_DIRECTORY}/costs"),),
         states=(StateFile("inject", f"{_DIRECTORY}/counters"),),
         needs_config=("SECURITY_INJECT",),
-        note="costs that no module has: they show what an instrument sees, and what it does not",
+        note=_NOTE,
     )
 
 
-SETUPS = (SetupDefinition(_configure, _PARAMETERS),)
+def _load(values: Values) -> Setup:
+    injection = INJECTIONS[values.word("cost")].by(Way.BPF)
+    return replace(
+        LOADED,
+        name=values.name(Way.BPF),
+        title=f"known costs injected by BPF programs, for the selftest: {injection.title}",
+        expect=(*LOADED.expect, Expectation(_FACT, injection.text, _OTHER)),
+        steps=(guest.do("run", LOADER, "inject", injection.text, title="loading the programs"),),
+        reads=((_FACT, f"{_PINNED}/costs"),),
+        states=(StateFile("inject", f"{_PINNED}/counters"),),
+        note=_NOTE,
+    )
+
+
+SETUPS = (SetupDefinition(_configure, (_COST, _BURN)), SetupDefinition(_load, (_COST,)))
