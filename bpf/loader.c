@@ -167,3 +167,18 @@ unsigned int loader_hook_arguments(const char *hook)
 		return 0;
 	return btf_vlen(btf__type_by_id(types, btf__type_by_id(types, (__u32)id)->type));
 }
+
+bool loader_has_member(const char *structure, const char *member)
+{
+	const struct btf *types = kernel_types();
+	int id = types ? btf__find_by_name_kind(types, structure, BTF_KIND_STRUCT) : -1;
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (__u32)id);
+
+	for (int i = 0; type && i < btf_vlen(type); i++) {
+		const char *name = btf__name_by_offset(types, btf_members(type)[i].name_off);
+
+		if (name && !strcmp(name, member))
+			return true;
+	}
+	return false;
+}

@@ -6,6 +6,7 @@
 #ifndef LSMETER_BPF_LOADER_H
 #define LSMETER_BPF_LOADER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct bpf_object;
@@ -33,6 +34,9 @@ int loader_attach(struct bpf_object *object, const char *name);
 
 /* The number of arguments of the kernel's hook security_<hook>, or 0 if there is no such hook. */
 unsigned int loader_hook_arguments(const char *hook);
+
+/* Whether the kernel's structure has this member, not one of a union or structure inside it. */
+bool loader_has_member(const char *structure, const char *member);
 
 /* The commands; each takes the words after its name. */
 int command_lomac(int count, char **word);

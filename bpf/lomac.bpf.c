@@ -79,6 +79,19 @@ static __always_inline unsigned int level_of(struct dentry *dentry)
 	return LEVEL_UNKNOWN;
 }
 
+#ifdef PATH_IN_UNION
+/* A function of its own is given the path as one that may be followed: that is Linux 6.8 or later.
+ */
+__noinline unsigned int level_of_path(struct path *path
+				      __attribute__((btf_decl_tag("arg:trusted"))))
+{
+	return level_of(path->dentry);
+}
+#define level_of_name(file) level_of_path(&(file)->f_path)
+#else
+#define level_of_name(file) level_of((file)->f_path.dentry)
+#endif
+
 /* The level of an open file: the saved one, that of the table, or, if need be, by walking. */
 static __always_inline unsigned int level_of_file(struct file *file)
 {
@@ -86,7 +99,7 @@ static __always_inline unsigned int level_of_file(struct file *file)
 
 	if (known && known->saved)
 		return known->saved;
-	return level_of(file->f_path.dentry);
+	return level_of_name(file);
 }
 
 /* The process learns what has this level. */
@@ -161,7 +174,7 @@ int BPF_PROG(lomac_file_open, struct file *file)
 
 	if (!has_level(inode))
 		return 0;
-	level = level_of(file->f_path.dentry);
+	level = level_of_name(file);
 	known = bpf_inode_storage_get(&objects, inode, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!known)
 		return -ENOMEM;
@@ -206,10 +219,11 @@ SEC("lsm/inode_readlink")
 int BPF_PROG(lomac_readlink, struct dentry *dentry)
 {
 	struct lomac_subject *process = subject();
+	struct inode *inode = dentry->d_inode;
 
 	if (!process)
 		return -ENOMEM;
-	if (process->level == LEVEL_HIGH && has_level(dentry->d_inode))
+	if (process->level == LEVEL_HIGH && inode && has_level(inode))
 		observe(process, level_of(dentry));
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 EMBED(lomac, "lomac.bpf.o");
+EMBED(lomac_union, "lomac-union.bpf.o");
 
 #define MAX_ENTRIES 256
 
@@ -139,7 +140,7 @@ int command_lomac(int count, char **word)
 
 	if (error)
 		return error;
-	object = loader_open(&lomac);
+	object = loader_open(loader_has_member("file", "f_path") ? &lomac : &lomac_union);
 	if (!object)
 		return -ENOEXEC;
 	error = choose_programs(object);
