@@ -35,7 +35,8 @@ _Numbers = dict[_Name, _Number]
 class Row:
     """One printed row: by setup, values in a unit, or changes in per cent (+ is worse).
 
-    benchmarks are ours, by suite and id: one, or several whose sum the row is.
+    benchmarks are ours, by suite and id: one, or several whose sum the row is. spurious is what
+    the study itself says of a change: that it lies within the scatter of its runs.
     """
 
     name: str
@@ -49,17 +50,30 @@ class Row:
     sd: Mapping[str, float] = field(default_factory=dict)
     printed_percent: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
+    spurious: bool = False
 
     def overhead(self, setup: str) -> float | None:
         """Return the change to the baseline as a fraction, positive is worse; None without one.
 
-        It is that of the printed values, and what was printed where there are none.
+        It is what was printed, and that of the printed values where no change was.
         """
-        value, printed = self.values.get(setup), self.printed_percent.get(setup)
+        printed = self.printed_percent.get(setup)
+        return self.computed(setup) if printed is None else printed / 100
+
+    def computed(self, setup: str) -> float | None:
+        """Return the change that the printed values have; None without both."""
+        value = self.values.get(setup)
         if value is None or not self.baseline:
-            return None if printed is None else printed / 100
+            return None
         change = value / self.baseline - 1
         return -change if self.better == "higher" else change
+
+    def scatter(self, setup: str) -> tuple[float, float] | None:
+        """Return the standard deviations of baseline and setup as fractions of their means."""
+        value, sd = self.values.get(setup), self.sd.get(setup)
+        if not value or sd is None or not self.baseline or self.baseline_sd is None:
+            return None
+        return self.baseline_sd / self.baseline, sd / value
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,7 @@ class _Row(_Table):
     sd: _Numbers = {}
     printed_percent: _Numbers = {}
     note: _Text | Literal[""] = ""
+    spurious: bool = False
 
 
 class _File(_Table):

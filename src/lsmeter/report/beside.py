@@ -17,11 +17,13 @@ from lsmeter.report.grids import told_apart
 from lsmeter.report.model import Report
 from lsmeter.tables.data import plain, plain_fields
 from lsmeter.tables.model import Column, Kind, Section, Shown, Table, Value
+from lsmeter.tables.values import percent
 
 _RULE = (
     "Overheads, + is worse, each over its own baseline. Kernels, machines and instruments differ: "
     "signs and order can be compared, sizes only with care."
 )
+_SPURIOUS = "(s)"
 _Found = Mapping[tuple[str, str], Mapping[Place, Comparison]]
 
 
@@ -84,14 +86,7 @@ def _table(study: Published, ours: _Found) -> Table:
     names = _names(places)
     columns = (
         Column("row", "row", Kind.NAME),
-        *(
-            Column(
-                f"printed_{name}",
-                f"printed: {name}",
-                Kind.PERCENT if _over(study, name) else Kind.COUNT,
-            )
-            for name in study.setups
-        ),
+        *(column for name in study.setups for column in _printed_columns(study, name)),
         *(Column(f"own_{name}", name, Kind.PERCENT) for name in names),
     )
     rows: list[tuple[Value, ...]] = []
@@ -101,7 +96,8 @@ def _table(study: Published, ours: _Found) -> Table:
             table = row.table
             rows.append((table,))
         own = (_own(row, ours, _apart(place)) for place in places)
-        rows.append((_name(row), *(_value(row, name) for name in study.setups), *own))
+        printed = [value for name in study.setups for value in _printed_values(study, row, name)]
+        rows.append((_name(row), *printed, *own))
     return Table("beside", "", columns, tuple(rows), more=tuple(_lacking(study, ours)))
 
 
@@ -115,16 +111,46 @@ def _name(row: Row) -> Shown:
     return Shown(row.name, row.name, hover=row.note)
 
 
-def _over(study: Published, setup: str) -> bool:
-    return any(row.overhead(setup) is not None for row in study.rows)
+def _printed_columns(study: Published, setup: str) -> Iterator[Column]:
+    over = any(row.overhead(setup) is not None for row in study.rows)
+    yield Column(f"printed_{setup}", f"printed: {setup}", Kind.PERCENT if over else Kind.COUNT)
+    if _scatters(study, setup):
+        yield Column(f"printed_sd_{setup}", "sd, %", Kind.NAME, joined=True)
 
 
-def _value(row: Row, setup: str) -> Value:
-    """Return a printed overhead; of a row without one the value itself, with its unit."""
+def _printed_values(study: Published, row: Row, setup: str) -> Iterator[Value]:
+    """Give a printed overhead; of a row without one the value itself, with its unit."""
     overhead, value = row.overhead(setup), row.values.get(setup)
-    if overhead is not None or value is None:
-        return overhead
-    return Shown(value, f"{value:g} {row.unit}")
+    if overhead is not None:
+        said = percent(overhead)
+        if setup in row.printed_percent and _in_whole(study):
+            said = said.replace(".0", "")
+        yield Shown(overhead, f"{said} {_SPURIOUS}" if row.spurious else said)
+    else:
+        yield None if value is None else Shown(value, f"{value:g} {row.unit}")
+    if _scatters(study, setup):
+        scatter = row.scatter(setup)
+        yield "; ".join(f"{100 * part:#.2g}" for part in scatter) if scatter else None
+
+
+def _in_whole(study: Published) -> bool:
+    """Say whether a study printed its changes in whole per cent."""
+    printed = (value for row in study.rows for value in row.printed_percent.values())
+    return all(value.is_integer() for value in printed)
+
+
+def _contradicted(study: Published) -> Iterator[str]:
+    """Name the changes that are not those of the printed values, with these."""
+    digit = 1.0 if _in_whole(study) else 0.1
+    for row in study.rows:
+        for setup, printed in row.printed_percent.items():
+            computed = row.computed(setup)
+            if computed is not None and abs(100 * computed - printed) > digit:
+                yield f"{row.name} {percent(computed)}"
+
+
+def _scatters(study: Published, setup: str) -> bool:
+    return any(row.scatter(setup) is not None for row in study.rows)
 
 
 def _own(row: Row, ours: _Found, place: Place) -> float | None:
@@ -157,6 +183,13 @@ def _lacking(study: Published, ours: _Found) -> Iterator[str]:
     for suite, names in grouped(unmeasured).items():
         why = "without a number" if suite in suites else f"needs --suite {suite}"
         yield f"Not in this run, {why}: {', '.join(dict.fromkeys(names))}."
+    if off := ", ".join(_contradicted(study)):
+        yield f"The study's own values give another change: {off}."
+    if any(row.scatter(setup) for row in study.rows for setup in study.setups):
+        yield "sd: standard deviations of both means (without; with), as printed, in % of each."
+    if spurious := [row.name for row in study.rows if row.spurious]:
+        said = "the study calls the change spurious, as it lies within the scatter of its runs"
+        yield f"{_SPURIOUS} {said}: {', '.join(spurious)}."
     noted = grouped((row.note, row.name) for row in study.rows if row.note and row.benchmarks)
     if noted:
         said = (f"{', '.join(dict.fromkeys(names))}: {note}" for note, names in noted.items())
