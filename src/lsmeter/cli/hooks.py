@@ -36,7 +36,12 @@ _Setups = Annotated[
 
 
 def source(
-    tree: Annotated[Path, typer.Argument(help="The top folder of a kernel's source.")],
+    tree: Annotated[
+        str,
+        typer.Argument(
+            help="The top folder of a kernel's source, a tarball of it, or debian-source:6.1."
+        ),
+    ],
     config: Annotated[
         str | None,
         typer.Option(
@@ -66,7 +71,7 @@ def source(
     No build is needed; any kernel from 5.3 on is understood. A configuration leaves out what is
     not compiled; without one every option is taken to be on.
 
-        lsmeter hooks source linux-6.12 --config debian:6.12
+        lsmeter hooks source debian-source:6.12 --config debian:6.12
         lsmeter hooks source linux-6.12 --explain open inode_permission
     """
     from lsmeter.base.printable import printable
@@ -85,13 +90,21 @@ def source(
 
 
 def analysed(
-    tree: Path, config: str | None, filesystems: Iterable[str], *, fresh: bool = False
+    named: str, config: str | None, filesystems: Iterable[str], *, fresh: bool = False
 ) -> SourceAnalysis:
-    """Analyse a source for the usual file systems and for others, and show that it goes on."""
+    """Analyse a source for the usual file systems and for others, and show that it goes on.
+
+    A folder is read as it stands, whatever was built in it; all else is fetched or unpacked.
+    """
     from lsmeter.hooks.source.analysis import DEFAULT_FILESYSTEMS, analyse
+    from lsmeter.kernels.build.source import resolve_source
+    from lsmeter.kernels.resolve import Request
 
     wanted = (*DEFAULT_FILESYSTEMS, *filesystems)
     with LiveTasks(SCREEN.err) as progress:
+        tree = Path(named).expanduser()
+        if not tree.is_dir():
+            tree = resolve_source(named, Request(progress=progress)).path
         chosen = _configuration(tree, config)
         return analyse(tree, config=chosen, progress=progress, cache=not fresh, filesystems=wanted)
 

@@ -32,7 +32,8 @@ def agree(
         ),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option(metavar="TREE", help="The top folder of the kernel's source.")
+        str | None,
+        typer.Option(metavar="TREE", help="The kernel's source, named as for `hooks source`."),
     ] = None,
     config: Annotated[
         str | None,
@@ -110,7 +111,7 @@ def _asked(kernel: Kernel, setups: Sequence[str], words: dict[str, Any]) -> list
     return [options.experiment({**words, "kernels": [kernel.name], **task}) for task in tasks]
 
 
-def _read(given: Sequence[Path], source: Path | None) -> list[RunData]:
+def _read(given: Sequence[Path], source: str | None) -> list[RunData]:
     """Read the runs; UsageError when they have fewer than two views together."""
     from lsmeter.results.directory import read_run
 

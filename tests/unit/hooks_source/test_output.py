@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -190,6 +191,25 @@ def test_the_command(whole_tree: Path) -> None:
         wrong = ["hooks", *words, option, "nothing"]
         with pytest.raises(UsageError, match=f"{message} 'nothing'"):
             CliRunner().invoke(app, wrong, catch_exceptions=False)
+
+
+def test_a_source_is_named_as_everywhere(
+    whole_tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a tarball, or as Debian's source of a series, which is unpacked into the cache."""
+    for name in ("Kconfig", "security/Kconfig"):
+        (whole_tree / name).touch()
+    home = tmp_path / "cache" / "kernel-source" / "deb-6.1"
+    home.mkdir(parents=True)
+    (home / "version").write_text("6.1.7-1")
+    tarball = home / "linux-source-6.1.tar.xz"
+    with tarfile.open(tarball, "w:xz") as archive:
+        archive.add(whole_tree, "linux-source-6.1")
+    monkeypatch.setenv("LSMETER_CACHE", str(tmp_path / "cache"))
+    folder = json.loads(run("source", str(whole_tree), "--format", "json"))
+    for named in (str(tarball), "debian-source:6.1"):
+        found = json.loads(run("source", named, "--format", "json"))
+        assert found["modules"] == folder["modules"] != []
 
 
 ESCAPES = "\x1b[31m\u202e"
