@@ -188,8 +188,8 @@ def _lacking(study: Published, ours: _Found) -> Iterator[str]:
     if any(row.scatter(setup) for row in study.rows for setup in study.setups):
         yield "sd: standard deviations of both means (without; with), as printed, in % of each."
     if spurious := [row.name for row in study.rows if row.spurious]:
-        said = "the study calls the change spurious, as it lies within the scatter of its runs"
-        yield f"{_SPURIOUS} {said}: {', '.join(spurious)}."
+        why = "the study calls the change spurious, as it lies within the scatter of its runs"
+        yield f"{_SPURIOUS} {why}: {', '.join(spurious)}."
     noted = grouped((row.note, row.name) for row in study.rows if row.note and row.benchmarks)
     if noted:
         said = (f"{', '.join(dict.fromkeys(names))}: {note}" for note, names in noted.items())
