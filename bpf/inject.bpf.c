@@ -18,11 +18,11 @@ struct inject_state inject;
 		     "again_%=:\n\t" \
 		     "if r1 >= %0 goto done_%=\n\t" \
 		     ".rept " INJECT_TEXT(insns) " - 4\n\t" \
-		     "r0 = 1\n\t" \
-		     ".endr\n\t" \
-		     "r1 += 1\n\t" \
-		     "goto again_%=\n" \
-		     "done_%=:" \
+						 "r0 = 1\n\t" \
+						 ".endr\n\t" \
+						 "r1 += 1\n\t" \
+						 "goto again_%=\n" \
+						 "done_%=:" \
 		     : \
 		     : "r"(rounds) \
 		     : "r0", "r1")

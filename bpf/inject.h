@@ -23,7 +23,7 @@
 enum inject_place { INJECT_PLACES(INJECT_COUNT) INJECT_PLACE_COUNT };
 
 /* Calls after which the costs of a place come again, at most. */
-#define INJECT_LENGTH 20480
+#define INJECT_LENGTH	 20480
 #define INJECT_TEXT_SIZE 512
 
 /* Instructions of one round of the two loops. */

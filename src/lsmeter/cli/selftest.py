@@ -8,15 +8,17 @@ from typing import Annotated
 
 import typer
 
-from lsmeter.base.errors import ExitCode
+from lsmeter.base.errors import ExitCode, UsageError
 from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Asked
 
-_NOT_ASKED = ("kernel", "setup", "suite", "benchmark", "filesystem", "user", "image", "condition")
+_NOT_ASKED = ("setup", "suite", "benchmark", "filesystem", "user", "image")
 
 
-@functools.partial(options.measuring, without=(*_NOT_ASKED, "machine"))
+@functools.partial(
+    options.measuring, without=(*_NOT_ASKED, "machine"), kernel="one that is built for this"
+)
 def exact(
     asked: Asked,
     run: options.RunArgument = None,
@@ -29,13 +31,15 @@ def exact(
 
     The kernel is the smallest one that runs the probe, with a security module that costs
     what it is set to: in all calls or in some, at once or in an RCU callback, in a hook or
-    outside of hooks. It is built once, which takes a minute or two. Each row is one such
+    outside of hooks. It is built once, which takes a minute or two. With --kernel, BPF
+    programs inject the like into a kernel as it ships. Each row is one such
     cost with what every number and the verdict say of it, and with the functions that are
     charged with it. A cost that is called equivalent, a whole cost that is wrong, or another
     function's name fails the test. The run is kept: `lsmeter report`, `lsmeter hooks cost`
     and the like read it as any other.
 
         lsmeter selftest exact
+        lsmeter selftest exact --kernel debian:6.1 --condition icount_shift=1
         lsmeter selftest exact --boots 4 --fresh
         lsmeter selftest exact --format json -o selftest.json
 
@@ -47,13 +51,19 @@ def exact(
     from lsmeter.cli.show import show
     from lsmeter.results.directory import read_run
     from lsmeter.selftest.report import document, selftest_report
-    from lsmeter.selftest.scenarios import selftest_experiment, selftest_kernel
+    from lsmeter.selftest.scenarios import PLANS, selftest_experiment, selftest_kernel
+    from lsmeter.setups.inject import Way
 
     code = ExitCode.OK
+    if len(asked.kernel or ()) > 1:
+        raise UsageError("--kernel: one at a time", hint="the table is of one kernel")
     if run is None:
-        with LiveTasks(SCREEN.err) as tasks:
-            kernel = selftest_kernel(tasks)
-        run, code = measure([selftest_experiment(kernel.name, boots, seed)], "selftest", asked)
+        words = asked.words(boots=boots, seed=seed)
+        if not asked.kernel:
+            with LiveTasks(SCREEN.err) as tasks:
+                words["kernels"] = [selftest_kernel(tasks).name]
+        plan = PLANS[Way.BPF if asked.kernel else Way.MODULE]
+        run, code = measure([selftest_experiment(plan, words)], "selftest", asked)
     with showing(code):
         data = read_run(run)
         attributed, damaged = run_cells(data)
@@ -70,7 +80,7 @@ def exact(
     return int(code)
 
 
-@functools.partial(options.measuring, without=(*_NOT_ASKED, "jobs"))
+@functools.partial(options.measuring, without=(*_NOT_ASKED, "kernel", "condition", "jobs"))
 def timed(
     asked: Asked,
     run: options.RunArgument = None,

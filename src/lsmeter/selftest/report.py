@@ -14,7 +14,8 @@ from lsmeter.report.frame import problem_section, run_data, run_facts
 from lsmeter.report.numbers import VERDICT_MARKS
 from lsmeter.results.directory import RunData
 from lsmeter.selftest.judge import Gatherer, Judgement, judge
-from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS, TITLE, Part
+from lsmeter.selftest.scenarios import PLANS, TITLE, Part
+from lsmeter.setups.inject import Way
 from lsmeter.tables.model import Column, Document, Item, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import MISSING, change
 
@@ -80,9 +81,10 @@ def selftest_report(run: RunData, attributed: Iterable[AttributedCell]) -> Selft
     boots = max(boot.index for boot in manifest.boots) + 1
     where = {"filesystem": place.filesystem, "user": place.user, "unit": "insns"}
     data = {**run_data(run), **where, "kernel": place.kernel, "boots": boots}
+    plan = PLANS[Way.BPF if manifest.baseline_setup == Way.BPF else Way.MODULE]
     return SelftestReport(
-        judgements=tuple(judge(item, gatherer.seen(item)) for item in SCENARIOS),
-        bystanders=tuple(judge(item, gatherer.seen(item)) for item in BYSTANDERS),
+        judgements=tuple(judge(item, gatherer.seen(item)) for item in plan.scenarios),
+        bystanders=tuple(judge(item, gatherer.seen(item)) for item in plan.bystanders),
         problems=(*manifest.problems, *gatherer.problems),
         facts=(*run_facts(run), ("boots of each setup", str(boots))),
         data=tuple(data.items()),

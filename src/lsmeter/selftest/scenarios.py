@@ -2,23 +2,24 @@
 """What the selftest injects, into which kernel, and what each number has to say of it.
 
 A scenario is one benchmark under two setups that differ in injected costs and in nothing else.
-The truth comes from the definition of the injection, and from what the module counted while it
-was measured (`counted_insns`).
+The truth comes from the definition of the injection, and from what the module or the BPF programs
+counted while it was measured (`counted_insns`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from fractions import Fraction
+from typing import Any
 
 from lsmeter.base.progress import SILENT, Progress
-from lsmeter.experiment.asked import Experiment
+from lsmeter.experiment.asked import Experiment, build_experiment
 from lsmeter.kernels.build.builder import build_kernel
 from lsmeter.kernels.build.fragment import shipped_lsm
 from lsmeter.kernels.resolve import Request
 from lsmeter.model import Kernel
 from lsmeter.model.conclusion import Verdict
-from lsmeter.setups.inject import INJECTIONS, NOTHING, Injection, Point
+from lsmeter.setups.inject import INJECTIONS, NOTHING, Injection, Point, Way
 
 SOURCE = "debian-source:6.1"
 TITLE = "Selftest of the exact instrument: known costs, and what every number says of them"
@@ -65,6 +66,7 @@ SITES: Mapping[Point, Site] = {
     Point.TASK: Site("inject_task_work", "", Context.TASK_WORK),
     Point.WORK: Site("inject_worker", "", Context.WORKER),
     Point.OUTSIDE: Site("inject_outside_getattr", ""),
+    Point.INODE_RCU: Site("i_callback", "", Context.RCU),
     Point.BLOB: Site("memset", "inode_alloc"),
 }
 
@@ -81,10 +83,9 @@ _IN_LINE: Mapping[str, Mapping[Point, int]] = {
     "read": {Point.PERMISSION: 1},
 }
 _OPEN_CLOSE = {Point.OPEN: 1, Point.FILE_FREE: 1, Point.RCU: 1}
-_CREAT_UNLINK = {**_OPEN_CLOSE, Point.CREATE: 1, Point.INODE_FREE: 1, Point.BLOB: 1}
-_MKDIR_RMDIR = dict.fromkeys(
-    (Point.MKDIR, Point.RMDIR, Point.INODE_FREE, Point.WORK, Point.BLOB), 1
-)
+_INODE = dict.fromkeys((Point.INODE_FREE, Point.INODE_RCU, Point.BLOB), 1)
+_CREAT_UNLINK = {**_OPEN_CLOSE, Point.CREATE: 1, **_INODE}
+_MKDIR_RMDIR = {Point.MKDIR: 1, Point.RMDIR: 1, Point.WORK: 1, **_INODE}
 _WHOLE: Mapping[str, Mapping[Point, int]] = {
     **_IN_LINE,
     "open": _OPEN_CLOSE,
@@ -272,6 +273,8 @@ _ROWS = (
     ("task-work", "chmod", "elsewhere", "+500 in task work"),
     ("worker", "mkdir", "elsewhere", "+2,000 in a kernel thread, a tick later"),
     ("outside", "stat", "elsewhere", "+500 outside of hooks"),
+    ("inode-rcu-creat", "creat", "elsewhere", "+5,000 in an RCU callback of the inode"),
+    ("inode-rcu-rmdir", "rmdir", "elsewhere", "+5,000 in an RCU callback of the inode"),
     ("blob-creat", "creat", "blob", "1,000 bytes more for each inode"),
     ("blob-mkdir", "mkdir", "blob", "1,000 bytes more for each inode"),
     ("removed-always", "stat", "even, none", "500 always, removed"),
@@ -291,38 +294,65 @@ _ROWS = (
 )
 
 
-def _scenario(name: str, operation: str, injected: str, title: str) -> Scenario:
+# What only the module, or only BPF programs can do.
+_ALONE = {
+    **dict.fromkeys(("row-open", "rcu", "task-work", "worker"), Way.MODULE),
+    **dict.fromkeys(("blob-creat", "blob-mkdir"), Way.MODULE),
+    **dict.fromkeys(("inode-rcu-creat", "inode-rcu-rmdir"), Way.BPF),
+}
+
+
+def _scenario(way: Way, name: str, operation: str, injected: str, title: str) -> Scenario:
     *others, tested = injected.split(", ")
     after = INJECTIONS[tested]
     before = after.unburnt if tested in _WITH_MACHINERY else INJECTIONS[NOTHING]
+    sides = (INJECTIONS[others[0]] if others else before, after)
     benchmark = "read size=1" if operation == "read" else f"{operation} depth=1"
-    return Scenario(name, title, benchmark, INJECTIONS[others[0]] if others else before, after)
+    return Scenario(name, title, benchmark, *(side.by(way) for side in sides))
 
 
-SCENARIOS = tuple(_scenario(*row) for row in _ROWS)
-
-# In the order in which they are first needed.
-SETUPS = tuple(dict.fromkeys(side.setup for item in SCENARIOS for side in item.sides))
-BENCHMARKS = tuple(dict.fromkeys(item.benchmark for item in SCENARIOS))
-
-
-def _bystanders() -> tuple[Scenario, ...]:
+def _bystanders(way: Way, scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
     """Return all else that setups without machinery have in common with the one without a cost."""
-    nothing = INJECTIONS[NOTHING]
-    sides = [item.after for item in SCENARIOS if item.before == nothing]
-    sides += [INJECTIONS["flat"], INJECTIONS["cancel"], INJECTIONS["blob"].unburnt]
-    known = {(*item.sides, item.benchmark) for item in SCENARIOS}
+    nothing = INJECTIONS[NOTHING].by(way)
+    sides = [item.after for item in scenarios if item.before == nothing]
+    sides += [INJECTIONS[name].by(way) for name in ("flat", "cancel")]
+    sides += [INJECTIONS["blob"].unburnt] if way is Way.MODULE else []
+    known = {(*item.sides, item.benchmark) for item in scenarios}
     every = (
         Scenario(f"{after.setup} {name}", "nothing", name, nothing, after, bystander=True)
         for after in dict.fromkeys(sides)
-        for name in BENCHMARKS
+        for name in dict.fromkeys(item.benchmark for item in scenarios)
         if (nothing, after, name) not in known
     )
     return tuple(item for item in every if item.is_control)
 
 
-# Of these an instrument must not say that anything costs more or less.
-BYSTANDERS = _bystanders()
+@dataclass(frozen=True)
+class Plan:
+    """All that one way injects; of bystanders nobody must say that anything costs more or less."""
+
+    way: Way
+    scenarios: tuple[Scenario, ...]
+    bystanders: tuple[Scenario, ...]
+
+    @property
+    def setups(self) -> tuple[str, ...]:
+        """Name the setups in the order in which they are first needed."""
+        return tuple(dict.fromkeys(side.setup for item in self.scenarios for side in item.sides))
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """Name the benchmarks, in the same order."""
+        return tuple(dict.fromkeys(item.benchmark for item in self.scenarios))
+
+
+def _plan(way: Way) -> Plan:
+    rows = (row for row in _ROWS if _ALONE.get(row[0], way) is way)
+    scenarios = tuple(_scenario(way, *row) for row in rows)
+    return Plan(way, scenarios, _bystanders(way, scenarios))
+
+
+PLANS: Mapping[Way, Plan] = {way: _plan(way) for way in Way}
 
 
 def selftest_kernel(progress: Progress = SILENT) -> Kernel:
@@ -334,15 +364,13 @@ def selftest_kernel(progress: Progress = SILENT) -> Kernel:
     return build_kernel(SOURCE, ("tiny",), (module,), "selftest", Request(progress=progress))
 
 
-def selftest_experiment(kernel: str, boots: int, seed: int) -> Experiment:
-    """Return the experiment that has all scenarios; kernel is a name that resolves."""
-    return Experiment(
-        title=TITLE,
-        kernels=[kernel],
-        setups=list(SETUPS),
-        baseline=INJECTIONS[NOTHING].setup,
-        benchmarks=list(BENCHMARKS),
-        boots=boots,
-        seed=seed,
-        task="attribute",
-    )
+def selftest_experiment(plan: Plan, words: Mapping[str, Any]) -> Experiment:
+    """Return the experiment that has all scenarios of a plan; words are keys of an experiment."""
+    own = {
+        "title": TITLE,
+        "setups": list(plan.setups),
+        "baseline": INJECTIONS[NOTHING].by(plan.way).setup,
+        "benchmarks": list(plan.benchmarks),
+        "task": "attribute",
+    }
+    return build_experiment({**own, **words}, where="lsmeter selftest exact")

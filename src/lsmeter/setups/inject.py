@@ -7,6 +7,8 @@ each benchmark meets the points of its own operation only: getattr is stat's, se
 permission that of read and write.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -78,11 +80,11 @@ class Injection:
             return self.way
         return f"{self.way}:cost={self.name}{'' if self.burnt else ',burn=no'}"
 
-    def by(self, way: Way) -> Self:
-        """Return the same by other means, as far as they can; BPF programs are all there always."""
-        words = [word for word in self.text.split(";") if word.partition(":")[0] in way.points]
+    def by(self, way: Way) -> Injection:
+        """Return what these means inject of it; all BPF programs are always there."""
         if way is Way.BPF and not self.burnt:
             return replace(INJECTIONS[NOTHING], way=way)
+        words = [word for word in self.text.split(";") if word.partition(":")[0] in way.points]
         return replace(self, text=";".join(words) or NOTHING, way=way)
 
     @property
@@ -161,13 +163,8 @@ _ALL = (
     ),
     Injection(
         "elsewhere",
-        "an RCU callback, task work, a worker, code outside of hooks",
-        "rcu:insns=5000;task:insns=500;work:insns=2000;outside:insns=500",
-    ),
-    Injection(
-        "later",
-        "the RCU callback that frees an inode, code outside of hooks",
-        "outside:insns=500;inode_rcu:insns=5000",
+        "RCU callbacks, task work, a worker, code outside of hooks",
+        "rcu:insns=5000;task:insns=500;work:insns=2000;outside:insns=500;inode_rcu:insns=5000",
     ),
     Injection("blob", "a blob of each inode that is 1,000 bytes larger", "blob:bytes=1000"),
     Injection(
@@ -187,12 +184,12 @@ INJECTIONS: Mapping[str, Injection] = {item.name: item for item in _ALL}
 _COST = Choice("cost", "what costs more", NOTHING, tuple(INJECTIONS))
 # What puts work off costs something by itself, which nobody injected: a boot without the
 # injected instructions, and with all the rest, is what to compare with.
-_BURN = Choice("burn", "run the injected instructions, or everything but them", "yes", ("yes", "no"))
+_BURN = Choice("burn", "run the instructions, or all but them", "yes", ("yes", "no"))
 _NOTE = "costs that no module has: they show what an instrument sees, and what it does not"
 
 
 def _configure(values: Values) -> Setup:
-    injection = INJECTIONS[values.word("cost")]
+    injection = INJECTIONS[values.word("cost")].by(Way.MODULE)
     burnt = values.word("burn") == "yes"
     text = (injection if burnt else injection.unburnt).text
     return Setup(
