@@ -13,8 +13,8 @@ from lsmeter.model.conclusion import Change, Verdict
 from lsmeter.report.frame import problem_section, run_data, run_facts
 from lsmeter.report.numbers import VERDICT_MARKS
 from lsmeter.results.directory import RunData
-from lsmeter.selftest.judge import Gatherer, Judgement, judge
-from lsmeter.selftest.scenarios import PLANS, TITLE, Part
+from lsmeter.selftest.judge import Charge, Gatherer, Judgement, holds, judge
+from lsmeter.selftest.scenarios import NO_SYMBOL, PLANS, TITLE, Part
 from lsmeter.setups.inject import Way
 from lsmeter.tables.model import Column, Document, Item, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import MISSING, change
@@ -28,6 +28,8 @@ _COLUMNS = (
     Column("typical_insns", "typical", Kind.CHANGE),
     Column("mean_insns", "in-line mean", Kind.CHANGE),
     Column("whole_insns", "whole", Kind.CHANGE),
+    Column("interval_insns", "99 % interval", Kind.PROSE),
+    Column("inside", "truth inside", Kind.NAME),
     Column("verdict", "verdict", Kind.NAME),
     Column("named", "named", Kind.PROSE),
     Column("result", "result", Kind.NAME),
@@ -139,11 +141,21 @@ def _row(item: Judgement) -> Iterator[Value]:
     yield from (scenario.operation, scenario.title)
     yield Shown(item.truth_insns, least + _insns(item.truth_insns))
     yield None if item.counted_insns is None else _number(item.counted_insns)
-    yield from map(_shown, (found.typical, found.mean, found.whole) if found else (None,) * 3)
+    yield from map(_shown, (found.typical, found.mean) if found else (None,) * 2)
+    whole = found.whole if found else None
+    yield None if whole is None else _number(whole.difference)
+    yield None if whole is None else f"{_insns(whole.low)} to {_insns(whole.high)}"
+    yield None if whole is None else "yes" if holds(whole, scenario, item.truth_insns) else "no"
     verdict = found.verdict if found else None
     yield Shown(verdict.value, f"{VERDICT_MARKS[verdict]} {verdict.value}") if verdict else None
-    yield ", ".join(f"{charge.function} {_insns(charge.insns)}" for charge in item.named)
+    yield ", ".join(f"{_named(charge)} {_insns(charge.insns)}" for charge in item.named)
     yield "pass" if item.passed else "FAIL"
+
+
+def _named(charge: Charge) -> str:
+    if charge.function != NO_SYMBOL:
+        return charge.function
+    return f"BPF program below {charge.hook}" if charge.hook else "BPF program"
 
 
 def _insns(value: float) -> str:
