@@ -82,7 +82,7 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
             continue
         if is_again(setup, item.baseline.setup) or item.benchmark.metric.better != "lower":
             continue
-        change = item.typical
+        change = item.in_line
         cost = Cost(change.difference, change.low, change.high)
         key = (place.kernel, place.filesystem, place.user, unit)
         found.setdefault(key, {}).setdefault(setup, {})[place.suite, item.benchmark.id] = cost

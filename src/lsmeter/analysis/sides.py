@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 
 from lsmeter.analysis.cells import cell_results, within_run
 from lsmeter.model import Benchmark, Place
-from lsmeter.model.conclusion import Comparison
+from lsmeter.model.conclusion import Change, Comparison
 from lsmeter.results.directory import RunData
 
 _Numbers = Mapping[tuple[Place, str], Benchmark]
@@ -44,27 +44,45 @@ class OverheadChange:
     after: Comparison
 
     @property
+    def _first(self) -> Change:
+        return self.before.typical if self._is_typical else self.before.mean or self.before.typical
+
+    @property
+    def _then(self) -> Change:
+        return self.after.typical if self._is_typical else self.after.mean or self.after.typical
+
+    @property
+    def _is_typical(self) -> bool:
+        """Whether both have a typical overhead; else means are compared."""
+        return self.before.has_typical and self.after.has_typical
+
+    @property
+    def overheads(self) -> tuple[float, float]:
+        """The overhead in either run, of the same number."""
+        return self._first.overhead, self._then.overhead
+
+    @property
     def points(self) -> float:
-        """The difference of the typical overheads."""
-        return self.after.overhead - self.before.overhead
+        """The difference of the overheads."""
+        return self._then.overhead - self._first.overhead
 
     @property
     def difference(self) -> float:
         """The difference of what the setup costs."""
-        return self.after.difference - self.before.difference
+        return self._then.difference - self._first.difference
 
     @property
     def points_bounds(self) -> tuple[float, float]:
         """The bounds of `points`."""
         return _between(
-            (self.before.overhead, self.before.overhead_low, self.before.overhead_high),
-            (self.after.overhead, self.after.overhead_low, self.after.overhead_high),
+            (self._first.overhead, self._first.overhead_low, self._first.overhead_high),
+            (self._then.overhead, self._then.overhead_low, self._then.overhead_high),
         )
 
     @property
     def difference_bounds(self) -> tuple[float, float]:
         """The bounds of `difference`."""
-        first, then = self.before.typical, self.after.typical
+        first, then = self._first, self._then
         return _between(
             (first.difference, first.low, first.high), (then.difference, then.low, then.high)
         )

@@ -63,7 +63,7 @@ def validated(timed: RunData, counted: RunData, calibration: Calibration) -> tup
         return ()
     outside = {(item.place, item.benchmark.id): item.prediction.outside for item in told.costs}
     insns = {
-        (item.place, item.benchmark.id): item.overhead
+        (item.place, item.benchmark.id): item.in_line.overhead
         for item in within_run(counted.manifest, cell_results(counted))
     }
     measured: dict[tuple[str, ...], Comparison] = {}

@@ -108,7 +108,8 @@ def chosen_rules(
     run: RunData | None = None,
 ) -> tuple[Rule, ...]:
     """Return the rules of the command line and of a file; without any, the margin's."""
-    from lsmeter.gate.rules import Number, margin_rule, parse_rule, read_numbers, read_rules
+    from lsmeter.gate.rules import margin_rule, parse_rule, read_numbers, read_rules
+    from lsmeter.model.conclusion import Number
 
     numbers = read_numbers(number, "--number") if number else tuple(Number)
     said = [parse_rule(text, numbers) for text in maximum or ()]

@@ -2,27 +2,29 @@
 """Applies rules to the comparisons of two runs: kept, broken, open, or without a number; pure.
 
 A rule looks at every number that a comparison has, so that no regression passes because it sits in
-another one. It is broken where the least that a number may have got worse by exceeds the limit,
-kept where the most of every number does not, and open in between.
+another one. The verdict is that of reports, with the limit for a margin: a rule is broken by what
+is slower and beyond the limit for certain, and kept where the most that any number may have got
+worse by does not exceed it.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import near, nearest
-from lsmeter.gate.rules import PERCENT, Number, Rule
+from lsmeter.gate.rules import PERCENT, Limit, Rule
 from lsmeter.instruments import Instrument, find_instrument
 from lsmeter.model import Benchmark, Better, Place, Problem
-from lsmeter.model.conclusion import Change, Comparison
+from lsmeter.model.conclusion import Change, Comparison, Difference, Number, Verdict
 from lsmeter.report.build import compare_runs
+from lsmeter.report.model import Report
 from lsmeter.results.directory import RunData
-from lsmeter.statistics.verdict import NO_TYPICAL, relevant
+from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
 
 
 class Outcome(StrEnum):
@@ -36,20 +38,18 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Bound:
-    """By how much one number got worse, with its bounds: a fraction where the rule's unit is %."""
+    """By how much one number changed, and got worse in the unit of the rule, % being of the call."""
 
     number: Number
     change: Change
-    value: float
-    low: float
-    high: float
+    worse: Change
 
 
 @dataclass(frozen=True)
 class Finding:
     """What one rule says of one benchmark; bound is of the number that decided it.
 
-    detail says why there is no number.
+    detail says why there is no number, or what the verdict rests on.
     """
 
     rule: Rule
@@ -58,6 +58,7 @@ class Finding:
     outcome: Outcome
     bound: Bound | None = None
     detail: str = ""
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,10 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
     benchmarks = [item for run in runs for item in run.benchmarks]
     check_rules(rules, benchmarks, setups, find_instrument(after.manifest.instrument))
     findings = tuple(
-        finding for rule in rules for finding in _findings(rule, asked, known, report.problems)
+        _finding(rule, item, known.get((item.place, item.benchmark.id)), report)
+        for rule in rules
+        for item in asked
+        if applies(rule, item.benchmark, item.place.setup)
     )
     return Judgement(findings, tuple(rules), report.unit, report.problems, report.notes)
 
@@ -111,56 +115,90 @@ def unit_of(benchmark: Benchmark, unit: str) -> str:
     return benchmark.metric.unit or unit
 
 
-def bounds(item: Comparison, limit_unit: str, numbers: Iterable[Number]) -> Iterator[Bound]:
-    """Yield by how much each number of a comparison got worse, where it has that number."""
-    stands = not item.cause.startswith(NO_TYPICAL)
+def numbers_of(item: Comparison, rule: Rule) -> Numbers:
+    """Return the numbers of a comparison that a rule is about, in the unit of its limit."""
+    call = item.in_line.baseline_value
     found: Mapping[Number, Change | None] = {
-        Number.TYPICAL: item.typical if stands else None,
+        Number.TYPICAL: item.typical if item.has_typical else None,
         Number.MEAN: item.mean,
-        # Of a small cycle a few instructions are chance, and many percent: as in verdicts.
-        Number.WHOLE: relevant(item.whole) if item.benchmark.cycle else None,
+        Number.WHOLE: of_call(item.whole, call) if item.benchmark.cycle else None,
     }
+    share = rule.limit.unit == PERCENT
     higher = item.benchmark.metric.better is Better.HIGHER
-    for number in numbers:
-        if (change := found[number]) is None:
-            continue
-        worse = (change.overhead, change.overhead_low, change.overhead_high)
-        if limit_unit != PERCENT:
-            worse = (change.difference, change.low, change.high)
-            if higher:
-                worse = (-change.difference, -change.high, -change.low)
-        elif any(map(math.isnan, worse)):  # of a cost that was 0 every increase is without bound
-            worse = (math.inf, math.inf if change.low > 0 else -math.inf, math.inf)
-        yield Bound(number, change, *worse)
+    mine = {
+        number: change if change is None else _in_shares(change) if share else _in(change, higher)
+        for number, change in found.items()
+        if number in rule.numbers
+    }
+    return Numbers(
+        mine.get(Number.TYPICAL),
+        mine.get(Number.MEAN),
+        mine.get(Number.WHOLE),
+        moved=item.moved if share else item.moved * call,
+        needed=frozenset(name for name in rule.numbers if found[name] and name is not Number.MEAN),
+    )
 
 
-def _findings(
-    rule: Rule,
-    asked: Iterable[_Asked],
-    known: Mapping[tuple[Place, str], Comparison],
-    problems: Sequence[Problem],
-) -> Iterator[Finding]:
-    for place, benchmark in ((item.place, item.benchmark) for item in asked):
-        if not applies(rule, benchmark, place.setup):
-            continue
-        item = known.get((place, benchmark.id))
-        found = list(bounds(item, rule.limit.unit, rule.numbers)) if item is not None else []
-        if not found:
-            why = "" if item is None else f"no {' or '.join(rule.numbers)} was measured"
-            why = why or _why(place, benchmark, problems)
-            yield Finding(rule, place, benchmark, Outcome.MISSING, detail=why)
-        else:
-            yield _judged(rule, place, benchmark, found)
+def _in_shares(change: Change) -> Change:
+    """Leave overheads as they are; of a cost that was 0 every increase is without bound."""
+    if not math.isnan(change.overhead):
+        return change
+    low = math.inf if change.low > 0 else -math.inf
+    return replace(change, overhead=math.inf, overhead_low=low, overhead_high=math.inf)
 
 
-def _judged(rule: Rule, place: Place, benchmark: Benchmark, found: Sequence[Bound]) -> Finding:
+def _in(change: Change, higher: bool) -> Change:  # noqa: FBT001  (is better)
+    """Return a change with the difference for its overhead: positive is worse."""
+    worse = (change.difference, change.low, change.high)
+    if higher:
+        worse = (-change.difference, -change.high, -change.low)
+    return replace(change, overhead=worse[0], overhead_low=worse[1], overhead_high=worse[2])
+
+
+def _finding(rule: Rule, asked: _Asked, item: Comparison | None, report: Report) -> Finding:
+    found = item and hold(rule, item, report.margin)
+    if found is not None:
+        return found
+    why = "" if item is None else f"no {' or '.join(rule.numbers)} was measured"
+    why = why or _why(asked.place, asked.benchmark, report.problems)
+    return Finding(rule, asked.place, asked.benchmark, Outcome.MISSING, detail=why)
+
+
+def hold(rule: Rule, item: Comparison, margin: float) -> Finding | None:
+    """Hold a rule against a comparison whose verdict is for a margin; None without a number."""
+    found = numbers_of(item, rule)
+    if not any(found.each()):
+        return None
+    ruling = _ruling(rule, item, found, margin)
+    number = ruling.decided_by if found.of(ruling.decided_by) else found.head
+    change: Change | None = getattr(item, number.value)
+    bound = Bound(number, change or item.decided, found.of(number) or item.decided)
+    if math.isnan(item.decided.difference):  # boots in two states: no number says by how much
+        bound = Bound(number, item.decided, item.decided)
+    outcome = _outcome(rule, item, found, ruling)
+    return Finding(rule, item.place, item.benchmark, outcome, bound, ruling.cause, ruling.verdict)
+
+
+def _ruling(rule: Rule, item: Comparison, found: Numbers, margin: float) -> Ruling:
+    """Return the verdict at the limit: the report's at the margin, and of what is identical."""
+    whole = rule.numbers == tuple(Number) and rule.limit == Limit(margin, PERCENT)
+    if whole or item.found is Difference.NONE:
+        return Ruling(item.verdict, item.decided_by, item.cause)
+    return verdict(found, rule.limit.value)
+
+
+def _outcome(rule: Rule, item: Comparison, found: Numbers, ruling: Ruling) -> Outcome:
     limit = rule.limit.value
-    worst = max(found, key=lambda item: item.low)
-    if worst.low > limit:
-        return Finding(rule, place, benchmark, Outcome.BROKEN, worst)
-    widest = max(found, key=lambda item: item.high)
-    outcome = Outcome.OPEN if widest.high > limit else Outcome.KEPT
-    return Finding(rule, place, benchmark, outcome, widest)
+    if ruling.verdict is Verdict.SLOWER:
+        # Of times, intervals are each for itself; what they show has to be seen after correction.
+        told = item.tests is None or item.found is Difference.SEEN
+        decided = found.of(ruling.decided_by)
+        if told and decided is not None and decided.overhead_low > limit:
+            return Outcome.BROKEN
+    elif ruling.verdict is not Verdict.INCONCLUSIVE:
+        return Outcome.KEPT
+    beyond = any(not each.overhead_high <= limit for _, each in found.each())
+    return Outcome.OPEN if beyond else Outcome.KEPT
 
 
 def _why(place: Place, benchmark: Benchmark, problems: Sequence[Problem]) -> str:

@@ -10,8 +10,8 @@ from lsmeter.attribution.account import Account, counterparts
 from lsmeter.attribution.explain import Explanation
 from lsmeter.attribution.load import AttributedCell
 from lsmeter.gate.judge import Finding
-from lsmeter.gate.rules import Number
 from lsmeter.model import Place
+from lsmeter.model.conclusion import Number
 
 
 @dataclass(frozen=True)

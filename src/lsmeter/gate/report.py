@@ -12,6 +12,8 @@ from lsmeter.base.errors import ExitCode
 from lsmeter.base.printable import printable
 from lsmeter.gate.judge import Finding, Judgement, Outcome, unit_of
 from lsmeter.gate.origin import Moved
+from lsmeter.gate.rules import PERCENT
+from lsmeter.model.conclusion import Number
 from lsmeter.report.frame import placed, problem_section
 from lsmeter.tables.model import Document, Item, Section, Tone
 from lsmeter.tables.values import change, many
@@ -107,8 +109,12 @@ def _measured(gated: Gated, finding: Finding) -> str:
     said = f"{bound.number} {change(round(moved.difference, 2) + 0.0)} {unit}"
     if len(worse) == len(shares):
         exact = worse[1] == worse[2]
-        said += f" ({worse[0]})" if exact else f" ({worse[0]}, {worse[1]} to {worse[2]})"
-    return f"{said}, limit {rule.limit.text}"
+        of = f" of {finding.benchmark.cycle}" if bound.number is Number.WHOLE else ""
+        span = "" if exact else f", {worse[1]} to {worse[2]}"
+        said += f" ({worse[0]}{span}{of})"
+    of = " of the call" if bound.number is Number.WHOLE and rule.limit.unit == PERCENT else ""
+    why = f" ({finding.detail})" if finding.outcome is Outcome.OPEN and finding.detail else ""
+    return f"{said}, limit {rule.limit.text}{of}{why}"
 
 
 def _result(gated: Gated) -> str:
@@ -134,7 +140,13 @@ def _entry(gated: Gated, finding: Finding) -> dict[str, object]:
         "limit": finding.rule.limit.value,
         "limit_unit": finding.rule.limit.unit,
         "number": None if bound is None else bound.number.value,
-        "worse": bound and {name: getattr(bound, name) for name in ("value", "low", "high")},
+        "worse": bound
+        and {
+            "value": bound.worse.overhead,
+            "low": bound.worse.overhead_low,
+            "high": bound.worse.overhead_high,
+        },
+        "verdict": finding.verdict and finding.verdict.value,
         "detail": finding.detail,
         "moved": None if moved is None else vars(moved),
     }

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
 from lsmeter.base.toml_file import checked, read_toml
+from lsmeter.model.conclusion import Number
 
 PERCENT = "%"
 EXAMPLE = "write 'open*<=2%', 'stat*<=50insns' or 'open*@selinux<=2%'"
@@ -23,14 +23,6 @@ _LIMIT = re.compile(
     r"\+?([0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})\s*(%|[A-Za-z]{1,16}(?:/[a-z]{1,16})?)"
 )
 _MOST_RULES = 200
-
-
-class Number(StrEnum):
-    """One of the numbers that a comparison has; a rule looks at all of them unless it says."""
-
-    TYPICAL = "typical"
-    MEAN = "mean"
-    WHOLE = "whole"
 
 
 @dataclass(frozen=True)

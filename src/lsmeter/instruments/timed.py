@@ -22,6 +22,7 @@ from lsmeter.model.conclusion import (
     Difference,
     Estimate,
     Mean,
+    Number,
     Sampled,
     Tests,
     Verdict,
@@ -47,6 +48,7 @@ RING, LOST = "turns.ring", "turns.lost"  # facts: who shared the turns, or why o
 LEAST_BLOCKS = 6  # fewer cannot make the permutation test's p 0.05, and intervals hold less well
 NOT_ENOUGH = "not enough blocks"
 EMPTY = "empty"  # the benchmark whose readings have no operation
+_MEAN = "the median is equivalent, the mean is not"
 _NORMAL = 1.2533  # standard error of a median over that of a mean, of a normal distribution
 
 
@@ -135,6 +137,7 @@ def compare(
     )
     return Compared(
         *(typical, mean, None, None, 0.0, Difference.UNSEEN, Verdict.INCONCLUSIVE, ""),
+        *(Number.TYPICAL, typical),
         tests=tests,
     )
 
@@ -232,6 +235,8 @@ def _ruled(item: Comparison, tests: Tests, margin: float) -> Comparison:
     )
     tests = replace(tests, more_blocks=more)
     ruling, cause = _verdict(item, tests, margin)
+    if cause == _MEAN and item.mean is not None:
+        item = replace(item, decided_by=Number.MEAN, decided=item.mean)
     found = Difference.SEEN if tests.p_corrected <= ALPHA else Difference.UNSEEN
     if ruling is not Verdict.INCONCLUSIVE:
         tests = replace(tests, more_blocks=0)
@@ -241,15 +246,15 @@ def _ruled(item: Comparison, tests: Tests, margin: float) -> Comparison:
 def _verdict(item: Comparison, tests: Tests, margin: float) -> tuple[Verdict, str]:
     if tests.blocks < LEAST_BLOCKS:
         return Verdict.INCONCLUSIVE, f"{NOT_ENOUGH}: {LEAST_BLOCKS} at least"
-    if math.isnan(item.overhead):
+    if math.isnan(item.typical.overhead):
         return Verdict.INCONCLUSIVE, "shorter than the clock can tell from an empty reading"
     if tests.p_equivalent_corrected <= ALPHA:
         mean = item.mean
         if mean is not None and (mean.overhead_low > margin or mean.overhead_high < -margin):
-            return Verdict.INCONCLUSIVE, "the median is equivalent, the mean is not"
+            return Verdict.INCONCLUSIVE, _MEAN
         return Verdict.EQUIVALENT, ""
     if tests.p_corrected <= ALPHA:
-        return (Verdict.SLOWER if item.overhead > 0 else Verdict.FASTER), ""
+        return (Verdict.SLOWER if item.typical.overhead > 0 else Verdict.FASTER), ""
     return Verdict.INCONCLUSIVE, NOT_ENOUGH
 
 

@@ -6,6 +6,7 @@ The words are those of docs/glossary.md; docs/method.md says what each number co
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -19,6 +20,14 @@ class Verdict(StrEnum):
     FASTER = "faster"
     EQUIVALENT = "equivalent"
     INCONCLUSIVE = "inconclusive"
+
+
+class Number(StrEnum):
+    """One of the numbers that a comparison has; docs/method.md says what each covers."""
+
+    TYPICAL = "typical"
+    MEAN = "mean"
+    WHOLE = "whole"
 
 
 @dataclass(frozen=True)
@@ -148,9 +157,12 @@ class Tests:
 class Compared:
     """All that two sides' readings of one benchmark say of each other.
 
-    in_step is the share of pairs that differ by the typical difference, None where the sides do
-    not run in step (or have no boot with the same seed). moved is what peaks that came, went or
-    changed their share are worth, as a fraction of the baseline's typical value.
+    The differences of typical are not a number where there is no typical one; its values are those
+    of the sides. in_step is the share of pairs that differ by the typical difference, None where
+    the sides do not run in step (or have no boot with the same seed). moved is what moved between
+    calls, as a fraction of one: peaks that came, went or changed their share, or all readings where
+    there is no typical difference. decided is the number that the verdict is of, the one to show,
+    held against the margin of the call; the overheads of a whole cost are fractions of its cycle.
     """
 
     typical: Change
@@ -161,12 +173,27 @@ class Compared:
     found: Difference
     verdict: Verdict
     cause: str  # why it is inconclusive, or what it rests on where there is no typical count
+    decided_by: Number
+    decided: Change
     tests: Tests | None = field(default=None, kw_only=True)  # of times; counts need none
+
+    @property
+    def has_typical(self) -> bool:
+        """Whether the sides have a typical difference."""
+        return not math.isnan(self.typical.difference)
+
+    @property
+    def in_line(self) -> Change:
+        """How the call itself differs: typically, or in the mean where nothing is typical."""
+        return self.typical if self.has_typical or self.mean is None else self.mean
 
 
 @dataclass(frozen=True)
 class Comparison(Compared):
-    """One benchmark of one setup against the baseline; a positive overhead is always worse."""
+    """One benchmark of one setup against the baseline; a positive overhead is always worse.
+
+    Differences and overheads are those of the number that decided.
+    """
 
     place: Place
     baseline: Place
@@ -185,20 +212,20 @@ class Comparison(Compared):
 
     @property
     def difference(self) -> float:
-        """The typical difference."""
-        return self.typical.difference
+        """The difference."""
+        return self.decided.difference
 
     @property
     def overhead(self) -> float:
-        """The typical overhead, as a fraction."""
-        return self.typical.overhead
+        """The overhead, as a fraction."""
+        return self.decided.overhead
 
     @property
     def overhead_low(self) -> float:
-        """The least that the typical overhead may be."""
-        return self.typical.overhead_low
+        """The least that the overhead may be."""
+        return self.decided.overhead_low
 
     @property
     def overhead_high(self) -> float:
-        """The most that the typical overhead may be."""
-        return self.typical.overhead_high
+        """The most that the overhead may be."""
+        return self.decided.overhead_high

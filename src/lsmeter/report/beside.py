@@ -163,9 +163,9 @@ def _own(row: Row, ours: _Found, place: Place) -> float | None:
     if not found or len(found) < len(parts):
         return None
     if len(found) == 1:
-        return found[0].overhead
-    base = math.fsum(item.baseline_value for item in found)
-    return math.fsum(item.value for item in found) / base - 1 if base else None
+        return found[0].in_line.overhead
+    base = math.fsum(item.in_line.baseline_value for item in found)
+    return math.fsum(item.in_line.value for item in found) / base - 1 if base else None
 
 
 def _lacking(study: Published, ours: _Found) -> Iterator[str]:

@@ -120,14 +120,10 @@ def _table(
 def _row(name: str, items: Sequence[OverheadChange], words: Words) -> tuple[Value, ...]:
     same = not words.repeats or all(item.repeats for item in items)
     mark = "" if same else numbers.UNREPEATED_MARK
-    before, after, points, difference = (
-        statistics.median(getattr(side, field) for side in sides)
-        for sides, field in (
-            ([item.before for item in items], "overhead"),
-            ([item.after for item in items], "overhead"),
-            (items, "points"),
-            (items, "difference"),
-        )
+    before, after = map(statistics.median, zip(*(item.overheads for item in items), strict=True))
+    points, difference = (
+        statistics.median(getattr(item, field) for item in items)
+        for field in ("points", "difference")
     )
     text = percent(points)[: -len(" %")]
     if words.interval:
@@ -156,8 +152,8 @@ def _data(
         {
             **placed(item.place, item.benchmark),
             "id": item.benchmark.id,
-            "overhead_before": item.before.overhead,
-            "overhead_after": item.after.overhead,
+            "overhead_before": item.overheads[0],
+            "overhead_after": item.overheads[1],
             "overhead_change": item.points,
             "overhead_change_low": item.points_bounds[0],
             "overhead_change_high": item.points_bounds[1],

@@ -129,7 +129,8 @@ peaks mean mean_low mean_high ticked mean_difference mean_difference_low mean_di
 mean_overhead mean_overhead_low mean_overhead_high whole whole_low whole_high whole_boot_low
 whole_boot_high whole_operations whole_missing whole_difference whole_difference_low
 whole_difference_high whole_overhead whole_overhead_low whole_overhead_high in_step moved found
-cause caveats measured
+cause caveats measured decided_by decided_difference decided_difference_low
+decided_difference_high decided_overhead decided_overhead_low decided_overhead_high
 """
 
 
@@ -163,7 +164,7 @@ def _rows(report: Report) -> Iterator[dict[str, Raw]]:
         row = {**entry, "record": "comparison", "caveats": "; ".join(report.caveats)}
         row |= {"params": numbers.variant(item.benchmark), "measured": measured}
         row |= entry.get("tests", {})
-        for name in ("typical", "mean", "whole"):
+        for name in ("typical", "mean", "whole", "decided"):
             row |= _change("" if name == "typical" else f"{name}_", entry[name] or {})
         # Two runs of one kernel share the key: an estimate of another value is not this one's.
         if own is not None and own.centre == item.value:

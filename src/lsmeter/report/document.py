@@ -217,6 +217,7 @@ def _signs(words: Words) -> Iterator[tuple[str, str]]:
     yield from _SIGNS
     other = f"{words.mean} or whole cost differ" if words.repeats else f"the {words.mean} differs"
     yield numbers.APART_MARK, f"{other} by more than the margin"
+    yield numbers.SOME_MARK, "not all variants of the operation have the sign"
     if words.repeats:
         yield numbers.UNREPEATED_MARK, summary.UNREPEATED
 
@@ -260,7 +261,7 @@ def _method(report: Report) -> Section:
         ),
         _table("tools", "Tools", "tool, version:prose", report.tools),
         _table("host", "Host", "fact, value:prose", report.host),
-        _table("signs", "Signs", "sign, meaning:prose", (*_signs(report.words), *marks)),
+        _table("signs", "Signs", "sign, meaning:prose", (*_signs(report.words), *summary.decided_marks(report).items(), *marks)),
     )
     instrument = instruments().get(report.instrument)
     lead: tuple[str, ...] = (report.words.numbers, *statements(report))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What comparisons found: where the three numbers disagree, what differs, controls; pure.
 
-The three numbers of a benchmark are the typical count, the in-line mean and the whole cost. A
-table is headed by the typical one; where another says more or less than the margin allows, the
-reader must see it in the same cell.
+The three numbers of a benchmark are the typical count, the in-line mean and the whole cost. A cell
+shows the one that decided, and marks it where that is not the typical one.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import NamedTuple
 
 from lsmeter.base.groups import grouped
 from lsmeter.instruments import Words
-from lsmeter.model.conclusion import Change, Comparison, Difference, Estimate, Verdict
+from lsmeter.model.conclusion import Change, Comparison, Difference, Estimate, Number, Verdict
 from lsmeter.report import numbers
 from lsmeter.report.blocks import needed
 from lsmeter.report.grids import Grid
@@ -28,6 +27,7 @@ from lsmeter.tables.values import change, count, many, percent, some
 
 _FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
+_ORDER = tuple(Number)
 _NAMED = 4  # of the benchmarks that have no typical count
 _FEW = 6  # operations of a cause in short
 DISAGREE = "the numbers disagree"  # as statistics/verdict.py says it
@@ -47,9 +47,36 @@ def apart(item: Comparison, other: Change | None, margin: float) -> bool:
 
 
 def mark(item: Comparison, margin: float) -> str:
-    """Return the mark of a cell whose numbers do not agree, else an empty text."""
+    """Return the mark of a cell that the typical count decided, and others say more or less."""
+    if item.verdict not in _MOVED or item.decided_by is not Number.TYPICAL:
+        return ""
     odd = apart(item, item.whole, margin) or apart(item, item.mean, margin)
     return numbers.APART_MARK if odd else ""
+
+
+class Operation(NamedTuple):
+    """What a table says of an operation: the verdict, of which variants, and their median."""
+
+    verdict: Verdict | None
+    overhead: float | None
+    number: Number  # the least usual one that decided any of them
+    some: bool  # other variants have another verdict
+
+
+def operation(found: Sequence[Comparison]) -> Operation:
+    """Sum up an operation's variants: the number is that of those which have the verdict."""
+    verdict = leading(found)
+    mine = [item for item in found if item.verdict is verdict]
+    known = [item.overhead for item in mine if math.isfinite(item.overhead)]
+    number = max((item.decided_by for item in mine), key=_ORDER.index, default=Number.TYPICAL)
+    median = statistics.median(known) if known else None
+    return Operation(verdict, median, number, len(mine) < len(found))
+
+
+def named_number(item: Comparison) -> str:
+    """Name the number that decided, where it is not the typical one."""
+    names = {Number.TYPICAL: "", Number.MEAN: " in the mean", Number.WHOLE: " in the whole cost"}
+    return names[item.decided_by]
 
 
 class Medians(NamedTuple):
@@ -89,7 +116,8 @@ def leading(found: Sequence[Comparison]) -> Verdict | None:
     """
     kinds = {item.verdict for item in found}
     if kinds >= _MOVED:
-        return Verdict.SLOWER if (medians(found).typical or 0.0) > 0 else Verdict.FASTER
+        known = [item.overhead for item in found if item.verdict in _MOVED]
+        return Verdict.SLOWER if statistics.median(known) > 0 else Verdict.FASTER
     return min(kinds, key=_FIRST.index, default=None)
 
 
@@ -136,11 +164,12 @@ def spread(found: Iterable[Estimate]) -> Iterator[str]:
 
 
 def values(report: Report, item: Comparison) -> str:
-    """Write the typical counts of both sides: 5,515 → 8,139 instructions."""
-    return (
-        f"{count(item.baseline_value)} {numbers.ARROW} {count(item.value)} "
-        f"{numbers.unit_word(report.unit)}"
-    )
+    """Write what decided: 5,515 → 8,139 instructions, or +209 ±17 instructions in open+close."""
+    unit = numbers.unit_word(report.unit)
+    if item.decided_by is Number.WHOLE:
+        return f"{numbers.amount(item.decided)} {unit} in {item.benchmark.cycle}"
+    before, after = (round(x, 1) for x in (item.decided.baseline_value, item.decided.value))
+    return f"{count(before)} {numbers.ARROW} {count(after)} {unit}"
 
 
 def differences(report: Report, grid: Grid, index: int) -> Iterator[str]:
@@ -328,7 +357,7 @@ def disagreements(report: Report, found: Sequence[Comparison]) -> Iterator[str]:
 def _disagreement(item: Comparison) -> float:
     others = [change for change in (item.mean, item.whole) if change is not None]
     base = abs(item.baseline_value) or 1.0
-    return max(abs(change.difference - item.difference) for change in others) / base
+    return max(abs(change.difference - item.typical.difference) for change in others) / base
 
 
 def changed_controls(report: Report, found: Iterable[Comparison]) -> Iterator[str]:
@@ -346,7 +375,8 @@ def changed_controls(report: Report, found: Iterable[Comparison]) -> Iterator[st
 
 def _still(item: Comparison) -> bool:
     """No other typical count, and nothing that is beyond the margin; of times, no verdict."""
-    return (item.difference == 0 or item.tests is not None) and item.verdict not in _MOVED
+    same = item.typical.difference == 0 or item.tests is not None
+    return same and item.verdict not in _MOVED
 
 
 def controls(grids: Iterable[Grid], every_call: Collection[str] = ()) -> str:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from lsmeter.base.groups import grouped
 from lsmeter.model import Benchmark
-from lsmeter.model.conclusion import Change, Verdict
+from lsmeter.model.conclusion import Change, Number, Verdict
 from lsmeter.tables.model import Tone
 from lsmeter.tables.values import change, count, natural
 
@@ -29,6 +29,9 @@ TONES = {
     Verdict.EQUIVALENT: Tone.QUIET,
     Verdict.INCONCLUSIVE: Tone.WARNING,
 }
+# Beside the verdict: the number that it is of, where that is not the typical one.
+DECIDED_MARKS = {Number.TYPICAL: "", Number.MEAN: "m", Number.WHOLE: "w"}
+SOME_MARK = "*"  # of an operation's variants
 UNREPEATED_MARK = "~"
 APART_MARK = "\N{NOT EQUAL TO}"  # mean or whole cost do not agree with the typical count
 ARROW = "\N{RIGHTWARDS ARROW}"
@@ -82,16 +85,16 @@ def amount(item: Change) -> str:
     """Write a difference and how well it is known: +1,039 ±10."""
     half = (item.high - item.low) / 2
     digits = 1 if half < 1 else 0
-    value = change(round(item.difference, digits) + 0.0)
-    return f"{value} {PLUS_MINUS}{_known(half, digits)}"
+    return change(round(item.difference, digits) + 0.0) + _known(half, digits)
 
 
 def level(value: float, low: float, high: float) -> str:
     """Write a cost and how well it is known, at worst: 4,475 ±11."""
     half = max(high - value, value - low)
     digits = 1 if 0 < half < 1 else 0
-    return f"{count(round(value, digits) + 0.0)} {PLUS_MINUS}{_known(half, digits)}"
+    return count(round(value, digits) + 0.0) + _known(half, digits)
 
 
 def _known(half: float, digits: int) -> str:
-    return count(round(half, digits) + 0.0) if math.isfinite(half) else "?"
+    """Write half an interval; of a single value there is none."""
+    return f" {PLUS_MINUS}{count(round(half, digits) + 0.0)}" if math.isfinite(half) else ""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -46,14 +45,14 @@ def _operations(report: Report, grid: Grid) -> Table:
     kinds = (report.words.typical, report.words.mean.removeprefix("in-line "), "whole")
     for kind, shares in zip(kinds, zip(*medians, strict=True), strict=True):
         if any(share is not None for share in shares):
-            rows.append((kind, *(_share(share, " ") for share in shares), Shown(None, "")))
+            rows.append((kind, *(_share(share, "  ") for share in shares), Shown(None, "")))
     heads = zip(grid.columns, grid.heads, strict=True)
     against = grid.baseline_head or "its own baseline"
     if grid.before_and_after:
         against = "the same setup before"
     lead = (
-        f"In %, {report.words.typical} over {against}: median of an operation's variants "
-        f"(sign: of any), and the variant furthest out{_WHOSE * (len(grid.columns) > 1)}. "
+        f"In % over {against}: median of an operation's variants that have the sign, by the number "
+        f"that decided, and the variant furthest out{_WHOSE * (len(grid.columns) > 1)}. "
         f"{summary.legend(report, rows)}"
     )
     return Table(
@@ -76,12 +75,12 @@ def _share(share: float | None, mark: str) -> Shown:
 
 
 def _median(found: Sequence[Comparison]) -> Shown:
-    known = [item.overhead for item in found if math.isfinite(item.overhead)]
-    verdict = findings.leading(found)
+    verdict, overhead, number, some = findings.operation(found)
     if verdict is None:
-        return _share(None, " ")
-    cell = _share(statistics.median(known) if known else None, numbers.VERDICT_MARKS[verdict])
-    return replace(cell, tone=numbers.TONES[verdict])
+        return _share(None, "  ")
+    mark = numbers.VERDICT_MARKS[verdict] + (numbers.DECIDED_MARKS[number] or " ")
+    cell = _share(overhead, mark)
+    return replace(cell, text=numbers.SOME_MARK * some + cell.text, tone=numbers.TONES[verdict])
 
 
 def _furthest(report: Report, found: Sequence[Sequence[Comparison]]) -> Value:
@@ -126,7 +125,7 @@ def _column_words(report: Report, grid: Grid) -> str:
     if grid.baseline_setup is None:
         return f"Before: {what}; then the {typical} overhead after."
     interval = f", {numbers.PLUS_MINUS} half its {report.level} interval"
-    overhead = f"{typical} overhead in %{interval if report.words.interval else ''}"
+    overhead = f"overhead in % by the number that decided{interval * report.words.interval}"
     others = overhead if grid.compared else "the same, not compared"
     return f"{grid.baseline_head}: {what}; other columns: {others}."
 
@@ -170,7 +169,8 @@ def _overhead(report: Report, grid: Grid, slot: Slot, *, full: bool) -> Shown:
     if item is None:
         text = MISSING if grid.compared and not full else count(slot.value)
         return Shown(None, text + "   ", hover="not compared; see problems")
-    mark = numbers.VERDICT_MARKS[item.verdict] + (findings.mark(item, report.margin) or " ")
+    decided = numbers.DECIDED_MARKS[item.decided_by] or findings.mark(item, report.margin)
+    mark = numbers.VERDICT_MARKS[item.verdict] + (decided or " ")
     mark += " " if item.repeats or not report.words.repeats else numbers.UNREPEATED_MARK
     tone = numbers.TONES[item.verdict]
     within = _within(item) if report.words.interval else ""
@@ -192,7 +192,9 @@ def _all_numbers(report: Report, item: Comparison) -> str:
     cause = "; ".join(filter(None, (item.cause, blocks.needed([item]))))
     verdict = item.verdict.value + (f" ({cause})" if cause else "")
     words = report.words
-    texts = [f"{words.typical} {percent(item.overhead_low)} to {percent(item.overhead_high)}"]
+    typical = item.typical
+    span = f"{percent(typical.overhead_low)} to {percent(typical.overhead_high)}"
+    texts = [f"{words.typical} {span if item.has_typical else 'none'}"]
     if item.mean is not None:
         texts.append(f"{words.mean} {numbers.amount(item.mean)}")
     if item.whole is not None:

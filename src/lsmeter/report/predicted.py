@@ -90,7 +90,8 @@ def _lead(told: Told) -> Iterator[str]:
 def _fields(
     report: Report, place: Place, changes: Mapping[tuple[Place, str], PredictedChange]
 ) -> tuple[Field, ...]:
-    insns = {item.benchmark.id: item.overhead for item in report.comparisons if item.place == place}
+    mine = (item for item in report.comparisons if item.place == place)
+    insns = {item.benchmark.id: item.in_line.overhead for item in mine}
 
     def ns(item: Predicted) -> Value:
         found = changes.get((place, item.benchmark.id))

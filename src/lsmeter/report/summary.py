@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lsmeter.base.groups import grouped
-from lsmeter.model.conclusion import Comparison, Verdict
+from lsmeter.model.conclusion import Comparison, Number, Verdict
 from lsmeter.model.setup import is_again
 from lsmeter.report import blocks, evidence, findings, layers, numbers, repeats
 from lsmeter.report.grids import Column, Grid, place_label, setup_facts, told_apart
@@ -136,11 +136,22 @@ def legend(report: Report, rows: Iterable[Iterable[Value]]) -> str:
         marks[Verdict.INCONCLUSIVE]: "inconclusive",
         numbers.APART_MARK: f"mean {'or whole differ' if report.words.repeats else 'differs'} "
         f"by over {percent(report.margin, sign=False)}",
+        **decided_marks(report),
+        numbers.SOME_MARK: "not all variants",
         numbers.UNREPEATED_MARK: UNREPEATED,
         MISSING: "no number (see problems)",
     }
     said = [f"{mark} {words}" for mark, words in meanings.items() if mark in cells]
     return f"{', '.join(said)}." if said else ""
+
+
+def decided_marks(report: Report) -> dict[str, str]:
+    """Explain the marks of numbers that decided instead of the typical one."""
+    means = numbers.DECIDED_MARKS[Number.MEAN]
+    found = {means: f"of the {report.words.mean}"}
+    if report.words.repeats:
+        found[numbers.DECIDED_MARKS[Number.WHOLE]] = "of the whole cost, in % of its cycle"
+    return found
 
 
 def baseline(report: Report, grids: tuple[Grid, ...]) -> str:
@@ -224,7 +235,7 @@ def _card(report: Report, title: str, usable: list[Comparison], words: tuple[str
     far = max(usable, key=lambda c: abs(c.overhead), default=None)
     where, overhead = (f": {far.benchmark.id}", far.overhead) if far is not None else ("", None)
     typical, mean = report.words.typical, report.words.mean
-    labels = (f"median: {typical}", mean, "whole cost", f"{typical}, furthest out{where}")
+    labels = (f"median: {typical}", mean, "whole cost", f"furthest out{where}")
     values = zip(labels, (*medians, overhead), strict=True)
     shown = (
         (label, percent(value))
@@ -258,7 +269,11 @@ def _sentence(usable: list[Comparison], calls: str) -> str:
     said = ", ".join(text + " and ".join(names) for text, names in parts.items())
     worst, best = (pick(usable, key=lambda c: c.overhead) for pick in (max, min))
     ends = (("largest", worst, worst.overhead > 0), ("best", best, best.verdict is Verdict.FASTER))
-    named = (f"; {word} {percent(c.overhead)}: {c.benchmark.id}" for word, c, told in ends if told)
+    named = (
+        f"; {word} {percent(c.overhead)}: {c.benchmark.id}{findings.named_number(c)}"
+        for word, c, told in ends
+        if told
+    )
     return f"{said}{''.join(named)}."
 
 
@@ -266,12 +281,13 @@ def _more(report: Report, grid: Grid, index: int, usable: list[Comparison]) -> I
     medians = findings.medians(usable).text(report.words)
     yield f"Median over {many(len(usable), 'benchmark')}: {medians}."
     far = max(usable, key=lambda c: abs(c.overhead))
-    named = f"{percent(far.overhead)}: {far.benchmark.id} ({findings.values(report, far)})"
+    number = findings.named_number(far) or f" {report.words.typical}"
+    named = f"{percent(far.overhead)}{number}: {far.benchmark.id} ({findings.values(report, far)})"
     if (most := findings.furthest_whole(usable)) is not None:
         kind, whole = most[0].benchmark, most[1]
         cycle = f", {kind.cycle}" if kind.cycle != kind.operation else ""
         named += f"; whole {percent(whole.overhead)}: {kind.id} ({numbers.amount(whole)}{cycle})"
-    yield f"Furthest out: {report.words.typical} {named}."
+    yield f"Furthest out: {named}."
     yield from findings.disagreements(report, usable)
     yield from findings.differences(report, grid, index)
 

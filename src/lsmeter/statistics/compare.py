@@ -7,7 +7,7 @@ costs against each other. Where there is no typical count, the in-line mean stan
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lsmeter.model import Better
-from lsmeter.model.conclusion import Change, Compared, Difference, Verdict
+from lsmeter.model.conclusion import Change, Compared, Difference, Number, Verdict
 from lsmeter.statistics.estimate import (
     LEAST_SHARE,
     BootReadings,
@@ -29,7 +29,7 @@ from lsmeter.statistics.estimate import (
     state_half_width,
     typical,
 )
-from lsmeter.statistics.verdict import Numbers, is_known, relevant, verdict
+from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
 
 IN_STEP = 0.5  # of the pairs differ by one number: the sides run in step
 MANY_BOOTS = 8  # of which the furthest two hold the median in 99 %, as Student's interval the mean
@@ -65,32 +65,44 @@ def compare(
     pairs = _pairs(baseline, tested)
     step = _step(pairs)
     between = _typical_difference(base, test, pairs, step)
-    most = change(base.value, test.value, between, better)
-    # A count that stands out in no boot, or another one in each, is chance, and so are its peaks.
-    stands = step is not None or min(base.evidence.share, test.evidence.share) >= LEAST_SHARE
-    stands = stands and is_known(most, margin)
+    # A count that stands out in no boot is chance, and so are its peaks. So is one that boots do
+    # not agree on: two states, as of a search that some boots meet, are no overhead.
+    out = step is not None or min(base.evidence.share, test.evidence.share) >= LEAST_SHARE
+    stands = out and between.high - between.low <= 2 * margin * abs(base.value)
+    known = between if stands else Range(*(math.nan,) * 3)
+    most = change(base.value, test.value, known, better)
     if stands:
         mean = _mean_change(baseline, tested, pairs, better)
         whole = _whole_change(baseline, tested, better)
     else:
-        mean, whole = _in_pairs_of_boots(baseline, tested, pairs, better)
-    moved = _moved(baseline, tested, int(between.value), base.value)
+        mean, whole = _in_pairs_of_boots(baseline, tested, pairs, better, states=out)
+    peaks = _moved(baseline, tested, int(between.value), base.value)
+    moved = peaks if stands else _scattered(baseline, tested)
+    call = mean.baseline_value if mean is not None and not stands else base.value
+    needed = {Number.TYPICAL, Number.WHOLE} if calls else {Number.TYPICAL}
     found = Numbers(
         typical=most if stands else None,
         mean=mean,
-        whole=relevant(whole) if calls else most,
-        moved=moved if stands else _scattered(baseline, tested),
+        whole=of_call(whole, call),
+        moved=moved,
         spread=_spread(baseline, tested),
+        needed=frozenset(needed),
     )
-    ruling, cause = verdict(found, margin)
+    ruling = verdict(found, margin)
     certain = [item for item in (most, mean, whole) if item is not None]
-    seen = moved > 0 or any(item.low > 0 or item.high < 0 for item in certain)
+    seen = peaks > 0 or any(item.low > 0 or item.high < 0 for item in certain)
     difference = Difference.SEEN if seen else Difference.UNSEEN
     if _all(baseline) == _all(tested):
         difference = Difference.NONE
         if whole is not None or not calls:
-            ruling, cause = Verdict.EQUIVALENT, ""
-    return Compared(most, mean, whole, step, moved, difference, ruling, cause)
+            ruling = Ruling(Verdict.EQUIVALENT, found.head)
+    unknown = out and not stands and ruling.verdict is Verdict.INCONCLUSIVE
+    numbers = {Number.TYPICAL: most, Number.MEAN: mean, Number.WHOLE: whole}
+    decided = (None if unknown else numbers[ruling.decided_by]) or most
+    return Compared(
+        *(most, mean, whole, step, moved, difference),
+        *(ruling.verdict, ruling.cause, ruling.decided_by, decided),
+    )
 
 
 def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
@@ -103,10 +115,13 @@ def _in_pairs_of_boots(
     tested: Sequence[BootReadings],
     pairs: Sequence[Values],
     better: Better,
+    *,
+    states: bool,
 ) -> tuple[Change | None, Change | None]:
     """Compare in-line means and whole costs where boots differ by more than their readings do.
 
-    Those of one seed, if there are any, are alike in that; else the boot is what was drawn.
+    Those of one seed, if there are any, are alike in that; else the boot is what was drawn. With
+    states, in which single boots are, a few such pairs bound nothing: see `_past_states`.
     """
     seeds = {boot.boot for boot in baseline} & {boot.boot for boot in tested}
     if seeds:
@@ -115,24 +130,46 @@ def _in_pairs_of_boots(
         )
     mean = _mean_change(baseline, tested, pairs, better)
     whole = _whole_change(baseline, tested, better)
-    if seeds:
+    if seeds and not states:
         return mean, whole
     sides = (baseline, tested)
-    clean = [[boot.clean for boot in side] for side in sides]
-    rounds = [[np.asarray(boot.rounds) for boot in side] for side in sides]
-    return _over_boots(mean, clean, better), _over_boots(whole, rounds, better)
+    clean = [{boot.boot: boot.clean for boot in side if boot.clean.size} for side in sides]
+    rounds = [
+        {boot.boot: np.asarray(boot.rounds) for boot in side if boot.rounds} for side in sides
+    ]
+    half = _past_states if seeds else _over_boots
+    return _widened(mean, half, clean, better), _widened(whole, half, rounds, better)
 
 
-def _over_boots(
-    found: Change | None, sides: Iterable[Sequence[_Numbers]], better: Better
+def _widened(
+    found: Change | None,
+    wide: Callable[[Change, _Side, _Side], tuple[float, float]],
+    sides: Sequence[_Side],
+    better: Better,
 ) -> Change | None:
-    """Widen a difference to what the means of boots allow."""
+    """Widen a difference to what its boots allow."""
     if found is None:
         return None
-    half = _welch(*({0: np.array([each.mean() for each in side if each.size])} for side in sides))
-    low, high = min(found.low, found.difference - half), max(found.high, found.difference + half)
-    between = Range(found.difference, low, high)
+    low, high = wide(found, *sides)
+    between = Range(found.difference, min(found.low, low), max(found.high, high))
     return change(found.baseline_value, found.value, between, better)
+
+
+def _over_boots(found: Change, before: _Side, after: _Side) -> tuple[float, float]:
+    """Return the interval by the means of boots alone."""
+    half = _welch(*({0: np.array([x.mean() for x in side.values()])} for side in (before, after)))
+    return found.difference - half, found.difference + half
+
+
+def _past_states(found: Change, before: _Side, after: _Side) -> tuple[float, float]:
+    """Widen bounds by what pairs of boots differ by among themselves.
+
+    What is smaller than that may be the states that boots happened to be in. Of many boots the
+    interval says how often they are.
+    """
+    each = [float(after[seed].mean() - before[seed].mean()) for seed in before if seed in after]
+    wide = max(each) - min(each) if 0 < len(each) < MANY_BOOTS else 0.0
+    return found.low - wide, found.high + wide
 
 
 def change(base: float, value: float, between: Range, better: Better = Better.LOWER) -> Change:

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.base.errors import UsageError
-from lsmeter.gate.judge import bounds
-from lsmeter.gate.rules import PERCENT, Limit, Number, Rule, parse_limit, parse_rule
+from lsmeter.gate.judge import numbers_of
+from lsmeter.gate.rules import PERCENT, Limit, Rule, parse_limit, parse_rule
 from lsmeter.model import Better, Metric
-from lsmeter.model.conclusion import Comparison
-from lsmeter.statistics.verdict import NO_TYPICAL
+from lsmeter.model.conclusion import Comparison, Number
 from tests.unit.model_builders import benchmark, change
 from tests.unit.report.builders import comparison
 
@@ -23,8 +22,8 @@ OPEN = replace(benchmark("open", depth=1), cycle="open+close")
 
 
 def found(item: Comparison, unit: str) -> dict[Number, tuple[float, float, float]]:
-    each = bounds(item, unit, tuple(Number))
-    return {bound.number: (bound.value, bound.low, bound.high) for bound in each}
+    each = numbers_of(item, Rule("*", Limit(0, unit))).each()
+    return {number: (x.overhead, x.overhead_low, x.overhead_high) for number, x in each}
 
 
 def compared(before: float, after: float, whole: float, half: float = 0.0) -> Comparison:
@@ -49,7 +48,7 @@ def test_a_small_cycle_and_a_number_that_does_not_stand() -> None:
     small = compared(100, 100, 10)
     assert found(small, PERCENT)[Number.WHOLE] == pytest.approx((0.01,) * 3)
     assert found(small, "insns")[Number.WHOLE] == (10, 10, 10)
-    loose = replace(small, cause=f"{NO_TYPICAL}; verdict from the in-line mean")
+    loose = replace(small, typical=replace(small.typical, difference=math.nan))
     assert set(found(loose, PERCENT)) == {Number.MEAN, Number.WHOLE}
     alone = replace(small, benchmark=benchmark("arithmetic"), mean=None)
     assert set(found(alone, PERCENT)) == {Number.TYPICAL}

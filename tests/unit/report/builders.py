@@ -18,6 +18,7 @@ from lsmeter.model.conclusion import (
     Difference,
     Estimate,
     Mean,
+    Number,
     Peak,
     Sampled,
     Verdict,
@@ -234,6 +235,8 @@ def comparison(
         found=Difference.SEEN if typical.difference or later.difference else Difference.NONE,
         verdict=ruling,
         cause=CAUSE if ruling is Verdict.INCONCLUSIVE else "",
+        decided_by=Number.TYPICAL,
+        decided=typical,
         repeats=repeats,
     )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lsmeter.model import Place
-from lsmeter.model.conclusion import Comparison, Difference, Verdict
+from lsmeter.model.conclusion import Comparison, Difference, Number, Verdict
 from lsmeter.selftest.judge import Charge, Counted, Seen
 from lsmeter.selftest.scenarios import SCENARIOS, Part, Scenario
 from tests.unit.model_builders import benchmark, change
@@ -49,5 +49,7 @@ def true_comparison(scenario: Scenario) -> Comparison:
         found=Difference.UNSEEN if scenario.is_control else Difference.SEEN,
         verdict=scenario.verdicts[0],
         cause="cost moved" if scenario.verdicts[0] is Verdict.INCONCLUSIVE else "",
+        decided_by=Number.TYPICAL,
+        decided=change(BASE, BASE + typical),
         repeats=True,
     )
