@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS, SETUPS, selftest_kernel
+from lsmeter.selftest.scenarios import PLANS, selftest_kernel
+from lsmeter.setups.inject import Way
 from tests.build.kernels import plain
 from tests.conftest import Done, Lsmeter
 
+PLAN = PLANS[Way.MODULE]
+SCENARIOS = PLAN.scenarios
 pytestmark = [pytest.mark.build, pytest.mark.guest]
 
 
@@ -33,7 +36,7 @@ def data(home: Lsmeter, done: Done) -> dict[str, Any]:
     """Return the same again as data: from the store, into another run directory."""
     again = home("selftest", "exact", "--run-dir", "again", "--format", "json", "-o", "self.json")
     assert again.code == done.code, again.err
-    assert again.err.count(": from the store") == 2 * len(SETUPS), again.err
+    assert again.err.count(": from the store") == 2 * len(PLAN.setups), again.err
     found: dict[str, Any] = json.loads((home.home / "self.json").read_text())
     return found
 
@@ -41,7 +44,7 @@ def data(home: Lsmeter, done: Done) -> dict[str, Any]:
 def test_all_scenarios_pass(done: Done) -> None:
     assert done.code == 0, done.out + done.err
     assert f"{len(SCENARIOS)} of {len(SCENARIOS)} scenarios pass" in done.out
-    assert f"{len(BYSTANDERS)} further comparisons in which nothing was injected" in done.out
+    assert f"{len(PLAN.bystanders)} further comparisons in which nothing was injected" in done.out
 
 
 def test_the_table_has_a_row_for_each(done: Done) -> None:

@@ -33,6 +33,8 @@ from tests.conftest import InProcess, Lsmeter
         (("frobnicate",), "frobnicate"),
         (("selftest", "exact", "--format", "tabel"), "did you mean table?"),
         (("selftest", "exact", "--boots", "1"), "'--boots'"),
+        (("selftest", "exact", "-k", "debian:6.1", "-k", "debian:7.2"), "one at a time"),
+        (("selftest", "exact", "--condition", "icount_shift=11"), "icount_shift"),
     ],
 )
 def test_wrong_words_exit_with_2(lsmeter: Lsmeter, words: tuple[str, ...], part: str) -> None:

@@ -33,6 +33,18 @@ def test_denials_are_proved_and_costs_are_in_order(lsmeter: Lsmeter) -> None:
     assert facts(report, "lomac:level=low")["proof.high-to-high"] == "denied"
 
 
+def test_injected_costs_are_exact_to_the_instruction(lsmeter: Lsmeter) -> None:
+    names = ("bpf-inject", "bpf-inject:cost=even", "bpf-inject:cost=elsewhere")
+    words = (*each("--setup", names), "--baseline", "bpf-inject", "-b", "stat", "-b", "read size=1")
+    report = measured(lsmeter, *words, "--samples", "20")
+    none, even, elsewhere = (values(report, name) for name in names)
+    assert even["stat depth=1"] - none["stat depth=1"] == 500  # in the hook
+    assert even["read size=1"] - none["read size=1"] == 500  # in 90 % of the calls
+    assert elsewhere["stat depth=1"] - none["stat depth=1"] == 500  # outside of hooks
+    assert elsewhere["read size=1"] == none["read size=1"]
+    assert facts(report, names[2])["inject.costs"] == "outside:insns=500;inode_rcu:insns=5000"
+
+
 def test_landlock_costs_by_the_depth_of_its_rule(lsmeter: Lsmeter) -> None:
     names = ("capability", "landlock", "landlock:depth=1", "landlock:depth=2")
     report = measured(lsmeter, *each("--setup", names), *HOW)

@@ -34,7 +34,7 @@ CLOSE = 0.02  # of the truth: so far may a whole cost or what a function is char
 # in which everything fits says nothing.
 WIDEST = 0.02
 # Part of a call by which boots of a kernel as it ships differ.
-BOOTS = 0.0005
+BOOTS = 0.0015
 # Part of the calls: what is rarer is not in the 100 readings of a boot, nor in their mean.
 RAREST = Fraction(1, 100)
 
@@ -206,7 +206,8 @@ def find_charge(site: Site, charges: Iterable[Charge]) -> Charge | None:
         item
         for item in charges
         if item.function == site.function
-        and site.context in {None, item.context}
+        and item.context is not None
+        and item.context is (site.context or item.context)
         and (anywhere or item.hook == site.hook)
     )
     return next(found, None)

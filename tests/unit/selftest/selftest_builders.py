@@ -8,12 +8,19 @@ from dataclasses import replace
 from lsmeter.model import Place
 from lsmeter.model.conclusion import Comparison, Difference, Number, Verdict
 from lsmeter.selftest.judge import Charge, Counted, Seen
-from lsmeter.selftest.scenarios import SCENARIOS, Part, Scenario
+from lsmeter.selftest.scenarios import PLANS, Context, Part, Scenario
+from lsmeter.setups.inject import Way
 from tests.unit.model_builders import benchmark, change
 
 BASE = 2000.0  # instructions of the baseline, in line
 WHOLE = 5000.0
-BY_NAME = {item.name: item for item in SCENARIOS}
+MODULE, BPF = PLANS[Way.MODULE], PLANS[Way.BPF]
+BY_NAME = {item.name: item for item in MODULE.scenarios}
+EVERY = (*MODULE.scenarios, *BPF.scenarios)
+
+
+def scenario_id(scenario: Scenario) -> str:
+    return f"{scenario.after.way} {scenario.name}"
 
 
 def true_seen(scenario: Scenario) -> Seen:
@@ -23,7 +30,7 @@ def true_seen(scenario: Scenario) -> Seen:
         before=Counted(float(scenario.injected_insns(scenario.before)), 0.0, 0),
         after=Counted(float(scenario.injected_insns(scenario.after)), 0.0, 0),
         charges=tuple(
-            Charge(site.function, site.hook, site.context, float(insns))
+            Charge(site.function, site.hook, site.context or Context.CALL, float(insns))
             for site, insns in scenario.site_insns.items()
         ),
     )

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
+import lsmeter
 from lsmeter.kernels.build.fragment import shipped_lsm
 from lsmeter.selftest.scenarios import SITES
 from lsmeter.setups import parse_setup
-from lsmeter.setups.inject import INJECTIONS, NOTHING, Injection, Point
+from lsmeter.setups.inject import INJECTIONS, NOTHING, Injection, Point, Way
 
 MODULE = shipped_lsm("inject-lsm")
 
@@ -28,15 +31,15 @@ def made(text: str) -> Injection:
 
 def test_points_have_the_order_and_the_words_of_the_module() -> None:
     words = re.findall(r'INJECT_PLACE\(\w+, "(\w+)"\)', (MODULE / "place.c").read_text())
-    assert [*words, "blob"] == list(Point)
+    assert [*words, "blob"] == [point for point in Point if point in Way.MODULE.points]
     assert set(SITES) == set(Point)
 
 
 def test_every_function_that_attribution_has_to_name_is_there() -> None:
     code = "".join(path.read_text() for path in sorted(MODULE.glob("*.c")))
     for point, site in SITES.items():
-        if point is Point.BLOB:
-            continue  # the kernel's own memset
+        if point in {Point.BLOB, Point.INODE_RCU}:
+            continue  # functions of the kernel's own
         body = re.search(rf"^static \w+ {site.function}\([^)]*\)\n{{(.*?)^}}", code, re.M | re.S)
         assert body, site.function
         assert f"inject_cost_of(INJECT_{point.name});" in body[1]
@@ -81,7 +84,8 @@ def test_unburnt_keeps_all_but_the_instructions() -> None:
 
 @pytest.mark.parametrize("name", INJECTIONS)
 def test_a_setup_tells_the_module_and_expects_to_be_told_the_same(name: str) -> None:
-    for burn, injection in (("yes", INJECTIONS[name]), ("no", INJECTIONS[name].unburnt)):
+    own = INJECTIONS[name].by(Way.MODULE)
+    for burn, injection in (("yes", own), ("no", own.unburnt)):
         setup = parse_setup(f"inject:cost={name},burn={burn}")
         (expected,) = setup.expect
         assert (expected.fact, expected.value) == ("inject.costs", injection.text)
@@ -91,7 +95,9 @@ def test_a_setup_tells_the_module_and_expects_to_be_told_the_same(name: str) -> 
         assert [state.name for state in setup.states] == ["inject"]
 
 
-@pytest.mark.parametrize("injection", INJECTIONS.values(), ids=INJECTIONS)
+@pytest.mark.parametrize(
+    "injection", [item.by(Way.MODULE) for item in INJECTIONS.values()], ids=INJECTIONS
+)
 def test_every_injection_is_one_that_the_module_takes(injection: Injection) -> None:
     assert len(injection.text) < defined("INJECT_TEXT_MAX", "cost.c")
     points = [word.partition(":")[0] for word in injection.text.split(";")]
@@ -107,3 +113,45 @@ def test_every_injection_is_one_that_the_module_takes(injection: Injection) -> N
         assert len({"share", "random", "every"} & set(settings)) <= 1
         assert all(len(numbers) <= defined("INJECT_MAX_COSTS") for numbers in settings.values())
         assert all(number in limits[key] for key in settings for number in settings[key])
+
+
+PROGRAMS = Path(__file__).parents[3] / "bpf"
+LOADER = Path(lsmeter.__file__).parent / "_bin" / "lsmeter-bpf"
+
+
+@pytest.mark.parametrize(
+    "injection", [item.by(Way.BPF) for item in INJECTIONS.values()], ids=INJECTIONS
+)
+def test_every_injection_is_one_that_the_programs_take(injection: Injection) -> None:
+    header = (PROGRAMS / "inject.h").read_text()
+    found = re.findall(r'PLACE\((\w+), "[\w/]+", (\d+)\)', header)
+    assert [name for name, _ in found] == [item for item in Point if item in Way.BPF.points]
+    most = {name: 1000 * int(thousands) for name, thousands in found}
+    for point, settings in injection.costs.items():
+        assert all(insns % 20 == 0 and insns <= most[point] for insns in settings["insns"])
+    setup = parse_setup(injection.setup)
+    assert injection.setup == setup.name
+    assert setup.steps[-1].words[1:] == ("inject", injection.text)
+    assert dict(setup.reads)["inject.costs"].endswith("/lsmeter-inject/costs")
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("opne:insns=20", "no place 'opne'"),
+        ("open:insns=20;open:insns=20", "named twice"),
+        ("open:insns=7", "7 is no multiple of 20"),
+        ("open:insns=5020", "not between 0 and 5000"),
+        ("open:insns=20,share=100", "not between 1 and 99"),
+        ("open:insns=20,random=7", "no multiple of 5"),
+        ("open:insns=20,share=5,every=3", "setting 'every'"),
+        ("open:share=5", "no insns for open"),
+        ("open:insns=-20", "'-20' is not between"),
+        ("open:insns", "setting 'insns'"),
+    ],
+)
+def test_the_loader_refuses_what_it_does_not_understand(text: str, part: str) -> None:
+    """And loads nothing: it says so before it asks the kernel for anything."""
+    done = subprocess.run([LOADER, "inject", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert part in done.stderr

@@ -10,13 +10,22 @@ import pytest
 
 from lsmeter.model.conclusion import Change, Comparison, Difference, Verdict
 from lsmeter.selftest.judge import Charge, Counted, Seen, judge
-from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS, Context, Part, Scenario
+from lsmeter.selftest.scenarios import Context, Part, Plan, Scenario
 from tests.unit.model_builders import change
-from tests.unit.selftest.selftest_builders import BY_NAME, WHOLE, true_comparison, true_seen
+from tests.unit.selftest.selftest_builders import (
+    BPF,
+    BY_NAME,
+    EVERY,
+    MODULE,
+    WHOLE,
+    scenario_id,
+    true_comparison,
+    true_seen,
+)
 
-every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda item: item.name)
+every_scenario = pytest.mark.parametrize("scenario", EVERY, ids=scenario_id)
 every_cost = pytest.mark.parametrize(
-    "scenario", [item for item in SCENARIOS if not item.is_control], ids=lambda item: item.name
+    "scenario", [item for item in EVERY if not item.is_control], ids=scenario_id
 )
 
 
@@ -156,19 +165,23 @@ def test_one_rare_cost_more_or_less_is_no_other_truth() -> None:
     assert judge(scenario, counted(seen, slack=90.0)).passed
 
 
-NAMED = [item for item in SCENARIOS if any(item.site_insns.values())]
+NAMED = [item for item in EVERY if any(item.site_insns.values())]
 
 
-@pytest.mark.parametrize("scenario", NAMED, ids=lambda item: item.name)
+@pytest.mark.parametrize("scenario", NAMED, ids=scenario_id)
 def test_each_function_has_to_be_named(scenario: Scenario) -> None:
     seen = true_seen(scenario)
     for site in scenario.site_insns:
-        others = tuple(item for item in seen.charges or () if item.function != site.function)
+        others = tuple(
+            item
+            for item in seen.charges or ()
+            if (item.function, item.hook) != (site.function, site.hook)
+        )
         reasons = judge(scenario, replace(seen, charges=others)).reasons
         assert any(reason.startswith(f"{site.function} is not named (") for reason in reasons)
 
 
-@pytest.mark.parametrize("scenario", NAMED, ids=lambda item: item.name)
+@pytest.mark.parametrize("scenario", NAMED, ids=scenario_id)
 @pytest.mark.parametrize("change", [{"context": None}, {"hook": "inode_link"}, {"insns": 7.0}])
 def test_a_function_has_to_be_named_where_it_is_and_with_what_it_costs(
     scenario: Scenario, change: dict[str, Any]
@@ -212,10 +225,12 @@ def test_attribution_has_to_be_there() -> None:
     assert judge(scenario, seen).reasons == ("no function is named: no bulk window",)
 
 
-def test_bystanders_cover_every_benchmark_and_are_judged_by_verdict() -> None:
-    assert {item.operation for item in BYSTANDERS} >= {"open", "creat", "mkdir", "rmdir", "unlink"}
-    assert all(item.is_control for item in BYSTANDERS)
-    for scenario in BYSTANDERS:
+@pytest.mark.parametrize("plan", [MODULE, BPF], ids=lambda item: item.way)
+def test_bystanders_cover_every_benchmark_and_are_judged_by_verdict(plan: Plan) -> None:
+    operations = {item.operation for item in plan.bystanders}
+    assert operations >= {"open", "creat", "mkdir", "rmdir", "unlink"}
+    assert all(item.is_control for item in plan.bystanders)
+    for scenario in plan.bystanders:
         for verdict in Verdict:
             done = judge(scenario, said(scenario, verdict=verdict))
             assert done.passed == (verdict not in {Verdict.SLOWER, Verdict.FASTER})

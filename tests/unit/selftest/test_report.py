@@ -12,10 +12,11 @@ from lsmeter.model import Problem
 from lsmeter.model.conclusion import Verdict
 from lsmeter.selftest.judge import Judgement, judge
 from lsmeter.selftest.report import SelftestReport, document
-from lsmeter.selftest.scenarios import BYSTANDERS, SCENARIOS
 from lsmeter.tables.render import Options, formats, render
-from tests.unit.selftest.selftest_builders import true_comparison, true_seen
+from tests.unit.model_builders import change
+from tests.unit.selftest.selftest_builders import BPF, MODULE, true_comparison, true_seen
 
+SCENARIOS, BYSTANDERS = MODULE.scenarios, MODULE.bystanders
 FORMS = [item.name for item in formats()]
 FOR_PEOPLE = [name for name in FORMS if name not in {"csv", "json"}]
 
@@ -56,10 +57,13 @@ def test_there_is_a_row_for_each_scenario(form: str) -> None:
 
 def test_a_row_has_each_number_as_it_is_known() -> None:
     rows = {row[0].text: row[3:] for row in document(report()).tables[0].rows}
-    truth, counted, typical, mean, whole, verdict, named, result = rows["row-stat"]
-    assert [item.text for item in (truth, counted, typical, mean, whole, verdict)] == [
-        *("+200", "+200", "0", "+200 ±100.0", "+200 ±2.0", "▲ slower"),
+    truth, counted, typical, mean, whole, interval, inside, verdict, named, result = rows[
+        "row-stat"
     ]
+    assert [item.text for item in (truth, counted, typical, mean, whole, verdict)] == [
+        *("+200", "+200", "0", "+200 ±100.0", "+200", "▲ slower"),
+    ]
+    assert (interval, inside) == ("+198 to +202", "yes")
     assert (named, result) == ("inject_inode_getattr +200", "pass")
     truth, counted, *_ = rows["blob-creat"]
     assert (truth.text, counted) == ("≥+125", None)
@@ -116,3 +120,18 @@ def test_the_data_have_every_number() -> None:
         "insns": 200,
     }
     assert row["reasons"] == ["called equivalent, and is slower"]
+
+
+def test_an_interval_beside_the_truth_is_told() -> None:
+    scenario = SCENARIOS[0]
+    beside = replace(true_comparison(scenario), whole=change(5000, 5203, 2.0))
+    told = report(judge(scenario, replace(true_seen(scenario), comparison=beside)))
+    row = document(told).tables[0].rows[0]
+    assert row[8:10] == ("+201 to +205", "no")
+
+
+def test_a_bpf_program_is_named_by_its_hook() -> None:
+    told = replace(report(), judgements=tuple(judge(x, true_seen(x)) for x in BPF.scenarios))
+    named = {row[0].text: row[11] for row in document(told).tables[0].rows}
+    assert named["always"] == "BPF program below inode_getattr +500"
+    assert named["inode-rcu-creat"] == "BPF program +5,000"

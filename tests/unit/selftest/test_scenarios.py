@@ -10,28 +10,49 @@ import pytest
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.model.conclusion import Verdict
 from lsmeter.selftest.scenarios import (
-    BENCHMARKS,
-    SCENARIOS,
-    SETUPS,
+    PLANS,
     Context,
     Part,
+    Plan,
     Scenario,
     counted_insns,
     lost,
+    selftest_experiment,
 )
 from lsmeter.setups import parse_setup
-from lsmeter.setups.inject import Point
+from lsmeter.setups.inject import Point, Way
+from tests.unit.selftest.selftest_builders import BPF, BY_NAME, EVERY, MODULE, scenario_id
 
-BY_NAME = {item.name: item for item in SCENARIOS}
-every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda item: item.name)
+every_scenario = pytest.mark.parametrize("scenario", EVERY, ids=scenario_id)
+every_plan = pytest.mark.parametrize("plan", [MODULE, BPF], ids=lambda item: item.way)
 
 
-def test_names_are_unique() -> None:
-    assert len(BY_NAME) == len(SCENARIOS)
+@every_plan
+def test_names_are_unique(plan: Plan) -> None:
+    assert len({item.name for item in plan.scenarios}) == len(plan.scenarios)
+
+
+def test_bpf_programs_have_the_shapes_of_the_module() -> None:
+    """Always, in some calls, in every 64th, on release, in an RCU callback; and the controls."""
+    alone = {item.name for item in MODULE.scenarios} - {item.name for item in BPF.scenarios}
+    assert alone == {"row-open", "rcu", "task-work", "worker", "blob-creat", "blob-mkdir"}
+    points = {point for item in BPF.scenarios for point in item.after.costs}
+    assert points == Way.BPF.points
+    assert Context.RCU in {site.context for item in BPF.scenarios for site in item.site_insns}
+
+
+@every_plan
+def test_the_experiment_is_of_one_kernel_and_one_clock(plan: Plan) -> None:
+    words = {"kernels": ["debian:7.2"], "conditions": {"icount_shift": 1}, "boots": 3, "seed": 7}
+    found = selftest_experiment(plan, words)
+    assert (found.kernels, found.conditions.icount_shift) == (["debian:7.2"], 1)
+    assert found.baseline == plan.way
+    assert found.setups == list(plan.setups)
+    assert PLANS[plan.way] is plan
 
 
 def test_every_kind_of_cost_is_there() -> None:
-    injected = [cost for item in SCENARIOS for cost in item.after.costs.items()]
+    injected = [cost for item in EVERY for cost in item.after.costs.items()]
     costs = [settings for _, settings in injected]
     shares = {(10,), (40,), (55,), (60,), (90,)}
     assert shares <= {cost.get("share") for cost in costs}
@@ -40,7 +61,7 @@ def test_every_kind_of_cost_is_there() -> None:
     assert {"insns"} in [set(cost) for cost in costs]
     assert any(len(cost.get("insns", ())) == 10 for cost in costs)
     assert {point for point, _ in injected} == set(Point)
-    assert {site.context for item in SCENARIOS for site in item.site_insns} == set(Context)
+    assert {site.context for item in MODULE.scenarios for site in item.site_insns} == set(Context)
 
 
 @every_scenario
@@ -48,14 +69,14 @@ def test_its_setups_inject_what_it_says(scenario: Scenario) -> None:
     for injection in scenario.sides:
         setup = parse_setup(injection.setup)
         assert setup.name == injection.setup
-        assert setup.expect[0].value == injection.text
-        assert setup.name in SETUPS
+        assert setup.expect[-1].value == injection.text
+        assert setup.name in PLANS[injection.way].setups
 
 
 @every_scenario
 def test_its_benchmark_exists(scenario: Scenario) -> None:
     assert scenario.benchmark in {item.id for item in catalogue(find_probe())}
-    assert scenario.benchmark in BENCHMARKS
+    assert scenario.benchmark in PLANS[scenario.after.way].benchmarks
 
 
 @every_scenario
@@ -82,7 +103,13 @@ def test_the_sign_of_the_truth_is_that_of_the_verdict(scenario: Scenario) -> Non
 
 @every_scenario
 def test_sides_differ_in_costs_alone(scenario: Scenario) -> None:
-    """A point that puts work off costs something by itself: both sides have it, or none."""
+    """A point that puts work off costs something by itself: both sides have it, or none.
+
+    All BPF programs are always there.
+    """
+    if scenario.after.way is Way.BPF:
+        assert all(side.burnt for side in scenario.sides)
+        return
     deferred = {Point.RCU, Point.TASK, Point.WORK, Point.OUTSIDE}
     before, after = (deferred & set(side.costs) for side in scenario.sides)
     assert before == after
