@@ -158,10 +158,27 @@ def test_a_batch_that_was_not_counted_is_no_result(
 ) -> None:
     home = own_captures(web, monkeypatch) / "capability" / "workload-1" / "tally.zst"
     text = zstandard.decompress(home.read_bytes(), 1 << 24)
-    home.write_bytes(zstandard.compress(text[: text.rindex(b"region")]))
+    home.write_bytes(zstandard.compress(text[: text.rindex(b"region")] + b"eof\n"))
     run(web)
     found = report(web)
     assert any("batches were counted" in item["title"] for item in found["problems"])
+
+
+def test_what_the_plugin_lost_track_of_is_a_problem_and_no_number(
+    web: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = own_captures(web, monkeypatch) / "selinux-enforcing" / "workload-0" / "tally.zst"
+    text = zstandard.decompress(home.read_bytes(), 1 << 24)
+    once = b"region 2\ndriver kernel other 5\nnone events lost 3\nend\neof\n"
+    home.write_bytes(zstandard.compress(text[:-4] + once))
+    run(web)
+    found = report(web)
+    (problem,) = found["problems"]
+    assert "not all that is done once: the plugin lost track" in problem["title"]
+    rows = [row for row in found["once"] if row["place"]["setup"] == "selinux-enforcing"]
+    assert rows
+    assert all(len(row["kernel_insns"]) == 2 for row in rows if "kernel until" in row["step"])
+    assert not any(5 in row["kernel_insns"] for row in rows)
 
 
 @pytest.mark.parametrize(

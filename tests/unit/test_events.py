@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +187,33 @@ def test_damaged_events_are_a_problem_of_their_boot(
     assert "no events" in problem.title
     assert "line 4 cannot stand there" in problem.detail
     assert [len(cell.benchmarks["getppid"]["loads"].by_boot) for cell in cells] == [1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (rb"v \d+ 8 1 .*\nend 1", b"x\nend 1", "rename depth=1: the plugin lost 1 reading"),
+        (rb"(?:v \d+ \d+ 1 .*\n){3}end 1", b"end 1", "rename depth=1: the plugin lost 1 reading"),
+        (rb"(?s)region 1 .*end 1\n", b"", "rename depth=1: the plugin lost 3 readings"),
+    ],
+)
+def test_readings_that_the_plugin_lost_are_a_problem_and_no_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bytes, new: bytes, says: str
+) -> None:
+    path = write_run(tmp_path / "run", "before", events=True)
+    whole = vectors(VALUES["before-selinux"])
+    lossy = re.sub(old, new, whole)
+    assert lossy != whole
+    monkeypatch.setattr("lsmeter.analysis.events.read_output", lambda *_: lossy)
+    cells, problems = event_cells(read_run(path))
+    assert [{*cell.benchmarks} for cell in cells] == [{"getppid", "stat depth=2"}] * 3
+    assert {item.detail for item in problems} == {says}
+    assert len(problems) == 6
+    monkeypatch.setattr("lsmeter.analysis.events.read_output", lambda *_: None)
+    _, problems = event_cells(read_run(path))
+    assert {item.detail for item in problems} == {
+        "they are damaged: what the plugin counted is missing"
+    }
 
 
 def test_a_run_all_of_whose_events_are_lost_says_so(

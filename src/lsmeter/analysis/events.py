@@ -18,6 +18,7 @@ from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Place, Problem
 from lsmeter.results.boots import read_output
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import ManifestCell
+from lsmeter.tables.values import many
 from lsmeter.tasks import find_task
 from lsmeter.tasks.attribute import MARKER_INSNS
 from lsmeter.tasks.events import (
@@ -90,14 +91,21 @@ def event_cells(run: RunData) -> tuple[tuple[EventCell, ...], tuple[Problem, ...
             continue
         readings: dict[str, list[list[Vector]]] = {}
         for boot in run.boots_of(cell):
+            why, missed = "not all events are known", list[str]()
+            title = f"{cell.place.setup} on {cell.place.kernel}: boot {boot.index}: "
             try:
-                for benchmark, vectors in _boot_readings(run, boot):
-                    readings.setdefault(benchmark, []).append(vectors)
+                for benchmark, found in _boot_readings(run, boot):
+                    if isinstance(found, str):
+                        missed.append(f"{benchmark}: {found}")
+                    else:
+                        readings.setdefault(benchmark, []).append(found)
             except DamagedEventsError as error:
-                place = cell.place
-                title = f"{place.setup} on {place.kernel}: boot {boot.index}: no events"
-                said = f"they are damaged: {error}"
-                problems.append(Problem(title, place.kernel, place.setup, detail=said))
+                # What is not what was written is a problem of the run already.
+                if not any(item.title.startswith(title) for item in run.damaged):
+                    why, missed = "no events", [f"they are damaged: {error}"]
+            if missed:
+                where = cell.place.kernel, cell.place.setup
+                problems.append(Problem(title + why, *where, detail="; ".join(missed)))
         asked = {item.id: item for item in run.manifest.benchmarks_of(cell) if item.id in readings}
         if asked:
             counts = {name: _counts(readings[name]) for name in asked}
@@ -110,25 +118,29 @@ def was_counted(cell: ManifestCell) -> bool:
     return EVENTS_OUTPUT in find_task(cell.task.name).also
 
 
-def _boot_readings(run: RunData, boot: Boot) -> Iterable[tuple[str, list[Vector]]]:
-    """Yield the vectors of each benchmark that ended well, warm-up readings left out."""
-    data = read_output(run.folder(boot), EVENTS_OUTPUT) if boot.status.usable else None
-    if data is None:
+def _boot_readings(run: RunData, boot: Boot) -> Iterable[tuple[str, list[Vector] | str]]:
+    """Yield the vectors of each benchmark that ended well, or what the plugin missed of it.
+
+    Warm-up readings are left out; the median of readings of which some are missing is not known.
+    """
+    if not boot.status.usable:
         return
+    data = read_output(run.folder(boot), EVENTS_OUTPUT)
+    if data is None:
+        raise DamagedEventsError("what the plugin counted is missing")
     regions = parse_events(data.decode("ascii", errors="replace"))
     for place, samples in enumerate(boot.samples):
-        region = regions.get(place)
-        if samples.status is not BenchmarkStatus.OK or region is None:
-            continue
-        vectors = [_by_clock(item) for item in _read(region, len(samples.values)) if item]
-        if vectors:
-            yield samples.benchmark, vectors
+        if samples.status is BenchmarkStatus.OK and samples.values:
+            yield samples.benchmark, _read(regions.get(place), len(samples.values))
 
 
-def _read(region: RegionEvents, readings: int) -> Sequence[Vector | None]:
+def _read(region: RegionEvents | None, readings: int) -> list[Vector] | str:
     """Return what is known of the last `readings` of a region: warm-up readings come first."""
-    begin = len(region.readings) + region.more - readings
-    return region.readings[max(0, begin) :]
+    taken = len(region.readings) + region.more if region else 0
+    found = region.readings[max(0, taken - readings) :] if region else ()
+    vectors = [_by_clock(item) for item in found if item]
+    lost = max(0, readings - taken) + len(found) - len(vectors) if vectors else readings
+    return f"the plugin lost {many(lost, 'reading')}" if lost else vectors
 
 
 def _by_clock(vector: Vector) -> Vector:

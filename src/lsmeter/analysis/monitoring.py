@@ -87,7 +87,8 @@ def _exact(run: RunData, cell: ManifestCell, boot: Boot) -> dict[tuple[str, int]
     found: dict[tuple[str, int], Tally] = {}
     for at, benchmark in enumerate(order):
         mine = [tally for tally in tallies if tally.region == at]
-        found.update({(benchmark, number): tally for number, tally in enumerate(mine)})
+        numbered = enumerate(mine)
+        found |= {(benchmark, number): tally for number, tally in numbered if not tally.lost}
     return found
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from lsmeter.analysis.cells import read_boots
 from lsmeter.analysis.evidence import BOOT_FACT
 from lsmeter.experiment.plan import boot_order
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Place, Problem
+from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Place, Problem
 from lsmeter.model.workload import Batch, Workload
 from lsmeter.results.boots import read_output
 from lsmeter.results.directory import RunData
@@ -144,10 +144,14 @@ def find_workloads(run: RunData) -> Workloads:
         except DamagedTallyError as error:
             return (*_failed(boot), Problem(f"boot {boot.index}: what was counted {error}"))
         figures, problems = _boot_figures(cell, workload, boot, tallies)
+        sound = [tally for tally in tallies if not tally.lost]
+        if any(tally.lost and tally.region >= len(cell.benchmarks) for tally in tallies):
+            said = "the plugin lost track of tasks or frames"
+            problems += (Problem(f"boot {boot.index}: not all that is done once: {said}"),)
         titles = once_titles(workload, setups[cell.place.setup])
         told = dict(boot.facts).get(BOOT_FACT, "")
         started = [(_START, int(told), 0)] if told.isascii() and told.isdigit() else []
-        for title, kernel, user in (*started, *_once(tallies, titles, len(cell.benchmarks))):
+        for title, kernel, user in (*started, *_once(sound, titles, len(cell.benchmarks))):
             item = once.setdefault((cell.place, title), Once(cell.place, title))
             item.kernel.append(kernel)
             item.user.append(user)
@@ -213,7 +217,8 @@ def _tallies(run: RunData, boot: Boot) -> tuple[Tally, ...]:
     if raw is None:
         raise DamagedTallyError("is missing")
     try:
-        return parse_tally(raw.decode("ascii", "replace"))
+        ended = boot.status is BootStatus.OK
+        return parse_tally(raw.decode("ascii", "replace"), ended=ended)
     except DamagedTallyError as error:
         raise DamagedTallyError(f"is damaged: {error}") from error
 
@@ -259,7 +264,7 @@ def _boot_figures(
             problems.append(Problem(f"{item.benchmark}: {said}", benchmark=item.benchmark))
             continue
         mine = mine[cell.warmup :]
-        if lost := sum(tally.total("events", "lost", of=["none"]) for tally in mine):
+        if lost := sum(tally.lost for tally in mine):
             said = f"the plugin lost track of {lost} tasks or frames"
             problems.append(Problem(f"{item.benchmark}: {said}", benchmark=item.benchmark))
             continue

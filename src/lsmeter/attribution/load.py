@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lsmeter.analysis.cells import CellResult, cell_results
 from lsmeter.attribution.cost import Cost, Kept, combined, idle_cost, whole_cost
+from lsmeter.attribution.faults import without_faults
 from lsmeter.attribution.profile import Profile, Tree, parse_profile
 from lsmeter.base.errors import GuestError, InfrastructureError, UsageError
 from lsmeter.model import BenchmarkStatus, Problem, Samples
@@ -18,9 +19,9 @@ from lsmeter.results.directory import RunData, read_run
 from lsmeter.results.manifest import ManifestCell
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.tasks import find_task
-from lsmeter.tasks.attribute import MARKER_INSNS
+from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 
-OUTPUT = "attribution"  # of the plugin, beside a boot
+OUTPUT = ATTRIBUTION  # of the plugin, beside a boot
 
 
 @dataclass(frozen=True)
@@ -74,26 +75,39 @@ def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...], tuple[Pro
 def run_cells(run: RunData) -> tuple[tuple[AttributedCell, ...], tuple[Problem, ...]]:
     """Read the attribution of a run that was read; empty when it was made without.
 
-    A boot whose attribution is damaged is left out, and named by a Problem.
+    A boot whose attribution is damaged or missing is left out, and so is a benchmark of which the
+    plugin missed something: each is named by a Problem.
     """
-    places = {cell.hash: cell.place for cell in run.manifest.cells}
     profiles: dict[tuple[str, int], Profile] = {}
-    problems: list[Problem] = []
-    for boot in run.manifest.boots:
-        folder = run.folder(boot)
-        try:
-            data = read_output(folder, OUTPUT)
-            if data is not None:
-                text = data.decode("ascii", errors="replace")
-                found = parse_profile(text, where=str(folder / OUTPUT))
-                profiles[boot.cell_hash, boot.index] = found
-        except (InfrastructureError, GuestError) as error:
-            place = places[boot.cell_hash]
-            title = f"{place.setup} on {place.kernel}: boot {boot.index}: no attribution"
-            said = f"it is damaged: {error.title}"
-            problems.append(Problem(title, place.kernel, place.setup, detail=said))
+    problems: dict[Problem, None] = {}
+    for cell in run.manifest.cells:
+        if find_task(cell.task.name).plugin != ATTRIBUTION:
+            continue
+        where = cell.place.kernel, cell.place.setup
+        for boot in filter(lambda boot: boot.status.usable, run.boots_of(cell)):
+            title = f"{cell.place.setup} on {cell.place.kernel}: boot {boot.index}: "
+            try:
+                found = _profile(run.folder(boot))
+                profile, faults = without_faults(found, boot)
+            except (InfrastructureError, GuestError) as error:
+                # What is not what was written is a problem of the run already.
+                if not any(item.title.startswith(title) for item in run.damaged):
+                    said = f"it is damaged: {error.title}"
+                    problems[Problem(f"{title}no attribution", *where, detail=said)] = None
+                continue
+            profiles[boot.cell_hash, boot.index] = profile
+            if faults:
+                said = "; ".join(faults)
+                problems[Problem(f"{title}not all is attributed", *where, detail=said)] = None
     results = cell_results(run) if profiles else ()
     return tuple(_cell(result, profiles) for result in results), tuple(problems)
+
+
+def _profile(folder: Path) -> Profile:
+    data = read_output(folder, OUTPUT)
+    if data is None:
+        raise InfrastructureError("what the plugin counted is missing")
+    return parse_profile(data.decode("ascii", errors="replace"), where=str(folder / OUTPUT))
 
 
 def _cell(result: CellResult, profiles: Mapping[tuple[str, int], Profile]) -> AttributedCell:

@@ -44,6 +44,11 @@ class Tally:
     region: int
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
+    @property
+    def lost(self) -> int:
+        """How often the plugin lost track of a task or a frame: the numbers are wrong then."""
+        return self.counts.get(("none", "events", "lost"), 0)
+
     def by_name(self, kind: str, of: Iterable[str] = ON_BEHALF) -> dict[str, int]:
         """Add up what accounts have of a kind, by name."""
         accounts, found = set(of), dict[str, int]()
@@ -74,12 +79,17 @@ class Tally:
         return sum(found.values()) if name is None else found.get(name, 0)
 
 
-def parse_tally(text: str) -> tuple[Tally, ...]:
+def parse_tally(text: str, *, ended: bool = False) -> tuple[Tally, ...]:
     """Read the regions that ended, in their order; DamagedTallyError for anything unexpected.
 
-    A guest that ended early leaves no `eof`: what ended before is whole all the same.
+    A guest that ended early leaves no `eof`: what ended before is whole all the same. ended: it
+    ended well, and so must its tally.
     """
     *whole, _ = text.split("\n")  # what stands behind the last newline was cut off
+    if whole and whole[-1] == "eof":
+        whole.pop()
+    elif ended:
+        raise DamagedTallyError("it has no end")
     lines = iter(whole)
     if next(lines, "") != HEADER:
         raise DamagedTallyError(f"it does not begin with '{HEADER}'")
@@ -94,8 +104,6 @@ def _regions(lines: Iterator[str]) -> Iterator[Tally]:
         begin, count = _REGION.fullmatch(line), _COUNT.fullmatch(line)
         if tally is None and begin:
             tally = Tally(int(begin[1]))
-        elif tally is None and line == "eof":
-            continue
         elif tally is not None and line == "end":
             yield tally
             tally = None

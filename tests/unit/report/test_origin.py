@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from lsmeter.attribution.cost import Amount, Cost, Site
 from lsmeter.attribution.data import report_entry
 from lsmeter.attribution.explain import explain
 from lsmeter.attribution.flame import graph_files
+from lsmeter.attribution.load import run_cells
 from lsmeter.attribution.profile import Context, Function
 from lsmeter.attribution.tables import HEADING, section
 from lsmeter.model import Round
@@ -23,6 +25,7 @@ from lsmeter.report.model import Report
 from lsmeter.results.directory import read_run
 from lsmeter.tables.model import Detail, Shown
 from lsmeter.tables.render import formats
+from tests.unit.attribution import recorded
 from tests.unit.attribution.recorded import VALUES, write_run
 from tests.unit.attribution.trees import tree
 from tests.unit.report.builders import render
@@ -193,6 +196,42 @@ def test_damaged_attribution_is_a_problem_of_the_report(tmp_path: Path) -> None:
     (problem,) = found.problems
     assert "damaged" in problem.title
     assert str(path) in problem.detail
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says", "kept"),
+    [
+        ("stray 0", "stray 2", "no attribution: it is damaged: 2 end markers", None),
+        ("refused 0", "refused 7", "not all is attributed: 7 samples found no room", 3),
+        (r"refused 0\neof\n", "", "not all is attributed: the plugin's output has no end", 3),
+        ("region 1 20 0 0 0", "region 1 20 0 4 0", "rename depth=1: 4 samples hit a limit", 2),
+        ("region 1 20 0 0 0", "region 1 20 0 0 1", "rename depth=1: 1 sample did not end", 2),
+        (r"(?s)region 2.*end 2\n", "", "stat depth=2: the plugin saw nothing of it", 2),
+    ],
+)
+def test_what_the_plugin_missed_is_a_problem_and_no_number(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    old: str,
+    new: str,
+    says: str,
+    kept: int | None,
+) -> None:
+    whole = recorded.output
+
+    def output(name: str) -> bytes:
+        text = whole(name).decode()
+        assert re.search(old, text)
+        return (re.sub(old, new, text, count=1) if name == "before-selinux" else text).encode()
+
+    monkeypatch.setattr(recorded, "output", output)
+    run = read_run(write_run(tmp_path / "run", "before"))
+    said = [f"{item.title}: {item.detail}" for item in run_report(run).problems]
+    assert [text for text in said if says not in text] == []
+    assert len(said) == 2
+    cells = {item.cell.place.setup: item.kept for item in run_cells(run)[0]}
+    assert len(cells["selinux"]) == (kept or 0)
+    assert len(cells["capability"]) == 3
 
 
 def test_setups_that_cannot_be_explained_are_named(tmp_path: Path) -> None:

@@ -53,8 +53,12 @@ end
 
 
 def test_a_guest_that_ended_early_leaves_what_was_whole() -> None:
-    (found,) = parse_tally(WHOLE[: WHOLE.rindex("end")])
+    early = WHOLE[: WHOLE.rindex("end")]
+    (found,) = parse_tally(early)
     assert found.total("kernel") == 77
+    with pytest.raises(DamagedTallyError, match="no end"):
+        parse_tally(early, ended=True)
+    assert len(parse_tally(WHOLE, ended=True)) == 2
 
 
 @pytest.mark.parametrize(
@@ -68,6 +72,7 @@ def test_a_guest_that_ended_early_leaves_what_was_whole() -> None:
         f"{HEADER}\nregion 1\nservice kernel other 5\nservice kernel other 5\nend\n",
         f"{HEADER}\nregion 1\nservice what other 5\nend\n",
         f"{HEADER}\nend\n",
+        f"{HEADER}\neof\nregion 1\nend\neof\n",
     ],
 )
 def test_anything_unexpected_is_refused(text: str) -> None:
