@@ -34,7 +34,7 @@ class ProbeBuildHook(BuildHookInterface[Any]):
             build_data["force_include"][str(bpf)] = "lsmeter/_bin/lsmeter-bpf"
         else:
             self.app.display_warning(
-                "lsmeter: without the setups lomac and bpf-allow; for them, install "
+                "lsmeter: without the setups lomac, bpf-allow and bpf-inject; for them, install "
                 f"{BPF_PACKAGES} and install lsmeter again"
             )
 

@@ -21,13 +21,6 @@ EMBED(inject, "inject.bpf.o");
 #define BLOCK	  20
 #define MAX_COSTS 16
 
-struct settings {
-	unsigned int insns[MAX_COSTS];
-	unsigned int costs;
-	char shape; /* of the calls that cost more: a(lways), s(hare), r(andom), e(very) */
-	unsigned int number;
-};
-
 static const struct {
 	const char *name;
 	unsigned int most_insns;
@@ -36,122 +29,88 @@ static const struct {
 	INJECT_PLACES(PLACE)};
 
 static struct inject_state state;
-static uint64_t seed;
 
-static unsigned int draw(unsigned int below)
+/* Which calls of a place cost more: so many of 100, or one of so many. */
+struct shape {
+	char name[8]; /* always, share, random or every */
+	unsigned int number;
+	uint64_t seed;
+	unsigned int left; /* of a block of a share without a period, that still have to */
+};
+
+static bool is_hit(struct shape *shape, unsigned int call)
 {
-	seed = seed * 0x5deece66dull + 0xb;
-	return (unsigned int)((seed >> 16 & UINT32_MAX) * below >> 32);
-}
+	unsigned int number = shape->number;
 
-/* Whether this call costs more; `left` is how many of its block still have to. */
-static bool is_hit(const struct settings *settings, unsigned int call, unsigned int *left)
-{
-	unsigned int number = settings->number;
-
-	if (settings->shape == 's')
+	if (*shape->name == 's')
 		return (call + 1) * number / 100 != call * number / 100;
-	if (settings->shape == 'e')
+	if (*shape->name == 'e')
 		return (call + 1) % number == 0;
-	if (settings->shape == 'a')
+	if (*shape->name == 'a')
 		return true;
 	if (call % BLOCK == 0)
-		*left = number * BLOCK / 100;
-	if (draw(BLOCK - call % BLOCK) >= *left)
+		shape->left = number * BLOCK / 100;
+	shape->seed = shape->seed * 0x5deece66dull + 0xb;
+	if ((shape->seed >> 16 & UINT32_MAX) * (BLOCK - call % BLOCK) >> 32 >= shape->left)
 		return false;
-	--*left;
+	shape->left--;
 	return true;
 }
 
-static int fill(unsigned int place, const struct settings *settings)
+/* After how many calls the shape comes again; 0 if it is none. */
+static unsigned int period(const struct shape *shape)
 {
-	unsigned int period = settings->shape == 'a'   ? 1
-			      : settings->shape == 's' ? 100
-			      : settings->shape == 'e' ? settings->number
-						       : INJECT_LENGTH / settings->costs;
-	unsigned int left = 0, turn = 0, length = period * settings->costs;
+	unsigned int number = shape->number;
 
-	if (length > INJECT_LENGTH)
-		return fail(E2BIG, "inject: %s: more than %d calls", places[place].name,
-			    INJECT_LENGTH);
-	seed = (place + 1) * 0x9e3779b97f4a7c15ull;
-	state.place[place].length = length;
-	for (unsigned int i = 0; i < length; i++) {
-		struct inject_cost *cost = &state.place[place].cost[i];
-		unsigned int insns;
-
-		if (!is_hit(settings, i, &left))
-			continue;
-		insns = settings->insns[turn++ % settings->costs];
-		cost->large = (unsigned short)(insns / INJECT_LARGE);
-		cost->small = (unsigned short)(insns % INJECT_LARGE / INJECT_SMALL);
-	}
-	return 0;
+	if (!strcmp(shape->name, "always"))
+		return 1;
+	if (!strcmp(shape->name, "every"))
+		return number > 1 && number <= INJECT_LENGTH ? number : 0;
+	if (!number || number >= 100)
+		return 0;
+	if (!strcmp(shape->name, "share"))
+		return 100;
+	return !strcmp(shape->name, "random") && number * BLOCK % 100 == 0 ? INJECT_LENGTH : 0;
 }
 
-static int read_number(const char *word, unsigned int least, unsigned int most,
-		       unsigned int *number)
+/* PLACE:insns=N[+N...][,SHAPE=NUMBER] */
+static int read_place(const char *word)
 {
-	char *end;
-	unsigned long value = strtoul(word, &end, 10);
+	struct shape shape = {.name = "always"};
+	struct inject_cost costs[MAX_COSTS];
+	char name[16], list[128];
+	unsigned int place = 0, length, count = 0, turn = 0;
+	int end = 0;
+	int got = sscanf(word, "%15[a-z_]:insns=%127[0-9+]%n,%7[a-z]=%5u%n", name, list, &end,
+			 shape.name, &shape.number, &end);
 
-	if (*word < '0' || *word > '9' || *end || value < least || value > most)
-		return fail(ERANGE, "inject: '%.40s' is not between %u and %u", word, least, most);
-	*number = (unsigned int)value;
-	return 0;
-}
-
-static int read_costs(unsigned int place, char *list, struct settings *settings)
-{
-	int error = 0;
-
-	for (char *word; !error && (word = strsep(&list, "+"));) {
-		unsigned int *insns = &settings->insns[settings->costs];
-
-		if (settings->costs++ == MAX_COSTS)
-			return fail(E2BIG, "inject: more than %d costs in turn", MAX_COSTS);
-		error = read_number(word, 0, places[place].most_insns, insns);
-		if (!error && *insns % INJECT_SMALL)
-			error = fail(EINVAL, "inject: %u is no multiple of %d", *insns,
-				     INJECT_SMALL);
-	}
-	return error;
-}
-
-static int read_setting(unsigned int place, char *word, struct settings *settings)
-{
-	const char *key = strsep(&word, "=");
-	int error;
-
-	if (word && !strcmp(key, "insns") && !settings->costs)
-		return read_costs(place, word, settings);
-	if (!word || settings->shape != 'a' ||
-	    (strcmp(key, "share") && strcmp(key, "random") && strcmp(key, "every")))
-		return fail(EINVAL, "inject: setting '%.40s' is unknown or has no value", key);
-	settings->shape = *key;
-	error = read_number(word, *key == 'e' ? 2 : 1, *key == 'e' ? INJECT_LENGTH : 99,
-			    &settings->number);
-	if (!error && *key == 'r' && settings->number * BLOCK % 100)
-		error = fail(EINVAL, "inject: random=%s is no multiple of 5", word);
-	return error;
-}
-
-static int read_place(char *words)
-{
-	struct settings settings = {.shape = 'a'};
-	const char *name = strsep(&words, ":");
-	unsigned int place = 0;
-	int error = 0;
-
+	if ((got != 2 && got != 4) || word[end])
+		return fail(EINVAL, "inject: '%.60s' is not PLACE:insns=N+N,SHAPE=N", word);
 	while (place < INJECT_PLACE_COUNT && strcmp(name, places[place].name))
 		place++;
 	if (place == INJECT_PLACE_COUNT || state.place[place].length)
-		return fail(EINVAL, "inject: no place '%.40s', or named twice", name);
-	for (char *word; !error && (word = strsep(&words, ","));)
-		error = read_setting(place, word, &settings);
-	if (!error && !settings.costs)
-		error = fail(EINVAL, "inject: no insns for %s", name);
-	return error ? error : fill(place, &settings);
+		return fail(EINVAL, "inject: no place '%s', or named twice", name);
+	for (char *item = strtok(list, "+"); item; item = strtok(NULL, "+")) {
+		unsigned long insns = strtoul(item, NULL, 10);
+
+		if (count == MAX_COSTS || insns % INJECT_SMALL || insns > places[place].most_insns)
+			return fail(ERANGE,
+				    "inject: %s: '%.20s' is no multiple of %d up to %u, or one of"
+				    " more than %d costs",
+				    name, item, INJECT_SMALL, places[place].most_insns, MAX_COSTS);
+		costs[count].large = (unsigned short)(insns / INJECT_LARGE);
+		costs[count++].small = (unsigned short)(insns % INJECT_LARGE / INJECT_SMALL);
+	}
+	length = period(&shape) * count;
+	if (!length || length > INJECT_LENGTH)
+		return fail(ERANGE, "inject: %s: no costs, or no such shape: %s=%u", name,
+			    shape.name, shape.number);
+	state.place[place].length = length;
+	shape.seed = (place + 1) * 0x9e3779b97f4a7c15ull;
+	for (unsigned int i = 0; i < length; i++)
+		if (is_hit(&shape, i))
+			state.place[place].cost[i] = costs[turn++ % count];
+	return 0;
 }
 
 static int read_text(char *text)
@@ -174,30 +133,30 @@ static int read_text(char *text)
 /* Whether machine code has one loop of `insns` instructions, made of what BURN() is made of. */
 static bool has_loop(const unsigned char *code, size_t size, size_t insns)
 {
-	static const unsigned char compare[] = {0x48, 0x39};	  /* cmp ..., %rdi */
 	static const unsigned char fill[] = {0xb8, 1, 0, 0, 0};	  /* mov $1, %eax */
 	static const unsigned char add[] = {0x48, 0x83, 0xc7, 1}; /* add $1, %rdi */
-	const size_t test = sizeof(compare) + 1;
+	const size_t body = (insns - 4) * sizeof(fill) + sizeof(add);
+	unsigned char wanted[INJECT_LARGE * sizeof(fill)];
+	const unsigned char *at = code - 1, *last = code + size;
 	unsigned int found = 0;
 
-	for (size_t begin = 0; begin + test + 6 <= size; begin++) {
-		/* jae, its target within 127 bytes or not */
-		size_t at = begin + test + (code[begin + test] == 0x73 ? 2 : 6), i = 0;
-		int back;
+	for (size_t i = 0; i < insns - 4; i++)
+		memcpy(wanted + i * sizeof(fill), fill, sizeof(fill));
+	memcpy(wanted + body - sizeof(add), add, sizeof(add));
+	while ((at = memmem(at + 1, (size_t)(last - at - 1), wanted, body))) {
+		/* cmp ..., %rdi and jae before, jmp to them behind; jumps are short or not */
+		const unsigned char *back = at + body, *jump;
+		int distance;
 
-		if (memcmp(code + begin, compare, sizeof(compare)) ||
-		    (code[begin + test] != 0x73 && memcmp(code + begin + test, "\x0f\x83", 2)))
+		if (at - code < 16 || last - back < 5)
 			continue;
-		for (; at + sizeof(fill) <= size && !memcmp(code + at, fill, sizeof(fill)); i++)
-			at += sizeof(fill);
-		if (i != insns - 4 || at + sizeof(add) + 5 > size ||
-		    memcmp(code + at, add, sizeof(add)))
+		jump = at[-2] == 0x73 ? at - 2 : at - 6;
+		if (memcmp(jump - 3, "\x48\x39", 2) ||
+		    (*jump != 0x73 && memcmp(jump, "\x0f\x83", 2)))
 			continue;
-		at += sizeof(add);
-		memcpy(&back, code + at + 1, sizeof(back));
-		if (code[at] == 0xe9 ? begin == at + 5 + (size_t)(long)back
-				     : code[at] == 0xeb &&
-					       begin == at + 2 + (size_t)(signed char)code[at + 1])
+		memcpy(&distance, back + 1, sizeof(distance));
+		if (*back == 0xe9 ? back + 5 + distance == jump - 3
+				  : *back == 0xeb && back + 2 + (signed char)back[1] == jump - 3)
 			found++;
 	}
 	return found == 1;
