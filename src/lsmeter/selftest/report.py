@@ -37,7 +37,7 @@ _COLUMNS = (
 _PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 _LEGEND = (
     "Differences of instructions per operation. truth: by the definition of what is injected; "
-    "counted: by the module's own counters; both for the operation with its undo. "
+    "counted: by the counters of what injects; both for the operation with its undo. "
     "typical and in-line mean: the measured call alone; whole: with its undo and all that both "
     f"leave to be done. {_PLUS_MINUS}: 99 % interval. named: the functions that attribution "
     "of the whole cost charges with what was injected."
