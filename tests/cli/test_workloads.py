@@ -15,8 +15,9 @@ from lsmeter.setups import parse_setup
 from lsmeter.tasks.workload import once_titles
 from lsmeter.workloads import load_workload
 from tests.cli.conftest import CAPTURES
-from tests.cli.test_replay import measured
+from tests.cli.test_replay import FINE, measured
 from tests.conftest import Done, Lsmeter
+from tests.unit.run_builders import rewrite
 
 ASKED = ("--benchmark", "static concurrency=1", "--benchmark", "missing concurrency=1")
 WEB = ("run", "--suite", "web", "--setup", "selinux-enforcing", *ASKED, "--image", "./image")
@@ -210,3 +211,52 @@ def test_setups_that_prepare_each_reading_are_named(web: Lsmeter) -> None:
     )
     said = " ".join((done.out + done.err).split())
     assert "selinux-enforcing:cold=on cannot be measured with the workload web" in said
+
+
+def another_planner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a later lsmeter: other orders, other steps, no setup and no workload of today."""
+
+    def gone(*_: object, **__: object) -> Any:
+        raise AssertionError("reading a run asks for what is known today")
+
+    for name in ("plan.boot_order", "plan.make_plan"):
+        monkeypatch.setattr(f"lsmeter.experiment.{name}", gone)
+    monkeypatch.setattr("lsmeter.guest.boot_image.boot_order", lambda ids, _: tuple(reversed(ids)))
+    monkeypatch.setattr("lsmeter.setups.parse_setup", gone)
+    monkeypatch.setattr("lsmeter.setups.definitions", gone)
+    monkeypatch.setattr("lsmeter.workloads.load_workload", gone)
+    monkeypatch.setattr("lsmeter.guest.probe.catalogue", gone)
+    monkeypatch.setattr("lsmeter.analysis.workloads.once_titles", lambda *_: ("something else",))
+    for module in ("guest.conclude", "results.directory", "results.boots"):
+        monkeypatch.setattr(f"lsmeter.{module}.PARSER", 10**6)
+
+
+@pytest.mark.parametrize("words", [FINE, WEB])
+def test_a_stored_run_says_the_same_whatever_is_planned_today(
+    web: Lsmeter, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    assert measured(web, *words).code == 0
+    before = report(web)
+    assert before["problems"] == []
+    tables = web("report", "run", "--all").out
+    another_planner(monkeypatch)
+    after = report(web)
+    (note,) = set(after.pop("notes", [])) - set(before.pop("notes", []))
+    assert "read again" in note
+    assert after == before
+    shown = web("report", "run", "--all").out
+    assert tables.partition("Summary")[0].strip() in shown
+
+
+def test_the_order_of_an_earlier_boot_is_its_own(
+    web: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Boots of earlier versions do not say what they were asked for, but in which order."""
+    assert measured(web, *FINE).code == 0
+    before = report(web)
+    for path in (web.home / "run" / "boots").glob("*/boot.json"):
+        rewrite(path, lambda document: document.pop("request"))
+    another_planner(monkeypatch)
+    after = report(web)
+    assert after["problems"] == []
+    assert after["estimates"] == before["estimates"]

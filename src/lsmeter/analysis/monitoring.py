@@ -11,14 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lsmeter.base.printable import printable
-from lsmeter.experiment.plan import boot_order
-from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.session import parse_session
 from lsmeter.model import Boot, Place
 from lsmeter.monitoring.rates import batches_of, process_uses, series_of
 from lsmeter.monitoring.series import Monitoring
 from lsmeter.results.boots import read_boot, read_output
-from lsmeter.results.directory import RunData, asked_cell
+from lsmeter.results.directory import RunData, asked_cell, request_of
 from lsmeter.results.manifest import ManifestCell
 from lsmeter.tasks.tally import PLUGIN, DamagedTallyError, Tally, parse_tally
 
@@ -53,7 +51,7 @@ def _monitored(run: RunData, cell: ManifestCell, boot: Boot) -> Monitored:
     stored = read_boot(run.folder(boot), boot)
     if stored.capture is None:
         return Monitored(cell.place, boot, Monitoring(cell.place.setup, (), 0, (), ()))
-    request = make_request(asked_cell(run.manifest, cell), boot.seed)
+    request = request_of(stored, asked_cell(run.manifest, cell))
     moments = parse_session(stored.capture.complete_lines, request).moments
     of_host = cell.task.name == "visit"
     clock = "" if of_host else " of guest time"
@@ -73,19 +71,18 @@ def _monitored(run: RunData, cell: ManifestCell, boot: Boot) -> Monitored:
         process_uses(moments),
         (f"{lost} moments were left out: the guest had no room for them",) if lost else (),
     )
-    return Monitored(cell.place, boot, found, _exact(run, cell, boot), of_host)
+    return Monitored(cell.place, boot, found, _exact(run, boot), of_host)
 
 
-def _exact(run: RunData, cell: ManifestCell, boot: Boot) -> dict[tuple[str, int], Tally]:
+def _exact(run: RunData, boot: Boot) -> dict[tuple[str, int], Tally]:
     """Return what the plugin counted in each batch; nothing where that is damaged."""
     raw = read_output(run.folder(boot), PLUGIN)
     try:
         tallies = parse_tally(raw.decode("ascii", "replace")) if raw else ()
     except DamagedTallyError:
         return {}
-    order = boot_order(cell.benchmarks, boot.seed)
     found: dict[tuple[str, int], Tally] = {}
-    for at, benchmark in enumerate(order):
+    for at, benchmark in enumerate(item.benchmark for item in boot.samples):
         mine = [tally for tally in tallies if tally.region == at]
         numbered = enumerate(mine)
         found |= {(benchmark, number): tally for number, tally in numbered if not tally.lost}

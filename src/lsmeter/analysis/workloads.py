@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from lsmeter.analysis.cells import read_boots
 from lsmeter.analysis.evidence import BOOT_FACT
-from lsmeter.experiment.plan import boot_order
 from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Place, Problem
 from lsmeter.model.workload import Batch, Workload
 from lsmeter.results.boots import read_output
@@ -148,7 +147,7 @@ def find_workloads(run: RunData) -> Workloads:
         if any(tally.lost and tally.region >= len(cell.benchmarks) for tally in tallies):
             said = "the plugin lost track of tasks or frames"
             problems += (Problem(f"boot {boot.index}: not all that is done once: {said}"),)
-        titles = once_titles(workload, setups[cell.place.setup])
+        titles = run.once.get(cell.hash) or once_titles(workload, setups[cell.place.setup])
         told = dict(boot.facts).get(BOOT_FACT, "")
         started = [(_START, int(told), 0)] if told.isascii() and told.isdigit() else []
         for title, kernel, user in (*started, *_once(sound, titles, len(cell.benchmarks))):
@@ -253,9 +252,8 @@ def _boot_figures(
     problems = [*_failed(boot)]
     found: dict[str, BootFigures] = {}
     batches = {item.benchmark: item for item in workload.batches}
-    order = boot_order(cell.benchmarks, boot.seed)
-    for item in boot.samples:
-        mine = [tally for tally in tallies if tally.region == order.index(item.benchmark)]
+    for place, item in enumerate(boot.samples):
+        mine = [tally for tally in tallies if tally.region == place]
         if item.status is not BenchmarkStatus.OK:
             continue
         wanted = cell.warmup + len(item.values)

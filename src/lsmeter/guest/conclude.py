@@ -50,9 +50,14 @@ _MEANINGS = {
 }
 
 
-def conclude(asked: BootId, cell: Cell, command: Sequence[str], capture: Capture) -> Boot:
-    """Parse, diagnose and verify one boot of `cell`, whose guests are started by `command`."""
-    request, task = make_request(cell, asked.seed), find_task(cell.task.name)
+def conclude(
+    asked: BootId, cell: Cell, command: Sequence[str], capture: Capture, kept: Request | None = None
+) -> Boot:
+    """Parse, diagnose and verify one boot of `cell`, whose guests are started by `command`.
+
+    kept is what a stored boot was asked for: what would be asked today may be something else.
+    """
+    request, task = kept or make_request(cell, asked.seed), find_task(cell.task.name)
     session = parse_session(capture.complete_lines, request)
     lines = clean_lines(capture.console)
     status, detail = diagnose(lines, session, capture)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from lsmeter.base.errors import UsageError
@@ -116,6 +116,13 @@ class Request:
     clients: tuple[tuple[str, ...], ...] = ()  # samples and warmup are batches, then
     settle_ms: int = 0  # guest time that belongs to a batch after its client has ended
     monitor_ms: int = 0  # guest time between two moments of a batch; 0: it is not monitored
+    once: tuple[str, ...] = ()  # what each region after the benchmarks' covers; not for the guest
+
+    @property
+    def kept(self) -> Request:
+        """What is stored of it: all that reading what the guest said goes by."""
+        states = replace(_NO_SETUP, states=self.setup.states)
+        return replace(self, modules=(), setup=states, prepare=(), services=(), ready=(), asks=())
 
     @functools.cached_property
     def units(self) -> tuple[tuple[str, int | None], ...]:

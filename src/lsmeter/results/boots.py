@@ -29,6 +29,7 @@ from lsmeter import __version__
 from lsmeter.base.storage import hold, make_dir, write_atomic, writing
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import PARSER
+from lsmeter.guest.request import Request
 from lsmeter.model import Boot, BootId, Samples
 from lsmeter.results.documents import (
     MAX_FILE_BYTES,
@@ -81,6 +82,7 @@ class _Document:
     parser: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
     capture: _Taken | None = None
+    request: Request | None = None
 
 
 _DOCUMENT = TypeAdapter(_Document)
@@ -91,7 +93,8 @@ class StoredBoot:
     """A boot as it was read back, by which version it was written, and its raw form if kept.
 
     sealed: every file has the digest that it was written with. The readings of one that is not are
-    left to its raw results, where there are any.
+    left to its raw results, where there are any. request is what the guest was asked for, None in
+    boots of earlier versions.
     """
 
     boot: Boot
@@ -100,6 +103,7 @@ class StoredBoot:
     capture: Capture | None
     sealed: bool
     files: Mapping[str, str]
+    request: Request | None = None
 
 
 def samples_table(boot: Boot) -> pl.DataFrame:
@@ -112,8 +116,13 @@ def samples_table(boot: Boot) -> pl.DataFrame:
     return pl.DataFrame(rows, SAMPLES_SCHEMA, orient="row")
 
 
-def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
-    """Write a boot to `directory`; boot.json comes last, and its presence says: all is there."""
+def write_boot(
+    directory: Path, boot: Boot, capture: Capture, request: Request | None = None
+) -> None:
+    """Write a boot to `directory`, with what it was asked for.
+
+    boot.json comes last, and its presence says: all is there.
+    """
     table = io.BytesIO()
     samples_table(boot).write_parquet(table, compression="zstd")
     files = {
@@ -132,7 +141,8 @@ def write_boot(directory: Path, boot: Boot, capture: Capture) -> None:
         capture.stderr,
         capture.facts,
     )
-    document = _Document(light, VERSION, __version__, PARSER, digests, _Taken(*raw))
+    kept = request.kept if request else None
+    document = _Document(light, VERSION, __version__, PARSER, digests, _Taken(*raw), kept)
     content = _DOCUMENT.dump_python(document, mode="json")
     del content["version"]
     write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
@@ -201,7 +211,7 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
         boot = replace(boot, samples=tuple(_with_values(boot.samples, values)))
     capture = _read_capture(directory, found, found.capture) if found.capture else None
     version = found.lsmeter_version[:40]
-    return StoredBoot(boot, version, found.parser, capture, whole, found.files)
+    return StoredBoot(boot, version, found.parser, capture, whole, found.files, found.request)
 
 
 def damaged_outputs(directory: Path, stored: StoredBoot) -> Iterator[DamagedResultError]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from lsmeter import __version__
 from lsmeter.base.errors import UsageError
 from lsmeter.base.groups import grouped
 from lsmeter.base.storage import is_partial, make_dir, write_atomic, writing
+from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.conclude import PARSER, conclude
+from lsmeter.guest.request import Request
 from lsmeter.model import Boot, BootId, Cell, Problem
 from lsmeter.results.boots import (
     BOOT_FILE,
@@ -49,7 +51,8 @@ class RunData:
 
     missing were planned, and never made: the run was stopped. damaged says which files are not
     what was written; the manifest's problems have it, too. notes say which boots were read by
-    another version than measured them, or were stored without digests.
+    another version than measured them, or were stored without digests. once has what the guests
+    of a cell did once, by the cell's hash, where their boots have it.
     """
 
     path: Path
@@ -58,6 +61,7 @@ class RunData:
     missing: tuple[BootId, ...] = ()
     notes: tuple[str, ...] = ()
     damaged: tuple[Problem, ...] = ()
+    once: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def boots_of(self, cell: ManifestCell) -> tuple[Boot, ...]:
         """Return the boots of one cell."""
@@ -183,6 +187,7 @@ def read_run(path: Path) -> RunData:
     missing: list[BootId] = []
     damaged: list[Problem] = []
     again: Counter[str] = Counter()
+    once: dict[str, tuple[str, ...]] = {}
     # Each once: two setups of one definition are one cell, and no boot may count twice.
     for planned in dict.fromkeys(manifest.boots):
         folder, place = boot_folder(path, planned), cells[planned.cell_hash].place
@@ -202,9 +207,11 @@ def read_run(path: Path) -> RunData:
         if how := _read_as(stored):
             again[how] += 1
         boots.append(current(stored, manifest, cells[planned.cell_hash]))
+        if stored.request is not None:
+            once[planned.cell_hash] = stored.request.once
     notes = tuple(f"{count} of {len(boots)} boots {how}" for how, count in again.items())
     manifest = replace(manifest, problems=(*manifest.problems, *damaged))
-    return RunData(path, manifest, tuple(boots), tuple(missing), notes, tuple(damaged))
+    return RunData(path, manifest, tuple(boots), tuple(missing), notes, tuple(damaged), once)
 
 
 def _read_as(stored: StoredBoot) -> str:
@@ -229,7 +236,20 @@ def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
     if stored.capture is None or (stored.sealed and stored.parser == PARSER):
         return stored.boot
     boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
-    return conclude(boot, asked_cell(manifest, cell), cell.command, stored.capture)
+    asked = asked_cell(manifest, cell)
+    return conclude(boot, asked, cell.command, stored.capture, request_of(stored, asked))
+
+
+def request_of(stored: StoredBoot, cell: Cell) -> Request:
+    """Return what a boot was asked for: as it was stored, else as it would be today.
+
+    The order is told by the boot, where it reported anything.
+    """
+    if stored.request is not None:
+        return stored.request
+    found = make_request(cell, stored.boot.seed)
+    order = tuple(dict.fromkeys(item.benchmark for item in stored.boot.samples))
+    return replace(found, benchmarks=order) if {*order} == {*found.benchmarks} else found
 
 
 def asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
@@ -237,7 +257,6 @@ def asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
     place = cell.place
     setup = next(item for item in manifest.setups if item.name == place.setup)
     kernel = next(item for item in manifest.kernels if item.name == place.kernel)
-    earlier = find_task(cell.task.name).sampling or replace(manifest.sampling, warmup=cell.warmup)
     return Cell(
         kernel,
         setup,
@@ -246,7 +265,9 @@ def asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
         place.user,
         manifest.instrument,
         manifest.conditions,
-        cell.sampling or earlier,
+        cell.sampling
+        or find_task(cell.task.name).sampling
+        or replace(manifest.sampling, warmup=cell.warmup),
         cell.benchmarks or tuple(item.id for item in manifest.benchmarks_of(cell)),
         task=cell.task,
         copies=place.copies,

@@ -170,7 +170,8 @@ async def _make(
         if capture.ending is not Ending.LOST or not await machine.back(planned):
             break
         capture = await _attempt(planned, machine, limits, observer)
-    boot = conclude(planned.id, cell, machine.command(cell), capture)
+    request = make_request(cell, planned.seed)
+    boot = conclude(planned.id, cell, machine.command(cell), capture, request)
     home = boot_folder(run, boot)
     shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
     if boot.status is not BootStatus.OK:
@@ -181,8 +182,8 @@ async def _make(
         boot = replace(boot, detail=left)
     elif settings.store:
         with turn(stored_path(planned)):
-            write_boot(stored_path(planned), boot, capture)
-    write_boot(home, boot, capture)
+            write_boot(stored_path(planned), boot, capture, request)
+    write_boot(home, boot, capture, request)
     observer.ended(planned, boot, reused=False)
 
 

@@ -108,6 +108,7 @@ def request(cell: Cell) -> Mapping[str, Any]:
             (name, str(batches[name].units), batches[name].account, *client, *batches[name].client)
             for name in cell.benchmarks
         ),
+        "once": once_titles(workload, setup),
         "settle_ms": workload.settle_ms,
         "monitor_ms": cell.task.monitor_ms,
         "benchmark_deadline_ms": _BATCH_MS,
