@@ -76,7 +76,7 @@ struct bench {
 	unsigned int serial; /* number of the cycle, from 0; for fresh names */
 	int status;	     /* of what has no call here, such as a child (by wait4): must stay 0 */
 	int fd[2];
-	char path[2][64];
+	char path[2][96];
 };
 
 /*

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define FRESH_LENGTH 7 /* a letter and six digits */
+
 static const char chain[] = "AA/BB/CC/DD/EE/FF/GG";
 
 void tree_path(char *path, size_t size, long depth, const char *name)
@@ -15,10 +17,13 @@ void tree_path(char *path, size_t size, long depth, const char *name)
 
 void tree_fresh_in(struct bench *bench, unsigned int slot, char letter, long depth)
 {
-	char name[16];
+	const char *like = bench->variant->path ? bench->variant->path : "";
+	int more = (int)strlen(like) - FRESH_LENGTH;
+	char name[64];
 
 	/* A fixed width, so that hashing the name costs the same each time. */
-	snprintf(name, sizeof(name), "%c%06u", letter, bench->serial);
+	snprintf(name, sizeof(name), "%c%.*s%06u", letter, more > 0 ? more : 0, like,
+		 bench->serial);
 	tree_path(bench->path[slot], sizeof(bench->path[slot]), depth, name);
 }
 

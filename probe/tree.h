@@ -23,6 +23,9 @@
 #define PATH_HARD     "LL"    /* a second name of HH */
 #define PATH_SOFT     "SS"    /* a symbolic link to HH */
 #define PATH_MISSING  "MM/HH" /* there is no MM */
+#define NAME_8	      "namename"
+#define NAME_24	      NAME_8 NAME_8 NAME_8
+#define NAME_60	      NAME_24 NAME_24 NAME_8 "name"
 #define PATH_DOTDOT_3 "AA/../HH"
 #define PATH_DOTDOT_9 "XX/YY/../../AA/BB/../../HH"
 
@@ -35,7 +38,10 @@ int tree_make_dirs(long depth);
 /* Write the path with `depth` components whose last one is `name`. */
 void tree_path(char *path, size_t size, long depth, const char *name);
 
-/* As tree_path, with a last component that this benchmark has not used before. */
+/*
+ * As tree_path, with a last component that this benchmark has not used before: of the length of
+ * the variant's path, where it has one.
+ */
 void tree_fresh_in(struct bench *bench, unsigned int slot, char letter, long depth);
 
 /* The same at the depth that the variant has for its value. */

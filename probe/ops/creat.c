@@ -17,7 +17,16 @@ static int arm(struct bench *bench)
 	return 0;
 }
 
-static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_STUDY, "creat a new file")};
+#define NEW_NAME(length, like) \
+	{.params = "name=" #length, \
+	 .origin = ORIGIN_OWN, \
+	 .title = "creat a new file with a name of " #length " characters", \
+	 .path = like, \
+	 .value = 1}
+
+static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_STUDY, "creat a new file"),
+					  NEW_NAME(8, NAME_8), NEW_NAME(24, NAME_24),
+					  NEW_NAME(60, NAME_60)};
 
 static const struct op op = {
 	.suite = "file",

@@ -18,7 +18,7 @@ static int arm(struct bench *bench)
 	return 0;
 }
 
-static const struct variant variants[] = {STUDY_PATHS("open")};
+static const struct variant variants[] = {STUDY_PATHS("open"), NAMES("open")};
 
 static const struct op op = {
 	.suite = "file",

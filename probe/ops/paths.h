@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #define PATH_VARIANT(parameters, where, text, expected) \
 	{.params = parameters, \
@@ -35,6 +36,15 @@
 		PATH_VARIANT("path=dotdot-9", PATH_DOTDOT_9, VERB " XX/YY/../../AA/BB/../../HH", \
 			     0)
 
+/* A file beside the tree: dentries hold names of 31 or 39 bytes themselves, longer ones apart. */
+#define NAME_VARIANT(length, where, text) \
+	{.params = "name=" #length, .origin = ORIGIN_OWN, .title = text, .path = where}
+
+#define NAMES(VERB) \
+	NAME_VARIANT(8, NAME_8, VERB " a file with a name of 8 characters"), \
+		NAME_VARIANT(24, NAME_24, VERB " a file with a name of 24 characters"), \
+		NAME_VARIANT(60, NAME_60, VERB " a file with a name of 60 characters")
+
 /* The *at calls: the study has the path of two components; the `..` paths are ours. */
 #define AT_PATHS(VERB) \
 	PATH_VARIANT("depth=2", PATH_2, VERB " a file by 2 components", 0), \
@@ -56,8 +66,10 @@ static inline const char *path_copy(struct bench *bench)
 
 static inline int tree_setup(struct bench *bench)
 {
-	(void)bench;
-	return tree_make();
+	const struct variant *variant = bench->variant;
+	int error = tree_make();
+
+	return error || strncmp(variant->params, "name=", 5) ? error : tree_touch(variant->path);
 }
 
 #endif

@@ -17,7 +17,7 @@ static int arm(struct bench *bench)
 	return 0;
 }
 
-static const struct variant variants[] = {STUDY_PATHS("stat")};
+static const struct variant variants[] = {STUDY_PATHS("stat"), NAMES("stat")};
 
 static const struct op op = {
 	.suite = "file",
