@@ -44,7 +44,8 @@ Figures = dict[str, float]
 class BootFigures:
     """One boot of one benchmark: each figure per unit, its mean over the batches.
 
-    spread is how far the batches' kernel instructions lie apart, as a fraction of their mean;
+    spread is how far the batches' kernel instructions lie apart, as a fraction of their mean, None
+    for a single batch; units are those of all batches;
     client is what the client said (rates and times as the emulated guest saw them), calls are the
     system calls by name; none in runs of versions that did not count them so.
     """
@@ -53,9 +54,10 @@ class BootFigures:
     figures: Mapping[str, float]
     modules: Mapping[str, float]
     hooks: Mapping[str, tuple[float, float]]  # calls and instructions
-    spread: float
+    spread: float | None
     client: Mapping[str, float]
     calls: Mapping[str, float] = field(default_factory=dict)
+    units: int = 0
 
 
 @dataclass
@@ -286,12 +288,13 @@ def _figures(
         _mean(each),
         {name: count / units for name, count in modules.items() if name not in _NO_MODULE},
         {name: (calls[name] / units, insns.get(name, 0.0) / units) for name in sorted(calls)},
-        (max(kernel) - min(kernel)) / mean if mean else 0.0,
+        (max(kernel) - min(kernel)) / mean if mean and len(kernel) > 1 else None,
         _mean(said),
         {
             name: count / units
             for name, count in _mean([tally.syscalls() for tally in tallies]).items()
         },
+        units * len(tallies),
     )
 
 

@@ -22,6 +22,7 @@ from lsmeter.instruments import Instrument, find_instrument
 from lsmeter.model import Benchmark, Better, Place, Problem
 from lsmeter.model.conclusion import Change, Comparison, Difference, Number, Verdict
 from lsmeter.report.build import compare_runs
+from lsmeter.report.covers import left_out
 from lsmeter.report.model import Report
 from lsmeter.results.directory import RunData
 from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
@@ -38,7 +39,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Bound:
-    """By how much one number changed, and got worse in the unit of the rule, % being of the call."""
+    """How one number changed, and how much worse it got in the rule's unit (% of the call)."""
 
     number: Number
     change: Change
@@ -100,7 +101,10 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
         for item in asked
         if applies(rule, item.benchmark, item.place.setup)
     )
-    return Judgement(findings, tuple(rules), report.unit, report.problems, report.notes)
+    hidden = left_out(report.comparisons, report.words)
+    notes = [f"not covered: {hidden}"] if hidden else []
+    notes += report.notes
+    return Judgement(findings, tuple(rules), report.unit, report.problems, tuple(notes))
 
 
 def applies(rule: Rule, benchmark: Benchmark, setup: str) -> bool:
@@ -156,7 +160,7 @@ def _in(change: Change, higher: bool) -> Change:  # noqa: FBT001  (is better)
 
 
 def _finding(rule: Rule, asked: _Asked, item: Comparison | None, report: Report) -> Finding:
-    found = item and hold(rule, item, report.margin)
+    found = hold(rule, item, report.margin) if item is not None else None
     if found is not None:
         return found
     why = "" if item is None else f"no {' or '.join(rule.numbers)} was measured"

@@ -138,6 +138,7 @@ def compare(
     return Compared(
         *(typical, mean, None, None, 0.0, Difference.UNSEEN, Verdict.INCONCLUSIVE, ""),
         *(Number.TYPICAL, typical),
+        cycles=min(sum(block.values_ns.size for block in side) for side in (baseline, tested)),
         tests=tests,
     )
 

@@ -175,6 +175,7 @@ class Compared:
     cause: str  # why it is inconclusive, or what it rests on where there is no typical count
     decided_by: Number
     decided: Change
+    cycles: int  # of the side with fewer; readings where whole costs were not measured
     tests: Tests | None = field(default=None, kw_only=True)  # of times; counts need none
 
     @property

@@ -128,7 +128,8 @@ def _row(name: str, items: Sequence[OverheadChange], words: Words) -> tuple[Valu
     text = percent(points)[: -len(" %")]
     if words.interval:
         halves = [(high - low) / 2 for low, high in (item.points_bounds for item in items)]
-        text += f" {numbers.PLUS_MINUS}{statistics.median(halves) * 100:,.1f}"
+        half = statistics.median(halves)
+        text += f" {numbers.PLUS_MINUS}{half * 100:,.1f}" if math.isfinite(half) else ""
     return (name, before, after, Shown(points, f"{text}{mark}"), difference)
 
 

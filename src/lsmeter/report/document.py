@@ -242,8 +242,11 @@ def _method(report: Report) -> Section:
         for facts in report.setups
     )
     marks = (
-        (f"{numbers.VERDICT_MARKS[kind]} {kind}", words)
-        for kind, words in report.words.verdicts.items()
+        *summary.decided_marks(report).items(),
+        *(
+            (f"{numbers.VERDICT_MARKS[kind]} {kind}", words)
+            for kind, words in report.words.verdicts.items()
+        ),
     )
     tables = (
         _table(
@@ -261,7 +264,12 @@ def _method(report: Report) -> Section:
         ),
         _table("tools", "Tools", "tool, version:prose", report.tools),
         _table("host", "Host", "fact, value:prose", report.host),
-        _table("signs", "Signs", "sign, meaning:prose", (*_signs(report.words), *summary.decided_marks(report).items(), *marks)),
+        _table(
+            "signs",
+            "Signs",
+            "sign, meaning:prose",
+            (*_signs(report.words), *marks),
+        ),
     )
     instrument = instruments().get(report.instrument)
     lead: tuple[str, ...] = (report.words.numbers, *statements(report))

@@ -27,7 +27,6 @@ from lsmeter.tables.values import change, count, many, percent, some
 
 _FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
 _MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
-_ORDER = tuple(Number)
 _NAMED = 4  # of the benchmarks that have no typical count
 _FEW = 6  # operations of a cause in short
 DISAGREE = "the numbers disagree"  # as statistics/verdict.py says it
@@ -59,7 +58,7 @@ class Operation(NamedTuple):
 
     verdict: Verdict | None
     overhead: float | None
-    number: Number  # the least usual one that decided any of them
+    number: Number  # that decided most of them
     some: bool  # other variants have another verdict
 
 
@@ -68,7 +67,8 @@ def operation(found: Sequence[Comparison]) -> Operation:
     verdict = leading(found)
     mine = [item for item in found if item.verdict is verdict]
     known = [item.overhead for item in mine if math.isfinite(item.overhead)]
-    number = max((item.decided_by for item in mine), key=_ORDER.index, default=Number.TYPICAL)
+    by = Counter(item.decided_by for item in mine)
+    number = by.most_common(1)[0][0] if by else Number.TYPICAL
     median = statistics.median(known) if known else None
     return Operation(verdict, median, number, len(mine) < len(found))
 

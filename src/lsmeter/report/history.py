@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The typical overhead of each setup over kernel versions, from a run on several; pure.
+"""The overhead of each setup over kernel versions, from a run on several; pure.
 
 As Table 1 of ASIA CCS'21 does for Linux 2.4 to 5.3: a row for each operation, a column for each
-kernel. An operation's overhead is the median over its variants, of the typical counts.
+kernel. An operation has the number and the verdict that a report gives it; all operations together
+have the median of the typical overheads.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,18 +17,25 @@ from typing import Any
 from lsmeter.analysis.cells import cell_results, within_run, without_baseline
 from lsmeter.base.groups import grouped
 from lsmeter.instruments import find_instrument
+from lsmeter.model.conclusion import Comparison, Number, Verdict
+from lsmeter.report import findings, numbers
+from lsmeter.report.covers import left_out
 from lsmeter.report.frame import missing_note, problem_section, run_data, run_facts
 from lsmeter.results.directory import RunData
 from lsmeter.tables import look
 from lsmeter.tables.look import channel
-from lsmeter.tables.model import Column, Document, Kind, Section, Table
+from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table, Value
+from lsmeter.tables.values import percent
 
 ALL = "all operations"
 
 
 @dataclass(frozen=True)
 class Point:
-    """A setup's overhead on one operation and one kernel (fractions; positive is worse)."""
+    """A setup's overhead on one operation and one kernel (fractions; positive is worse).
+
+    verdict, and decided_by where it is not the typical number, are empty for all operations.
+    """
 
     kernel: str
     release: str
@@ -37,26 +44,44 @@ class Point:
     median: float
     largest: float
     benchmarks: int
+    verdict: str = ""
+    decided_by: str = ""
 
 
 def find_points(run: RunData) -> tuple[Point, ...]:
-    """Gather the medians of every setup, operation and kernel of a run."""
+    """Gather what is said of every setup, operation and kernel of a run."""
     releases = {kernel.name: kernel.release for kernel in run.manifest.kernels}
     found = grouped(
-        ((item.place.kernel, item.place.setup, operation), item.overhead)
+        ((item.place.kernel, item.place.setup, operation), item)
         for item in within_run(run.manifest, cell_results(run))
         if not item.benchmark.control and math.isfinite(item.overhead)
         for operation in (item.benchmark.operation, ALL)
     )
     return tuple(
-        Point(
-            *(kernel, releases[kernel], setup, operation),
-            median=statistics.median(values),
-            largest=max(values, key=abs),
-            benchmarks=len(values),
-        )
-        for (kernel, setup, operation), values in found.items()
+        _point((kernel, releases[kernel], setup, operation), items)
+        for (kernel, setup, operation), items in found.items()
     )
+
+
+def _point(where: tuple[str, str, str, str], items: Sequence[Comparison]) -> Point:
+    said = findings.operation(items)
+    largest = max((item.overhead for item in items), key=abs)
+    if where[-1] == ALL:
+        return Point(*where, findings.medians(items).typical or 0.0, largest, len(items))
+    median = 0.0 if said.overhead is None else said.overhead
+    ruling = said.verdict.value if said.verdict else ""
+    return Point(*where, median, largest, len(items), ruling, said.number.value)
+
+
+def _cell(point: Point | None) -> Value:
+    """Write an overhead with its verdict, as a report does."""
+    if point is None:
+        return None
+    if not point.verdict:
+        return Shown(point.median, f"{percent(point.median)}  ")
+    mark = numbers.VERDICT_MARKS[Verdict(point.verdict)]
+    mark += numbers.DECIDED_MARKS[Number(point.decided_by)] or " "
+    return Shown(point.median, f"{percent(point.median)}{mark}")
 
 
 def _order(points: Sequence[Point]) -> tuple[dict[str, str], list[str], list[str]]:
@@ -75,7 +100,7 @@ def document(run: RunData) -> Document:
     """Return what `history` shows: for each setup a row per operation, a column per kernel."""
     points, manifest = find_points(run), run.manifest
     kernels, setups, operations = _order(points)
-    medians = {(point.setup, point.operation, point.kernel): point.median for point in points}
+    cells = {(point.setup, point.operation, point.kernel): _cell(point) for point in points}
     columns = (
         Column("operation", "operation", Kind.NAME),
         *(Column(kernel, kernel, Kind.PERCENT) for kernel in kernels),
@@ -83,10 +108,10 @@ def document(run: RunData) -> Document:
     tables = tuple(
         Table(
             "points",
-            f"{setup}: typical overhead over {manifest.baseline_setup}, median of an operation's "
-            f"variants; positive is worse",
+            f"{setup}: overhead over {manifest.baseline_setup}, median of an operation's variants "
+            f"that have the sign; positive is worse",
             columns,
-            tuple((name, *(medians.get((setup, name, k)) for k in kernels)) for name in operations),
+            tuple((name, *(cells.get((setup, name, k)) for k in kernels)) for name in operations),
         )
         for setup in setups
     )
@@ -102,7 +127,7 @@ def document(run: RunData) -> Document:
         manifest.title or "Overhead of security modules over kernel versions",
         facts=run_facts(run),
         sections=(Section("", tables=tables), *problem_section(problems)),
-        notes=(*missing_note(run), *run.notes),
+        notes=(*_signs(run), *missing_note(run), *run.notes),
         data={
             **run_data(run),
             "baseline_setup": manifest.baseline_setup,
@@ -112,6 +137,17 @@ def document(run: RunData) -> Document:
             "problems": [vars(problem) for problem in problems],
         },
     )
+
+
+def _signs(run: RunData) -> tuple[str, ...]:
+    """Explain the signs, and what those of equality leave out."""
+    words = find_instrument(run.manifest.instrument).words
+    marks = [f"{mark} {kind}" for kind, mark in numbers.VERDICT_MARKS.items()]
+    marks += [
+        f"{mark} decided by the {kind}" for kind, mark in numbers.DECIDED_MARKS.items() if mark
+    ]
+    hidden = left_out(within_run(run.manifest, cell_results(run)), words)
+    return (", ".join(marks), *([f"equivalent leaves out {hidden}"] if hidden else ()))
 
 
 def plot(run: RunData) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from lsmeter.base.groups import grouped
 from lsmeter.model.conclusion import Comparison, Number, Verdict
 from lsmeter.model.setup import is_again
 from lsmeter.report import blocks, evidence, findings, layers, numbers, repeats
+from lsmeter.report.covers import left_out
 from lsmeter.report.grids import Column, Grid, place_label, setup_facts, told_apart
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Card, Detail, Item, Section, Shown, Tone, Value
@@ -142,7 +143,9 @@ def legend(report: Report, rows: Iterable[Iterable[Value]]) -> str:
         MISSING: "no number (see problems)",
     }
     said = [f"{mark} {words}" for mark, words in meanings.items() if mark in cells]
-    return f"{', '.join(said)}." if said else ""
+    hidden = left_out(report.comparisons, report.words)
+    more = f" Equivalent leaves out {hidden}." if marks[Verdict.EQUIVALENT] in cells else ""
+    return f"{', '.join(said)}.{more if hidden else ''}" if said else ""
 
 
 def decided_marks(report: Report) -> dict[str, str]:
@@ -235,7 +238,8 @@ def _card(report: Report, title: str, usable: list[Comparison], words: tuple[str
     far = max(usable, key=lambda c: abs(c.overhead), default=None)
     where, overhead = (f": {far.benchmark.id}", far.overhead) if far is not None else ("", None)
     typical, mean = report.words.typical, report.words.mean
-    labels = (f"median: {typical}", mean, "whole cost", f"furthest out{where}")
+    number = f"{_named_number(report, far)}, " if far is not None else ""
+    labels = (f"median: {typical}", mean, "whole cost", f"{number}furthest out{where}")
     values = zip(labels, (*medians, overhead), strict=True)
     shown = (
         (label, percent(value))
@@ -243,6 +247,12 @@ def _card(report: Report, title: str, usable: list[Comparison], words: tuple[str
         if report.words.repeats or label != "whole cost"
     )
     return Card(title, tuple(shown), words, numbers.TONES[leading] if leading else Tone.PLAIN)
+
+
+def _named_number(report: Report, item: Comparison) -> str:
+    """Name the number that decided."""
+    names = (report.words.typical, report.words.mean, "whole cost")
+    return dict(zip(Number, names, strict=True))[item.decided_by]
 
 
 def _nothing(grid: Grid, index: int) -> str:
@@ -281,8 +291,8 @@ def _more(report: Report, grid: Grid, index: int, usable: list[Comparison]) -> I
     medians = findings.medians(usable).text(report.words)
     yield f"Median over {many(len(usable), 'benchmark')}: {medians}."
     far = max(usable, key=lambda c: abs(c.overhead))
-    number = findings.named_number(far) or f" {report.words.typical}"
-    named = f"{percent(far.overhead)}{number}: {far.benchmark.id} ({findings.values(report, far)})"
+    number = f"{_named_number(report, far)} {percent(far.overhead)}"
+    named = f"{number}: {far.benchmark.id} ({findings.values(report, far)})"
     if (most := findings.furthest_whole(usable)) is not None:
         kind, whole = most[0].benchmark, most[1]
         cycle = f", {kind.cycle}" if kind.cycle != kind.operation else ""

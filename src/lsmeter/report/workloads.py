@@ -28,6 +28,7 @@ from lsmeter.base.groups import grouped
 from lsmeter.model.conclusion import Verdict
 from lsmeter.model.workload import Client
 from lsmeter.report import numbers
+from lsmeter.report.covers import once_in
 from lsmeter.report.frame import placed, run_document
 from lsmeter.results.directory import RunData
 from lsmeter.results.manifest import Manifest
@@ -109,7 +110,11 @@ def _sections(
 
 
 def _spread(found: Workloads, measured: Sequence[Measured]) -> str:
-    batches = max(boot.spread for item in measured for boot in item.boots)
+    each = (boot.spread for item in measured for boot in item.boots)
+    batches = max((spread for spread in each if spread is not None), default=math.nan)
+    inside = f"batches of a boot: at most {100 * batches:.2f} % apart"
+    if math.isnan(batches):
+        inside = "one batch a boot: how far batches lie apart is not known"
     spreads = [found.spreads[item.place.beside, item.benchmark.id] for item in measured]
     between = max((s.fraction for s in spreads if s.freedom), default=math.inf)
     boots = " or ".join(map(str, sorted({len(item.boots) for item in measured})))
@@ -119,7 +124,7 @@ def _spread(found: Workloads, measured: Sequence[Measured]) -> str:
     return (
         f"Boots of each: {boots}, each with a seed and a layout of addresses of its own; setups "
         "are compared seed by seed. Standard deviation between boots of one setup: "
-        f"{known}; batches of a boot: at most {100 * batches:.2f} % apart."
+        f"{known}; {inside}."
     )
 
 
@@ -142,16 +147,30 @@ def _overheads(
     title = f"Overhead over {baseline} in %, with the half-width of its 95 % interval"
     marks = {mark: verdict.value for verdict, mark in numbers.VERDICT_MARKS.items()}
     said = marks | {numbers.VERDICT_MARKS[Verdict.INCONCLUSIVE]: "not resolved"}
-    more = (", ".join(f"{mark} {word}" for mark, word in said.items()),)
+    more = (", ".join(f"{mark} {word}" for mark, word in said.items()), *_left_out(compared))
     yield Table("overheads", title, tuple(columns), tuple(rows), more=more)
+
+
+def _left_out(compared: Sequence[Compared]) -> Iterator[str]:
+    """Say which costs may hide where setups are equivalent."""
+    same = [item for item in compared if item.kernel.verdict is Verdict.EQUIVALENT]
+    units = [
+        min(sum(boot.units for boot in side.boots) for side in (item.baseline, item.tested))
+        for item in same
+    ]
+    if units:
+        yield (
+            f"Equivalent leaves out costs rarer than once in {once_in(units)} units, of a "
+            "service's start, of longer names and paths, of further CPUs."
+        )
 
 
 def _cell(item: Compared) -> Shown:
     kernel = item.kernel
     half = (kernel.overhead_high - kernel.overhead_low) / 2
-    known = f"{100 * half:.2f}" if math.isfinite(half) else "?"
+    known = f" {numbers.PLUS_MINUS}{100 * half:.2f}" if math.isfinite(half) else ""
     mark = numbers.VERDICT_MARKS[kernel.verdict]
-    text = f"{100 * kernel.overhead:+.2f} {numbers.PLUS_MINUS}{known} {mark}"
+    text = f"{100 * kernel.overhead:+.2f}{known} {mark}"
     return Shown(kernel.overhead, text, numbers.TONES[kernel.verdict])
 
 

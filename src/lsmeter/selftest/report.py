@@ -169,11 +169,11 @@ def _number(value: float) -> Shown:
 
 def _shown(item: Change | None) -> Value:
     """Write a difference with half of its interval; none where it is certain."""
-    if item is None:
+    if item is None or math.isnan(item.difference):
         return None
     half = max(item.high - item.difference, item.difference - item.low)
-    bound = f"{half:,.1f}" if math.isfinite(half) else "?"
-    text = f"{_insns(item.difference)} {_PLUS_MINUS}{bound}"
+    bound = f" {_PLUS_MINUS}{half:,.1f}" if math.isfinite(half) else ""
+    text = f"{_insns(item.difference)}{bound}"
     return Shown(item.difference, text) if half else _number(item.difference)
 
 

@@ -102,7 +102,14 @@ def compare(
     return Compared(
         *(most, mean, whole, step, moved, difference),
         *(ruling.verdict, ruling.cause, ruling.decided_by, decided),
+        cycles=min(map(_cycles, (baseline, tested))),
     )
+
+
+def _cycles(boots: Sequence[BootReadings]) -> int:
+    """Return how many cycles a side made back to back; else how many readings it has."""
+    rounds = [item for boot in boots if boot.rounds and boot.whole for item in boot.whole.rounds]
+    return sum(item.operations for item in rounds) or sum(boot.values.size for boot in boots)
 
 
 def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
@@ -295,18 +302,21 @@ def _welch(before: _Side, after: _Side) -> float:
 
 def _spread(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> str:
     """Say how far whole costs are apart, between boots or within one, where that is most."""
-    found: list[tuple[float, str]] = [(0.0, "")]
+    found: list[tuple[float, str]] = []
     for name, side in (("baseline", baseline), ("tested", tested)):
         rounds = {boot.index: boot.rounds for boot in side if boot.rounds}
         means = {index: float(np.mean(costs)) for index, costs in rounds.items()}
         low, high = (pick(means, key=means.__getitem__, default=0) for pick in (min, max))
         text = f"boot {low} {means.get(low, 0):,.0f}, boot {high} {means.get(high, 0):,.0f}"
-        found.append((means.get(high, 0.0) - means.get(low, 0.0), f"; {name}: {text}"))
+        if len(means) > 1:
+            found.append((means[high] - means[low], f"; {name}: {text}"))
         for index, costs in rounds.items():
+            if len(costs) < 2:
+                continue  # a single one has no spread
             text = f"rounds of boot {index} {min(costs):,.0f} to {max(costs):,.0f}"
             # A mean of rounds is known better than one of them is.
             found.append(((max(costs) - min(costs)) / math.sqrt(len(costs)), f"; {name}: {text}"))
-    return max(found)[1]
+    return max(found, default=(0.0, ""))[1]
 
 
 def _moved(

@@ -160,6 +160,14 @@ def whole_cost(boots: Iterable[BootReadings]) -> tuple[WholeCost | None, str]:
     return found, ""
 
 
+def rarest(cycles: int) -> int:
+    """Return once in how many cycles a cost comes that so many meet with CONFIDENCE.
+
+    What comes less often may have been in none of them.
+    """
+    return max(1, math.floor(cycles / -math.log1p(-CONFIDENCE)))
+
+
 def rare_cost(boots: Sequence[BootReadings]) -> float:
     """Return what one rare event more or less is worth in the mean over all cycles.
 

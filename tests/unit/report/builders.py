@@ -237,6 +237,7 @@ def comparison(
         cause=CAUSE if ruling is Verdict.INCONCLUSIVE else "",
         decided_by=Number.TYPICAL,
         decided=typical,
+        cycles=2000,
         repeats=repeats,
     )
 

@@ -222,7 +222,7 @@ def test_the_summary_names_what_is_identical_and_what_is_faster() -> None:
         st.tuples(st.integers(50, 200), st.integers(50, 200)), min_size=1, max_size=6, unique=True
     )
 )
-def test_a_row_has_medians_and_the_variant_furthest_out_whatever_the_signs(
+def test_no_cell_of_a_row_says_two_things_and_the_variant_furthest_out_is_named(
     values: list[tuple[int, int]],
 ) -> None:
     chosen = [builders.benchmark("open", depth=depth) for depth in range(1, len(values) + 1)]
@@ -238,11 +238,16 @@ def test_a_row_has_medians_and_the_variant_furthest_out_whatever_the_signs(
     _, *medians, furthest = table.rows[0]
     for cell, costs in zip(medians, zip(*values, strict=True), strict=True):
         assert isinstance(cell, Shown)
-        assert math.isclose(
-            float(cell.value or 0.0), statistics.median(costs) / 100 - 1, abs_tol=1e-9
+        slower, faster = (
+            [c for c in costs if of(c)] for of in (lambda c: c > 101, lambda c: c < 99)
         )
-        assert (cell.tone is Tone.BETTER) <= any(cost < 99 for cost in costs)
-        assert (cell.tone is Tone.WORSE) <= any(cost > 101 for cost in costs)
+        same = [cost for cost in costs if 99 <= cost <= 101]
+        wanted = {Tone.WORSE: slower, Tone.BETTER: faster, Tone.QUIET: same}[cell.tone]
+        assert wanted, "the sign is that of a variant"
+        share = statistics.median(wanted) / 100 - 1
+        assert math.isclose(float(cell.value or 0.0), share, abs_tol=1e-9)
+        assert cell.text.startswith(numbers.SOME_MARK) == (len(wanted) < len(costs))
+        assert (cell.tone is Tone.QUIET) <= (not slower and not faster)
     out = max(abs(item.overhead) for item in found)
     named = [
         item

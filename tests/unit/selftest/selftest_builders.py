@@ -58,5 +58,6 @@ def true_comparison(scenario: Scenario) -> Comparison:
         cause="cost moved" if scenario.verdicts[0] is Verdict.INCONCLUSIVE else "",
         decided_by=Number.TYPICAL,
         decided=change(BASE, BASE + typical),
+        cycles=2000,
         repeats=True,
     )

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One batch, round, boot or reading has no spread and no interval, and no text says it has."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lsmeter.analysis.workloads import BootFigures, Compared, Measured, Workloads
+from lsmeter.model.conclusion import Verdict
+from lsmeter.report import numbers
+from lsmeter.report import workloads as shown
+from lsmeter.report.covers import left_out, once_in
+from lsmeter.statistics.compare import compare
+from lsmeter.statistics.estimate import rarest
+from lsmeter.statistics.means import apart, pooled, pooled_ratios
+from tests.statistics.simulated import boot
+from tests.unit.model_builders import benchmark, change
+from tests.unit.report import builders
+
+STATIC = benchmark("static", suite="web", concurrency=1)
+
+
+def measured(setup: str, *kernel: float, spread: float | None = None) -> Measured:
+    boots = [
+        BootFigures(seed, {"kernel": value}, {}, {}, spread, {}, units=40)
+        for seed, value in enumerate(kernel)
+    ]
+    return Measured(builders.place(setup), STATIC, "request", boots)
+
+
+def workloads(base: Measured, item: Measured) -> tuple[Workloads, Compared]:
+    ratio = [b / a for a, b in zip(base.of("kernel"), item.of("kernel"), strict=True)]
+    found = apart(base.mean("kernel"), ratio, pooled_ratios([ratio]), 0.01)
+    assert found is not None
+    compared = Compared(base, item, found, None)
+    key = (base.place.beside, STATIC.id)
+    spreads = {key: pooled([base.of("kernel"), item.of("kernel")])}
+    return Workloads((base, item), (), (compared,), spreads, ()), compared
+
+
+def test_one_batch_has_no_spread() -> None:
+    base, item = measured("capability", 132_577, 132_590), measured("selinux", 144_235, 144_250)
+    said = shown._spread(workloads(base, item)[0], [base, item])
+    assert "0.00 %" not in said
+    assert "one batch a boot: how far batches lie apart is not known" in said
+    more = [replace(each, spread=0.0037) for each in base.boots]
+    said = shown._spread(workloads(base, item)[0], [replace(base, boots=more), item])
+    assert "batches of a boot: at most 0.37 % apart" in said
+
+
+def test_one_boot_of_a_service_has_no_interval() -> None:
+    found, compared = workloads(measured("capability", 132_577), measured("selinux", 144_235))
+    assert numbers.PLUS_MINUS not in shown._cell(compared).text
+    assert "not known from one boot" in shown._spread(found, found.measured)
+
+
+def test_services_that_are_equal_say_what_that_leaves_out() -> None:
+    _, same = workloads(measured("capability", 1000, 1000), measured("bpf", 1000, 1000))
+    assert same.kernel.verdict is Verdict.EQUIVALENT
+    (said,) = shown._left_out([same])
+    assert f"rarer than once in {rarest(80)} units" in said
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_one_round_has_no_spread(rounds: int) -> None:
+    sides = [[boot(seed, rounds=rounds, noise_insns=9000)] for seed in (1, 2)]
+    found = compare(*sides, 0.0001)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert ("rounds of boot" in found.cause) == (rounds > 1)
+
+
+def test_a_single_number_is_written_without_an_interval() -> None:
+    alone = change(100, 130, math.inf)
+    assert numbers.amount(alone) == "+30"
+    assert numbers.level(100, -math.inf, math.inf) == "100"
+    assert numbers.amount(change(100, 130, 4)) == "+30 \N{PLUS-MINUS SIGN}4"
+
+
+def test_what_equivalent_leaves_out_is_computed_from_the_run() -> None:
+    rare = 1 / rarest(2000)
+    assert (1 - rare) ** 2000 == pytest.approx(0.01, rel=0.02)
+    report = builders.report(setups=("capability", "bpf"))
+    name = replace(builders.comparison(builders.benchmark("open", name=60), "bpf", 3, 3), cycles=90)
+    said = left_out((*report.comparisons, name), report.words)
+    assert f"once in {once_in([90])} to {once_in([2000])} cycles" in said
+    assert "of longer names (of open: than 60 characters)" in said
+    for words in ("of a process's first calls", "of further CPUs"):
+        assert words in said
+    slower = [item for item in report.comparisons if item.verdict is Verdict.SLOWER]
+    assert left_out(slower, report.words) == ""
+    (text,) = {builders.render(report, "text")}
+    assert "Equivalent leaves out costs rarer than once in" in " ".join(text.split())
+
+
+def test_a_cost_that_may_be_missed_is_rarer_than_what_is_said() -> None:
+    """Of costs once in N cycles, 99 % of runs meet one."""
+    draw = np.random.default_rng(1)
+    cycles = 4000
+    met = (draw.random((2000, cycles)) < 1 / rarest(cycles)).any(axis=1).mean()
+    assert met >= 0.98
