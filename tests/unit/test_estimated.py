@@ -31,6 +31,7 @@ COSTS = {
         ("file", "read size=0"): exact(10),
         ("file", "read size=4096"): exact(30),
         ("ipc", "pipe size=1"): exact(100),
+        ("ipc", "unix-stream size=1"): exact(100),
         ("net", "tcp ip=4 size=1"): exact(400),
         ("net", "tcp-connect ip=4"): exact(1000, 10),
         ("net", "socket type=tcp"): exact(300, 1),
@@ -43,6 +44,7 @@ COSTS = {
         ("syscall", "sendfile size=4096"): exact(50),
         ("syscall", "getppid"): exact(0),
         ("process", "fork"): exact(900),
+        ("process", "thread"): exact(900),
     },
     "landlock": {("file", "open depth=1"): exact(40), ("syscall", "getppid"): exact(0)},
 }
@@ -102,6 +104,11 @@ def test_a_suite_that_the_runs_lack_is_named() -> None:
     assert found.why == "not in these runs: --suite ipc"
     (found,) = estimate(profile(read=1), KNOWN).calls
     assert found.why == "its benchmarks gave no number under landlock"
+    only_files = {"selinux": {name: c for name, c in COSTS["selinux"].items() if name[0] == "file"}}
+    (found,) = estimate(profile(read=1), replace(KNOWN, costs=only_files)).calls
+    assert found.costs == {}
+    said = "nothing says on what (--on), and not in these runs: --suite"
+    assert found.why == f"{said} ipc, --suite net"
     (found,) = estimate(profile(wait4=1), KNOWN).calls  # as clone, which it is within
     assert (list(found.costs), found.why) == (
         ["selinux"],
@@ -136,9 +143,30 @@ def test_what_other_calls_suggest_does_not_narrow_the_bounds() -> None:
     assert read.on == {"file": 0.25, "tcp": 0.375, "tcp-new": 0.375, "unix": 0}
     cost = read.cost("selinux")
     assert cost is not None
-    # Without a benchmark of a connection's first use the rest stands for all.
-    assert cost.value == pytest.approx(8 * (0.25 * 20 + 0.375 * 200) / 0.625)
+    # Without a benchmark of a connection's first use later uses stand for it.
+    assert cost.value == pytest.approx(8 * (0.25 * 20 + 0.75 * 200))
     assert (cost.low, cost.high) == (80, 1600)
+
+
+def test_no_kind_of_object_is_priced_by_another() -> None:
+    """A write to a connection is none to a file, and fstat() is no look-up of a name."""
+    files = {name: cost for name, cost in COSTS["selinux"].items() if name[0] == "file"}
+    known = replace(KNOWN, costs={"selinux": files | {("file", "stat depth=8"): exact(900)}})
+    found = estimate(profile(write=8, openat=1, accept4=3, newfstatat=2, fstat=5), known)
+    (selinux,) = found.setups
+    calls = {item.call.name: item for item in found.calls}
+    assert calls["write"].part("selinux") == pytest.approx(0.25)
+    assert calls["write"].cost("selinux") == Cost(20, 20, 20)
+    assert calls["write"].why == "on tcp not in these runs: --suite net"
+    assert calls["fstat"].costs == {}
+    assert calls["newfstatat"].part("selinux") == 1  # fstat() is there: these are names
+    assert selinux.calls_share == pytest.approx((2 + 1 + 2) / 19)
+    (names,) = [i for i in estimate(profile(newfstatat=2, openat=1), known).calls if i.on]
+    assert names.part("selinux") == 0.5
+    assert names.cost("selinux") == exact(900)
+    said = text(shown(profile(write=8, openat=1, accept4=3), known))
+    assert "write 6 50.0 % on tcp not in these runs: --suite net" in said
+    assert "not all of write, accept4" in said
 
 
 def test_the_share_of_time_is_that_of_what_is_covered() -> None:
@@ -196,6 +224,41 @@ def test_a_profile_without_seconds_says_so() -> None:
     assert "does not say how long" not in said
     assert "+1,000 kernel instructions a second (+500 to +3,025)" in said
     assert "covers 100.0 % of the calls." in said
+
+
+def test_a_cost_is_of_a_unit_and_a_share_of_what_the_kernel_does() -> None:
+    known = replace(KNOWN, base=dict.fromkeys(COSTS["selinux"], 4000.0))
+    said = text(shown(replace(profile(openat=10), units=5.0), known))
+    assert "selinux: +5.0 % of what the kernel does in these calls, +400 kernel" in said
+    assert "instructions a unit (+200 to +1,210)" in said
+    assert "does not say how long" not in said
+    timed = replace(known, instrument="timed", unit="ns")
+    calls = (Calls("openat", 100_000, 0, 0.4),)
+    said = text(shown(Profile("strace -c", calls, "system time"), timed))
+    assert "selinux: +5.0 % of what the kernel does for this service, +20,000,000" in said
+    waited = text(shown(Profile("perf trace -s", calls, "wall time"), timed))
+    assert "selinux: +5.0 % of what the kernel does in these calls" in waited
+
+
+def test_one_command_covers_the_profile() -> None:
+    (said,) = [
+        line
+        for line in shown(profile(openat=1, fstat=1), replace(KNOWN, user="user")).sections[1].items
+        if "lsmeter run" in line.text
+    ]
+    assert said.text.endswith(
+        "lsmeter run --suite file --suite syscall -s selinux -s landlock -k debian:6.1 --user user"
+    )
+
+
+def test_bounds_without_a_width_are_none() -> None:
+    said = text(shown(profile(getpid=3, clone=1)))
+    assert "+900 kernel instructions in all, each call by one benchmark" in said
+    assert "+900 to +900" not in said
+    found = shown(profile(getpid=3, clone=1), detail=Detail.DATA).data
+    assert isinstance(found, dict)
+    selinux = found["estimates"][0]["setups"][0]
+    assert (selinux["value"], selinux["low"], selinux["high"]) == (900, None, None)
 
 
 def test_times_are_a_share_of_a_processor() -> None:

@@ -17,6 +17,7 @@ from lsmeter.profiles.made_on import made_on, with_new
 from lsmeter.profiles.model import Calls, Profile
 from lsmeter.profiles.standins import Name, Reading, StandIn, stand_ins
 
+_LEAST_PART = 0.0005  # of the calls: less would be shown as 0.0 %
 _ASKED, _COUNTED, _EXPECTED = "asked", "counted", "expected"  # who says what calls are made on
 
 
@@ -24,8 +25,9 @@ _ASKED, _COUNTED, _EXPECTED = "asked", "counted", "expected"  # who says what ca
 class CallCost:
     """One call of the profile: what stands for it, and what one costs under each setup.
 
-    why says under which setups nothing is known, and why: "" is all of them. on is on which share
-    of each kind of thing it is made: {} where there is one kind, or nothing but --on says.
+    why says of what nothing is known, and why: "" is of nothing. on is on which share of each kind
+    of thing it is made: {} where there is one kind, or nothing but --on says. parts are the shares
+    of the calls that are made on kinds of which something is known, by setup.
     """
 
     call: Calls
@@ -35,6 +37,11 @@ class CallCost:
     failed: Mapping[str, Cost]
     why: str = ""
     on: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    def part(self, setup: str) -> float:
+        """Return the share of the calls that is covered under a setup."""
+        return self.parts.get(setup, 1.0) if setup in self.costs else 0.0
 
     def cost(self, setup: str) -> Cost | None:
         """Return what all calls of the profile cost under a setup; None where nothing is known."""
@@ -43,17 +50,21 @@ class CallCost:
             return None
         fine = one.times(self.call.calls - self.call.errors)
         other = self.failed.get(setup, one).times(self.call.errors)
-        return fine.plus(other)
+        return fine.plus(other).times(self.part(setup))
 
 
 @dataclass(frozen=True)
 class SetupCost:
-    """What a setup costs the whole profile, and of which share of its calls and time that is."""
+    """What a setup costs the whole profile, and of which share of its calls and time that is.
+
+    base is what the kernel does in these calls under the baseline.
+    """
 
     setup: str
     cost: Cost | None  # nothing is known of any call
     calls_share: float
     time_share: float | None
+    base: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,8 +84,8 @@ class Estimated:
         )
 
     def uncovered(self, setup: str) -> tuple[CallCost, ...]:
-        """Return the calls of which nothing is known under a setup."""
-        return tuple(item for item in self.calls if item.cost(setup) is None)
+        """Return the calls of which nothing, or not all, is known under a setup."""
+        return tuple(item for item in self.calls if item.part(setup) < 1)
 
 
 @dataclass(frozen=True)
@@ -92,10 +103,16 @@ def estimate(profile: Profile, known: Known, on: Mapping[str, str] | None = None
     others that have this kind. What it leaves open the profile says, where it does.
     """
     told = _told(profile, on or {})
-    calls = tuple(_call_cost(item, known, told, profile.errors_unknown) for item in profile.calls)
-    return Estimated(
-        profile, known, tuple(_setup_cost(profile, calls, name) for name in known.costs), calls
+    bases = {
+        setup: {name: Cost(*(known.base[name],) * 3) for name in costs if name in known.base}
+        for setup, costs in known.costs.items()
+    }
+    calls, under_base = (
+        tuple(_call_cost(item, one, told, profile.errors_unknown) for item in profile.calls)
+        for one in (known, replace(known, costs=bases))
     )
+    setups = (_setup_cost(profile, calls, under_base, name) for name in known.costs)
+    return Estimated(profile, known, tuple(setups), calls)
 
 
 def _told(profile: Profile, on: Mapping[str, str]) -> Mapping[str, _MadeOn]:
@@ -116,13 +133,24 @@ def _told(profile: Profile, on: Mapping[str, str]) -> Mapping[str, _MadeOn]:
     return found
 
 
-def _setup_cost(profile: Profile, calls: Sequence[CallCost], setup: str) -> SetupCost:
-    costs = [(item.call, cost) for item in calls if (cost := item.cost(setup)) is not None]
-    whole = reduce(Cost.plus, (cost for _, cost in costs)) if costs else None
-    covered = math.fsum(call.calls for call, _ in costs)
+def _setup_cost(
+    profile: Profile, calls: Sequence[CallCost], under_base: Sequence[CallCost], setup: str
+) -> SetupCost:
+    costs = [cost for item in calls if (cost := item.cost(setup)) is not None]
+    whole = reduce(Cost.plus, costs) if costs else None
+    covered = math.fsum(item.call.calls * item.part(setup) for item in calls)
     time_s = profile.time_s
-    timed = math.fsum(call.time_s or 0.0 for call, _ in costs) / time_s if time_s else None
-    return SetupCost(setup, whole, covered / profile.total, timed)
+    timed = math.fsum((item.call.time_s or 0.0) * item.part(setup) for item in calls)
+    pairs = zip(calls, under_base, strict=True)
+    known = all(base.part(setup) == item.part(setup) for item, base in pairs)
+    base = math.fsum(cost.value for item in under_base if (cost := item.cost(setup)))
+    return SetupCost(
+        setup,
+        whole,
+        covered / profile.total,
+        timed / time_s if time_s else None,
+        base if known and base > 0 else None,
+    )
 
 
 def _call_cost(
@@ -141,31 +169,39 @@ def _call_cost(
     on = told.get(name)
     costs: dict[str, Cost] = {}
     failed: dict[str, Cost] = {}
+    parts: dict[str, float] = {}
     used: dict[Name, None] = {}
     for setup, differences in known.costs.items():
-        one = _of_kinds(stand_in.kinds, on, differences, used)
-        other = _of_kinds(stand_in.failed, on, differences, {})
+        one, parts[setup] = _of_kinds(stand_in.kinds, on, differences, used)
+        other, all_failed = _of_kinds(stand_in.failed, on, differences, {})
         if one is None:
             continue
-        if other is not None:
+        if other is not None and all_failed == 1:
             failed[setup] = other
             if call.name in unknown:  # any of them may have failed
                 one = Cost(one.value, min(one.low, other.low), max(one.high, other.high))
         costs[setup] = one
-    why = _why(stand_in, known, costs)
+    why = _why(stand_in, known, on, {name: parts[name] for name in costs})
     shares = on.shares if on and on.by != _ASKED and len(stand_in.kinds) > 1 else {}
-    return CallCost(call, tuple(used), "", costs, failed, why, shares)
+    return CallCost(call, tuple(used), "", costs, failed, why, shares, parts)
 
 
-def _why(stand_in: StandIn, known: Known, costs: Mapping[str, Cost]) -> str:
-    lacking = [name for name in known.costs if name not in costs]
+def _why(stand_in: StandIn, known: Known, on: _MadeOn | None, parts: Mapping[str, float]) -> str:
+    lacking = [name for name in known.costs if parts.get(name, 0.0) < 1]
     if not lacking:
         return ""
     have = {suite for of in known.costs.values() for suite, _ in of}
-    needed = [suite for suite in stand_in.suites if suite not in have]
-    if len(lacking) == len(known.costs):
-        return f"not in these runs: --suite {needed[0]}" if needed else "not in these runs"
-    return f"its benchmarks gave no number under {', '.join(lacking)}"
+    kinds = [kind for kind in stand_in.kinds if not on or on.shares.get(kind)]
+    named = [kind for kind in kinds if not have & {*stand_in.suites_of([kind])}]
+    named = [kind for kind in named if _usual(kind) == kind or _usual(kind) not in named]
+    suites_of = stand_in.suites_of(named or kinds or stand_in.kinds)
+    needed = [suite for suite in suites_of if suite not in have]
+    if len(lacking) < len(known.costs):
+        return f"its benchmarks gave no number under {', '.join(lacking)}"
+    on_what = f"on {', '.join(named)} " if on and any(named) else ""
+    unsaid = "" if on or len(stand_in.kinds) == 1 else "nothing says on what (--on), and "
+    suites = f": --suite {', --suite '.join(needed)}" if needed else ""
+    return f"{unsaid}{on_what}not in these runs{suites}"
 
 
 def _of_kinds(
@@ -173,29 +209,45 @@ def _of_kinds(
     on: _MadeOn | None,
     differences: Mapping[Name, Cost],
     used: dict[Name, None],
-) -> Cost | None:
-    """Return the mean over the kinds of things that a call is made on, else their median.
+) -> tuple[Cost | None, float]:
+    """Return the mean over the kinds of things that a call is made on, and their share.
 
+    One kind never stands for another: the share of a kind of which nothing is known is left out.
+    Where nothing says on what a call is made, all kinds must be known, and their median counts.
     What is expected of other calls may be wrong: bounds are those of all kinds then.
     """
     wanted = {kind: share for kind, share in on.shares.items() if share > 0} if on else {}
-    some = (
-        {kind: kinds[kind] for kind in kinds if kind in wanted}
-        if on and on.by != _EXPECTED
-        else kinds
-    )
+    if not {*wanted} & {*kinds}:
+        wanted = {}
+    some = kinds if not wanted or (on and on.by == _EXPECTED) else [*wanted, *map(_usual, wanted)]
     costs = {
         kind: cost
-        for kind, readings in (some or kinds).items()
-        if (cost := _median(_variants(readings, differences, used)))
+        for kind, readings in kinds.items()
+        if kind in some and (cost := _median(_variants(readings, differences, used)))
     }
     middle = _median(costs.values())
-    whole = math.fsum(share for kind, share in wanted.items() if kind in costs)
-    if middle is None or not whole:
-        return middle
-    shares = {kind: share / whole for kind, share in wanted.items() if kind in costs}
-    mean = reduce(Cost.plus, (costs[kind].times(share) for kind, share in shares.items()))
-    return mean if on and on.by != _EXPECTED else Cost(mean.value, middle.low, middle.high)
+    if middle is None or (not wanted and {_usual(kind) for kind in kinds} - costs.keys()):
+        return None, 0.0
+    if not wanted:
+        return middle, 1.0
+    found = [
+        (cost, share)
+        for kind, share in wanted.items()
+        if (cost := costs.get(kind) or costs.get(_usual(kind)))
+    ]
+    part = math.fsum(share for _, share in found) / math.fsum(wanted.values())
+    if part < _LEAST_PART:
+        return None, 0.0
+    whole = math.fsum(share for _, share in found)
+    mean = reduce(Cost.plus, (cost.times(share / whole) for cost, share in found))
+    if on and on.by == _EXPECTED:
+        mean = Cost(mean.value, middle.low, middle.high)
+    return mean, part if part < 1 - _LEAST_PART else 1.0
+
+
+def _usual(kind: str) -> str:
+    """Return the kind without its first use: a new socket's first read is still one of it."""
+    return kind.removesuffix("-new")
 
 
 def _variants(

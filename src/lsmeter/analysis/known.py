@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from lsmeter.analysis.cells import cell_results, within_run
 from lsmeter.analysis.predictions import predict
@@ -36,6 +37,11 @@ class Cost:
         """Return the cost of both."""
         return Cost(self.value + other.value, self.low + other.low, self.high + other.high)
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The least and the most; None where nothing says how far it may be off."""
+        return None if math.isclose(self.low, self.high, abs_tol=1e-9) else (self.low, self.high)
+
 
 NOTHING = Cost(0.0, 0.0, 0.0)
 Costs = Mapping[str, Mapping[Name, Cost]]  # by setup, and benchmark
@@ -46,6 +52,7 @@ class Known:
     """What runs of one kind say of benchmarks: the difference to the baseline, by setup.
 
     unit is insns or ns. calibration names what predicted times, "" where they were measured.
+    base is what benchmarks cost under the baseline, as far as that was measured.
     error are the median and the 90th percentile of a predicted difference's own, as a share.
     """
 
@@ -60,6 +67,7 @@ class Known:
     costs: Costs
     calibration: str = ""
     error: tuple[float, float] | None = None
+    base: Mapping[Name, float] = field(default_factory=dict)
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -75,6 +83,7 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
     else:
         told = None
     found: dict[tuple[str, ...], dict[str, dict[Name, Cost]]] = {}
+    bases: dict[tuple[str, ...], dict[Name, float]] = {}
     unit = find_instrument(run.manifest.instrument).unit
     for item in within_run(run.manifest, cell_results(run)):
         place, setup = item.place, item.place.setup
@@ -85,13 +94,18 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
         change = item.in_line
         cost = Cost(change.difference, change.low, change.high)
         key = (place.kernel, place.filesystem, place.user, unit)
-        found.setdefault(key, {}).setdefault(setup, {})[place.suite, item.benchmark.id] = cost
+        name = (place.suite, item.benchmark.id)
+        found.setdefault(key, {}).setdefault(setup, {})[name] = cost
+        bases.setdefault(key, {})[name] = change.baseline_value
     for part in told.changes if told else ():
         key = (part.place.kernel, part.place.filesystem, part.place.user, "ns")
         cost = Cost(part.difference_ns, part.difference_ns, part.difference_ns)
         of = found.setdefault(key, {}).setdefault(part.place.setup, {})
         of[part.place.suite, part.benchmark.id] = cost
-    return tuple(_known(run, key, costs, calibration) for key, costs in found.items())
+    return tuple(
+        replace(_known(run, key, costs, calibration), base=bases.get(key, {}))
+        for key, costs in found.items()
+    )
 
 
 def _known(
@@ -127,7 +141,8 @@ def together(found: Iterable[Known]) -> tuple[Known, ...]:
         setups = dict.fromkeys((*other.costs, *item.costs))
         costs = {name: {**item.costs.get(name, {}), **other.costs.get(name, {})} for name in setups}
         runs = tuple(dict.fromkeys((*other.runs, *item.runs)))
-        kinds[item.kind] = Known(**{**vars(other), "costs": costs, "runs": runs})
+        base = {**item.base, **other.base}
+        kinds[item.kind] = replace(other, costs=costs, runs=runs, base=base)
     return tuple(kinds.values())
 
 

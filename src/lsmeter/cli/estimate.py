@@ -52,6 +52,12 @@ def estimate(
             metavar="N", min=1e-6, max=1e9, help="The profile was taken for so many seconds."
         ),
     ] = None,
+    units: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N", min=1e-6, max=1e15, help="The profile covers so many requests (or others)."
+        ),
+    ] = None,
     setup: SetupOption = None,
     benchmark: BenchmarkOption = None,
     on: Annotated[
@@ -76,6 +82,7 @@ def estimate(
 
         strace -c -f -o calls -p PID
         lsmeter estimate --profile calls --seconds 10
+        lsmeter estimate --profile calls --units 200
         lsmeter estimate --profile calls runs/files runs/net -s selinux-enforcing
         lsmeter estimate --profile calls --on tcp --on write=file
         lsmeter estimate --profile runs/web-nginx runs/suites
@@ -89,14 +96,15 @@ def estimate(
     kinds = _kinds(on or [])
     items: list[tuple[Profile, Counted | None]]
     if profile.is_dir():
-        if seconds is not None:
-            raise UsageError("--seconds: of a workload costs are those of a unit of its work")
+        for option, given in (("--seconds", seconds), ("--units", units)):
+            if given is not None:
+                raise UsageError(f"{option}: of a workload costs are those of a unit of its work")
         own = _picked(counted(_read(profile)), benchmark or [])
         items = [(item.profile, item) for item in own]
     else:
         if benchmark:
             raise UsageError("--benchmark: a file of system calls has none")
-        items = [(_profile(profile, seconds), None)]
+        items = [(_profile(profile, seconds, units), None)]
     runs = [_read(path) for path in run] if run else [_latest()]
     found = [one for data in runs for one in known_costs(data, calibration_for(data, calibration))]
     known = [_only(one, setup or []) for one in together(found)]
@@ -131,11 +139,11 @@ def _kinds(words: list[str]) -> dict[str, str]:
     return found
 
 
-def _profile(path: Path, seconds: float | None) -> Profile:
+def _profile(path: Path, seconds: float | None, units: float | None) -> Profile:
     from lsmeter.profiles import read_profile
 
     found = read_profile(path)
-    return found if seconds is None else replace(found, seconds=seconds)
+    return replace(found, seconds=found.seconds if seconds is None else seconds, units=units)
 
 
 def _picked(found: tuple[Counted, ...], patterns: list[str]) -> list[Counted]:

@@ -32,6 +32,7 @@ class Profile:
     calls: tuple[Calls, ...]  # each name once
     clock: str = ""
     seconds: float | None = None  # it was watched for so long
+    units: float | None = None  # it covers so many units of the service's work
     tables: int = 1  # threads, or kinds of programs, that were added up
     unit: str = "profile"
     errors_unknown: frozenset[str] = frozenset()

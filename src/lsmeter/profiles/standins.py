@@ -49,7 +49,11 @@ class StandIn:
     @property
     def suites(self) -> tuple[str, ...]:
         """The suites that it needs."""
-        every = [reading for kind in self.kinds.values() for reading in kind]
+        return self.suites_of(self.kinds)
+
+    def suites_of(self, kinds: Iterable[str]) -> tuple[str, ...]:
+        """Return the suites that it needs for some kinds of things."""
+        every = [reading for kind in kinds for reading in self.kinds.get(kind, ())]
         needed = [item.suite for item in every] + [
             name[0] for item in every for name, _ in item.more
         ]

@@ -11,6 +11,7 @@ from lsmeter.analysis.estimated import CallCost, Estimated, SetupCost
 from lsmeter.analysis.known import EXACT, Cost, Known
 from lsmeter.instruments import find_instrument
 from lsmeter.profiles.model import Profile
+from lsmeter.profiles.standins import stand_ins
 from lsmeter.report import numbers
 from lsmeter.tables.model import (
     Column,
@@ -37,7 +38,7 @@ _RULE = (
 )
 _NO_SECONDS = (
     "The profile does not say how long it was watched: costs are those of all its calls, in "
-    "whatever time they were made. --seconds N makes them costs a second."
+    "whatever time they were made. --seconds N makes them costs a second, --units N of a unit."
 )
 _CHECKED = (
     "Estimated from system calls, and counted in the workload: kernel instructions more than under "
@@ -58,7 +59,7 @@ def document(
         for number, (item, counted) in enumerate(found, 1):
             sections += _sections(item, counted, detail, number, len(found))
     facts = [("Profile", _told(source, profile)), *_results(found)]
-    notes = (_NO_SECONDS,) if profile.unit == "profile" and not profile.seconds else ()
+    notes = (_NO_SECONDS,) if _per(profile)[1] == "in all" else ()
     if len(sections) == 1 and detail is Detail.SHORT:
         notes = ("there is more: --all, or --benchmark, shows the calls of each",)
     data = {"profile": _profile_data(source, profile), "estimates": [_data(*a) for a in found]}
@@ -72,6 +73,7 @@ def _told(source: str, profile: Profile) -> str:
         return f"{said}, calls a {profile.unit}"
     tables = f", {many(profile.tables, 'table')} added up" if profile.tables > 1 else ""
     over = f" in {profile.seconds:,.3f} s" if profile.seconds else ""
+    over += f", {count(profile.units)} units" if profile.units else ""
     kinds = many(len(profile.calls), "kind")
     return f"{said}; {count(round(profile.total))} calls of {kinds}{over}{tables}"
 
@@ -98,6 +100,8 @@ def _per(profile: Profile) -> tuple[float, str]:
     """Return what all numbers are multiplied by, and what they are of then."""
     if profile.unit != "profile":
         return 1.0, f"a {profile.unit}"
+    if profile.units:
+        return 1 / profile.units, "a unit"
     return (1 / profile.seconds, "a second") if profile.seconds else (1.0, "in all")
 
 
@@ -118,19 +122,19 @@ def _sections(
     yield Section(
         f"Cost {per}{where}",
         tables=(_setups(item, head, factor),),
-        items=tuple(Item(text) for text in _sentences(item, factor, per)),
+        items=tuple(Item(text) for text in _sentences(item, counted, factor, per)),
         key=key,
     )
     yield Section(
         f"Call by call{where}",
         tables=(*_calls(item, factor, per, detail), *_uncovered(item, factor, per)),
-        items=tuple(Item(text) for text in _made_on(item)),
+        items=tuple(Item(text) for text in (*_made_on(item), *_covering(item))),
         key=f"{key}-calls",
     )
 
 
 def _setups(item: Estimated, head: str, factor: float) -> Table:
-    of_cpu = item.known.unit == "ns" and item.profile.seconds is not None
+    of_cpu = item.known.unit == "ns" and _per(item.profile)[1] == "a second"
     timed = any(setup.time_share is not None for setup in item.setups)
     columns = [
         Column("setup", "setup", Kind.NAME),
@@ -145,7 +149,7 @@ def _setups(item: Estimated, head: str, factor: float) -> Table:
     for setup in item.setups:
         cost = setup.cost.times(factor) if setup.cost else None
         row: list[Value] = [setup.setup]
-        row += map(_whole, (cost.value, cost.low, cost.high)) if cost else (None,) * 3
+        row += [_whole(cost.value) if cost else None, *_bounds(cost)]
         row += [_of_cpu(cost.value) if cost else None] if of_cpu else []
         row += [setup.calls_share, *([setup.time_share] if timed else [])]
         rows.append(tuple(row))
@@ -158,12 +162,33 @@ def _of_cpu(ns_per_s: float) -> Shown:
     return Shown(share, f"{100 * share:+.2g} %")
 
 
+def _bounds(cost: Cost | None) -> tuple[Value, Value]:
+    """Return the least and the most; none where nothing says how far a cost may be off."""
+    low, high = (cost.bounds if cost else None) or (None, None)
+    return (None if low is None else _whole(low)), (None if high is None else _whole(high))
+
+
 def _whole(value: float) -> Shown:
     digits = 0 if abs(value) >= 10 else 1
     return Shown(value, change(round(value, digits) + 0.0))
 
 
-def _sentences(item: Estimated, factor: float, per: str) -> Iterator[str]:
+def _share(item: Estimated, setup: SetupCost, counted: Counted | None) -> tuple[float, str] | None:
+    """Return a cost as a share of what the kernel does, and of what; None where that is unknown."""
+    known, cost = item.known, setup.cost
+    if cost is None:
+        return None
+    if counted and _comparable(known, counted):
+        return cost.value / counted.baseline_insns, "all that the kernel does for this service"
+    time_s = item.profile.time_s if item.profile.clock.startswith("system") else None
+    if known.unit == "ns" and time_s:
+        return cost.value / _NS_PER_S / time_s, "what the kernel does for this service"
+    if setup.base:
+        return cost.value / setup.base, "what the kernel does in these calls"
+    return None
+
+
+def _sentences(item: Estimated, counted: Counted | None, factor: float, per: str) -> Iterator[str]:
     unit = numbers.unit_word(item.known.unit)
     kernel = "kernel " if item.known.unit == "insns" else ""
     by = "predicted " if item.known.calibration else ""
@@ -172,17 +197,37 @@ def _sentences(item: Estimated, factor: float, per: str) -> Iterator[str]:
             yield f"{setup.setup}: nothing is known of any call of the profile."
             continue
         cost = setup.cost.times(factor)
-        low, high = (_whole(value).text for value in (cost.low, cost.high))
-        said = (
-            f"{setup.setup}: {_whole(cost.value).text} {by}{kernel}{unit} {per} ({low} to {high})"
-        )
-        if item.known.unit == "ns" and item.profile.seconds:
+        bounds = ", each call by one benchmark"
+        if cost.bounds:
+            bounds = f" ({' to '.join(_whole(end).text for end in cost.bounds)})"
+        share = _share(item, setup, counted)
+        said = f"{percent(share[0])} of {share[1]}, " if share else ""
+        said += f"{_whole(cost.value).text} {by}{kernel}{unit} {per}{bounds}"
+        if item.known.unit == "ns" and per == "a second":
             said += f", {100 * cost.value / _NS_PER_S:.2g} % of one processor's time"
         lacking = item.uncovered(setup.setup)
         covers = f"; it covers {percent(setup.calls_share, sign=False)} of the calls"
         names = ", ".join(call.call.name for call in lacking[:3])
         rest = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-        yield f"{said}{covers}{f', not {names}{rest}' if lacking else ''}."
+        all_of = "all of " if any(call.part(setup.setup) for call in lacking[:3]) else ""
+        yield f"{setup.setup}: {said}{covers}{f', not {all_of}{names}{rest}' if lacking else ''}."
+
+
+def _covering(item: Estimated) -> Iterator[str]:
+    """Name the one command that measures all benchmarks that stand for calls of the profile."""
+    table, known = stand_ins(), item.known
+    names = (table.name(call.call.name) for call in item.calls)
+    found = [table.of[name] for name in names if name in table.of]
+    found += [table.of[one.within] for one in found if one.within]
+    suites = sorted({suite for one in found for suite in one.suites})
+    if suites:
+        words = [f"--suite {name}" for name in suites] + [f"-s {name}" for name in known.costs]
+        words += [f"-k {known.kernel}"] if not known.kernel.startswith("host") else []
+        usual = {"--baseline": "capability", "--filesystem": "tmpfs", "--user": "root"}
+        values = (known.baseline, known.filesystem, known.user)
+        words += [f"{o} {v}" for (o, d), v in zip(usual.items(), values, strict=True) if v != d]
+        words += [] if known.instrument == EXACT else [f"--instrument {known.instrument}"]
+        yield f"All that benchmarks stand for in this profile: lsmeter run {' '.join(words)}"
 
 
 def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Iterator[Table]:
@@ -262,8 +307,9 @@ def _uncovered(item: Estimated, factor: float, per: str) -> Iterator[Table]:
     ]
     rows = []
     for call in lacking:
-        row: list[Value] = [call.call.name, _number(call.call.calls * factor)]
-        row.append(call.call.calls / item.profile.total)
+        calls = call.call.calls * (1 - min(map(call.part, item.known.costs)))
+        row: list[Value] = [call.call.name, _number(calls * factor)]
+        row.append(calls / item.profile.total)
         row += [(call.call.time_s or 0.0) / time_s] if time_s else []
         rows.append((*row, call.why))
     yield Table("uncovered", "Not covered", tuple(columns), tuple(rows))
@@ -324,10 +370,11 @@ def _comparable(known: Known, counted: Counted) -> bool:
 
 
 def _check(counted: Counted, cost: Cost, added: float) -> tuple[Value, ...]:
-    within = cost.low <= added <= cost.high
+    within = cost.bounds is None or cost.low <= added <= cost.high
     return (
         counted.benchmark,
-        *map(_whole, (cost.value, cost.low, cost.high)),
+        _whole(cost.value),
+        *_bounds(cost),
         Shown(added, _whole(added).text, Tone.PLAIN if within else Tone.WARNING),
         cost.value / added - 1 if added else None,
         (cost.value - added) / counted.baseline_insns,
@@ -346,7 +393,9 @@ def _profile_data(source: str, profile: Profile) -> dict[str, Any]:
 
 def _data(item: Estimated, counted: Counted | None) -> dict[str, Any]:
     _, per = _per(item.profile)
-    known = {name: value for name, value in vars(item.known).items() if name != "costs"}
+    known = {
+        name: value for name, value in vars(item.known).items() if name not in {"costs", "base"}
+    }
     checked = counted if counted and _comparable(item.known, counted) else None
     return {
         **known,
@@ -362,11 +411,16 @@ def _data(item: Estimated, counted: Counted | None) -> dict[str, Any]:
 
 def _setup_data(item: Estimated, setup: SetupCost, counted: Counted | None) -> dict[str, Any]:
     factor, _ = _per(item.profile)
-    none = dict.fromkeys(("value", "low", "high"))
-    cost = vars(setup.cost.times(factor)) if setup.cost else none
+    cost = setup.cost.times(factor) if setup.cost else None
+    low, high = (cost.bounds if cost else None) or (None, None)
+    share = _share(item, setup, counted)
     return {
         "setup": setup.setup,
-        **cost,
+        "value": cost.value if cost else None,
+        "low": low,
+        "high": high,
+        "share": share[0] if share else None,
+        "share_of": share[1] if share else None,
         "calls_share": setup.calls_share,
         "time_share": setup.time_share,
         "counted": counted.added_insns.get(setup.setup) if counted else None,
