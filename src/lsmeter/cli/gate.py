@@ -72,9 +72,9 @@ def gate(
 ) -> int:
     """Judge by rules whether RUN_B costs too much more than RUN_A: an exit code for machines.
 
-    A rule holds for every number there is (typical, in-line mean, whole cost): it is broken
-    when any of them got worse by more than the limit for certain, kept when none can have,
-    and inconclusive in between. Limits are in % or in the unit of the runs. Without rules,
+    A rule holds for every number there is (typical, in-line mean, whole cost). The verdict is
+    that of reports with the limit for a margin: slower beyond it for certain breaks the rule,
+    faster or equivalent keeps it. Limits are in % or in the unit of the runs. Without rules,
     nothing may get worse by more than the margin. With runs made with --attribute, each
     broken rule is named with the hook and the function that moved.
 
