@@ -199,7 +199,8 @@ def _why(stand_in: StandIn, known: Known, on: _MadeOn | None, parts: Mapping[str
     if len(lacking) < len(known.costs):
         return f"its benchmarks gave no number under {', '.join(lacking)}"
     on_what = f"on {', '.join(named)} " if on and any(named) else ""
-    unsaid = "" if on or len(stand_in.kinds) == 1 else "nothing says on what (--on), and "
+    guess = not on and len(stand_in.kinds) > 1 and have & {*stand_in.suites}
+    unsaid = "nothing says on what (--on), and " if guess else ""
     suites = f": --suite {', --suite '.join(needed)}" if needed else ""
     return f"{unsaid}{on_what}not in these runs{suites}"
 
