@@ -32,11 +32,11 @@ class Profile:
     calls: tuple[Calls, ...]  # each name once
     clock: str = ""
     seconds: float | None = None  # it was watched for so long
-    units: float | None = None  # it covers so many units of the service's work
     tables: int = 1  # threads, or kinds of programs, that were added up
     unit: str = "profile"
     errors_unknown: frozenset[str] = frozenset()
     made_on: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    units: float | None = None  # it covers so many units of the service's work
 
     @property
     def total(self) -> float:
