@@ -222,7 +222,8 @@ def _reasons(scenario: Scenario, seen: Seen) -> Iterator[str]:
         return
     yield from _wrong_truth(scenario, seen)
     yield from _wrong_verdict(scenario, seen.comparison)
-    yield from _wrong_typical(scenario, seen.comparison)
+    if seen.comparison.has_typical:
+        yield from _wrong_typical(scenario, seen.comparison)
     yield from _wrong_mean(scenario, seen.comparison.mean)
     yield from _wrong_whole(scenario, seen.comparison.whole)
     yield from _wrong_names(scenario, seen)
