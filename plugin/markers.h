@@ -26,8 +26,12 @@
 #define ACCOUNT_CLIENT	2
 #define ACCOUNT_DRIVER	3
 
-/* Regions: benchmarks by their index from 0; their whole cost from here; the idle guest. */
-#define REGION_WHOLE 0x4000
-#define REGION_IDLE  0x8000
+/*
+ * Regions: benchmarks by their index from 0; from here windows of their cycles, what whole windows
+ * left to be done, and what those of half as many did.
+ */
+#define REGION_WHOLE	 0x4000
+#define REGION_LEFT	 0x6000
+#define REGION_HALF_LEFT 0x8000
 
 #endif

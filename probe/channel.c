@@ -249,12 +249,11 @@ void channel_ticked(unsigned int index, const uint32_t *at, size_t count)
 
 void channel_round(unsigned int index, const struct whole_round *round, unsigned long shift)
 {
-	const uint64_t figures[] = {round->loop, round->bulk, round->settle, round->taken};
-
-	start("round");
-	put_format(" %u %u", index, round->ops);
-	for (int i = 0; i < 4; i++)
-		put_format(" %" PRIu64, figures[i] >> shift);
+	start("window");
+	put_format(" %u %u %" PRIu64 " %" PRIu64 " %u", index, round->ops, round->loop >> shift,
+		   round->bulk >> shift, round->ticks);
+	for (unsigned int i = 0; round->settled && i <= round->settled; i++)
+		put_format("%c%" PRIu64, i ? ',' : ' ', round->taken[i] >> shift);
 	finish();
 }
 
@@ -263,13 +262,6 @@ void channel_whole(unsigned int index, const char *status, int error, const char
 	start("whole");
 	put_format(" %u status=%s errno=%d detail=", index, status, error);
 	put_text(detail);
-	finish();
-}
-
-void channel_idle(uint64_t elapsed, uint64_t taken, unsigned int ticks)
-{
-	start("idle");
-	put_format(" %" PRIu64 " %" PRIu64 " %u", elapsed, taken, ticks);
 	finish();
 }
 

@@ -47,8 +47,6 @@ void channel_ticked(unsigned int index, const uint32_t *at, size_t count);
 void channel_round(unsigned int index, const struct whole_round *round, unsigned long shift);
 /* How the whole cost ended: ok, failed, timeout, crashed. */
 void channel_whole(unsigned int index, const char *status, int error, const char *detail);
-/* Instructions in which the guest did nothing, what was not that, and the ticks in it. */
-void channel_idle(uint64_t elapsed, uint64_t taken, unsigned int ticks);
 /* Content of a state file at a moment (before, after) of the benchmark. */
 void channel_state(unsigned int index, const char *name, const char *moment, const char *text);
 void channel_end(unsigned int index, const char *status, size_t count, unsigned int failures,

@@ -43,7 +43,7 @@
 #define PROCESS_BYTES	    15 /* of a process's name, as the kernel keeps it */
 
 /* The result channel. */
-#define PROTOCOL_VERSION 1
+#define PROTOCOL_VERSION 2
 #define LINE_BYTES	 4096
 #define SAID_BYTES	 1000	    /* of what a client says last */
 #define MAX_MOMENTS	 2000	    /* of one batch */

@@ -349,7 +349,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		outcome->timing.preempted = times_preempted() - preempted;
 	outcome->sampled = true;
 	if (request->whole_ppm && (bench->length || op->run) && !outcome->failures) {
-		region_announce(REGION_WHOLE + outcome->index);
+		outcome->whole.region = REGION_WHOLE + outcome->index;
 		whole_measure(bench, request, &outcome->whole);
 	}
 	if (op->teardown)

@@ -2,25 +2,19 @@
 #include "spin.h"
 
 #include "region.h"
+#include "sys.h"
 
-#include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 
-#define MAX_IDLE 512
-
 /*
- * So many plain ticks in a row mean that nothing is left. A grace period of RCU takes three or four
- * ticks and ends within a tick; callbacks wait for one, or for one more.
+ * How long before a tick a sleeper wakes up: the way back takes some 8,000 instructions, on other
+ * kernels more; where that was too late, it is longer from then on.
  */
-#define QUIET_TICKS 8
-/* Ticks after which waiting is given up. */
-#define MAX_TICKS 2000
+#define AHEAD_INSNS 11000
 
-/* What a plain tick takes: the median of many. One of a quarter more is still no other. */
-static uint64_t plain;
-static double idle_share;
-/* The end of the last interruption, by the counter. */
-static uint64_t last_tick;
+/* The last interruption, by the counter. */
+static uint64_t tick_began, last_tick;
 
 long tick_ns(void)
 {
@@ -70,53 +64,56 @@ static __attribute__((noinline)) uint64_t until_interrupted(uint64_t *at)
 		if (moved < least)
 			least = moved;
 	} while (moved < least + least / 2);
+	tick_began = now - moved;
 	last_tick = now;
 	return moved - least;
 }
 
-static int ascending(const void *a, const void *b)
+/* Give way to whoever is to run; what that took beyond the call itself. */
+static uint64_t give_way(void)
 {
-	uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
+	static uint64_t least = UINT64_MAX;
+	uint64_t before = counter_now(), took;
 
-	return (first > second) - (first < second);
+	sys4(SYS_sched_yield, 0, 0, 0, 0);
+	took = counter_now() - before;
+	if (took < least)
+		least = took;
+	return took - least;
 }
 
-void spin_idle(unsigned int ticks, struct spin *spin)
+/* Sleep until a tick is near, the next one or, after `skip` others, a later one; false: too late.
+ */
+static bool sleep_to_tick(uint64_t *ahead, unsigned int skip)
 {
-	uint64_t taken[MAX_IDLE], at = counter_now(), begin;
+	uint64_t tick = (uint64_t)tick_ns(), now = counter_now();
+	uint64_t next = now + tick * (1 + skip) - (now - tick_began) % tick;
 
-	if (ticks > MAX_IDLE)
-		ticks = MAX_IDLE;
-	*spin = (struct spin){.interruptions = ticks, .quiet = true};
-	for (int i = 0; i < QUIET_TICKS; i++)
-		until_interrupted(&at);
-	begin = at;
-	for (unsigned int i = 0; i < ticks; i++) {
-		taken[i] = until_interrupted(&at);
-		spin->taken += taken[i];
+	if (next - now > 2 * *ahead) {
+		struct timespec left = {0, (long)(next - now - *ahead)};
+
+		nanosleep(&left, NULL);
 	}
-	spin->elapsed = at - begin;
-	/* Once a second a tick does more; that is no sign of anything left. */
-	qsort(taken, ticks, sizeof(taken[0]), ascending);
-	plain = taken[ticks / 2];
-	idle_share = (double)spin->taken / (double)spin->elapsed;
+	if (counter_now() < next)
+		return true;
+	if (*ahead < tick / 4)
+		*ahead *= 2;
+	return false;
 }
 
-void spin_settle(struct spin *spin)
+bool spin_over(unsigned long icount_shift, unsigned int skip, uint64_t *taken)
 {
-	uint64_t begin = counter_now(), at = begin;
-	unsigned int quiet = 0;
+	static uint64_t ahead;
+	uint64_t at;
+	bool in_time;
 
-	*spin = (struct spin){0};
-	while (quiet < QUIET_TICKS && spin->interruptions < MAX_TICKS) {
-		uint64_t taken = until_interrupted(&at);
-
-		spin->taken += taken;
-		spin->interruptions++;
-		quiet = taken <= plain + plain / 4 ? quiet + 1 : 0;
-	}
-	spin->elapsed = at - begin;
-	spin->quiet = quiet == QUIET_TICKS;
+	if (!ahead)
+		ahead = (uint64_t)AHEAD_INSNS << icount_shift;
+	in_time = sleep_to_tick(&ahead, skip);
+	at = counter_now();
+	*taken = until_interrupted(&at);
+	*taken += give_way();
+	return in_time;
 }
 
 void spin_tick(void)
@@ -124,11 +121,6 @@ void spin_tick(void)
 	uint64_t at = counter_now();
 
 	until_interrupted(&at);
-}
-
-double spin_idle_share(void)
-{
-	return idle_share;
 }
 
 uint64_t spin_phase(uint64_t now)
@@ -139,4 +131,9 @@ uint64_t spin_phase(uint64_t now)
 uint64_t spin_ticks_since(uint64_t now)
 {
 	return (now - last_tick) / (uint64_t)tick_ns();
+}
+
+unsigned int spin_ticks_over(void)
+{
+	return (unsigned int)((counter_now() - tick_began) / (uint64_t)tick_ns());
 }

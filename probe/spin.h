@@ -12,14 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Units of the counter, but for the numbers of interruptions. */
-struct spin {
-	uint64_t elapsed;
-	uint64_t taken; /* by what was not the spinning */
-	unsigned int interruptions;
-	bool quiet; /* it ended because nothing but plain ticks came any more */
-};
-
 /* A tick's length in nanoseconds: the coarse clock moves once a tick. */
 long tick_ns(void);
 
@@ -31,17 +23,11 @@ uint64_t tick_room(uint64_t last_ns);
 uint64_t tick_since(uint64_t room);
 
 /*
- * Learn what ticks take when there is nothing to do: spin over `ticks` of them, from just after
- * one to just after another.
+ * Sleep until the next timer tick is near, or a later one, and spin over it: what it took, together
+ * with all that it left to be run at once. An emulator need not execute what is slept. False: the
+ * tick had come already.
  */
-void spin_idle(unsigned int ticks, struct spin *spin);
-
-/*
- * Spin until only plain ticks have come for a while, that is until what earlier calls left to be
- * done has been done. Ends just after a tick. spin_idle() must have run before, in this process
- * or one that it was forked from.
- */
-void spin_settle(struct spin *spin);
+bool spin_over(unsigned long icount_shift, unsigned int skip, uint64_t *taken);
 
 /* Spin to just after the next tick. */
 void spin_tick(void);
@@ -55,7 +41,7 @@ uint64_t spin_phase(uint64_t now);
 /* How many ticks there have been since that interruption. */
 uint64_t spin_ticks_since(uint64_t now);
 
-/* The share of its time that an idle machine takes, as spin_idle() saw it. */
-double spin_idle_share(void);
+/* How many ticks have come since the last one that was spun over. */
+unsigned int spin_ticks_over(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 static void give_up(struct whole *whole, const char *why, long error)
 {
@@ -145,7 +146,17 @@ static int write_back(const struct request *request)
 	return error;
 }
 
-static int run_cycles(struct bench *table, unsigned int count, uint64_t *bulk)
+/* One tick more that is seen. */
+static int see_tick(const struct request *request, struct whole_round *round)
+{
+	if (round->settled == WHOLE_TICKS)
+		return -ETIME;
+	return spin_over(request->icount_shift, 0, &round->taken[1 + round->settled++]) ? 0
+											: -EAGAIN;
+}
+
+/* Cycles between two ticks; 0 or -errno. */
+static int run_piece(struct bench *table, unsigned int count, struct whole_round *round)
 {
 	uint64_t before = counter_now();
 	int error = 0;
@@ -154,115 +165,230 @@ static int run_cycles(struct bench *table, unsigned int count, uint64_t *bulk)
 		error = go_by_functions(table, count);
 	else
 		go_round(table, count, call_make);
-	*bulk = counter_now() - before;
+	round->bulk += counter_now() - before;
+	round->ticks += spin_ticks_over();
 	return error;
 }
 
-/* From just after a tick until all is quiet again; 0 or -errno. */
-static int window(struct bench *table, const struct request *request, struct whole_round *round)
+/* The cycles of a window, begun just after a tick, piece by piece; 0 or -errno. */
+static int run_cycles(struct bench *table, const struct request *request, struct whole_round *round,
+		      unsigned int pieces)
 {
-	uint64_t ended, written;
-	struct spin spin;
-	int error;
+	unsigned int count = round->ops / pieces;
+	int error = run_piece(table, count, round);
 
-	error = run_cycles(table, round->ops, &round->bulk);
-	ended = counter_now();
-	if (!error)
-		error = write_back(request);
-	written = counter_now() - ended;
-	spin_settle(&spin);
-	round->settle = written + spin.elapsed;
-	round->taken = written + spin.taken;
-	return error || spin.quiet ? error : -ETIME;
+	for (unsigned int piece = 1; piece < pieces && !error; piece++) {
+		error = see_tick(request, round);
+		if (!error)
+			error = run_piece(table + piece * count, count, round);
+	}
+	return error;
 }
 
-/* Make round->ops cycles; the warm-up does all that a round does, and is not one. */
-static bool take_round(struct bench *bench, struct bench *table, const struct request *request,
-		       struct whole *whole, struct whole_round *round)
+/* Let the guest do what the cycles left to be done: write back, then tick after tick. 0 or -errno.
+ */
+static int settle(const struct request *request, struct whole_round *round, unsigned int ticks)
 {
-	bool warm_up = round != &whole->round[whole->rounds];
-	int error = arm_all(bench, table, round->ops);
+	uint64_t ended = counter_now();
+	int error = write_back(request);
 
-	if (error) {
-		give_up(whole, "arming", error);
-		return false;
-	}
-	round->loop = has_functions(bench) ? 0 : loop_cost(table, round->ops);
-	spin_tick();
-	if (!warm_up)
-		region_begin();
-	error = window(table, request, round);
-	if (!warm_up)
-		region_end();
-	if (error) {
-		give_up(whole,
-			error == -ETIME ? "what was left to be done did not come to an end"
-					: "preparing or writing back",
-			error);
-		return false;
-	}
-	return all_right(table, round->ops, whole);
-}
-
-/* Units of the counter for one cycle. */
-static double cost(const struct whole_round *round)
-{
-	double idle = spin_idle_share() * (double)(round->bulk + round->settle);
-
-	return ((double)(round->bulk + round->taken - round->loop) - idle) / round->ops;
-}
-
-/* Whether the standard error of the mean over rounds is small enough. */
-static bool precise(const struct whole *whole, const struct request *request)
-{
-	double sum = 0, squares = 0, mean, variance, enough;
-
-	if (whole->rounds < 2)
-		return false;
-	for (unsigned int i = 0; i < whole->rounds; i++) {
-		double one = cost(&whole->round[i]);
-
-		sum += one;
-		squares += one * one;
-	}
-	mean = sum / whole->rounds;
-	variance = (squares - sum * mean) / (whole->rounds - 1);
-	enough = mean * (double)request->whole_ppm / 1e6;
-	if (enough < (double)(1UL << request->icount_shift))
-		enough = (double)(1UL << request->icount_shift);
-	return variance / whole->rounds <= enough * enough;
+	round->taken[0] = counter_now() - ended;
+	while (!error && round->settled < ticks)
+		error = see_tick(request, round);
+	return error;
 }
 
 /*
- * Where processes are made or take turns no number of rounds is precise: they are shorter, and
- * after so many instructions there are no more.
+ * Ticks that pass unseen before a window: all that the one before left to be done, where that was
+ * not seen either; else so many that windows begin at other places of the scheduler's periods
+ * (periods.h).
  */
-static unsigned int most_rounds(const struct bench *bench, const struct whole *whole,
-				const struct request *request)
+static unsigned int ticks_between(const struct whole *whole)
 {
-	uint64_t spent = 0;
-
-	for (unsigned int i = 0; i < whole->rounds; i++)
-		spent += whole->round[i].bulk >> request->icount_shift;
-	return bench->op->settles && spent > ROUND_INSNS / 4 && whole->rounds > 1 ? whole->rounds
-										  : WHOLE_ROUNDS;
+	return whole->rounds > SETTLED ? whole->ticks : whole->rounds % SKIPS;
 }
 
-/* So many cycles that a round does not take too long; found by making a few. 0: it failed. */
-static unsigned int choose_ops(struct bench *bench, struct bench *table,
-			       const struct request *request, struct whole *whole)
+/* Make the cycles of a round and see them through; 0 or -errno, with what failed in `doing`. */
+static int run_round(struct bench *bench, struct bench *table, const struct request *request,
+		     const struct whole *whole, struct whole_round *round, const char **doing)
 {
-	unsigned int least = bench->op->settles ? LEAST_SETTLED : LEAST_OPS;
-	struct whole_round few = {.ops = least};
-	uint64_t cycle, ops;
+	int error = arm_all(bench, table, round->ops);
+	uint64_t taken;
 
-	if (!take_round(bench, table, request, whole, &few))
-		return 0;
-	cycle = (few.bulk >> request->icount_shift) / least + 1;
-	ops = ROUND_INSNS / (bench->op->settles ? 6 * cycle : cycle);
-	if (ops > MOST_OPS)
-		return MOST_OPS;
-	return ops < least ? least : (unsigned int)ops;
+	*doing = "arming";
+	if (error)
+		return error;
+	round->loop = has_functions(bench) ? 0 : loop_cost(table, round->ops);
+	region_announce(whole->region);
+	*doing = "sleeping until a tick";
+	if (!spin_over(request->icount_shift, ticks_between(whole), &taken))
+		return -EAGAIN;
+	*doing = "preparing";
+	if (whole->chosen)
+		region_begin();
+	error = run_cycles(table, request, round, whole->pieces);
+	if (whole->chosen)
+		region_end();
+	if (error)
+		return error;
+	*doing = "writing back";
+	if (whole->rounds >= SETTLED) {
+		round->settled = 0;
+		return write_back(request);
+	}
+	region_announce(whole->region + (round->half ? REGION_HALF_LEFT : REGION_LEFT) -
+			REGION_WHOLE);
+	if (whole->chosen)
+		region_begin();
+	error = settle(request, round, whole->ticks);
+	if (whole->chosen)
+		region_end();
+	return error;
+}
+
+/* A round that a tick slipped past is taken again. */
+static bool take_round(struct bench *bench, struct bench *table, const struct request *request,
+		       struct whole *whole, struct whole_round *round)
+{
+	unsigned int ops = round->ops, tries = 0;
+	bool half = round->half;
+	const char *doing;
+	int error;
+
+	do {
+		*round = (struct whole_round){.ops = ops, .half = half};
+		error = run_round(bench, table, request, whole, round, &doing);
+		if ((!error || error == -EAGAIN) && round->bulk && !all_right(table, ops, whole))
+			return false;
+	} while (error == -EAGAIN && ++tries < MOST_TRIES);
+	if (error == -ETIME)
+		doing = "what was left to be done did not come to an end";
+	if (error)
+		give_up(whole, doing, error);
+	return !error;
+}
+
+static uint64_t cycle_insns(const struct whole_round *round, const struct request *request)
+{
+	return ((round->bulk - round->loop) >> request->icount_shift) / round->ops + 1;
+}
+
+/*
+ * What ticks take after windows of `ops` cycles, by the second least of a few: what the guest does
+ * of its own falls into another tick each time. False: it failed.
+ */
+static bool try_windows(struct bench *bench, struct bench *table, const struct request *request,
+			struct whole *whole, unsigned int ops, uint64_t *second)
+{
+	uint64_t least[1 + WHOLE_TICKS];
+
+	memset(least, 0xff, sizeof(least));
+	memset(second, 0xff, sizeof(least));
+	for (int i = 0; i < WARM_UPS; i++) {
+		struct whole_round round = {.ops = ops};
+
+		if (!take_round(bench, table, request, whole, &round))
+			return false;
+		for (unsigned int k = 1; k <= whole->ticks; k++) {
+			uint64_t taken = round.taken[k] >> request->icount_shift;
+
+			second[k] = taken < least[k]	? least[k]
+				    : taken < second[k] ? taken
+							: second[k];
+			least[k] = taken < least[k] ? taken : least[k];
+		}
+	}
+	return true;
+}
+
+/* How many ticks a window is seen through: up to the last that takes longer. Where little is left
+ * of a cycle, windows have more of them, as long as they fit. False: it failed.
+ */
+static bool choose_ticks(struct bench *bench, struct bench *table, const struct request *request,
+			 struct whole *whole, uint64_t most)
+{
+	uint64_t full[1 + WHOLE_TICKS], half[1 + WHOLE_TICKS], plain = UINT64_MAX;
+	int64_t left = 0;
+
+	whole->ticks = WHOLE_TICKS - whole->pieces;
+	if (!try_windows(bench, table, request, whole, whole->ops, full))
+		return false;
+	for (unsigned int k = 1; k <= whole->ticks; k++)
+		plain = full[k] < plain ? full[k] : plain;
+	while (whole->ticks && full[whole->ticks] <= plain + plain / 4)
+		whole->ticks--;
+	whole->ticks += MORE_TICKS;
+	if (whole->ops < SEEN_OPS || whole->ticks == MORE_TICKS)
+		return true;
+	if (!try_windows(bench, table, request, whole, whole->ops / 2, half))
+		return false;
+	for (unsigned int k = 1; k <= whole->ticks; k++)
+		left += (int64_t)full[k] - (int64_t)half[k];
+	left /= SEEN_OPS / 2;
+	if (left < ONE_CALLBACK && 3 * SEEN_OPS <= most)
+		whole->ops = 3 * SEEN_OPS;
+	else if (left < TWO_CALLBACKS && 2 * SEEN_OPS <= most)
+		whole->ops = 2 * SEEN_OPS;
+	return true;
+}
+
+/*
+ * How many cycles a window has that is seen through, in how many pieces, and how many ticks it
+ * takes, found by making a few. False: it failed.
+ */
+static bool choose_window(struct bench *bench, struct bench *table, const struct request *request,
+			  struct whole *whole)
+{
+	uint64_t most = ((uint64_t)tick_ns() >> request->icount_shift) / 10 * 7, cycle;
+	struct whole_round round = {.ops = LEAST_OPS};
+
+	whole->pieces = whole->ticks = 1;
+	if (!take_round(bench, table, request, whole, &round))
+		return false;
+	cycle = cycle_insns(&round, request);
+	whole->ops = SEEN_OPS;
+	while (whole->ops > LEAST_OPS && whole->ops * cycle > 2 * most)
+		whole->ops = whole->ops == SEEN_OPS ? SEEN_OPS / 3 : LEAST_OPS;
+	if (whole->ops > LEAST_OPS && whole->ops * cycle > most)
+		whole->pieces = 2;
+	if (!choose_ticks(bench, table, request, whole, 2 * most / cycle))
+		return false;
+	if (whole->ops > LEAST_OPS && whole->ops * cycle > most)
+		whole->pieces = 2;
+	/* What nothing is left of may go on for longer. */
+	whole->most =
+		whole->ticks > MORE_TICKS || most / cycle < whole->ops ? whole->ops : MOST_OPS;
+	while (whole->most > whole->ops && whole->most * cycle > most)
+		whole->most /= 2;
+	if (whole->most < whole->ops)
+		whole->most = whole->ops;
+	return true;
+}
+
+/* Whether the standard error of the mean over whole windows is small enough. */
+static bool precise(const struct whole *whole, const struct request *request)
+{
+	double sum = 0, squares = 0, mean, variance, enough;
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < whole->rounds; i++) {
+		const struct whole_round *round = &whole->round[i];
+		double one = (double)(round->bulk - round->loop) / round->ops;
+
+		if (round->ops != whole->most)
+			continue;
+		sum += one;
+		squares += one * one;
+		count++;
+	}
+	if (count < LEAST_WINDOWS)
+		return false;
+	mean = sum / count;
+	variance = (squares - sum * mean) / (count - 1);
+	enough = mean * (double)request->whole_ppm / 1e6;
+	if (enough < (double)(1UL << request->icount_shift))
+		enough = (double)(1UL << request->icount_shift);
+	return variance / count <= enough * enough;
 }
 
 void whole_measure(struct bench *bench, const struct request *request, struct whole *whole)
@@ -270,8 +396,8 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 	size_t size = MOST_OPS * sizeof(struct bench);
 	struct bench *table =
 		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct whole_round warm_up = {0};
-	unsigned int ops;
+	unsigned int cycles = 0;
+	uint64_t insns = 0;
 
 	whole->begun = true;
 	if (table == MAP_FAILED) {
@@ -279,24 +405,23 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 		return;
 	}
 	memset(table, 0, size);
-	ops = choose_ops(bench, table, request, whole);
-	/*
-	 * What cycles free comes back after a grace period of RCU only: slabs grow until as much is
-	 * freed as is taken. All code that a round runs has been run after this, too.
-	 */
-	warm_up.ops = ops / 2;
-	if (!ops)
+	prctl(PR_SET_TIMERSLACK, 1);
+	spin_tick();
+	if (!choose_window(bench, table, request, whole))
 		return;
-	/* Where rounds are short, the one that chose their length was one. */
-	if (warm_up.ops >= LEAST_SETTLED && !take_round(bench, table, request, whole, &warm_up))
-		return;
+	whole->chosen = true;
 	do {
 		struct whole_round *round = &whole->round[whole->rounds];
 
-		round->ops = ops;
+		round->half = whole->rounds < SETTLED && whole->rounds % 2;
+		round->ops = round->half	       ? whole->ops / 2
+			     : whole->rounds < SETTLED ? whole->ops
+						       : whole->most;
 		if (!take_round(bench, table, request, whole, round))
 			return;
-		whole->rounds++;
-	} while (whole->rounds < most_rounds(bench, whole, request) && !precise(whole, request));
+		cycles += round->ops;
+		insns += round->bulk >> request->icount_shift;
+	} while (++whole->rounds < SETTLED || (whole->rounds < WHOLE_ROUNDS && insns < MOST_INSNS &&
+					       (cycles < CYCLES || !precise(whole, request))));
 	whole->finished = true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a benchmark's cycle costs as a whole: many of them back to back, nothing dodged, until all
- * that they left to be done has been done.
+ * What a benchmark's cycle costs as a whole. Windows of cycles back to back begin just after a
+ * timer tick and end before the next; then the guest sleeps, and tick after tick is seen what it
+ * does of what the cycles left to be done. How fast the guest's clock runs is in neither.
  */
 #ifndef LSMETER_WHOLE_H
 #define LSMETER_WHOLE_H
@@ -9,32 +10,57 @@
 #include "bench.h"
 #include "request.h"
 
-#define WHOLE_ROUNDS 8
+#define WHOLE_ROUNDS 128
+#define WHOLE_TICKS  16
 
 /*
- * Cycles of a round. There are two rounds at least: a cost that comes at least once in 1,000 calls
- * is in every whole cost. Of cycles that take long there are fewer, so that a round is over after
- * some ROUND_INSNS instructions.
+ * A window has SEEN_OPS cycles, where they fit between two ticks, in two pieces or one; or a third
+ * of that; or LEAST_OPS, with ticks in it. Every other one has half of them: what the guest does
+ * after it that does not come of them is the same, and what does is half. RCU runs ten callbacks at
+ * a time where the processor has something else to do, and begins anew after 100: of the one to
+ * four that a cycle leaves, half a window has more than ten, and a window no more than 100. So
+ * windows have twice or three times as many cycles where those leave no more than two callbacks or
+ * one.
+ *
+ * After SETTLED windows the guest does the same unseen; there are at least LEAST_WINDOWS of these,
+ * until there were CYCLES or MOST_INSNS. Where nothing is left to be done they have up to MOST_OPS.
  */
-#define MOST_OPS    500
-#define LEAST_OPS   50
-#define ROUND_INSNS 12000000
+#define ONE_CALLBACK  380 /* instructions at most, with its share of running it */
+#define TWO_CALLBACKS 580
+#define SEEN_OPS      24
+#define MOST_OPS      128
+#define LEAST_OPS     4
+#define SETTLED	      20
+#define LEAST_WINDOWS 5
+#define CYCLES	      1000
+#define MOST_INSNS    16000000
 
-/* Where processes are made or take turns, which an emulator is slow at. */
-#define LEAST_SETTLED 10
+/* Windows that are not kept, by which it is found how many ticks the others are seen through. */
+#define WARM_UPS   3
+#define MORE_TICKS 1
+#define MOST_TRIES 8
+#define SKIPS	   5
 
 /* Units of the counter. */
 struct whole_round {
 	unsigned int ops;
-	uint64_t loop;	 /* what the loop itself takes in user space */
-	uint64_t bulk;	 /* from the first cycle to the last */
-	uint64_t settle; /* from there until all was quiet */
-	uint64_t taken;	 /* of that, what was not spinning */
+	bool half;
+	uint64_t loop;			 /* what the loop itself takes in user space */
+	uint64_t bulk;			 /* from the first cycle to the last */
+	unsigned int ticks;		 /* that fell into it */
+	unsigned int settled;		 /* ticks between its pieces and after it */
+	uint64_t taken[1 + WHOLE_TICKS]; /* by writing back, then by each of these ticks */
 };
 
 struct whole {
 	bool begun;
 	bool finished;
+	unsigned int region; /* of its windows (plugin/markers.h) */
+	bool chosen;	     /* ops, pieces, ticks and most */
+	unsigned int ops;    /* of a window that is seen through */
+	unsigned int pieces; /* of such a window */
+	unsigned int most;   /* cycles of the others */
+	unsigned int ticks;  /* that each window is seen through, those between pieces among them */
 	unsigned int rounds;
 	int error;	  /* errno of a call that failed; 0 when it succeeded wrongly */
 	char detail[160]; /* why there is no whole cost; empty when there is */
@@ -42,9 +68,9 @@ struct whole {
 };
 
 /*
- * Measure in the current directory, after the readings of the benchmark. Rounds follow each other
- * until the standard error of their mean is at most request->whole_ppm of it (or one instruction),
- * or there is no more room for them.
+ * Measure in the current directory, after the readings of the benchmark. There are more rounds, up
+ * to twice as many, until the standard error of a cycle's mean is at most request->whole_ppm of it
+ * (or one instruction).
  */
 void whole_measure(struct bench *bench, const struct request *request, struct whole *whole);
 

@@ -14,7 +14,6 @@
 #include "region.h"
 #include "sample.h"
 #include "slabs.h"
-#include "spin.h"
 #include "state.h"
 #include "steady.h"
 #include "sys.h"
@@ -42,9 +41,6 @@
 
 /* Guest time for the whole cost of one benchmark, beside that for its readings. */
 #define WHOLE_MS 20000
-
-/* Ticks over which an idle guest is watched, before the first benchmark and after the last. */
-#define IDLE_TICKS 512
 
 struct run {
 	const struct request *request;
@@ -253,22 +249,6 @@ static void block_child_signal(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* What the guest takes for itself while it does nothing. */
-static void watch_idle(const struct request *request)
-{
-	struct spin spin;
-
-	if (!request->whole_ppm)
-		return;
-	region_announce(REGION_IDLE);
-	region_begin();
-	spin_idle(IDLE_TICKS, &spin);
-	region_end();
-	channel_idle(spin.elapsed >> request->icount_shift, spin.taken >> request->icount_shift,
-		     spin.interruptions);
-	channel_drain();
-}
-
 static void wear_slabs(const char *work)
 {
 	char path[256];
@@ -321,7 +301,6 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 		channel_fact("pids.held", "%d", pids_hold_nodes());
 		hold_settle();
 	}
-	watch_idle(request);
 	turns_begin();
 	turns_take();
 	for (size_t round = 0; round < rounds; round++) {
@@ -336,7 +315,6 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 		}
 	}
 	turns_leave();
-	watch_idle(request);
 	return run.index;
 }
 

@@ -39,19 +39,15 @@ static struct {
 	uint32_t announced; /* by nibbles; what region 0 means, NO_REGION before the first */
 	uint32_t region;
 	uint32_t last_region;
-	uint32_t summing; /* the region whose samples are in the tree */
-	uint64_t stray;	  /* end markers without their beginning */
-	uint64_t links;	  /* calls and returns up to the last one that was seen */
+	uint64_t stray; /* end markers without their beginning */
+	uint64_t links; /* calls and returns up to the last one that was seen */
 	struct symbols symbols;
 	struct regions regions;
 	struct shadow shadow;
 	FILE *out;
 	struct events *events; /* NULL where none are counted */
 	FILE *events_out;
-} plugin = {.announced = NO_REGION,
-	    .region = NO_REGION,
-	    .last_region = NO_REGION,
-	    .summing = NO_REGION};
+} plugin = {.announced = NO_REGION, .region = NO_REGION, .last_region = NO_REGION};
 
 static bool measuring(void)
 {
@@ -168,17 +164,13 @@ static void begin(uint32_t id)
 {
 	struct region *open = measuring() ? regions_get(&plugin.regions, plugin.region) : NULL;
 
-	if (open) {
+	if (open)
 		open->aborted++;
-		plugin.summing = NO_REGION;
-	}
 	write_finished(id);
 	plugin.last_region = id;
 	plugin.region = id;
 	plugin.links = counter_now(COUNT_LINKS);
-	if (plugin.summing != id)
-		plugin.summing = NO_REGION;
-	shadow_begin(&plugin.shadow, now(), plugin.summing == id);
+	shadow_begin(&plugin.shadow, now());
 	/* Windows of whole costs are long, and what is distinct in them says little. */
 	if (plugin.events && id < REGION_WHOLE)
 		events_begin(plugin.events, id, now());
@@ -187,12 +179,10 @@ static void begin(uint32_t id)
 static void add(struct region *region)
 {
 	/* Of whole costs samples are summed: no two of them are alike, and all of them count. */
-	if (region->id < REGION_WHOLE || region->id >= REGION_IDLE) {
+	if (region->id < REGION_WHOLE)
 		region_add(region, &plugin.shadow.tree);
-		return;
-	}
-	region_sum(region, &plugin.shadow.tree, plugin.summing != region->id);
-	plugin.summing = region->id;
+	else
+		region_sum(region, &plugin.shadow.tree);
 }
 
 static void end(uint32_t id)
@@ -215,8 +205,6 @@ static void end(uint32_t id)
 		add(region);
 	else
 		region->damaged++;
-	if (plugin.shadow.damaged)
-		plugin.summing = NO_REGION;
 }
 
 static void on_marker(unsigned int vcpu, void *data)

@@ -130,18 +130,36 @@ void region_add(struct region *region, const struct calltree *tree)
 		region->damaged++;
 }
 
-void region_sum(struct region *region, const struct calltree *tree, bool first)
+/* Add what was kept to the tree of a sample; false: there is no room. */
+static bool add_kept(struct calltree *tree, const struct kept_tree *kept)
+{
+	uint32_t *place = malloc((kept->count + 1) * sizeof(*place));
+
+	if (!place)
+		return false;
+	for (uint32_t i = 0; i < kept->count; i++) {
+		const struct kept_node *node = &kept->nodes[i];
+
+		place[i] =
+			i < NODE_FIXED ? i : calltree_child(tree, place[node->parent], node->name);
+		tree->nodes[place[i]].calls += node->calls;
+		tree->nodes[place[i]].self_insns += node->self_insns;
+	}
+	free(place);
+	return !tree->overflow;
+}
+
+void region_sum(struct region *region, struct calltree *tree)
 {
 	int64_t insns = calltree_total(tree);
 	struct sum *sum = &region->sum;
 
-	count_sample(region, first ? insns : insns - sum->insns);
-	sum->samples = first ? 1 : sum->samples + 1;
-	sum->insns = insns;
-	if (keep(&sum->tree, 0, tree, false))
+	count_sample(region, insns);
+	sum->samples++;
+	sum->insns += insns;
+	if (add_kept(tree, &sum->tree) && keep(&sum->tree, 0, tree, false))
 		return;
 	region->damaged++;
-	forget(&sum->tree);
 }
 
 /* Only those that occurred. */

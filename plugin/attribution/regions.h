@@ -70,8 +70,8 @@ struct region *regions_get(struct regions *regions, uint32_t id);
 /* Add a whole sample. With events, the tree of a total is that of its latest sample. */
 void region_add(struct region *region, const struct calltree *tree);
 
-/* Add a sample to the sum: tree has it on top of the samples before it, or, if first, alone. */
-void region_sum(struct region *region, const struct calltree *tree, bool first);
+/* Add a sample to the sum of the region; its tree then has all of them. */
+void region_sum(struct region *region, struct calltree *tree);
 
 /* Write the region: all totals with their counts, and the trees of the most frequent ones. */
 void region_write(struct region *region, FILE *out);

@@ -67,10 +67,9 @@ static void forget(struct task *task)
 	*task = (struct task){.frames = task->frames};
 }
 
-void shadow_begin(struct shadow *shadow, uint64_t now, bool adding)
+void shadow_begin(struct shadow *shadow, uint64_t now)
 {
-	if (!adding)
-		calltree_reset(&shadow->tree);
+	calltree_reset(&shadow->tree);
 	for (int i = 0; i < MAX_TASKS; i++)
 		forget(&shadow->tasks[i]);
 	shadow->current = 0;

@@ -70,11 +70,8 @@ struct shadow {
  */
 bool shadow_init(struct shadow *shadow, uint64_t stack_bytes, struct events *events);
 
-/*
- * Begin a sample, in user space, at this count of instructions. adding: its tree goes on top of
- * what the tree has.
- */
-void shadow_begin(struct shadow *shadow, uint64_t now, bool adding);
+/* Begin a sample, in user space, at this count of instructions. */
+void shadow_begin(struct shadow *shadow, uint64_t now);
 
 /* End it: everything up to now is charged. */
 void shadow_end(struct shadow *shadow, uint64_t now);

@@ -20,7 +20,6 @@ from lsmeter.model import (
     BenchmarkStatus,
     Boot,
     BootStatus,
-    Idle,
     Place,
     Problem,
     Samples,
@@ -96,14 +95,12 @@ def _unread(
 
 
 def _stored(boot: Boot) -> dict[str, BootReadings]:
-    share = idle_share(boot.idle)
     return {
         item.benchmark: BootReadings(
             boot.seed,
             np.asarray(item.values, dtype=np.int64),
             item.ticked,
             item.whole,
-            share,
             boot.index,
         )
         for item in boot.samples
@@ -113,12 +110,6 @@ def _stored(boot: Boot) -> dict[str, BootReadings]:
 
 def _has_values(item: Samples) -> bool:
     return item.status is BenchmarkStatus.OK and bool(item.values)
-
-
-def idle_share(spans: Sequence[Idle]) -> float:
-    """Return the part of its time that a guest takes for itself; 0 where it was not watched."""
-    elapsed = sum(span.elapsed for span in spans)
-    return sum(span.taken for span in spans) / elapsed if elapsed else 0.0
 
 
 def compare_cells(

@@ -2,7 +2,7 @@
 """What one operation costs by context, hook and function, and how two such costs differ; pure.
 
 There are two averages: the typical call (the tree of the most frequent sample) and the whole cycle
-(the tree of N cycles back to back with all deferred work, less what an idle guest spends, divided
+(the trees of many cycles back to back and of what they left to be done, divided
 by N). Either way every instruction belongs to exactly one site, so that the parts always sum to
 the whole. Costs of a typical call are integers and stay so.
 """
@@ -127,25 +127,12 @@ def _of_call(tree: Tree) -> list[Context]:
     return found
 
 
-def idle_cost(windows: Iterable[Tree]) -> Cost:
-    """Return what the guest of these windows, in which it does nothing, spends per instruction."""
-    known = list(windows)
-    insns = sum(tree.insns for tree in known)
-    share = 1 / insns if insns > 0 else 0.0
-    return combined((_counted(tree, contexts(tree)), share) for tree in known)
+def whole_cost(parts: Iterable[tuple[Tree, float]]) -> Cost:
+    """Return what one cycle costs: the sum of trees of windows, each times its factor.
 
-
-def whole_cost(bulk: Tree, operations: int, idle: Cost | None = None) -> Cost:
-    """Return what one of the `operations` in a bulk window costs, less what an idle guest spends.
-
-    User space is left out. Raises ValueError where there are no operations.
+    User space is left out.
     """
-    if operations < 1:
-        raise ValueError(f"a bulk window of {operations} operations")
-    parts = [(_counted(bulk, contexts(bulk)), 1 / operations)]
-    if idle is not None:
-        parts.append((idle, -bulk.insns / operations))
-    return combined(parts)
+    return combined((_counted(tree, contexts(tree)), factor) for tree, factor in parts)
 
 
 def combined(parts: Iterable[tuple[Cost, float]]) -> Cost:

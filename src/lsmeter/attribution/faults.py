@@ -41,12 +41,11 @@ def _bad_regions(profile: Profile, boot: Boot) -> Iterator[tuple[int, str]]:
             continue
         if missed := fault(profile.region(place), len(samples.values)):
             yield place, f"{samples.benchmark}: {missed}"
-        bulk, whole = profile.bulk(place), samples.whole
-        measured = bulk and whole and whole.status is BenchmarkStatus.OK
-        if measured and bulk and (missed := fault(bulk, 0)):
-            yield bulk.id, f"the whole cost of {samples.benchmark}: {missed}"
-    if (idle := profile.idle()) and (missed := fault(idle, 0)):
-        yield idle.id, f"the idle guest: {missed}"
+        if samples.whole is None or samples.whole.status is not BenchmarkStatus.OK:
+            continue
+        for region in filter(None, profile.cycles(place)):
+            if missed := fault(region, 0):
+                yield region.id, f"the whole cost of {samples.benchmark}: {missed}"
 
 
 def fault(region: Region | None, least: int) -> str:

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lsmeter.analysis.cells import CellResult, cell_results
-from lsmeter.attribution.cost import Cost, Kept, combined, idle_cost, whole_cost
+from lsmeter.attribution.cost import Cost, Kept, combined, whole_cost
 from lsmeter.attribution.faults import without_faults
-from lsmeter.attribution.profile import Profile, Tree, parse_profile
+from lsmeter.attribution.profile import Profile, Region, Tree, parse_profile
 from lsmeter.base.errors import GuestError, InfrastructureError, UsageError
-from lsmeter.model import BenchmarkStatus, Problem, Samples
+from lsmeter.model import BenchmarkStatus, Problem, Round, Samples
 from lsmeter.results.boots import read_output
 from lsmeter.results.directory import RunData, read_run
 from lsmeter.results.manifest import ManifestCell
 from lsmeter.statistics.estimate import BootReadings
+from lsmeter.statistics.whole import seen_rounds
 from lsmeter.tasks import find_task
 from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 
@@ -141,27 +142,36 @@ def cell_wholes(boots: Iterable[AttributedBoot]) -> tuple[dict[str, Cost], dict[
 
 def _boot_wholes(boot: AttributedBoot) -> Iterator[tuple[str, Cost | str]]:
     """Yield each benchmark's whole cost in one boot, or why it cannot be used."""
-    windows = boot.profile.idle()
-    idle = idle_cost(windows.trees) if windows else None
     for place, samples in enumerate(boot.samples):
         whole = samples.whole
         if samples.status is not BenchmarkStatus.OK or whole is None:
             continue
-        region = boot.profile.bulk(place)
-        found: Cost | str
-        if idle is None:
-            found = "the idle guest was not watched"
-        elif whole.status is not BenchmarkStatus.OK:
-            found = "its whole cost was not measured"
-        elif region is None or region.sum is None:
-            found = "the plugin saw no bulk window of it"
-        elif region.damaged or region.aborted:
-            found = "a limit of the plugin was hit in a bulk window of it"
-        elif not region.summed == region.samples == len(whole.rounds):
-            found = f"the plugin saw {region.summed} of its {len(whole.rounds)} bulk windows"
+        if whole.status is not BenchmarkStatus.OK:
+            yield samples.benchmark, "its whole cost was not measured"
         else:
-            found = whole_cost(region.sum, sum(item.operations for item in whole.rounds), idle)
-        yield samples.benchmark, found
+            yield samples.benchmark, _whole(boot.profile.cycles(place), whole.rounds)
+
+
+def _whole(regions: Sequence[Region | None], rounds: Sequence[Round]) -> Cost | str:
+    """Return the cost of a cycle by windows, and by what is left after whole and half ones."""
+    full, half = seen_rounds(rounds)
+    trees = []
+    for region, expected in zip(regions, (rounds, full, half), strict=True):
+        if region is None or region.sum is None:
+            return "the plugin saw no window of it"
+        if region.damaged or region.aborted:
+            return "a limit of the plugin was hit in a window of it"
+        if not region.summed == region.samples == len(expected):
+            return f"the plugin saw {region.summed} of its {len(expected)} windows"
+        trees.append(region.sum)
+    windows, left, half_left = trees
+    apart = full[0].operations - half[0].operations
+    parts = (
+        (windows, 1 / sum(item.operations for item in rounds)),
+        (left, 1 / (len(full) * apart)),
+        (half_left, -1 / (len(half) * apart)),
+    )
+    return whole_cost(parts)
 
 
 def _kept(boots: Iterable[AttributedBoot], name: str, value: int) -> tuple[Kept, ...]:

@@ -26,8 +26,9 @@ USER = "[user]"
 INTERRUPT = "[interrupt]"
 RESUMED = "[resumed]"
 # Numbers of regions: benchmarks have those below.
-_BULK = 0x4000
-_IDLE = 0x8000
+_WINDOWS = 0x4000
+_LEFT = 0x6000
+_HALF_LEFT = 0x8000
 
 # Before sums, before events, and since.
 HEADERS = ("lsmeter-attribution 1", "lsmeter-attribution 2", "lsmeter-attribution 3")
@@ -85,8 +86,8 @@ class Region:
     """One region: how often each total occurred, and the trees of some.
 
     samples are the whole ones; damaged ones hit a limit of the plugin, aborted ones lack their
-    end. trees are those of the most frequent totals, the most frequent first. A bulk window has
-    one tree instead, the sum over `summed` samples.
+    end. trees are those of the most frequent totals, the most frequent first. Windows of
+    whole costs have one tree instead, the sum over `summed` samples.
     """
 
     id: int
@@ -113,13 +114,15 @@ class Profile:
         """Return the region with this id, if there is one."""
         return next((region for region in self.regions if region.id == region_id), None)
 
-    def bulk(self, benchmark: int) -> Region | None:
-        """Return the bulk windows of the benchmark with this place among those of the boot."""
-        return self.region(_BULK + benchmark)
+    def cycles(self, benchmark: int) -> tuple[Region | None, Region | None, Region | None]:
+        """Return what the whole cost of the benchmark at this place of the boot is made of.
 
-    def idle(self) -> Region | None:
-        """Return the windows in which the guest did nothing."""
-        return self.region(_IDLE)
+        That is its windows, and what whole windows and those of half the cycles left to be done.
+        """
+        windows, left, half_left = (
+            self.region(first + benchmark) for first in (_WINDOWS, _LEFT, _HALF_LEFT)
+        )
+        return windows, left, half_left
 
 
 class Context(StrEnum):

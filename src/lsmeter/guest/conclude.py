@@ -25,7 +25,7 @@ from lsmeter.tasks import find_task
 Lines = tuple[str, ...]  # of a console, clean
 
 # Raised whenever the same bytes are read as something else: stored boots are then read again.
-PARSER = 2
+PARSER = 3
 TAIL_LINES = 20
 LINE_CHARS = 200
 _SEARCH_BYTES = 4 << 20
@@ -75,7 +75,6 @@ def conclude(
         detail=printable(detail),
         console_tail=() if status is BootStatus.OK else tail(lines),
         wall_s=round(capture.wall_s, 3),
-        idle=session.idle,
     )
     if not status.usable:
         return boot

@@ -16,13 +16,15 @@ from urllib.parse import unquote_to_bytes
 from lsmeter.base.printable import printable
 from lsmeter.model import BenchmarkStatus
 
-VERSION = 1
+VERSION = 2
+CLOCKED = 1  # the version whose whole costs had the guest's clock in them
 LINE_BYTES = 4096
 TOTAL_BYTES = 64 << 20
 MAX_LINES = 1_000_000
 MAX_VALUES = 1_000_000  # readings of one benchmark
 MAX_TOTAL_VALUES = 16_000_000  # readings of one boot
-MAX_ROUNDS = 64  # of one benchmark
+MAX_ROUNDS = 128  # of one benchmark
+MAX_TICKS = 16  # that follow one round
 MAX_HOOKS = 512  # of one benchmark
 MAX_SAID = 1000  # characters of what a client said last
 MAX_MOMENTS = 2000  # of one batch
@@ -190,8 +192,10 @@ _GRAMMAR = {
     "moment": "index:number batch:number when:when time_ns:number lost=number",
     "seen": "index:number source:source text:squeezed",
     "ticked": "index:number readings:runs",
-    "round": "index:number cycles:number loop:number bulk:number settle:number taken:number",
+    "window": "index:number cycles:number loop:number bulk:number ticks:number taken:runs?",
     "whole": "index:number status=status errno=number detail=text",
+    # Of version 1: whole costs with the guest's clock in them.
+    "round": "index:number cycles:number loop:number bulk:number settle:number taken:number",
     "idle": "elapsed:number taken:number ticks:number",
     "counts": "index:number hook:hook readings:runs",
     "state": "index:number name:text moment:moment state:text",

@@ -18,12 +18,12 @@ from lsmeter.guest import protocol
 from lsmeter.guest.moments import MomentReader
 from lsmeter.guest.protocol import BadLineError, ContradictionError, LineReader
 from lsmeter.guest.request import Request
-from lsmeter.model import BenchmarkStatus, HookReadings, Idle, Round, Samples, StateReading, Whole
+from lsmeter.model import BenchmarkStatus, HookReadings, Round, Samples, StateReading, Whole
+from lsmeter.model.boot import CLOCKED_WHOLE
 from lsmeter.model.moment import Moment
 
 MAX_FACTS = 1000
 MAX_ERRORS = 1000
-MAX_IDLE = 2  # before the first benchmark and after the last
 MAX_NUMBERS = 64
 _LINE = re.compile(r"([A-Za-z][A-Za-z0-9 _-]{0,40}):\s*([0-9]{1,18})(?:/([0-9]{1,18}))?")
 _HEAD = re.compile(r"[a-z_]{1,32}(?: [a-z_]{1,32})+")
@@ -48,7 +48,6 @@ class Session:
     counts: tuple[HookReadings, ...] = ()  # of benchmarks that ended well
     states: tuple[StateReading, ...] = ()
     unfinished: str = ""  # the benchmark that was running, else the first that was not reached
-    idle: tuple[Idle, ...] = ()
     contradiction: str = ""  # the first of what was said against what was asked, or said before
     moments: tuple[Moment, ...] = ()  # of a monitored guest
 
@@ -89,6 +88,7 @@ class SessionReader:
         self._lines = LineReader(self._take)
         self.feed = self._lines.feed
         self._greeted = False
+        self._clocked = False  # an older probe, whose whole costs are not read any more
         self._begun = 0
         self._done = False
         self._running: _Running | None = None
@@ -98,7 +98,6 @@ class SessionReader:
         self._samples: list[Samples] = []
         self._counts: list[HookReadings] = []
         self._states: list[StateReading] = []
-        self._idle: list[Idle] = []
         self._moments = MomentReader(asked)
         self._errors: list[str] = []
 
@@ -131,7 +130,6 @@ class SessionReader:
             counts=tuple(self._counts),
             states=tuple(self._states),
             unfinished=running or next(iter(missing), ""),
-            idle=tuple(self._idle),
             contradiction=self._contradiction,
             moments=tuple(self._moments.moments),
         )
@@ -154,9 +152,10 @@ class SessionReader:
             self._contradiction, self._lines.over = str(error), True
 
     def _on_hello(self, version: int, _probe: str) -> None:
-        if version != protocol.VERSION:
+        if version not in (protocol.VERSION, protocol.CLOCKED):
             raise BadLineError(f"version {version} of the protocol, not {protocol.VERSION}")
         self._greeted = True
+        self._clocked = version == protocol.CLOCKED
 
     def _on_fact(self, key: str, value: str) -> None:
         if key in self._facts:
@@ -166,12 +165,9 @@ class SessionReader:
             raise ContradictionError(f"more than {MAX_FACTS} facts")
         self._facts[key] = value
 
-    def _on_idle(self, elapsed: int, taken: int, ticks: int) -> None:
-        if not elapsed or taken > elapsed:
-            raise BadLineError("an idle span that cannot be")
-        if not self._asked.whole_ppm or len(self._idle) == MAX_IDLE:
-            raise ContradictionError("an idle guest was watched that nobody asked for")
-        self._idle.append(Idle(elapsed, taken, ticks))
+    def _on_idle(self, *_numbers: int) -> None:
+        if not self._clocked:
+            raise BadLineError("an idle span, which only version 1 has")
 
     def _on_error(self, text: str) -> None:
         if len(self._errors) == MAX_ERRORS:
@@ -228,21 +224,30 @@ class SessionReader:
         if sorted(set(running.ticked)) != running.ticked:
             raise ContradictionError(f"{running.benchmark}: two ticks in one reading")
 
-    def _on_round(self, running: _Running, *numbers: int) -> None:
-        found = Round(*numbers)
-        if not found.operations or found.taken > found.settle:
-            raise BadLineError("a round that cannot be")
+    def _on_round(self, _running: _Running, *_numbers: int) -> None:
+        if not self._clocked:
+            raise BadLineError("a round, which only version 1 has")
+
+    def _on_window(self, running: _Running, *numbers: Any) -> None:  # noqa: ANN401
+        operations, loop, bulk, ticks, taken = numbers
+        found = Round(operations, loop, bulk, ticks, tuple(taken or ()))
+        if not operations or loop > bulk or len(found.taken) > 1 + protocol.MAX_TICKS:
+            raise BadLineError("a window that cannot be")
         if len(running.rounds) == protocol.MAX_ROUNDS:
-            raise BadLineError("too many rounds")
-        if not self._asked.whole_ppm or running.whole:
-            raise ContradictionError(_unasked(running, "a round of whole cycles"))
+            raise BadLineError("too many windows")
+        if not self._asked.whole_ppm or running.whole or self._clocked:
+            raise ContradictionError(_unasked(running, "a window of whole cycles"))
+        if found.taken and running.rounds and len(found.taken) != len(running.rounds[0].taken):
+            raise ContradictionError(f"{running.benchmark}: windows with other numbers of ticks")
         running.rounds.append(found)
 
     def _on_whole(self, running: _Running, status: BenchmarkStatus, number: int, why: str) -> None:
         if not self._asked.whole_ppm or running.whole:
             raise ContradictionError(_unasked(running, "a whole cost"))
+        if self._clocked:
+            status, why, number = BenchmarkStatus.FAILED, CLOCKED_WHOLE, 0
         if status is BenchmarkStatus.OK and (number or not running.rounds):
-            said = _detail(number, why) if number else "no round"
+            said = _detail(number, why) if number else "no window"
             raise ContradictionError(f"{running.benchmark}: the whole cost is ok, with {said}")
         running.whole = Whole(status, tuple(running.rounds), _detail(number, why))
 
@@ -282,7 +287,7 @@ class SessionReader:
             raise BadLineError("hooks were not counted in every reading")
         name, detail = running.benchmark, _detail(number, why)
         if running.rounds and not running.whole:
-            raise ContradictionError(f"{name}: rounds without a whole cost")
+            raise ContradictionError(f"{name}: windows without a whole cost")
         if status is not BenchmarkStatus.OK:
             said = Samples(name, status, (), failures, detail, delay_ns=running.delay_ns)
             self._samples.append(said)

@@ -176,6 +176,7 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         GUEST.reset,
         # 12 of the 19 guest seconds of Debian's boot, and of no concern to what is measured.
         "cryptomgr.notests",
+        "tsc=reliable",
         # Names in the formats of trace events, and records of functions that were replaced: half
         # of the start of a kernel with every module, and only for who reads traces.
         "initcall_blacklist=trace_eval_init,ftrace_check_for_weak_functions",

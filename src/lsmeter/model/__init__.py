@@ -10,7 +10,6 @@ from lsmeter.model.boot import (
     BootId,
     BootStatus,
     HookReadings,
-    Idle,
     Problem,
     Round,
     Samples,

@@ -41,18 +41,17 @@ class BenchmarkStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Round:
-    """Cycles of a benchmark back to back, until all that they left was done; in instructions."""
+    """A window of cycles back to back, and what the guest did after it; in instructions."""
 
     operations: int  # cycles
     loop: int  # what the loop itself took in user space
     bulk: int  # from the first cycle to the last
-    settle: int  # from there until all was quiet
-    taken: int  # the part of settle that was not spinning
+    ticks: int  # that fell into the window
+    taken: tuple[int, ...] = ()  # after it, if seen: by writing back, then by each timer tick
 
-    def cost(self, idle_share: float) -> float:
-        """Return the instructions of one cycle; an idle guest spends idle_share of its time."""
-        idle = idle_share * (self.bulk + self.settle)
-        return (self.bulk + self.taken - self.loop - idle) / self.operations
+
+# Why an older boot has no whole cost.
+CLOCKED_WHOLE = "it has the guest's clock in it, as older versions measured it: measure again"
 
 
 @dataclass(frozen=True)
@@ -99,15 +98,6 @@ class StateReading:
 
 
 @dataclass(frozen=True)
-class Idle:
-    """A while in which a guest did nothing: its instructions, and those that were not nothing."""
-
-    elapsed: int
-    taken: int
-    ticks: int
-
-
-@dataclass(frozen=True)
 class BootId:
     """Which boot of which cell, and the seed of its random numbers."""
 
@@ -132,7 +122,6 @@ class Boot(BootId):
     console_tail: tuple[str, ...] = ()
     wall_s: float = 0.0
     states: tuple[StateReading, ...] = ()
-    idle: tuple[Idle, ...] = ()
     counts: tuple[HookReadings, ...] = ()
 
 

@@ -134,7 +134,7 @@ class Conditions:
     init_on_alloc: bool = False
     tick: str = "nohz"  # nohz | periodic
     slabs: str = "default"  # default order of the kernel | single pages
-    icount_shift: int = 4  # guest nanoseconds per instruction = 2**shift
+    icount_shift: int = 3  # guest nanoseconds per instruction = 2**shift
     cpu: str = "max,-erms,-fsrm"
     memory_mib: int = 256
 

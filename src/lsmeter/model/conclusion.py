@@ -73,6 +73,7 @@ class WholeCost:
     operations: int  # cycles of all boots
     rounds: int
     boots: int
+    deferred: float = 0.0  # the part of value that is done after the cycle
 
 
 @dataclass(frozen=True)

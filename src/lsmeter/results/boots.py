@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import zstandard
@@ -31,6 +32,7 @@ from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import PARSER
 from lsmeter.guest.request import Request
 from lsmeter.model import Boot, BootId, Samples
+from lsmeter.model.boot import CLOCKED_WHOLE
 from lsmeter.results.documents import (
     MAX_FILE_BYTES,
     SEALED,
@@ -43,8 +45,10 @@ from lsmeter.results.documents import (
 )
 
 FORMAT = "lsmeter-boot"
-VERSION = 3
-_VERSIONS = (1, 2, 3)  # 1 has neither raw results nor delays, 2 no digests of its files
+VERSION = 4
+# 1 has neither raw results nor delays, 2 no digests of its files, up to 3 whole costs have the
+# guest's clock in them.
+_VERSIONS = (1, 2, 3, 4)
 
 BOOT_FILE = "boot.json"
 SAMPLES_FILE = "samples.parquet"
@@ -195,7 +199,7 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
     Raises DamagedResultError that names the file that is not what was written.
     """
     path = directory / BOOT_FILE
-    found = validated(_DOCUMENT, read_document(path, FORMAT, _VERSIONS), path)
+    found = validated(_DOCUMENT, _upgraded(read_document(path, FORMAT, _VERSIONS)), path)
     whole = found.version >= SEALED
     if found.parser and found.capture is None:
         raise DamagedResultError(path, "capture: it does not say how the guest ended")
@@ -212,6 +216,17 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
     capture = _read_capture(directory, found, found.capture) if found.capture else None
     version = found.lsmeter_version[:40]
     return StoredBoot(boot, version, found.parser, capture, whole, found.files, found.request)
+
+
+def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
+    """Leave out of an older document what is read no more."""
+    boot = document.get("boot")
+    if document["version"] < VERSION and isinstance(boot, dict):
+        boot.pop("idle", None)
+        for item in boot.get("samples") or ():
+            if isinstance(item, dict) and item.get("whole"):
+                item["whole"] = {"status": "failed", "detail": CLOCKED_WHOLE}
+    return document
 
 
 def damaged_outputs(directory: Path, stored: StoredBoot) -> Iterator[DamagedResultError]:

@@ -22,6 +22,7 @@ from lsmeter.statistics.estimate import (
     Typical,
     Values,
     counts,
+    cycles_half_width,
     half_width,
     mode,
     quantile,
@@ -108,7 +109,7 @@ def compare(
 
 def _cycles(boots: Sequence[BootReadings]) -> int:
     """Return how many cycles a side made back to back; else how many readings it has."""
-    rounds = [item for boot in boots if boot.rounds and boot.whole for item in boot.whole.rounds]
+    rounds = [item for boot in boots if boot.cycle and boot.whole for item in boot.whole.rounds]
     return sum(item.operations for item in rounds) or sum(boot.values.size for boot in boots)
 
 
@@ -141,11 +142,9 @@ def _in_pairs_of_boots(
         return mean, whole
     sides = (baseline, tested)
     clean = [{boot.boot: boot.clean for boot in side if boot.clean.size} for side in sides]
-    rounds = [
-        {boot.boot: np.asarray(boot.rounds) for boot in side if boot.rounds} for side in sides
-    ]
+    cycles = [{i.boot: np.array([i.cycle.value]) for i in side if i.cycle} for side in sides]
     half = _past_states if seeds else _over_boots
-    return _widened(mean, half, clean, better), _widened(whole, half, rounds, better)
+    return _widened(mean, half, clean, better), _widened(whole, half, cycles, better)
 
 
 def _widened(
@@ -244,15 +243,19 @@ def _whole_change(
     baseline: Sequence[BootReadings], tested: Sequence[BootReadings], better: Better
 ) -> Change | None:
     before, after = (
-        {boot.boot: np.asarray(boot.rounds) for boot in side if boot.rounds}
-        for side in (baseline, tested)
+        {boot.boot: boot.cycle for boot in side if boot.cycle} for side in (baseline, tested)
     )
     if not before or not after:
         return None
-    value = float(np.concatenate(list(before.values())).mean())
-    least = max(rare_cost(baseline), rare_cost(tested), state_half_width(value, baseline, tested))
-    half = (_blocked if before.keys() == after.keys() else _welch)(before, after)
-    return _means_change(before, after, max(half, least), better)
+    base, test = ({seed: np.array([i.value]) for seed, i in s.items()} for s in (before, after))
+    value = float(np.mean([cycle.value for cycle in before.values()]))
+    half = max(
+        cycles_half_width([*before.values()], [*after.values()]),
+        rare_cost(baseline),
+        rare_cost(tested),
+        state_half_width(value, baseline, tested),
+    )
+    return _means_change(base, test, half, better)
 
 
 def _means_change(before: _Side, after: _Side, half: float, better: Better) -> Change:
@@ -275,18 +278,6 @@ def _means_change(before: _Side, after: _Side, half: float, better: Better) -> C
     return change(base, test, between, better)
 
 
-def _blocked(before: _Side, after: _Side) -> float:
-    """Return the half-width of a mean difference over boots that are paired by their seed.
-
-    What two boots of one seed have in common is no noise of their difference.
-    """
-    boots = [*before.values(), *after.values()]
-    if min(map(len, boots)) < 2:
-        return math.inf
-    squares = sum(float(np.var(item, ddof=1)) / len(item) for item in boots)
-    return quantile(sum(len(item) - 1 for item in boots)) * math.sqrt(squares) / len(before)
-
-
 def _welch(before: _Side, after: _Side) -> float:
     """Return the half-width of the interval of a difference of means (Welch 1947)."""
     base, test = (np.concatenate(list(side.values())) for side in (before, after))
@@ -301,20 +292,21 @@ def _welch(before: _Side, after: _Side) -> float:
 
 
 def _spread(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> str:
-    """Say how far whole costs are apart, between boots or within one, where that is most."""
+    """Say how far whole costs are apart, between boots or between windows, where that is most."""
     found: list[tuple[float, str]] = []
     for name, side in (("baseline", baseline), ("tested", tested)):
-        rounds = {boot.index: boot.rounds for boot in side if boot.rounds}
-        means = {index: float(np.mean(costs)) for index, costs in rounds.items()}
+        cycles = {boot.index: boot.cycle for boot in side if boot.cycle}
+        means = {index: item.value for index, item in cycles.items()}
         low, high = (pick(means, key=means.__getitem__, default=0) for pick in (min, max))
         text = f"boot {low} {means.get(low, 0):,.0f}, boot {high} {means.get(high, 0):,.0f}"
         if len(means) > 1:
             found.append((means[high] - means[low], f"; {name}: {text}"))
-        for index, costs in rounds.items():
+        for index, item in cycles.items():
+            costs = item.windows
             if len(costs) < 2:
                 continue  # a single one has no spread
-            text = f"rounds of boot {index} {min(costs):,.0f} to {max(costs):,.0f}"
-            # A mean of rounds is known better than one of them is.
+            text = f"windows of boot {index} {min(costs):,.0f} to {max(costs):,.0f}"
+            # A mean of windows is known better than one of them is.
             found.append(((max(costs) - min(costs)) / math.sqrt(len(costs)), f"; {name}: {text}"))
     return max(found, default=(0.0, ""))[1]
 

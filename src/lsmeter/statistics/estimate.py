@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From readings and rounds to the three exact numbers of a benchmark; pure.
+"""From readings and windows to the three exact numbers of a benchmark; pure.
 
 Typical: the most frequent reading. In-line mean: over the readings into which no timer tick fell.
-Whole: the mean over rounds of many cycles, what they leave to be done later included. None of them
+Whole: the mean over many cycles, what they leave to be done later included. None of them
 stands for the others: a cost in every 64th call is in the mean and the whole only, one that is
 deferred to RCU in the whole only.
 """
@@ -10,13 +10,15 @@ deferred to RCU in the whole only.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from lsmeter.model import BenchmarkStatus, Whole
+from lsmeter.model import Whole
 from lsmeter.model.conclusion import BootPeak, Mean, Peak, Sampled, WholeCost
+from lsmeter.statistics.whole import CycleCost, cycle_cost
 
 CONFIDENCE = 0.99  # of intervals of whole costs and means
 SHOWN_PEAKS = 6
@@ -26,11 +28,9 @@ SHOWN_PEAKS = 6
 LEAST_SHARE = 0.3
 PEAK = 0.5
 
-# Rounds of one boot share its state, such as which slabs are refilled and where ticks fall. So a
-# boot's mean is not known better than this (a standard error, as a fraction), however well its
-# rounds agree. Without it, 20 of 134 differences of known size lay outside of their 99 % intervals;
-# with it 3 do.
-STATE = 0.0015
+# Windows of one boot share its state, such as which slabs are partly in use. So a boot's mean is
+# not known better than this (a standard error, as a fraction), however well its windows agree.
+STATE = 0.0005
 
 Values = npt.NDArray[np.int64]
 
@@ -39,15 +39,13 @@ Values = npt.NDArray[np.int64]
 class BootReadings:
     """What one boot gave for one benchmark.
 
-    ticked are the places of readings with a timer tick. idle_share is the part of its time that
-    the guest takes for itself while it does nothing.
+    ticked are the places of readings with a timer tick.
     """
 
     boot: int  # the seed, which tells boots of one cell apart
     values: Values
     ticked: tuple[int, ...] = ()
     whole: Whole | None = None
-    idle_share: float = 0.0
     index: int = 0  # of the boot, as people see it
 
     @property
@@ -57,12 +55,10 @@ class BootReadings:
             return self.values
         return np.delete(self.values, np.asarray(self.ticked, dtype=np.int64))
 
-    @property
-    def rounds(self) -> tuple[float, ...]:
-        """Instructions of one cycle, by round."""
-        if self.whole is None or self.whole.status is not BenchmarkStatus.OK:
-            return ()
-        return tuple(item.cost(self.idle_share) for item in self.whole.rounds)
+    @cached_property
+    def cycle(self) -> CycleCost | None:
+        """What a cycle costs; None where whole costs were not measured."""
+        return cycle_cost(self.whole)
 
 
 @dataclass(frozen=True)
@@ -135,27 +131,25 @@ def in_line_mean(boots: Sequence[BootReadings]) -> Mean | None:
 
 
 def whole_cost(boots: Iterable[BootReadings]) -> tuple[WholeCost | None, str]:
-    """Average the rounds of all boots; without any, None and why there is none."""
+    """Average the costs of a cycle over boots; without any, None and why there is none."""
     known = list(boots)
-    measured = [boot for boot in known if boot.rounds]
-    rounds = [cost for boot in measured for cost in boot.rounds]
-    if not rounds:
+    measured = [boot.cycle for boot in known if boot.cycle is not None]
+    if not measured:
         reasons = [boot.whole.detail for boot in known if boot.whole is not None]
         return None, next((reason for reason in reasons if reason), "")
-    value = float(np.mean(rounds))
-    half = max(half_width(rounds), rare_cost(known), state_half_width(value, known))
-    own = [float(np.mean(boot.rounds)) for boot in measured]
+    own = [cycle.value for cycle in measured]
+    value = float(np.mean(own))
+    half = max(cycles_half_width(measured), rare_cost(known), state_half_width(value, known))
     found = WholeCost(
         value=value,
         low=min(*own, value - half),
         high=max(*own, value + half),
         boot_low=min(own),
         boot_high=max(own),
-        operations=sum(
-            item.operations for boot in measured if boot.whole for item in boot.whole.rounds
-        ),
-        rounds=len(rounds),
+        operations=sum(cycle.cycles for cycle in measured),
+        rounds=sum(len(cycle.windows) for cycle in measured),
         boots=len(own),
+        deferred=float(np.mean([cycle.deferred for cycle in measured])),
     )
     return found, ""
 
@@ -168,13 +162,20 @@ def rarest(cycles: int) -> int:
     return max(1, math.floor(cycles / -math.log1p(-CONFIDENCE)))
 
 
+def cycles_half_width(*sides: Sequence[CycleCost]) -> float:
+    """Return the half-width of a mean over boots, or of a difference of two, by their windows."""
+    squares = [sum(item.error**2 for item in side) / len(side) ** 2 for side in sides]
+    freedom = sum(item.freedom for side in sides for item in side)
+    return quantile(freedom) * math.sqrt(sum(squares)) if freedom else math.inf
+
+
 def rare_cost(boots: Sequence[BootReadings]) -> float:
     """Return what one rare event more or less is worth in the mean over all cycles.
 
-    A cost that comes once in 64 calls came 15 or 16 times in 1,000, and rounds that have all met
+    A cost that comes once in 64 calls came 15 or 16 times in 1,000, and windows that have all met
     it equally often do not show that. Its size is that of the largest reading over the typical one.
     """
-    cycles = sum(item.operations for boot in boots if boot.whole for item in boot.whole.rounds)
+    cycles = sum(boot.cycle.cycles for boot in boots if boot.cycle)
     clean = [boot.clean for boot in boots if boot.clean.size]
     if not cycles or not clean:
         return 0.0
@@ -185,9 +186,9 @@ def rare_cost(boots: Sequence[BootReadings]) -> float:
 def state_half_width(value: float, *sides: Sequence[BootReadings]) -> float:
     """Return how far a mean over boots may be off by their state, or a difference of two sides'.
 
-    Infinite where a side has no round.
+    Infinite where a side has no whole cost.
     """
-    boots = [sum(bool(boot.rounds) for boot in side) for side in sides]
+    boots = [sum(boot.cycle is not None for boot in side) for side in sides]
     if not all(boots):
         return math.inf
     return quantile(math.inf) * STATE * value * math.sqrt(sum(1 / count for count in boots))
