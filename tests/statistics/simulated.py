@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boots of a benchmark with a known truth: what injected costs do to readings and rounds."""
+"""Boots of a benchmark with a known truth: what injected costs do to readings and windows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,32 @@ from lsmeter.statistics.estimate import BootReadings
 
 Cost = Callable[[int], int]  # what the call of this number costs on top
 READINGS = 100
-ROUND_OPERATIONS = 400
 BASE = 2280
 UNDO = 1600
+
+# As the probe measures (probe/whole.h): windows that are seen through, every other one half as
+# long; then unseen ones, until there were so many cycles and their mean is known, or so many
+# instructions.
+SETTLED = 20
+SEEN = 24
+MOST = 128
+LEAST_WINDOWS = 5
+WINDOWS = 128
+CYCLES = 1000
+MOST_INSNS = 16_000_000
+PRECISION = 0.001
+
+# What a window finds in the guest: instructions between ticks, of the loop itself for each cycle,
+# of a tick, of a grace period in the first ticks after a window, of another path through the
+# scheduler, and what the guest does of its own in one of so many ticks.
+TICK_INSNS = 500_000
+LOOP = 34
+TICK = 2900
+GRACE = 900
+VARIANT = 440
+OWN_WORK = (3000, 25_000)
+OWN_TICKS = 10
+TICKS = 5
 
 
 def nothing(_call: int) -> int:
@@ -31,28 +54,80 @@ def every(period: int, insns: int) -> Cost:
     return lambda call: 0 if call % period else insns
 
 
+def after(draw: random.Random, left: float, *, restless: bool, at: int = 3) -> list[int]:
+    """Return what the guest does after a window that left so much: in the tick `at`, from 1."""
+    taken = [0] + [TICK + GRACE * (number < at) for number in range(1, TICKS + 1)]
+    taken[at] += round(left)
+    if restless:
+        for number in range(1, TICKS + 1):
+            taken[number] += VARIANT * draw.randrange(2)
+            if not draw.randrange(OWN_TICKS):
+                taken[number] += draw.randint(*OWN_WORK)
+    return taken
+
+
+def measure(
+    draw: random.Random,
+    cost: Callable[[int], float],
+    *,
+    deferred: float = 0.0,
+    restless: bool = False,
+    noise: Callable[[], float] = float,
+    seen: int = SEEN,
+    most: int = MOST,
+    at: int | tuple[int, ...] = 3,
+) -> Whole:
+    """Measure cycles as the probe does: `cost` in line, `deferred` in a tick after the window.
+
+    noise gives what each cycle of a window costs more; restless guests do work of their own. `at`
+    may be several ticks, of which one is drawn for each window.
+    """
+    made: list[Round] = []
+    first = draw.randrange(1000)
+    places = (at,) if isinstance(at, int) else at
+    while not _enough(made, most):
+        settled = len(made) < SETTLED
+        cycles = (seen // 2 if len(made) % 2 else seen) if settled else most
+        spent = sum(map(cost, range(first, first + cycles))) + cycles * noise()
+        first += cycles
+        ticks = int(spent // TICK_INSNS)
+        bulk = round(spent) + LOOP * cycles + ticks * (TICK + GRACE)
+        left = after(draw, deferred * cycles, restless=restless, at=draw.choice(places))
+        made.append(Round(cycles, LOOP * cycles, bulk, ticks, tuple(left) if settled else ()))
+    return Whole(BenchmarkStatus.OK, tuple(made))
+
+
+def _enough(made: list[Round], most: int) -> bool:
+    long = [(item.bulk - item.loop) / item.operations for item in made if item.operations == most]
+    if len(made) < SETTLED + LEAST_WINDOWS or len(long) < LEAST_WINDOWS:
+        return False
+    if len(made) == WINDOWS or sum(item.bulk for item in made) >= MOST_INSNS:
+        return True
+    known = np.std(long, ddof=1) / len(long) ** 0.5 <= PRECISION * np.mean(long)
+    return bool(known) and sum(item.operations for item in made) >= CYCLES
+
+
 def boot(
     seed: int,
     cost: Cost = nothing,
     *,
     deferred: int = 0,
-    rounds: int = 4,
-    noise_insns: int = 10_000,
+    noise_insns: float = 25,
     refill: Cost = nothing,
+    restless: bool = False,
 ) -> BootReadings:
-    """Make one boot; a round's noise is drawn from ± noise_insns in all its operations."""
+    """Make one boot; what a window's cycles cost more is drawn from ± noise_insns."""
     draw = random.Random(seed)
     first = draw.randrange(1000)
     values = [BASE + cost(first + call) + refill(call) for call in range(READINGS)]
-    made = []
-    for number in range(rounds):
-        calls = range(first + number * ROUND_OPERATIONS, first + (number + 1) * ROUND_OPERATIONS)
-        spent = sum(BASE + UNDO + cost(call) + refill(call) + deferred for call in calls)
-        spent += draw.randint(-noise_insns, noise_insns)
-        made.append(Round(ROUND_OPERATIONS, 0, spent, 0, 0))
-    return BootReadings(
-        seed, np.asarray(values, dtype=np.int64), (), Whole(BenchmarkStatus.OK, tuple(made)), 0.0
+    whole = measure(
+        draw,
+        lambda call: BASE + UNDO + cost(call) + refill(call),
+        deferred=deferred,
+        restless=restless,
+        noise=lambda: draw.uniform(-noise_insns, noise_insns),
     )
+    return BootReadings(seed, np.asarray(values, dtype=np.int64), (), whole)
 
 
 def scattered(
@@ -63,7 +138,6 @@ def scattered(
     base: int = 90_000,
     spread: float = 0.006,
     undo: int = 60_000,
-    rounds: int = 3,
 ) -> BootReadings:
     """Make one boot without a typical count: no two readings are alike, as of `exit`.
 
@@ -73,14 +147,16 @@ def scattered(
     state = random.Random(seed).uniform(-0.02, 0.02) * base
     draw = random.Random(f"{seed} {shift} {deferred}")
     values = [round(base + state + shift + draw.gauss(0, spread * base)) for _ in range(READINGS)]
-    made = []
-    for _ in range(rounds):
-        cycle = base + state + undo + shift + deferred
-        noise = draw.gauss(0, 0.001) * cycle
-        made.append(Round(ROUND_OPERATIONS, 0, int(ROUND_OPERATIONS * (cycle + noise)), 0, 0))
-    return BootReadings(
-        seed, np.asarray(values, dtype=np.int64), (), Whole(BenchmarkStatus.OK, tuple(made)), 0.0
+    cycle = base + state + undo + shift
+    whole = measure(
+        draw,
+        lambda _: cycle,
+        deferred=deferred,
+        noise=lambda: draw.gauss(0, 0.002) * cycle,
+        seen=4,
+        most=4,
     )
+    return BootReadings(seed, np.asarray(values, dtype=np.int64), (), whole)
 
 
 def boots(
