@@ -106,7 +106,7 @@ def _recording(path: Path) -> Recording | None:
         samples=samples,
         warmup=len(batches) - samples if batches else 0,
         icount_shift=4,
-        whole_ppm=1000 if "idle" in "".join(said) else 0,
+        whole_ppm=1000 if any(text.startswith("whole ") for text in said) else 0,
         count=any(text.startswith("counts") for text in said),
         counters=(StateFile("avc", "/avc"),) if "counter." in "".join(said) else (),
         sweep_values_ns=tuple(dict.fromkeys(int(delay) for _, delay in units if delay)),

@@ -29,8 +29,8 @@ MOST_INSNS = 16_000_000
 PRECISION = 0.001
 
 # What a window finds in the guest: instructions between ticks, of the loop itself for each cycle,
-# of a tick, of a grace period in the first ticks after a window, of another path through the
-# scheduler, and what the guest does of its own in one of so many ticks.
+# of a tick, of a grace period in ticks within a window and in the first two after it, of another
+# path through the scheduler, and what the guest does of its own in one of so many ticks.
 TICK_INSNS = 500_000
 LOOP = 34
 TICK = 2900
@@ -56,7 +56,7 @@ def every(period: int, insns: int) -> Cost:
 
 def after(draw: random.Random, left: float, *, restless: bool, at: int = 3) -> list[int]:
     """Return what the guest does after a window that left so much: in the tick `at`, from 1."""
-    taken = [0] + [TICK + GRACE * (number < at) for number in range(1, TICKS + 1)]
+    taken = [0, TICK + GRACE, TICK + GRACE, *[TICK] * (TICKS - 2)]
     taken[at] += round(left)
     if restless:
         for number in range(1, TICKS + 1):

@@ -10,7 +10,7 @@ from lsmeter.guest.request import Request
 
 # What tests are allowed to say besides readings.
 ALL = {"count": True, "whole_ppm": 1000}
-HELLO = "hello version=1 probe=lsmeter-probe"
+HELLO = "hello version=2 probe=lsmeter-probe"
 
 
 def asked(*benchmarks: str, samples: int = 1, **more: Any) -> Request:

@@ -30,21 +30,19 @@ FACTS = (
 )
 SAID = lines(
     *FACTS,
-    "idle 32000 400 128",
     "begin 0 a",
     "state 0 avc before n:%201",
     "state 0 avc after n:%202",
     "samples 0 10x3,12",
     "ticked 0 1,3",
-    "round 0 500 17300 1161003 1838718 20563",
+    "window 0 24 816 94072 0 0,2900x4",
     "whole 0 status=ok errno=0 detail=",
     "end 0 status=ok n=4 failures=0 errno=0 detail=",
     "begin 1 b",
     "samples 1 20x4",
-    "round 1 500 17300 1161003 1838718 20563",
+    "window 1 24 816 94072 0 0,2900x4",
     "whole 1 status=failed errno=28 detail=",
     "end 1 status=ok n=4 failures=0 errno=0 detail=",
-    "idle 32000 400 128",
     "bye 2",
 )
 END = "end 0 status=ok n=4 failures=0 errno=0 detail="
@@ -88,17 +86,17 @@ def test_what_was_asked_for_is_believed() -> None:
             "samples 0 10x3,12\ncounts 0 hook 1x4",
             "a: counts of hook that",
         ),
-        ("idle 32000 400 128\nbye", "idle 32000 400 128\nidle 9 1 1\nbye", "an idle guest was"),
+        ("0 0,2900x4\nwhole 0", "0 0,2900x4\nwindow 0 12 1 2 0 0,9\nwhole 0", "windows with other"),
         ("ticked 0 1,3", "ticked 0 1,1", "a: two ticks in one reading"),
         (
             "whole 0 status=ok errno=0",
             "whole 0 status=ok errno=5",
             "whole cost is ok, with EIO",
         ),
-        ("\nround 0 500 17300 1161003 1838718 20563", "", "the whole cost is ok, with no round"),
-        ("\nwhole 0 status=ok errno=0 detail=", "", "a: rounds without a whole cost"),
+        ("\nwindow 0 24 816 94072 0 0,2900x4", "", "the whole cost is ok, with no window"),
+        ("\nwhole 0 status=ok errno=0 detail=", "", "a: windows without a whole cost"),
         (END, f"whole 0 status=ok errno=0 detail=\n{END}", "a: a whole cost that nobody asked for"),
-        (END, f"round 0 500 17300 1161003 1838718 20563\n{END}", "a: a round of whole cycles that"),
+        (END, f"window 0 24 1 2 0\n{END}", "a: a window of whole cycles that"),
         (
             "state 0 avc before",
             "state 0 other before",
@@ -153,7 +151,7 @@ def test_neither_sweeps_nor_counts_ask_for_whole_costs(task: str) -> None:
     asked = of(task)
     asked = replace(asked, task=replace(asked.task, delays_ns=(0,) if task == "sweep" else ()))
     said = restated(SAID, ("begin 0 a", "begin 0 a sweep=0")) if task == "sweep" else SAID
-    assert concluded(said, asked).detail == "an idle guest was watched that nobody asked for"
+    assert concluded(said, asked).detail == "a: a window of whole cycles that nobody asked for"
 
 
 def test_counters_are_those_that_the_guest_named() -> None:

@@ -134,7 +134,7 @@ def test_wrong_lines(body: str, reason: str) -> None:
 
 
 def test_wrong_version_and_missing_hello() -> None:
-    assert reasons(line("0 hello version=2 probe=x")) == ["version 2 of the protocol, not 1"]
+    assert reasons(line("0 hello version=3 probe=x")) == ["version 3 of the protocol, not 2"]
     assert reasons(line("0 bye 0")) == ["hello must come first, and once"]
 
 
@@ -241,13 +241,14 @@ def test_an_unfinished_line_is_garbage_at_the_end_only() -> None:
     assert "the last line is not finished" in text
 
 
+TOO_MANY = f"1x{protocol.MAX_TICKS + 2}"
 WHOLE = lines(
-    "idle 32000 400 128",
     "begin 0 open%20depth=1",
     "samples 0 10x4",
     "ticked 0 1,3",
-    "round 0 500 17300 1161003 1838718 20563",
-    "round 0 500 17300 1162245 1837724 20563",
+    "window 0 24 816 94072 0 0,2900,2900x4",
+    "window 0 12 408 47040 0 0,2900,2900x4",
+    "window 0 128 4352 500900 1",
     "whole 0 status=ok errno=0 detail=",
     "end 0 status=ok n=4 failures=0 errno=0 detail=",
     "bye 1",
@@ -259,12 +260,13 @@ WHOLE = lines(
     [
         ("ticked 0 1,3", "ticked 0 1,4", "a tick in a reading that was not taken"),
         ("ticked 0 1,3", "ticked 1 1", "readings of a benchmark that has not begun"),
-        ("round 0 500 17300", "round 0 0 17300", "a round that cannot be"),
-        ("1838718 20563", "183 20563", "a round that cannot be"),
-        ("round 0 500 17300", "round 0 17300", "a wrong number of fields"),
+        ("window 0 24 816", "window 0 0 816", "a window that cannot be"),
+        ("816 94072", "94073 94072", "a window that cannot be"),
+        ("128 4352 500900 1", f"128 4352 500900 1 {TOO_MANY}", "a window that cannot be"),
+        ("window 0 128 4352 500900 1", "window 0 128 4352", "a wrong number of fields"),
         ("whole 0 status=ok", "whole 0 status=good", "an unknown status"),
-        ("idle 32000 400", "idle 300 400", "an idle span that cannot be"),
-        ("idle 32000 400", "idle 0 0", "an idle span that cannot be"),
+        ("window 0 128", "idle 300 400 1\nwindow 0 128", "an idle span, which only version 1 has"),
+        ("window 0 128", "round 0 9 9 9 9 9\nwindow 0 128", "a round, which only version 1 has"),
     ],
 )
 def test_whole_costs_that_cannot_be(old: str, new: str, reason: str) -> None:
@@ -273,6 +275,6 @@ def test_whole_costs_that_cannot_be(old: str, new: str, reason: str) -> None:
     assert parse(WHOLE, one).complete
 
 
-def test_rounds_without_end_are_refused() -> None:
-    many = ["round 0 500 1 9 9 1"] * (protocol.MAX_ROUNDS + 1)
-    assert "too many rounds" in reasons(lines("begin 0 empty", *many), of_empty(1))
+def test_windows_without_end_are_refused() -> None:
+    many = ["window 0 24 1 9 0"] * (protocol.MAX_ROUNDS + 1)
+    assert "too many windows" in reasons(lines("begin 0 empty", *many), of_empty(1))

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import BenchmarkStatus, HookReadings, Idle, Round, Samples, Setup, Whole
+from lsmeter.model import BenchmarkStatus, HookReadings, Round, Samples, Setup, Whole
+from lsmeter.model.boot import CLOCKED_WHOLE
 from lsmeter.model.setup import StateFile
-from tests.unit.guest.lines import asked, ended, lines, ran
+from tests.unit.guest.lines import HELLO, asked, ended, line, lines, ran
+
+
+CLOCKED = Path(__file__).parents[2] / "data" / "clocked" / "results"
 
 
 def session(*bodies: str, of: tuple[str, ...], samples: int = 1, **more: Any) -> Session:
@@ -124,9 +130,8 @@ def test_the_state_before_and_after_a_benchmark() -> None:
 
 
 def test_the_whole_cost_goes_with_its_benchmark() -> None:
-    more = ("ticked 0 2", "round 0 500 1 2 3 2", "whole 0 status=ok errno=0 detail=")
+    more = ("ticked 0 2", "window 0 24 1 2 0 5,9", "window 0 128 1 2 3", "whole 0 status=ok errno=0 detail=")
     found = session(
-        "idle 100 1 2",
         *ran(0, "open", 5, 5, 9, more=more),
         *ran(1, "stat", 7, 7, 7),
         "bye 2",
@@ -136,10 +141,9 @@ def test_the_whole_cost_goes_with_its_benchmark() -> None:
     )
     opened, stat = found.samples
     assert opened.ticked == (2,)
-    assert opened.whole == Whole(BenchmarkStatus.OK, (Round(500, 1, 2, 3, 2),))
+    assert opened.whole == Whole(BenchmarkStatus.OK, (Round(24, 1, 2, 0, (5, 9)), Round(128, 1, 2, 3)))
     assert stat.whole is None
     assert stat.ticked == ()
-    assert found.idle == (Idle(100, 1, 2),)
 
 
 def test_a_whole_cost_that_failed_keeps_the_readings() -> None:
@@ -152,3 +156,46 @@ def test_a_whole_cost_that_failed_keeps_the_readings() -> None:
     assert samples.whole == Whole(
         BenchmarkStatus.FAILED, (), "ENOSPC: system call 85, number 1 of the cycle"
     )
+
+
+def test_an_older_guest_is_read_but_for_its_whole_costs() -> None:
+    """Rounds until all was quiet, and an idle guest, had the guest's clock in them."""
+    said = CLOCKED.read_bytes()
+    assert b" hello version=1 " in said
+    assert b" round 1 " in said
+    names = ["getppid", "open depth=1", "open depth=2", "stat depth=1", "stat depth=2"]
+    order = [line.split(" ")[3] for line in said.decode().splitlines() if " begin " in line]
+    benchmarks = [unquote(name) for name in order]
+    assert set(names) < set(benchmarks)
+    found = parse_session(said, asked(*benchmarks, samples=20, whole_ppm=1000))
+    assert (found.complete, found.contradiction, found.garbage) == (True, "", ())
+    assert all(len(item.values) == 20 for item in found.samples)
+    wholes = [item.whole for item in found.samples if item.whole is not None]
+    assert len(wholes) == 5
+    assert set(wholes) == {Whole(BenchmarkStatus.FAILED, (), CLOCKED_WHOLE)}
+
+
+@pytest.mark.parametrize(
+    ("version", "said", "wrong"),
+    [
+        (2, "idle 100 1 2", "an idle span, which only version 1 has"),
+        (2, "begin 0 a\nround 0 500 1 2 3 2", "a round, which only version 1 has"),
+        (3, "idle 100 1 2", "version 3 of the protocol, not 2"),
+    ],
+)
+def test_what_only_older_guests_say_is_garbage_of_others(
+    version: int, said: str, wrong: str
+) -> None:
+    hello = HELLO.replace("version=2", f"version={version}")
+    bodies = (hello, *said.split("\n"))
+    data = b"".join(line(f"{number} {body}") for number, body in enumerate(bodies))
+    found = parse_session(data, asked("a", whole_ppm=1000))
+    assert wrong in " ".join(found.garbage)
+
+
+def test_an_older_guest_has_no_windows() -> None:
+    old = HELLO.replace("version=2", "version=1")
+    bodies = (old, "begin 0 a", "window 0 24 1 2 0 5,9")
+    data = b"".join(line(f"{number} {body}") for number, body in enumerate(bodies))
+    found = parse_session(data, asked("a", whole_ppm=1000))
+    assert found.contradiction == "a: a window of whole cycles that nobody asked for"
