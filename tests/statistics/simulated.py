@@ -29,16 +29,15 @@ MOST_INSNS = 16_000_000
 PRECISION = 0.001
 
 # What a window finds in the guest: instructions between ticks, of the loop itself for each cycle,
-# of a tick, of a grace period in ticks within a window and in the first two after it, of another
-# path through the scheduler, and what the guest does of its own in one of so many ticks.
+# of a tick, of a grace period in ticks within a window and in the first two after it, of other
+# paths through the scheduler, and what the guest does of its own in one of so many ticks.
 TICK_INSNS = 500_000
 LOOP = 34
 TICK = 2900
 GRACE = 900
-VARIANT = 440
+VARIANTS = (0,) * 20 + (140,) * 3 + (440,)
 OWN_WORK = (3000, 25_000)
 OWN_TICKS = 10
-TICKS = 5
 
 
 def nothing(_call: int) -> int:
@@ -54,13 +53,20 @@ def every(period: int, insns: int) -> Cost:
     return lambda call: 0 if call % period else insns
 
 
-def after(draw: random.Random, left: float, *, restless: bool, at: int = 3) -> list[int]:
-    """Return what the guest does after a window that left so much: in the tick `at`, from 1."""
-    taken = [0, TICK + GRACE, TICK + GRACE, *[TICK] * (TICKS - 2)]
-    taken[at] += round(left)
+def after(
+    draw: random.Random, left: float, places: tuple[int, ...], *, restless: bool
+) -> list[int]:
+    """Return what the guest does after a window: in so many ticks, and what was left in one.
+
+    The second tick is the last where nothing is ever left; there is no grace period then.
+    """
+    ticks, grace = (max(places) + 2, GRACE) if places else (2, 0)
+    taken = [0, TICK + grace, TICK + grace, *[TICK] * (ticks - 2)]
+    if places:
+        taken[draw.choice(places)] += round(left)
     if restless:
-        for number in range(1, TICKS + 1):
-            taken[number] += VARIANT * draw.randrange(2)
+        for number in range(1, ticks + 1):
+            taken[number] += draw.choice(VARIANTS)
             if not draw.randrange(OWN_TICKS):
                 taken[number] += draw.randint(*OWN_WORK)
     return taken
@@ -75,24 +81,24 @@ def measure(
     noise: Callable[[], float] = float,
     seen: int = SEEN,
     most: int = MOST,
-    at: int | tuple[int, ...] = 3,
+    places: tuple[int, ...] = (3,),
 ) -> Whole:
     """Measure cycles as the probe does: `cost` in line, `deferred` in a tick after the window.
 
-    noise gives what each cycle of a window costs more; restless guests do work of their own. `at`
-    may be several ticks, of which one is drawn for each window.
+    noise gives what each cycle of a window costs more; restless guests do work of their own.
+    places are the ticks (from 1) of which one, drawn for each window, does what was left.
     """
     made: list[Round] = []
     first = draw.randrange(1000)
-    places = (at,) if isinstance(at, int) else at
+    places = places if deferred else ()
     while not _enough(made, most):
         settled = len(made) < SETTLED
         cycles = (seen // 2 if len(made) % 2 else seen) if settled else most
         spent = sum(map(cost, range(first, first + cycles))) + cycles * noise()
         first += cycles
         ticks = int(spent // TICK_INSNS)
-        bulk = round(spent) + LOOP * cycles + ticks * (TICK + GRACE)
-        left = after(draw, deferred * cycles, restless=restless, at=draw.choice(places))
+        bulk = round(spent) + LOOP * cycles + ticks * (TICK + GRACE * bool(places))
+        left = after(draw, deferred * cycles, places, restless=restless)
         made.append(Round(cycles, LOOP * cycles, bulk, ticks, tuple(left) if settled else ()))
     return Whole(BenchmarkStatus.OK, tuple(made))
 

@@ -119,12 +119,12 @@ def test_nothing_hides_in_a_mean_that_is_not_known(percent: float) -> None:
 
 
 def test_boots_cure_what_is_not_known_well_enough() -> None:
-    """Of a cycle of three times the call the whole cost cannot clear it."""
-    few = rulings(0.0, **WILD, undo=200_000)
-    many = Counter(sides(n, **WILD, undo=200_000, count=12).verdict for n in range(TIMES // 4))
+    """Of a cycle of ten times the call the whole cost cannot clear it."""
+    few = rulings(0.0, **WILD, undo=800_000)
+    many = Counter(sides(n, **WILD, undo=800_000, count=12).verdict for n in range(TIMES // 4))
     assert few[Verdict.EQUIVALENT] < 0.6 * TIMES, few
     assert many[Verdict.EQUIVALENT] >= 0.9 * TIMES / 4, many
-    causes = {sides(seed, **WILD, undo=200_000).cause for seed in range(20)}
+    causes = {sides(seed, **WILD, undo=800_000).cause for seed in range(20)}
     assert any("no typical count; in-line mean not known well enough: " in text for text in causes)
 
 

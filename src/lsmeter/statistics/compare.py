@@ -31,6 +31,7 @@ from lsmeter.statistics.estimate import (
     typical,
 )
 from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
+from lsmeter.statistics.whole import CycleCost, difference_error
 
 IN_STEP = 0.5  # of the pairs differ by one number: the sides run in step
 MANY_BOOTS = 8  # of which the furthest two hold the median in 99 %, as Student's interval the mean
@@ -250,12 +251,19 @@ def _whole_change(
     base, test = ({seed: np.array([i.value]) for seed, i in s.items()} for s in (before, after))
     value = float(np.mean([cycle.value for cycle in before.values()]))
     half = max(
-        cycles_half_width([*before.values()], [*after.values()]),
+        cycles_half_width(_errors(before, after), [*before.values(), *after.values()]),
         rare_cost(baseline),
         rare_cost(tested),
         state_half_width(value, baseline, tested),
     )
     return _means_change(base, test, half, better)
+
+
+def _errors(before: Mapping[int, CycleCost], after: Mapping[int, CycleCost]) -> list[float]:
+    """Return the standard errors that the difference of two sides is made of, by seed if paired."""
+    if before.keys() == after.keys():
+        return [difference_error(before[seed], after[seed]) / len(before) for seed in before]
+    return [item.error / len(side) for side in (before, after) for item in side.values()]
 
 
 def _means_change(before: _Side, after: _Side, half: float, better: Better) -> Change:

@@ -139,7 +139,10 @@ def whole_cost(boots: Iterable[BootReadings]) -> tuple[WholeCost | None, str]:
         return None, next((reason for reason in reasons if reason), "")
     own = [cycle.value for cycle in measured]
     value = float(np.mean(own))
-    half = max(cycles_half_width(measured), rare_cost(known), state_half_width(value, known))
+    errors = [cycle.error / len(measured) for cycle in measured]
+    half = max(
+        cycles_half_width(errors, measured), rare_cost(known), state_half_width(value, known)
+    )
     found = WholeCost(
         value=value,
         low=min(*own, value - half),
@@ -162,11 +165,10 @@ def rarest(cycles: int) -> int:
     return max(1, math.floor(cycles / -math.log1p(-CONFIDENCE)))
 
 
-def cycles_half_width(*sides: Sequence[CycleCost]) -> float:
-    """Return the half-width of a mean over boots, or of a difference of two, by their windows."""
-    squares = [sum(item.error**2 for item in side) / len(side) ** 2 for side in sides]
-    freedom = sum(item.freedom for side in sides for item in side)
-    return quantile(freedom) * math.sqrt(sum(squares)) if freedom else math.inf
+def cycles_half_width(errors: Sequence[float], cycles: Iterable[CycleCost]) -> float:
+    """Return the half-width of a sum of values with these standard errors, known from cycles."""
+    freedom = sum(item.freedom for item in cycles)
+    return quantile(freedom) * math.hypot(*errors) if freedom > 0 else math.inf
 
 
 def rare_cost(boots: Sequence[BootReadings]) -> float:

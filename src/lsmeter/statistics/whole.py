@@ -32,17 +32,19 @@ _Numbers = npt.NDArray[np.float64]
 class CycleCost:
     """What one cycle costs in one boot, in instructions.
 
-    value is in_line + deferred; error is its standard error, of in-line cost and deferred work,
-    which is known from so many windows. in_line is without ticks, by window in `windows`.
+    value is in_line + deferred; error is its standard error, with so many degrees of freedom.
+    windows are the in-line costs, without ticks, of windows of so many operations each.
     """
 
     value: float
     error: float
-    freedom: int
+    freedom: float
     in_line: float
     deferred: float
+    deferred_error: float
     cycles: int
     windows: tuple[float, ...]
+    operations: tuple[int, ...]
 
 
 def cycle_cost(whole: Whole | None) -> CycleCost | None:
@@ -55,20 +57,46 @@ def cycle_cost(whole: Whole | None) -> CycleCost | None:
     tick = _tick(half)
     in_line = np.array([_in_line(item, tick) for item in whole.rounds])
     weights = np.array([item.operations for item in whole.rounds], dtype=float)
-    cycles = int(weights.sum())
-    mean = float(np.average(in_line, weights=weights))
+    mean, spread = _weighted(in_line, weights)
     deferred, error = _deferred(full, half)
-    # Of a mean with weights, each window's residual taken as its own (White 1980).
-    spread = math.sqrt(float(((weights * (in_line - mean)) ** 2).sum())) / cycles
     return CycleCost(
-        mean + deferred,
-        math.hypot(spread, error),
-        in_line.size - 1,
-        mean,
-        deferred,
-        cycles,
-        tuple(in_line.tolist()),
+        value=mean + deferred,
+        error=math.hypot(spread, error),
+        freedom=float((weights**2).sum() ** 2 / (weights**4).sum()) - 1,
+        in_line=mean,
+        deferred=deferred,
+        deferred_error=error,
+        cycles=int(weights.sum()),
+        windows=tuple(in_line.tolist()),
+        operations=tuple(item.operations for item in whole.rounds),
     )
+
+
+def difference_error(base: CycleCost, test: CycleCost) -> float:
+    """Return the standard error of the difference of two cycles in boots of one seed.
+
+    What the guest does now and then, such as taking a new slab, falls into the same windows of both.
+    """
+    apart = math.hypot(base.error, test.error)
+    if base.operations != test.operations:
+        return apart
+    weights = np.array(base.operations, dtype=float)
+    _, spread = _weighted(np.array(test.windows) - np.array(base.windows), weights)
+    return min(apart, math.hypot(spread, base.deferred_error, test.deferred_error))
+
+
+def _weighted(values: _Numbers, weights: _Numbers) -> tuple[float, float]:
+    """Return a mean with weights and its standard error.
+
+    Each window's residual is taken as its own, from the mean of the others (MacKinnon and White
+    1985): a few long windows are most of all cycles.
+    """
+    shares = weights / weights.sum()
+    mean = float((shares * values).sum())
+    if values.size < 2:
+        return mean, math.inf
+    residuals = shares * (values - mean) / (1 - shares)
+    return mean, math.sqrt(float((residuals**2).sum()))
 
 
 def seen_rounds(rounds: Sequence[Round]) -> tuple[list[Round], list[Round]]:
@@ -114,7 +142,7 @@ def _deferred(full: Sequence[Round], half: Sequence[Round]) -> tuple[float, floa
     if taken.shape[1] > PLAIN_TICKS:
         error = math.hypot(error, STATE)
     more, more_error = _mean(rare)
-    if abs(more) > EXCESS_Z * more_error > 0:
+    if abs(more) > EXCESS_Z * more_error:
         value, error = value + more, math.hypot(error, more_error)
     return value / apart, error / apart
 

@@ -51,7 +51,7 @@ GUESTS = {
     **{name: of(name) for name in ("dac", "distribution", "audit", "ima")},
     "forced": under(mitigations="forced", init_on_alloc=True),
     "auto": under(mitigations="auto", tick="periodic"),
-    "other": under(slabs="single", icount_shift=3, cpu="max", memory_mib=512),
+    "other": under(slabs="single", icount_shift=4, cpu="max", memory_mib=512),
     "seed": guest_of(PVH, 42),
     "attributed": replace(guest_of(PVH), plugin=PLUGIN),
     "attributed-bzimage-image": replace(guest_of(replace(BZIMAGE, image=IMAGE), 7), plugin=PLUGIN),
@@ -91,9 +91,9 @@ def test_guests_with_a_link_wait_for_each_other(tmp_path: Path) -> None:
     )
     ends = [guest_of(cell).networks[0].end for cell in (found, serving(found))]
     assert ends == [0, 1]
-    assert "shift=4,sleep=on" in qemu_words(guest_of(found))
+    assert "shift=3,sleep=on" in qemu_words(guest_of(found))
     alone = replace(found, task=Task("workload", workload=replace(workload, client="namespace")))
-    assert "shift=4,sleep=off" in qemu_words(guest_of(alone))
+    assert "shift=3,sleep=off" in qemu_words(guest_of(alone))
     assert not guest_of(alone).networks
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import make_plan
-from lsmeter.model import BenchmarkStatus, Idle, Round, Samples, Whole
+from lsmeter.model import BenchmarkStatus, Round, Samples, Whole
 from lsmeter.model.conclusion import Verdict
 from lsmeter.report.build import compare_runs, make_report
 from lsmeter.results.directory import RunData
@@ -20,7 +20,13 @@ from tests.unit.run_builders import ended, stored
 OPEN = replace(benchmark("open", depth=1), cycle="open+close")
 CREAT = replace(benchmark("creat"), cycle="creat+unlink")
 BROKEN = Whole(BenchmarkStatus.FAILED, (), "unlink: ENOSPC")
-ROUNDS = tuple(Round(100, 500, 450_500 + more, 9_000, 1_000) for more in (0, 40, 10))
+# Of 4,500 in line, with 30 of 100 cycles dearer by 8, and 5 left to be done.
+ROUNDS = (
+    Round(20, 100, 90_100, 0, (0, 2900, 3000)),
+    Round(10, 50, 45_050, 0, (0, 2900, 2950)),
+    Round(40, 200, 180_200, 0),
+    Round(30, 150, 135_390, 0),
+)
 FINE = Whole(BenchmarkStatus.OK, ROUNDS)
 
 
@@ -33,8 +39,7 @@ def run(path: Path, compiler: str = "gcc-12 (Debian) 12.2.0") -> RunData:
         Samples(OPEN.id, BenchmarkStatus.OK, (3000,) * 9 + (3400,), whole=FINE),
         Samples(CREAT.id, BenchmarkStatus.OK, (5000,) * 10, whole=BROKEN),
     )
-    idle = (Idle(100_000, 100, 2),)
-    return stored(plan, path, lambda planned: (ended(planned, samples, idle=idle), {}))
+    return stored(plan, path, lambda planned: (ended(planned, samples), {}))
 
 
 def test_a_whole_cost_that_failed_is_a_problem_and_costs_no_other_number(tmp_path: Path) -> None:
@@ -42,9 +47,10 @@ def test_a_whole_cost_that_failed_is_a_problem_and_costs_no_other_number(tmp_pat
     opened, created = report.estimates
     assert opened.mean is not None
     assert opened.mean.value == pytest.approx(3040)
-    # 450,500 + 1,000 - 500 - 0.001 * 459,500 over 100 cycles, and the rounds' own differences.
     assert opened.whole is not None
-    assert opened.whole.value == pytest.approx(4505.57, abs=0.01)
+    assert opened.whole.value == pytest.approx(4507.4)
+    assert opened.whole.deferred == pytest.approx(5)
+    assert opened.whole.operations == 200
     assert (created.centre, created.whole, created.whole_missing) == (5000, None, "unlink: ENOSPC")
     (problem,) = report.problems
     assert problem.title == "creat: no whole cost for capability on vmlinux: failed"
