@@ -75,7 +75,7 @@ def cycle_cost(whole: Whole | None) -> CycleCost | None:
 def difference_error(base: CycleCost, test: CycleCost) -> float:
     """Return the standard error of the difference of two cycles in boots of one seed.
 
-    What the guest does now and then, such as taking a new slab, falls into the same windows of both.
+    What the guest does now and then, such as taking a new slab, is in the same windows of both.
     """
     apart = math.hypot(base.error, test.error)
     if base.operations != test.operations:
