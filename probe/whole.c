@@ -273,58 +273,78 @@ static uint64_t cycle_insns(const struct whole_round *round, const struct reques
 	return ((round->bulk - round->loop) >> request->icount_shift) / round->ops + 1;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	int64_t one = *(const int64_t *)a, two = *(const int64_t *)b;
+
+	return one < two ? -1 : one > two;
+}
+
 /*
- * What ticks take after windows of `ops` cycles, by the second least of a few: what the guest does
- * of its own falls into another tick each time. False: it failed.
+ * Try windows and half ones in turn. What ticks take after whole ones, each the middle one of a
+ * few, and how much more whole windows leave than half ones: what the guest does of its own falls
+ * into another tick each time. In instructions; false: it failed.
  */
 static bool try_windows(struct bench *bench, struct bench *table, const struct request *request,
-			struct whole *whole, unsigned int ops, uint64_t *second)
+			struct whole *whole, int64_t *ticks, int64_t *left)
 {
-	uint64_t least[1 + WHOLE_TICKS];
+	int64_t taken[1 + WHOLE_TICKS][WARM_UPS], more[WARM_UPS] = {0};
 
-	memset(least, 0xff, sizeof(least));
-	memset(second, 0xff, sizeof(least));
 	for (int i = 0; i < WARM_UPS; i++) {
-		struct whole_round round = {.ops = ops};
+		struct whole_round full = {.ops = whole->ops}, half = {.ops = whole->ops / 2};
 
-		if (!take_round(bench, table, request, whole, &round))
+		if (!take_round(bench, table, request, whole, &full) ||
+		    !take_round(bench, table, request, whole, &half))
 			return false;
 		for (unsigned int k = 1; k <= whole->ticks; k++) {
-			uint64_t taken = round.taken[k] >> request->icount_shift;
-
-			second[k] = taken < least[k]	? least[k]
-				    : taken < second[k] ? taken
-							: second[k];
-			least[k] = taken < least[k] ? taken : least[k];
+			taken[k][i] = (int64_t)(full.taken[k] >> request->icount_shift);
+			more[i] += taken[k][i] - (int64_t)(half.taken[k] >> request->icount_shift);
 		}
 	}
+	for (unsigned int k = 1; k <= whole->ticks; k++) {
+		qsort(taken[k], WARM_UPS, sizeof(taken[k][0]), by_value);
+		ticks[k] = taken[k][WARM_UPS / 2];
+	}
+	qsort(more, WARM_UPS, sizeof(more[0]), by_value);
+	*left = more[WARM_UPS / 2];
 	return true;
 }
 
-/* How many ticks a window is seen through: up to the last that takes longer. Where little is left
- * of a cycle, windows have more of them, as long as they fit. False: it failed.
+/* The last tick of so many that takes longer than a plain one; 0: none does. */
+static unsigned int last_tick_of(const int64_t *ticks, unsigned int count)
+{
+	int64_t plain = INT64_MAX;
+
+	for (unsigned int k = 1; k <= count; k++)
+		plain = ticks[k] < plain ? ticks[k] : plain;
+	while (count && ticks[count] <= plain + plain / 4)
+		count--;
+	return count;
+}
+
+/*
+ * How many ticks a window is seen through: up to the last that takes longer. Where little is left
+ * of a cycle, windows have more of them, up to `most`. False: it failed.
  */
 static bool choose_ticks(struct bench *bench, struct bench *table, const struct request *request,
 			 struct whole *whole, uint64_t most)
 {
-	uint64_t full[1 + WHOLE_TICKS], half[1 + WHOLE_TICKS], plain = UINT64_MAX;
-	int64_t left = 0;
+	int64_t ticks[1 + WHOLE_TICKS], left;
 
-	whole->ticks = WHOLE_TICKS - whole->pieces;
-	if (!try_windows(bench, table, request, whole, whole->ops, full))
+	whole->ticks = FIRST_TICKS;
+	if (!try_windows(bench, table, request, whole, ticks, &left))
 		return false;
-	for (unsigned int k = 1; k <= whole->ticks; k++)
-		plain = full[k] < plain ? full[k] : plain;
-	while (whole->ticks && full[whole->ticks] <= plain + plain / 4)
-		whole->ticks--;
-	whole->ticks += MORE_TICKS;
+	if (last_tick_of(ticks, whole->ticks) >= FIRST_TICKS - 1) {
+		whole->ticks = WHOLE_TICKS;
+		if (!try_windows(bench, table, request, whole, ticks, &left))
+			return false;
+	}
+	whole->ticks = last_tick_of(ticks, whole->ticks) + MORE_TICKS;
+	if (whole->ticks > WHOLE_TICKS)
+		whole->ticks = WHOLE_TICKS;
 	if (whole->ops < SEEN_OPS || whole->ticks == MORE_TICKS)
 		return true;
-	if (!try_windows(bench, table, request, whole, whole->ops / 2, half))
-		return false;
-	for (unsigned int k = 1; k <= whole->ticks; k++)
-		left += (int64_t)full[k] - (int64_t)half[k];
-	left /= SEEN_OPS / 2;
+	left /= whole->ops / 2;
 	if (left < ONE_CALLBACK && 3 * SEEN_OPS <= most)
 		whole->ops = 3 * SEEN_OPS;
 	else if (left < TWO_CALLBACKS && 2 * SEEN_OPS <= most)

@@ -26,7 +26,7 @@
  * until there were CYCLES or MOST_INSNS. Where nothing is left to be done they have up to MOST_OPS.
  */
 #define ONE_CALLBACK  380 /* instructions at most, with its share of running it */
-#define TWO_CALLBACKS 580
+#define TWO_CALLBACKS 595
 #define SEEN_OPS      24
 #define MOST_OPS      128
 #define LEAST_OPS     4
@@ -35,11 +35,13 @@
 #define CYCLES	      1000
 #define MOST_INSNS    16000000
 
-/* Windows that are not kept, by which it is found how many ticks the others are seen through. */
-#define WARM_UPS   3
-#define MORE_TICKS 1
-#define MOST_TRIES 8
-#define SKIPS	   5
+/* Pairs of windows that are not kept, by which it is found how many ticks others are seen through.
+ */
+#define WARM_UPS    3
+#define FIRST_TICKS 8
+#define MORE_TICKS  1
+#define MOST_TRIES  8
+#define SKIPS	    5
 
 /* Units of the counter. */
 struct whole_round {
