@@ -11,10 +11,11 @@
 #define MAX_TOUCHED 4096
 #define NO_HOOK	    -1
 #define STATE_BYTES 64 /* of a task_struct, in which the task's state is */
+#define MAX_PUT_OFF 65536
 
 struct frame {
 	enum frame_kind kind;
-	bool interrupt; /* it, or one below it, is asynchronous */
+	enum account account; /* none: the task's */
 	int hook;
 	uint64_t slot; /* where the hook's return address is; 0: not known */
 };
@@ -48,6 +49,10 @@ static struct {
 		uint64_t making; /* which task's: 0: of none that is still to run */
 	} touched[MAX_TOUCHED];
 	unsigned int next_touched;
+	struct {
+		uint64_t address;
+		enum account account;
+	} put_off[MAX_PUT_OFF];
 	uint64_t making;     /* how many tasks were made */
 	unsigned int unborn; /* of them, those that have not run yet */
 	uint64_t slot;	     /* of the call of a hook that is under way */
@@ -62,7 +67,7 @@ static struct frame *top(void)
 
 static enum account account_now(void)
 {
-	return top()->interrupt ? ACCOUNT_INTERRUPTS : all.now->account;
+	return top()->account == ACCOUNT_NONE ? all.now->account : top()->account;
 }
 
 static void reset(struct task *task)
@@ -217,8 +222,54 @@ void accounts_push(enum frame_kind kind)
 	frame->kind = kind;
 	if (kind == FRAME_FAULT)
 		return;
-	frame->interrupt = true;
+	/* Softirqs that a tick raised are served before it returns. */
+	if (kind == FRAME_TICK || (kind == FRAME_SOFTIRQ && below->kind == FRAME_TICK))
+		frame->account = ACCOUNT_CLOCK;
+	else
+		frame->account = ACCOUNT_INTERRUPTS;
 	frame->hook = NO_HOOK;
+}
+
+void accounts_serve(enum account account)
+{
+	if (top()->kind != FRAME_SOFTIRQ)
+		return;
+	accounts_settle();
+	top()->account = account;
+}
+
+static unsigned int place_of(uint64_t address)
+{
+	return (unsigned int)(address >> 3) * 2654435761u >> 16;
+}
+
+void accounts_defer(uint64_t address, bool delayed)
+{
+	enum account account = account_now();
+
+	if (account == ACCOUNT_CLOCK && all.put_off[place_of(address)].address == address)
+		return; /* its time has come */
+	if (account == ACCOUNT_CLIENT || account == ACCOUNT_DRIVER)
+		account = ACCOUNT_CLEANUP;
+	else if (delayed && account == ACCOUNT_THREADS)
+		account = ACCOUNT_CLOCK; /* threads do so again and again */
+	all.put_off[place_of(address)].address = address;
+	all.put_off[place_of(address)].account = account;
+}
+
+void accounts_deferred(uint64_t address)
+{
+	if (all.put_off[place_of(address)].address != address)
+		return;
+	accounts_settle();
+	all.put_off[place_of(address)].address = 0;
+	top()->account = all.put_off[place_of(address)].account;
+}
+
+void accounts_deferred_end(void)
+{
+	accounts_settle();
+	top()->account = top()->kind == FRAME_TASK ? ACCOUNT_NONE : ACCOUNT_CLOCK;
 }
 
 void accounts_pop(bool softirq)
@@ -317,7 +368,8 @@ void accounts_write(FILE *out, const char *const *module, const char *const *hoo
 		    const char *const *call)
 {
 	static const char *const name[ACCOUNTS] = {
-		"none", "service", "client", "driver", "threads", "interrupts", "idle",
+		"none",	      "service", "client",  "driver", "threads",
+		"interrupts", "clock",	 "cleanup", "idle",
 	};
 
 	accounts_settle();

@@ -25,6 +25,8 @@ enum account {
 	ACCOUNT_DRIVER,
 	ACCOUNT_THREADS,    /* of the kernel */
 	ACCOUNT_INTERRUPTS, /* and softirqs, whoever they interrupt: the network of both ends */
+	ACCOUNT_CLOCK,	    /* what comes with time: ticks, timers, grace periods */
+	ACCOUNT_CLEANUP,    /* what a client or the driver put off */
 	ACCOUNT_IDLE,
 	ACCOUNTS,
 };
@@ -33,6 +35,7 @@ enum frame_kind {
 	FRAME_TASK,
 	FRAME_FAULT,	 /* an exception: on behalf of what it interrupts */
 	FRAME_INTERRUPT, /* asynchronous */
+	FRAME_TICK,	 /* the same, of the clock */
 	FRAME_SOFTIRQ,
 };
 
@@ -57,6 +60,18 @@ void accounts_touch(uint64_t address);
 
 /* An exception, an interrupt or a softirq begins. */
 void accounts_push(enum frame_kind kind);
+
+/* The softirq that runs, if one does, begins with what is on this account. */
+void accounts_serve(enum account account);
+
+/*
+ * Whoever runs puts work off, to be done by a callback or a thread; then that is done: what runs is
+ * on the account of who put it off, until accounts_deferred_end(). Work is known by an address;
+ * delayed: a timer will queue it, which is not who put it off.
+ */
+void accounts_defer(uint64_t address, bool delayed);
+void accounts_deferred(uint64_t address);
+void accounts_deferred_end(void);
 
 /* An interrupt returns, or a softirq ends: the frame on top goes if it is of that kind. */
 void accounts_pop(bool softirq);

@@ -86,7 +86,7 @@ static void on_push_word(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t
 		accounts_hook_push(at);
 }
 
-static void on_pop(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+static void on_pop_word(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
 {
 	(void)vcpu, (void)data;
 	if (!qemu_plugin_mem_is_store(info) && disarm())
@@ -99,10 +99,10 @@ static void on_make(unsigned int vcpu, void *data)
 	accounts_make();
 }
 
-static void on_idle(unsigned int vcpu, void *data)
+static void on_mark(unsigned int vcpu, void *account)
 {
-	(void)vcpu, (void)data;
-	accounts_mark(ACCOUNT_IDLE);
+	(void)vcpu;
+	accounts_mark((enum account)(uintptr_t)account);
 }
 
 static void on_push(unsigned int vcpu, void *kind)
@@ -111,16 +111,36 @@ static void on_push(unsigned int vcpu, void *kind)
 	accounts_push((enum frame_kind)(uintptr_t)kind);
 }
 
-static void on_iret(unsigned int vcpu, void *data)
+static void on_serve(unsigned int vcpu, void *account)
 {
-	(void)vcpu, (void)data;
-	accounts_pop(false);
+	(void)vcpu;
+	accounts_serve((enum account)(uintptr_t)account);
 }
 
-static void on_softirq_end(unsigned int vcpu, void *data)
+static void on_defer(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *offset)
+{
+	(void)vcpu;
+	if (qemu_plugin_mem_is_store(info) && disarm())
+		accounts_defer(at - (uintptr_t)offset, offset);
+}
+
+static void on_deferred(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
 {
 	(void)vcpu, (void)data;
-	accounts_pop(true);
+	if (qemu_plugin_mem_is_store(info) && disarm())
+		accounts_deferred(at);
+}
+
+static void on_deferred_end(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	accounts_deferred_end();
+}
+
+static void on_pop(unsigned int vcpu, void *softirq)
+{
+	(void)vcpu;
+	accounts_pop(softirq);
 }
 
 static void on_syscall(unsigned int vcpu, void *data)
@@ -215,7 +235,7 @@ static void instrument_module(struct qemu_plugin_insn *insn, const uint8_t *byte
 	if (is_return(bytes))
 		watch_access(insn, on_return, (uint64_t)hook);
 	else if (is_of_stack(bytes, 0x58))
-		watch_access(insn, on_pop, 0);
+		watch_access(insn, on_pop_word, 0);
 	else if (hook >= 0 && is_of_stack(bytes, 0x50))
 		watch_access(insn, on_push_word, 0);
 	else if (target && (target < symbol->addr || target >= owners_end(symbol)) &&
@@ -228,31 +248,40 @@ static void instrument_entry(struct qemu_plugin_insn *insn, const struct symbol 
 	static const struct {
 		const char *name;
 		exec_cb callback;
-		enum frame_kind kind;
+		uintptr_t data;
 	} functions[] = {
 		{"wake_up_new_task", on_make, 0},
-		{"do_idle", on_idle, 0},
+		{"do_idle", on_mark, ACCOUNT_IDLE},
 		{"__do_softirq", on_push, FRAME_SOFTIRQ},
 		{"handle_softirqs", on_push, FRAME_SOFTIRQ},
+		{"asm_sysvec_apic_timer_interrupt", on_push, FRAME_TICK},
+		/* The kernel's thread that waits for grace periods. */
+		{"rcu_gp_init", on_mark, ACCOUNT_CLOCK},
+		{"rcu_gp_fqs_loop", on_mark, ACCOUNT_CLOCK},
+		{"rcu_gp_cleanup", on_mark, ACCOUNT_CLOCK},
+		{"run_timer_softirq", on_serve, ACCOUNT_CLOCK},
+		{"net_tx_action", on_serve, ACCOUNT_INTERRUPTS},
+		{"net_rx_action", on_serve, ACCOUNT_INTERRUPTS},
+		{"tasklet_action", on_serve, ACCOUNT_INTERRUPTS},
+		{"run_rebalance_domains", on_serve, ACCOUNT_CLOCK},
+		{"sched_balance_softirq", on_serve, ACCOUNT_CLOCK}, /* the same, from 6.10 on */
+		{"hrtimer_run_softirq", on_serve, ACCOUNT_CLOCK},
+		{"rcu_core_si", on_serve, ACCOUNT_CLOCK},
 	};
 	exec_cb callback = NULL;
 	uintptr_t data = 0;
 
 	if (symbol->kind == SYM_SYSCALL)
 		callback = on_syscall;
-	if (symbol->kind == SYM_FAULT || symbol->kind == SYM_TRAP) {
-		callback = on_push;
-		data = FRAME_FAULT;
-	}
-	if (symbol->kind == SYM_INTERRUPT && owners_end(symbol) - symbol->addr > STUB_BYTES) {
-		callback = on_push;
-		data = FRAME_INTERRUPT;
-	}
+	else if (symbol->kind == SYM_FAULT || symbol->kind == SYM_TRAP)
+		callback = on_push, data = FRAME_FAULT;
+	else if (symbol->kind == SYM_INTERRUPT && owners_end(symbol) - symbol->addr > STUB_BYTES)
+		callback = on_push, data = FRAME_INTERRUPT;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		if (strcmp(symbol->name, functions[i].name))
 			continue;
 		callback = functions[i].callback;
-		data = functions[i].kind;
+		data = functions[i].data;
 	}
 	if (owners_hook(symbol) >= 0) {
 		callback = on_hook;
@@ -264,6 +293,50 @@ static void instrument_entry(struct qemu_plugin_insn *insn, const struct symbol 
 	}
 	if (callback)
 		call_at(insn, callback, data);
+}
+
+/* Does a register other than %rsp point DISPLACEMENT bytes before what an instruction stores? */
+static bool is_store(const uint8_t *bytes, uint8_t opcode, uint8_t displacement)
+{
+	return (bytes[0] & 0xf8) == 0x48 && bytes[1] == opcode && (bytes[2] & 0xc0) == 0x40 &&
+	       (bytes[2] & 7) != 4 && bytes[3] == displacement;
+}
+
+/*
+ * Work is put off by a callback for the end of a grace period, whose address call_rcu() stores in a
+ * struct rcu_head, and rcu_do_batch() clears before it calls it; or in the list of a workqueue,
+ * which insert_work() puts a struct work_struct in, and process_one_work() takes it from. Delayed
+ * work is armed before: __queue_delayed_work() stores the queue in its struct delayed_work.
+ */
+static void instrument_put_off(struct qemu_plugin_insn *insn, const uint8_t *bytes,
+			       const struct symbol *symbol)
+{
+	static const struct {
+		const char *name;
+		uint8_t opcode, displacement;
+		uint8_t offset; /* to the place by which the work is known */
+		mem_cb callback;
+	} stores[] = {
+		{"call_rcu", 0x89, 8, 0, on_defer},
+		{"__call_rcu_common", 0x89, 8, 0, on_defer},
+		{"rcu_do_batch", 0xc7, 8, 0, on_deferred},
+		{"__queue_delayed_work", 0x89, 72, 72 - 16, on_defer},
+		{"insert_work", 0x89, 16, 0, on_defer},
+		{"process_one_work", 0x89, 16, 0, on_deferred},
+	};
+
+	for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++) {
+		size_t length = strlen(stores[i].name);
+
+		/* Compilers add .constprop.0 and the like. */
+		if (strncmp(symbol->name, stores[i].name, length) ||
+		    (symbol->name[length] && symbol->name[length] != '.'))
+			continue;
+		if (is_store(bytes, stores[i].opcode, stores[i].displacement))
+			watch_access(insn, stores[i].callback, stores[i].offset);
+		else if (stores[i].callback == on_deferred && is_return(bytes))
+			call_at(insn, on_deferred_end, 0);
+	}
 }
 
 /*
@@ -317,8 +390,10 @@ bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t si
 	else if (owners_is_module(symbol))
 		instrument_module(insn, bytes, size, symbol);
 	else if (is_softirq(symbol) && is_return(bytes))
-		call_at(insn, on_softirq_end, 0);
+		call_at(insn, on_pop, true);
+	else if (symbol)
+		instrument_put_off(insn, bytes, symbol);
 	if (bytes[0] == 0xcf || (bytes[0] == 0x48 && bytes[1] == 0xcf))
-		call_at(insn, on_iret, 0);
+		call_at(insn, on_pop, false);
 	return watch.called;
 }

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SHIFT	    4
@@ -26,6 +27,7 @@
 #define CONNECTIONS 50
 #define TURNS	    100000 /* of a loop of 2 instructions */
 #define FORKS	    20
+#define LONG	    25 /* turns: twenty ticks */
 
 static int to_service[2], from_service[2];
 static struct sockaddr_in address = {.sin_family = AF_INET};
@@ -55,6 +57,8 @@ static void serve(int listener)
 			turn();
 		else if (order == 's')
 			look();
+		for (int i = 0; order == 'l' && i < LONG; i++)
+			turn();
 		for (int i = 0; order == 'c' && i < CONNECTIONS; i++) {
 			int fd = accept(listener, NULL, NULL);
 
@@ -164,6 +168,29 @@ static void service_forks(void)
 	order('f');
 }
 
+static void service_turns_long(void)
+{
+	order('l');
+}
+
+static void open_and_close(void)
+{
+	for (int i = 0; i < STATS; i++) {
+		int fd = open("/data/kept", O_RDONLY | O_CLOEXEC);
+
+		check(fd >= 0 && !close(fd), "open");
+	}
+}
+
+/* Their struct file are freed after a grace period. */
+static void clients_open(void)
+{
+	const struct timespec time = {.tv_nsec = 100000000};
+
+	as_client(open_and_close);
+	check(!nanosleep(&time, NULL), "sleep");
+}
+
 static void region(unsigned int id, void (*work)(void))
 {
 	uint64_t first, last;
@@ -192,8 +219,8 @@ static void link_up(void)
 int main(void)
 {
 	static void (*const works[])(void) = {
-		nothing,      own_turn, service_turns, service_looks,
-		clients_look, network,	service_forks,
+		nothing, own_turn,	service_turns,	    service_looks, clients_look,
+		network, service_forks, service_turns_long, clients_open,
 	};
 
 	prepare();

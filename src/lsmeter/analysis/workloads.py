@@ -309,7 +309,7 @@ def _per_unit(tally: Tally, units: int) -> Figures:
         AVC_MISSES: tally.total("events", "avc_misses") / units,
         HOOK_CALLS: tally.total("calls") / units,
         HOOK_INSNS: tally.total("hook") / units,
-        **{f"kernel of {of}": tally.total("kernel", of=[of]) / units for of in ON_BEHALF},
+        **{f"kernel of {of}": tally.total("kernel", of=[of]) / units for of in Account},
     }
 
 

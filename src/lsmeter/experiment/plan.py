@@ -15,7 +15,7 @@ from itertools import chain
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import unknown
-from lsmeter.experiment.asked import Experiment
+from lsmeter.experiment.asked import ConditionsTable, Experiment
 from lsmeter.experiment.running import live, unfit
 from lsmeter.instruments import find_instrument
 from lsmeter.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
@@ -147,7 +147,16 @@ def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
             kind = "visit" if experiment.client == "host" else kind
             alone = {"task": kind, "suites": [offer.workload.name], "users": ["root"]}
             alone["baseline"] = experiment.baseline_setup
+            alone["conditions"] = _usual(experiment.conditions, kind)
             yield experiment.model_copy(update=alone), offer
+
+
+def _usual(said: ConditionsTable, kind: str) -> ConditionsTable:
+    """Return the conditions with the clock that is usual for a task, unless one was asked for."""
+    shift = find_task(kind).icount_shift
+    if shift is None or "icount_shift" in said.model_fields_set:
+        return said
+    return said.model_copy(update={"icount_shift": shift})
 
 
 def image_of(experiment: Experiment, offer: Offer) -> str:

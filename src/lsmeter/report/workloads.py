@@ -78,10 +78,10 @@ def document(run: RunData, detail: Detail) -> Document:
 def _conditions(run: RunData) -> Iterator[str]:
     for every_ms in sorted({cell.task.monitor_ms for cell in run.manifest.cells} - {0}):
         yield f"monitored every {every_ms} ms: not to be compared with runs that are not"
-    asked = run.manifest.conditions.memory_mib
     for cell in {cell.place.suite: cell for cell in run.manifest.cells}.values():
-        if cell.task.workload and cell.task.workload.memory_mib > asked:
-            yield f"{cell.place.suite}: guests of {cell.task.workload.memory_mib} MiB"
+        if cell.task.workload and cell.conditions:
+            shift, mib = cell.conditions.icount_shift, cell.conditions.memory_mib
+            yield f"{cell.place.suite}: guests of {mib} MiB, {1 << shift} ns an instruction"
 
 
 def _sections(

@@ -56,8 +56,9 @@ class ManifestCell:
     command: tuple[str, ...]  # how its guests are started
     task: Task = READINGS
     warmup: int = 0  # readings before those that count
-    sampling: Sampling | None = None  # None and () in runs of earlier versions
+    sampling: Sampling | None = None  # None and () in runs of earlier versions, conditions as well
     benchmarks: tuple[str, ...] = ()  # ids, in the order of the catalogue
+    conditions: Conditions | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ def make_manifest(
                 cell.sampling.warmup,
                 cell.sampling,
                 cell.benchmarks,
+                cell.conditions,
             )
             for cell in plan.cells
         ),

@@ -25,6 +25,8 @@ class Account(StrEnum):
     DRIVER = "driver"  # lsmeter's own init
     THREADS = "threads"  # of the kernel
     INTERRUPTS = "interrupts"  # and softirqs: the network of both ends, whoever they interrupt
+    CLOCK = "clock"  # ticks, timers and grace periods: they come with time, not with requests
+    CLEANUP = "cleanup"  # what the client and the driver put off: callbacks of RCU, work of threads
     IDLE = "idle"
 
 
