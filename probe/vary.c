@@ -10,12 +10,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PAGE_BYTES 4096
 #define MAX_PIPES  32
 #define MAX_PAGES  64
+#define MAX_OTHERS 32 /* sockets, and twice as many mappings */
 
 /* The least that mmap_base() leaves to a stack (arch/x86/mm/mmap.c), and pages of a page table. */
 #define STACK_BYTES (128UL << 20)
@@ -31,18 +33,30 @@ static uint64_t draw(uint64_t *state)
 	return z ^ z >> 31;
 }
 
+struct kept {
+	uint64_t pipes, pages, sockets, mappings;
+};
+
 /* Files, directory entries and inodes, and pages, in a process that keeps them. */
-static _Noreturn void keep(uint64_t pipes, uint64_t pages)
+static _Noreturn void keep(const struct kept *kept)
 {
 	int ends[2];
 	char *memory;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (uint64_t i = 0; i < pipes; i++) {
+	for (uint64_t i = 0; i < kept->pipes; i++) {
 		if (sys4(SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0))
 			break;
 	}
-	memory = mmap(NULL, pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
+	for (uint64_t i = 0; i < kept->sockets; i++) {
+		if (socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0)
+			break;
+	}
+	/* With another protection than their neighbours they stay apart. */
+	for (uint64_t i = 0; i < kept->mappings; i++)
+		mmap(NULL, PAGE_BYTES, i % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+		     -1, 0);
+	memory = mmap(NULL, kept->pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (memory != MAP_FAILED)
 		memory[0] = 1;
@@ -51,18 +65,41 @@ static _Noreturn void keep(uint64_t pipes, uint64_t pages)
 }
 
 /* Who makes a process pays for each of its own descriptors: these are another one's. */
-void vary_guest(unsigned long seed)
+static void keep_apart(const struct kept *kept)
 {
 	const struct timespec while_made = {.tv_nsec = 10000000};
-	uint64_t state = seed, pipes, pages;
 
-	if (!seed)
-		return;
-	pipes = draw(&state) % MAX_PIPES;
-	pages = 1 + draw(&state) % MAX_PAGES;
 	if (fork() == 0)
-		keep(pipes, pages);
+		keep(kept);
 	nanosleep(&while_made, NULL);
+}
+
+static struct kept draw_kept(uint64_t *state)
+{
+	struct kept kept = {.pipes = draw(state) % MAX_PIPES};
+
+	kept.pages = 1 + draw(state) % MAX_PAGES;
+	return kept;
+}
+
+void vary_guest(unsigned long seed)
+{
+	uint64_t state = seed;
+	struct kept kept = draw_kept(&state);
+
+	if (seed)
+		keep_apart(&kept);
+}
+
+void vary_batch(unsigned long seed, unsigned int number)
+{
+	uint64_t state = seed + number;
+	struct kept kept = draw_kept(&state);
+
+	kept.sockets = draw(&state) % MAX_OTHERS;
+	kept.mappings = draw(&state) % (2 * MAX_OTHERS);
+	if (seed)
+		keep_apart(&kept);
 }
 
 static bool watches(const char *suite)

@@ -11,6 +11,9 @@
 /* Allocate objects and pages, how many by the seed; 0: none. */
 void vary_guest(unsigned long seed);
 
+/* The same before a batch of a workload, with sockets and mappings; `number` is the batch's. */
+void vary_batch(unsigned long seed, unsigned int number);
+
 /*
  * Where the mappings of programs begin that are started from here on: up to a page table lower, by
  * the limit of their stacks. Nothing else is random in a guest, and which mappings share a page

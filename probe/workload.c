@@ -272,13 +272,19 @@ static size_t run_batches(const struct request *request, unsigned int index, uin
 			  struct ending *ending)
 {
 	const struct words *client = client_of(request, request->benchmark[index]);
+	static unsigned int batches; /* of the whole boot */
 	size_t count = 0;
 
 	for (unsigned long i = 0; i < request->warmup + request->samples; i++) {
 		static struct program program;
 		uint64_t took = 0;
 
-		bool ran = run_batch(request, index, client, &program, &took);
+		bool ran;
+
+		/* Which objects of slabs are next in turn is the same for all units of a batch. */
+		if (!request->timed)
+			vary_batch(request->vary, ++batches);
+		ran = run_batch(request, index, client, &program, &took);
 
 		if (request->monitor_ms) {
 			monitor_send(index, (unsigned int)i);
