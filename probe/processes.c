@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_CONTEXTS  32
 #define CONTEXT_BYTES 256
+#define NAMESPACE     "/run/netns/server"
 
 /* Read a file of a process; "" if that cannot be. */
 static void read_of(const char *process, const char *file, char *text, size_t size)
@@ -41,7 +43,17 @@ static bool is_named(const char *process, const char *name)
 	return !strcmp(begin + 1, name);
 }
 
-/* Give each process of this name to `take`. */
+/* Is it a service, or of one? */
+static bool is_served(const char *process)
+{
+	struct stat services, its;
+	char path[300];
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/net", process);
+	return !stat(NAMESPACE, &services) && !stat(path, &its) && services.st_ino == its.st_ino;
+}
+
+/* Give each process of this name to `take`; without a name, each in the services' namespace. */
 static void each(const char *name, void (*take)(const char *process, void *to), void *to)
 {
 	DIR *proc = opendir("/proc");
@@ -50,7 +62,7 @@ static void each(const char *name, void (*take)(const char *process, void *to), 
 		return;
 	for (struct dirent *entry; (entry = readdir(proc));) {
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-		    is_named(entry->d_name, name))
+		    (name ? is_named(entry->d_name, name) : is_served(entry->d_name)))
 			take(entry->d_name, to);
 	}
 	closedir(proc);

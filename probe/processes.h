@@ -14,6 +14,7 @@ unsigned int processes_count(const char *name);
 /*
  * Their distinct security contexts (/proc/PID/attr/current) into `text`, sorted and joined by
  * commas; one that cannot be read is "". Where there is no room for all, "..." ends the text.
+ * Without a name: those of all processes in the network namespace of the services.
  */
 void processes_contexts(const char *name, char *text, size_t size);
 

@@ -153,9 +153,20 @@ static const char *wait_until_ready(const struct request *request)
 	return NULL;
 }
 
+/* Whatever their names are. */
+static void every_context(const char *key)
+{
+	char contexts[1000];
+
+	processes_contexts(NULL, contexts, sizeof(contexts));
+	channel_fact(key, "%s", contexts);
+}
+
 static void service_facts(const struct request *request)
 {
 	char key[LINE_BYTES], contexts[1000];
+
+	every_context("services.contexts");
 
 	for (size_t i = 0; i < request->n_services; i++) {
 		const struct words *words = words_of(request->service[i]);
@@ -377,5 +388,6 @@ unsigned int workload_measure(const struct request *request)
 		snprintf(key, sizeof(key), "service.%.60s.after", words->word[0]);
 		channel_fact(key, "%u", processes_count(words->word[1]));
 	}
+	every_context("services.contexts.after");
 	return index;
 }

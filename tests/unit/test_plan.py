@@ -13,7 +13,7 @@ from lsmeter.experiment.plan import Plan, apart, baseline_name, make_plan
 from lsmeter.model import Conditions, Image, Sampling
 from lsmeter.setups import parse_setup
 from lsmeter.tasks import find_task
-from lsmeter.workloads import load_workload
+from lsmeter.workloads import load_workload, workload_names
 from tests.unit.model_builders import benchmark, cell, kernel
 
 CATALOGUE = (
@@ -86,6 +86,72 @@ def test_what_is_done_before_each_reading_is_done_to_one_copy() -> None:
     made = plan({"setups": [setup], "instrument": "timed", "copies": [2]})
     assert "cannot be measured in several copies" in made.problems[0].title
     assert setup not in {item.setup.name for item in made.cells}
+
+
+def loaded(setup: str, workload: str, **conditions: int) -> Plan:
+    """Return the plan of one setup, and its baseline, with a workload."""
+    data = {"suites": [workload], "setups": [setup], "conditions": conditions}
+    whole = build_experiment({**data, "baseline": "capability"}, where="test")
+    ((experiment, offer),) = apart(whole)
+    assert offer is not None
+    needs = (*find_task("workload").needs, *parse_setup(setup).needs_config)
+    image = Image("servers", Path("image"), "0" * 64)
+    images = {offer.workload.image: image, "policy": image}
+    options, programs = dict.fromkeys(needs, "y"), dict.fromkeys(["lsmeter-bpf"], "0" * 64)
+    return make_plan(experiment, [kernel(**options)], offer, {}, ["tmpfs"], images, programs)
+
+
+@pytest.mark.parametrize(
+    ("setup", "workload", "why"),
+    [
+        ("tomoyo-enforcing", "web-worker", "it has no domain for services"),
+        ("tomoyo-learning", "web-worker", "it has no domain for services"),
+        ("selinux-enforcing+tomoyo-enforcing", "web", "it has no domain for services"),
+        ("smack-enforcing", "mail", "it has no domain for services"),
+        ("lomac", "mail", "it has no domain for services"),
+        ("audit-rules", "mail", "it has no domain for services"),
+        ("ipsec", "mail", "it has no domain for services"),
+        ("selinux-enforcing+apparmor-enforcing", "web", "not under those of selinux and apparmor"),
+        (
+            "apparmor-enforcing",
+            "examples/redis.toml",
+            "the workload names no domain of apparmor for the service redis",
+        ),
+    ],
+)
+def test_a_policy_that_confines_no_service_gives_no_number(
+    setup: str, workload: str, why: str
+) -> None:
+    made = loaded(setup, workload)
+    assert [item.setup.name for item in made.cells] == ["capability"]
+    (problem,) = made.problems
+    assert why in problem.title
+    assert problem.title.startswith(f"{setup} cannot be measured with the workload")
+
+
+@pytest.mark.parametrize("workload", workload_names())
+@pytest.mark.parametrize(
+    "setup",
+    [
+        *(
+            "selinux-enforcing",
+            "selinux-permissive+yama",
+            "apparmor-enforcing",
+            "apparmor-complain",
+        ),
+        *("tomoyo", "audit-rules:session=service", "ima-measure"),
+    ],
+)
+def test_a_policy_with_domains_for_all_services_is_measured(setup: str, workload: str) -> None:
+    assert loaded(setup, workload).problems == ()
+
+
+def test_services_have_a_slower_clock_unless_one_is_asked_for() -> None:
+    usual, asked = loaded("selinux", "web"), loaded("selinux", "web", icount_shift=4)
+    assert {cell.conditions.icount_shift for cell in usual.cells} == {2}
+    assert {cell.conditions.icount_shift for cell in asked.cells} == {4}
+    assert not {cell.hash for cell in usual.cells} & {cell.hash for cell in asked.cells}
+    assert plan({"setups": ["selinux"]}).cells[0].conditions.icount_shift == 4
 
 
 def test_a_workload_has_clients_and_no_copies() -> None:

@@ -29,7 +29,7 @@ from lsmeter.statistics.means import (
     pooled_ratios,
     ratios,
 )
-from lsmeter.tasks.tally import ON_BEHALF, PLUGIN, Account, DamagedTallyError, Tally, parse_tally
+from lsmeter.tasks.tally import PLUGIN, Account, DamagedTallyError, Tally, parse_tally
 from lsmeter.tasks.workload import once_titles, said_by
 
 KERNEL, USER, SYSCALLS, SWITCHES = "kernel", "user", "syscalls", "switches"

@@ -24,6 +24,7 @@ from lsmeter.model.setup import again
 from lsmeter.model.suites import suite_modules
 from lsmeter.setups import one_each, parse_setup
 from lsmeter.tasks import TaskKind, find_task
+from lsmeter.tasks.workload import why_unconfined
 from lsmeter.workloads import Offer, is_workload, load_workload, workload_names
 
 
@@ -99,10 +100,9 @@ def make_plan(  # noqa: PLR0913, PLR0917
                 title = f"{setup.name} cannot be measured on {kernel.name}: {what}"
                 problems.append(Problem(title, kernel=kernel.name, setup=setup.name))
                 continue
-            if offer and (setup.before or setup.guest):
-                what = "services cannot be put under what it does to the probe's own processes"
-                title = f"{setup.name} cannot be measured with the workload {experiment.suites[0]}"
-                problems.append(Problem(title, kernel.name, setup.name, detail=what))
+            if offer and (why := why_unconfined(setup, offer.workload)):
+                title = f"{setup.name} cannot be measured with the workload {offer.workload.name}"
+                problems.append(Problem(f"{title}: {why}", kernel.name, setup.name))
                 continue
             rootfs = image_of(experiment, offer) if offer else setup.image
             image = (images or {})[rootfs] if rootfs else None
@@ -145,9 +145,13 @@ def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
                 )
             kind = find_instrument(experiment.instrument).workload_task
             kind = "visit" if experiment.client == "host" else kind
-            alone = {"task": kind, "suites": [offer.workload.name], "users": ["root"]}
-            alone["baseline"] = experiment.baseline_setup
-            alone["conditions"] = _usual(experiment.conditions, kind)
+            alone = {
+                "task": kind,
+                "suites": [offer.workload.name],
+                "users": ["root"],
+                "baseline": experiment.baseline_setup,
+                "conditions": _usual(experiment.conditions, kind),
+            }
             yield experiment.model_copy(update=alone), offer
 
 

@@ -31,11 +31,11 @@ class TaskKind:
     title says in a few words what a boot does. request returns the fields of the guest's request
     that it sets. needs are kernel options without which it cannot be done, modules those that its
     guests load, setups the only ones that can do it (empty: all). sampling replaces the
-    experiment's, icount_shift the usual one of the conditions. plugin names the one that the machine has to run with, and its output; also are
-    further outputs that this plugin is asked for. costs says that its samples are costs, which
-    setups are compared by. silence_s is how long a guest may report nothing. verify returns one
-    line for each way in which a guest's facts are not what was asked, judge the samples of a
-    benchmark as failed where what was said of them is.
+    experiment's, icount_shift the usual clock. plugin names the one that the machine has to run
+    with, and its output; also are further outputs that this plugin is asked for. costs says that
+    its samples are costs, which setups are compared by. silence_s is how long a guest may report
+    nothing. verify returns one line for each way in which a guest's facts are not what was asked,
+    judge the samples of a benchmark as failed where what was said of them is.
     """
 
     name: str

@@ -8,4 +8,11 @@ from dataclasses import replace
 from lsmeter.tasks.workload import TASK as COUNTED
 
 # The same guests and the same clients; no plugin sees a guest in real time.
-TASK = replace(COUNTED, name="load", title="services under load, timed", icount_shift=None, plugin="", costs=True)
+TASK = replace(
+    COUNTED,
+    name="load",
+    title="services under load, timed",
+    icount_shift=None,
+    plugin="",
+    costs=True,
+)

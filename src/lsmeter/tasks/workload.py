@@ -10,7 +10,7 @@ from typing import Any
 
 from lsmeter.base.printable import printable
 from lsmeter.model import BenchmarkStatus, Cell, Samples, Setup
-from lsmeter.model.setup import ordered
+from lsmeter.model.setup import Layer, ordered
 from lsmeter.model.workload import Client, Workload
 from lsmeter.tasks import TaskKind
 from lsmeter.tasks.tally import PLUGIN
@@ -40,6 +40,9 @@ class _Form:
     through: tuple[str, ...] = ()
 
 
+_LINKS = ("cipso", "calipso", "secmark", "ipsec")
+# What services are started from, and must not be left in.
+_STARTERS = {"selinux": ("initrc_t", "init_t", "kernel_t"), "apparmor": ("unconfined",)}
 _FORMS: Mapping[Client, _Form] = {
     "namespace": _Form((), "client"),
     "guest": _Form(("server",), "server", (f"{_LIBRARY}/remote",)),
@@ -57,6 +60,26 @@ _ICOUNT_SHIFT = 2
 def policy_of(setup: Setup) -> tuple[str, str]:
     """Return the module whose policy a setup loads, and its mode; ("", "") where there is none."""
     return setup.policies[0] if setup.policies else ("", "")
+
+
+def why_unconfined(setup: Setup, workload: Workload) -> str:
+    """Say why the policy of a setup would not confine a workload's services; "" where it does."""
+    modules = [module for module, _ in setup.policies]
+    denies = any(check.denied for check in setup.checks) and setup.layer is not Layer.INTEGRITY
+    if setup.before or setup.guest:
+        return "services cannot be put under what it does to the probe's own processes"
+    if len(modules) > 1:
+        return f"services are put under one policy, not under those of {' and '.join(modules)}"
+    own_links = any(step.action in _LINKS for step in setup.steps)
+    if len(setup.confine) > len(modules) or own_links or (denies and not modules):
+        return "it has no domain for services: nothing would prove that it confines them"
+    for service in workload.services if modules else ():
+        if not getattr(service, modules[0]):
+            return f"the workload names no domain of {modules[0]} for the service {service.name}"
+    proved = workload.services or any(item.allowed != item.denied for item in workload.denials)
+    if modules and not proved:
+        return "the workload has neither a service nor a check that is denied: nothing proves it"
+    return ""
 
 
 def _workload(cell: Cell) -> Workload:
@@ -133,6 +156,10 @@ def verify(cell: Cell, facts: Mapping[str, str]) -> tuple[str, ...]:
                 f"service {service.name}: expected its processes in {wanted}, {mode}; "
                 f"they are in '{said[:200]}'"
             )
+    for key in ("services.contexts", "services.contexts.after") if module else ():
+        each = {_domain(context, module, mode) for context in facts.get(key, "").split(",")}
+        left = sorted(each.intersection(_STARTERS[module]))
+        wrong += [f"{key}: a process of the services is in {name}, no domain" for name in left]
     for denial in _workload(cell).denials:
         asked = denial.denied if module and mode == "enforcing" else denial.allowed
         said = facts.get(f"ask.{denial.name}", "nothing")

@@ -68,6 +68,7 @@ def facts(setup: str, **changed: str) -> dict[str, str]:
             "apparmor": f"{service.apparmor} ({'enforce' if mode == 'enforcing' else 'complain'})",
         }.get(module, "")
         found[f"service.{service.name}.contexts"] = context
+    found["services.contexts"] = found["services.contexts.after"] = context if module else ""
     for denial in OFFER.workload.denials:
         denied = mode == "enforcing"
         found[f"ask.{denial.name}"] = denial.denied if denied else denial.allowed
@@ -100,6 +101,12 @@ def test_a_sound_guest_is_believed(setup: str) -> None:
         ("apparmor-enforcing", {"service__apache__contexts": "lsmeter-apache (complain)"}),
         ("apparmor-enforcing", {"service__apache__contexts": "unconfined"}),
         ("apparmor-complain", {"service__apache__contexts": "lsmeter-apache (enforce)"}),
+        # Whatever a process of the services is called, and as long as any is measured.
+        ("selinux-enforcing", {"services__contexts": "system_u:system_r:initrc_t:s0"}),
+        (
+            "apparmor-enforcing",
+            {"services__contexts__after": "lsmeter-apache (enforce),unconfined"},
+        ),
     ],
 )
 def test_another_domain_or_answer_is_no_result(setup: str, changed: dict[str, str]) -> None:
