@@ -102,6 +102,8 @@ def test_a_workload(session: Any) -> None:
         "service.it.processes": "1",
         "service.it.contexts": "",
         "service.it.after": "1",
+        "services.contexts": "",
+        "services.contexts.after": "",
         "ask.log": "first.second.service.",
         "ask.left": "failed 3: it is fail",
         "ask.killed": "failed: /bin/p was killed by signal 9: it is die",

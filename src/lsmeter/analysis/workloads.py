@@ -3,7 +3,7 @@
 
 Everything is per unit (a request). `kernel` is what the kernel executes for the service: in its
 tasks, in interrupts and softirqs (the network of both ends), and in the kernel's own threads;
-the client's tasks and lsmeter's own are in no number.
+the client's tasks and lsmeter's own, what they put off, and the guest's clock are in no number.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from lsmeter.tasks.tally import PLUGIN, Account, DamagedTallyError, Tally, parse
 from lsmeter.tasks.workload import once_titles, said_by
 
 KERNEL, USER, SYSCALLS, SWITCHES = "kernel", "user", "syscalls", "switches"
+# Left out of `kernel`: what comes with time, and what the client put off.
+CLOCK, CLEANUP = (f"kernel of {account}" for account in (Account.CLOCK, Account.CLEANUP))
 AVC_LOOKUPS, AVC_MISSES = "AVC look-ups", "AVC misses"
 HOOK_CALLS, HOOK_INSNS = "hook calls", "in hooks"
 _START = "kernel until its first process"

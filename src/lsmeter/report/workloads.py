@@ -12,6 +12,8 @@ from typing import Any
 from lsmeter.analysis.workloads import (
     AVC_LOOKUPS,
     AVC_MISSES,
+    CLEANUP,
+    CLOCK,
     HOOK_CALLS,
     HOOK_INSNS,
     KERNEL,
@@ -52,7 +54,8 @@ _MOST_HOOKS = 12
 _COUNTS = (HOOK_CALLS, AVC_LOOKUPS, AVC_MISSES)
 _COVERS = (
     "Kernel instructions of the service's tasks, of interrupts and softirqs (the network of {}) "
-    "and of kernel threads; the client's own are left out{}. Instructions, not time."
+    "and of kernel threads; ticks and grace periods are left out, and the client's own with what "
+    "they put off{}. Instructions, not time."
 )
 _CLIENTS: Mapping[Client, tuple[str, str]] = {
     "namespace": ("both ends", ""),
@@ -281,6 +284,8 @@ def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Tab
         Field("user_insns", "user instructions", lambda item: round(item.mean(USER))),
         Field("user_overhead", "change", lambda item: moved.get(id(item)), Kind.PERCENT),
         Field("syscalls", "system calls", lambda item: round(item.mean(SYSCALLS), 1)),
+        Field("clock_insns", "clock", lambda item: round(item.mean(CLOCK))),
+        Field("cleanup_insns", "client's clean-up", lambda item: round(item.mean(CLEANUP))),
         Field("switches", "switches", lambda item: round(item.mean(SWITCHES), 1)),
         Field("rate_per_s", "rate, emulated", lambda item: said(item, "rate_per_s")),
         Field("p99_us", "99 % in us, emulated", lambda item: said(item, "p99_us")),

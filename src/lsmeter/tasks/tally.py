@@ -31,7 +31,8 @@ class Account(StrEnum):
 
 
 # What a service costs: its tasks, and what the kernel does on their behalf elsewhere. Interrupts
-# and threads work for both ends of a link; neither the client's tasks nor the driver's are in it.
+# and threads work for both ends of a link; neither the client's tasks nor the driver's are in it,
+# nor what they put off, nor what comes with time.
 ON_BEHALF = (Account.SERVICE, Account.INTERRUPTS, Account.THREADS)
 
 
