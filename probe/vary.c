@@ -14,10 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096
-#define MAX_PIPES  32
-#define MAX_PAGES  64
-#define MAX_OTHERS 32 /* sockets, and twice as many mappings */
+#define PAGE_BYTES  4096
+#define MAX_PIPES   32
+#define MAX_PAGES   64
+#define MAX_OTHERS  32 /* sockets, and twice as many mappings */
+#define MAX_BUFFERS 10 /* net.unix.max_dgram_qlen */
 
 /* The least that mmap_base() leaves to a stack (arch/x86/mm/mmap.c), and pages of a page table. */
 #define STACK_BYTES (128UL << 20)
@@ -34,12 +35,13 @@ static uint64_t draw(uint64_t *state)
 }
 
 struct kept {
-	uint64_t pipes, pages, sockets, mappings;
+	uint64_t pipes, pages, sockets, buffers, mappings; /* buffers: in each socket */
 };
 
 /* Files, directory entries and inodes, and pages, in a process that keeps them. */
 static _Noreturn void keep(const struct kept *kept)
 {
+	static char buffer[PAGE_BYTES];
 	int ends[2];
 	char *memory;
 
@@ -49,8 +51,12 @@ static _Noreturn void keep(const struct kept *kept)
 			break;
 	}
 	for (uint64_t i = 0; i < kept->sockets; i++) {
-		if (socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0)
+		if (socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0 ||
+		    socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends))
 			break;
+		/* Buffers of 64 bytes to 4 KiB and their heads, in a queue that nobody reads. */
+		for (uint64_t k = 0; k < kept->buffers; k++)
+			send(ends[0], buffer, 64UL << k % 7, MSG_DONTWAIT);
 	}
 	/* With another protection than their neighbours they stay apart. */
 	for (uint64_t i = 0; i < kept->mappings; i++)
@@ -97,6 +103,7 @@ void vary_batch(unsigned long seed, unsigned int number)
 	struct kept kept = draw_kept(&state);
 
 	kept.sockets = draw(&state) % MAX_OTHERS;
+	kept.buffers = draw(&state) % MAX_BUFFERS;
 	kept.mappings = draw(&state) % (2 * MAX_OTHERS);
 	if (seed)
 		keep_apart(&kept);
