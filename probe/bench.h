@@ -74,7 +74,12 @@ struct bench {
 	unsigned int calls;
 	unsigned int length;
 	unsigned int serial; /* number of the cycle, from 0; for fresh names */
-	int status;	     /* of what has no call here, such as a child (by wait4): must stay 0 */
+	unsigned int
+		batch; /* times that a reading makes its call, from cycle `since` on; 0: once */
+	unsigned int since;
+	unsigned int
+		most; /* times that it may, what it uses up being prepared; 0: arm() has no limit */
+	int status;   /* of what has no call here, such as a child (by wait4): must stay 0 */
 	int fd[2];
 	char path[2][96];
 };

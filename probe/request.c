@@ -36,6 +36,7 @@ static const struct key keys[] = {
 	{"cold", FLAG, AT(cold), 0, 1, true},
 	{"quiet", FLAG, AT(quiet), 0, 1, true},
 	{"timed", FLAG, AT(timed), 0, 1, false},
+	{"batch", NUMBER, AT(batch), 0, MAX_BATCH, false},
 	{"copies", NUMBER, AT(copies), 0, MAX_COPIES, false},
 	{"samples", NUMBER, AT(samples), 0, MAX_SAMPLES, true},
 	{"warmup", NUMBER, AT(warmup), 0, MAX_SAMPLES, true},

@@ -31,7 +31,9 @@ struct request {
 	bool ordinary_user;
 	bool cold;
 	bool quiet;
-	bool timed;	      /* readings are time: see timing.h */
+	bool timed; /* readings are time: see timing.h */
+	unsigned long
+		batch; /* calls of a timed reading, where it can be repeated; 0: by the clock */
 	unsigned long copies; /* of each benchmark at once: see copies.h; 0 is 1 */
 	unsigned long samples;
 	unsigned long warmup;

@@ -257,13 +257,15 @@ static void take_all(struct bench *bench, const struct request *request,
 
 	if (by_counter && bench->op->settles && warmup > SLOW_WARMUP)
 		warmup = SLOW_WARMUP;
-	bench->serial = 0;
+	bench->serial = bench->batch = bench->since = 0;
 	least = UINT64_MAX;
 	if (!take_part(bench, request, assistant, outcome, warmup, 0))
 		return;
 	/* As many operations in a reading as the clock needs. */
 	if (request->timed)
-		outcome->timing.batch = copies_agree(warmup ? timing_batch(bench, least) : 1);
+		outcome->timing.batch = bench->batch =
+			copies_agree(warmup ? timing_batch(bench, least, request->batch) : 1);
+	bench->since = bench->serial;
 	if (!turns_taken()) {
 		take_part(bench, request, assistant, outcome, 0, samples);
 		return;

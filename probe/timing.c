@@ -2,6 +2,7 @@
 #include "timing.h"
 
 #include "channel.h"
+#include "limits.h"
 #include "region.h"
 
 #include <errno.h>
@@ -22,7 +23,6 @@
 
 /* A reading shorter than so many steps of the clock is repeated. */
 #define LEAST_STEPS 100
-#define MOST_BATCH  1000
 
 /* Pairs of readings from which the clock's step is taken. */
 #define PAIRS 256
@@ -311,15 +311,17 @@ uint64_t timing_measure(struct bench *bench, struct timing *timing, bool counts)
 	return took;
 }
 
-unsigned int timing_batch(const struct bench *bench, uint64_t least)
+unsigned int timing_batch(const struct bench *bench, uint64_t least, unsigned long wanted)
 {
-	uint64_t wanted = LEAST_STEPS * step;
+	unsigned int most = bench->most ? bench->most : bench->length == 1 ? MAX_BATCH : 1;
 
-	if (bench->op->run || bench->op->before || bench->calls != 1 || bench->length != 1 ||
-	    least >= wanted)
+	if (bench->op->run || bench->op->before || bench->calls != 1)
 		return 1;
-	wanted = least ? (wanted + least - 1) / least : MOST_BATCH;
-	return wanted < MOST_BATCH ? (unsigned int)wanted : MOST_BATCH;
+	if (!wanted)
+		wanted = (LEAST_STEPS * step + least - 1) / (least ? least : 1);
+	if (wanted > most)
+		return most;
+	return wanted ? (unsigned int)wanted : 1;
 }
 
 void timing_send(const char *id, const struct timing *timing, unsigned int readings)

@@ -47,8 +47,9 @@ uint64_t timing_now(void);
 uint64_t timing_measure(struct bench *bench, struct timing *timing, bool counts);
 
 /* How often to repeat an operation whose single reading takes so long, so that the clock's steps
- * do not show; 1 for what cannot be repeated without preparing it again. */
-unsigned int timing_batch(const struct bench *bench, uint64_t least);
+ * do not show; 1 for what cannot be repeated without preparing it again. `wanted` says it for the
+ * clock, as one of another speed would; 0: ask the clock. */
+unsigned int timing_batch(const struct bench *bench, uint64_t least, unsigned long wanted);
 
 /* Send what is known of a benchmark's readings, where it is not what one expects. */
 void timing_send(const char *id, const struct timing *timing, unsigned int readings);

@@ -42,12 +42,12 @@ static inline int data_file(const char *name, int flags)
 	return n < 0 ? (int)n : sys_open(name, flags, 0);
 }
 
-/* Whether the file has been gone through, so that this cycle begins at its front. */
+/* Whether the file has no room for another reading, so that this cycle begins at its front. */
 static inline bool at_end(const struct bench *bench)
 {
-	long size = bench->variant->value;
+	long bytes = bench->variant->value * (bench->batch ? bench->batch : 1);
 
-	return size && bench->serial && bench->serial % (data_bytes / size) == 0;
+	return bytes && bench->serial && (bench->serial - bench->since) % (data_bytes / bytes) == 0;
 }
 
 static inline struct call rewind_of(int fd)
@@ -73,6 +73,8 @@ static inline int copy_setup(struct bench *bench)
 /* One transfer is the region, or two in a row; before it each file is rewound when at its end. */
 static inline int transfer_arm(struct bench *bench, unsigned int calls, const struct call *call)
 {
+	bench->most =
+		bench->variant->value ? (unsigned int)(data_bytes / bench->variant->value) : 0;
 	bench->length = 0;
 	for (unsigned int i = 0; i < calls && at_end(bench); i++)
 		bench->call[bench->length++] = rewind_of((int)call[i].arg[0]);
