@@ -58,7 +58,7 @@ def test_controls_and_depths(probe: Program) -> None:
     assert {(("depth", d),) for d in range(1, 9)} < depths
 
 
-SUITES = {"file", "process", "ipc", "net", "syscall", "unixbench", "lmbench"}
+SUITES = {"calibration", "file", "ipc", "lmbench", "net", "process", "syscall", "unixbench"}
 
 
 def test_suites_share_names_and_controls_and_no_benchmark(probe: Program) -> None:
