@@ -20,6 +20,7 @@ from lsmeter.cli.options import Asked
 
 if TYPE_CHECKING:
     from lsmeter.experiment.asked import Experiment
+    from lsmeter.model import Kernel
 
 BLOCKS = 25  # and as many of the control, which are as good
 _READINGS = 50  # of each benchmark in the guest, whose events hardly vary
@@ -173,12 +174,12 @@ def _experiments(
     from lsmeter.results.calibrations import this_host
 
     host, running = this_host(), running_kernel()
-    kernel = (asked.kernel or [nearest(running.release)])[0]
+    kernel, why = (asked.kernel[0], "as asked") if asked.kernel else nearest(running)
     suites = asked.suite or ["file"]
     user = getattr(find_machine("here"), "users", ("root",))[0]
     common = {"suites": suites, "users": [user], "benchmarks": asked.benchmark}
     like = conditions(host.mitigations, running.config, command_line())
-    SCREEN.say(f"events are counted on {kernel}; this machine runs Linux {running.release}")
+    SCREEN.say(f"events are counted on {kernel}; this machine runs Linux {running.release}: {why}")
     for text in unlike(host.mitigations):
         SCREEN.say(text, style="yellow")
     timed = {
@@ -204,20 +205,35 @@ def _experiments(
     return {**timed, **known}, {**counted, **known}
 
 
-def nearest(release: str) -> str:
-    """Return the name of the kernel to count on: this machine's own where it can be read."""
+def nearest(running: Kernel) -> tuple[str, str]:
+    """Return the name of the kernel to count on, and why: this machine's own, else the nearest.
+
+    What the archive has counts, cached or not; only where it cannot be asked, what is cached.
+    """
     from lsmeter.base.errors import InfrastructureError
-    from lsmeter.kernels.resolve import listings, resolve
-    from lsmeter.prediction.likeness import nearest_kernel
+    from lsmeter.kernels.resolve import resolve
+    from lsmeter.kernels.sources.debian import SOURCE
+    from lsmeter.prediction.likeness import nearest_kernel, series_of
 
     try:
-        return resolve("host").name
+        return resolve("host").name, "its own image"
     except InfrastructureError as error:
         SCREEN.say(error.title)
-    named = [item for item in listings() if item.name.startswith("debian:")]
-    cached = {item.name: item.version for item in named if item.cached}
-    series = {item.name: item.name.partition(":")[2] for item in named}
-    return nearest_kernel(release, cached or series) or "debian:7.2"
+    series = series_of(running.release)
+    try:
+        names, of = SOURCE.offered(series), "Debian's archive"
+    except InfrastructureError as error:
+        SCREEN.say(error.title)
+        names, of = tuple(item.name for item in SOURCE.listing() if item.cached), "the cache"
+    offered = {name: name.partition(":")[2] for name in names}
+    found = nearest_kernel(running.release, offered)
+    if found is None:
+        raise InfrastructureError(
+            f"no kernel near Linux {running.release} is to be had",
+            hint="name one: --kernel debian:6.1, or the path of an image",
+        )
+    same = "the same series" if offered[found] == series else "the nearest series"
+    return found, f"{same}, of those in {of}"
 
 
 def _finish(timed: Path, counted: Path, output: Path | None) -> None:

@@ -11,6 +11,12 @@ _LAST_MINOR = {3: 19, 4: 20, 5: 19, 6: 19}
 _FIRST_MAJOR = 3
 
 
+def series_of(release: str) -> str:
+    """Return the series of a release, as 6.18 of 6.18.44-cloud; what is no version as it is."""
+    found = re.match(r"\d+\.\d+", release)
+    return found[0] if found else release
+
+
 def place_of(release: str) -> int | None:
     """Return where a release stands in the row of versions; None for what is no version."""
     found = re.match(r"(\d{1,3})\.(\d{1,4})", release)

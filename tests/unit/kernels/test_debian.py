@@ -15,8 +15,10 @@ import pytest
 
 from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.progress import SILENT
+from lsmeter.cli.calibrate import nearest
 from lsmeter.kernels import apt, package
 from lsmeter.kernels.resolve import Request, listings, resolve
+from lsmeter.kernels.running import described
 from lsmeter.model import BootProtocol
 from tests.conftest import DEADLINE_S
 from tests.unit.kernels.synthetic import bzimage, deb, elf, publish, write_tree
@@ -191,6 +193,22 @@ def test_a_package_that_is_not_what_the_index_says(archive: Archive, tmp_path: P
 def test_an_unknown_series_has_its_nearest(archive: Archive) -> None:
     with pytest.raises(UsageError, match=r"debian:6\.11 is not in Debian's archive; did you mean"):
         resolve("debian:6.11")
+
+
+def test_a_calibration_takes_the_nearest_and_not_what_is_cached(
+    archive: Archive, tmp_path: Path
+) -> None:
+    resolve("debian:6.1")
+    running = described("6.12.44-fc", "#1", "")
+    assert nearest(running) == ("debian:6.1", "the nearest series, of those in Debian's archive")
+    archive.add_image("bookworm", "6.12.9-cloud-amd64", "6.12.9-1")
+    archive.add_image("bookworm", "6.16.9-cloud-amd64", "6.16.9-1")
+    ask_again(tmp_path, "debian:6.1")
+    assert nearest(running) == ("debian:6.12", "the same series, of those in Debian's archive")
+    shutil.rmtree(tmp_path / "archive")
+    ask_again(tmp_path, "debian:6.1")
+    (tmp_path / "etc/debian.sources").unlink()
+    assert nearest(running) == ("debian:6.1", "the nearest series, of those in the cache")
 
 
 @pytest.mark.parametrize("spec", ["debian", "debian:", "debian:6", "debian:6.1.5", "debian:../x"])

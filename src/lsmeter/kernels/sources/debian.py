@@ -17,7 +17,14 @@ from lsmeter.base.registry import nearest
 from lsmeter.base.storage import locked, make_dir, new_entry, write_atomic
 from lsmeter.kernels import apt, package
 from lsmeter.kernels.entry import KERNELS, fill_from_packages, load, loaded
-from lsmeter.kernels.resolve import KernelListing, KernelSource, Request, not_cached, not_fetched
+from lsmeter.kernels.resolve import (
+    ANY,
+    KernelListing,
+    KernelSource,
+    Request,
+    not_cached,
+    not_fetched,
+)
 from lsmeter.model import Kernel
 
 _SPEC = re.compile(r"^debian:\d{1,3}\.\d{1,4}$")
@@ -76,6 +83,18 @@ class DebianSource(KernelSource):
         return tuple(
             KernelListing(name, self.title, name in cached, cached.get(name, "")) for name in found
         )
+
+    def offered(self, series: str, request: Request = ANY) -> tuple[str, ...]:
+        """Return the names that the archive has now, no more once the series is among them.
+
+        Raises InfrastructureError where the archive cannot be asked.
+        """
+        found: dict[str, None] = {}
+        for state, _ in apt.states(request.progress):
+            found |= dict.fromkeys(f"debian:{name}" for name in _images(state))
+            if f"debian:{series}" in found:
+                break
+        return tuple(found)
 
 
 def _slug(spec: str) -> str:
