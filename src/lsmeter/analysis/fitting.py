@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from lsmeter import __version__
 from lsmeter.analysis.predictions import blocks_of, host_of, known
-from lsmeter.prediction.calibration import Calibration, Counted, calibrate
+from lsmeter.analysis.validation import summaries, validated
+from lsmeter.prediction.calibration import Calibration, Counted, Overheads, calibrate
 from lsmeter.results.calibrations import this_host
 from lsmeter.results.directory import RunData
 from lsmeter.tasks.attribute import ATTRIBUTION
 
 
 def fitted(timed: RunData, counted: RunData) -> Calibration:
-    """Fit what one run timed to what the other counted."""
+    """Fit what one run timed to what the other counted; try it on the setups that both have."""
     of = host_of(timed) or this_host()
     kernel = counted.manifest.kernels[0]
     settings = counted.manifest.conditions
     now = datetime.now(UTC)
-    return calibrate(
+    found = calibrate(
         known(timed, counted),
         name=f"{now:%Y-%m-%dT%H-%M-%S}-{of.kernel[:40].replace('/', '_')}",
         created=now.isoformat(timespec="seconds"),
@@ -36,3 +38,8 @@ def fitted(timed: RunData, counted: RunData) -> Calibration:
         ),
         blocks=blocks_of(timed),
     )
+    sums = summaries(validated(timed, counted, found))
+    if not sums or sums[-1].error is None:
+        return found
+    setups = tuple(item.setup for item in sums[:-1])
+    return replace(found, overheads=Overheads(setups, sums[-1].changed, *sums[-1].error))

@@ -66,8 +66,11 @@ class Told:
     changes: tuple[PredictedChange, ...]
 
 
-def predict(run: RunData, calibration: Calibration) -> Told | None:
-    """Predict the times of a run that counted events; None for any other run."""
+def predict(run: RunData, calibration: Calibration, *, always: bool = False) -> Told | None:
+    """Predict the times of a run that counted events; None for any other run.
+
+    How they change is told where the calibration's error of overheads allows it, or always.
+    """
     vectors = event_vectors(run)
     if not vectors or run.manifest.instrument != "exact":
         return None
@@ -82,7 +85,7 @@ def predict(run: RunData, calibration: Calibration) -> Told | None:
     ]
     found = {(item.place, item.benchmark.id): item for item in costs}
     changes = []
-    for result in results:
+    for result in results if always or calibration.tells_overheads else ():
         base = baseline_of(run.manifest, result, results)
         if base is None or base is result:
             continue

@@ -58,7 +58,7 @@ class Summary:
 
 def validated(timed: RunData, counted: RunData, calibration: Calibration) -> tuple[Validated, ...]:
     """Line up all that both runs have of the same setups and benchmarks, controls left out."""
-    told = predict(counted, calibration)
+    told = predict(counted, calibration, always=True)
     if told is None:
         return ()
     outside = {(item.place, item.benchmark.id): item.prediction.outside for item in told.costs}

@@ -17,6 +17,7 @@ from lsmeter.prediction.fit import Known, LeftOut, fit
 LEVEL = 0.9  # of the intervals of predictions: so many of the benchmarks left out lie inside
 # Events of a call may be this much more or less frequent than in all that calibration has seen,
 SLACK = 1.5
+MOST_OFF = 0.05  # median error of predicted overheads up to which they are shown
 # and this many more, before they count as outside: a share of a short call is coarse.
 FEW = 4.0
 _APART = 0.1  # variants of an operation that differ by more than this share tell differences
@@ -69,6 +70,19 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class Overheads:
+    """How far predicted overheads were from those measured beside them: as fractions.
+
+    changed is of how many benchmarks, which the setups change.
+    """
+
+    setups: tuple[str, ...]
+    changed: int
+    median: float
+    most: float  # the 90th percentile
+
+
+@dataclass(frozen=True)
 class Calibration:
     """Weights of one host, made of what each benchmark was measured to take."""
 
@@ -84,6 +98,12 @@ class Calibration:
     seen: Mapping[str, Seen]
     insns: Seen  # instructions of a call, of which `seen` has the shares
     left_out: tuple[LeftOut, ...]
+    overheads: Overheads | None = None  # None: no setup was measured beside its prediction
+
+    @property
+    def tells_overheads(self) -> bool:
+        """Whether predicted overheads were found near enough to measured ones to be shown."""
+        return self.overheads is not None and self.overheads.median <= MOST_OFF
 
     @cached_property
     def error(self) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lsmeter.prediction.calibration import LEVEL, Calibration, spread
+from lsmeter.prediction.calibration import LEVEL, MOST_OFF, Calibration, spread
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Column, Document, Kind, Section, Table, columns, rows
 from lsmeter.tables.values import many, percent
@@ -24,6 +24,28 @@ def error_words(item: Calibration) -> str:
     return f"median {median}, 90th percentile {most}"
 
 
+def overhead_words(item: Calibration) -> str:
+    """Say how far off predicted overheads are, or that nobody knows."""
+    if item.overheads is None:
+        return "not measured"
+    median, most = (
+        f"{100 * part:.1f} points" for part in (item.overheads.median, item.overheads.most)
+    )
+    return f"median {median}, 90th percentile {most}"
+
+
+def why_no_overheads(item: Calibration) -> str:
+    """Say why no predicted overhead is shown; "" where it is."""
+    if item.tells_overheads:
+        return ""
+    if item.overheads is None:
+        return "No overhead in time: this calibration tried none; lsmeter calibrate does now."
+    return (
+        f"No overhead in time: predicted ones were off by {overhead_words(item)} here, and more "
+        f"than {100 * MOST_OFF:.0f} points (median) is too much."
+    )
+
+
 def document(item: Calibration, where: str = "") -> Document:
     """Show one calibration."""
     host, counted = item.host, item.counted
@@ -37,6 +59,8 @@ def document(item: Calibration, where: str = "") -> Document:
         ("Of", of),
         ("Error", f"{error_words(item)}, each operation left out"),
     ]
+    of = f" ({', '.join(item.overheads.setups)})" if item.overheads else ""
+    facts.append(("Overheads", overhead_words(item) + of))
     if item.difference_error is not None:
         median, most = (percent(part, sign=False) for part in item.difference_error)
         what = "of the difference between variants of an operation"

@@ -10,7 +10,7 @@ from lsmeter.analysis.predictions import Predicted, PredictedChange, Told
 from lsmeter.base.groups import grouped
 from lsmeter.model import Place
 from lsmeter.prediction.calibration import LEVEL
-from lsmeter.report.calibrated import error_words
+from lsmeter.report.calibrated import error_words, overhead_words, why_no_overheads
 from lsmeter.report.model import Report
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Detail, Item, Kind, Raw, Section, Shown, Value
@@ -77,14 +77,12 @@ def _lead(told: Told) -> Iterator[str]:
         f"events of {item.counted.kernel}). Error, each operation left out: {error_words(item)}; "
         f"{_INTERVAL}."
     )
+    yield why_no_overheads(item) or f"Overheads: off by {overhead_words(item)}, as measured here."
     if not told.same_plugin:
         yield (
             "The calibration's events were counted by another version of the plugin, perhaps in "
             "another way: calibrate again, or measure again."
         )
-    if item.difference_error is not None:
-        median, most = (f"{100 * part:.0f} %" for part in item.difference_error)
-        yield f"A difference is off by {median} of itself (median), {most} (90th percentile)."
 
 
 def _fields(
@@ -108,7 +106,8 @@ def _fields(
         Field("predicted_overhead", "overhead", overhead, Kind.PERCENT),
         Field("overhead", "in instructions", lambda i: insns.get(i.benchmark.id), Kind.PERCENT),
     )
-    return _PREDICTED + (tested if place.setup != report.baseline_setup else ())
+    shown = place.setup != report.baseline_setup and bool(changes)
+    return _PREDICTED + (tested if shown else ())
 
 
 def _ns(value: float) -> Shown:
@@ -175,6 +174,8 @@ def entries(report: Report) -> dict[str, Any]:
             "counted_kernel": item.counted.kernel,
             "median_error": median,
             "error_90": most,
+            "overhead_error": item.overheads.median if item.overheads else None,
+            "overhead_error_90": item.overheads.most if item.overheads else None,
             "level": LEVEL,
         },
         "costs": [

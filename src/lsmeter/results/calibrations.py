@@ -24,7 +24,8 @@ from lsmeter.results.documents import SEALED, DamagedResultError, read_document,
 from lsmeter.tables.data import plain
 
 FORMAT = "lsmeter-calibration"
-VERSION = SEALED  # the first: it carries a digest as all files of results do since that version
+# Since 3 it carries a digest as all files of results do, since 4 the error of overheads.
+_FIRST, VERSION = SEALED, 4
 _MOST_TEXT = 200
 _MOST_NS = 1e12
 _KIND = TypeAdapter(Calibration)
@@ -55,7 +56,7 @@ def read_calibration(path: Path) -> Calibration:
         open_file(path, "--calibration").close()
     except OSError as error:
         raise UsageError(f"--calibration: cannot read {path}: {error.strerror}") from error
-    document = read_document(path, FORMAT, (VERSION,))
+    document = read_document(path, FORMAT, (_FIRST, VERSION))
     check_shape(document, str(path))
     content = {key: value for key, value in document.items() if key not in _SEAL}
     if unknown := sorted(content.keys() - _FIELDS):
@@ -116,6 +117,8 @@ def _wrong(item: Calibration) -> Iterator[str]:
     pairs = [(part.measured_ns, part.predicted_ns) for part in item.left_out]
     ranges = [(seen.least, seen.most) for seen in (item.insns, *item.seen.values())]
     numbers = [*item.weights_ns.values(), item.stiffness, *(x for pair in pairs for x in pair)]
+    if item.overheads is not None:
+        numbers += [item.overheads.changed, item.overheads.median, item.overheads.most]
     numbers += [x for pair in ranges for x in pair]
     if not all(math.isfinite(x) and 0 <= x <= _MOST_NS for x in numbers):
         yield "a number is below 0, too large or none"

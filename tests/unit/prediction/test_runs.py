@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from lsmeter.analysis.fitting import fitted
 from lsmeter.analysis.predictions import host_of, known, predict, quiet_ns
 from lsmeter.analysis.validation import summaries, validated
 from lsmeter.base.errors import UsageError
+from lsmeter.prediction.calibration import Overheads
 from lsmeter.report.document import document_of
 from lsmeter.report.predicted import NO_CALIBRATION, NO_EVENTS
 from lsmeter.results import calibrations
@@ -111,6 +113,34 @@ def test_a_setup_that_was_not_fitted_is_told_to_a_few_points(
     for item in found:
         truth = synthetic.cost_ns(recorded.ADDED)
         assert item.measured.difference == pytest.approx(truth, rel=0.4, abs=20)
+
+
+def test_the_error_of_overheads_is_kept_and_stated(runs: tuple[RunData, RunData]) -> None:
+    calibration = fitted(*runs)
+    (*_, total) = summaries(validated(*runs, calibration))
+    assert calibration.overheads is not None
+    assert calibration.overheads.setups == ("landlock",)
+    assert (calibration.overheads.median, calibration.overheads.most) == total.error
+    assert calibration.overheads.changed == total.changed > 0
+    text = " ".join(shown(runs[1], "text", calibration).split())
+    assert f"Overheads: off by median {100 * calibration.overheads.median:.1f} points" in text
+
+
+@pytest.mark.parametrize("overheads", [None, Overheads(("landlock",), 9, 0.051, 0.3)])
+def test_no_overhead_in_time_is_shown_where_too_little_is_known_of_it(
+    runs: tuple[RunData, RunData], overheads: Overheads | None
+) -> None:
+    calibration = replace(fitted(*runs), overheads=overheads)
+    told = predict(runs[1], calibration)
+    assert told is not None
+    assert (bool(told.costs), told.changes) == (True, ())
+    text = " ".join(shown(runs[1], "text", calibration).split())
+    assert "No overhead in time: " in text
+    assert ("off by median 5.1 points, 90th percentile 30.0 points" in text) == bool(overheads)
+    found = json.loads(shown(runs[1], "json", calibration))["predictions"]
+    assert found["changes"] == []
+    assert found["calibration"]["overhead_error"] == (overheads and overheads.median)
+    assert validated(*runs, calibration)
 
 
 @pytest.mark.parametrize("form", ["table", "text", "markdown", "html"])
