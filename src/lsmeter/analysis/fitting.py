@@ -10,6 +10,7 @@ from lsmeter import __version__
 from lsmeter.analysis.predictions import blocks_of, host_of, known
 from lsmeter.analysis.validation import summaries, validated
 from lsmeter.prediction.calibration import Calibration, Counted, Overheads, calibrate
+from lsmeter.prediction.likeness import ALIKE
 from lsmeter.results.calibrations import this_host
 from lsmeter.results.directory import RunData
 from lsmeter.tasks.attribute import ATTRIBUTION
@@ -30,10 +31,7 @@ def fitted(timed: RunData, counted: RunData) -> Calibration:
         counted=Counted(
             kernel.name,
             kernel.release,
-            {
-                "mitigations": settings.mitigations,
-                "init_on_alloc": str(settings.init_on_alloc).lower(),
-            },
+            {name: str(getattr(settings, name)).lower() for name in ALIKE},
             dict(counted.manifest.tools).get(ATTRIBUTION, ""),
         ),
         blocks=blocks_of(timed),

@@ -62,6 +62,7 @@ class Told:
 
     calibration: Calibration
     same_plugin: bool  # what counted the run's events counted those of the calibration
+    unlike: tuple[str, ...]  # conditions of the calibration's events that the run's had otherwise
     costs: tuple[Predicted, ...]
     changes: tuple[PredictedChange, ...]
 
@@ -97,7 +98,10 @@ def predict(run: RunData, calibration: Calibration, *, always: bool = False) -> 
                 changes.append(PredictedChange(after, before, item.benchmark, *times))
     plugin = dict(run.manifest.tools).get(ATTRIBUTION, "")
     same = calibration.counted.plugin in {"", plugin}
-    return Told(calibration, same, tuple(costs), tuple(changes))
+    settings = {name: str(value).lower() for name, value in vars(run.manifest.conditions).items()}
+    wanted = calibration.counted.conditions.items()
+    unlike = tuple(f"{name}={text}" for name, text in wanted if settings.get(name, text) != text)
+    return Told(calibration, same, unlike, tuple(costs), tuple(changes))
 
 
 def known(timed: RunData, counted: RunData) -> list[Known]:

@@ -42,6 +42,16 @@ def command_line() -> str:
     return _told("/proc/cmdline", r"(.*)")
 
 
+def flags() -> tuple[str, ...]:
+    """Return the names of what the processor can."""
+    return tuple(_told("/proc/cpuinfo", r"flags\s*: *(.*\S)").split())
+
+
+def cgroups() -> str:
+    """Return which control groups this process is in, "" where it is not told."""
+    return _told("/proc/self/cgroup", r"((?:.*\n)*)")
+
+
 def vulnerabilities() -> dict[str, str]:
     """Return what the kernel says it does about each vulnerability of the processor."""
     folder = Path("/sys/devices/system/cpu/vulnerabilities")

@@ -59,6 +59,7 @@ class ConditionsTable(_Strict):
     init_on_alloc: bool = Conditions.init_on_alloc
     tick: Literal["nohz", "periodic"] = "nohz"
     slabs: Literal["default", "single"] = "default"
+    memcg: bool = Conditions.memcg
     icount_shift: int = Field(Conditions.icount_shift, ge=0, le=10)
     cpu: str = Field(Conditions.cpu, pattern=r"^[A-Za-z0-9_.,+=-]{1,200}$")
     memory_mib: int = Field(Conditions.memory_mib, ge=128, le=65536)

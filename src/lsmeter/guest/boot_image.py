@@ -96,6 +96,7 @@ def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
         ),
         setup=cell.setup,
         root=cell.image.filesystem if cell.image else "",
+        memcg=cell.conditions.memcg,
     )
     return replace(request, **find_task(cell.task.name).request(cell))
 

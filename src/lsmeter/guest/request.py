@@ -83,6 +83,15 @@ MAX_LINES = {
 _NO_SETUP = Setup(name="", title="", lsms=None)
 
 
+_CGROUPS = "/sys/fs/cgroup"
+_MEMCG = (
+    ("mount", "cgroup2", _CGROUPS),
+    ("write", f"{_CGROUPS}/cgroup.subtree_control", "+memory"),
+    ("mkdir", f"{_CGROUPS}/lsmeter"),
+    ("write", f"{_CGROUPS}/lsmeter/cgroup.procs", "0"),
+)
+
+
 @dataclass(frozen=True)
 class Request:
     """One boot's worth of work."""
@@ -107,6 +116,7 @@ class Request:
     sweep_values_ns: tuple[int, ...] = ()  # delays of the policy, each with all benchmarks
     count: bool = False  # also count, in each reading, the hooks that it runs
     root: str = ""  # file system of the image that is the guest's root; "" for no image
+    memcg: bool = False  # in a memory cgroup, from the first step on
     counters: tuple[StateFile, ...] = ()  # with count: in place of the hooks
     # A workload, whose benchmarks are in no catalogue: the words of each line (docs/protocol.md).
     prepare: tuple[tuple[str, ...], ...] = ()
@@ -160,7 +170,7 @@ class Request:
         checks = [(check.name, check.access, check.path, check.message) for check in setup.checks]
         steps = ordered(setup.steps, setup.checks)
         return {
-            "step": [(step.action, *step.words) for step in steps],
+            "step": [*(_MEMCG if self.memcg else ()), *((s.action, *s.words) for s in steps)],
             "confine": [*setup.confine],
             "proof": [words if words[-1] else words[:-1] for words in checks],
             "state": [(state.name, state.path) for state in setup.states],

@@ -134,6 +134,7 @@ class Conditions:
     init_on_alloc: bool = False
     tick: str = "nohz"  # nohz | periodic
     slabs: str = "default"  # default order of the kernel | single pages
+    memcg: bool = False  # the probe is in a memory cgroup, as what systemd starts is
     icount_shift: int = 3  # guest nanoseconds per instruction = 2**shift
     cpu: str = "max,-erms,-fsrm"
     memory_mib: int = 256
@@ -251,7 +252,7 @@ class Cell:
             "filesystem": self.filesystem,
             "user": self.user,
             "instrument": self.instrument,
-            "conditions": vars(self.conditions),
+            "conditions": {k: v for k, v in vars(self.conditions).items() if k != "memcg" or v},
             "sampling": vars(self.sampling),
             "benchmarks": self.benchmarks,
             "identity": self.identity,

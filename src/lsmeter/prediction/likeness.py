@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+
+# What of a guest's conditions is made like the host's.
+ALIKE = ("mitigations", "init_on_alloc", "cpu", "memcg")
 
 # The last minor version of each major one: 6.19 was followed by 7.0.
 _LAST_MINOR = {3: 19, 4: 20, 5: 19, 6: 19}
@@ -41,12 +44,16 @@ def nearest_kernel(release: str, offered: Mapping[str, str]) -> str | None:
 
 
 def conditions(
-    mitigations: Mapping[str, str], options: Mapping[str, str], command_line: str
+    mitigations: Mapping[str, str],
+    options: Mapping[str, str],
+    command_line: str,
+    flags: Collection[str] = (),
+    cgroups: str = "",
 ) -> dict[str, str | bool]:
     """Return the conditions of a guest whose code is that of a host.
 
     mitigations are what the host's kernel says of each vulnerability, options those that it was
-    built with, as far as they are known.
+    built with, as far as they are known; flags what its processor can, cgroups /proc/self/cgroup.
     """
     words = dict(_word(word) for word in command_line.split())
     built = options.get("INIT_ON_ALLOC_DEFAULT_ON") == "y"
@@ -54,6 +61,10 @@ def conditions(
     return {
         "mitigations": mitigations_of(mitigations),
         "init_on_alloc": cleared.lower() in {"1", "y", "on", "true"},
+        # Copies are one instruction where these are, else a function.
+        "cpu": ",".join(("max", *(f"-{flag}" for flag in ("erms", "fsrm") if flag not in flags))),
+        # An allocation is charged to any group but the root.
+        "memcg": re.search(r"^\d+:(\S*\bmemory\b\S*)?:/.", cgroups, re.MULTILINE) is not None,
     }
 
 

@@ -83,6 +83,11 @@ def _lead(told: Told) -> Iterator[str]:
             "The calibration's events were counted by another version of the plugin, perhaps in "
             "another way: calibrate again, or measure again."
         )
+    if told.unlike:
+        yield (
+            "The calibration's events were counted under other conditions: lsmeter run "
+            + " ".join(f"--condition {item}" for item in told.unlike)
+        )
 
 
 def _fields(

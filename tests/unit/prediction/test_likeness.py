@@ -6,7 +6,14 @@ from __future__ import annotations
 import pytest
 
 from lsmeter.machines.arch import GUEST
-from lsmeter.prediction.likeness import conditions, mitigations_of, nearest_kernel, unlike
+from lsmeter.model.cell import Conditions
+from lsmeter.prediction.likeness import (
+    ALIKE,
+    conditions,
+    mitigations_of,
+    nearest_kernel,
+    unlike,
+)
 
 DEBIAN = {"debian:6.1": "6.1.192-2", "debian:6.12": "6.12.117-1~deb12u1", "debian:7.2": "7.2.12-1"}
 IMMUNE = {
@@ -64,4 +71,30 @@ def test_the_code_of_mitigations_is_that_of_the_host(said: dict[str, str], condi
 )
 def test_memory_is_cleared_where_the_host_clears_it(built: str, words: str, cleared: bool) -> None:  # noqa: FBT001
     found = conditions(IMMUNE, {"INIT_ON_ALLOC_DEFAULT_ON": built}, words)
-    assert found == {"mitigations": "immune", "init_on_alloc": cleared}
+    assert found["init_on_alloc"] is cleared
+    assert found["mitigations"] == "immune"
+    assert set(found) == set(ALIKE)
+
+
+def test_copies_are_instructions_or_functions_as_on_the_host() -> None:
+    assert conditions(IMMUNE, {}, "", ("fpu", "erms", "fsrm"))["cpu"] == "max"
+    assert conditions(IMMUNE, {}, "", ("fpu", "erms"))["cpu"] == "max,-fsrm"
+    assert conditions(IMMUNE, {}, "")["cpu"] == Conditions.cpu
+
+
+@pytest.mark.parametrize(
+    ("cgroups", "charged"),
+    [
+        ("0::/user.slice/session.scope\n", True),
+        ("9:name=systemd:/a\n4:memory:/app\n1:cpu:/\n0::/\n", True),
+        ("4:cpu,memory:/app\n", True),
+        ("4:memory:/\n3:cpu:/app\n0::/\n", False),
+        ("0::/\n", False),
+        ("", False),
+    ],
+)
+def test_allocations_are_charged_to_a_group_where_the_host_charges_them(
+    cgroups: str,
+    charged: bool,  # noqa: FBT001
+) -> None:
+    assert conditions(IMMUNE, {}, "", (), cgroups)["memcg"] is charged

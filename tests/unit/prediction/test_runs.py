@@ -174,6 +174,19 @@ def test_programs_get_predictions_apart_from_what_was_measured(
     assert row["calibration"] == calibration.name
 
 
+def test_other_conditions_than_those_of_the_calibration_are_named(
+    runs: tuple[RunData, RunData],
+) -> None:
+    calibration = fitted(*runs)
+    assert "under other conditions" not in shown(runs[1], "text", calibration)
+    counted = replace(
+        calibration.counted, conditions={**calibration.counted.conditions, "memcg": "true"}
+    )
+    other = replace(calibration, counted=counted)
+    text = " ".join(shown(runs[1], "text", other).split())
+    assert "under other conditions: lsmeter run --condition memcg=true" in text
+
+
 def test_what_was_counted_otherwise_says_so(tmp_path: Path, runs: tuple[RunData, RunData]) -> None:
     other = recorded.counted(tmp_path / "other", plugin="cd" * 32)
     text = " ".join(shown(other, "text", fitted(*runs)).split())
