@@ -11,6 +11,7 @@ from lsmeter.analysis.predictions import predict
 from lsmeter.model import Benchmark
 from lsmeter.model.conclusion import Change, Comparison
 from lsmeter.prediction.calibration import Calibration, spread
+from lsmeter.prediction.fit import GROUND
 from lsmeter.results.directory import RunData
 
 CHANGED = 0.01  # by which share a benchmark must differ, measured or predicted, to be changed
@@ -75,7 +76,12 @@ def validated(timed: RunData, counted: RunData, calibration: Calibration) -> tup
     for part in told.changes:
         place, kind = part.place, part.benchmark
         key = (place.setup, *place.beside[1:], kind.id)
-        if kind.control or key not in measured or (place, kind.id) not in insns:
+        if (
+            kind.control
+            or kind.suite == GROUND
+            or key not in measured
+            or (place, kind.id) not in insns
+        ):
             continue
         found.append(
             Validated(

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 BLOCKS = 25  # and as many of the control, which are as good
 _READINGS = 50  # of each benchmark in the guest, whose events hardly vary
+# On which predicted overheads are tried. What needs no reboot: Landlock by layers and depth, and a
+# cost that follows from numbers.
+SETUPS = (
+    "landlock:layers=1,rules=1",
+    "landlock:layers=4,rules=1",
+    "landlock:layers=1,rules=1,depth=4",
+    "seccomp:filters=1,length=100",
+)
 NOT_ASKED = ("filesystem", "user", "image", "condition", "machine")
 BlocksOption = Annotated[
     int, typer.Option(metavar="N", min=4, help="Blocks of readings on this machine.")
@@ -55,9 +63,10 @@ def calibrate(
     """Learn what this machine takes for each event, so that reports can predict times.
 
     Runs the suites on this machine as it runs, and once in a guest that counts events, on
-    the kernel nearest to this machine's. Weights are fitted to both, and stored with their
-    error: each operation is predicted from weights that were fitted without it. It takes
-    one to three minutes and needs no root. Measure on an idle machine.
+    the kernel nearest to this machine's, both with and without Landlock and seccomp. Weights
+    are fitted to the operations without these, and stored with two errors: of each operation,
+    predicted from weights that were fitted without it, and of overheads. It takes about five
+    minutes and needs no root. Measure on an idle machine.
 
         lsmeter calibrate
         lsmeter calibrate show
@@ -104,7 +113,7 @@ def both_runs(
     runs: Sequence[Path],
     asked: Asked,
     blocks: int,
-    setups: tuple[str, ...] = (),
+    setups: tuple[str, ...] = SETUPS,
     stem: str = "calibrate",
 ) -> tuple[Path, Path, ExitCode]:
     """Return the two runs that were named, or time the suites here and count events in a guest.
@@ -150,11 +159,12 @@ def _check_enough(asked: Experiment) -> None:
     from lsmeter.experiment.plan import select_benchmarks
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.instruments.timed import EMPTY
-    from lsmeter.prediction.fit import LEAST_OPERATIONS
+    from lsmeter.prediction.fit import GROUND, LEAST_OPERATIONS
 
     offered = catalogue(find_probe())
     found = select_benchmarks(offered, asked.suites, asked.benchmarks, controls=True)
-    count = len({(item.suite, item.operation) for item in found if item.operation != EMPTY})
+    told = [item for item in found if item.operation != EMPTY and item.suite != GROUND]
+    count = len({(item.suite, item.operation) for item in told})
     if count < LEAST_OPERATIONS:
         raise UsageError(
             f"--benchmark: names {count} operations with the controls; a fit needs "
@@ -167,18 +177,20 @@ def _experiments(
     asked: Asked, blocks: int, setups: tuple[str, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the words of both experiments."""
-    from lsmeter.base.host import command_line
+    from lsmeter.base.host import cgroups, command_line, flags
     from lsmeter.kernels.running import running_kernel
     from lsmeter.machines import find_machine
+    from lsmeter.prediction.fit import GROUND
     from lsmeter.prediction.likeness import conditions, unlike
     from lsmeter.results.calibrations import this_host
 
     host, running = this_host(), running_kernel()
     kernel, why = (asked.kernel[0], "as asked") if asked.kernel else nearest(running)
-    suites = asked.suite or ["file"]
+    suites = [*dict.fromkeys((*(asked.suite or ["file"]), GROUND))]
+    chosen = [*asked.benchmark, f"{GROUND}/*"] if asked.benchmark else None
     user = getattr(find_machine("here"), "users", ("root",))[0]
-    common = {"suites": suites, "users": [user], "benchmarks": asked.benchmark}
-    like = conditions(host.mitigations, running.config, command_line())
+    common = {"suites": suites, "users": [user], "benchmarks": chosen}
+    like = conditions(host.mitigations, running.config, command_line(), flags(), cgroups())
     SCREEN.say(f"events are counted on {kernel}; this machine runs Linux {running.release}: {why}")
     for text in unlike(host.mitigations):
         SCREEN.say(text, style="yellow")

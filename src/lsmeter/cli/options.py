@@ -26,8 +26,8 @@ T = TypeVar("T")
 CONDITIONS_HELP = (
     "What changes counts without being the setup: "
     "mitigations=off|auto|immune|retpoline|retpoline+pti|forced, "
-    "init_on_alloc=true|false, tick=nohz|periodic, slabs=single|default, icount_shift=N, "
-    "memory_mib=N, cpu=MODEL."
+    "init_on_alloc=true|false, tick=nohz|periodic, slabs=single|default, memcg=true|false, "
+    "icount_shift=N, memory_mib=N, cpu=MODEL."
 )
 
 # What an experiment may have of one kind; a plan of more would not end.

@@ -11,18 +11,16 @@ import typer
 
 from lsmeter.base.errors import ExitCode, UsageError
 from lsmeter.cli import names
-from lsmeter.cli.calibrate import BLOCKS, NOT_ASKED, BlocksOption, both_runs, timed_and_counted
+from lsmeter.cli.calibrate import (
+    BLOCKS,
+    NOT_ASKED,
+    SETUPS,
+    BlocksOption,
+    both_runs,
+    timed_and_counted,
+)
 from lsmeter.cli.options import Asked
 from lsmeter.cli.show import AllOption
-
-# What needs no reboot: Landlock by layers, rules and depth, and a cost that follows from numbers.
-SETUPS = (
-    "landlock:layers=1,rules=1",
-    "landlock:layers=4,rules=1",
-    "landlock:layers=1,rules=16",
-    "landlock:layers=1,rules=1,depth=4",
-    "seccomp:filters=1,length=100",
-)
 
 
 @functools.partial(timed_and_counted, without=NOT_ASKED)
@@ -38,7 +36,7 @@ def validate(
         list[str] | None,
         names.setup_option(
             "Setups that need no reboot: landlock:layers=2, seccomp. Repeatable.  "
-            "[default: Landlock by layers, rules and depth, and seccomp]"
+            "[default: Landlock by layers and depth, and seccomp]"
         ),
     ] = None,
     boots: BlocksOption = BLOCKS,

@@ -5,7 +5,8 @@ Errors are relative, so that an operation of 100 ns counts as much as one of 10 
 from what processors are known to take (`expected`) and goes away from it as far as that lets it
 tell operations that it has not seen. The error that is stated is always that of operations left
 out: all variants of an operation are predicted from weights that never saw any of them, and how
-far those may go is decided without it, too.
+far those may go is decided without it, too. The programs of the suite GROUND, in which events vary
+apart, are in every fit and in no error.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from lsmeter.base.errors import InfrastructureError
 
+GROUND = "calibration"
 LEAST_OPERATIONS = 6  # of which one is left out at a time
 # How much it costs to move a weight by all of itself, in squares of relative errors.
 STIFFNESS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -73,7 +75,9 @@ class _Problem:
         # Two operations are left out in either order, and fits are what takes the time.
         self.fitted: dict[tuple[tuple[int, ...], float], Floats] = {}
         keys = [(item.suite, item.operation) for item in known]
-        self.operations = list(dict.fromkeys(keys))
+        self.operations = sorted(dict.fromkeys(keys), key=lambda key: key[0] == GROUND)
+        # Those that are left out in turn come first.
+        self.ground = [at for at, (suite, _) in enumerate(self.operations) if suite == GROUND]
         self.of = np.array([self.operations.index(key) for key in keys])
 
     @cached_property
@@ -94,7 +98,8 @@ class _Problem:
         from scipy.linalg import solve_triangular  # noqa: PLC0415
         from scipy.optimize import nnls  # noqa: PLC0415
 
-        products, sums = (part[list(within)].sum(axis=0) for part in self.squares)
+        used = [*within, *self.ground]
+        products, sums = (part[used].sum(axis=0) for part in self.squares)
         cycle_ns = sums.sum() / products.sum()  # the best one for all
         size = len(sums)
         square = products * cycle_ns**2 + stiffness * np.eye(size)
@@ -132,7 +137,7 @@ def fit(known: Sequence[Known], expected: Mapping[str, float]) -> Fit:
     Raises InfrastructureError where too few operations have both events and a time.
     """
     known = [item for item in known if item.cost_ns > 0 and any(item.events.values())]
-    count = len({(item.suite, item.operation) for item in known})
+    count = len({(item.suite, item.operation) for item in known if item.suite != GROUND})
     if count < LEAST_OPERATIONS:
         raise InfrastructureError(
             f"only {count} operations have both events and a time; a fit needs {LEAST_OPERATIONS}",

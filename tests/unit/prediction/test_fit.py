@@ -11,7 +11,7 @@ import pytest
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.prediction.calibration import spread
 from lsmeter.prediction.expected import CYCLES, vector
-from lsmeter.prediction.fit import STIFFNESS, Known, fit
+from lsmeter.prediction.fit import GROUND, STIFFNESS, Known, fit
 from tests.unit.prediction import synthetic
 
 
@@ -73,6 +73,28 @@ def test_the_length_of_a_cycle_is_found_first(scale: float) -> None:
 def test_order_does_not_matter() -> None:
     known = synthetic.known(noise=0.05)
     assert sorted(errors(known[::-1])) == pytest.approx(sorted(errors(known)))
+
+
+def test_programs_in_which_events_vary_apart_tell_them_apart() -> None:
+    """In system calls a return comes with its function: 20 instructions, 5 loads."""
+    each = {"plain_insns": 20.0, "loads": 5.0, "returns": 1.0}
+    cost = {"plain_insns": 0.05, "loads": 0.0, "returns": 7.0, "mode_switches": 15.0}
+
+    def program(suite: str, name: str, events: dict[str, float]) -> Known:
+        events = {"mode_switches": 2.0, **events}
+        ns = sum(cost[key] * count for key, count in events.items())
+        return Known(suite, name, name, events, ns)
+
+    calls = [
+        program("file", f"call{n}", {key: (20 + 9 * n) * count for key, count in each.items()})
+        for n in range(9)
+    ]
+    loop = program(GROUND, "loop", {"plain_insns": 3000.0, "loads": 10.0, "returns": 4.0})
+    truth = cost["returns"]
+    assert fit(calls, CYCLES).weights_ns["returns"] < 0.8 * truth
+    found = fit([*calls, loop], CYCLES)
+    assert found.weights_ns["returns"] == pytest.approx(truth, rel=0.1)
+    assert {item.suite for item in found.left_out} == {"file"}
 
 
 def test_few_operations_are_refused() -> None:
