@@ -8,13 +8,10 @@
 #include "ops/define.h"
 
 #include <linux/filter.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #define SUITE	 "calibration"
 #define MOST	 1000
-#define PAGE	 4096
 #define INSECURE 4 /* GRND_INSECURE: waits for nothing */
 
 #define ROW(label, parameters, text, suite, same) {SUITE, label, parameters, text, same, suite}
@@ -29,7 +26,6 @@ static const struct row rows[] = {
 	ROW("getdents", "entries=10", "getdents of 10 files", "syscall", "getdents entries=10"),
 	ROW("getdents", "entries=1000", "getdents of 1000 files", "syscall",
 	    "getdents entries=1000"),
-	ROW("proc", "file=stat", "read /proc/self/stat", "syscall", "proc file=stat"),
 	{0},
 };
 REGISTER_ROWS(rows);
@@ -113,48 +109,6 @@ VARIANTS(filter, FILTERS("plain", PLAIN), FILTERS("chain", CHAIN), FILTERS("load
 DEFINE_OP(filter, "filter", .setup = filter_setup, .teardown = close_both,
 	  .needs = "filter of a socket");
 
-/* Many vectors: a loop with a small body, and what it calls for each. */
-static struct iovec vectors[MOST];
-
-static int vectors_setup(struct bench *bench)
-{
-	for (unsigned int i = 0; i < MOST; i++)
-		vectors[i] = (struct iovec){&byte, 1};
-	bench->fd[0] = sys_open(bench->variant->path, O_RDWR, 0);
-	return bench->fd[0] < 0 ? bench->fd[0] : 0;
-}
-
-static int readv_arm(struct bench *bench)
-{
-	long count = bench->variant->value;
-
-	return one(bench, (struct call){.nr = SYS_readv,
-					.arg = {bench->fd[0], (long)vectors, count},
-					.want = count});
-}
-
-static int writev_arm(struct bench *bench)
-{
-	long count = bench->variant->value;
-
-	return one(bench, (struct call){.nr = SYS_writev,
-					.arg = {bench->fd[0], (long)vectors, count},
-					.want = count});
-}
-
-#define VECTORS(word, where, count) \
-	{.params = "vectors=" #count, \
-	 .origin = ORIGIN_OWN, \
-	 .title = word " of " #count " bytes", \
-	 .path = where, \
-	 .value = count}
-VARIANTS(readv, VECTORS("readv", "/dev/zero", 8), VECTORS("readv", "/dev/zero", 50),
-	 VECTORS("readv", "/dev/zero", 500));
-DEFINE_OP(readv, "readv", .setup = vectors_setup);
-VARIANTS(writev, VECTORS("writev", "/dev/null", 8), VECTORS("writev", "/dev/null", 50),
-	 VECTORS("writev", "/dev/null", 500));
-DEFINE_OP(writev, "writev", .setup = vectors_setup);
-
 /* Locks and their atomics: all but the last of these words could be waited for. */
 static struct {
 	uint64_t expected, word;
@@ -179,47 +133,14 @@ VARIANTS(futexes, VARIANT("words=8", "futex_waitv of 8 words, one of which has c
 	 VARIANT("words=128", "futex_waitv of 128 words, one of which has changed", 128));
 DEFINE_OP(futexes, "futexes", .needs = "futex_waitv");
 
-/* Arithmetic in registers; and what fills, copies and looks through memory. */
-static char memory[128 * PAGE] __attribute__((aligned(PAGE)));
-static unsigned char present[128];
+/* Arithmetic in registers. */
+static char bytes[64];
 
 static int random_arm(struct bench *bench)
 {
-	long size = bench->variant->value;
-
 	return one(bench, (struct call){.nr = SYS_getrandom,
-					.arg = {(long)memory, size, INSECURE},
-					.want = size});
+					.arg = {(long)bytes, sizeof(bytes), INSECURE},
+					.want = sizeof(bytes)});
 }
-VARIANTS(random, VARIANT("size=64", "getrandom of 64 bytes", 64),
-	 VARIANT("size=4096", "getrandom of 4096 bytes", 4096));
+ALONE(random, "getrandom of 64 bytes");
 DEFINE_OP(random, "getrandom");
-
-static int memory_setup(struct bench *bench)
-{
-	memset(memory, 1, sizeof(memory));
-	bench->fd[0] = sys_open("/dev/zero", O_RDWR, 0);
-	return bench->fd[0] < 0 ? bench->fd[0] : 0;
-}
-
-static int mincore_arm(struct bench *bench)
-{
-	return one(bench, (struct call){.nr = SYS_mincore,
-					.arg = {(long)memory, bench->variant->value * PAGE,
-						(long)present}});
-}
-VARIANTS(mincore, VARIANT("pages=16", "mincore of 16 pages", 16),
-	 VARIANT("pages=128", "mincore of 128 pages", 128));
-DEFINE_OP(mincore, "mincore", .setup = memory_setup);
-
-static int zero_arm(struct bench *bench)
-{
-	long size = bench->variant->value;
-
-	return one(bench, (struct call){.nr = SYS_read,
-					.arg = {bench->fd[0], (long)memory, size},
-					.want = size});
-}
-VARIANTS(zero, VARIANT("size=4096", "4 KiB of /dev/zero", 4096),
-	 VARIANT("size=65536", "64 KiB of /dev/zero", 65536));
-DEFINE_OP(zero, "zero", .setup = memory_setup);
