@@ -96,19 +96,33 @@ def test_every_file_system_is_measured(lsmeter: Lsmeter) -> None:
     assert len({*found.values()}) == len(named)  # each has ways of its own to make a file
 
 
-def test_conditions_change_counts_and_the_cell(lsmeter: Lsmeter) -> None:
-    words = ("run", "--setup", "capability", "--benchmark", "stat", "--boots", "1")
-    lsmeter(*words, "--out", "plain")
-    cleared = lsmeter(*words, "--condition", "init_on_alloc=true", "--out", "cleared")
-    assert "from the store" not in cleared.err
-    plain, other = (
-        {item["id"]: item["value"] for item in report(lsmeter, name)["estimates"]}
-        for name in ("plain", "cleared")
+@pytest.mark.parametrize(
+    ("condition", "name", "least"),
+    [("init_on_alloc", "stat depth=1", 1.2), ("memcg", "open target=missing", 1.05)],
+)
+def test_conditions_change_counts_and_the_cell(
+    lsmeter: Lsmeter, condition: str, name: str, least: float
+) -> None:
+    words = (
+        "run",
+        "--setup",
+        "capability",
+        "--benchmark",
+        name.split(maxsplit=1)[0],
+        "--boots",
+        "1",
     )
-    assert other["stat depth=1"] > 1.2 * plain["stat depth=1"]
-    compared = lsmeter("compare", "plain", "cleared")
+    lsmeter(*words, "--out", "plain")
+    changed = lsmeter(*words, "--condition", f"{condition}=true", "--out", "changed")
+    assert "from the store" not in changed.err
+    plain, other = (
+        {item["id"]: item["value"] for item in report(lsmeter, run)["estimates"]}
+        for run in ("plain", "changed")
+    )
+    assert other[name] > least * plain[name]
+    compared = lsmeter("compare", "plain", "changed")
     assert compared.code == 0
-    assert "init_on_alloc" in compared.out
+    assert condition in compared.out
 
 
 def test_what_the_kernel_lacks_is_told_and_the_rest_is_measured(lsmeter: Lsmeter) -> None:
