@@ -245,12 +245,23 @@ def test_all_that_changes_a_result_changes_the_hash() -> None:
         replace(base, conditions=Conditions(mitigations="auto")),
         replace(base, conditions=Conditions(init_on_alloc=True)),
         replace(base, conditions=Conditions(icount_shift=5)),
+        replace(base, conditions=Conditions(memcg=True)),
         replace(base, sampling=Sampling(samples=11)),
         replace(base, benchmarks=("open depth=1",)),
         replace(base, identity=(("probe", "01"), ("qemu", "7.2"))),
     ]
     assert len({item.hash for item in (base, *others)}) == len(others) + 1
     assert replace(base, kernel=replace(base.kernel, name="same-image")).hash == base.hash
+
+
+def test_modules_beside_those_of_a_setup_are_active_in_every_cell() -> None:
+    asked = {"setups": ["capability", "landlock"], "conditions": {"lsms": "landlock,bpf"}}
+    options = {"SECURITY_LANDLOCK": "y", "BPF_LSM": "y"}
+    found = {item.setup.name: item for item in plan(asked, **options).cells}
+    assert found["capability"].setup.lsms == ("capability", "landlock", "bpf")
+    assert found["landlock"].setup.lsms == ("landlock", "bpf")
+    without = {item.setup.name: item for item in plan({**asked, "conditions": {}}, **options).cells}
+    assert all(found[name].hash != without[name].hash for name in found)
 
 
 @pytest.mark.parametrize(

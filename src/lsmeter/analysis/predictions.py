@@ -177,6 +177,12 @@ def host_of(timed: RunData) -> Host | None:
     return None
 
 
+def lsms_of(timed: RunData) -> str:
+    """Return the modules that were active where a run was timed, "" where no block read them."""
+    boots = (boot for cell in timed.manifest.cells for boot in timed.boots_of(cell))
+    return next((found for boot in boots if (found := dict(boot.facts).get("lsm"))), "")
+
+
 def blocks_of(timed: RunData) -> int:
     """Return how many blocks of each cell gave numbers, at the least."""
     usable = [

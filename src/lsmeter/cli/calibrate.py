@@ -123,14 +123,17 @@ def both_runs(
     if runs:
         timed_run, counted_run = runs
         return timed_run, counted_run, ExitCode.OK
+    from lsmeter.analysis.predictions import lsms_of
     from lsmeter.base.storage import make_dir
     from lsmeter.cli.measure import measure
     from lsmeter.kernels.resolve import resolve
+    from lsmeter.prediction.likeness import lsms_beside
+    from lsmeter.results.directory import read_run
     from lsmeter.results.held import new_directory
 
     timed, counted = _experiments(asked, blocks, setups)
     _check_enough(options.experiment(timed))
-    resolve(counted["kernels"][0])  # a wrong name is said before anything is timed
+    guest = resolve(counted["kernels"][0])  # a wrong name is said before anything is timed
     # Both stand in one directory, so that a stopped command can go on.
     folder = asked.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
     resume = None if asked.run_dir else folder
@@ -144,14 +147,15 @@ def both_runs(
         here, code = measured(timed, "timed")
         if code is ExitCode.INTERRUPTED:
             return here, here, code
-        guest, second = measured(counted, "events")
+        counted["conditions"]["lsms"] = lsms_beside(lsms_of(read_run(here)), guest.config)
+        there, second = measured(counted, "events")
     except KeyboardInterrupt:
         SCREEN.say(f"stopped; what was measured is kept in {folder}: --run-dir goes on with it")
         raise
     finally:
         with suppress(OSError):
             folder.rmdir()  # where nothing came into it
-    return here, guest, ExitCode.INTERRUPTED if second is ExitCode.INTERRUPTED else code or second
+    return here, there, ExitCode.INTERRUPTED if second is ExitCode.INTERRUPTED else code or second
 
 
 def _check_enough(asked: Experiment) -> None:

@@ -27,7 +27,7 @@ CONDITIONS_HELP = (
     "What changes counts without being the setup: "
     "mitigations=off|auto|immune|retpoline|retpoline+pti|forced, "
     "init_on_alloc=true|false, tick=nohz|periodic, slabs=single|default, memcg=true|false, "
-    "icount_shift=N, memory_mib=N, cpu=MODEL."
+    "lsms=NAME,NAME, icount_shift=N, memory_mib=N, cpu=MODEL."
 )
 
 # What an experiment may have of one kind; a plan of more would not end.

@@ -60,6 +60,7 @@ class ConditionsTable(_Strict):
     tick: Literal["nohz", "periodic"] = "nohz"
     slabs: Literal["default", "single"] = "default"
     memcg: bool = Conditions.memcg
+    lsms: str = Field(Conditions.lsms, pattern=r"^([a-z0-9_]+(,[a-z0-9_]+)*)?$")
     icount_shift: int = Field(Conditions.icount_shift, ge=0, le=10)
     cpu: str = Field(Conditions.cpu, pattern=r"^[A-Za-z0-9_.,+=-]{1,200}$")
     memory_mib: int = Field(Conditions.memory_mib, ge=128, le=65536)

@@ -345,6 +345,12 @@ def setups_of(experiment: Experiment) -> tuple[Setup, ...]:
     return tuple(one_each([baseline, *named]).values())
 
 
+def _with_lsms(setup: Setup, names: str) -> Setup:
+    """Return the setup with further modules active; one without any, or the default, as it is."""
+    further = [name for name in names.split(",") if name and name not in (setup.lsms or ())]
+    return replace(setup, lsms=(*setup.lsms, *further)) if setup.lsms and further else setup
+
+
 def _cells(
     experiment: Experiment,
     kernel: Kernel,
@@ -356,7 +362,7 @@ def _cells(
     return (
         Cell(
             kernel=kernel,
-            setup=setup,
+            setup=_with_lsms(setup, experiment.conditions.lsms),
             suite=suite,
             filesystem=filesystem,
             user=user,

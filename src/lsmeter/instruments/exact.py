@@ -42,7 +42,16 @@ INSTRUMENT = Instrument(
     side_by_side=True,
     reusable=True,
     portable=True,
-    comparable=("mitigations", "init_on_alloc", "tick", "slabs", "memcg", "icount_shift", "cpu"),
+    comparable=(
+        "mitigations",
+        "init_on_alloc",
+        "tick",
+        "slabs",
+        "memcg",
+        "lsms",
+        "icount_shift",
+        "cpu",
+    ),
     words=Words(
         typical="typical",
         mean="in-line mean",

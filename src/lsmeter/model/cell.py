@@ -135,6 +135,7 @@ class Conditions:
     tick: str = "nohz"  # nohz | periodic
     slabs: str = "default"  # default order of the kernel | single pages
     memcg: bool = False  # the probe is in a memory cgroup, as what systemd starts is
+    lsms: str = ""  # modules that are active beside those of each setup: landlock,bpf
     icount_shift: int = 3  # guest nanoseconds per instruction = 2**shift
     cpu: str = "max,-erms,-fsrm"
     memory_mib: int = 256
@@ -252,7 +253,9 @@ class Cell:
             "filesystem": self.filesystem,
             "user": self.user,
             "instrument": self.instrument,
-            "conditions": {k: v for k, v in vars(self.conditions).items() if k != "memcg" or v},
+            "conditions": {
+                k: v for k, v in vars(self.conditions).items() if v or k not in {"memcg", "lsms"}
+            },
             "sampling": vars(self.sampling),
             "benchmarks": self.benchmarks,
             "identity": self.identity,

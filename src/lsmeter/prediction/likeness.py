@@ -7,7 +7,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 # What of a guest's conditions is made like the host's.
-ALIKE = ("mitigations", "init_on_alloc", "cpu", "memcg")
+ALIKE = ("mitigations", "init_on_alloc", "cpu", "memcg", "lsms")
+# Modules that cost the same with or without others, as they need no policy, and their options.
+_PLAIN = {"landlock": "SECURITY_LANDLOCK", "yama": "SECURITY_YAMA", "bpf": "BPF_LSM"}
 
 # The last minor version of each major one: 6.19 was followed by 7.0.
 _LAST_MINOR = {3: 19, 4: 20, 5: 19, 6: 19}
@@ -66,6 +68,12 @@ def conditions(
         # An allocation is charged to any group but the root.
         "memcg": re.search(r"^\d+:(\S*\bmemory\b\S*)?:/.", cgroups, re.MULTILINE) is not None,
     }
+
+
+def lsms_beside(active: str, options: Mapping[str, str]) -> str:
+    """Return which of a host's active modules a guest with these options can have as well."""
+    has = [name for name in active.split(",") if options.get(_PLAIN.get(name, "")) == "y"]
+    return ",".join(has)
 
 
 def mitigations_of(said: Mapping[str, str]) -> str:

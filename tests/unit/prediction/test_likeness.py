@@ -10,6 +10,7 @@ from lsmeter.model.cell import Conditions
 from lsmeter.prediction.likeness import (
     ALIKE,
     conditions,
+    lsms_beside,
     mitigations_of,
     nearest_kernel,
     unlike,
@@ -73,7 +74,14 @@ def test_memory_is_cleared_where_the_host_clears_it(built: str, words: str, clea
     found = conditions(IMMUNE, {"INIT_ON_ALLOC_DEFAULT_ON": built}, words)
     assert found["init_on_alloc"] is cleared
     assert found["mitigations"] == "immune"
-    assert set(found) == set(ALIKE)
+    assert {*found, "lsms"} == set(ALIKE)
+
+
+def test_modules_that_need_no_policy_are_active_as_on_the_host() -> None:
+    options = {"SECURITY_LANDLOCK": "y", "SECURITY_YAMA": "n", "BPF_LSM": "y"}
+    active = "lockdown,capability,landlock,yama,selinux,bpf"
+    assert lsms_beside(active, options) == "landlock,bpf"
+    assert lsms_beside("", options) == ""
 
 
 def test_copies_are_instructions_or_functions_as_on_the_host() -> None:
