@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lsmeter.base.errors import LsmeterError, UsageError
+from lsmeter.prediction.calibration import Overheads
 from lsmeter.results import calibrations
 from lsmeter.results.calibrations import find_calibration, keep, kept, of_host, read_calibration
 from lsmeter.results.documents import DamagedResultError, sealed
@@ -42,6 +43,26 @@ def test_what_was_written_comes_back() -> None:
     assert read_calibration(path) == GOOD
     assert find_calibration("synthetic") == GOOD
     assert find_calibration(str(path)) == GOOD
+
+
+def test_one_that_tried_no_setup_is_read_and_tells_no_overhead(tmp_path: Path) -> None:
+    """Those of version 3 have nothing of overheads."""
+    content = json.loads(calibrations.to_bytes(GOOD))
+    for key in ("format", "version", "sha256", "overheads"):
+        del content[key]
+    path = tmp_path / "three.json"
+    path.write_bytes(sealed(calibrations.FORMAT, 3, content))
+    assert read_calibration(path) == GOOD
+    assert not read_calibration(path).tells_overheads
+    told = replace(GOOD, overheads=Overheads(("landlock",), 45, 0.02, 0.08))
+    assert read_calibration(keep(told)) == told
+    assert told.tells_overheads
+
+
+def test_a_wrong_error_of_overheads_is_refused(tmp_path: Path) -> None:
+    worse = {"setups": ["landlock"], "changed": 3, "median": -0.1, "most": 0.2}
+    with pytest.raises(DamagedResultError, match="below 0"):
+        read_calibration(written(tmp_path, lambda content: content.update(overheads=worse)))
 
 
 def test_the_newest_of_this_host_serves() -> None:
