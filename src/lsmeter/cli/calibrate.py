@@ -65,7 +65,7 @@ def calibrate(
     Runs the suites on this machine as it runs, and once in a guest that counts events, on
     the kernel nearest to this machine's, both with and without Landlock and seccomp. Weights
     are fitted to the operations without these, and stored with two errors: of each operation,
-    predicted from weights that were fitted without it, and of overheads. It takes about five
+    predicted from weights that were fitted without it, and of overheads. It takes about four
     minutes and needs no root. Measure on an idle machine.
 
         lsmeter calibrate
