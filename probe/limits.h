@@ -19,7 +19,6 @@
 #define MAX_CONFINE	    4
 #define MAX_SAMPLES	    1000000
 #define MAX_COPIES	    1024
-#define MAX_BATCH	    1000
 #define MAX_COUNTINGS	    1000 /* samples with count=1: each keeps a number for each hook */
 #define MAX_ICOUNT_SHIFT    10
 #define MAX_DEADLINE_MS	    3600000

@@ -2,7 +2,6 @@
 #include "timing.h"
 
 #include "channel.h"
-#include "limits.h"
 #include "region.h"
 
 #include <errno.h>

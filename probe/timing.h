@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MAX_BATCH 1000
+
 /* What went with the readings of one benchmark. */
 struct timing {
 	unsigned int batch;	 /* operations in each reading */
