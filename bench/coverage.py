@@ -34,7 +34,15 @@ class Whole(NamedTuple):
 
 def measured(home: Path, seed: int, words: Sequence[str]) -> dict[str, Whole]:
     """Return the whole difference of each benchmark under each setup of one run."""
-    run = ["run", "--seed", str(1000 * seed), "--run-dir", str(home / f"run-{seed}"), "--format", "json"]
+    run = [
+        "run",
+        "--seed",
+        str(1000 * seed),
+        "--run-dir",
+        str(home / f"run-{seed}"),
+        "--format",
+        "json",
+    ]
     command = [sys.executable, "-m", "lsmeter", *run, *words]
     done = subprocess.run(command, capture_output=True, check=False, text=True)
     if done.returncode:

@@ -36,9 +36,7 @@ def found(whole: Whole) -> CycleCost:
     return cost
 
 
-def quiet(
-    cost: float = CYCLE, *, deferred: float = 0.0, at: int = 3, seen: int = 24
-) -> Whole:
+def quiet(cost: float = CYCLE, *, deferred: float = 0.0, at: int = 3, seen: int = 24) -> Whole:
     """Measure a guest that does nothing of its own, with the same cost in each cycle."""
     most = 128 if seen == 24 else seen
     return measure(

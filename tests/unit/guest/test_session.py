@@ -13,7 +13,6 @@ from lsmeter.model.boot import CLOCKED_WHOLE
 from lsmeter.model.setup import StateFile
 from tests.unit.guest.lines import HELLO, asked, ended, line, lines, ran
 
-
 CLOCKED = Path(__file__).parents[2] / "data" / "clocked" / "results"
 
 
@@ -130,7 +129,12 @@ def test_the_state_before_and_after_a_benchmark() -> None:
 
 
 def test_the_whole_cost_goes_with_its_benchmark() -> None:
-    more = ("ticked 0 2", "window 0 24 1 2 0 5,9", "window 0 128 1 2 3", "whole 0 status=ok errno=0 detail=")
+    more = (
+        "ticked 0 2",
+        "window 0 24 1 2 0 5,9",
+        "window 0 128 1 2 3",
+        "whole 0 status=ok errno=0 detail=",
+    )
     found = session(
         *ran(0, "open", 5, 5, 9, more=more),
         *ran(1, "stat", 7, 7, 7),
@@ -141,7 +145,9 @@ def test_the_whole_cost_goes_with_its_benchmark() -> None:
     )
     opened, stat = found.samples
     assert opened.ticked == (2,)
-    assert opened.whole == Whole(BenchmarkStatus.OK, (Round(24, 1, 2, 0, (5, 9)), Round(128, 1, 2, 3)))
+    assert opened.whole == Whole(
+        BenchmarkStatus.OK, (Round(24, 1, 2, 0, (5, 9)), Round(128, 1, 2, 3))
+    )
     assert stat.whole is None
     assert stat.ticked == ()
 
