@@ -182,7 +182,7 @@ def test_deferred_work_that_comes_now_in_this_tick_and_now_in_that_counts() -> N
         found(measure(draw, lambda _: CYCLE, deferred=3000, places=(1, 2, 3, 4, 5))).deferred
         for draw in draws
     ]
-    assert np.mean(left) == pytest.approx(3000, rel=0.05)
+    assert np.mean(left) == pytest.approx(3000, rel=0.15)
 
 
 def test_a_cost_that_is_removed_is_removed_from_what_is_deferred() -> None:

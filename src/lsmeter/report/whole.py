@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lsmeter.model import Benchmark
 from lsmeter.model.conclusion import Estimate
-from lsmeter.report import findings, numbers, overheads
+from lsmeter.report import findings, numbers, overheads, parts
 from lsmeter.report.grids import Grid, Row, Slot, place_label
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Value
@@ -42,6 +42,8 @@ def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
         f"{numbers.PLUS_MINUS} half the {report.level} interval, and the overhead over "
         "the baseline's own such cost."
     )
+    if detail is not Detail.SHORT:
+        tables += tuple(filter(None, (parts.table(report, grid) for grid in grids)))
     title = f"Whole cost and {report.words.mean}" if report.words.repeats else "Mean"
     return Section(title, (rule,), tables, key="whole")
 

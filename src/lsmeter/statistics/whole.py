@@ -23,7 +23,9 @@ PLAIN_TICKS = 2  # writing back, and one tick: nothing is left to be done after 
 # Instructions: between boots, what whole windows leave over half ones differs by this standard
 # error, by the scheduler's state at the ticks (16 boots of five operations that make objects).
 STATE = 220.0
-EXCESS_Z = 3.0  # standard errors from which on rare deferred work counts
+# Standard errors from which on deferred work that falls into another tick each time counts. Of a
+# guest's own work, ten windows of each kind differ by three in every hundredth boot.
+EXCESS_Z = 4.5
 
 _Numbers = npt.NDArray[np.float64]
 
