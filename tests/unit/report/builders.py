@@ -193,6 +193,7 @@ def whole_cost(value: float) -> WholeCost:
         operations=4000,
         rounds=8,
         boots=2,
+        deferred=round(value / 10),
     )
 
 
