@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from lsmeter.model import BenchmarkStatus, Round, Whole
 
-# Instructions: by so much a tick may take more than its median before it is taken for one in which
+# Instructions: by so much a pair of ticks may differ from what is usual before it is taken for one in which
 # the guest did something of its own, which it does in every tenth tick or so (3,400 to 25,000).
 # Variants of one path through the scheduler lie 440 apart.
 OWN_WORK = 600

@@ -32,7 +32,8 @@ def asked_as(*said: Benchmark) -> tuple[Benchmark, ...]:
     return tuple(said[order.index(str(number))] for number in range(len(said)))
 
 
-READINGS = {"sampling": {"samples": 11}}  # of what is recorded
+# Of what is recorded.
+READINGS = {"sampling": {"samples": 11}, "conditions": {"icount_shift": 4}}
 SWEPT = asked_as(
     benchmark("getppid"),
     *(benchmark("open", depth=depth) for depth in range(1, 9)),
