@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from lsmeter.model import BenchmarkStatus, Round, Whole
 
-# Instructions: by so much a pair of ticks may differ from what is usual before it is taken for one in which
-# the guest did something of its own, which it does in every tenth tick or so (3,400 to 25,000).
+# Instructions: by so much a pair of ticks may differ from what is usual; beyond, the guest did
+# something of its own in one of them, as it does in every tenth tick or so (3,400 to 25,000).
 # Variants of one path through the scheduler lie 440 apart.
 OWN_WORK = 600
 PLAIN_TICKS = 2  # writing back, and one tick: nothing is left to be done after a window
