@@ -34,9 +34,7 @@ def table(report: Report, grid: Grid) -> Table | None:
 
 def _lines(grid: Grid, row: Row) -> Iterator[tuple[Value, ...]]:
     names = ("" if grid.baseline_setup is None else grid.baseline_head, *grid.heads)
-    sides = [
-        [item.baseline, *(slot.estimate for slot in item.slots)] for item in (row, *grid.rows)
-    ]
+    sides = [[item.baseline, *(slot.estimate for slot in item.slots)] for item in (row, *grid.rows)]
     begun = False
     for name, (own, *others) in zip(names, zip(*sides, strict=True), strict=True):
         if not name or own is None or own.whole is None:

@@ -121,14 +121,15 @@ def test_every_format_has_the_three_numbers_with_what_they_cover(name: str) -> N
 def test_whole_costs_and_means_of_all_benchmarks_are_shown_where_all_is_asked_for() -> None:
     report = compared(hidden(), builders.comparison(CREAT, "bpf", 5000, 5000))
     found = grids.grids(report)
-    narrow, _ = whole.section(report, found, Detail.TERMINAL).tables
+    narrow, *_ = whole.section(report, found, Detail.TERMINAL).tables
     assert narrow.rows[0] == ("open: open+close",)
     assert narrow.rows[1][0] == Shown("open depth=1", "  depth=1")
-    costs, means = whole.section(report, found, Detail.FULL).tables
+    costs, means, parts = whole.section(report, found, Detail.FULL).tables
     assert [row[0] for row in narrow.rows] == [row[0] for row in costs.rows]
     heads = [row[0] for row in costs.rows if len(row) == 1]
     assert heads == ["open: open+close", "creat: creat+close+unlink"]
     assert [row[0].value for row in means.rows if len(row) > 1] == ["open depth=1", "creat"]
+    assert parts.key == "whole_parts"
     assert whole.section(report, found, Detail.SHORT).tables == ()
 
 
