@@ -40,7 +40,7 @@ SHAPES: dict[str, tuple[Cost, int, float]] = {
     "spread": (spread, 0, 470),
     "deferred": (nothing, 6000, 6000),
 }
-# A few events in all cycles of a side: that they are there is not sure, and they are not equivalent.
+# A few events in all cycles of a side: not sure, and never equivalent.
 RARE = {"every 1000th"}
 
 

@@ -47,7 +47,8 @@ def _lines(grid: Grid, row: Row) -> Iterator[tuple[Value, ...]]:
 
 
 def _parts(own: Estimate, known: Mapping[str, Estimate]) -> Iterator[Value]:
-    assert own.whole is not None
+    if own.whole is None:
+        return
     calls = own.benchmark.cycle.split("+")
     alone = [_alone(own.benchmark, call, known) for call in calls]
     yield _count(own.whole.value)
