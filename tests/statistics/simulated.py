@@ -58,10 +58,10 @@ def after(
 ) -> list[int]:
     """Return what the guest does after a window: in so many ticks, and what was left in one.
 
-    The second tick is the last where nothing is ever left; there is no grace period then.
+    The first tick is the last where nothing is ever left; there is no grace period then.
     """
-    ticks, grace = (max(places) + 2, GRACE) if places else (2, 0)
-    taken = [0, TICK + grace, TICK + grace, *[TICK] * (ticks - 2)]
+    ticks, grace = (max(places) + 2, GRACE) if places else (1, 0)
+    taken = [0, *[TICK + grace] * min(ticks, 2), *[TICK] * (ticks - 2)]
     if places:
         taken[draw.choice(places)] += round(left)
     if restless:

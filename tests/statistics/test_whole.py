@@ -12,7 +12,7 @@ import pytest
 from lsmeter.model import BenchmarkStatus, Round, Whole
 from lsmeter.model.boot import CLOCKED_WHOLE
 from lsmeter.statistics.estimate import BootReadings, whole_cost
-from lsmeter.statistics.whole import OWN_WORK, CycleCost, cycle_cost
+from lsmeter.statistics.whole import OWN_WORK, STATE, CycleCost, cycle_cost
 from tests.statistics.simulated import (
     BASE,
     LOOP,
@@ -75,7 +75,8 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(shape: str) -> None:
 def test_what_is_in_line_and_what_is_deferred_are_told_apart() -> None:
     cost = found(quiet(4000, deferred=700))
     assert (cost.in_line, cost.deferred, cost.value) == pytest.approx((4000, 700, 4700))
-    assert cost.error == pytest.approx(0)
+    assert cost.error == pytest.approx(STATE / 12)
+    assert found(quiet()).error == 0
     whole, _ = whole_cost(boots(deferred=700, noise_insns=0))
     assert whole is not None
     assert whole.deferred == pytest.approx(700)
@@ -127,11 +128,11 @@ def test_the_error_of_deferred_work_is_in_that_of_the_cost() -> None:
     for number, item in enumerate(whole.rounds):
         taken = list(item.taken)
         if taken:
-            taken[-1] += 400 * (number // 2 % 2)
+            taken[-1] += 200 * (-1) ** (number + number // 2)
         loud.append(replace(item, taken=tuple(taken)))
     cost = found(replace(whole, rounds=tuple(loud)))
-    # Of 0 and 400 in turn, ten of each side: 2 * 400^2 / 4 * 10 / 9 / 10, over 12 cycles.
-    assert cost.error == pytest.approx((2 * 400**2 / 4 / 9) ** 0.5 / 12)
+    # Of 0 and 800 in turn in ten pairs, and of the state of a boot, over 12 cycles.
+    assert cost.error == pytest.approx((400**2 / 9 + STATE**2) ** 0.5 / 12)
 
 
 @pytest.mark.parametrize("insns", [3000, 25_000])
@@ -146,7 +147,7 @@ def test_what_the_guest_does_of_its_own_is_no_cost(insns: int) -> None:
         worked.append(replace(item, taken=tuple(taken)))
     cost = found(replace(whole, rounds=tuple(worked)))
     assert cost.deferred == pytest.approx(500)
-    assert cost.error == pytest.approx(0)
+    assert cost.error == pytest.approx(STATE / 12)
 
 
 def test_variants_of_a_path_are_no_work_of_the_guests_own() -> None:
@@ -157,9 +158,9 @@ def test_variants_of_a_path_are_no_work_of_the_guests_own() -> None:
         else item
         for number, item in enumerate(whole.rounds)
     ]
-    # Four of ten whole windows, and two ticks in each.
+    # Four of ten whole windows, and one tick in each.
     assert found(replace(whole, rounds=tuple(rounds))).deferred == pytest.approx(
-        2 * OWN_WORK * 0.4 / 12
+        OWN_WORK * 0.4 / 12
     )
 
 
