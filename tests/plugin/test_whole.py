@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.attribution.cost import Cost, idle_cost, whole_cost
+from lsmeter.attribution.cost import Cost, whole_cost
 from lsmeter.attribution.explain import explain
 from lsmeter.attribution.profile import RESUMED, Context, Profile, Tree, contexts, parse_profile
 from lsmeter.base.limits import Limits
@@ -21,12 +21,10 @@ from lsmeter.model import Conditions, Kernel
 from lsmeter.setups import parse_setup
 from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 from tests.guest_programs import compiled, said
-from tests.unit.attribution.trees import by_context
 
 pytestmark = pytest.mark.guest
 
 SOURCE = Path(__file__).with_name("bulk.c")
-IDLE = 0x8000
 # The order in which bulk.c has them.
 CREAT, OPEN, MKDIR, STAT, FORK, TURN = range(6)
 
@@ -40,16 +38,14 @@ class Guest:
     profile: Profile
 
     def tree(self, place: int) -> Tree:
-        region = self.profile.bulk(place)
+        region, _, _ = self.profile.cycles(place)
         assert region is not None
         assert region.sum is not None
         return region.sum
 
     def cost(self, place: int) -> Cost:
-        idle = self.profile.idle()
-        assert idle is not None
         operations = self.operations[0x4000 + place]
-        return whole_cost(self.tree(place), operations, idle_cost(idle.trees))
+        return whole_cost([(self.tree(place), 1 / operations)])
 
 
 def boot(kernel: Kernel, setup: str, place: Path) -> Guest:
@@ -82,7 +78,7 @@ def calls(tree: Tree) -> Counter[tuple[Context, str]]:
 def test_every_window_agrees_with_the_clock(guest: Guest) -> None:
     """Also with interrupts, switches of tasks, new tasks and page faults in it."""
     assert guest.profile.whole
-    assert len(guest.insns) == 7
+    assert len(guest.insns) == 6
     for number, insns in guest.insns.items():
         region = guest.profile.region(number)
         assert region is not None
@@ -121,19 +117,6 @@ def test_no_frame_is_lost_in_faults_and_new_tasks(guest: Guest) -> None:
     below = {function for caller, function in callers if caller == "asm_exc_page_fault"}
     assert below == {"error_entry", "exc_page_fault"}
     assert callers["", "ret_from_fork"] == found["ret_from_fork"] == count
-
-
-def test_an_idle_guest_is_subtracted(guest: Guest) -> None:
-    idle = guest.profile.idle()
-    assert idle is not None
-    nothing = whole_cost(idle.trees[0], 1, idle_cost(idle.trees))
-    assert nothing.insns == pytest.approx(0.0, abs=1e-6)
-    # A window of 500 times stat leaves nothing behind, so that ticks are all there is besides.
-    stat = by_context(guest.cost(STAT))
-    assert stat[Context.CALL] > 500
-    assert sum(insns for context, insns in stat.items() if not context.inline) < (
-        0.03 * stat[Context.CALL]
-    )
 
 
 def test_selinux_in_line_and_deferred(guest: Guest, debian_kernel: Kernel, tmp_path: Path) -> None:

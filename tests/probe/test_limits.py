@@ -100,14 +100,16 @@ def test_both_sides_take_the_limit_and_no_more(
 
 def test_regions_of_the_probe_are_those_of_the_profile() -> None:
     markers = defines("plugin/markers.h")
-    assert markers["REGION_WHOLE"] == profile._BULK
-    assert markers["REGION_IDLE"] == profile._IDLE
+    assert markers["REGION_WHOLE"] == profile._WINDOWS
+    assert markers["REGION_LEFT"] == profile._LEFT
+    assert markers["REGION_HALF_LEFT"] == profile._HALF_LEFT
 
 
 def test_documents_have_these_numbers() -> None:
     text = (ROOT / "docs/protocol.md").read_text()
     markers = defines("plugin/markers.h")
-    for name in ("MARKER_BEGIN", "MARKER_END", "MARKER_ACCOUNT", "REGION_WHOLE", "REGION_IDLE"):
+    marked = ("MARKER_BEGIN", "MARKER_END", "MARKER_ACCOUNT")
+    for name in (*marked, "REGION_WHOLE", "REGION_LEFT", "REGION_HALF_LEFT"):
         assert f"`{markers[name]:#x}`" in text, name
     for name in (
         "REQUEST_BYTES",

@@ -21,6 +21,7 @@ UNDO = 1600
 # instructions.
 SETTLED = 20
 SEEN = 24
+ONE_CALLBACK, TWO_CALLBACKS = 380, 595
 MOST = 128
 LEAST_WINDOWS = 5
 WINDOWS = 128
@@ -70,6 +71,11 @@ def after(
             if not draw.randrange(OWN_TICKS):
                 taken[number] += draw.randint(*OWN_WORK)
     return taken
+
+
+def seen_cycles(deferred: float) -> int:
+    """Return how many cycles a window has that leave so much each, as the probe chooses it."""
+    return SEEN * (3 if deferred < ONE_CALLBACK else 2 if deferred < TWO_CALLBACKS else 1)
 
 
 def measure(
@@ -131,6 +137,7 @@ def boot(
         lambda call: BASE + UNDO + cost(call) + refill(call),
         deferred=deferred,
         restless=restless,
+        seen=seen_cycles(deferred),
         noise=lambda: draw.uniform(-noise_insns, noise_insns),
     )
     return BootReadings(seed, np.asarray(values, dtype=np.int64), (), whole)

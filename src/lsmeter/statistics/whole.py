@@ -80,10 +80,12 @@ def difference_error(base: CycleCost, test: CycleCost) -> float:
     What the guest does now and then, such as taking a new slab, is in the same windows of both.
     """
     apart = math.hypot(base.error, test.error)
-    if base.operations != test.operations:
+    both = min(len(base.operations), len(test.operations))
+    if base.operations[:both] != test.operations[:both]:
         return apart
-    weights = np.array(base.operations, dtype=float)
-    _, spread = _weighted(np.array(test.windows) - np.array(base.windows), weights)
+    weights = np.array(base.operations[:both], dtype=float)
+    changes = np.array(test.windows[:both]) - np.array(base.windows[:both])
+    _, spread = _weighted(changes, weights)
     return min(apart, math.hypot(spread, base.deferred_error, test.deferred_error))
 
 
@@ -135,10 +137,12 @@ def _deferred(full: Sequence[Round], half: Sequence[Round]) -> tuple[float, floa
     ]
     taken = np.array(pairs, dtype=float)
     changes = taken[:, :, 0] - taken[:, :, 1]
-    middle = np.median(changes, axis=0)
-    own = np.abs(changes - middle) > OWN_WORK
-    own[:, 0] = False  # writing back
-    kept = np.where(own, middle, changes).sum(axis=1)
+    near = np.abs(changes[:, None] - changes[None]) <= OWN_WORK
+    near[:, :, 0] = True  # writing back is all kept
+    usual = near.sum(axis=1).argmax(axis=0)  # of each tick, the pair that most others are near
+    like = near[usual, :, np.arange(usual.size)].T
+    kept = np.where(like, changes, np.nan)
+    kept = np.where(like, changes, np.nanmean(kept, axis=0)).sum(axis=1)
     rare = changes.sum(axis=1) - kept
     value, error = _mean(kept)
     if taken.shape[1] > PLAIN_TICKS:

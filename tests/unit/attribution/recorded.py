@@ -17,6 +17,7 @@ from lsmeter.attribution.profile import Tree
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import PlannedBoot, make_plan
 from lsmeter.model import BenchmarkStatus, Boot, Round, Samples, Whole
+from lsmeter.statistics.whole import seen_rounds
 from lsmeter.tasks.attribute import MARKER_INSNS
 from lsmeter.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
 from tests.unit.attribution.trees import nodes_text
@@ -39,15 +40,14 @@ def write_run(
     *,
     attributed: bool = True,
     events: bool = False,
-    window: Tree | None = None,
-    idle: Tree | None = None,
+    windows: tuple[Tree, Tree, Tree] | None = None,
     rounds: tuple[Round, ...] = (),
 ) -> Path:
     """Write the run `when` (before, after) as `lsmeter run --attribute` does.
 
     With events, as `lsmeter run --events` does: each function loads once in a call, and each
-    instruction is one. window and idle are the sum of the rounds' bulk windows, the same of each
-    benchmark, and a window of a guest that does nothing.
+    instruction is one. windows are the sum of the rounds' windows, and of what whole and half ones
+    left to be done, the same of each benchmark.
     """
     whole = Whole(BenchmarkStatus.OK, rounds) if rounds else None
     words: dict[str, object] = {"kernels": ["vmlinux"], "setups": list(SETUPS), "boots": 2}
@@ -62,8 +62,8 @@ def write_run(
             for item in BENCHMARKS
         )
         data = output(name) if attributed else b""
-        if window is not None and idle is not None:
-            data = _with_windows(data, window, idle, len(rounds))
+        if windows is not None:
+            data = _with_windows(data, windows, rounds)
         outputs = {OUTPUT: data} if data else {}
         if events:
             outputs = {OUTPUT: with_events(data), EVENTS_OUTPUT: vectors(VALUES[name])}
@@ -95,13 +95,15 @@ def vectors(values: Mapping[str, int]) -> bytes:
     return (text + "eof\n").encode()
 
 
-def _with_windows(data: bytes, window: Tree, idle: Tree, rounds: int) -> bytes:
-    """Add bulk windows of each benchmark, and one of an idle guest, to a plugin's output."""
+def _with_windows(
+    data: bytes, windows: tuple[Tree, Tree, Tree], rounds: tuple[Round, ...]
+) -> bytes:
+    """Add to a plugin's output the windows of each benchmark, and what they left to be done."""
     head, tail = data.decode().replace("attribution 1", "attribution 2").split("stray ")
+    counts = (len(rounds), *map(len, seen_rounds(rounds)))
     for place in range(len(BENCHMARKS)):
-        number = 0x4000 + place
-        head += f"region {number} {rounds} 0 0 0\nt {window.insns // rounds} {rounds}\n"
-        head += f"sum {window.insns} {rounds}\n{nodes_text(window)}end {number}\n"
-    head += f"region 32768 1 0 0 0\nt {idle.insns} 1\ntree {idle.insns}\n"
-    head += f"{nodes_text(idle)}end 32768\n"
+        for first, found, count in zip((0x4000, 0x6000, 0x8000), windows, counts, strict=True):
+            number = first + place
+            head += f"region {number} {count} 0 0 0\nt {found.insns // count} {count}\n"
+            head += f"sum {found.insns} {count}\n{nodes_text(found)}end {number}\n"
     return f"{head}stray {tail}".encode()

@@ -33,11 +33,11 @@ sum 70 2
 n 1 0 0 50 [user]
 n 2 0 0 20 [resumed]
 end 16385
-region 32768 1 0 0 0
+region 32769 1 0 0 0
 t 9 1
-tree 9
+sum 9 1
 n 1 0 0 9 [user]
-end 32768
+end 32769
 """
 TAIL = "stray 1\nrefused 0\neof\n"
 WHOLE = HEADER + REGION + TAIL
@@ -58,13 +58,15 @@ def test_reads_a_region() -> None:
 
 def test_reads_bulk_windows() -> None:
     profile = parse_profile(HEADER + REGION + BULK + TAIL, where="out")
-    bulk, idle = profile.bulk(1), profile.idle()
-    assert bulk is not None
-    assert bulk.sum is not None
-    assert (bulk.samples, bulk.summed, bulk.sum.insns, bulk.trees) == (2, 2, 70, ())
-    assert idle is not None
-    assert (idle.sum, idle.trees[0].insns) == (None, 9)
-    assert profile.bulk(0) is None
+    windows, left, half_left = profile.cycles(1)
+    assert windows is not None
+    assert windows.sum is not None
+    assert (windows.samples, windows.summed, windows.sum.insns, windows.trees) == (2, 2, 70, ())
+    assert left is None
+    assert half_left is not None
+    assert half_left.sum is not None
+    assert half_left.sum.insns == 9
+    assert profile.cycles(0) == (None, None, None)
 
 
 def test_reads_what_was_written_before_there_were_sums() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whole costs: by context and hook, less what an idle guest spends; the parts always sum."""
+"""Whole costs: by context and hook, of windows and what they left; the parts always sum."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.attribution.account import Explained
-from lsmeter.attribution.cost import Site, combined, idle_cost, whole_cost
+from lsmeter.attribution.cost import Site, combined, whole_cost
 from lsmeter.attribution.explain import by_context as changes_by_context
 from lsmeter.attribution.explain import explain
 from lsmeter.attribution.profile import Context, Tree, contexts
 from tests.unit.attribution.trees import Spec, any_tree, by_context, function, tree
 
 TICK: Spec = ("asm_sysvec_apic_timer_interrupt", 10, 100, (("tick_sched_timer", 10, 400, ()),))
-IDLE = tree(("[user]", 0, 9500, ()), ("[interrupt]", 0, 0, (TICK,)))
 
 
 def _window(*, calls: int = 100, avc: int = 0, freed: int = 0, later: int = 0) -> Tree:
@@ -64,7 +63,7 @@ def test_callbacks_are_told_where_the_loop_over_them_is_inlined() -> None:
 
 
 def test_cost_of_one_operation_by_context() -> None:
-    cost = whole_cost(_window(avc=700, freed=200, later=60), 100)
+    cost = whole_cost([(_window(avc=700, freed=200, later=60), 1 / 100)])
     assert by_context(cost) == {
         Context.CALL: pytest.approx((1000 + 500 + 700) / 100),
         Context.TASK_WORK: pytest.approx((300 + 200) / 100),
@@ -86,35 +85,30 @@ def test_cost_of_one_operation_by_context() -> None:
     assert cost.insns == pytest.approx((_window(avc=700, freed=200, later=60).insns - 10_000) / 100)
 
 
-def test_what_an_idle_guest_spends_is_subtracted() -> None:
-    # The windows are told to be of one length, so that ticks vanish, by function.
-    same, double = Tree(IDLE.insns, _window().nodes), Tree(2 * IDLE.insns, _window().nodes)
-    cost = whole_cost(same, 100, idle_cost([IDLE]))
-    assert by_context(cost)[Context.INTERRUPT] == pytest.approx(0.0)
-    assert by_context(cost)[Context.SOFTIRQ] == pytest.approx(0.5)
-    twice = whole_cost(double, 100, idle_cost([IDLE, IDLE]))
-    assert by_context(twice)[Context.INTERRUPT] == pytest.approx(-5.0)
-    assert whole_cost(_window(), 100, idle_cost([])) == whole_cost(_window(), 100)
+def test_what_is_the_same_after_half_a_window_is_no_cost() -> None:
+    parts = [(_window(), 1 / 100), (_window(later=60), 1 / 50), (_window(), -1 / 50)]
+    alone = by_context(whole_cost(parts[:1]))
+    alone[Context.RCU] += 60 / 50
+    assert by_context(whole_cost(parts)) == pytest.approx(alone)
 
 
 def test_work_of_others_below_a_hook_is_not_the_hooks() -> None:
     softirq: Spec = ("__do_softirq", 1, 30, (("net_rx_action", 1, 50, ()),))
-    found = whole_cost(tree(("security_file_open", 1, 5, (("dput", 1, 7, (softirq,)),))), 1)
-    explained = explain(whole_cost(tree(("dput", 0, 0, ())), 1), found)
+    found = tree(("security_file_open", 1, 5, (("dput", 1, 7, (softirq,)),)))
+    found = whole_cost([(found, 1)])
+    explained = explain(whole_cost([(tree(("dput", 0, 0, ())), 1)]), found)
     assert (explained.hook_inline_insns, explained.outside_deferred_insns) == (12.0, 80.0)
 
 
 def test_a_difference_is_made_up_of_four_parts() -> None:
-    idle = idle_cost([IDLE])
-    base = whole_cost(_window(), 100, idle)
-    tested = whole_cost(_window(avc=700, freed=200, later=60), 100, idle)
+    base = whole_cost([(_window(), 1 / 100)])
+    tested = whole_cost([(_window(avc=700, freed=200, later=60), 1 / 100)])
     found = explain(base, tested, reported=10.0)
     assert found.hook_inline_insns == pytest.approx(7.0 + 2.0)
     assert found.hook_deferred_insns == pytest.approx(0.6)
-    # Each side has a window of its own length, and so more or less of an idle guest's time.
-    assert changes_by_context(found.outside) == {Context.INTERRUPT: pytest.approx(-0.48)}
-    assert found.difference_insns == pytest.approx(9.6 - 0.48)
-    assert found.unseen_insns == pytest.approx(0.88)
+    assert changes_by_context(found.outside) == {}
+    assert found.difference_insns == pytest.approx(9.6)
+    assert found.unseen_insns == pytest.approx(0.4)
     later = next(item for item in found.hooks if not item.context.inline)
     assert (later.hook, later.context) == ("security_inode_free", Context.RCU)
     assert [item.function for item in later.functions] == ["inode_free_by_rcu"]
@@ -122,9 +116,9 @@ def test_a_difference_is_made_up_of_four_parts() -> None:
 
 
 @given(any_tree(), any_tree(), any_tree(), st.integers(1, 50), st.integers(1, 50))
-def test_parts_always_sum(before: Tree, after: Tree, idle: Tree, old: int, new: int) -> None:
-    rate = idle_cost([idle])
-    base, tested = whole_cost(before, old, rate), whole_cost(after, new, rate)
+def test_parts_always_sum(before: Tree, after: Tree, left: Tree, old: int, new: int) -> None:
+    base = whole_cost([(before, 1 / old), (left, -1 / old)])
+    tested = whole_cost([(after, 1 / new), (left, 1 / new)])
     found = explain(base, tested)
     assert found.difference_insns == pytest.approx(tested.insns - base.insns, abs=1e-6)
     parts = (
@@ -148,11 +142,11 @@ def test_only_user_space_is_left_out(one: Tree) -> None:
         for node, context in zip(one.nodes, contexts(one), strict=True)
         if context is Context.USER
     )
-    assert whole_cost(one, 1).insns == one.insns - left_out
+    assert whole_cost([(one, 1)]).insns == one.insns - left_out
 
 
 def test_boots_and_operations_add_up() -> None:
-    one, other = whole_cost(_window(avc=100), 100), whole_cost(_window(avc=300), 100)
+    one, other = (whole_cost([(_window(avc=avc), 1 / 100)]) for avc in (100, 300))
     mean = combined((cost, 1 / 2) for cost in (one, other))
     assert mean.insns == pytest.approx((one.insns + other.insns) / 2)
     base = {"open": one, "close": one}
@@ -161,8 +155,3 @@ def test_boots_and_operations_add_up() -> None:
     assert total.difference_insns == pytest.approx(4.0)
     assert total.reported_insns == 5.0
     assert Explained({}).total.difference_insns == 0
-
-
-def test_nothing_to_divide_by() -> None:
-    with pytest.raises(ValueError, match="0 operations"):
-        whole_cost(IDLE, 0)

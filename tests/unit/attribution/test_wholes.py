@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bulk windows joined with what boots measured, up to what `hooks cost` and `hooks diff` say."""
+"""Windows joined with what boots measured, up to what `hooks cost` and `hooks diff` say."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ from lsmeter.model import BenchmarkStatus, Round, Samples, Whole
 from tests.unit.attribution.recorded import write_run
 from tests.unit.attribution.trees import by_context, tree
 
-IDLE = tree(
-    ("[user]", 0, 90_000, ()), ("[interrupt]", 0, 0, (("tick_sched_timer", 9, 10_000, ()),))
-)
-ROUNDS = (Round(100, 0, 50_000, 50_000, 5000), Round(100, 0, 50_000, 50_000, 5000))
+ROUNDS = (Round(100, 0, 50_000, 0, (0, 5000)), Round(50, 0, 25_000, 0, (0, 2500)))
 
 
 def _window(insns: int) -> Tree:
+    return tree(("[user]", 0, 150_000, ()), ("entry_SYSCALL_64", 200, insns, ()))
+
+
+def _left(insns: int) -> Tree:
+    """Build what is left to be done, beside the same ticks and calls that wait for them."""
     return tree(
-        ("[user]", 0, 150_000, ()),
-        ("[interrupt]", 0, 0, (("tick_sched_timer", 20, 20_000, ()),)),
-        ("entry_SYSCALL_64", 200, insns, ()),
+        ("[user]", 0, 90_000, ()),
+        (
+            *("[interrupt]", 0, 0),
+            (("tick_sched_timer", 9, 10_000, ()), ("rcu_do_batch", 5, insns, ())),
+        ),
+        ("entry_SYSCALL_64", 9, 36_000, ()),
     )
 
 
@@ -35,36 +40,45 @@ def _samples(name: str, **whole: object) -> Samples:
     return Samples(name, BenchmarkStatus.OK, (1,), whole=replace(measured, **whole))  # type: ignore[arg-type]
 
 
-def _region(place: int, window: Tree, **other: int) -> Region:
-    found = Region(0x4000 + place, 2, 0, 0, 0, ((window.insns // 2, 2),), (), window, 2)
-    return replace(found, **other)  # type: ignore[arg-type]
+def _region(number: int, found: Tree, count: int, **other: int) -> Region:
+    region = Region(number, count, 0, 0, 0, ((found.insns // count, count),), (), found, count)
+    return replace(region, **other)  # type: ignore[arg-type]
 
 
-def _boot(*regions: Region, samples: tuple[Samples, ...], idle: bool = True) -> AttributedBoot:
-    quiet = Region(0x8000, 1, 0, 0, 0, ((IDLE.insns, 1),), (IDLE,))
-    return AttributedBoot(samples, Profile((*regions, *([quiet] * idle)), 0, 0, whole=True))
+def _regions(place: int, insns: int, left: int = 0, **other: int) -> tuple[Region, ...]:
+    return (
+        _region(0x4000 + place, _window(insns), 2, **other),
+        _region(0x6000 + place, _left(2 * left), 1),
+        _region(0x8000 + place, _left(left), 1),
+    )
+
+
+def _boot(*regions: Region, samples: tuple[Samples, ...]) -> AttributedBoot:
+    return AttributedBoot(samples, Profile(regions, 0, 0, whole=True))
 
 
 def test_each_boot_has_an_order_of_its_own() -> None:
     names = (_samples("stat"), _samples("open"))
-    first = _boot(_region(0, _window(40_000)), _region(1, _window(60_000)), samples=names)
-    other = _boot(_region(0, _window(62_000)), _region(1, _window(44_000)), samples=names[::-1])
+    first = _boot(*_regions(0, 40_000, 5000), *_regions(1, 60_000), samples=names)
+    other = _boot(*_regions(0, 62_000), *_regions(1, 44_000, 5000), samples=names[::-1])
     costs, missing = cell_wholes([first, other])
     assert missing == {}
-    assert by_context(costs["stat"])[Context.CALL] == pytest.approx((40_000 + 44_000) / 400)
-    assert by_context(costs["open"])[Context.CALL] == pytest.approx((60_000 + 62_000) / 400)
-    # Ticks are the idle guest's, but for the length of the windows.
-    assert by_context(costs["stat"])[Context.INTERRUPT] == pytest.approx(-6.0)
+    # Whole windows leave more than half ones by 50 cycles; ticks are the same, and what waits.
+    assert by_context(costs["stat"])[Context.CALL] == pytest.approx((40_000 + 44_000) / 300)
+    assert by_context(costs["open"])[Context.CALL] == pytest.approx((60_000 + 62_000) / 300)
+    assert by_context(costs["stat"])[Context.RCU] == pytest.approx(100.0)
+    assert by_context(costs["open"])[Context.RCU] == pytest.approx(0.0)
+    assert by_context(costs["stat"])[Context.INTERRUPT] == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize(
     ("region", "whole", "reason"),
     [
-        ({"summed": 1}, {}, "the plugin saw 1 of its 2 bulk windows"),
-        ({"samples": 3}, {}, "the plugin saw 2 of its 2 bulk windows"),
-        ({"damaged": 1}, {}, "a limit of the plugin was hit in a bulk window of it"),
-        ({"aborted": 1}, {}, "a limit of the plugin was hit in a bulk window of it"),
-        ({"id": 0x4009}, {}, "the plugin saw no bulk window of it"),
+        ({"summed": 1}, {}, "the plugin saw 1 of its 2 windows"),
+        ({"samples": 3}, {}, "the plugin saw 2 of its 2 windows"),
+        ({"damaged": 1}, {}, "a limit of the plugin was hit in a window of it"),
+        ({"aborted": 1}, {}, "a limit of the plugin was hit in a window of it"),
+        ({"id": 0x4009}, {}, "the plugin saw no window of it"),
         ({}, {"status": BenchmarkStatus.FAILED}, "its whole cost was not measured"),
     ],
 )
@@ -72,13 +86,8 @@ def test_windows_that_cannot_be_used(
     region: dict[str, int], whole: dict[str, object], reason: str
 ) -> None:
     samples = (_samples("stat", **whole),)
-    costs, missing = cell_wholes([_boot(_region(0, _window(1), **region), samples=samples)])
+    costs, missing = cell_wholes([_boot(*_regions(0, 1, **region), samples=samples)])
     assert (costs, missing) == ({}, {"stat": reason})
-
-
-def test_an_idle_guest_that_was_not_watched() -> None:
-    boot = _boot(_region(0, _window(1)), samples=(_samples("stat"),), idle=False)
-    assert cell_wholes([boot]) == ({}, {"stat": "the idle guest was not watched"})
 
 
 def test_benchmarks_without_whole_costs_are_passed_over() -> None:
@@ -87,17 +96,14 @@ def test_benchmarks_without_whole_costs_are_passed_over() -> None:
 
 
 def _run(path: Path, when: str, *, later: int) -> Path:
-    """Write a run in which RCU frees inodes for `later` instructions an operation.
+    """Write a run in which RCU frees inodes for `later` instructions an operation."""
 
-    The windows are of one length: so much the less is spun.
-    """
-    hook = ("inode_free_by_rcu", 200, 200 * later, ())
-    window = tree(
-        ("[user]", 0, 150_000 - 200 * later, ()),
-        ("[interrupt]", 0, 0, (("rcu_do_batch", 5, 900, (hook, ("i_callback", 200, 600, ()))),)),
-        ("entry_SYSCALL_64", 200, 40_000, ()),
-    )
-    return write_run(path, when, window=window, idle=IDLE, rounds=ROUNDS)
+    def left(cycles: int) -> Tree:
+        hook = ("inode_free_by_rcu", cycles, cycles * later, ())
+        batch = ("rcu_do_batch", 5, 900, (hook, ("i_callback", cycles, 3 * cycles, ())))
+        return tree(("[user]", 0, 90_000, ()), ("[interrupt]", 0, 0, (batch,)))
+
+    return write_run(path, when, windows=(_window(40_000), left(100), left(50)), rounds=ROUNDS)
 
 
 def _say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
