@@ -24,14 +24,14 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Try windows and half ones in turn. What ticks take after whole ones, each the middle one of a
- * few, and how much more whole windows leave than half ones: what the guest does of its own falls
- * into another tick each time. In instructions; false: it failed.
+ * Try windows and half ones in turn. What ticks take after whole ones, and by how much it is more
+ * than after half ones, each the middle one of a few: what the guest does of its own falls into
+ * another tick each time. In instructions; false: it failed.
  */
 static bool try_windows(struct bench *bench, struct bench *table, const struct request *request,
-			struct whole *whole, int64_t *ticks, int64_t *left)
+			struct whole *whole, int64_t *ticks, int64_t *more)
 {
-	int64_t taken[1 + WHOLE_TICKS][WARM_UPS], more[WARM_UPS] = {0};
+	int64_t taken[1 + WHOLE_TICKS][WARM_UPS], left[1 + WHOLE_TICKS][WARM_UPS];
 
 	for (int i = 0; i < WARM_UPS; i++) {
 		struct whole_round full = {.ops = whole->ops}, half = {.ops = whole->ops / 2};
@@ -41,15 +41,16 @@ static bool try_windows(struct bench *bench, struct bench *table, const struct r
 			return false;
 		for (unsigned int k = 1; k <= whole->ticks; k++) {
 			taken[k][i] = (int64_t)(full.taken[k] >> request->icount_shift);
-			more[i] += taken[k][i] - (int64_t)(half.taken[k] >> request->icount_shift);
+			left[k][i] =
+				taken[k][i] - (int64_t)(half.taken[k] >> request->icount_shift);
 		}
 	}
 	for (unsigned int k = 1; k <= whole->ticks; k++) {
 		qsort(taken[k], WARM_UPS, sizeof(taken[k][0]), by_value);
+		qsort(left[k], WARM_UPS, sizeof(left[k][0]), by_value);
 		ticks[k] = taken[k][WARM_UPS / 2];
+		more[k] = left[k][WARM_UPS / 2];
 	}
-	qsort(more, WARM_UPS, sizeof(more[0]), by_value);
-	*left = more[WARM_UPS / 2];
 	return true;
 }
 
@@ -72,14 +73,15 @@ static unsigned int last_tick_of(const int64_t *ticks, unsigned int count)
 static bool choose_ticks(struct bench *bench, struct bench *table, const struct request *request,
 			 struct whole *whole, uint64_t most)
 {
-	int64_t ticks[1 + WHOLE_TICKS], left;
+	int64_t ticks[1 + WHOLE_TICKS], more[1 + WHOLE_TICKS], left;
+	unsigned int longest = 1;
 
 	whole->ticks = FIRST_TICKS;
-	if (!try_windows(bench, table, request, whole, ticks, &left))
+	if (!try_windows(bench, table, request, whole, ticks, more))
 		return false;
 	if (last_tick_of(ticks, whole->ticks) >= FIRST_TICKS - 1) {
 		whole->ticks = WHOLE_TICKS;
-		if (!try_windows(bench, table, request, whole, ticks, &left))
+		if (!try_windows(bench, table, request, whole, ticks, more))
 			return false;
 	}
 	whole->ticks = last_tick_of(ticks, whole->ticks) + MORE_TICKS;
@@ -87,7 +89,10 @@ static bool choose_ticks(struct bench *bench, struct bench *table, const struct 
 		whole->ticks = WHOLE_TICKS;
 	if (whole->ops < SEEN_OPS || whole->ticks == MORE_TICKS)
 		return true;
-	left /= whole->ops / 2;
+	/* RCU runs all that it can at one of them. */
+	for (unsigned int k = 1; k <= whole->ticks && k < FIRST_TICKS; k++)
+		longest = ticks[k] > ticks[longest] ? k : longest;
+	left = more[longest] / (whole->ops / 2);
 	if (left < ONE_CALLBACK && 3 * SEEN_OPS <= most)
 		whole->ops = 3 * SEEN_OPS;
 	else if (left < TWO_CALLBACKS && 2 * SEEN_OPS <= most)

@@ -37,8 +37,8 @@
 
 /* Pairs of windows that are not kept, by which it is found how many ticks others are seen through.
  */
-#define WARM_UPS    3
-#define FIRST_TICKS 8
+#define WARM_UPS    5
+#define FIRST_TICKS 6
 #define MORE_TICKS  1
 #define MOST_TRIES  8
 #define SKIPS	    5

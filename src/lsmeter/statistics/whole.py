@@ -23,6 +23,8 @@ PLAIN_TICKS = 2  # writing back, and one tick: nothing is left to be done after 
 # Instructions: between boots, what whole windows leave over half ones differs by this standard
 # error, by the scheduler's state at the ticks (16 boots of five operations that make objects).
 STATE = 220.0
+# Instructions of a cycle, standard error: RCU takes other batches after windows of another length.
+OTHER_BATCHES = 30.0
 # Standard errors from which on deferred work that falls into another tick each time counts. Of a
 # guest's own work, ten windows of each kind differ by three in every hundredth boot.
 EXCESS_Z = 4.5
@@ -81,6 +83,8 @@ def difference_error(base: CycleCost, test: CycleCost) -> float:
     """
     apart = math.hypot(base.error, test.error)
     both = min(len(base.operations), len(test.operations))
+    if base.operations[:1] != test.operations[:1]:
+        return math.hypot(apart, OTHER_BATCHES)
     if base.operations[:both] != test.operations[:both]:
         return apart
     weights = np.array(base.operations[:both], dtype=float)
