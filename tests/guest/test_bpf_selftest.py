@@ -39,7 +39,7 @@ def test_every_interval_holds_the_truth(rows: dict[str, dict[str, Any]]) -> None
 def test_the_programs_counted_what_was_injected(rows: dict[str, dict[str, Any]]) -> None:
     for name, row in rows.items():
         truth, counted = row["truth"]["whole"], row["truth"]["counted_whole"]
-        assert counted == pytest.approx(truth, rel=0.2, abs=1), name
+        assert counted == pytest.approx(truth, rel=0.2, abs=3), name  # in no period: of some cycles
 
 
 def test_no_cost_is_missed(rows: dict[str, dict[str, Any]]) -> None:

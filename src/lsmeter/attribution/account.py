@@ -7,6 +7,7 @@ two runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -176,7 +177,10 @@ def account(baseline: AttributedCell, tested: AttributedCell) -> Account:
         if name not in baseline.values:
             continue
         compared = compare(baseline.readings[name], tested.readings[name], 0.0)
-        difference = int(compared.typical.difference)
+        # Of sides in several states, which have no typical difference, that of the shown counts.
+        difference = tested.values[name] - baseline.values[name]
+        if not math.isnan(compared.typical.difference):
+            difference = int(compared.typical.difference)
         if name in baseline.kept and name in tested.kept:
             # Where the sides do not run in step, the difference is that of two peaks, which need
             # not be the same one.

@@ -125,7 +125,8 @@ class Scenario:
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return those that may be given."""
         if truth := self.expected_insns(Part.WHOLE):
-            return (Verdict.SLOWER if truth > 0 else Verdict.FASTER,)
+            ruling = Verdict.SLOWER if truth > 0 else Verdict.FASTER
+            return (ruling, Verdict.INCONCLUSIVE) if self.is_single else (ruling,)
         if self.bystander:
             return (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE)
         if self.is_control:
@@ -158,6 +159,11 @@ class Scenario:
         """Return what the module counts of one side; a larger blob is not counted."""
         costs = self.costs(injection, Part.WHOLE).items()
         return sum((cost for point, cost in costs if point != Point.BLOB), Fraction())
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a boot meets the cost once: nobody can be sure then that it is not chance."""
+        return self.name == "every-1000"
 
     @property
     def is_least(self) -> bool:
