@@ -16,10 +16,11 @@ from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FIVE
 from tests.conftest import Done, Lsmeter
 from tests.unit.bisection.repositories import commit, git, repository
-from tests.unit.guest.lines import restated
+from tests.unit.guest.lines import bodies, lines, restated
 
-OPEN = "samples 2 2865x4,3028,2865x8,3028,2865x6"
-COSTLIER = "samples 2 3065x4,3228,3065x8,3228,3065x6"
+OPEN = "samples 2 2865x4,3028,2865x15"
+COSTLIER = "samples 2 3065x4,3228,3065x15"
+MORE_INSNS = 200
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def history(replay: Lsmeter, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     shutil.rmtree(replay.home / "panics" / "capability")
     shutil.copytree(CAPTURES / "tomoyo", replay.home / "panics" / "capability")
     results = replay.home / "costly" / "capability" / "readings-0" / "results"
-    results.write_bytes(restated(results.read_bytes(), (OPEN, COSTLIER)))
+    results.write_bytes(costlier(restated(results.read_bytes(), (OPEN, COSTLIER))))
 
     def build(source: str, *_: object) -> SimpleNamespace:
         said = (Path(source) / "guest").read_text()
@@ -46,6 +47,19 @@ def history(replay: Lsmeter, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("lsmeter.kernels.build.builder.build_kernel", build)
     guests = ["cheap"] * 4 + ["broken", "panics"] + ["costly"] * 3
     return repository(replay.home / "tree", [{"guest": guest} for guest in guests])
+
+
+def costlier(data: bytes) -> bytes:
+    """Let the windows of `open depth=1` have what its readings have."""
+
+    def more(text: str) -> str:
+        if not text.startswith("window 2 "):
+            return text
+        name, index, operations, loop, bulk, *rest = text.split(" ")
+        bulk = str(int(bulk) + MORE_INSNS * int(operations))
+        return " ".join((name, index, operations, loop, bulk, *rest))
+
+    return lines(*map(more, bodies(data)))
 
 
 def bisected(lsmeter: Lsmeter, *words: str, good: str = "HEAD~8") -> Done:
