@@ -151,7 +151,7 @@ def test_services_have_a_slower_clock_unless_one_is_asked_for() -> None:
     assert {cell.conditions.icount_shift for cell in usual.cells} == {2}
     assert {cell.conditions.icount_shift for cell in asked.cells} == {4}
     assert not {cell.hash for cell in usual.cells} & {cell.hash for cell in asked.cells}
-    assert plan({"setups": ["selinux"]}).cells[0].conditions.icount_shift == 4
+    assert plan({"setups": ["selinux"]}).cells[0].conditions.icount_shift == 3
 
 
 def test_a_workload_has_clients_and_no_copies() -> None:

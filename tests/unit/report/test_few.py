@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One batch, round, boot or reading has no spread and no interval, and no text says it has."""
+"""One batch, window, boot or reading has no spread and no interval, and no text says it has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lsmeter.report import numbers
 from lsmeter.report import workloads as shown
 from lsmeter.report.covers import left_out, once_in
 from lsmeter.statistics.compare import compare
-from lsmeter.statistics.estimate import rarest
+from lsmeter.statistics.estimate import BootReadings, rarest
 from lsmeter.statistics.means import apart, pooled, pooled_ratios
 from tests.statistics.simulated import boot
 from tests.unit.model_builders import benchmark, change
@@ -65,12 +65,19 @@ def test_services_that_are_equal_say_what_that_leaves_out() -> None:
     assert f"rarer than once in {rarest(80)} units" in said
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_one_round_has_no_spread(rounds: int) -> None:
-    sides = [[boot(seed, rounds=rounds, noise_insns=9000)] for seed in (1, 2)]
+@pytest.mark.parametrize("windows", [1, 2, 3])
+def test_one_window_has_no_spread(windows: int) -> None:
+    sides = [[shortened(boot(seed, noise_insns=9000), windows)] for seed in (1, 2)]
     found = compare(*sides, 0.0001)
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert ("rounds of boot" in found.cause) == (rounds > 1)
+    assert ("windows of boot" in found.cause) == (windows > 1)
+    assert (found.whole is None) == (windows == 1)
+
+
+def shortened(made: BootReadings, windows: int) -> BootReadings:
+    """Return the boot with the first windows alone, a whole and a half one in turn."""
+    assert made.whole is not None
+    return replace(made, whole=replace(made.whole, rounds=made.whole.rounds[:windows]))
 
 
 def test_a_single_number_is_written_without_an_interval() -> None:
