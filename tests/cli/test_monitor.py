@@ -26,9 +26,9 @@ def run(replay: Lsmeter, monkeypatch: pytest.MonkeyPatch) -> Lsmeter:
     with image.open("wb") as file:
         file.truncate(IMAGE_BYTES)
     subprocess.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", image], check=True)
-    done = measured(replay, *WEB, "--image", "./image", "--monitor", "250")
+    done = measured(replay, *WEB, "--image", "./image", "--monitor", "100")
     assert done.code == 0, done.err + done.out
-    assert "monitored every 250 ms: not to be compared" in " ".join(done.out.split())
+    assert "monitored every 100 ms: not to be compared" in " ".join(done.out.split())
     return replay
 
 
@@ -38,7 +38,7 @@ def test_a_run_over_time(run: Lsmeter) -> None:
     assert max(map(len, done.out.splitlines())) <= 80
     text = " ".join(done.out.split())
     assert "web with selinux-enforcing on ./kernel, tmpfs: over time" in text
-    assert "Boot 0: 30 moments" in text
+    assert "Boot 0: 40 moments" in text
     assert "apache2" in text
     assert "AVC/s" in text
     assert "The same batches, counted exactly: whose instructions" in text
@@ -46,7 +46,7 @@ def test_a_run_over_time(run: Lsmeter) -> None:
 
 def test_all_values_for_programs(run: Lsmeter) -> None:
     (boot,) = json.loads(run("monitor", "run", "--format", "json").out)["boots"]
-    assert len(boot["times_s"]) == 30
+    assert len(boot["times_s"]) == 40
     assert {item["warmup"] for item in boot["batches"]} == {False, True}
     series = {item["name"]: item["values"] for item in boot["series"]}
     lookups = [value for value in series["avc_lookups_per_s"] if value is not None]
@@ -57,7 +57,7 @@ def test_all_values_for_programs(run: Lsmeter) -> None:
     assert max(v for v in series["network_eth0_sent_kib_per_s"] if v is not None) > 100
     heads, *rows = run("monitor", "run", "--format", "csv").out.splitlines()
     assert heads.startswith("time_s,benchmark,batch,cpu_user_percent,")
-    assert len(rows) == 30
+    assert len(rows) == 40
 
 
 def test_a_page_has_plots_with_the_load_behind(run: Lsmeter) -> None:
