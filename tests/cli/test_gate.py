@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FIVE, measured
 from tests.conftest import InProcess, Lsmeter
+from tests.unit.guest.lines import restated
 from tests.unit.kernels.synthetic import bzimage, elf
 
 ATTRIBUTED = ("--attribute", "--benchmark", "open depth=1", "--samples", "5")
@@ -33,10 +34,19 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lsmeter]:
 
 
 def run_of(
-    lsmeter: Lsmeter, patch: pytest.MonkeyPatch, run: str, recorded: str, keys: str, *words: str
+    lsmeter: Lsmeter,
+    patch: pytest.MonkeyPatch,
+    run: str,
+    recorded: str,
+    keys: str,
+    *words: str,
+    scattered: tuple[str, str] | None = None,
 ) -> None:
     home = lsmeter.home / f"recorded-{run}"
     shutil.copytree(CAPTURES / recorded, home / "mine")
+    if scattered is not None:
+        results = home / "mine" / "attribute-0" / "results"
+        results.write_bytes(restated(results.read_bytes(), scattered))
     (lsmeter.home / "mine.toml").write_text(f'name = "mine"\ntitle = "mine"\n{keys}\n')
     patch.setenv("LSMETER_REPLAY", str(home))
     alone = ("run", "--setup", "./mine.toml", "--baseline", "./mine.toml")
@@ -137,9 +147,13 @@ def test_rules_come_from_a_file_and_ci_gets_junit_xml(two: Lsmeter) -> None:
 def test_a_broken_rule_names_hook_and_function(
     replay: Lsmeter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, setup in (("a", CHEAP), ("b", COSTLY)):
-        run_of(replay, monkeypatch, name, *setup, *ATTRIBUTED, "--quick", "--boots", "1")
-    # Five readings know no mean: the report calls it inconclusive, and so does the gate.
+    once = (*ATTRIBUTED, "--quick", "--boots", "1")
+    # As where one reading of five meets an empty slab.
+    refill = ("samples 2 2865x5", "samples 2 2865x3,4440,2865")
+    run_of(replay, monkeypatch, "a", *CHEAP, *once, scattered=refill)
+    refill = ("samples 2 3742x5", "samples 2 3742x4,5317")
+    run_of(replay, monkeypatch, "b", *COSTLY, *once, scattered=refill)
+    # Five that scatter know no mean: the report calls it inconclusive, and so does the gate.
     assert replay("gate", "a", "b").code == 125
     done = replay("gate", "a", "b", "--number", "typical", "-f", "text")
     assert done.code == 1
