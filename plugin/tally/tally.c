@@ -50,7 +50,8 @@ static void end_region(void)
 	accounts_write(plugin.out, owners.module, owners.hook, owners.call);
 	fputs("end\n", plugin.out);
 	fflush(plugin.out);
-	plugin.region = NO_REGION;
+	/* What the probe measures for itself between its regions is in none of them. */
+	plugin.region = plugin.announced = NO_REGION;
 }
 
 static void on_marker(unsigned int vcpu, void *data)

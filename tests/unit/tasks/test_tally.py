@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.tasks.tally import HEADER, Account, DamagedTallyError, parse_tally
 
+CAPTURES = Path(__file__).parents[2] / "data" / "captures"
 WHOLE = f"""{HEADER}
 region 3
 service insns user 100
@@ -88,3 +93,15 @@ def test_damage_is_refused_and_nothing_else_is_raised(data: bytes, where: int) -
     except DamagedTallyError:
         return
     assert all(value >= 0 for tally in found for value in tally.counts.values())
+
+
+@pytest.mark.parametrize("setup", ["capability", "selinux-enforcing"])
+@pytest.mark.parametrize("boot", [0, 1])
+def test_guests_tell_once_of_what_is_done_once(setup: str, boot: int) -> None:
+    """What the probe measures for itself after the last step is no region."""
+    stored = (CAPTURES / setup / f"workload-{boot}" / "tally.zst").read_bytes()
+    text = zstandard.decompress(stored, 1 << 24).decode()
+    regions = Counter(item.region for item in parse_tally(text, ended=True))
+    benchmarks = {0: 10, 1: 10}  # with the batches that warm up
+    assert regions == {number: benchmarks.get(number, 1) for number in regions}
+    assert len(regions) > len(benchmarks)
