@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SHIFT	    4
+#define SHIFT	    3
 #define STATS	    100
 #define CONNECTIONS 50
 #define TURNS	    100000 /* of a loop of 2 instructions */
