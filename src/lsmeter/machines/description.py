@@ -176,6 +176,7 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         GUEST.reset,
         # 12 of the 19 guest seconds of Debian's boot, and of no concern to what is measured.
         "cryptomgr.notests",
+        # Else kernels from 7.x on have no high-resolution timers here: sleepers wake up at ticks.
         "tsc=reliable",
         # Names in the formats of trace events, and records of functions that were replaced: half
         # of the start of a kernel with every module, and only for who reads traces.
