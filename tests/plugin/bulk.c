@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SHIFT	   4
+#define SHIFT	   3
 #define WARMUP	   64
 #define SPIN_INSNS (20 * 250000) /* 20 ticks of 4 ms */
 
