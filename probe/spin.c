@@ -101,15 +101,29 @@ static bool sleep_to_tick(uint64_t *ahead, unsigned int skip)
 	return false;
 }
 
+/* Whether who sleeps wakes up at ticks only: a kernel without high-resolution timers. */
+static bool wakes_at_ticks(void)
+{
+	struct timespec resolution;
+
+	clock_getres(CLOCK_MONOTONIC, &resolution);
+	return resolution.tv_sec || resolution.tv_nsec >= tick_ns();
+}
+
 bool spin_over(unsigned long icount_shift, unsigned int skip, uint64_t *taken)
 {
 	static uint64_t ahead;
 	uint64_t at;
-	bool in_time;
+	bool in_time = true;
 
 	if (!ahead)
-		ahead = (uint64_t)AHEAD_INSNS << icount_shift;
-	in_time = sleep_to_tick(&ahead, skip);
+		ahead = wakes_at_ticks() ? UINT64_MAX : (uint64_t)AHEAD_INSNS << icount_shift;
+	if (ahead == UINT64_MAX) {
+		while (skip--)
+			spin_tick();
+	} else {
+		in_time = sleep_to_tick(&ahead, skip);
+	}
 	at = counter_now();
 	*taken = until_interrupted(&at);
 	*taken += give_way();

@@ -24,8 +24,8 @@ uint64_t tick_since(uint64_t room);
 
 /*
  * Sleep until the next timer tick is near, or a later one, and spin over it: what it took, together
- * with all that it left to be run at once. An emulator need not execute what is slept. False: the
- * tick had come already.
+ * with all that it left to be run at once. An emulator need not execute what is slept. Where
+ * sleepers wake up at ticks only, all is spun. False: the tick had come already.
  */
 bool spin_over(unsigned long icount_shift, unsigned int skip, uint64_t *taken);
 
