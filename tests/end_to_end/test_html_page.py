@@ -119,9 +119,9 @@ def test_nothing_is_wider_than_the_page(
 def test_nothing_of_a_policy_is_wider_than_the_page(
     browser: str, policy_page: Path, tmp_path: Path, width: int
 ) -> None:
-    # Plots: three of the grid, one of the layers. Boxes: plots, operations, grid, whole costs, parts,
-    # means, layers of two setups, states, two tables of one-off costs, kernels, setups, tools,
-    # host, signs.
+    # Plots: three of the grid, one of the layers. Boxes: plots, operations, grid, whole costs,
+    # their parts, means, layers of two setups, states, two tables of one-off costs, kernels,
+    # setups, tools, host, signs.
     assert measured(browser, policy_page, tmp_path, width) == (str(width), "4", "19", "")
 
 

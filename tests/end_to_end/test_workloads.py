@@ -68,8 +68,8 @@ def test_lookups_are_those_that_selinux_counts(run: Path, report: dict[str, Any]
     for event, name in (("avc_lookups", "lookups"), ("avc_misses", "misses")):
         batches = [tally for tally in tallies if tally.region == 0]
         counted = sum(tally.total("events", event, of=Account) for tally in batches)
-        # Some are between the regions: of starting clients, and of reading the state. Of a handful of
-        # misses that may be one.
+        # Some are between the regions: of starting clients, and of reading the state. Of a handful
+        # of misses that may be one.
         assert 0.9 * (after[name] - before[name]) - 1 <= counted <= after[name] - before[name]
     found = {item["setup"]: item["boots"][0]["figures"] for item in report["benchmarks"]}
     assert found["selinux-enforcing"]["AVC look-ups"] > 10
