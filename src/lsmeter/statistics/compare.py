@@ -311,8 +311,6 @@ def _spread(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) ->
             found.append((means[high] - means[low], f"; {name}: {text}"))
         for index, item in cycles.items():
             costs = item.windows
-            if len(costs) < 2:
-                continue  # a single one has no spread
             text = f"windows of boot {index} {min(costs):,.0f} to {max(costs):,.0f}"
             # A mean of windows is known better than one of them is.
             found.append(((max(costs) - min(costs)) / math.sqrt(len(costs)), f"; {name}: {text}"))
