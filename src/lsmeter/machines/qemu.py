@@ -22,6 +22,7 @@ from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults
 from lsmeter.machines.arch import GUEST
 from lsmeter.machines.description import Description, qemu_words
+from lsmeter.machines.processors import hold_processor
 
 _CHUNK_BYTES = 1 << 16
 _PIPE_BYTES = 1 << 20  # what a pipe holds at most, as root may set it
@@ -175,7 +176,12 @@ async def run_guest(
 async def _run(
     guest: Description, initrd: bytes, limits: Limits, on_results: OnResults, units: int
 ) -> Capture:
-    return await run_child(partial(_start, guest, initrd), limits, on_results, units)
+    if guest.icount_shift is None:
+        return await run_child(partial(_start, guest, initrd, None), limits, on_results, units)
+    # At each of the guest's timers one thread of QEMU waits for the other, which a processor that
+    # both are on does a tenth faster than two.
+    with hold_processor() as number:
+        return await run_child(partial(_start, guest, initrd, number), limits, on_results, units)
 
 
 async def run_child(
@@ -224,8 +230,14 @@ async def run_child(
     )
 
 
-async def _start(guest: Description, initrd: bytes, *ends: int) -> asyncio.subprocess.Process:
-    """Start QEMU; ends are the guest's of console, results and stderr, and are closed here."""
+async def _start(
+    guest: Description, initrd: bytes, processor: int | None, *ends: int
+) -> asyncio.subprocess.Process:
+    """Start QEMU, on one processor or on any.
+
+    ends are the guest's of console, results and stderr, and are closed here.
+    """
+    pin = () if processor is None else ("taskset", "--cpu-list", str(processor))
     *channels, stderr = ends
     given = (*channels, os.memfd_create("initrd"))
     console, results, image = (f"/dev/fd/{fd}" for fd in given)
@@ -235,7 +247,7 @@ async def _start(guest: Description, initrd: bytes, *ends: int) -> asyncio.subpr
             file.write(initrd)
         # setpriv makes the kernel kill QEMU when lsmeter is killed: no guest is left behind.
         return await asyncio.create_subprocess_exec(
-            *("setpriv", "--pdeathsig", "KILL", "--", *qemu_words(guest)),
+            *("setpriv", "--pdeathsig", "KILL", "--", *pin, *qemu_words(guest)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=stderr,
