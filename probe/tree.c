@@ -10,20 +10,30 @@
 
 static const char chain[] = "AA/BB/CC/DD/EE/FF/GG";
 
+/* Names are made for every cycle, in the guest's time: without stdio. */
 void tree_path(char *path, size_t size, long depth, const char *name)
 {
-	snprintf(path, size, "%.*s%s", (int)(3 * (depth - 1)), "AA/BB/CC/DD/EE/FF/GG/", name);
+	size_t above = 3 * (size_t)(depth - 1), length = strlen(name);
+
+	if (length >= size - above)
+		length = size - above - 1;
+	memcpy(path, "AA/BB/CC/DD/EE/FF/GG/", above);
+	memcpy(path + above, name, length);
+	path[above + length] = '\0';
 }
 
 void tree_fresh_in(struct bench *bench, unsigned int slot, char letter, long depth)
 {
 	const char *like = bench->variant->path ? bench->variant->path : "";
-	int more = (int)strlen(like) - FRESH_LENGTH;
-	char name[64];
+	size_t length = strlen(like), digits;
+	unsigned int rest = bench->serial;
+	char name[sizeof(bench->path[slot])] = {letter};
 
 	/* A fixed width, so that hashing the name costs the same each time. */
-	snprintf(name, sizeof(name), "%c%.*s%06u", letter, more > 0 ? more : 0, like,
-		 bench->serial);
+	length = length > FRESH_LENGTH ? length : FRESH_LENGTH;
+	memcpy(name + 1, like, length - FRESH_LENGTH);
+	for (digits = 1; digits < FRESH_LENGTH; digits++, rest /= 10)
+		name[length - digits] = (char)('0' + rest % 10);
 	tree_path(bench->path[slot], sizeof(bench->path[slot]), depth, name);
 }
 
