@@ -28,10 +28,10 @@
 
 /*
  * Regions: benchmarks by their index from 0; from here windows of their cycles, what whole windows
- * left to be done, and what those of half as many did.
+ * left to be done, and what short ones did.
  */
-#define REGION_WHOLE	 0x4000
-#define REGION_LEFT	 0x6000
-#define REGION_HALF_LEFT 0x8000
+#define REGION_WHOLE	  0x4000
+#define REGION_LEFT	  0x6000
+#define REGION_BRIEF_LEFT 0x8000
 
 #endif

@@ -23,47 +23,66 @@ static int by_value(const void *a, const void *b)
 	return one < two ? -1 : one > two;
 }
 
-/*
- * Try windows and half ones in turn. What ticks take after whole ones, and by how much it is more
- * than after half ones, each the middle one of a few: what the guest does of its own falls into
- * another tick each time. In instructions; false: it failed.
- */
-static bool try_windows(struct bench *bench, struct bench *table, const struct request *request,
-			struct whole *whole, int64_t *ticks, int64_t *more)
+/* The middle one of some values, which are sorted. */
+static int64_t middle(int64_t *values, unsigned int count)
 {
-	int64_t taken[1 + WHOLE_TICKS][WARM_UPS], left[1 + WHOLE_TICKS][WARM_UPS];
-
-	for (int i = 0; i < WARM_UPS; i++) {
-		struct whole_round full = {.ops = whole->ops}, half = {.ops = whole->ops / 2};
-
-		if (!window_take(bench, table, request, whole, &full) ||
-		    !window_take(bench, table, request, whole, &half))
-			return false;
-		for (unsigned int k = 1; k <= whole->ticks; k++) {
-			taken[k][i] = (int64_t)(full.taken[k] >> request->icount_shift);
-			left[k][i] =
-				taken[k][i] - (int64_t)(half.taken[k] >> request->icount_shift);
-		}
-	}
-	for (unsigned int k = 1; k <= whole->ticks; k++) {
-		qsort(taken[k], WARM_UPS, sizeof(taken[k][0]), by_value);
-		qsort(left[k], WARM_UPS, sizeof(left[k][0]), by_value);
-		ticks[k] = taken[k][WARM_UPS / 2];
-		more[k] = left[k][WARM_UPS / 2];
-	}
-	return true;
+	qsort(values, count, sizeof(values[0]), by_value);
+	return values[count / 2];
 }
 
-/* The last tick of so many that takes longer than a plain one; 0: none does. */
-static unsigned int last_tick_of(const int64_t *ticks, unsigned int count)
+/* What ticks take after whole windows, and by how much it is more than after short ones; in
+ * instructions. */
+struct left {
+	int64_t ticks[1 + WHOLE_TICKS];
+	int64_t more[1 + WHOLE_TICKS];
+};
+
+/* The last tick that takes longer than a plain one; 0: none does. */
+static unsigned int last_tick(const struct left *left, unsigned int count)
 {
 	int64_t plain = INT64_MAX;
 
 	for (unsigned int k = 1; k <= count; k++)
-		plain = ticks[k] < plain ? ticks[k] : plain;
-	while (count && ticks[count] <= plain + plain / 4)
+		plain = left->ticks[k] < plain ? left->ticks[k] : plain;
+	while (count && left->ticks[count] <= plain + plain / 4)
 		count--;
 	return count;
+}
+
+/*
+ * Try windows and short ones in turn. Each tick is the middle one of a few: what the guest does of
+ * its own falls into another tick each time. Where FEW show nothing left, there are no more of
+ * them. False: it failed.
+ */
+static bool try_windows(struct bench *bench, struct bench *table, const struct request *request,
+			struct whole *whole, struct left *left)
+{
+	int64_t taken[1 + WHOLE_TICKS][WARM_UPS], more[1 + WHOLE_TICKS][WARM_UPS];
+	int64_t sorted[WARM_UPS];
+
+	for (unsigned int i = 0; i < WARM_UPS; i++) {
+		struct whole_round full = {.ops = whole->ops}, part = {.ops = whole->ops / SHORT};
+
+		if (!window_take(bench, table, request, whole, &full) ||
+		    !window_take(bench, table, request, whole, &part))
+			return false;
+		for (unsigned int k = 1; k <= whole->ticks; k++) {
+			taken[k][i] = (int64_t)(full.taken[k] >> request->icount_shift);
+			more[k][i] =
+				taken[k][i] - (int64_t)(part.taken[k] >> request->icount_shift);
+		}
+		if (i != FEW - 1 && i != WARM_UPS - 1)
+			continue;
+		for (unsigned int k = 1; k <= whole->ticks; k++) {
+			memcpy(sorted, taken[k], sizeof(sorted));
+			left->ticks[k] = middle(sorted, i + 1);
+			memcpy(sorted, more[k], sizeof(sorted));
+			left->more[k] = middle(sorted, i + 1);
+		}
+		if (!last_tick(left, whole->ticks))
+			break;
+	}
+	return true;
 }
 
 /*
@@ -73,56 +92,53 @@ static unsigned int last_tick_of(const int64_t *ticks, unsigned int count)
 static bool choose_ticks(struct bench *bench, struct bench *table, const struct request *request,
 			 struct whole *whole, uint64_t most)
 {
-	int64_t ticks[1 + WHOLE_TICKS], more[1 + WHOLE_TICKS], left;
+	struct left left;
 	unsigned int longest = 1;
+	int64_t one;
 
 	whole->ticks = FIRST_TICKS;
-	if (!try_windows(bench, table, request, whole, ticks, more))
+	if (!try_windows(bench, table, request, whole, &left))
 		return false;
-	if (last_tick_of(ticks, whole->ticks) >= FIRST_TICKS - 1) {
+	if (last_tick(&left, whole->ticks) >= FIRST_TICKS - 1) {
 		whole->ticks = WHOLE_TICKS;
-		if (!try_windows(bench, table, request, whole, ticks, more))
+		if (!try_windows(bench, table, request, whole, &left))
 			return false;
 	}
-	whole->ticks = last_tick_of(ticks, whole->ticks) + MORE_TICKS;
+	whole->ticks = last_tick(&left, whole->ticks) + MORE_TICKS;
 	if (whole->ticks > WHOLE_TICKS)
 		whole->ticks = WHOLE_TICKS;
 	if (whole->ops < SEEN_OPS || whole->ticks == MORE_TICKS)
 		return true;
 	/* RCU runs all that it can at one of them. */
 	for (unsigned int k = 1; k <= whole->ticks && k < FIRST_TICKS; k++)
-		longest = ticks[k] > ticks[longest] ? k : longest;
-	left = more[longest] / (whole->ops / 2);
-	if (left < ONE_CALLBACK && 3 * SEEN_OPS <= most)
-		whole->ops = 3 * SEEN_OPS;
-	else if (left < TWO_CALLBACKS && 2 * SEEN_OPS <= most)
-		whole->ops = 2 * SEEN_OPS;
+		longest = left.ticks[k] > left.ticks[longest] ? k : longest;
+	one = left.more[longest] / (whole->ops - whole->ops / SHORT);
+	if (one < ONE_CALLBACK)
+		whole->ops *= bench->length == 1 && 3 * SEEN_OPS <= most ? 3
+			      : 2 * SEEN_OPS <= most			 ? 2
+									 : 1;
 	return true;
 }
 
 /*
- * How many cycles a window has that is seen through, in how many pieces, and how many ticks it
- * takes, found by making a few. False: it failed.
+ * How many cycles a window has that is seen through, and how many ticks it takes, found by making
+ * a few. False: it failed.
  */
 static bool choose_window(struct bench *bench, struct bench *table, const struct request *request,
 			  struct whole *whole)
 {
-	uint64_t most = ((uint64_t)tick_ns() >> request->icount_shift) / 10 * 7, cycle;
+	uint64_t most = ((uint64_t)tick_ns() >> request->icount_shift) / 20 * 17, cycle;
 	struct whole_round round = {.ops = LEAST_OPS};
 
-	whole->pieces = whole->ticks = 1;
+	whole->ticks = 1;
 	if (!window_take(bench, table, request, whole, &round))
 		return false;
 	cycle = cycle_insns(&round, request);
 	whole->ops = SEEN_OPS;
-	while (whole->ops > LEAST_OPS && whole->ops * cycle > 2 * most)
-		whole->ops = whole->ops == SEEN_OPS ? SEEN_OPS / 3 : LEAST_OPS;
-	if (whole->ops > LEAST_OPS && whole->ops * cycle > most)
-		whole->pieces = 2;
-	if (!choose_ticks(bench, table, request, whole, 2 * most / cycle))
+	while (whole->ops > LEAST_OPS && whole->ops * cycle > most)
+		whole->ops = whole->ops == SEEN_OPS ? SEEN_OPS / 2 : whole->ops - LEAST_OPS;
+	if (!choose_ticks(bench, table, request, whole, most / cycle))
 		return false;
-	if (whole->ops > LEAST_OPS && whole->ops * cycle > most)
-		whole->pieces = 2;
 	/* What nothing is left of may go on for longer. */
 	whole->most =
 		whole->ticks > MORE_TICKS || most / cycle < whole->ops ? whole->ops : MOST_OPS;
@@ -182,8 +198,8 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 	do {
 		struct whole_round *round = &whole->round[whole->rounds];
 
-		round->half = whole->rounds < SETTLED && whole->rounds % 2;
-		round->ops = round->half	       ? whole->ops / 2
+		round->brief = whole->rounds < SETTLED && whole->rounds % 2;
+		round->ops = round->brief	       ? whole->ops / SHORT
 			     : whole->rounds < SETTLED ? whole->ops
 						       : whole->most;
 		if (!window_take(bench, table, request, whole, round))

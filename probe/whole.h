@@ -14,30 +14,33 @@
 #define WHOLE_TICKS  16
 
 /*
- * A window has SEEN_OPS cycles, where they fit between two ticks, in two pieces or one; or a third
- * of that; or LEAST_OPS, with ticks in it. Every other one has half of them: what the guest does
- * after it that does not come of them is the same, and what does is half. RCU runs ten callbacks at
- * a time where the processor has something else to do, and begins anew after 100: of the one to
- * four that a cycle leaves, half a window has more than ten, and a window no more than 100. So
- * windows have twice or three times as many cycles where those leave no more than two callbacks or
- * one.
+ * A window has SEEN_OPS cycles, where they fit between two ticks, or a half or a third of them; or
+ * LEAST_OPS, with ticks in it. Every other one is short: what the guest does after it that does not
+ * come of its cycles is the same. RCU runs ten callbacks at a time where the processor has
+ * something else to do, and begins anew after 100: of the two to four that a cycle leaves, a short
+ * window has more than ten, and a whole one no more than 100. Where a cycle leaves one, windows
+ * have twice as many cycles, three times where it is a single call. None of this may hang on what
+ * the setup at hand adds: windows of one length are compared best.
  *
  * After SETTLED windows the guest does the same unseen; there are at least LEAST_WINDOWS of these,
  * until there were CYCLES or MOST_INSNS. Where nothing is left to be done they have up to MOST_OPS.
  */
 #define ONE_CALLBACK  380 /* instructions at most, with its share of running it */
-#define TWO_CALLBACKS 595
+#define SHORT	      4	  /* times as many cycles has a whole window */
 #define SEEN_OPS      24
 #define MOST_OPS      128
 #define LEAST_OPS     4
-#define SETTLED	      20
+#define SETTLED	      16
 #define LEAST_WINDOWS 5
 #define CYCLES	      1000
-#define MOST_INSNS    16000000
+#define MOST_INSNS    10000000
 
-/* Pairs of windows that are not kept, by which it is found how many ticks others are seen through.
+/*
+ * Pairs of windows that are not kept, by which it is found how many ticks others are seen through;
+ * FEW of them where nothing is left to be done.
  */
 #define WARM_UPS    5
+#define FEW	    3
 #define FIRST_TICKS 6
 #define MORE_TICKS  1
 #define MOST_TRIES  8
@@ -46,11 +49,11 @@
 /* Units of the counter. */
 struct whole_round {
 	unsigned int ops;
-	bool half;
+	bool brief;
 	uint64_t loop;			 /* what the loop itself takes in user space */
 	uint64_t bulk;			 /* from the first cycle to the last */
 	unsigned int ticks;		 /* that fell into it */
-	unsigned int settled;		 /* ticks between its pieces and after it */
+	unsigned int settled;		 /* ticks after it */
 	uint64_t taken[1 + WHOLE_TICKS]; /* by writing back, then by each of these ticks */
 };
 
@@ -58,11 +61,10 @@ struct whole {
 	bool begun;
 	bool finished;
 	unsigned int region; /* of its windows (plugin/markers.h) */
-	bool chosen;	     /* ops, pieces, ticks and most */
+	bool chosen;	     /* ops, ticks and most */
 	unsigned int ops;    /* of a window that is seen through */
-	unsigned int pieces; /* of such a window */
 	unsigned int most;   /* cycles of the others */
-	unsigned int ticks;  /* that each window is seen through, those between pieces among them */
+	unsigned int ticks;  /* that each window is seen through */
 	unsigned int rounds;
 	int error;	  /* errno of a call that failed; 0 when it succeeded wrongly */
 	char detail[160]; /* why there is no whole cost; empty when there is */

@@ -143,42 +143,18 @@ static int write_back(const struct request *request)
 	return error;
 }
 
-/* One tick more that is seen. */
-static int see_tick(const struct request *request, struct whole_round *round)
-{
-	if (round->settled == WHOLE_TICKS)
-		return -ETIME;
-	return spin_over(request->icount_shift, 0, &round->taken[1 + round->settled++]) ? 0
-											: -EAGAIN;
-}
-
-/* Cycles between two ticks; 0 or -errno. */
-static int run_piece(struct bench *table, unsigned int count, struct whole_round *round)
+/* The cycles of a window, begun just after a tick; 0 or -errno. */
+static int run_cycles(struct bench *table, struct whole_round *round)
 {
 	uint64_t before = counter_now();
 	int error = 0;
 
 	if (has_functions(table))
-		error = go_by_functions(table, count);
+		error = go_by_functions(table, round->ops);
 	else
-		go_round(table, count, call_make);
-	round->bulk += counter_now() - before;
-	round->ticks += spin_ticks_over();
-	return error;
-}
-
-/* The cycles of a window, begun just after a tick, piece by piece; 0 or -errno. */
-static int run_cycles(struct bench *table, const struct request *request, struct whole_round *round,
-		      unsigned int pieces)
-{
-	unsigned int count = round->ops / pieces;
-	int error = run_piece(table, count, round);
-
-	for (unsigned int piece = 1; piece < pieces && !error; piece++) {
-		error = see_tick(request, round);
-		if (!error)
-			error = run_piece(table + piece * count, count, round);
-	}
+		go_round(table, round->ops, call_make);
+	round->bulk = counter_now() - before;
+	round->ticks = spin_ticks_over();
 	return error;
 }
 
@@ -190,8 +166,10 @@ static int settle(const struct request *request, struct whole_round *round, unsi
 	int error = write_back(request);
 
 	round->taken[0] = counter_now() - ended;
-	while (!error && round->settled < ticks)
-		error = see_tick(request, round);
+	while (!error && round->settled < ticks) {
+		if (!spin_over(request->icount_shift, 0, &round->taken[1 + round->settled++]))
+			error = -EAGAIN;
+	}
 	return error;
 }
 
@@ -223,17 +201,15 @@ static int run_round(struct bench *bench, struct bench *table, const struct requ
 	*doing = "preparing";
 	if (whole->chosen)
 		region_begin();
-	error = run_cycles(table, request, round, whole->pieces);
+	error = run_cycles(table, round);
 	if (whole->chosen)
 		region_end();
 	if (error)
 		return error;
 	*doing = "writing back";
-	if (whole->rounds >= SETTLED) {
-		round->settled = 0;
+	if (whole->rounds >= SETTLED)
 		return write_back(request);
-	}
-	region_announce(whole->region + (round->half ? REGION_HALF_LEFT : REGION_LEFT) -
+	region_announce(whole->region + (round->brief ? REGION_BRIEF_LEFT : REGION_LEFT) -
 			REGION_WHOLE);
 	if (whole->chosen)
 		region_begin();
@@ -247,18 +223,16 @@ bool window_take(struct bench *bench, struct bench *table, const struct request 
 		 struct whole *whole, struct whole_round *round)
 {
 	unsigned int ops = round->ops, tries = 0;
-	bool half = round->half;
+	bool brief = round->brief;
 	const char *doing;
 	int error;
 
 	do {
-		*round = (struct whole_round){.ops = ops, .half = half};
+		*round = (struct whole_round){.ops = ops, .brief = brief};
 		error = run_round(bench, table, request, whole, round, &doing);
 		if ((!error || error == -EAGAIN) && round->bulk && !all_right(table, ops, whole))
 			return false;
 	} while (error == -EAGAIN && ++tries < MOST_TRIES);
-	if (error == -ETIME)
-		doing = "what was left to be done did not come to an end";
 	if (error)
 		abandon(whole, doing, error);
 	return !error;

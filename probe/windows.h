@@ -6,7 +6,7 @@
 #include "whole.h"
 
 /*
- * Make round->ops cycles in whole->pieces, and see whole->ticks ticks after them; table has room
+ * Make round->ops cycles, and see whole->ticks ticks after them; table has room
  * for the cycles. A window that a tick slipped past is taken again. False: it failed, whole says
  * why.
  */

@@ -102,14 +102,14 @@ def test_regions_of_the_probe_are_those_of_the_profile() -> None:
     markers = defines("plugin/markers.h")
     assert markers["REGION_WHOLE"] == profile._WINDOWS
     assert markers["REGION_LEFT"] == profile._LEFT
-    assert markers["REGION_HALF_LEFT"] == profile._HALF_LEFT
+    assert markers["REGION_BRIEF_LEFT"] == profile._BRIEF_LEFT
 
 
 def test_documents_have_these_numbers() -> None:
     text = (ROOT / "docs/protocol.md").read_text()
     markers = defines("plugin/markers.h")
     marked = ("MARKER_BEGIN", "MARKER_END", "MARKER_ACCOUNT")
-    for name in (*marked, "REGION_WHOLE", "REGION_LEFT", "REGION_HALF_LEFT"):
+    for name in (*marked, "REGION_WHOLE", "REGION_LEFT", "REGION_BRIEF_LEFT"):
         assert f"`{markers[name]:#x}`" in text, name
     for name in (
         "REQUEST_BYTES",

@@ -153,10 +153,10 @@ def _boot_wholes(boot: AttributedBoot) -> Iterator[tuple[str, Cost | str]]:
 
 
 def _whole(regions: Sequence[Region | None], rounds: Sequence[Round]) -> Cost | str:
-    """Return the cost of a cycle by windows, and by what is left after whole and half ones."""
-    full, half = seen_rounds(rounds)
+    """Return the cost of a cycle by windows, and by what is left after whole and short ones."""
+    full, brief = seen_rounds(rounds)
     trees = []
-    for region, expected in zip(regions, (rounds, full, half), strict=True):
+    for region, expected in zip(regions, (rounds, full, brief), strict=True):
         if region is None or region.sum is None:
             return "the plugin saw no window of it"
         if region.damaged or region.aborted:
@@ -164,12 +164,12 @@ def _whole(regions: Sequence[Region | None], rounds: Sequence[Round]) -> Cost | 
         if not region.summed == region.samples == len(expected):
             return f"the plugin saw {region.summed} of its {len(expected)} windows"
         trees.append(region.sum)
-    windows, left, half_left = trees
-    apart = full[0].operations - half[0].operations
+    windows, left, brief_left = trees
+    apart = full[0].operations - brief[0].operations
     parts = (
         (windows, 1 / sum(item.operations for item in rounds)),
         (left, 1 / (len(full) * apart)),
-        (half_left, -1 / (len(half) * apart)),
+        (brief_left, -1 / (len(brief) * apart)),
     )
     return whole_cost(parts)
 

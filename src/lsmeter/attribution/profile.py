@@ -28,7 +28,7 @@ RESUMED = "[resumed]"
 # Numbers of regions: benchmarks have those below.
 _WINDOWS = 0x4000
 _LEFT = 0x6000
-_HALF_LEFT = 0x8000
+_BRIEF_LEFT = 0x8000
 
 # Before sums, before events, and since.
 HEADERS = ("lsmeter-attribution 1", "lsmeter-attribution 2", "lsmeter-attribution 3")
@@ -117,12 +117,12 @@ class Profile:
     def cycles(self, benchmark: int) -> tuple[Region | None, Region | None, Region | None]:
         """Return what the whole cost of the benchmark at this place of the boot is made of.
 
-        That is its windows, and what whole windows and those of half the cycles left to be done.
+        That is its windows, and what whole windows and short ones left to be done.
         """
-        windows, left, half_left = (
-            self.region(first + benchmark) for first in (_WINDOWS, _LEFT, _HALF_LEFT)
+        windows, left, brief_left = (
+            self.region(first + benchmark) for first in (_WINDOWS, _LEFT, _BRIEF_LEFT)
         )
-        return windows, left, half_left
+        return windows, left, brief_left
 
 
 class Context(StrEnum):

@@ -2,7 +2,7 @@
 """From the windows of whole cycles of one boot to the cost of a cycle; pure.
 
 A cycle costs what it takes in line, the mean over all windows, and what it leaves to be done later:
-by how much more the guest does after a whole window than after half of one. What the guest does for
+by how much more the guest does after a whole window than after a short one. What the guest does for
 itself, ticks and the machinery of grace periods among it, is the same after both.
 """
 
@@ -20,7 +20,7 @@ from lsmeter.model import BenchmarkStatus, Round, Whole
 # Variants of one path through the scheduler lie 440 apart.
 OWN_WORK = 600
 PLAIN_TICKS = 2  # writing back, and one tick: nothing is left to be done after a window
-# Instructions: between boots, what whole windows leave over half ones differs by this standard
+# Instructions: between boots, what whole windows leave over short ones differs by this standard
 # error, by the scheduler's state at the ticks (16 boots of five operations that make objects).
 STATE = 220.0
 # Instructions of a cycle, standard error: RCU takes other batches after windows of another length.
@@ -55,14 +55,14 @@ def cycle_cost(whole: Whole | None) -> CycleCost | None:
     """Return the cost of a cycle in one boot; None where it was not measured."""
     if whole is None or whole.status is not BenchmarkStatus.OK:
         return None
-    full, half = seen_rounds(whole.rounds)
-    if not full or not half:
+    full, brief = seen_rounds(whole.rounds)
+    if not full or not brief:
         return None
-    tick = _tick(half)
+    tick = _tick(brief)
     in_line = np.array([_in_line(item, tick) for item in whole.rounds])
     weights = np.array([item.operations for item in whole.rounds], dtype=float)
     mean, spread = _weighted(in_line, weights)
-    deferred, error = _deferred(full, half)
+    deferred, error = _deferred(full, brief)
     return CycleCost(
         value=mean + deferred,
         error=math.hypot(spread, error),
@@ -108,7 +108,7 @@ def _weighted(values: _Numbers, weights: _Numbers) -> tuple[float, float]:
 
 
 def seen_rounds(rounds: Sequence[Round]) -> tuple[list[Round], list[Round]]:
-    """Return the windows that were seen through: whole ones, and those of half as many cycles."""
+    """Return the windows that were seen through: whole ones and short ones."""
     seen = [item for item in rounds if item.taken]
     most = max((item.operations for item in seen), default=0)
     full = [item for item in seen if item.operations == most]
@@ -129,15 +129,15 @@ def _tick(rounds: Sequence[Round]) -> float:
     return float(np.median([item.taken[1:3] for item in rounds], axis=0).min())
 
 
-def _deferred(full: Sequence[Round], half: Sequence[Round]) -> tuple[float, float]:
+def _deferred(full: Sequence[Round], brief: Sequence[Round]) -> tuple[float, float]:
     """Return what a cycle leaves to be done later, and the standard error of that.
 
-    Whole and half windows follow each other, and are held against each other in pairs: what state
+    Whole and short windows follow each other, and are held against each other in pairs: what state
     the scheduler is in is then the same on both sides.
     """
-    apart = full[0].operations - half[0].operations
+    apart = full[0].operations - brief[0].operations
     pairs = [
-        [*zip(one.taken, two.taken, strict=True)] for one, two in zip(full, half, strict=False)
+        [*zip(one.taken, two.taken, strict=True)] for one, two in zip(full, brief, strict=False)
     ]
     taken = np.array(pairs, dtype=float)
     changes = taken[:, :, 0] - taken[:, :, 1]

@@ -46,7 +46,7 @@ def write_run(
     """Write the run `when` (before, after) as `lsmeter run --attribute` does.
 
     With events, as `lsmeter run --events` does: each function loads once in a call, and each
-    instruction is one. windows are the sum of the rounds' windows, and of what whole and half ones
+    instruction is one. windows are the sum of the rounds' windows, and of what whole and short ones
     left to be done, the same of each benchmark.
     """
     whole = Whole(BenchmarkStatus.OK, rounds) if rounds else None

@@ -58,14 +58,14 @@ def test_reads_a_region() -> None:
 
 def test_reads_bulk_windows() -> None:
     profile = parse_profile(HEADER + REGION + BULK + TAIL, where="out")
-    windows, left, half_left = profile.cycles(1)
+    windows, left, brief_left = profile.cycles(1)
     assert windows is not None
     assert windows.sum is not None
     assert (windows.samples, windows.summed, windows.sum.insns, windows.trees) == (2, 2, 70, ())
     assert left is None
-    assert half_left is not None
-    assert half_left.sum is not None
-    assert half_left.sum.insns == 9
+    assert brief_left is not None
+    assert brief_left.sum is not None
+    assert brief_left.sum.insns == 9
     assert profile.cycles(0) == (None, None, None)
 
 

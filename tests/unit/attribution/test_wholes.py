@@ -63,7 +63,7 @@ def test_each_boot_has_an_order_of_its_own() -> None:
     other = _boot(*_regions(0, 62_000), *_regions(1, 44_000, 5000), samples=names[::-1])
     costs, missing = cell_wholes([first, other])
     assert missing == {}
-    # Whole windows leave more than half ones by 50 cycles; ticks are the same, and what waits.
+    # Whole windows leave more than short ones by 50 cycles; ticks are the same, and what waits.
     assert by_context(costs["stat"])[Context.CALL] == pytest.approx((40_000 + 44_000) / 300)
     assert by_context(costs["open"])[Context.CALL] == pytest.approx((60_000 + 62_000) / 300)
     assert by_context(costs["stat"])[Context.RCU] == pytest.approx(100.0)

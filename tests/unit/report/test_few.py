@@ -75,7 +75,7 @@ def test_one_window_has_no_spread(windows: int) -> None:
 
 
 def shortened(made: BootReadings, windows: int) -> BootReadings:
-    """Return the boot with the first windows alone, a whole and a half one in turn."""
+    """Return the boot with the first windows alone, a whole and a short one in turn."""
     assert made.whole is not None
     return replace(made, whole=replace(made.whole, rounds=made.whole.rounds[:windows]))
 
