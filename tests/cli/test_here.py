@@ -100,7 +100,7 @@ def test_the_machine_may_be_named_in_the_file(in_process: Lsmeter) -> None:
         (("slopes", "--machine", "here"), "this command boots guests"),
         (("run", "--tune", "--machine", "emulation", "--dry-run"), ""),
         (("here", "run", "--label", "../x"), "is no word"),
-        (("here", "plan", "-s", "selinux", "--write", "lilo"), "unknown way"),
+        (("here", "plan", "-s", "selinux", "--write", "grub"), "No such option: --write"),
         (("here", "plan", "-s", "nothing"), "unknown setup"),
     ],
 )
@@ -125,10 +125,16 @@ def test_plan_says_what_to_boot(in_process: Lsmeter, tmp_path: Path) -> None:
     done = in_process(*words, LSMETER_ROOT=str(root))
     said = " ".join(done.out.split())
     assert done.code == 0
-    assert "with: root=/dev/vda ro quiet lsm=capability" in said
+    assert "set -- root=/dev/vda ro quiet lsm=capability panic=30" in said
     assert "lsmeter here run --label capability --booted capability" in said
     assert "no boot is needed: lsmeter run --instrument timed -s landlock" in said
     assert "built without CONFIG_SECURITY" in said
+    # A line of a shell stays one, and programs get it as well.
+    data = json.loads(in_process(*words, "--format", "json", LSMETER_ROOT=str(root)).out)["items"]
+    for way in ("GRUB", "systemd-boot", "kexec"):
+        assert data[way][0] == "one boot:"
+        assert set(data[way]) < {line.removeprefix("- ").strip() for line in done.out.splitlines()}
+    assert "GRUB" not in in_process("here", "plan", "-s", "dac", LSMETER_ROOT=str(root)).out
 
 
 def test_runs_after_each_boot_are_called_by_their_labels_and_compared(

@@ -98,47 +98,27 @@ def run(
 
 def plan(
     setup: Annotated[list[str], names.setup_option("Setup to boot for. Repeatable.")],
-    write: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WAY",
-            help="Write a boot entry for the next boot only: grub, systemd-boot or kexec.",
-        ),
-    ] = None,
 ) -> int:
-    """Say what to boot this machine with for setups that need it; changes nothing without --write.
+    """Say what to boot this machine with for setups that need it, and how; changes nothing.
 
     lsmeter here plan -s capability -s selinux
-    lsmeter here plan -s selinux --write grub
     """
     from lsmeter.kernels.running import running_kernel
-    from lsmeter.machines.boot_entries import booted, impossible, write_entry
     from lsmeter.machines.journal import root
     from lsmeter.setups import parse_setup
 
-    top, kernel = root(), running_kernel(root())
     setups = [parse_setup(word) for word in dict.fromkeys(setup)]
-    if write is not None:
-        if len(setups) > 1:
-            raise UsageError("--write: one setup at a time: the next boot is but one")
-        if why := impossible(setups[0]) or _lacking(setups[0], kernel):
-            raise UsageError(f"--setup {setups[0].name}: {why}")
-        then = write_entry(write, booted(setups[0], kernel.release, top), top)
-        SCREEN.say(f"the next boot is for {setups[0].name}: {then}")
-    show(_plan_document(setups, kernel, top))
+    show(_plan_document(setups, running_kernel(root()), root()))
     return 0
 
 
 def restore() -> int:
-    """Put back all that lsmeter changed on this machine, and remove the boot entries it wrote.
+    """Put back all that lsmeter changed on this machine.
 
     Every command does so for what a killed one left; this one says that nothing is left.
     """
-    from lsmeter.machines.boot_entries import remove_entries
-    from lsmeter.machines.journal import is_left, root
+    from lsmeter.machines.journal import is_left
 
-    for path in remove_entries(root()):
-        SCREEN.say(f"removed: {path}")
     # What was left is put back before any command.
     left = is_left()
     SCREEN.say(
@@ -150,9 +130,9 @@ def restore() -> int:
 
 
 def _plan_document(setups: list[Setup], kernel: Kernel, top: Path) -> Document:
-    from lsmeter.machines.boot_entries import booted, impossible
+    from lsmeter.machines.boot_commands import boot_command, impossible, ways
 
-    items = []
+    items, boots = [], False
     for setup in setups:
         items.append(Item(f"{setup.name}: {setup.title}", tone=Tone.HEADING))
         if setup.live:
@@ -160,14 +140,23 @@ def _plan_document(setups: list[Setup], kernel: Kernel, top: Path) -> Document:
         elif why := impossible(setup) or _lacking(setup, kernel):
             items.append(Item(f"no boot of this kernel brings it about: {why}"))
         else:
-            found = booted(setup, kernel.release, top)
-            items.append(Item(f"boot {kernel.release} with: {' '.join(found.words)}"))
+            boots = True
+            words = boot_command(setup, top)
+            items.append(Item("in a shell of root, the words of the boot:", commands=(words,)))
             items.append(
-                Item(f"then: lsmeter here run --label {_word(setup)} --booted {setup.name}")
+                Item(
+                    "boot it by one of the ways below, then measure:",
+                    commands=(f"lsmeter here run --label {_word(setup)} --booted {setup.name}",),
+                )
             )
-    return Document(
-        "here-plan", 1, "What to boot", sections=(Section("", items=tuple(items), key="boots"),)
-    )
+    found = [Section("", items=tuple(items), key="boots")]
+    for way in ways(kernel.release, top) if boots else ():
+        said = (
+            Item("one boot:", commands=tuple(way.commands.splitlines())),
+            Item("put back, afterwards or instead:", commands=tuple(way.back.splitlines())),
+        )
+        found.append(Section(way.name, (way.note,) if way.note else (), items=said, key=way.name))
+    return Document("here-plan", 1, "What to boot", sections=tuple(found))
 
 
 def _word(setup: Setup) -> str:

@@ -69,6 +69,7 @@ def _section(section: Section, width: int, rule: str, paint: Paint) -> Iterator[
             yield from (paint(line, item.tone) for line in found)
         for text in item.quoted:
             yield from (_QUOTE + line for line in wrapped(text, width - len(_QUOTE)))
+        yield from (f"    {text}" for text in item.commands)
     before = bool(section.title or section.lead or section.items)
     for table in section.tables:
         yield from [""] if before else []

@@ -97,11 +97,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Item:
-    """A sentence of a list, with lines of a log under it."""
+    """A sentence of a list, with lines of a log under it, and commands, which are not broken."""
 
     text: str
     quoted: tuple[str, ...] = ()
     tone: Tone = Tone.PLAIN
+    commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

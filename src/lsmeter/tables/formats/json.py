@@ -22,7 +22,9 @@ def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width
 
 def _content(document: Document) -> dict[str, Any]:
     texts = {
-        section.key or section.title: [item.text for item in section.items]
+        section.key or section.title: [
+            text for item in section.items for text in (item.text, *item.commands)
+        ]
         for section in document.sections
         if section.items
     }

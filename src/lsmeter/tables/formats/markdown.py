@@ -53,8 +53,8 @@ def _section(section: Section) -> Iterator[str]:
             yield from ("", f"**{escape(item.text)}**", "")
             continue
         yield f"- {_line(item.text)}"
-        if item.quoted:
-            yield from ("", *("      " + line for line in item.quoted), "")
+        if quoted := (*item.quoted, *item.commands):
+            yield from ("", *("      " + line for line in quoted), "")
     if section.items:
         yield ""
     for table in section.tables:
