@@ -28,6 +28,7 @@ import platformdirs
 
 from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.base.inputs import open_file
+from lsmeter.base.owners import stranger_of
 from lsmeter.base.printable import printable
 
 if TYPE_CHECKING:
@@ -44,14 +45,23 @@ _RACY_S = 2.0  # a file changed so lately may change again without another time
 
 def cache_dir() -> Path:
     """Return the cache directory (LSMETER_CACHE moves it); it may not exist yet."""
-    named = os.environ.get("LSMETER_CACHE")
-    return Path(named) if named else platformdirs.user_cache_path("lsmeter", appauthor=False)
+    return _place("LSMETER_CACHE", platformdirs.user_cache_path)
 
 
 def data_dir() -> Path:
     """Return the directory of measured boots (LSMETER_DATA moves it); it may not exist yet."""
-    named = os.environ.get("LSMETER_DATA")
-    return Path(named) if named else platformdirs.user_data_path("lsmeter", appauthor=False)
+    return _place("LSMETER_DATA", platformdirs.user_data_path)
+
+
+def _place(name: str, default: Callable[..., Path]) -> Path:
+    """Return a directory of lsmeter; refuse to root one in which others put what they like."""
+    named = os.environ.get(name)
+    path = Path(named) if named else default("lsmeter", appauthor=False)
+    if why := stranger_of(path):
+        raise UsageError(
+            f"root cannot use {path}: {why}", hint=f"name a directory of root's: {name}=DIRECTORY"
+        )
+    return path
 
 
 def make_dir(path: Path) -> Path:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -100,11 +101,16 @@ def _log(error: BaseException) -> Path | None:
         f"{now:%Y-%m-%d %H:%M:%S} UTC in {Path.cwd()}\n{shlex.join(sys.argv)}\n\n"
         + "".join(traceback.format_exception(error))
     )
-    for folder in (cache_dir() / "faults", Path(tempfile.gettempdir())):
+    folders = [Path(tempfile.gettempdir())]
+    with suppress(UsageError):
+        folders.insert(0, cache_dir() / "faults")
+    for folder in folders:
         path = folder / f"lsmeter-{now:%Y-%m-%dT%H-%M-%S}-{os.getpid()}.log"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            # Not through a link: anybody may put one into the second.
+            with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
         except OSError:
             continue
         return path

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from lsmeter import __version__
+from lsmeter.base.owners import leave_strangers
 from lsmeter.cli import (
     bisect,
     calibrate,
@@ -114,6 +115,8 @@ def _options(
     ] = False,
 ) -> None:
     """Take what may stand before the command, and put back what a killed one has changed."""
+    for text in leave_strangers():
+        SCREEN.say(text)
     here.put_back()
 
 

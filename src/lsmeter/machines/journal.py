@@ -2,8 +2,8 @@
 """What lsmeter changed on this machine, written down before it was, so that it is put back.
 
 A journal is one file for one process, which holds a lock on it for as long as it lives. One that
-nobody holds was left by a process that was killed: the next command puts back what it names. After
-a reboot there is nothing to put back.
+nobody holds was left by a process that was killed: the next command puts back what it names, if the
+journal can be from nobody but the caller. After a reboot there is nothing to put back.
 """
 
 from __future__ import annotations
@@ -11,19 +11,32 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, fields
+from errno import EPERM
 from pathlib import Path
 
 from lsmeter.base.errors import InfrastructureError
+from lsmeter.base.owners import is_own
 from lsmeter.base.printable import printable
 from lsmeter.base.storage import data_dir, make_dir, writing
 
 ROOT = "LSMETER_ROOT"  # for tests: what stands in for the root of this machine's /sys and /proc
 _FOLDER, _SUFFIX = "changed", ".json"
 _MOST_BYTES = 1 << 20
+# All that is ever changed, beneath the root of the machine; a setting is a word.
+_SETTINGS = re.compile(
+    r"sys/devices/system/cpu/(cpu\d+/cpufreq/scaling_governor|intel_pstate/no_turbo|cpufreq/boost)|"
+    r"proc/sys/kernel/randomize_va_space|sys/fs/selinux/(enforce|avc/cache_threshold)|"
+    r"sys/fs/cgroup/(cgroup\.subtree_control|lsmeter-\d+/cpuset\.cpus(\.partition)?)"
+)
+_DIRECTORIES = re.compile(r"sys/fs/cgroup/lsmeter-\d+")
+_CONTROLS = re.compile(r"sys/kernel/security/apparmor")
+_PROFILES = re.compile(r"lsmeter-here-[a-z]+")
+_VALUES = re.compile(r"[\w+-]{0,64}")
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,15 @@ class Change:
         """Whether it is a directory that is made."""
         return not self.after
 
+    @property
+    def known(self) -> bool:
+        """Whether it is of a kind that lsmeter makes."""
+        kind = _DIRECTORIES if self.directory else _CONTROLS if self.profile else _SETTINGS
+        named = not self.profile or _PROFILES.fullmatch(self.profile)
+        path = Path(self.path)
+        inside = path.is_relative_to(root()) and kind.fullmatch(str(path.relative_to(root())))
+        return bool(inside and named and _VALUES.fullmatch(self.before))
+
 
 @contextmanager
 def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[str]]:
@@ -57,10 +79,12 @@ def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[
     if not changes:
         yield []
         return
-    name = f"{os.getpid()}-{time.monotonic_ns()}{_SUFFIX}"
-    journal = make_dir(data_dir() / _FOLDER) / name
+    if unknown := [change.path for change in changes if not change.known]:
+        raise ValueError(f"a change that could not be put back: {unknown}")
+    journal = _home() / f"{os.getpid()}-{time.monotonic_ns()}{_SUFFIX}"
     with writing(journal):
         held = journal.open("xb", buffering=0)
+        journal.chmod(0o600)
     with held as file:
         with writing(journal):
             # Held before anything stands in it, and written before anything is changed.
@@ -87,27 +111,47 @@ def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[
 def restore() -> tuple[list[str], list[str]]:
     """Put back what killed processes left: what was, and what could not be, in words."""
     done, failed = [], []
-    folder = data_dir() / _FOLDER
-    for journal in sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else ():
-        with suppress(OSError):
-            number = os.open(journal, os.O_RDWR | os.O_CLOEXEC)
+    for journal in _journals():
+        with ExitStack() as stack:
             try:
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                changes = _read(os.read(number, _MOST_BYTES))
-                left = _put_back(changes)
-                failed += left
-                done += [change.title for change in changes] if not left else []
-                if not left:
-                    journal.unlink(missing_ok=True)
-            finally:
-                os.close(number)
+                number = os.open(journal, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+                stack.callback(os.close, number)
+                changes = _obeyed(number, journal.parent)
+            except (BlockingIOError, FileNotFoundError):
+                continue  # its process lives, or has just ended
+            except OSError as error:
+                failed.append(printable(f"{journal} is not obeyed: {error.strerror}"))
+                continue
+            left = _put_back(changes)
+            failed += left
+            done += [printable(change.title) for change in changes] if not left else []
+            if not left:
+                journal.unlink(missing_ok=True)
     return done, failed
 
 
 def is_left() -> bool:
     """Say whether there is any journal: of a killed process, or of one that lives."""
+    return bool(_journals())
+
+
+def _journals() -> list[Path]:
     folder = data_dir() / _FOLDER
-    return folder.is_dir() and any(folder.glob(f"*{_SUFFIX}"))
+    return sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else []
+
+
+def _home() -> Path:
+    """Return the directory of journals, into which nobody else can put one."""
+    folder = make_dir(data_dir() / _FOLDER)
+    with writing(folder):
+        if folder.lstat().st_uid == os.geteuid():
+            folder.chmod(0o700)
+        if not is_own(folder.lstat()):
+            raise InfrastructureError(
+                f"{folder}: others may write there what would be put back",
+                hint="name a directory of your own: LSMETER_DATA=DIRECTORY",
+            )
+    return folder
 
 
 def root() -> Path:
@@ -137,15 +181,27 @@ def _written(changes: Sequence[Change]) -> bytes:
     return json.dumps(said, indent=1).encode()
 
 
+def _obeyed(number: int, home: Path) -> list[Change]:
+    """Read a journal that nobody holds; OSError for one that may be of somebody else's making."""
+    if not is_own(os.fstat(number)) or not is_own(home.lstat()):
+        raise PermissionError(EPERM, "others may have written it; remove it")
+    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    changes = _read(os.read(number, _MOST_BYTES))
+    if unknown := [change.path for change in changes if not change.known]:
+        raise PermissionError(EPERM, f"lsmeter never changes {unknown[0]}; remove it")
+    return changes
+
+
 def _read(data: bytes) -> list[Change]:
     """Read a journal; nothing where it is of another boot, or was not yet written."""
     try:
         said = json.loads(data)
         changes = [Change(**item) for item in said["changes"]]
         boot = said["boot"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return []
-    return changes if boot == _boot() else []
+    texts = [getattr(change, item.name) for change in changes for item in fields(Change)]
+    return changes if boot == _boot() and all(isinstance(text, str) for text in texts) else []
 
 
 def _make(change: Change) -> str:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.owners import stranger_of
 from lsmeter.base.storage import cache_dir, data_dir, writing
 from lsmeter.model import Setup
 from lsmeter.model.setup import Step
@@ -75,26 +76,31 @@ def _end_those_in(top: Path) -> None:
 
 def find_base(filesystem: str) -> Path:
     """Return a directory on a file system of this name; an error says how to name one."""
-    named = os.environ.get(WORK)
+    named, is_root = os.environ.get(WORK), os.geteuid() == 0
     temporary = Path(tempfile.gettempdir())
     if named:
         path = Path(named).absolute()
         if not path.is_dir():
             raise UsageError(f"{WORK}: {path}: no such directory", hint="make it first: mkdir -p")
         places = [path]
-    elif filesystem == "tmpfs" and os.geteuid() == 0:
-        return temporary
+    elif filesystem == "tmpfs" and is_root:
+        places = [temporary]
     elif filesystem == "tmpfs":
         own = os.environ.get("XDG_RUNTIME_DIR")
         places = [*([Path(own)] if own else []), Path("/dev/shm"), temporary]  # noqa: S108
     else:
         places = [Path.cwd(), cache_dir(), data_dir(), temporary, Path("/var/tmp")]  # noqa: S108
-    if filesystem == "tmpfs" and os.geteuid() == 0:
-        return places[0]
+    # Root must be the only one who can move what it works in.
+    strangers = {place: stranger_of(place, shared=True) for place in places}
     for place in places:
-        if place.is_dir() and os.access(place, os.W_OK | os.X_OK) and type_of(place) == filesystem:
+        if strangers[place] or not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
+            continue
+        # Root mounts a tmpfs in any.
+        if (filesystem == "tmpfs" and is_root) or type_of(place) == filesystem:
             return place
-    looked = ", ".join(map(str, places))
+    looked = ", ".join(
+        f"{place} ({why})" if why else f"{place}" for place, why in strangers.items()
+    )
     raise InfrastructureError(
         f"no directory on {filesystem} that can be written to (looked at {looked})",
         hint=f"name one: {WORK}=DIRECTORY lsmeter run ...",
