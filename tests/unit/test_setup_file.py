@@ -4,15 +4,20 @@
 from __future__ import annotations
 
 import base64
+import os
+import re
 from pathlib import Path
 
 import pytest
 
+import lsmeter
 from lsmeter.base.errors import UsageError
+from lsmeter.images.definition import load_definition
 from lsmeter.kernels.build.fragment import shipped_lsm
 from lsmeter.model.setup import EnforcementCheck, Layer, StateFile, Step
 from lsmeter.setups import definitions, one_each, parse_setup, read_setup
 from lsmeter.setups._file import _SetupTable
+from lsmeter.workloads import load_workload
 
 SMALL = 'name = "mine"\ntitle = "my module"\nlsms = ["mine"]\n'
 
@@ -46,6 +51,65 @@ def test_files_come_from_beside_the_setup_file(tmp_path: Path) -> None:
     (tmp_path / "policy.bin").write_bytes(b"\0\xff\n")
     setup = read_setup(written(tmp_path, SMALL + '[files]\npolicy = "policy.bin"\n'))
     assert base64.b64decode(setup.files[0].base64) == b"\0\xff\n"
+
+
+def _outside(folder: Path) -> dict[str, str]:
+    """Make what a file may not take, and name it."""
+    secret = folder.parent / "secret"
+    secret.write_text("of the user's own")
+    (folder / "link").symlink_to(secret)
+    (folder / "up").symlink_to("..")
+    (folder / "below").mkdir()
+    os.mkfifo(folder / "fifo")
+    (folder / "large").write_bytes(bytes((1 << 20) + 1))
+    return {
+        **dict.fromkeys((str(secret), "../secret", "below/../../secret", "~/secret"), "not beside"),
+        **dict.fromkeys(("link", "up/secret", "nul\\u0000"), "not beside"),
+        "/dev/null": "not beside",
+        "fifo": "a FIFO",
+        "large": "larger than",
+        "below": "Is a directory",
+    }
+
+
+def test_a_setup_file_takes_nothing_but_files_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "given"
+    folder.mkdir()
+    for name, said in _outside(folder).items():
+        with pytest.raises(UsageError, match=said):
+            read_setup(written(folder, SMALL + f'[files]\npolicy = "{name}"\n'))
+        if said == "not beside" and "/" in name:
+            with pytest.raises(UsageError, match=r"image: .* not beside"):
+                read_setup(written(folder, SMALL + f'image = "{name}"\n'))
+    (folder / "below/policy").write_text("mine")
+    (folder / "inside").symlink_to("below/policy")
+    for name in ("below/policy", "./below/policy", "inside"):
+        setup = read_setup(written(folder, SMALL + f'[files]\npolicy = "{name}"\n'))
+        assert base64.b64decode(setup.files[0].base64) == b"mine"
+    assert read_setup(written(folder, SMALL + 'image = "./x.toml"\n')).image == f"{folder}/x.toml"
+
+
+def test_workloads_and_images_take_nothing_but_files_beside_them(tmp_path: Path) -> None:
+    folder = tmp_path / "given"
+    folder.mkdir()
+    text = (Path(lsmeter.__file__).parent / "workloads/web.toml").read_text()
+    image = 'title = "x"\npackages = []\n'
+    (folder / "out").symlink_to("..")
+    for name in ("../image.toml", f"{tmp_path}/image.toml", "out/image.toml", "~/image.toml"):
+        mine = folder / "mine.toml"
+        own = re.sub(r"^image = .*\n", "", text, flags=re.M).replace(
+            "[[", f'image = "{name}"\n[[', 1
+        )
+        mine.write_text(own)
+        with pytest.raises(UsageError, match=r"image: .* not beside"):
+            load_workload(str(mine))
+        mine.write_text(f'{image}extends = "{name}"\n')
+        with pytest.raises(UsageError, match=r"extends: .* not beside"):
+            load_definition(str(mine))
+    for name in ("..", "out"):
+        (folder / "mine.toml").write_text(f'{image}files = "{name}"\n')
+        with pytest.raises(UsageError, match=r"files: .* not beside"):
+            load_definition(str(folder / "mine.toml"))
 
 
 def test_what_confines_a_worker_is_pairs_of_a_file_and_a_text(tmp_path: Path) -> None:

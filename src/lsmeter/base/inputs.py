@@ -52,6 +52,23 @@ def read_file(path: Path, most_bytes: int, kind: str, *, where: str = "", hint: 
     return data
 
 
+def beside(file: Path, name: str, where: str) -> Path:
+    """Return the file that another file of a user's names: it is beside that one, or below.
+
+    Anything else is a UsageError, a link that leads elsewhere as well: who passes a file on may not
+    choose among the files of who uses it. where: which key names it.
+    """
+    home, inside = os.path.realpath(file.parent), "\0" not in name and name[:1] not in "/~"
+    if inside and ".." not in Path(name).parts:
+        found = os.path.realpath(file.parent / name)
+        if Path(found).is_relative_to(home):
+            return file.parent / name
+    raise UsageError(
+        f"{where}: {name[:80]!r} is not beside {file.name}",
+        hint="put it there, and name it by a relative path without '..'",
+    )
+
+
 def check_shape(data: object, where: str) -> None:
     """Refuse data of too many entries in one place or too deep for a person to have written."""
     level = [data]

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lsmeter.base import process
 from lsmeter.base.errors import UsageError
+from lsmeter.base.inputs import beside
 from lsmeter.base.registry import unknown
 from lsmeter.base.storage import reading
 from lsmeter.base.toml_file import checked, read_toml
@@ -108,13 +109,13 @@ def _load(word: str, extending: tuple[Path, ...]) -> ImageDefinition:
             f"{path}: '{name}' cannot name an image",
             hint="call the file by letters, digits, '.' and '-': my-policy.toml",
         )
-    parts = _read_files(path.parent / table.files) if table.files else ()
+    parts = _read_files(beside(path, table.files, f"{path}: files")) if table.files else ()
     definition = ImageDefinition(**table.model_dump(), name=name, parts=parts)
     if table.extends is None:
         return definition
     base = table.extends
     if "/" in base or base.endswith(SUFFIX):
-        base = str(path.parent / Path(base).expanduser())
+        base = str(beside(path, base, f"{path}: extends"))
     return extended(_load(base, (*extending, path.resolve())), definition, str(path))
 
 

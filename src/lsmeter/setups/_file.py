@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from lsmeter.base.errors import UsageError
-from lsmeter.base.inputs import read_file
+from lsmeter.base.inputs import beside, read_file
 from lsmeter.base.registry import nearest
 from lsmeter.base.toml_file import checked, read_toml
 from lsmeter.model import Expectation, Setup
@@ -35,8 +35,8 @@ from lsmeter.model.setup import (
 
 SUFFIX = ".toml"
 _HINT = "every key: lsmeter help own-setups"
-_MAX_PART_BYTES = 16 << 20  # of one file that goes into the guest
-_MAX_PARTS_BYTES = 64 << 20  # of all of them
+_MAX_PART_BYTES = 1 << 20  # of one file that goes into the guest
+_MAX_PARTS = 64
 
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]
 _Word = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
@@ -82,23 +82,27 @@ def _step(words: list[str], info: ValidationInfo) -> Step:
 
 
 def _files(sources: dict[str, str], info: ValidationInfo) -> tuple[SetupFile, ...]:
-    """Read the files that go into the guest; their paths are relative to the setup file."""
+    """Read the files that go into the guest, which are beside the setup file."""
     file: Any = info.context
     found: list[SetupFile] = []
-    left = _MAX_PARTS_BYTES
     for name, source in sources.items():
-        part, named = file.parent / source, f"{file}: files.{name}"
+        named = f"{file}: files.{name}"
+        part = beside(file, source, named)
         try:
             data = read_file(part, _MAX_PART_BYTES, "a file for a guest", where=named)
-        except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        except OSError as error:
             raise UsageError(
-                f"{named}: cannot read {part}: {getattr(error, 'strerror', error)}",
+                f"{named}: cannot read {part}: {error.strerror}",
                 hint="paths are relative to the setup file",
             ) from error
-        if (left := left - len(data)) < 0:
-            raise UsageError(f"{named}: the files have more than {_MAX_PARTS_BYTES} bytes in all")
         found.append(SetupFile(name, base64=base64.b64encode(data).decode()))
     return tuple(found)
+
+
+def _image(word: str, info: ValidationInfo) -> str:
+    """Return the image's name, or the path of what is beside the setup file."""
+    file: Any = info.context
+    return str(beside(file, word, f"{file}: image")) if "/" in word else word
 
 
 _Expected = Annotated[_Expect, AfterValidator(lambda item: Expectation(**dict(item)))]
@@ -116,8 +120,10 @@ class _SetupTable(_Table):
     needs_config: list[Annotated[str, Field(pattern=r"^[A-Z0-9_]{1,80}$")]] = []
     modules: list[Annotated[str, Field(pattern=r"^[a-z0-9_]{1,60}$")]] = Field([], max_length=16)
     note: str = Field("", max_length=500)
-    image: str = Field("", max_length=400)
-    files: Annotated[dict[_FileName, _Text], AfterValidator(_files)] = {}
+    image: Annotated[str, Field(max_length=400), AfterValidator(_image)] = ""
+    files: Annotated[
+        dict[_FileName, _Text], Field(max_length=_MAX_PARTS), AfterValidator(_files)
+    ] = {}
     steps: list[_Step] = Field([], max_length=128)
     before: list[_Step] = Field([], max_length=128)
     confine: list[_Pair] = Field([], max_length=4)

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from lsmeter.base.errors import UsageError
+from lsmeter.base.inputs import beside
 from lsmeter.base.registry import unknown
 from lsmeter.base.toml_file import checked, read_toml
 from lsmeter.model import Benchmark, Metric, ParamValue, Sampling
@@ -142,8 +143,9 @@ def _offer(name: str, table: _File, path: Path) -> Offer:
     workload = Workload(
         name=name,
         unit=table.unit,
-        # A path is seen from the file that has it.
-        image=str(path.parent / table.image) if "/" in table.image else table.image,
+        image=str(beside(path, table.image, f"{path}: image"))
+        if "/" in table.image
+        else table.image,
         memory_mib=table.memory_mib,
         settle_ms=table.settle_ms,
         place=table.place,
