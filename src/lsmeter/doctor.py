@@ -7,7 +7,6 @@ import functools
 import os
 import platform
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from enum import StrEnum
 
 from lsmeter.base import host, process, storage
 from lsmeter.base.errors import InfrastructureError, LsmeterError
+from lsmeter.base.scratch import scratch
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.images.bootstrap import need_to_build
 from lsmeter.kernels import apt, apt_sources
@@ -134,7 +134,7 @@ def _kernel() -> str:
         said = "none is cached, and this machine's apt has no archive of Debian's"
         raise _LimitedError(said, hint=f"add one, {hint}")
     uri, suite = sources[0]["URIs"].split()[0], sources[0]["Suites"].split()[0]
-    with tempfile.TemporaryDirectory(prefix="lsmeter-doctor-") as directory:
+    with scratch("doctor") as directory:
         # apt's own, so that its proxies are used.
         options = ("-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=5")
         words = ["/usr/lib/apt/apt-helper", *options, "download-file"]

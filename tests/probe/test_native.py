@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.base.scratch import sweep
 from lsmeter.guest.probe import Program, catalogue
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.machines.workplace import clear, relocated
+from lsmeter.machines.workplace import relocated
 from lsmeter.model import BenchmarkStatus
 from lsmeter.setups import parse_setup
 from tests.conftest import DEADLINE_S
@@ -168,7 +169,8 @@ def test_a_directory_that_is_in_use_is_no_number(probe: Program, tmp_path: Path)
 
 def test_nothing_is_left_of_a_block_that_was_killed(probe: Program, tmp_path: Path) -> None:
     """The kernel ends probe and worker; what the worker started, and waits, the next one ends."""
-    top = tmp_path / "lsmeter-here-killed"
+    with subprocess.Popen(["true"]) as ended:
+        top = tmp_path / f"lsmeter-here-{ended.pid}-killed"
     top.mkdir()
     asked = Request("file", ("exit files=16",), 100_000, 0, 0, timed=True, user=USER)
     asked = replace(asked, benchmark_deadline_ms=3_600_000)
@@ -182,10 +184,10 @@ def test_nothing_is_left_of_a_block_that_was_killed(probe: Program, tmp_path: Pa
         pass
     parent.send_signal(signal.SIGKILL)
     parent.wait(DEADLINE_S)
-    clear(tmp_path)
+    sweep(tmp_path)
     # The pipe ends when the last process that holds it has.
     while parent.stdout.read(1 << 16):
-        clear(tmp_path)
+        sweep(tmp_path)
     parent.stdout.close()
     assert list(tmp_path.iterdir()) == []
 

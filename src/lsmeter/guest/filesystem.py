@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import struct
-import tempfile
 from itertools import groupby
-from pathlib import Path
 
 import zstandard
 
 from lsmeter.base import process
+from lsmeter.base.scratch import scratch
 from lsmeter.base.storage import cache_dir, write_atomic
 from lsmeter.images import ext4
 from lsmeter.model import Cell
@@ -55,8 +54,8 @@ def disk_image(cell: Cell) -> bytes:
     try:
         return zstandard.decompress(path.read_bytes(), max_output_size=2 * (image_mib << 20))
     except (OSError, zstandard.ZstdError):
-        with tempfile.TemporaryDirectory(prefix=f"lsmeter-{filesystem.name}-") as folder:
-            image = Path(folder) / "image"
+        with scratch(filesystem.name) as folder:
+            image = folder / "image"
             if program == "mke2fs":
                 journal = "lazy_journal_init=0,"
                 size = f"{image_mib}M"

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import shlex
-import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from lsmeter.base.limits import Limits
+from lsmeter.base.scratch import scratch
 from lsmeter.base.storage import prove, write_atomic
 from lsmeter.experiment.plan import PlannedBoot
 from lsmeter.guest.boot_image import initramfs_for
@@ -113,7 +113,7 @@ class Emulation(Machine):
     ) -> Capture:
         """Run a guest and, joined to it by a link, the guest that has the clients of its cell."""
         other, seed = serving(planned.cell), planned.seed
-        with tempfile.TemporaryDirectory(prefix="lsmeter-link-") as folder:
+        with scratch("link") as folder:
             near, far = (Network(f"{folder}/link", end) for end in (0, 1))
             guest = replace(self.guest(other, seed), networks=(far,))
             # It says nothing while it works; the other guest's limits end both.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError, LsmeterError
+from lsmeter.base.scratch import scratch
 from lsmeter.base.storage import cache_dir, write_atomic
 from lsmeter.kernels.resolve import Request, resolve
 from lsmeter.machines.arch import GUEST
@@ -123,8 +123,8 @@ def _need_device() -> None:
 
 def _boot_guests(kernel: Kernel | None, deadline_s: float) -> str:
     """Boot a guest of one instruction, then the kernel; return what was seen."""
-    with tempfile.TemporaryDirectory(prefix="lsmeter-kvm-") as directory:
-        disk, initrd = Path(directory) / "disk", Path(directory) / "initrd"
+    with scratch("kvm") as directory:
+        disk, initrd = directory / "disk", directory / "initrd"
         disk.write_bytes(GUEST.exit_sector)
         initrd.touch()
         words = (

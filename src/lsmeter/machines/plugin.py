@@ -18,7 +18,6 @@ import asyncio
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -28,6 +27,7 @@ from lsmeter.base import process
 from lsmeter.base.errors import BootError, BuildError, InfrastructureError, LsmeterError
 from lsmeter.base.inputs import read_file
 from lsmeter.base.limits import Limits
+from lsmeter.base.scratch import scratch
 from lsmeter.base.storage import cache_dir, is_sealed, write_sealed
 from lsmeter.guest.conclude import clean_lines, tail
 from lsmeter.guest.initramfs import base
@@ -124,8 +124,8 @@ def _built(name: str, options: str, words: Sequence[str], sources: Sequence[Path
     if is_sealed(built.path):
         return built
     files = (str(path) for path in sources if path.suffix == ".c")
-    with tempfile.TemporaryDirectory(prefix="lsmeter-plugin-") as folder:
-        output = Path(folder) / "built"
+    with scratch("plugin") as folder:
+        output = folder / "built"
         try:
             process.output([os.environ.get("CC", "cc"), "-o", str(output), *words, *files])
         except LsmeterError as error:

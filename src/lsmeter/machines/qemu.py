@@ -8,16 +8,15 @@ import contextlib
 import os
 import re
 import signal
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 
 from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError
 from lsmeter.base.limits import Limits
+from lsmeter.base.scratch import scratch
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults
 from lsmeter.machines.arch import GUEST
@@ -163,11 +162,11 @@ async def run_guest(
     """
     if guest.plugin is None:
         return await _run(guest, initrd, limits, on_results, units)
-    with tempfile.TemporaryDirectory(prefix="lsmeter-outputs-") as folder:
-        guest = replace(guest, plugin=replace(guest.plugin, folder=folder))
+    with scratch("outputs") as folder:
+        guest = replace(guest, plugin=replace(guest.plugin, folder=str(folder)))
         capture = await _run(guest, initrd, limits, on_results, units)
         written = {}
-        for path in Path(folder).iterdir():
+        for path in folder.iterdir():
             with path.open("rb") as file:
                 written[path.name] = file.read(_MAX_OUTPUT_BYTES)
         return replace(capture, outputs=written)

@@ -14,16 +14,15 @@ import atexit
 import re
 import secrets
 import shlex
-import shutil
-import tempfile
 from asyncio.subprocess import PIPE
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.scratch import scratch
 
 PREFIX = "ssh:"
 FORM = "ssh:USER@HOST or ssh:USER@HOST:/DIRECTORY"
@@ -233,9 +232,12 @@ def quoted(*words: str) -> str:
 @cache
 def _sockets() -> str:
     """Return a private directory for the sockets of shared connections, removed at the end."""
-    path = tempfile.mkdtemp(prefix="lsmeter-ssh-", dir="/tmp")  # a socket's path must be short
-    atexit.register(_hang_up, Path(path))
-    return path
+    stack = ExitStack()
+    # A socket's path must be short.
+    path = stack.enter_context(scratch("ssh", Path("/tmp")))  # noqa: S108
+    stack.callback(_hang_up, path)
+    atexit.register(stack.close)
+    return str(path)
 
 
 def _hang_up(sockets: Path) -> None:
@@ -243,4 +245,3 @@ def _hang_up(sockets: Path) -> None:
         words = ["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "host"]
         with suppress(InfrastructureError):
             process.run_bytes(words, deadline_s=_HANG_UP_S)
-    shutil.rmtree(sockets, ignore_errors=True)

@@ -58,7 +58,9 @@ _HOLD = (
     # PIPE: the connection may be gone before the first word is written to it.
     'd=; clean() {{ [ -z "$d" ] || rm -rf "$d"; }}; trap clean EXIT; '
     'trap "exit 91" HUP INT PIPE TERM; '
-    'umask 022; d=$(mktemp -d {base}/lsmeter-XXXXXXXX) || exit 90; chmod 755 "$d"; '
+    # What looks for directories of the killed has to know whose this is: this shell's.
+    "read -r me rest </proc/self/stat; "
+    'umask 022; d=$(mktemp -d {base}/lsmeter-$me-XXXXXXXX) || exit 90; chmod 755 "$d"; '
 )
 _BLOCK = (
     _HOLD + 'echo "$d"; IFS= read -r go; [ "$go" = go ] || exit 92; exec 3<&0; '
@@ -68,7 +70,15 @@ _BLOCK = (
 )
 # tar does not say that a disk is full; df does.
 _FILL = 'cd {place} && tar -xof - || {{ set -- $(df -kP . | tail -n 1); echo "free $4"; exit 93; }}'
-_REHEARSE = _HOLD + _FILL + '; "$d/probe" catalogue >/dev/null || exit 94'
+# What a shell that was killed has left, with a probe that may still run there.
+_SWEEP = (
+    "{{ for q in {base}/lsmeter-*-*; do p=${{q##*/lsmeter-}}; p=${{p%%-*}}; "
+    'case $p in ""|*[!0-9]*) continue ;; esac; '
+    '[ -d "$q" ] && [ ! -L "$q" ] && [ -O "$q" ] && [ ! -d "/proc/$p" ] || continue; '
+    'for x in /proc/[0-9]*; do [ "$x/exe" -ef "$q/probe" ] && kill -KILL "${{x#/proc/}}"; done; '
+    'rm -rf "$q"; done; }} 2>/dev/null; '
+)
+_REHEARSE = _SWEEP + _HOLD + _FILL + '; "$d/probe" catalogue >/dev/null || exit 94'
 _NO_PLACE = 90
 _DIRECTORY_CHARS = 300
 _BACK_S, _TRIES = 10.0, 12  # between looks for a host that is gone, and how often one is taken

@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the probe works on a machine as it runs: a directory of its own, which is always removed.
-
-A directory is held by a lock for as long as its process lives. One that nobody holds was left by a
-process that was killed, and goes when the next one is made.
-"""
+"""Where the probe works on a machine as it runs: a directory of its own."""
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
-import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,12 +12,12 @@ from pathlib import Path
 
 from lsmeter.base.errors import InfrastructureError, UsageError
 from lsmeter.base.owners import stranger_of
-from lsmeter.base.storage import cache_dir, data_dir, writing
+from lsmeter.base.scratch import scratch
+from lsmeter.base.storage import cache_dir, data_dir
 from lsmeter.model import Setup
 from lsmeter.model.setup import Step
 
 WORK = "LSMETER_WORK"
-_PREFIX = "lsmeter-here-"
 # What setups name by a guest's paths stands beneath the directory.
 _PLACES = ("/data", "/outside", "/setup", "/rules")
 
@@ -32,46 +25,9 @@ _PLACES = ("/data", "/outside", "/setup", "/rules")
 @contextmanager
 def workplace(filesystem: str) -> Iterator[Path]:
     """Give an empty directory on a file system of this name, or for root to mount a tmpfs in."""
-    base = find_base(filesystem)
-    clear(base)
-    with writing(base):
-        top = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
-    held = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_SH)
+    with scratch("here", find_base(filesystem)) as top:
         top.chmod(0o755)  # an ordinary user works in it
         yield top
-    finally:
-        shutil.rmtree(top, ignore_errors=True)
-        os.close(held)
-
-
-def clear(base: Path) -> None:
-    """Remove what killed processes left, and end what still works there."""
-    for path in base.glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _end_those_in(path)
-                shutil.rmtree(path, ignore_errors=True)
-            finally:
-                os.close(number)
-
-
-def _end_those_in(top: Path) -> None:
-    """Kill the processes whose working directory is beneath `top`.
-
-    The kernel ends the probe and its workers with lsmeter, but not what a worker has started.
-    """
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            handle = os.pidfd_open(int(process.name))
-            try:
-                if (process / "cwd").readlink().is_relative_to(top):
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
-            finally:
-                os.close(handle)
 
 
 def find_base(filesystem: str) -> Path:
