@@ -40,7 +40,7 @@ def members(package: str, attribute: str, kind: type[T]) -> tuple[T, ...]:
 
 def near(word: str, names: Iterable[str]) -> list[str]:
     """Return at most five names near a word, the nearest first; capitals do not matter."""
-    known = {name.casefold(): name for name in names}
+    known = {name.casefold(): name for name in names if len(name) <= _LONGEST}
     word = word.casefold()[:_LONGEST]
     close = difflib.get_close_matches(word, known, n=_MOST_NEAR)
     begun = [name for name in known if len(word) > 1 and name.startswith(word)]

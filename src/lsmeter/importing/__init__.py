@@ -8,6 +8,7 @@ direction is better, and refuses what is not whole.
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ MOST_READINGS = 5000  # of a file; no program of these prints as many
 _MOST_DIGITS = 15
 _NAME = re.compile(r"[^a-z0-9/._+-]+")
 _LONGEST = 60
+_DIGEST = 7  # hex digits, of a name that is cut
 
 
 class ForeignError(UsageError):
@@ -102,5 +104,9 @@ def benchmark(
 
 
 def plain(text: str) -> str:
-    """Write a name as benchmarks have it: small letters, no blanks."""
-    return _NAME.sub("-", text.lower()).strip("-")[:_LONGEST] or "unnamed"
+    """Write a name as benchmarks have it: small letters, no blanks; a long one has a digest."""
+    name = _NAME.sub("-", text.lower()).strip("-") or "unnamed"
+    if len(name) <= _LONGEST:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST]
+    return f"{name[: _LONGEST - 1 - _DIGEST]}-{digest}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from lsmeter.results.documents import digest_of
 from lsmeter.results.manifest import Circumstances, Manifest, ManifestCell
 
 _MOST_BYTES = 16 << 20
+_MOST_TOLD, _TOLD_CHARS = 8, 200  # of what is left out
 UNKNOWN = "unknown"
 DIGEST = "imported.sha256"  # a fact: of the file that a boot was read from
 _NOTE = "as the user says: lsmeter did not see it"
@@ -60,9 +62,15 @@ def read_source(path: Path, form: Format, system: str) -> Source:
         parsed = form.parse(data.decode("utf-8", "replace"), system)
     except ForeignError as error:
         raise UsageError(f"{path}: {error.title}", hint=hint) from None
-    if len(parsed.readings) > MOST_READINGS:
+    if sum(len(item.values) for item in parsed.readings) > MOST_READINGS:
         raise UsageError(f"{path}: it has more than {MOST_READINGS} numbers", hint=hint)
-    return Source(path, data, parsed)
+    count = Counter(item.benchmark.id for item in parsed.readings)
+    if twice := [name for name, times in count.items() if times > 1]:
+        raise UsageError(f"{path}: it has two results of {twice[0]}", hint=hint)
+    left = parsed.left_out
+    more = [f"{len(left) - _MOST_TOLD} more"] if len(left) > _MOST_TOLD else []
+    told = (*(text[:_TOLD_CHARS] for text in left[:_MOST_TOLD]), *more)
+    return Source(path, data, replace(parsed, left_out=told))
 
 
 def add(

@@ -207,7 +207,9 @@ def _take_batch(file: _File, words: list[str]) -> None:
         if not all(map(math.isfinite, times)):
             raise DamagedNmonError("a batch without a time")
         named = printable(benchmark[:200])
-        file.batches.append(Batch(named, int(number), warmup == "1", *times))
+        if (place := whole_number(number)) is None:
+            raise DamagedNmonError("a batch without a number")
+        file.batches.append(Batch(named, place, warmup == "1", *times))
     except ValueError:
         raise DamagedNmonError("a batch that is not one") from None
 
@@ -217,9 +219,12 @@ def _monitoring(file: _File, notes: list[str]) -> Monitoring:
         raise DamagedNmonError("it has no snapshot (ZZZZ): nothing was recorded, or it was cut off")
     order = sorted(file.times, key=lambda name: (file.times[name], name))
     own_s = _own_times(order, file.sections.pop(TIMES, None))
+    filled = {kind: section for kind, section in file.sections.items() if section.rows}
+    if len(order) * sum(len(item.columns) for item in filled.values()) > 2 * MAX_VALUES:
+        raise DamagedNmonError(f"more than {2 * MAX_VALUES} values, most of them missing")
     clocks = (file.times[name] - file.times[order[0]] for name in order)
     times_s = own_s or tuple(clock.total_seconds() for clock in clocks)
-    series = tuple(item for item in _series(file.sections, order) if item.known)
+    series = tuple(item for item in _series(filled, order) if item.known)
     if file.ignored:
         named = list(file.ignored)
         more = f" and {len(named) - MAX_NOTED} more" if len(named) > MAX_NOTED else ""

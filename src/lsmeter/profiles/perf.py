@@ -11,6 +11,7 @@ from lsmeter.profiles.model import Calls, Profile, added
 
 _BEGIN = "Summary of events:"
 _HEADS = re.compile(r"   syscall +calls +(errors +)?total +min +avg +max +stddev")
+_UNITS = re.compile(r" +(\([^()]{1,6}\) *)+")
 _RULER = re.compile(r"   -+( +-+)+")
 _ROW = re.compile(
     r"   (?P<name>[a-z_][a-z0-9_]{0,63}) +(?P<calls>[0-9]{1,15})(?: +(?P<errors>[0-9]{1,15}))?"
@@ -73,7 +74,7 @@ def _table(reader: Iterator[tuple[int, str]], where: str) -> Iterator[Calls]:
         if state == 0 and not line.strip():
             continue
         if state < 3:
-            heads = (_HEADS, re.compile(r" +(\(.{1,6}\) *)+"), _RULER)[state]
+            heads = (_HEADS, _UNITS, _RULER)[state]
             if not heads.fullmatch(line.rstrip()):
                 raise _wrong(where, number, line)
             state += 1

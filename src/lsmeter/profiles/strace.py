@@ -54,7 +54,8 @@ def _tables(lines: Sequence[str]) -> Iterator[int]:
     for number, line in enumerate(lines[:-1]):
         heads = _heads(line)
         ruler = lines[number + 1].rstrip()
-        if "syscall" in heads and set(heads) <= set(_COLUMNS) and _RULER.fullmatch(ruler):
+        known = len(heads) == len({*heads} & {*_COLUMNS})
+        if known and "syscall" in heads and _RULER.fullmatch(ruler):
             yield number
 
 
@@ -70,7 +71,8 @@ def _table(lines: Sequence[str], head: int, columns: Sequence[str], where: str) 
             f"{where}:{head + 2}: the line below the heads has not as many", hint=_HINT
         )
     calls = 0
-    for number, line in enumerate(lines[head + 2 :], head + 3):
+    for number in range(head + 3, min(len(lines), head + 4 + _MOST_ROWS) + 1):
+        line = lines[number - 1]
         if line.rstrip() == ruler:
             last = lines[number] if number < len(lines) else ""
             # Numbers end where their columns do: a line that ends before was cut.

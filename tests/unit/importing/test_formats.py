@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.base.errors import UsageError
-from lsmeter.importing import ForeignError, Parsed, find_format, formats, number
+from lsmeter.importing import ForeignError, Parsed, find_format, formats, number, plain
+from lsmeter.importing.run import read_source
 from lsmeter.model import Better
 
 DATA = Path(__file__).parents[2] / "data" / "imported"
@@ -204,3 +206,62 @@ def test_what_is_no_number_above_0_is_refused(text: str) -> None:
     with pytest.raises(ForeignError):
         number(text)
     assert number("12.50") == Decimal("12.50")
+
+
+def test_two_latencies_of_memory_are_told_apart() -> None:
+    sequential = 'Memory load latency\n"stride=16\n0.00049 1.43\n'
+    table = f"\n{sequential}\nRandom load latency\n{sequential.partition(chr(10))[2]}"
+    text = text_of("lmbench-1").replace(
+        '\n"size=0k', f'{table.replace("1.43", "7.5", 1)}\n"size=0k'
+    )
+    found = find_format("lmbench").parse(text, "").readings
+    named = {
+        item.benchmark.id: str(item.values[0]) for item in found if "load" in item.benchmark.id
+    }
+    assert named == {
+        "memory-load-latency stride=16 size=0.00049": "7.5",
+        "random-load-latency stride=16 size=0.00049": "1.43",
+    }
+
+
+def test_a_table_that_comes_twice_with_other_numbers_is_told() -> None:
+    text = text_of("lmbench-1")
+    again = text.replace("Simple stat:", "Simple stat: 9.9 microseconds\nSimple stat:", 1)
+    parse = find_format("lmbench").parse
+    left = parse(again, "").left_out
+    assert [line for line in left if "stat" in line] == [
+        f"simple-stat, a second time: {next(x for x in text.splitlines() if 'Simple stat' in x)}"
+    ]
+    same = re.sub(r"(Simple stat: .*\n)", r"\1\1", text, count=1)
+    assert parse(same, "") == parse(text, "")
+
+
+def test_two_results_of_a_test_are_told_apart() -> None:
+    one = text_of("phoronix-1.xml")
+    first = one[one.index("  <Result>") : one.index("</Result>") + len("</Result>\n")]
+    other = re.sub("<Scale>.*</Scale>", "<Scale>ms</Scale>", first)
+    parse = find_format("phoronix").parse
+    names = [item.benchmark.id for item in parse(one.replace(first, first + other), "").readings]
+    assert len(set(names)) == 6
+    assert [name.partition(" result=")[2][-4:] for name in names[:2]] == ["gb/s", "s-ms"]
+
+
+@pytest.mark.parametrize(("name", "part"), [("phoronix-1.xml", "Result"), ("unixbench-1", "")])
+def test_one_result_twice_is_refused(name: str, part: str, tmp_path: Path) -> None:
+    text = text_of(name)
+    if part:
+        first = text[text.index("  <Result>") : text.index("</Result>") + len("</Result>\n")]
+        text = text.replace(first, first * 2)
+    else:
+        text += text[text.index("Benchmark Run: ") :]
+    path = tmp_path / "x"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="it has two results of "):
+        read_source(path, find_format(FILES[name]), "")
+
+
+def test_long_names_are_told_apart() -> None:
+    one, two = (plain("word " * 20 + end) for end in ("a", "b"))
+    assert one != two
+    assert max(map(len, (one, two))) <= 60
+    assert plain("word " * 11) == "word-" * 10 + "word"

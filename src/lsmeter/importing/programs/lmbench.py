@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from lsmeter.importing import ForeignError, Format, Parsed, Reading, benchmark, number, plain
 from lsmeter.model import Better
 
-_FIRST = re.compile(r"\[lmbench ?([0-9][0-9.]*\S*) results for (\S+) (\S+) (\S+) ")
-_LAST = re.compile(r"\[[A-Z][a-z]{2} .*[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*[0-9]{4}[^\]]*\]")
+_FIRST = re.compile(r"\[lmbench ?([0-9]\S*) results for (\S+) (\S+) (\S+) ")
+_LAST = re.compile(r"\[[A-Z][a-z]{2} .{0,40}[0-9]:[0-9]{2}:[0-9]{2}.{0,40}[0-9]{4}[^\]]{0,40}\]")
 _UNITS = {
     "nanoseconds": ("ns", Better.LOWER),
     "microseconds": ("us", Better.LOWER),
@@ -33,7 +33,7 @@ _SWITCH = re.compile(r'"size=([0-9]{1,9}k?) ovr=[0-9.]+')
 _STRIDE = re.compile(r'"stride=([0-9]{1,9})')
 _LOWER = {"mappings": "us"}
 _SUITE = "lmbench"
-_MOST_TOLD = 8  # lines without a number
+_MOST_CHARS = 1000  # of a line
 
 
 def parse(text: str, system: str) -> Parsed:
@@ -51,35 +51,36 @@ def parse(text: str, system: str) -> Parsed:
     found = tuple(_readings(lines, left))
     if not found:
         raise ForeignError("no line of it has a number of lmbench")
-    more = [f"{len(left) - _MOST_TOLD} more lines"] if len(left) > _MOST_TOLD else []
-    told = (*(line[:100] for line in left[:_MOST_TOLD]), *more)
-    return Parsed(found, first[1], first[4], left_out=told)
+    return Parsed(found, first[1], first[4], left_out=tuple(left))
 
 
 def _readings(lines: Sequence[str], left: list[str]) -> Iterator[Reading]:
     """Yield each number; what is neither a number, nor a heading, nor a fact goes to `left`."""
-    head = ""
-    known: set[str] = set()
+    head = kind = ""
+    known: dict[str, Reading] = {}
     for raw in lines:
         line = raw.strip()
         if not line or line.startswith("["):
             head = "" if line else head
             continue
         try:
-            readings = list(_of(line, raw, head))
+            readings = list(_of(line, raw, head, kind)) if len(raw) <= _MOST_CHARS else []
         except ForeignError:  # a 0: it was not measured
             readings = []
         if not readings and (line.startswith('"') or ("bandwidth" in line and ":" not in line)):
-            head = line
+            head = line[:_MOST_CHARS]
         elif not readings:
+            kind = line if line.endswith(" load latency") else kind
             left.append(line)
         for item in readings:
-            if item.benchmark.id not in known:  # lmbench prints some tables twice
-                known.add(item.benchmark.id)
+            first = known.setdefault(item.benchmark.id, item)
+            if first is item:
                 yield item
+            elif first.values != item.values:  # lmbench prints some tables twice
+                left.append(f"{item.benchmark.id}, a second time: {line}")
 
 
-def _of(line: str, raw: str, head: str) -> Iterator[Reading]:
+def _of(line: str, raw: str, head: str, kind: str) -> Iterator[Reading]:
     if match := _LINE.fullmatch(line):
         title = _PATH.sub(r"\1", match[1]).replace("  ", " ").strip()
         unit, better = _UNITS[match[3]]
@@ -96,17 +97,17 @@ def _of(line: str, raw: str, head: str) -> Iterator[Reading]:
         for title, value in (("File create", match[3]), ("File delete", match[4])):
             yield _reading(title, "files/s", Better.HIGHER, value, size)
     elif head and (match := _ROW.fullmatch(line)):
-        yield _row(head, match[1], match[2])
+        yield _row(head, kind, match[1], match[2])
 
 
-def _row(head: str, at: str, value: str) -> Reading:
+def _row(head: str, kind: str, at: str, value: str) -> Reading:
     params: tuple[tuple[str, str | int], ...]
     if switch := _SWITCH.fullmatch(head):
         params = (("size", switch[1]), ("processes", at))
         return _reading("Context switch", "us", Better.LOWER, value, params)
     if stride := _STRIDE.match(head):
         params = (("stride", int(stride[1])), ("size", at))
-        return _reading("Memory load latency", "ns", Better.LOWER, value, params)
+        return _reading(kind or "Memory load latency", "ns", Better.LOWER, value, params)
     title = head.strip('"')
     unit = _LOWER.get(plain(title))
     better = Better.HIGHER if unit is None else Better.LOWER

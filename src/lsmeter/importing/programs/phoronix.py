@@ -8,18 +8,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from lsmeter.base.registry import unknown
-from lsmeter.importing import ForeignError, Format, Parsed, Reading, benchmark, number, plain
-from lsmeter.model import Better
+from lsmeter.importing import (
+    MOST_READINGS,
+    ForeignError,
+    Format,
+    Parsed,
+    Reading,
+    benchmark,
+    number,
+    plain,
+)
+from lsmeter.model import Benchmark, Better
 
 _RELEASE = re.compile(r"\bKernel: (\S+)")
 _BETTER = {"HIB": Better.HIGHER, "LIB": Better.LOWER}
 _SUITE = "phoronix"
+_MOST_NAMED = 12  # systems
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,7 @@ class _System:
 class _Result:
     """What a file says of one test: "" for what it does not say; values of a system, in order."""
 
-    values: Mapping[str, tuple[str, ...]]
+    values: Mapping[str, Sequence[str]]
     identifier: str
     title: str
     description: str
@@ -58,7 +69,7 @@ def parse(text: str, system: str) -> Parsed:
     if system and system not in systems:
         raise unknown("system", system, systems, where="--system")
     if not system and len(systems) > 1:
-        names = ", ".join(systems)
+        names = ", ".join([*systems][:_MOST_NAMED])
         raise ForeignError(f"it has {len(systems)} systems: name one: --system NAME ({names})")
     chosen = system or next(iter(systems))
     left: list[str] = []
@@ -70,14 +81,14 @@ def parse(text: str, system: str) -> Parsed:
 
 
 def _readings(results: tuple[_Result, ...], system: str, left: list[str]) -> Iterator[Reading]:
-    known: set[str] = set()
+    taken: list[tuple[_Result, Benchmark]] = []
     for result in results:
         title = f"{result.title}: {result.description}"
         better = _BETTER.get(result.proportion)
         if not result.identifier:
             left.append(f"{title}: no test, but what installing it took")
             continue
-        values = result.values.get(system, ())
+        values = result.values.get(system)
         if better is None or not values:
             why = "no value" if better is not None else "neither HIB nor LIB"
             left.append(f"{title}: {why}")
@@ -88,10 +99,16 @@ def _readings(results: tuple[_Result, ...], system: str, left: list[str]) -> Ite
             operation=test or title,
             params=(("test", plain(result.arguments or result.description)),),
         )
-        if kind.id in known:
-            raise ForeignError(f"it has two results of {kind.id}")
-        known.add(kind.id)
-        yield Reading(kind, tuple(map(number, values)))
+        taken.append((result, kind))
+    count = Counter(kind.id for _, kind in taken)
+    for result, kind in taken:
+        values = result.values[system]
+        if len(values) > MOST_READINGS:
+            raise ForeignError(f"{kind.id} has more than {MOST_READINGS} values")
+        # A test with several results: each is named, by what it says of itself alone.
+        more = ("result", plain(f"{result.description} {result.scale}"))
+        params = (*kind.params, more) if count[kind.id] > 1 else kind.params
+        yield Reading(replace(kind, params=params), tuple(map(number, values)))
 
 
 class _Tree(ET.TreeBuilder):
@@ -111,22 +128,21 @@ def _from_xml(text: str) -> _File:
     if root.tag != "PhoronixTestSuite" or root.find("Result") is None:
         raise ForeignError("it is no composite.xml of the Phoronix Test Suite with results")
     systems = {}
-    for item in root.iter("System"):
+    for item in root.findall("System"):
         release = _RELEASE.search(_said(item, "Software"))
         version = _said(item, "TestClientVersion")
         systems[_said(item, "Identifier")] = _System(release[1] if release else "", version)
-    return _File(systems, tuple(map(_xml_result, root.iter("Result"))))
+    return _File(systems, tuple(map(_xml_result, root.findall("Result"))))
 
 
 def _xml_result(result: ET.Element) -> _Result:
     names = ("Identifier", "Title", "Description", "Arguments", "Scale", "Proportion")
-    values: dict[str, tuple[str, ...]] = {}
-    for entry in result.iter("Entry"):
+    values: dict[str, list[str]] = {}
+    for entry in result.findall("Data/Entry"):
         name = _said(entry, "Identifier")
         # The values of all runs, the one value where they are not kept.
         each = [text for text in _said(entry, "RawString").split(":") if text]
-        each = each or [text for text in [_said(entry, "Value")] if text]
-        values[name] = (*values.get(name, ()), *each)
+        values.setdefault(name, []).extend(each or filter(None, [_said(entry, "Value")]))
     return _Result(values, *(_said(result, name) for name in names))
 
 
@@ -139,6 +155,7 @@ def _from_json(text: str) -> _File:
     try:
         # Numbers stay as they are printed.
         root = json.loads(text, parse_float=str, parse_int=str)
+        json.dumps(root, ensure_ascii=False).encode()  # half a character is a ValueError as well
     except (ValueError, RecursionError) as error:
         raise ForeignError(f"it is no whole JSON file: {error}") from None
     systems, results = root.get("systems"), root.get("results")
@@ -167,7 +184,7 @@ def _json_result(said: object) -> _Result:
         each = _part(item).get("raw_values") or [_part(item).get("value")]
         if not isinstance(each, list):
             raise ForeignError(f"the runs of {name[:40]} are no list")
-        values[name] = tuple(text for text in map(_words, each) if text)
+        values[name] = [text for text in map(_words, each) if text]
     return _Result(values, *(_words(result.get(name)) for name in names))
 
 

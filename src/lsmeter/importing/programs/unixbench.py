@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from lsmeter.importing import ForeignError, Format, Parsed, Reading, benchmark, number
 from lsmeter.model import Better
 
-_HEAD = re.compile(r"^\s*BYTE UNIX Benchmarks \(Version ([0-9][^)]{0,20})\)", re.MULTILINE)
-_SYSTEM = re.compile(r"^\s*OS: .* -- (\S+) -- ", re.MULTILINE)
+_HEAD = re.compile(r"^[ \t]*+BYTE UNIX Benchmarks \(Version ([0-9][^)]{0,20})\)", re.MULTILINE)
+_SYSTEM = re.compile(r"^[ \t]*+OS: .* -- (\S+) -- ", re.MULTILINE)
 _PART = re.compile(r"running ([0-9]{1,6}) parallel cop(?:y|ies) of tests")
-_RESULT = re.compile(r"(\S.*?)\s+([0-9.]+) (\S+)\s+\([0-9.]+ s, [0-9]+ samples\)")
+_RESULT = re.compile(r"(.+?) ([0-9.]+) (\S+) \([0-9.]+ s, [0-9]+ samples\)")  # single blanks
 # With the end of its line: a number that is cut is another number.
-_SCORE = re.compile(r"System Benchmarks Index Score( \(Partial Only\))?\s+([0-9.]+)\n")
+_SCORE = re.compile(r"System Benchmarks Index Score( \(Partial Only\))?[ \t]*+([0-9.]++)\n")
 _SUITE = "unixbench"
 
 
@@ -47,7 +47,7 @@ def parse(text: str, system: str) -> Parsed:
 
 def _part(copies: int, text: str) -> Iterator[Reading]:
     for line in text.splitlines():
-        if match := _RESULT.fullmatch(line.strip()):
+        if match := _RESULT.fullmatch(" ".join(line.split())):
             yield _reading(match[1], match[3], match[2], copies)
 
 
