@@ -62,11 +62,12 @@ class Instrument:
     day, portable that it may serve on another host, again that the baseline is measured a second
     time under another name, as a control (A/A). machines are those that it can read. tasks are
     those whose boots it can read (empty: all), boots and sampling what is asked where nothing is
-    said. comparable names the conditions that two runs must share. read turns the stored readings
-    of a boot, by benchmark, into what the other two take. estimate gives what one benchmark costs
-    in a cell, compare how two cells differ: baseline first, then the margin as a fraction and which
-    direction is good; calls says that a reading is one call of many of a cycle, together that the
-    sides were measured side by side. judge gives its verdicts to all comparisons of a report.
+    said. comparable names the facts of a host that two runs must share. read turns the stored
+    readings of a boot, by benchmark, into what the other two take. estimate gives what one
+    benchmark costs in a cell, compare how two cells differ: baseline first, then the margin as a
+    fraction and which direction is good; calls says that a reading is one call of many of a cycle,
+    together that the sides were measured side by side. judge gives its verdicts to all comparisons
+    of a report.
     index, if there is one, gives how many times slower all benchmarks together are, as logarithms
     of the typical cost and of the mean; else an index has the bounds of single benchmarks.
     witnessed says that lsmeter itself saw conditions and setups, ticks that the probe reads a clock

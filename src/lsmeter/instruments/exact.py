@@ -42,16 +42,7 @@ INSTRUMENT = Instrument(
     side_by_side=True,
     reusable=True,
     portable=True,
-    comparable=(
-        "mitigations",
-        "init_on_alloc",
-        "tick",
-        "slabs",
-        "memcg",
-        "lsms",
-        "icount_shift",
-        "cpu",
-    ),
+    comparable=(),
     words=Words(
         typical="typical",
         mean="in-line mean",

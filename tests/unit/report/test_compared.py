@@ -18,6 +18,7 @@ from lsmeter.analysis.sides import Only, only_in_one, overhead_changes
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import PlannedBoot, make_plan
 from lsmeter.model import BenchmarkStatus, Samples
+from lsmeter.report.build import compare_runs
 from lsmeter.report.compared import HEADING, document
 from lsmeter.results.directory import RunData
 from lsmeter.tables.model import Detail
@@ -28,6 +29,7 @@ from tests.unit.run_builders import ended, stored
 
 OPEN, DEEP = benchmark("open", depth=1), benchmark("open", depth=4)
 STAT, CHMOD = benchmark("stat", depth=1), benchmark("chmod", depth=1)
+Facts = tuple[tuple[str, str], ...]
 Counts = Mapping[str, Mapping[Any, int]]  # by setup and benchmark
 
 MODULES = {"SECURITY_TOMOYO": "y", "SECURITY_APPARMOR": "y"}
@@ -43,7 +45,9 @@ AFTER: Counts = {
 }
 
 
-def run(path: Path, counts: Counts, kernel_name: str = "old", **words: Any) -> RunData:
+def run(
+    path: Path, counts: Counts, kernel_name: str = "old", facts: Facts = (), **words: Any
+) -> RunData:
     asked = build_experiment({"setups": [*counts], "boots": 2, **words}, where="test")
     kinds = tuple(dict.fromkeys(kind for found in counts.values() for kind in found))
     plan = make_plan(asked, [kernel(kernel_name, **MODULES)], kinds, {}, ("tmpfs",))
@@ -52,7 +56,7 @@ def run(path: Path, counts: Counts, kernel_name: str = "old", **words: Any) -> R
         for kind, value in counts[planned.cell.setup.name].items():
             yield Samples(kind.id, BenchmarkStatus.OK, (value,) * 10)
 
-    return stored(plan, path, lambda planned: (ended(planned, samples(planned)), {}))
+    return stored(plan, path, lambda planned: (ended(planned, samples(planned), facts=facts), {}))
 
 
 @pytest.fixture
@@ -76,6 +80,14 @@ def test_what_one_run_has_alone_is_named_on_both_sides(sides: tuple[RunData, Run
     joined = text.replace(" ", "")  # a long path is broken anywhere
     assert re.search(r"Before:/\S+/old-run\(thefirstrun\):old", joined)
     assert re.search(r"After:/\S+/new-run\(thesecondrun\):new", joined)
+
+
+def test_guests_of_kernels_that_list_other_mitigations_are_compared(tmp_path: Path) -> None:
+    sides = (
+        run(tmp_path / "a", BEFORE, facts=(("mitigations.gds", "Not affected"),)),
+        run(tmp_path / "b", BEFORE, "new", (("mitigations.bhi", "Not affected"),)),
+    )
+    assert compare_runs(*sides).comparisons
 
 
 def test_runs_of_the_same_things_say_that_nothing_is_left_out(tmp_path: Path) -> None:
