@@ -53,7 +53,10 @@ def differences(before: RunData, after: RunData) -> tuple[str, ...]:
     first, second = ([_facts(boot) for boot in run.boots if boot.facts] for run in (before, after))
     found = []
     for name in names:
-        here, there = (sorted({_said(facts, name) for facts in side}) for side in (first, second))
+        here, there = (
+            sorted({_short(item.get(_BEFORE + name, "")) for item in side})
+            for side in (first, second)
+        )
         if "" in (*here, *there) or not here or not there:
             continue
         if set(here) != set(there):
@@ -169,14 +172,6 @@ def _moved(facts: Sequence[Facts]) -> Iterator[str]:
 
 def _facts(boot: Boot) -> Facts:
     return dict(boot.facts)
-
-
-def _said(facts: Facts, name: str) -> str:
-    """Return what a block says of one condition; "" where it says nothing."""
-    if name == "mitigations":
-        found = (f"{key}={facts[key]}" for key in sorted(facts) if key.startswith("mitigations."))
-        return _short(" ".join(found))
-    return _short(facts.get(_BEFORE + name, ""))
 
 
 def _short(text: str) -> str:

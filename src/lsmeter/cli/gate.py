@@ -83,7 +83,8 @@ def gate(
         lsmeter gate before after --rules gate.toml --junit gate.xml
 
     Exit code 0: kept; 1: a rule is broken; 125: a side has no number for what a rule names
-    (it was not built, or did not boot), or it is inconclusive: `git bisect run` skips it.
+    (it was not built, did not boot, or was not asked for it), or it is inconclusive: `git
+    bisect run` skips it.
     """
     from lsmeter.results.directory import read_run
 

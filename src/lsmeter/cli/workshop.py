@@ -102,14 +102,13 @@ class Trial:
 def _why(gated: Gated) -> str:
     """Return the line of the finding that decided; "" where every rule is kept."""
     from lsmeter.gate.judge import Outcome
-    from lsmeter.gate.report import line
+    from lsmeter.gate.report import lines
 
     if gated.code is ExitCode.OK:
         return ""
     kinds = (Outcome.BROKEN, Outcome.MISSING, Outcome.OPEN)
-    found = next(items for kind in kinds if (items := gated.judged.of(kind)))
-    more = f"; and {len(found) - 1} more" if len(found) > 1 else ""
-    return line(gated, found[0]) + more
+    found = next(texts for kind in kinds if (texts := lines(gated, kind)))
+    return found[0] + (f"; and {len(found) - 1} more" if len(found) > 1 else "")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
 
 from lsmeter.base.errors import UsageError
 from lsmeter.base.registry import near, nearest
@@ -26,6 +27,7 @@ from lsmeter.report.covers import left_out
 from lsmeter.report.model import Report
 from lsmeter.results.directory import RunData
 from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
+from lsmeter.tables.values import many
 
 
 class Outcome(StrEnum):
@@ -61,50 +63,87 @@ class Finding:
     detail: str = ""
     verdict: Verdict | None = None
 
+    @property
+    def has_number(self) -> bool:
+        """Whether it rests on a number at all."""
+        return self.bound is not None and math.isfinite(self.bound.change.difference)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What came of one rule: findings, and how many benchmarks under setups one run has alone."""
+
+    rule: Rule
+    findings: tuple[Finding, ...]
+    only_before: int
+    only_after: int
+
+    @property
+    def unjudged(self) -> str:
+        """Say why nothing was held against the rule; "" where something was, or findings say it."""
+        alone = self.only_before or self.only_after
+        if alone and self.findings and all(item.benchmark.control for item in self.findings):
+            return "the runs have nothing but controls in common"
+        if self.findings:
+            known = any(x.has_number or x.outcome is Outcome.MISSING for x in self.findings)
+            return "" if known else f"none of {many(len(self.findings), 'comparison')} has a number"
+        if self.only_before and self.only_after:
+            return "the runs have it in no setup, file system or user in common"
+        only = "first" * bool(self.only_before) + "second" * bool(self.only_after)
+        return f"only the {only} run has it" if only else "neither run was asked for it"
+
 
 @dataclass(frozen=True)
 class Judgement:
-    """All findings of a gate, with what both runs say of themselves that a reader must know."""
+    """What came of all rules, with what both runs say of themselves that a reader must know."""
 
-    findings: tuple[Finding, ...]
-    rules: tuple[Rule, ...]
+    applied: tuple[Applied, ...]
     unit: str
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
 
     def of(self, outcome: Outcome) -> tuple[Finding, ...]:
         """Return the findings with this outcome."""
-        return tuple(item for item in self.findings if item.outcome is outcome)
+        found = chain.from_iterable(item.findings for item in self.applied)
+        return tuple(item for item in found if item.outcome is outcome)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A benchmark in a place that both runs were asked for."""
+    """A benchmark in a place that a run was asked for."""
 
     place: Place
     benchmark: Benchmark
+
+
+_ByPlace = Mapping[tuple[Place, str], _Asked]
 
 
 def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
     """Hold `after` against `before`; UsageError for rules that name nothing of either run."""
     report = compare_runs(before, after)
     known = {(item.place, item.benchmark.id): item for item in report.comparisons}
-    asked = _asked(before, after)
     runs = (before.manifest, after.manifest)
     setups = {cell.place.setup for run in runs for cell in run.cells}
     setups |= {item.setup for run in runs for item in run.problems if item.setup}
     benchmarks = [item for run in runs for item in run.benchmarks]
     check_rules(rules, benchmarks, setups, find_instrument(after.manifest.instrument))
-    findings = tuple(
-        _finding(rule, item, known.get((item.place, item.benchmark.id)), report)
-        for rule in rules
-        for item in asked
-        if applies(rule, item.benchmark, item.place.setup)
+    sides = _sides(before, after)
+    applied = tuple(
+        Applied(
+            rule,
+            tuple(
+                _finding(rule, item, known.get((item.place, item.benchmark.id)), report)
+                for item in _named(rule, sides[0])
+            ),
+            *(len(_named(rule, side)) for side in sides[1:]),
+        )
+        for rule in dict.fromkeys(rules)
     )
     hidden = left_out(report.comparisons, report.words)
     notes = [f"not covered: {hidden}"] if hidden else []
     notes += report.notes
-    return Judgement(findings, tuple(rules), report.unit, report.problems, tuple(notes))
+    return Judgement(applied, report.unit, report.problems, tuple(notes))
 
 
 def applies(rule: Rule, benchmark: Benchmark, setup: str) -> bool:
@@ -215,10 +254,15 @@ def _why(place: Place, benchmark: Benchmark, problems: Sequence[Problem]) -> str
     return "one of the runs has no number for it"
 
 
-def _asked(before: RunData, after: RunData) -> tuple[_Asked, ...]:
-    """Return what both runs were asked for, in the order of the second one.
+def _named(rule: Rule, asked: _ByPlace) -> list[_Asked]:
+    return [item for item in asked.values() if applies(rule, item.benchmark, item.place.setup)]
 
-    A setup that one of them could not even plan was asked for as well.
+
+def _sides(before: RunData, after: RunData) -> tuple[_ByPlace, _ByPlace, _ByPlace]:
+    """Return what both runs were asked for, and what only the first and only the second one.
+
+    What both have is in the order of the second one. A setup that one of them could not even plan
+    was asked for as well.
     """
     single = all(len(run.manifest.kernels) <= 1 for run in (before, after))
     first, second = _of(before, single), _of(after, single)
@@ -226,11 +270,12 @@ def _asked(before: RunData, after: RunData) -> tuple[_Asked, ...]:
         {item.setup for item in run.manifest.problems if item.setup} for run in (before, after)
     ]
     both = {key: item for key, item in second.items() if key in first or key[0].setup in failed[0]}
-    lost = {k: v for k, v in first.items() if k not in second and k[0].setup in failed[1]}
-    return tuple({**both, **lost}.values())
+    both |= {k: v for k, v in first.items() if k not in second and k[0].setup in failed[1]}
+    rest = [{k: v for k, v in side.items() if k not in both} for side in (first, second)]
+    return both, rest[0], rest[1]
 
 
-def _of(run: RunData, single: bool) -> dict[tuple[Place, str], _Asked]:  # noqa: FBT001
+def _of(run: RunData, single: bool) -> _ByPlace:  # noqa: FBT001
     return {
         (replace(cell.place, kernel="") if single else cell.place, item.id): _Asked(
             cell.place, item

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 from lsmeter.base.errors import ExitCode
 from lsmeter.base.printable import printable
-from lsmeter.gate.judge import Finding, Judgement, Outcome, unit_of
+from lsmeter.gate.judge import Applied, Finding, Judgement, Outcome, unit_of
 from lsmeter.gate.origin import Moved
 from lsmeter.gate.rules import PERCENT
 from lsmeter.model.conclusion import Number
@@ -48,7 +49,7 @@ class Gated:
         """The exit code: a broken rule outweighs a missing number, and that one what is open."""
         if self.judged.of(Outcome.BROKEN):
             return BROKEN
-        if self.judged.of(Outcome.MISSING):
+        if self.judged.of(Outcome.MISSING) or any(item.unjudged for item in self.judged.applied):
             return ExitCode.SKIPPED
         return _CODES[self.inconclusive] if self.judged.of(Outcome.OPEN) else ExitCode.OK
 
@@ -58,20 +59,20 @@ def document(gated: Gated) -> Document:
     judged = gated.judged
     sections = []
     for outcome, head in _HEADS.items():
-        if found := judged.of(outcome):
-            items = tuple(Item(line(gated, item), tone=_TONES[outcome]) for item in found)
+        if found := lines(gated, outcome):
+            items = tuple(Item(text, tone=_TONES[outcome]) for text in found)
             sections.append(Section(f"{head} ({len(found)})", items=items, key=outcome.name))
     facts = (
         ("before", gated.before),
         ("after", gated.after),
-        ("rules", "; ".join(item.text for item in judged.rules)),
-        ("result", _result(gated)),
+        *(("rule", _counted(item)) for item in judged.applied),
     )
     data = {
         "exit_code": int(gated.code),
         "inconclusive": gated.inconclusive,
         "unit": judged.unit,
-        "findings": [_entry(gated, item) for item in judged.findings],
+        "rules": [_counts(item) for item in judged.applied],
+        "findings": [_entry(gated, item) for of in judged.applied for item in of.findings],
         "problems": [vars(problem) for problem in judged.problems],
         "notes": judged.notes,
     }
@@ -84,6 +85,14 @@ def document(gated: Gated) -> Document:
         notes=judged.notes,
         data=data,
     )
+
+
+def lines(gated: Gated, outcome: Outcome) -> list[str]:
+    """Say in one line each what has this outcome; rules that were held against nothing, too."""
+    empty = [item for item in gated.judged.applied if item.unjudged]
+    found = [f"{item.rule.text}: {item.unjudged}" for item in empty]
+    known = [line(gated, item) for item in gated.judged.of(outcome)]
+    return [*found, *known] if outcome is Outcome.MISSING else known
 
 
 def line(gated: Gated, finding: Finding) -> str:
@@ -117,16 +126,38 @@ def _measured(gated: Gated, finding: Finding) -> str:
     return f"{said}, limit {rule.limit.text}{of}{why}"
 
 
-def _result(gated: Gated) -> str:
-    judged = gated.judged
-    counts = [f"{len(found)} {kind}" for kind in Outcome if (found := judged.of(kind))]
-    return f"{', '.join(counts)} of {many(len(judged.findings), 'comparison')}"
+def _counts(item: Applied) -> dict[str, object]:
+    """Count what came of one rule."""
+    outcomes = Counter(finding.outcome for finding in item.findings)
+    return {
+        "rule": item.rule.text,
+        "comparisons": len(item.findings),
+        **{kind.name.lower(): outcomes[kind] for kind in Outcome},
+        "only_before": item.only_before,
+        "only_after": item.only_after,
+        "unjudged": item.unjudged,
+    }
+
+
+def _counted(item: Applied) -> str:
+    """Say the same in words."""
+    outcomes = Counter(finding.outcome for finding in item.findings)
+    counts = [f"{outcomes[kind]} {kind}" for kind in Outcome if outcomes[kind]]
+    alone = (("first", item.only_before), ("second", item.only_after))
+    only = [
+        f"; {count} not compared, which only the {run} run has" for run, count in alone if count
+    ]
+    of = many(len(item.findings), "comparison")
+    said = f"{', '.join(counts)} of {of}{''.join(only)}" if item.findings else item.unjudged
+    return f"{item.rule.text}: {said}"
 
 
 def _title(gated: Gated) -> str:
     words = {BROKEN: "a rule is broken", ExitCode.OK: "every rule is kept"}
     if gated.judged.of(Outcome.BROKEN) or gated.code is ExitCode.OK:
         return words[gated.code]
+    if any(item.unjudged for item in gated.judged.applied):
+        return "a rule is not judged"
     return "a number is missing" if gated.judged.of(Outcome.MISSING) else "not known well enough"
 
 
@@ -155,22 +186,31 @@ def _entry(gated: Gated, finding: Finding) -> dict[str, object]:
 def junit(gated: Gated) -> bytes:
     """Write JUnit XML: a suite for each rule, a case for each benchmark and setup.
 
-    What is open or has no number is skipped where the exit code says so, else a failure or passed.
+    What is open or has no number is skipped where the exit code says so, else a failure or passed;
+    a rule that is not judged is a skipped case of its own. Limits are in properties: a rule keeps
+    its name where its limit is changed.
     """
     root = ET.Element("testsuites", name="lsmeter gate")
-    for rule in dict.fromkeys(gated.judged.rules):
-        mine = [item for item in gated.judged.findings if item.rule == rule]
-        suite = ET.SubElement(root, "testsuite", name=printable(rule.text), tests=str(len(mine)))
-        for finding in mine:
-            name = f"{finding.benchmark.id} <= {rule.limit.text}"
-            where = finding.place.label.replace(", ", ".")
-            case = ET.SubElement(
-                suite, "testcase", classname=printable(where), name=printable(name)
-            )
+    taken: Counter[str] = Counter()
+    for applied in gated.judged.applied:
+        name = printable(applied.rule.name)
+        taken[name] += 1
+        name += f" ({taken[name]})" * (taken[name] > 1)
+        suite = ET.SubElement(root, "testsuite", name=name)
+        told = ET.SubElement(suite, "properties")
+        ET.SubElement(told, "property", name="limit", value=applied.rule.limit.text)
+        if applied.unjudged:
+            case = ET.SubElement(suite, "testcase", classname=name, name="is judged")
+            ET.SubElement(case, "skipped", message=printable(applied.unjudged))
+        for finding in applied.findings:
+            where = printable(finding.place.label.replace(", ", "."))
+            of = printable(finding.benchmark.id)
+            case = ET.SubElement(suite, "testcase", classname=where, name=of)
             _add_outcome(case, gated, finding)
-        for kind in ("failure", "skipped"):
-            number = str(sum(case.find(kind) is not None for case in suite))
-            suite.set(f"{kind}s" if kind == "failure" else kind, number)
+        cases = suite.findall("testcase")
+        suite.set("tests", str(len(cases)))
+        for kind, count in (("failure", "failures"), ("skipped", "skipped")):
+            suite.set(count, str(sum(case.find(kind) is not None for case in cases)))
         suite.set("errors", "0")
     ET.indent(root)
     written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)

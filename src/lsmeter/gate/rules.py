@@ -50,11 +50,22 @@ class Rule:
     where: str = "--max"
 
     @property
+    def _of(self) -> str:
+        return self.benchmark + ("" if self.setup == "*" else f"@{self.setup}")
+
+    @property
+    def _some(self) -> str:
+        return "" if self.numbers == tuple(Number) else f" ({', '.join(self.numbers)})"
+
+    @property
+    def name(self) -> str:
+        """Write what the rule is about, without its limit."""
+        return f"{self._of}{self._some}"
+
+    @property
     def text(self) -> str:
         """Write the rule as it is typed."""
-        of = "" if self.setup == "*" else f"@{self.setup}"
-        some = "" if self.numbers == tuple(Number) else f" ({', '.join(self.numbers)})"
-        return f"{self.benchmark}{of}<={self.limit.text}{some}"
+        return f"{self._of}<={self.limit.text}{self._some}"
 
 
 def parse_limit(text: str, *, where: str) -> Limit:

@@ -7,6 +7,7 @@ becomes a Problem.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -38,7 +39,7 @@ from lsmeter.report.blocks import moved
 from lsmeter.report.frame import missing_note
 from lsmeter.report.model import Report, SetupFacts
 from lsmeter.results.directory import RunData
-from lsmeter.results.manifest import Manifest, links_of
+from lsmeter.results.manifest import Manifest, ManifestCell, links_of
 
 _OF_THE_MANIFEST = (
     *("created", "lsmeter_version", "command", "instrument", "baseline_setup", "margin"),
@@ -134,13 +135,17 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     report = make_report(after)
     baselines, tested = cell_results(before), cell_results(after)
     pairs = [
-        (old, new) for new in tested for old in baselines if _counterparts(first, second, old, new)
+        (old, new)
+        for new in tested
+        for old in baselines
+        if _counterparts(first, second, old.cell, new.cell)
     ]
-    if not pairs:
-        raise UsageError(
-            f"{before.path} and {after.path} have no setup in common",
-            hint="compare runs of the same setups, file systems and users",
-        )
+    for run, cells in ((before, baselines), (after, tested)):
+        if run.manifest.cells and not cells:
+            raise UsageError(
+                f"{run.path}: it has no benchmarks that can be compared",
+                hint=f"lsmeter report {run.path} shows what it has",
+            )
     ours, theirs = dict(_conditions(first)), dict(_conditions(second))
     differing = [
         f"{key}: {ours.get(key, AS_IT_RUNS)} and {theirs.get(key, AS_IT_RUNS)}"
@@ -194,8 +199,19 @@ def _kernels(
     return [(before[old.cell.place.kernel], after[new.cell.place.kernel]) for old, new in pairs]
 
 
-def _counterparts(first: Manifest, second: Manifest, old: CellResult, new: CellResult) -> bool:
-    before, after = old.cell.place, new.cell.place
+def check_counterparts(before: RunData, after: RunData) -> None:
+    """Raise UsageError for two runs of which nothing can be compared."""
+    first, second = before.manifest, after.manifest
+    pairs = itertools.product(first.cells, second.cells)
+    if not any(_counterparts(first, second, *pair) for pair in pairs):
+        raise UsageError(
+            f"{before.path} and {after.path} have no setup in common",
+            hint="compare runs of the same setups, file systems and users",
+        )
+
+
+def _counterparts(first: Manifest, second: Manifest, old: ManifestCell, new: ManifestCell) -> bool:
+    before, after = old.place, new.place
     if len(first.kernels) == len(second.kernels) == 1:
         before = replace(before, kernel=after.kernel)
     return before == after

@@ -13,7 +13,7 @@ from lsmeter.base.groups import grouped
 from lsmeter.instruments import Words, find_instrument
 from lsmeter.model.setup import is_again
 from lsmeter.report import numbers
-from lsmeter.report.build import compare_runs
+from lsmeter.report.build import check_counterparts, compare_runs
 from lsmeter.report.document import report_document
 from lsmeter.report.frame import placed
 from lsmeter.results.directory import RunData
@@ -27,6 +27,7 @@ _NAMED = 12  # benchmarks by name; more are counted by operation
 
 def document(before: RunData, after: RunData, detail: Detail) -> Document:
     """Return what `compare` shows of two runs, for a format with this much room."""
+    check_counterparts(before, after)
     made = report_document(compare_runs(before, after), detail)
     only = only_in_one(before, after)
     changes = overhead_changes(before, after)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A gate never passes on nothing: what no rule was held against is said, and is no success."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from lsmeter.base.errors import UsageError
+from lsmeter.gate.judge import Applied, Finding, Judgement, Outcome, hold, judge
+from lsmeter.gate.report import Gated, document, junit, lines
+from lsmeter.gate.rules import margin_rule, parse_rule
+from lsmeter.model import Benchmark
+from lsmeter.results.directory import RunData
+from lsmeter.tables.render import Options, render
+from tests.unit.model_builders import benchmark
+from tests.unit.report.builders import comparison
+from tests.unit.report.test_compared import CHMOD, DEEP, OPEN, STAT, run
+
+EMPTY = benchmark("empty")
+Costs = Mapping[str, Mapping[Benchmark, int]]
+BEFORE: Costs = {
+    "capability": {EMPTY: 5, OPEN: 1000, DEEP: 2000, CHMOD: 700},
+    "selinux": {EMPTY: 5, OPEN: 1200, DEEP: 2500, CHMOD: 770},
+}
+AFTER: Costs = {
+    "capability": {EMPTY: 5, OPEN: 1000, STAT: 500},
+    "tomoyo": {EMPTY: 5, OPEN: 1100, STAT: 510},
+}
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[RunData, RunData]:
+    return run(tmp_path / "a", BEFORE), run(tmp_path / "b", AFTER)
+
+
+def gated(sides: tuple[RunData, RunData], *rules: str, inconclusive: str = "skip") -> Gated:
+    return Gated(judge(*sides, [parse_rule(rule) for rule in rules]), {}, inconclusive)
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("chmod<=1%", "only the first run has it"),
+        ("stat<=1%", "only the second run has it"),
+        ("open*@selinux<=1%", "only the first run has it"),
+        ("stat@selinux<=1%", "neither run was asked for it"),
+        ("*@[st]*<=1%", "in no setup, file system or user in common"),
+    ],
+)
+@pytest.mark.parametrize("inconclusive", ["fail", "skip", "pass"])
+def test_what_only_one_run_has_is_not_judged_and_named(
+    sides: tuple[RunData, RunData], rule: str, why: str, inconclusive: str
+) -> None:
+    found = gated(sides, rule, "open<=1%", inconclusive=inconclusive)
+    assert found.code == 125
+    text = " ".join(render(document(found), "text", Options(colour=False)).split())
+    assert f"{rule}: " in text
+    assert text.count(why) == 2  # of the rule, and of what has no number
+    said: Any = json.loads(render(document(found), "json", Options()))
+    assert why in said["rules"][0]["unjudged"]
+    assert (said["exit_code"], said["rules"][1]["unjudged"]) == (125, "")
+    suite, kept = ET.fromstring(junit(found))  # noqa: S314  (our own text)
+    assert (suite.get("tests"), suite.get("skipped"), kept.get("skipped")) == ("1", "1", "0")
+    message = suite.find("testcase/skipped")
+    assert message is not None
+    assert why in (message.get("message") or "")
+
+
+def test_controls_alone_keep_no_rule(tmp_path: Path) -> None:
+    sides = (
+        run(tmp_path / "a", {"capability": {EMPTY: 5, OPEN: 1000}}),
+        run(tmp_path / "b", {"capability": {EMPTY: 5, STAT: 500}}),
+    )
+    rule = margin_rule(0.01)
+    found = Gated(judge(*sides, [rule]), {})
+    assert (found.code, lines(found, Outcome.MISSING)) == (
+        *(125, [f"{rule.text}: the runs have nothing but controls in common"]),
+    )
+    assert gated(sides, "empty<=1%").code == 0  # they were asked for
+
+
+def test_runs_without_a_setup_in_common_are_not_judged(tmp_path: Path) -> None:
+    first = run(tmp_path / "a", {"selinux": {OPEN: 1000}}, baseline="selinux")
+    second = run(tmp_path / "b", {"tomoyo": {OPEN: 1000}}, baseline="tomoyo")
+    assert gated((first, second), "*<=1%").code == 125
+
+
+def test_a_name_that_neither_run_knows_is_wrong_usage(sides: tuple[RunData, RunData]) -> None:
+    with pytest.raises(UsageError, match="no benchmark that is measured is called 'opne'"):
+        gated(sides, "opne<=1%")
+
+
+def found_of(value: float, difference: float | None = None) -> Finding:
+    item = comparison(benchmark("open", depth=1), "selinux", value, 4000)
+    if difference is not None:
+        typical = replace(item.typical, difference=difference, low=difference, high=difference)
+        item = replace(item, typical=typical, decided=typical)
+    found = hold(margin_rule(0.01), item, 0.01)
+    assert found is not None
+    return found
+
+
+def test_a_rule_whose_comparisons_all_lack_a_number_is_not_judged() -> None:
+    rule = margin_rule(0.01)
+    none, kept = found_of(4000, math.nan), found_of(4000)
+    assert not none.has_number
+    for findings, code in (((none,), 125), ((none, kept), 0)):
+        judged = Judgement((Applied(rule, findings, 0, 0),), "insns")
+        assert Gated(judged, {}, "pass").code == code
+
+
+def test_each_rule_counts_its_own_comparisons(sides: tuple[RunData, RunData]) -> None:
+    dearer = {"capability": {OPEN: 1100, STAT: 500}, "selinux": {OPEN: 1300}}
+    sides = sides[0], run(sides[0].path.with_name("c"), dearer)
+    found = gated(sides, "open<=1%", "open@selinux<=50%", "open<=1%")
+    facts = [text for name, text in document(found).facts if name == "rule"]
+    assert facts == [
+        "open<=1%: 2 broken of 2 comparisons; 2 not compared, which only the first run has",
+        "open@selinux<=50%: 1 kept of 1 comparison; 1 not compared, which only the first run has",
+    ]
+    data: Any = document(found).data
+    counts = [(item["broken"], item["kept"], item["comparisons"]) for item in data["rules"]]
+    assert counts == [(2, 0, 2), (0, 1, 1)]
+
+
+def test_names_in_junit_hold_no_limit(sides: tuple[RunData, RunData]) -> None:
+    """A system that tracks test cases by name sees the same ones after a limit was changed."""
+
+    def names(*rules: str) -> list[str]:
+        root = ET.fromstring(junit(gated(sides, *rules)))  # noqa: S314  (our own text)
+        return [str(item.get("name")) for item in root.iter() if item.tag.startswith("test")]
+
+    assert names("open@cap*<=1%") == names("open@cap*<=700insns")
+    assert "1%" not in "".join(names("open@cap*<=1%"))
+    assert names("open<=1%", "open<=9insns")[1::2] == ["open", "open (2)"]
