@@ -93,9 +93,11 @@ def test_seconds_make_costs_a_second(ready: Lsmeter) -> None:
 
 def test_the_latest_run_with_system_calls_is_taken(ready: Lsmeter) -> None:
     (ready.home / "runs" / "damaged").mkdir(parents=True)
+    assert "no run in runs/ has system calls" in ready("estimate", "--profile", CALLS).err
+    shutil.copytree(ready.home / "run", ready.home / "runs" / "mine")
     (ready.home / "runs" / "damaged" / "manifest.json").write_text("{}")
     done = ready("estimate", "--profile", CALLS)
-    assert "the latest run with system calls: run" in done.err
+    assert "the latest run with system calls: runs/mine" in done.err
     assert "damaged is passed over" in done.err
     told(done)
 
@@ -130,7 +132,7 @@ def test_without_any_run_it_says_what_to_do(replay: Lsmeter) -> None:
     shutil.copy(PROFILES / "strace-c-f.txt", replay.home / CALLS)
     done = replay("estimate", "--profile", CALLS)
     assert done.code == 2
-    assert "no run has system calls" in done.err
+    assert "no run in runs/ has system calls" in done.err
     assert "lsmeter run --suite file" in done.err
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,15 +52,18 @@ def test_one_setup_is_compared_with_capabilities_only(replay: Lsmeter) -> None:
 def test_a_report_without_a_run_takes_the_latest(replay: Lsmeter) -> None:
     none = replay("report")
     assert none.code == 2
-    assert "no run was found" in none.err
+    assert "there is no run in runs/ of this directory" in none.err
     measured(replay)
     (first,) = (replay.home / "runs").iterdir()
     assert f"the latest run: runs/{first.name}" in replay("report").err
     (replay.home / "elsewhere" / "of").mkdir(parents=True)
     measured(replay, "--run-dir", "elsewhere/of/mine")
-    assert "the latest run: elsewhere/of/mine" in replay("report").err
-    shutil.rmtree(replay.home / "elsewhere")
     assert f"the latest run: runs/{first.name}" in replay("report").err
+    measured(replay)
+    (second,) = {*(replay.home / "runs").iterdir()} - {first}
+    assert f"the latest run: runs/{second.name}" in replay("report").err
+    other = replace(replay, home=replay.home / "elsewhere")  # another directory's
+    assert "there is no run in runs/" in other("report").err
 
 
 def test_two_runs_of_one_second_have_directories_of_their_own(replay: Lsmeter) -> None:

@@ -42,7 +42,7 @@ def estimate(
         list[Path] | None,
         typer.Argument(
             metavar="RUN",
-            help="Runs of suites.  [default: the latest that has system calls]",
+            help="Runs of suites.  [default: the latest in runs/ that has system calls]",
             autocompletion=names.runs,
         ),
     ] = None,
@@ -191,7 +191,7 @@ def _latest() -> RunData:
         except LsmeterError as error:
             SCREEN.say(f"{path} is passed over: {error.title}")
     raise UsageError(
-        "no run has system calls under a setup and its baseline",
+        "no run in runs/ has system calls under a setup and its baseline",
         hint="make one: lsmeter run --suite file --suite process --suite ipc --suite net "
         "--suite syscall -s selinux; or name runs",
     )

@@ -65,7 +65,7 @@ def import_(
     from lsmeter.base.storage import need_dir
     from lsmeter.importing import find_format
     from lsmeter.importing.run import add, check, read_source
-    from lsmeter.results.held import held, new_directory, remember
+    from lsmeter.results.held import held, new_directory
     from lsmeter.results.manifest import Circumstances
 
     found = find_format(program)
@@ -87,7 +87,6 @@ def import_(
     )
     with held(home):
         add(home, found, setup.strip(), sources, made)
-    remember(home)
     for source in sources:
         for text in source.parsed.left_out:
             SCREEN.say(f"{source.path}: left out: {text}")

@@ -248,7 +248,7 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
     from lsmeter.cli.live import LiveRun
     from lsmeter.instruments import find_instrument
     from lsmeter.results.directory import create_run
-    from lsmeter.results.held import is_torn, remember
+    from lsmeter.results.held import is_torn
     from lsmeter.results.manifest import Circumstances, make_manifest
     from lsmeter.run.execute import Settings, execute, is_kept, is_stored
     from lsmeter.run.stopping import stopped_early
@@ -266,7 +266,6 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
     manifest = make_manifest(plan, circumstances, commands)
     if said := create_run(out, manifest):
         SCREEN.say(said)
-    remember(out)
     jobs = (how.jobs or cores()) if instrument.side_by_side else 1
     fresh = how.fresh or not instrument.reusable
     machine.prepare(plan.cells)

@@ -24,7 +24,7 @@ def monitor(
         Path | None,
         names.run_argument(
             "RUN|FILE.nmon",
-            "Run directory, or a file that nmon wrote.  [default: the latest run]",
+            "Run directory, or a file that nmon wrote.  [default: the latest in runs/]",
         ),
     ] = None,
     setup: Annotated[str | None, names.setup_option("Only this setup of the run.")] = None,

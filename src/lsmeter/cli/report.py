@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def report(
     run: Annotated[
         Path | None,
-        names.run_argument("RUN", "Run directory of any command.  [default: the latest]"),
+        names.run_argument("RUN", "Run directory of any command.  [default: the latest in runs/]"),
     ] = None,
     setup: SetupOption = None,
     benchmark: BenchmarkOption = None,

@@ -6,20 +6,17 @@ Nothing here reads or writes what was measured.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from lsmeter.base.errors import UsageError
-from lsmeter.base.storage import HeldError, cannot_write, data_dir, hold, make_dir, write_atomic
+from lsmeter.base.storage import HeldError, cannot_write, hold, make_dir
 from lsmeter.model import BootId
 from lsmeter.results.boots import BOOT_FILE, LOCK_FILE
 from lsmeter.results.directory import MANIFEST_FILE, boot_folder, check_directory
 
 HOME = Path("runs")  # where runs are made that no --run-dir names
-_LATEST = "latest-run"  # in the data directory
-_MAX_PATH_BYTES = 4096
 
 
 def new_directory(name: str, number: int = 1) -> Path:
@@ -66,29 +63,18 @@ def is_torn(path: Path, boots: Iterable[BootId]) -> bool:
     return not all(file.is_file() for file in (path / MANIFEST_FILE, *files))
 
 
-def remember(path: Path) -> None:
-    """Keep in mind which run was made last."""
-    write_atomic(data_dir() / _LATEST, os.fsencode(path.absolute()))
-
-
 def known_runs() -> tuple[Path, ...]:
-    """Return the runs here and the one that was remembered, the latest first."""
-    found = list(HOME.glob(f"*/{MANIFEST_FILE}"))
-    with suppress(OSError), (data_dir() / _LATEST).open("rb") as file:
-        found.append(Path(os.fsdecode(file.read(_MAX_PATH_BYTES))) / MANIFEST_FILE)
-    there = {path.resolve(): path.parent for path in found if path.is_file()}
-    here = Path.cwd()
-    latest = sorted(there, key=lambda path: -path.stat().st_mtime_ns)
-    paths = (there[path] for path in latest)
-    return tuple(p.relative_to(here) if p.is_relative_to(here) else p for p in paths)
+    """Return the runs of this directory's `runs/`, the latest first."""
+    found = (path for path in HOME.glob(f"*/{MANIFEST_FILE}") if path.is_file())
+    return tuple(path.parent for path in sorted(found, key=lambda path: -path.stat().st_mtime_ns))
 
 
 def latest_run() -> Path:
-    """Return the run that was made last, of those here and the one that was remembered."""
+    """Return the latest run of this directory's `runs/`."""
     found = known_runs()
     if not found:
         raise UsageError(
-            "no run was found, neither in runs/ nor by its last directory",
+            "there is no run in runs/ of this directory",
             hint="make one: lsmeter run; or name a run directory: lsmeter report RUN",
         )
     return found[0]
