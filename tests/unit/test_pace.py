@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from rich.console import Console
 from lsmeter.cli.live import LiveRun, LiveTasks
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import Plan, PlannedBoot
-from lsmeter.model import Boot, BootStatus
+from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Samples, Whole
 from lsmeter.run.pace import Pace
 from lsmeter.setups import parse_setup
 from tests.unit.model_builders import cell
@@ -84,16 +85,44 @@ def test_guests_of_one_length_end_when_it_is_said(number: int, jobs: int, length
         assert pace.left_s(now_s + length_s) == pytest.approx(rounds * length_s)
 
 
-def live(number: int, *, terminal: bool) -> tuple[LiveRun, list[PlannedBoot], io.StringIO]:
+def live(
+    number: int, *, terminal: bool, **words: list[str]
+) -> tuple[LiveRun, list[PlannedBoot], io.StringIO]:
     out = io.StringIO()
     planned = boots(number)
-    plan = Plan(build_experiment({}, where="x"), (), tuple(planned), (), ())
+    plan = Plan(build_experiment(words, where="x"), (), tuple(planned), (), ())
     console = Console(file=out, width=80, force_terminal=terminal)
     return LiveRun(console, plan, 1), planned, out
 
 
-def ended(boot: PlannedBoot, **more: str) -> Boot:
+def ended(boot: PlannedBoot, **more: Any) -> Boot:
     return Boot(**vars(boot.id), status=BootStatus.OK, wall_s=1.0, **more)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "failed"),
+    [
+        ({}, BenchmarkStatus.SKIPPED, False),
+        ({"benchmarks": ["label"]}, BenchmarkStatus.SKIPPED, True),
+        ({}, BenchmarkStatus.FAILED, True),
+        ({}, BenchmarkStatus.TIMEOUT, True),
+        ({}, BenchmarkStatus.OK, False),
+    ],
+)
+def test_what_cannot_be_measured_here_fails_no_run_that_did_not_name_it(
+    words: dict[str, list[str]],
+    status: BenchmarkStatus,
+    failed: bool,  # noqa: FBT001  (a row of the table)
+) -> None:
+    run, (boot,), _ = live(1, terminal=False, **words)
+    with run:
+        run.ended(boot, ended(boot, samples=(Samples("label", status),)), reused=False)
+    assert run.failed == failed
+    whole = Samples("b0", BenchmarkStatus.OK, (1,), whole=Whole(status))
+    run, (boot,), _ = live(1, terminal=False, **words)
+    with run:
+        run.ended(boot, ended(boot, samples=(whole,)), reused=False)
+    assert run.failed == failed
 
 
 def test_boots_that_run_side_by_side_take_the_time_of_one() -> None:

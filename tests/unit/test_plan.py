@@ -302,3 +302,28 @@ def test_dac_takes_the_kernel_without_modules_and_the_others_do_not() -> None:
 def test_dac_without_its_kernel_is_a_problem() -> None:
     made = plan({"setups": ["dac", "capability"]})
     assert "no kernel without CONFIG_SECURITY was named" in made.problems[0].title
+
+
+def test_a_suite_whose_image_cannot_be_built_is_skipped_with_the_reason() -> None:
+    asked = build_experiment({"suites": ["web-nginx"], "setups": ["selinux"]}, where="test")
+    ((item, offer),) = apart(asked)
+    assert offer is not None
+    images = {"servers": "mmdebstrap is not installed"}
+    of = kernel(**dict.fromkeys(find_task("workload").needs, "y"))
+    found = make_plan(item, [of], offer, {}, ("tmpfs",), images)
+    assert found.boots == ()
+    assert found.problems == found.skipped
+    assert {(item.setup, item.detail) for item in found.skipped} == {
+        ("capability", "mmdebstrap is not installed"),
+        ("selinux", "mmdebstrap is not installed"),
+    }
+    assert "skipped on debian:6.1: its image servers is not built" in found.problems[0].title
+
+
+def test_a_setup_that_was_named_and_whose_image_cannot_be_built_is_a_problem() -> None:
+    asked = build_experiment({"setups": ["selinux-enforcing"]}, where="test")
+    found = make_plan(
+        asked, [kernel()], [benchmark("open")], {}, ("tmpfs",), {"policy": "no network"}
+    )
+    assert [item.setup for item in found.problems] == ["selinux-enforcing"]
+    assert (found.skipped, {boot.cell.setup.name for boot in found.boots}) == ((), {"capability"})

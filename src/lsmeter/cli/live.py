@@ -23,7 +23,7 @@ from rich.text import Text
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.console import escaped as escape
-from lsmeter.model import Boot, BootStatus
+from lsmeter.model import BenchmarkStatus, Boot, BootStatus
 from lsmeter.run.pace import Pace
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class LiveTasks(_Live):
 class LiveRun(_Live):
     """Shows a run: boots done of all, both times, and what each guest is at (an Observer).
 
-    failed says that a boot or a benchmark gave no number.
+    failed says that a boot or a benchmark gave no number. What this kernel, setup or machine cannot
+    do is skipped, which is no failure unless the benchmark was named.
     """
 
     def __init__(
@@ -116,6 +117,9 @@ class LiveRun(_Live):
         self._all = self._bars.add_task("[bold]boots[/]", total=self._total)
         self._bars.below = self.times
         self._guests: dict[PlannedBoot, TaskID] = {}
+        self._fine = {BenchmarkStatus.OK}
+        if "*" in plan.experiment.benchmarks:  # none was named
+            self._fine.add(BenchmarkStatus.SKIPPED)
 
     def times(self) -> str:
         """Say how long the run has taken, and how long the rest of it takes."""
@@ -145,10 +149,9 @@ class LiveRun(_Live):
         self._pace.ended(boot, time.monotonic())
         self._done += 1
         self.failed |= result.status is not BootStatus.OK
-        self.failed |= any(
-            samples.status.value != "ok" or (samples.whole and samples.whole.status.value != "ok")
-            for samples in result.samples
-        )
+        ends = {samples.status for samples in result.samples}
+        ends |= {samples.whole.status for samples in result.samples if samples.whole}
+        self.failed |= not ends <= self._fine
         self._bars.update(self._all, completed=self._done)
         if boot in self._guests:
             self._bars.remove_task(self._guests.pop(boot))

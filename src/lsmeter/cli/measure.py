@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from lsmeter import __version__
-from lsmeter.base.errors import ExitCode, LsmeterError, UsageError
+from lsmeter.base.errors import (
+    BuildError,
+    ExitCode,
+    InfrastructureError,
+    LsmeterError,
+    UsageError,
+)
 from lsmeter.base.host import cores, host_facts
 from lsmeter.base.limits import Limits
 from lsmeter.cli.console import SCREEN
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
     from lsmeter.experiment.asked import Experiment
     from lsmeter.experiment.plan import Plan, PlannedBoot
     from lsmeter.machines import Machine
-    from lsmeter.model import Benchmark, Kernel
+    from lsmeter.model import Benchmark, Image, Kernel
     from lsmeter.results.directory import RunData
     from lsmeter.run.execute import Settings
     from lsmeter.statistics.family import Looks
@@ -173,7 +179,6 @@ def _plan(
 ) -> Plan:
     from lsmeter.experiment.plan import apart, image_of, joined, make_plan, programs_of, setups_of
     from lsmeter.guest.probe import find_program
-    from lsmeter.images.build import resolve_image
 
     plans = []
     for item, offer in (part for asked in experiments for part in apart(asked)):
@@ -182,7 +187,7 @@ def _plan(
         programs = {name: find_program(name).sha256 for name in named}
         own = {image_of(item, offer)} if offer else {setup.image for setup in setups}
         wanted = sorted(own - {""})
-        images = {name: resolve_image(item.image or name, tasks) for name in wanted}
+        images = {name: _image(name, item.image, tasks) for name in wanted}
         identity = machine.identity(_plugins([item.task]))
         mine = [kernels[name] for name in dict.fromkeys(item.kernels)]
         plans.append(
@@ -198,6 +203,18 @@ def _plan(
             )
         )
     return joined(plans)
+
+
+def _image(name: str, asked: str | None, tasks: LiveTasks) -> Image | str:
+    """Return an image, built if it has to be, or why it cannot be; one that was named has to be."""
+    from lsmeter.images.build import resolve_image
+
+    try:
+        return resolve_image(asked or name, tasks)
+    except (BuildError, InfrastructureError) as error:
+        if asked:
+            raise
+        return f"{error.title}; {error.hint}".strip("; ")
 
 
 def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
@@ -296,7 +313,8 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
         stopped, failed = attempt(plan, replace(settings, fresh=not store))
     if stopped:
         return ExitCode.INTERRUPTED
-    return ExitCode.INCOMPLETE if failed or plan.problems else ExitCode.OK
+    lost = len(plan.problems) > len(plan.skipped)
+    return ExitCode.INCOMPLETE if failed or lost else ExitCode.OK
 
 
 @contextmanager

@@ -51,6 +51,7 @@ class Plan:
     boots: tuple[PlannedBoot, ...]
     problems: tuple[Problem, ...]  # what was asked for and cannot be measured
     benchmarks: tuple[Benchmark, ...]
+    skipped: tuple[Problem, ...] = ()  # of the problems, suites whose image cannot be built here
 
 
 def make_plan(  # noqa: PLR0913, PLR0917
@@ -59,7 +60,7 @@ def make_plan(  # noqa: PLR0913, PLR0917
     catalogue: Sequence[Benchmark] | Offer,
     identity: Mapping[str, str],
     filesystems: Sequence[str],
-    images: Mapping[str, Image] | None = None,
+    images: Mapping[str, Image | str] | None = None,
     programs: Mapping[str, str] | None = None,
     lacks: Callable[[Setup], str] = lambda _: "",
 ) -> Plan:
@@ -68,7 +69,7 @@ def make_plan(  # noqa: PLR0913, PLR0917
     catalogue is every benchmark that the probe has, or the workload that is the suite of an
     experiment of that task; filesystems are those that the guest can make;
     identity names further facts that change results (QEMU, probe). images are the root file
-    systems at hand, by name, and programs the digests of the programs that setups bring along.
+    systems at hand, by name, or why one is not; programs the digests of those that setups bring.
     lacks says why a machine that is not booted cannot be under a setup, "" where it can.
     Raises UsageError for names that nothing knows.
     """
@@ -81,38 +82,51 @@ def make_plan(  # noqa: PLR0913, PLR0917
     benchmarks = tuple(replace(item, metric=replace(item.metric, unit=unit)) for item in selected)
     cells: list[Cell] = []
     problems: list[Problem] = []
+    skipped: list[Problem] = []
     for kernel in kernels:
         problems += _without_filesystem(kernel, experiment.filesystems)
         for named in (*setups, *control):
             setup = live(named) if kernel.runs else named
-            if wrong := unfit(named, kernel, lacks):
-                problems.append(wrong)
-                continue
             if not kernel.runs and is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
-            if setup.before and max(experiment.counted_copies) > 1:
-                title = f"{setup.name} cannot be measured in several copies"
-                what = "what it does before each reading is of the whole guest"
-                problems.append(Problem(title, kernel.name, setup.name, detail=what))
-                continue
-            if missing := _missing(kernel, setup, kind):
-                what = f"the kernel was built without {', '.join(missing)}"
-                title = f"{setup.name} cannot be measured on {kernel.name}: {what}"
-                problems.append(Problem(title, kernel=kernel.name, setup=setup.name))
-                continue
-            if offer and (why := why_unconfined(setup, offer.workload)):
-                title = f"{setup.name} cannot be measured with the workload {offer.workload.name}"
-                problems.append(Problem(f"{title}: {why}", kernel.name, setup.name))
+            if why := unfit(named, kernel, lacks) or _unable(experiment, kernel, setup, offer):
+                problems.append(why)
                 continue
             rootfs = image_of(experiment, offer) if offer else setup.image
             image = (images or {})[rootfs] if rootfs else None
+            if isinstance(image, str):
+                title = f"{setup.name} is skipped on {kernel.name}: its image {rootfs} is not built"
+                (skipped if offer else problems).append(
+                    Problem(
+                        title, kernel.name, setup.name, detail=image, suite=experiment.suites[0]
+                    )
+                )
+                continue
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
             facts |= {"again": setup.name} if named in control else {}
             identity_facts = tuple(sorted(facts.items()))
             made = _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
             cells += (_loaded(cell, offer, experiment) for cell in made) if offer else made
     problems.extend(_without_kernel(setups, [item for item in kernels if not item.runs]))
-    return Plan(experiment, tuple(cells), _boots(experiment, cells), tuple(problems), benchmarks)
+    lost = (*problems, *skipped)
+    return Plan(experiment, tuple(cells), _boots(experiment, cells), lost, benchmarks, (*skipped,))
+
+
+def _unable(
+    experiment: Experiment, kernel: Kernel, setup: Setup, offer: Offer | None
+) -> Problem | None:
+    """Say why a setup cannot be measured on a kernel; None where it can."""
+    title = f"{setup.name} cannot be measured"
+    if setup.before and max(experiment.counted_copies) > 1:
+        what = "what it does before each reading is of the whole guest"
+        return Problem(f"{title} in several copies", kernel.name, setup.name, detail=what)
+    if missing := _missing(kernel, setup, find_task(experiment.task)):
+        what = f"the kernel was built without {', '.join(missing)}"
+        return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
+    if offer and (why := why_unconfined(setup, offer.workload)):
+        with_it = f"{title} with the workload {offer.workload.name}: {why}"
+        return Problem(with_it, kernel.name, setup.name)
+    return None
 
 
 def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
@@ -229,6 +243,7 @@ def joined(plans: Sequence[Plan]) -> Plan:
         tuple(boot for plan in plans for boot in plan.boots),
         tuple(problem for plan in plans for problem in plan.problems),
         tuple(benchmarks),
+        tuple(problem for plan in plans for problem in plan.skipped),
     )
 
 
