@@ -22,10 +22,11 @@ _FIRM = "\N{NO-BREAK SPACE}"
 _HEAD = 12  # columns of a head that can be broken
 _PROSE = 24  # columns that prose gets at least
 _RUN = 40  # columns of the longest cell of prose that is set as running text
-# Longest name in a head and in a row: a longer one is shortened in the middle. Above the table it
-# stands in full, but for names of the kernel, which every reader knows.
+# Longest name in a head and in a row. A longer head is broken over lines; a longer label is
+# shortened in the middle, and stands above the table in full, but for names of the kernel, which
+# every reader knows.
 _ENDLESS = 10_000
-_LIMITS = tuple((head, label) for label in (_ENDLESS, 24, 20) for head in (_ENDLESS, 24, 12, 9, 6))
+_LIMITS = tuple((head, label) for label in (_ENDLESS, 24, 20) for head in (_ENDLESS, 24, 12, 9))
 
 
 def unpainted(text: str, tone: Tone) -> str:  # noqa: ARG001 - the tone is for those who paint
@@ -155,9 +156,15 @@ class _Sheet:
         return len(row) < len(self.table.columns)
 
     def layout(self) -> _Layout:
-        """Return the layout with the fewest parts, then with the fewest shortened names."""
+        """Return the layout with the fewest parts, then shortened names, then lines of heads."""
         found = (self._layout(*limits, gap) for limits in _LIMITS for gap in (2, 1))
-        return min(found, key=lambda item: (len(item.parts), len(item.keys), -item.gap))
+        return min(
+            found,
+            key=lambda item: (
+                *(len(item.parts), len(item.keys)),
+                *(sum(map(len, item.heads)), -item.gap),
+            ),
+        )
 
     def _layout(self, head_limit: int, label_limit: int, gap: int) -> _Layout:
         kind = self.table.columns[0].kind
@@ -166,14 +173,11 @@ class _Sheet:
         labels = [short.get(row[0].text, row[0].text) for row in self.rows]
         sizes = (max(map(cell_len, short.values()), default=0), *self._natural[1:])
         titles = [column.head for column in self.table.columns]
-        # What has spaces is broken at them; short words stay as they are.
-        long = (head for head in titles if " " not in head and cell_len(head) >= _HEAD)
-        heads = shortened(long, head_limit)
-        broken = [_broken(heads.get(head, head)) for head in titles]
+        broken = [_broken(head, head_limit) for head in titles]
         natural = [
             max(size, *map(cell_len, head)) for size, head in zip(sizes, broken, strict=True)
         ]
-        told = heads if kind is Kind.CODE else {**heads, **short}
+        told = {} if kind is Kind.CODE else short
         keys = {name: key for name, key in told.items() if name != key}
         return _Layout(broken, labels, self._parts(natural, gap), keys, gap)
 
@@ -278,8 +282,8 @@ def shortened(names: Iterable[str], limit: int) -> dict[str, str]:
     return found
 
 
-def _broken(head: str) -> list[str]:
-    """Break a head at its spaces, and long names in it at signs, so that it is narrow."""
+def _broken(head: str, limit: int) -> list[str]:
+    """Break a head at its spaces, long names in it at signs, and beyond the limit by a hyphen."""
     found: list[str] = []
     for line in textwrap.wrap(head, _HEAD, break_long_words=False, break_on_hyphens=False):
         found.append("")
@@ -287,7 +291,18 @@ def _broken(head: str) -> list[str]:
             if found[-1] and cell_len(line) > _HEAD < cell_len(found[-1] + piece):
                 found.append("")
             found[-1] += piece
-    return found or [""]
+    if " " in head or cell_len(head) < _HEAD:
+        return found or [""]
+    return [part for line in found for part in _hyphenated(line, limit)]
+
+
+def _hyphenated(word: str, limit: int) -> Iterator[str]:
+    """Break a word into parts of about the same length, of at most `limit` columns."""
+    parts = 1 if cell_len(word) <= limit else -(-cell_len(word) // (limit - 1))
+    size = -(-len(word) // parts)
+    for at in range(0, len(word), size):
+        part = word[at : at + size]
+        yield part if at + size >= len(word) or not part[-1].isalnum() else f"{part}-"
 
 
 def _cut(text: str, width: int) -> list[str]:
