@@ -21,16 +21,37 @@ _HOSTS = {
     "no name": ("echo 'ssh: Could not resolve hostname h: no' >&2; exit 255", 7),
     "a shell that may not be used": ("echo 'This account is not available.'; exit 1", 7),
     "a flood before anything": ("head -c 40000000 /dev/zero; exit 0", 7),
+    "an endless flood": ("exec yes", 7),
+    "an endless flood of complaints": ("exec yes >&2", 7),
+    "a flood behind its last mark": (
+        'IFS= read -r s; eval "${s%%(*}"; echo "${s##*; echo }0"; yes',
+        7,
+    ),
     "escape sequences": ("printf '\\033[2J\\033]0;x\\007' >&2; exit 255", 7),
     "another architecture": ('IFS= read -r s; eval "uname() { echo riscv64; }; $s"', 7),
     "markers of its own": ("echo 'LSMETER-0 begin'; echo 'LSMETER-0 end 0'; exit 0", 7),
     "it says nothing of itself": ('read -r s; eval "${s%%(*}"; eval "${s##*)}"', 7),
 }
+# What a host does once a block is to run: it is sent what begins it, what ends it, and a script.
+_BLOCKS = {
+    "floods": "exec yes",
+    "floods in one line": "exec tr '\\0' / </dev/zero",
+    "floods after its mark": 'eval "${s%%(*}"; exec yes',
+    "floods in one line after its mark": 'eval "${s%%(*}"; exec tr "\\0" / </dev/zero',
+    "floods with complaints": "exec yes >&2",
+    "floods with complaints after its mark": 'eval "${s%%(*}"; exec yes >&2',
+}
+_LOST = dict.fromkeys(
+    ("floods after its mark", "floods in one line after its mark"), "no directory"
+)
 _SAYS = {
     "nobody answers": "connection refused",
     "no key": "without a password",
     "a stranger": "host key verification failed",
     "no name": "could not resolve hostname",
+    "an endless flood": "more than 16777216 bytes",
+    "an endless flood of complaints": "more than 16777216 bytes",
+    "a flood behind its last mark": "more than 16777216 bytes",
     "another architecture": "its processor is riscv64",
     "a shell that may not be used": "ssh:h: ",
 }
@@ -48,6 +69,12 @@ def _program(field: Field, name: str, script: str) -> None:
 def _host(script: str, field: Field) -> Ended:
     _program(field, "ssh", script)
     return field(*_TIMED, "--machine", "ssh:h")
+
+
+def _block(script: str, field: Field) -> Ended:
+    """Answer every question as this machine does, but what is to be measured."""
+    asked = f'case "$s" in *native*) {script};; *) eval "$s";; esac'
+    return _host(f"IFS= read -r s; {asked}", field)
 
 
 def _words(words: tuple[str, ...], field: Field) -> Ended:
@@ -95,6 +122,10 @@ CASES = [
     *(
         _case(name, partial(_host, script), code, _SAYS.get(name, "error: "))
         for name, (script, code) in _HOSTS.items()
+    ),
+    *(
+        _case(f"a host {name}", partial(_block, script), 1, _LOST.get(name, "exceeds the"))
+        for name, script in _BLOCKS.items()
     ),
     *(
         _case(f"named {word!r}", partial(_words, ("--machine", word)), 2, "names no host")

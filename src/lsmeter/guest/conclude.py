@@ -131,7 +131,8 @@ def _outside(session: Session, capture: Capture) -> tuple[BootStatus, str] | Non
     """Return what is wrong with the results, or why the guest was killed."""
     if capture.ending is Ending.FLOODED:
         size = f"{len(capture.results)} bytes of results, {len(capture.console)} of console"
-        return BootStatus.GARBAGE, f"its output exceeds the limit: {size}"
+        errors = f"{len(capture.stderr)} of errors"
+        return BootStatus.GARBAGE, f"its output exceeds the limit: {size}, {errors}"
     if session.contradiction:
         return BootStatus.CONTRADICTION, session.contradiction
     if session.garbage:

@@ -25,7 +25,7 @@ from lsmeter.machines.processors import hold_processor
 
 _CHUNK_BYTES = 1 << 16
 _PIPE_BYTES = 1 << 20  # what a pipe holds at most, as root may set it
-_STDERR_BYTES = 16 << 10
+_STDERR_BYTES = 16 << 10  # that are kept
 _MAX_OUTPUT_BYTES = 513 << 20  # of a plugin; who reads it refuses more than 512 MiB
 # A look is taken so often. What passes between two looks counts as no more than twice that: the
 # rest is time in which lsmeter was stopped, or had no processor, and so could not have listened.
@@ -106,13 +106,17 @@ class Patience:
 class _Channel:
     """A pipe out of a guest: all that comes is read, and kept up to a limit.
 
-    ending: why the guest is to be killed, by its limit or by what on_data returned.
+    ending: why the guest is to be killed, by its limit (flood_bytes, where more may come than is
+    kept) or by what on_data returned.
     """
 
-    def __init__(self, limit_bytes: int, on_data: OnResults | None = None) -> None:
+    def __init__(
+        self, limit_bytes: int, on_data: OnResults | None = None, flood_bytes: int = 0
+    ) -> None:
         self.data = bytearray()
         self.ending: Ending | None = None
         self._limit_bytes = limit_bytes
+        self._left_bytes = flood_bytes or limit_bytes
         self._on_data = on_data
         self._fd, self.guest_end = os.pipe()
         os.set_blocking(self._fd, False)
@@ -130,7 +134,8 @@ class _Channel:
         room = self._limit_bytes - len(self.data)
         self.data += chunk[:room]
         said = self._on_data(chunk[:room]) if self._on_data is not None else None
-        if len(chunk) > room:
+        self._left_bytes -= len(chunk)
+        if self._left_bytes < 0:
             said = Ending.FLOODED
         if isinstance(said, Ending) and self.ending is None:
             self.ending = said
@@ -203,12 +208,12 @@ async def run_child(
         return said
 
     results = _Channel(limits.results_bytes, heard)
-    stderr = _Channel(_STDERR_BYTES)
+    stderr = _Channel(_STDERR_BYTES, flood_bytes=limits.results_bytes)
     channels = (console, results, stderr)
     try:
         qemu = await start(*(channel.guest_end for channel in channels))
         try:
-            ending = await _wait(qemu, (console, results), patience)
+            ending = await _wait(qemu, channels, patience)
         finally:
             with contextlib.suppress(ProcessLookupError):  # also what it may have started
                 os.killpg(qemu.pid, signal.SIGKILL)
@@ -218,7 +223,7 @@ async def run_child(
     finally:
         for channel in channels:
             channel.close()
-    ending = results.ending or console.ending or ending
+    ending = results.ending or console.ending or stderr.ending or ending
     return Capture(
         results=bytes(results.data),
         console=bytes(console.data),

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import re
 import secrets
 import shlex
-from asyncio.subprocess import PIPE
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +22,10 @@ from pathlib import Path
 
 from lsmeter.base import process
 from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.base.limits import Limits
 from lsmeter.base.scratch import scratch
+from lsmeter.guest.capture import Ending
+from lsmeter.machines.qemu import run_child
 
 PREFIX = "ssh:"
 FORM = "ssh:USER@HOST or ssh:USER@HOST:/DIRECTORY"
@@ -31,7 +34,8 @@ ASK_S = 120.0
 _ALIVE_S, _ALIVE_TIMES = 5, 3
 _LOST = 255  # what ssh itself ends with when it cannot connect, or the connection breaks
 _HANG_UP_S = 5.0
-_MOST_BYTES = 16 << 20
+_MOST_BYTES = 16 << 20  # of an answer, and of what is complained of
+_STATUS_BYTES = 8  # more than any status has
 _FAREWELL = "Exiting with failure status"
 _TOKEN = "LSMETER"  # noqa: S105  (a marker)
 # No login shell reads anything else of ours: not its own words, not those of sh.
@@ -105,36 +109,51 @@ class Link:
 
         InfrastructureError says why the host could not be asked.
         """
-        marks = Marks.draw()
-        stdin = marks.around(script) + data
-        done = process.run_bytes(self.words(), stdin=stdin, deadline_s=deadline_s)
-        return self._answer(marks, done.stdout, done.stderr, done.returncode)
+        return asyncio.run(self.ask_beside(script, data, deadline_s=deadline_s))
 
     async def ask_beside(
         self, script: str, data: bytes = b"", *, deadline_s: float = ASK_S
     ) -> Answer:
         """Ask as `ask` does while other things go on; who cancels it ends ssh."""
         marks = Marks.draw()
-        child = await asyncio.create_subprocess_exec(
-            *self.words(), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=process.environment()
-        )
-        try:
-            talk = child.communicate(marks.around(script) + data)
-            out, err = await asyncio.wait_for(talk, deadline_s)
-        except TimeoutError:
-            raise self.lost(f"no answer within {deadline_s:.0f} s", _LOST) from None
-        finally:
-            if child.returncode is None:
-                child.kill()
-                await child.wait()
-        return self._answer(marks, out, err, child.returncode)
+        tasks: list[asyncio.Task[None]] = []
 
-    def _answer(self, marks: Marks, out: bytes, err: bytes, status: int | None) -> Answer:
-        marks.feed(out[:_MOST_BYTES])
-        said = err.decode(errors="replace")
+        async def start(console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
+            child = await self.start(console, results, stderr)
+            tasks.append(asyncio.create_task(_tell(child, marks.around(script) + data)))
+            return child
+
+        limits = Limits(deadline_s, deadline_s, _MOST_BYTES)
+        try:
+            done = await run_child(start, limits, lambda _: None, 0)
+        finally:
+            for task in tasks:
+                task.cancel()
+        if done.ending is not Ending.EXITED:
+            flood = f"it says more than {_MOST_BYTES} bytes"
+            late = f"no answer within {deadline_s:.0f} s"
+            raise self.lost(flood if done.ending is Ending.FLOODED else late, _LOST)
+        marks.feed(done.results)
         if marks.status is None:
-            raise self.lost(said, status)
-        return Answer(marks.status, bytes(marks.payload).decode(errors="replace"), said)
+            raise self.lost(done.stderr, done.exit_code)
+        return Answer(marks.status, bytes(marks.payload).decode(errors="replace"), done.stderr)
+
+    async def start(self, console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
+        """Start ssh for run_child, which reads what comes; what to run is still to be said."""
+        try:
+            return await asyncio.create_subprocess_exec(
+                *self.words(),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=results,
+                stderr=stderr,
+                env=process.environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise process.missing("ssh") from error
+        finally:
+            for number in (console, results, stderr):
+                os.close(number)
 
     def lost(self, stderr: str, status: int | None) -> InfrastructureError:
         """Say why no answer came, by the last words of ssh."""
@@ -146,6 +165,15 @@ class Link:
         return InfrastructureError(
             f"{self.address.name}: {why}", hint=hint.format(self.address.login)
         )
+
+
+async def _tell(child: asyncio.subprocess.Process, data: bytes) -> None:
+    """Write what a host is to read; it may end before it has read all."""
+    assert child.stdin is not None  # noqa: S101  (it is a pipe)
+    with suppress(OSError):
+        child.stdin.write(data)
+        await child.stdin.drain()
+    child.stdin.close()
 
 
 @dataclass(frozen=True)
@@ -205,6 +233,8 @@ class Marks:
             del self._pending[: at + len(self._begin)]
         at = self._pending.find(self._end)
         line = self._pending.find(b"\n", at) if at >= 0 else -1
+        if line < 0 <= at and len(self._pending) > at + len(self._end) + _STATUS_BYTES:
+            line = len(self._pending)  # a line without end is no status
         if line >= 0:
             number = bytes(self._pending[at + len(self._end) : line])
             self.status = int(number) if number.isdigit() and len(number) < 4 else -1

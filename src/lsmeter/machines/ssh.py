@@ -232,6 +232,8 @@ class _Block:
         def heard(data: bytes) -> int | Ending | None:
             ours = self._after_place(self._marks.feed(data))
             self._results += ours
+            if self._error is not None:
+                return Ending.LOST
             return on_results(ours) if ours else None
 
         try:
@@ -256,19 +258,7 @@ class _Block:
         return replace(found, exit_code=self._marks.status)
 
     async def _start(self, console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
-        try:
-            child = await asyncio.create_subprocess_exec(
-                *self._link.words(),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=results,
-                stderr=stderr,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise InfrastructureError(f"cannot start ssh: {error}") from error
-        finally:
-            for number in (console, results, stderr):
-                os.close(number)
+        child = await self._link.start(console, results, stderr)
         self._talk = asyncio.create_task(self._converse(child))
         return child
 
@@ -298,14 +288,15 @@ class _Block:
         if self._place.done():
             return data
         self._head += data
-        line, newline, rest = bytes(self._head).partition(b"\n")
-        if not newline:
-            return b""
+        line, newline, rest = self._head.partition(b"\n")
         place = line.decode(errors="replace")
-        sound = place.startswith("/") and place.isprintable() and len(place) < _DIRECTORY_CHARS
-        if sound:
+        sound = place[:1] == "/" and place.isprintable() and len(place) < _DIRECTORY_CHARS
+        if self._head and not sound:
+            self._error = self._link.lost("it names no directory", None)
+        elif newline:
             self._place.set_result(place)
-        return rest
+            return bytes(rest)
+        return b""
 
 
 def _script(link: Link, host: Host, filesystem: str) -> str:

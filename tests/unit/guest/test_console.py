@@ -159,7 +159,10 @@ GARBAGE = b"junk\nmore\n"
             Ending.FLOODED,
             None,
             "garbage",
-            f"its output exceeds the limit: {len(WHOLE)} bytes of results, {len(CLEAN)} of console",
+            (
+                f"its output exceeds the limit: {len(WHOLE)} bytes of results, {len(CLEAN)} of "
+                "console, 24 of errors"
+            ),
         ),
         (
             CLEAN,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -161,3 +162,40 @@ def test_what_a_host_says_of_itself() -> None:
 def test_whatever_a_host_says_is_read(text: str) -> None:
     assert all(path[:1] == "/" for _, path in read_look(text).places)
     assert read_look(f"cpus {text}").cpus >= 1
+
+
+def in_place_of_ssh(home: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    path = home / "ssh"
+    path.write_text(f"#!/bin/bash\n{script}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home}:{os.environ['PATH']}")
+
+
+HONEST = 'IFS= read -r s; eval "$s"'
+
+
+def test_a_long_answer_comes_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_place_of_ssh(tmp_path, monkeypatch, HONEST)
+    answer = LINK.ask("head -c 10000000 /dev/zero | tr '\\0' x; echo why >&2; exit 3")
+    assert (answer.status, answer.out, answer.why) == (3, "x" * 10_000_000, "why")
+    answer = LINK.ask("wc -c", bytes(3_000_000))
+    assert answer.out == "3000000\n"
+
+
+@pytest.mark.parametrize("channel", [1, 2])
+def test_a_flood_is_cut_while_it_comes(
+    channel: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_place_of_ssh(tmp_path, monkeypatch, f"exec yes >&{channel}")
+    with pytest.raises(InfrastructureError, match="it says more than 16777216 bytes"):
+        LINK.ask(":")
+
+
+@pytest.mark.parametrize("channel", [1, 2])
+def test_a_host_that_goes_on_talking_is_left_at_the_deadline(
+    channel: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"while :; do echo x >&{channel}; sleep 0.01; done & wait"
+    in_place_of_ssh(tmp_path, monkeypatch, script)
+    with pytest.raises(InfrastructureError, match="no answer within 1 s"):
+        LINK.ask(":", deadline_s=1.0)
