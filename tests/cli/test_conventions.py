@@ -283,9 +283,13 @@ _CUT_MODULE.__cause__ = EOFError("marshal data too short")
         (ExceptionGroup("x", [InfrastructureError("it is gone")]), 7, "it is gone"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (BaseException("a panic"), 9, "fault of lsmeter"),
+        (KeyError("memory allocation"), 9, "fault of lsmeter"),
+        (ImportError("x.so: failed to map segment from shared object"), 7, "out of memory"),
+        (BaseException("ThreadPoolBuildError { Os { code: 11, kind: WouldBlock"), 7, "threads"),
     ],
     ids=lambda value: type(value).__name__,
 )
+@pytest.mark.parametrize("limit", [resource.RLIM_INFINITY, 8 << 30])
 def test_whatever_is_raised_ends_in_one_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -293,14 +297,14 @@ def test_whatever_is_raised_ends_in_one_line(
     error: BaseException,
     code: int,
     part: str,
+    limit: int,
 ) -> None:
     def work() -> None:
         raise error
 
     monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
     monkeypatch.setattr(os, "dup2", lambda *_: None)
-    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    monkeypatch.setattr(resource, "getrlimit", lambda _: unlimited)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
     assert ending.ended(work) == code
     assert part in capsys.readouterr().err
 

@@ -26,6 +26,14 @@ def _limited(kind: int, most: int, field: Field) -> Ended:
     return field(*MAIN, own=True, limits={kind: most})
 
 
+def _page_limited(kind: int, most: int, field: Field) -> Ended:
+    """Measure and make the page, which has no room for the plot library."""
+    ended = field(*MAIN, own=True, limits={kind: most})
+    page = (field.run_dir / "report.html").read_text(encoding="utf-8")
+    assert "stat" in ended.out
+    return Ended(ended.words, ended.code, ended.out + page, ended.err)
+
+
 def _alphabet(env: dict[str, str], field: Field) -> Ended:
     field.env |= env
     field.mend = lambda: [field.env.pop(name) for name in env]
@@ -145,6 +153,20 @@ CASES = [
             "memory is limited to",
         )
         for mib in (200, 300, 400, 500, 600, 700, 800)
+    ),
+    *(
+        Case(
+            "limits",
+            f"{mib} MiB of {what}, and a page without plots",
+            partial(_page_limited, kind, mib * _MIB),
+            frozenset({0}),
+            says,
+        )
+        for kind, what, says, sizes in (
+            (resource.RLIMIT_AS, "address space", "ulimit -v leaves", (3000, 4000, 12_000, 64_000)),
+            (resource.RLIMIT_DATA, "data", "open depth=1", (2600, 4000)),
+        )
+        for mib in sizes
     ),
     *(
         Case(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import resource
 import shutil
 from pathlib import Path
 
@@ -62,6 +63,12 @@ def vulnerabilities() -> dict[str, str]:
 def memory_bytes() -> int:
     """Return how much memory is available without swapping; 0 when it is not told."""
     return int(_told("/proc/meminfo", r"MemAvailable:\s*(\d+)") or 0) << 10
+
+
+def limit_mib(*kinds: int) -> int | None:
+    """Return the least of what a process may take by limits such as RLIMIT_AS; None without one."""
+    soft = [resource.getrlimit(kind)[0] for kind in kinds]
+    return min((most >> 20 for most in soft if most != resource.RLIM_INFINITY), default=None)
 
 
 def free_bytes(path: Path) -> int:

@@ -20,14 +20,18 @@ import typer
 
 from lsmeter import __version__
 from lsmeter.base.errors import ExitCode, InfrastructureError, LsmeterError, UsageError
-from lsmeter.base.host import cores
+from lsmeter.base.host import cores, limit_mib
 from lsmeter.base.signals import RECEIVED
 from lsmeter.cli.console import SCREEN, UnreadError
 
 # What numpy, polars and their threads take of address space before they abort; measured.
 _LEAST_MIB = 2048  # and for each core, which has threads of its own:
 _MIB_A_CORE = 128
+_LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
 _LEAST_FILES = 64
+# What errors of libraries say where the kernel gave no memory, or no thread.
+_NO_MEMORY = ("cannot allocate memory", "memory allocation", "failed to map segment", "code: 12")
+_NO_THREAD = ("new thread", "code: 11")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -73,8 +77,11 @@ def _known(error: BaseException) -> LsmeterError:
         command = where.command_path if where is not None else "lsmeter"
         return UsageError(error.format_message(), hint=f"see {command} --help")
     number = error.errno if isinstance(error, OSError) else None
-    thread = isinstance(error, RuntimeError) and "new thread" in str(error)
-    memory = isinstance(error, MemoryError) or number == errno.ENOMEM or _limit_mib() is not None
+    said = str(error).casefold()
+    own = isinstance(error, LookupError | ArithmeticError | TypeError | AttributeError)
+    thread = not own and any(sign in said for sign in _NO_THREAD)
+    refused = not own and any(sign in said for sign in _NO_MEMORY)
+    memory = isinstance(error, MemoryError) or number == errno.ENOMEM or refused
     lacking = (
         (number in {errno.EMFILE, errno.ENFILE}, "too many open files", "ulimit -n 1024"),
         (thread, "no more threads may be started", "ulimit -u"),
@@ -120,7 +127,7 @@ def _log(error: BaseException) -> Path | None:
 def _check_limits() -> None:
     """Refuse to start where the limits of the shell let libraries abort the process."""
     least_mib = _LEAST_MIB + _MIB_A_CORE * cores()
-    if (mib := _limit_mib()) is not None and mib < least_mib:
+    if (mib := limit_mib(*_LIMITS)) is not None and mib < least_mib:
         raise InfrastructureError(
             f"memory is limited to {mib} MiB a process; on this machine lsmeter needs {least_mib}",
             hint="allow more: ulimit -v unlimited",
@@ -131,12 +138,6 @@ def _check_limits() -> None:
             f"{files} files may be open at a time; lsmeter needs {_LEAST_FILES}",
             hint="allow more: ulimit -n 1024",
         )
-
-
-def _limit_mib() -> int | None:
-    kinds = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
-    soft = [resource.getrlimit(kind)[0] for kind in kinds]
-    return min((mib >> 20 for mib in soft if mib != resource.RLIM_INFINITY), default=None)
 
 
 def _forget_output() -> None:

@@ -105,12 +105,16 @@ class Item:
     commands: tuple[str, ...] = ()
 
 
+class UndrawnError(Exception):
+    """Why a plot is left out: one line."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """A plot, for formats that can show one, with what it shows in words.
 
     draw takes an identity that is unique in the page, and returns SVG made by lsmeter.tables.svg,
-    or HTML of which all text is escaped.
+    or HTML of which all text is escaped; UndrawnError where it cannot be drawn.
     scale explains colours: names of properties of the page's style sheet, with their words.
     """
 

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import re
+import resource
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import vl_convert
 
-from lsmeter.tables.data import scrub_text, scrubbed
+from lsmeter.base.host import limit_mib
+from lsmeter.base.signals import RECEIVED
+from lsmeter.tables.data import scrub_text
 from lsmeter.tables.look import PROPERTIES, Specification
+from lsmeter.tables.model import UndrawnError
 
 _SPACE = "{http://www.w3.org/2000/svg}"
 _ELEMENTS = frozenset({"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "symbol"})
@@ -20,6 +25,10 @@ _ATTRIBUTES = frozenset(
     | {"stroke-miterlimit", "cx", "cy", "r"}
 )
 _ID = re.compile(r"[a-z0-9-]+")
+_ADDRESSES_MIB = 72 << 10  # that the library takes, or it ends the process; most of them stay empty
+_MOST_VALUES = 400_000  # of a plot: more take minutes
+_MOST_CHARS = 200  # of a name: much longer ones take minutes
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")  # the library cuts labels in the middle of one
 
 
 def drawn(
@@ -34,7 +43,18 @@ def drawn(
         return ""
     if not _ID.fullmatch(identity):
         raise ValueError(f"not an identity for HTML: {identity!r}")
-    text = vl_convert.vegalite_to_svg(scrubbed(specification), allowed_base_urls=[])
+    if (mib := limit_mib(resource.RLIMIT_AS)) is not None and mib < _ADDRESSES_MIB:
+        raise UndrawnError(
+            f"ulimit -v leaves a process {mib} MiB of addresses; drawing needs {_ADDRESSES_MIB}"
+        )
+    try:
+        text = vl_convert.vegalite_to_svg(_safe(specification, []), allowed_base_urls=[])
+    except BaseException as error:
+        if isinstance(error, UndrawnError | KeyboardInterrupt) or RECEIVED:
+            raise
+        # Whatever else it is: a panic of the library is no Exception.
+        words = scrub_text(f"{type(error).__name__}: {error}")
+        raise UndrawnError(f"the plot library fails: {words[:_MOST_CHARS]}") from error
     # The XML is vl-convert's: well-formed, without a document type or entities.
     root = ET.fromstring(text)  # noqa: S314
     _clean(root)
@@ -50,6 +70,23 @@ def drawn(
         element.text = scrub_text(words)
         root.insert(place, element)
     return ET.tostring(root, encoding="unicode")
+
+
+def _safe(value: Any, values: list[None]) -> Any:  # noqa: ANN401  (JSON)
+    """Return a part of a plot with names that can be drawn; values counts its parts."""
+    values.append(None)
+    if len(values) > _MOST_VALUES:
+        raise UndrawnError(f"it has more than {_MOST_VALUES} values")
+    if isinstance(value, dict):
+        return {key: _safe(item, values) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_safe(item, values) for item in value]
+    if not isinstance(value, str):
+        return value
+    half = _MOST_CHARS // 2
+    if len(value) > _MOST_CHARS:
+        value = f"{value[:half]}…{value[-half:]}"
+    return _ASTRAL.sub("\N{REPLACEMENT CHARACTER}", scrub_text(value))
 
 
 def _clean(element: ET.Element) -> None:

@@ -16,6 +16,7 @@ import pytest
 from lsmeter.model import Problem
 from lsmeter.report.model import Report
 from lsmeter.tables import look, svg
+from lsmeter.tables.model import UndrawnError
 from lsmeter.tables.values import count, percent
 from tests.conftest import DEADLINE_S
 from tests.unit.report import builders
@@ -182,6 +183,50 @@ def test_an_identity_that_is_no_identity_is_refused() -> None:
             title="",
             description="",
         )
+
+
+PLOT: dict[str, Any] = {
+    "data": {"values": [{"a": "short", "b": 1}]},
+    "mark": "bar",
+    "encoding": {
+        "y": {"field": "a", "type": "nominal"},
+        "x": {"field": "b", "type": "quantitative"},
+    },
+    "config": {"axis": {"labelLimit": 100}},
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 100_000, "\U0001f600" * 99, "a\0b\uffff\ud800", "\ufdfa\u0301\u202e" * 99]
+)
+def test_no_name_stops_a_plot(name: str) -> None:
+    plot = {**PLOT, "data": {"values": [{"a": name, "b": 1}]}}
+    drawing = svg.drawn(plot, identity="x", title=name, description=name)
+    assert drawing.startswith("<svg")
+
+
+class _PanicError(BaseException):
+    """As a panic of the plot library is."""
+
+
+@pytest.mark.parametrize("error", [ValueError("no\nfont"), _PanicError("no\nfont")])
+def test_a_plot_that_cannot_be_drawn_is_left_out_with_a_line(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> str:
+        raise error
+
+    monkeypatch.setattr(svg.vl_convert, "vegalite_to_svg", broken)
+    text = render(builders.report(), "html")
+    assert "<svg" not in text
+    said = f"This plot is left out: the plot library fails: {type(error).__name__}: no font."
+    assert "".join(Page(text).words).count(said) == 3
+
+
+def test_a_plot_of_too_much_is_left_out() -> None:
+    plot = {**PLOT, "data": {"values": [{"a": "x", "b": n} for n in range(200_000)]}}
+    with pytest.raises(UndrawnError, match="more than"):
+        svg.drawn(plot, identity="x", title="", description="")
 
 
 def large() -> Report:

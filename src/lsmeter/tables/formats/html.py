@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from lsmeter.tables import values
-from lsmeter.tables.model import Detail, Document, Figure, Section
+from lsmeter.tables.model import Detail, Document, Figure, Section, UndrawnError
 from lsmeter.tables.render import Format, Options
 
 
@@ -50,7 +50,11 @@ def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width
 
     def drawn(section: Section) -> Iterator[tuple[Figure, Markup]]:
         for figure in section.figures:
-            drawing = figure.draw(f"plot-{next(numbers)}")
+            try:
+                drawing = figure.draw(f"plot-{next(numbers)}")
+            except UndrawnError as error:
+                yield figure, Markup('<p class="note">This plot is left out: {}.</p>').format(error)
+                continue
             if drawing:
                 # lsmeter.tables.svg or a flame graph made it: all text in it is escaped.
                 yield figure, Markup(drawing)  # noqa: S704
