@@ -20,6 +20,7 @@ from lsmeter.model.workload import Client
 from lsmeter.statistics.family import FIRST, Looks
 from lsmeter.tasks import cost_tasks, find_task
 
+MAX_MARGIN = 10.0
 Name = Annotated[str, Field(min_length=1, max_length=400)]
 Copies = Annotated[int, Field(ge=1, le=MAX_COPIES)] | Literal["cpus"]
 Names = Annotated[list[Name], Field(min_length=1, max_length=200)]
@@ -97,7 +98,7 @@ class Experiment(_Strict):
     blocks_max: int = Field(200, ge=2, le=1000)
     minutes_max: int = Field(0, ge=0, le=100_000)
     seed: int = Field(42, ge=0, le=2**31)
-    margin: float = Field(0.01, ge=0.0, le=10.0, strict=False)
+    margin: float = Field(0.01, ge=0.0, le=MAX_MARGIN, strict=False)
     sampling: SamplingTable = SamplingTable()
     conditions: ConditionsTable = ConditionsTable()
 

@@ -11,14 +11,11 @@ is that program's file.
 from __future__ import annotations
 
 import io
-import multiprocessing
 import shutil
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +40,7 @@ from lsmeter.results.documents import (
     sealed,
     validated,
 )
+from lsmeter.results.samples import SCHEMA, UnreadableError, Values, read_values
 
 FORMAT = "lsmeter-boot"
 VERSION = 4
@@ -58,11 +56,6 @@ OUTPUT_SUFFIX = ".zst"  # attribution.zst
 LOCK_FILE = ".lock"  # of who measures into a directory, or writes a boot
 MAX_WAIT_S = 120.0  # for another run that writes the same boot
 _ALWAYS = (SAMPLES_FILE, RESULTS_FILE, CONSOLE_FILE)
-
-# Readings of one benchmark at several delays follow each other; delay_ns is null without a sweep.
-SAMPLES_SCHEMA = pl.Schema(
-    {"benchmark": pl.String, "index": pl.UInt32, "value": pl.UInt64, "delay_ns": pl.UInt32}
-)
 
 
 @dataclass(frozen=True)
@@ -117,7 +110,7 @@ def samples_table(boot: Boot) -> pl.DataFrame:
         for samples in boot.samples
         for index, value in enumerate(samples.values)
     ]
-    return pl.DataFrame(rows, SAMPLES_SCHEMA, orient="row")
+    return pl.DataFrame(rows, SCHEMA, orient="row")
 
 
 def write_boot(
@@ -210,9 +203,13 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
         raise DamagedResultError(path, "it is of another boot")
     if whole or found.capture is None:
         data = read_plain(directory / SAMPLES_FILE, found.files.get(SAMPLES_FILE, ""))
-        read = _values if whole else _values_apart
-        values = read(directory / SAMPLES_FILE, data)
+        try:
+            values = read_values(data)
+        except UnreadableError as error:
+            raise DamagedResultError(directory / SAMPLES_FILE, str(error)) from None
         boot = replace(boot, samples=tuple(_with_values(boot.samples, values)))
+        if why := next(_impossible(boot), ""):
+            raise DamagedResultError(path, why)
     capture = _read_capture(directory, found, found.capture) if found.capture else None
     version = found.lsmeter_version[:40]
     return StoredBoot(boot, version, found.parser, capture, whole, found.files, found.request)
@@ -227,6 +224,26 @@ def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
             if isinstance(item, dict) and item.get("whole"):
                 item["whole"] = {"status": "failed", "detail": CLOCKED_WHOLE}
     return document
+
+
+def _impossible(boot: Boot) -> Iterator[str]:
+    """Say what no guest can have said, and no type tells."""
+    if boot.wall_s < 0 or boot.index < 0:
+        yield "a number below 0"
+    if any(min(item.runs, default=0) < 0 or not item.runs for item in boot.counts):
+        yield "counts that cannot be"
+    for item in boot.samples:
+        rounds = item.whole.rounds if item.whole else ()
+        least = [
+            min(one.operations - 1, one.loop, one.bulk - one.loop, one.ticks) for one in rounds
+        ]
+        taken = [one.taken for one in rounds if one.taken]
+        if min((*least, *chain(*taken)), default=0) < 0 or len({*map(len, taken)} - {0}) > 1:
+            yield f"{item.benchmark}: a window that cannot be"
+        if item.failures < 0 or (item.delay_ns or 0) < 0:
+            yield f"{item.benchmark}: a number below 0"
+        if any(not 0 <= place < len(item.values) for place in item.ticked):
+            yield f"{item.benchmark}: a tick that cannot be"
 
 
 def damaged_outputs(directory: Path, stored: StoredBoot) -> Iterator[DamagedResultError]:
@@ -271,50 +288,7 @@ def _unpacked(path: Path, digest: str) -> bytes:
         raise DamagedResultError(path, str(error)) from None
 
 
-_Values = dict[tuple[str, int | None], tuple[int, ...]]  # by benchmark and delay
-
-
-def _values(path: Path, data: bytes) -> _Values:
-    """Read samples.parquet; data is what the file holds."""
-    try:
-        table = pl.read_parquet(io.BytesIO(data))
-    except Exception as error:  # noqa: BLE001  (polars raises many kinds for a damaged file)
-        raise DamagedResultError(path, str(error).splitlines()[0][:200]) from None
-    if table.schema == pl.Schema(list(SAMPLES_SCHEMA.items())[:-1]):  # version 1
-        table = table.with_columns(pl.lit(None, pl.UInt32).alias("delay_ns"))
-    if table.schema != SAMPLES_SCHEMA:
-        raise DamagedResultError(
-            path, f"its columns are {table.columns}, not {SAMPLES_SCHEMA.names()}"
-        )
-    groups = table.group_by("benchmark", "delay_ns", maintain_order=True).agg("value")
-    return {(name, delay): tuple(found) for name, delay, found in groups.iter_rows()}
-
-
-def _values_apart(path: Path, data: bytes) -> _Values:
-    """Read samples.parquet without a digest: a damaged one may end the process that reads it."""
-    try:
-        found = _reader().submit(_values_or_why, path, data).result()
-    except BrokenProcessPool:
-        _reader.cache_clear()
-        found = "the process that reads it ends"
-    if isinstance(found, str):
-        raise DamagedResultError(path, found)
-    return found
-
-
-@cache
-def _reader() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-
-
-def _values_or_why(path: Path, data: bytes) -> _Values | str:
-    try:
-        return _values(path, data)
-    except BaseException as error:  # noqa: BLE001  (a panic of polars is no Exception)
-        return str(error)[:200]
-
-
-def _with_values(boot: tuple[Samples, ...], values: _Values) -> Iterator[Samples]:
+def _with_values(boot: tuple[Samples, ...], values: Values) -> Iterator[Samples]:
     """Give the readings back to the samples that they were taken from."""
     for item in boot:
         yield replace(item, values=values.get((item.benchmark, item.delay_ns), ()))

@@ -16,6 +16,7 @@ from lsmeter import __version__
 from lsmeter.base.errors import UsageError
 from lsmeter.base.groups import grouped
 from lsmeter.base.storage import is_partial, make_dir, write_atomic, writing
+from lsmeter.experiment.asked import MAX_MARGIN
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.conclude import PARSER, conclude
 from lsmeter.guest.request import Request
@@ -42,6 +43,7 @@ from lsmeter.tasks import find_task
 MANIFEST_FILE = "manifest.json"
 DAMAGED_FILE = "manifest.damaged.json"
 BOOTS = "boots"
+_MAX_READINGS = 32_000_000  # of a run
 _MANIFEST = TypeAdapter(Manifest)
 
 
@@ -162,6 +164,8 @@ def read_manifest(path: Path) -> Manifest:
     with suppress(AttributeError, KeyError, TypeError):
         upgrade(document)
     found = validated(_MANIFEST, document, path / MANIFEST_FILE)
+    if any(min(boot.index, boot.seed) < 0 for boot in found.boots):
+        raise DamagedResultError(path / MANIFEST_FILE, "boots: an index or a seed below 0")
     for kind, described in (("setup", found.setups), ("kernel", found.kernels)):
         used = {getattr(cell.place, kind) for cell in found.cells}
         names = [item.name for item in described]
@@ -172,6 +176,8 @@ def read_manifest(path: Path) -> Manifest:
             raise DamagedResultError(path / MANIFEST_FILE, said)
     if {boot.cell_hash for boot in found.boots} - {cell.hash for cell in found.cells}:
         raise DamagedResultError(path / MANIFEST_FILE, "it lists a boot of no cell")
+    if not 0 <= found.margin <= MAX_MARGIN:
+        raise DamagedResultError(path / MANIFEST_FILE, f"margin: {found.margin} is no share")
     return found
 
 
@@ -187,6 +193,7 @@ def read_run(path: Path) -> RunData:
     missing: list[BootId] = []
     damaged: list[Problem] = []
     again: Counter[str] = Counter()
+    readings = 0
     once: dict[str, tuple[str, ...]] = {}
     # Each once: two setups of one definition are one cell, and no boot may count twice.
     for planned in dict.fromkeys(manifest.boots):
@@ -201,6 +208,9 @@ def read_run(path: Path) -> RunData:
             title = f"{what} damaged, and no result; the same command measures it again"
             damaged.append(Problem(title, place.kernel, place.setup, detail=error.title))
             continue
+        readings += sum(len(item.values) for item in stored.boot.samples)
+        if readings > _MAX_READINGS:
+            raise DamagedResultError(folder, f"with it the run has over {_MAX_READINGS} readings")
         for wrong in damaged_outputs(folder, stored):
             title = f"{what} an output is damaged; the same command measures it again"
             damaged.append(Problem(title, place.kernel, place.setup, detail=wrong.title))

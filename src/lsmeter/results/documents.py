@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import stat
@@ -21,6 +22,8 @@ from pydantic import TypeAdapter, ValidationError
 from lsmeter.base.errors import InfrastructureError
 
 MAX_FILE_BYTES = 64 << 20
+_MAX_PARTS = 8_000_000  # of a document
+_MAX_DIGITS = 18  # of a number: any such fits into 64 bits
 SEALED = 3  # the first format version, of both formats, whose documents carry a digest
 
 _ZEROS = b"0" * 64
@@ -60,8 +63,10 @@ def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str,
     seal = _SEAL.match(data)
     if seal and digest_of(data[: seal.start(1)] + _ZEROS + data[seal.end(1) :]) != seal[1].decode():
         raise DamagedResultError(path, "its digest is not the one it carries")
+    if (most := max(map(data.count, b",[{"))) > _MAX_PARTS:
+        raise DamagedResultError(path, f"{most} parts; at most {_MAX_PARTS}")
     try:
-        document = json.loads(data)
+        document = json.loads(data, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise DamagedResultError(path, f"not valid JSON ({error})") from None
     if not isinstance(document, dict) or document.get("format") != name:
@@ -75,6 +80,18 @@ def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str,
             hint="read it with the version of lsmeter that wrote it, or measure again",
         )
     return document
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError(f"a number of {len(text)} digits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(found := float(text)):
+        raise ValueError(f"{text[:_MAX_DIGITS]} is beyond all numbers")
+    return found
 
 
 def read_plain(path: Path, digest: str = "") -> bytes:
@@ -101,6 +118,8 @@ def validated(kind: TypeAdapter[K], value: object, path: Path) -> K:
     """Return a part of the document at `path` as the type that it must be."""
     try:
         return kind.validate_json(json.dumps(value), strict=True)
+    except RecursionError:
+        raise DamagedResultError(path, "lists in lists without end") from None
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every reading of a boot as a Parquet file, which anybody may have made.
+
+It is read in a process of its own, with a bound on memory, processor time and rows: what is damaged
+or made on purpose may unpack to any size, and may end the process that reads it. This module is
+what that process runs, so it imports little.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import struct
+import subprocess
+import sys
+from array import array
+from functools import cache
+from multiprocessing.util import Finalize
+
+import polars as pl
+
+MAX_VALUE = 1 << 53  # beyond it a float is not exact
+MAX_ROWS = 8_000_000  # of a boot; all that a guest may say is hardly more
+_MEMORY_BYTES, _CPU_S = 4 << 30, 60
+_MAX_GROUPS, _MAX_NAME, _MAX_WHY = 100_000, 1000, 200
+_NO_LIMIT = 1 << 64  # what resource calls -1
+_SIZE = struct.Struct("<Q")
+
+# Readings of one benchmark at several delays follow each other; delay_ns is null without a sweep.
+SCHEMA = pl.Schema(
+    {"benchmark": pl.String, "index": pl.UInt32, "value": pl.UInt64, "delay_ns": pl.UInt32}
+)
+Values = dict[tuple[str, int | None], tuple[int, ...]]  # by benchmark and delay
+
+
+class UnreadableError(Exception):
+    """Why a file has no readings: one line."""
+
+
+def read_values(data: bytes) -> Values:
+    """Return the readings that a file holds."""
+    child = _child()
+    assert child.stdin and child.stdout  # noqa: S101, PT018  (pipes)
+    try:
+        child.stdin.write(_SIZE.pack(len(data)) + data)
+        child.stdin.flush()
+        head, size = json.loads(child.stdout.readline()), child.stdout.read(_SIZE.size)
+        values = array("Q", child.stdout.read(*_SIZE.unpack(size)))
+    except (OSError, ValueError, struct.error):
+        _child.cache_clear()
+        _end(child)
+        raise UnreadableError("the process that reads it ends") from None
+    if isinstance(head, str):
+        raise UnreadableError(head)
+    found: Values = {}
+    at = 0
+    for name, delay_ns, count in head:
+        found[name, delay_ns] = tuple(values[at : at + count])
+        at += count
+    return found
+
+
+@cache
+def _child() -> subprocess.Popen[bytes]:
+    """Start the process; it ends when this one does."""
+    # -P: nothing of the working directory is run, which may be a stranger's.
+    words = [sys.executable, "-P", "-m", __name__]
+    env = {**os.environ, "POLARS_MAX_THREADS": "1"}
+    child = subprocess.Popen(
+        words,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    Finalize(None, _end, (child,), exitpriority=0)  # at the end of a forked process as well
+    return child
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.kill()
+    child.wait()
+
+
+def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
+    """Return benchmark, delay and number of readings of each group, and all readings as bytes."""
+    file = io.BytesIO(data)
+    rows = pl.scan_parquet(file).select(pl.len()).collect().item()
+    if rows > MAX_ROWS:
+        raise UnreadableError(f"it has {rows} rows; at most {MAX_ROWS}")
+    table = pl.read_parquet(file)
+    if table.schema == pl.Schema(list(SCHEMA.items())[:-1]):  # version 1
+        table = table.with_columns(pl.lit(None, pl.UInt32).alias("delay_ns"))
+    if table.schema != SCHEMA:
+        kinds = (f"{name} {kind}" for name, kind in table.schema.items())
+        raise UnreadableError(f"its columns are {', '.join(kinds)}, not {', '.join(SCHEMA)}")
+    if table.select("benchmark", "value").null_count().sum_horizontal().item():
+        raise UnreadableError("a reading is null")
+    if (table.select(pl.max("value")).item() or 0) > MAX_VALUE:
+        raise UnreadableError(f"a reading beyond {MAX_VALUE}")
+    groups = table.group_by("benchmark", "delay_ns", maintain_order=True).agg("value")
+    longest = groups.select(pl.col("benchmark").str.len_bytes().max()).item() or 0
+    if len(groups) > _MAX_GROUPS or longest > _MAX_NAME:
+        raise UnreadableError("too many benchmarks, or one with too long a name")
+    heads = groups.select("benchmark", "delay_ns", pl.col("value").list.len()).rows()
+    return heads, groups["value"].explode().to_numpy().astype("<u8").tobytes() if heads else b""
+
+
+def _serve() -> None:
+    """Read one file after the other from standard input, until it ends."""
+    most = min(_MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1] % _NO_LIMIT)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    while size := sys.stdin.buffer.read(_SIZE.size):
+        data = sys.stdin.buffer.read(*_SIZE.unpack(size))
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit = round(used.ru_utime + used.ru_stime) + _CPU_S
+        resource.setrlimit(resource.RLIMIT_CPU, (min(limit, hard % _NO_LIMIT), hard))
+        head: object
+        try:
+            head, values = _read(data)
+        except BaseException as error:  # noqa: BLE001  (a panic of polars is no Exception)
+            head, values = (str(error).splitlines() or [""])[0][:_MAX_WHY], b""
+        line = json.dumps(head).encode() + b"\n"
+        sys.stdout.buffer.write(line + _SIZE.pack(len(values)) + values)
+        sys.stdout.buffer.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _serve()
