@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 
 from lsmeter.analysis.cells import cell_results, within_run
 from lsmeter.model import Benchmark, Place
-from lsmeter.model.conclusion import Change, Comparison
+from lsmeter.model.conclusion import Change, Comparison, Number
 from lsmeter.results.directory import RunData
 
 _Numbers = Mapping[tuple[Place, str], Benchmark]
@@ -32,7 +32,7 @@ class Only:
 
 @dataclass(frozen=True)
 class OverheadChange:
-    """One setup's overhead over its baseline in either run.
+    """One number of one setup's overhead over its baseline in either run.
 
     points is the difference of the overheads (0.01: one percentage point), difference that of what
     the setup adds to the baseline, in the benchmark's unit.
@@ -42,19 +42,23 @@ class OverheadChange:
     benchmark: Benchmark
     before: Comparison
     after: Comparison
+    number: Number = Number.TYPICAL
 
     @property
     def _first(self) -> Change:
-        return self.before.typical if self._is_typical else self.before.mean or self.before.typical
+        found: Change = getattr(self.before, self.number.value)
+        return found
 
     @property
     def _then(self) -> Change:
-        return self.after.typical if self._is_typical else self.after.mean or self.after.typical
+        found: Change = getattr(self.after, self.number.value)
+        return found
 
     @property
-    def _is_typical(self) -> bool:
-        """Whether both have a typical overhead; else means are compared."""
-        return self.before.has_typical and self.after.has_typical
+    def is_certain(self) -> bool:
+        """Whether the overhead changed at all."""
+        low, high = self.points_bounds
+        return low > 0 or high < 0
 
     @property
     def overheads(self) -> tuple[float, float]:
@@ -113,15 +117,20 @@ def only_in_one(before: RunData, after: RunData) -> tuple[Only, Only]:
 
 
 def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, ...]:
-    """Compare the overhead of each setup in two runs, over the baseline of the second one."""
+    """Compare the overhead of each setup in two runs, over the baseline of the second one.
+
+    There is a change for each number that both have.
+    """
     single, base = _single(before, after), after.manifest.baseline_setup
     rebased = replace(before.manifest, baseline_setup=base)
     first = within_run(rebased, cell_results(replace(before, manifest=rebased)))
     known = {(_place(item.place, single), item.benchmark.id): item for item in first}
     return tuple(
-        OverheadChange(item.place, item.benchmark, old, item)
+        OverheadChange(item.place, item.benchmark, old, item, number)
         for item in within_run(after.manifest, cell_results(after))
         if (old := known.get((_place(item.place, single), item.benchmark.id))) is not None
+        for number in Number
+        if all(side.has(number) for side in (old, item))
     )
 
 

@@ -184,6 +184,11 @@ class Compared:
         """Whether the sides have a typical difference."""
         return not math.isnan(self.typical.difference)
 
+    def has(self, number: Number) -> bool:
+        """Say whether the sides differ by this number at all, be it by 0."""
+        change: Change | None = getattr(self, number.value)
+        return change is not None and not math.isnan(change.difference)
+
     @property
     def in_line(self) -> Change:
         """How the call itself differs: typically, or in the mean where nothing is typical."""

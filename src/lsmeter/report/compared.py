@@ -11,6 +11,7 @@ from dataclasses import replace
 from lsmeter.analysis.sides import Only, OverheadChange, only_in_one, overhead_changes
 from lsmeter.base.groups import grouped
 from lsmeter.instruments import Words, find_instrument
+from lsmeter.model.conclusion import Number
 from lsmeter.model.setup import is_again
 from lsmeter.report import numbers
 from lsmeter.report.build import check_counterparts, compare_runs
@@ -83,32 +84,43 @@ def _section(
     within = f" {numbers.PLUS_MINUS}: half the {words.level} interval of the change."
     lead = (
         f"What each setup costs over {base}, {words.typical}, in either run; the change in "
-        f"percentage points, and in {unit} of what the setup adds."
+        f"percentage points, and in {unit} of what the setup adds. The {words.mean} and whole "
+        "costs where they moved otherwise."
         f"{unrepeated if words.repeats else ''}{within if words.interval else ''}"
     )
     known = (i for i in changes if not i.benchmark.control and math.isfinite(i.points))
     places = grouped((item.place.label, item) for item in known)
-    tables = (_table(label, unit, found, detail, words) for label, found in places.items())
+    margin = after.manifest.margin
+    tables = (_table(label, unit, found, detail, words, margin) for label, found in places.items())
     return Section(HEADING, (lead,), tuple(tables), key="overhead-change")
 
 
 def _table(
-    label: str, unit: str, found: Sequence[OverheadChange], detail: Detail, words: Words
+    label: str,
+    unit: str,
+    found: Sequence[OverheadChange],
+    detail: Detail,
+    words: Words,
+    margin: float,
 ) -> Table:
     """Show every variant where there is room, else the median of each operation."""
     rows: list[tuple[Value, ...]] = []
     still: list[str] = []
     for operation, items in numbers.by_operation(found).items():
-        if not any(item.difference or item.points for item in items):
+        parts = moved_otherwise(items, margin)
+        if not parts:
             still.append(operation)
-        elif detail is Detail.FULL:
-            rows += [_row(item.benchmark.id, [item], words) for item in items]
-        else:
-            rows.append(_row(operation, items, words))
+        for name, moved in parts.items():
+            named = f", {words.mean if name is Number.MEAN else 'whole cost'}"
+            named *= name is not next(iter(parts))
+            if detail is Detail.FULL:
+                rows += [_row(f"{item.benchmark.id}{named}", [item], words) for item in moved]
+            else:
+                rows.append(_row(f"{operation}{named}", moved, words))
     columns = (
         Column("operation", "operation", Kind.NAME),
-        Column("before_overhead", "before", Kind.PERCENT),
-        Column("after_overhead", "after", Kind.PERCENT),
+        Column("before_overhead", "old", Kind.PERCENT),
+        Column("after_overhead", "new", Kind.PERCENT),
         Column("change_points", "points", Kind.CHANGE),
         Column("change", unit, Kind.CHANGE),
     )
@@ -116,6 +128,27 @@ def _table(
     if rows and detail is not Detail.FULL:
         more.append("Medians over the variants of each operation; markdown and HTML have all.")
     return Table("overhead_change", label, columns, tuple(rows), more=tuple(more))
+
+
+def moved_otherwise(
+    items: Sequence[OverheadChange], margin: float
+) -> Mapping[Number, Sequence[OverheadChange]]:
+    """Return the changes of an operation by number: the first, and others that moved otherwise.
+
+    They did where they are certain, and the amounts differ by over the margin of the call. Nothing
+    is returned where no number moved.
+    """
+    first, *others = grouped((item.number, item) for item in items).items()
+    middle = statistics.median(item.difference for item in first[1])
+    allowed = margin * statistics.median(item.before.in_line.baseline_value for item in items)
+    apart = {
+        number: [item for item in found if item.is_certain]
+        for number, found in others
+        if abs(statistics.median(item.difference for item in found) - middle) > allowed
+    }
+    apart = {number: found for number, found in apart.items() if found}
+    moved = any(item.difference or item.points for item in first[1])
+    return {first[0]: first[1], **apart} if moved or apart else {}
 
 
 def _row(name: str, items: Sequence[OverheadChange], words: Words) -> tuple[Value, ...]:
@@ -154,6 +187,7 @@ def _data(
         {
             **placed(item.place, item.benchmark),
             "id": item.benchmark.id,
+            "number": item.number.value,
             "overhead_before": item.overheads[0],
             "overhead_after": item.overheads[1],
             "overhead_change": item.points,

@@ -11,7 +11,7 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lsmeter.base.groups import grouped
@@ -59,24 +59,74 @@ class Operation(NamedTuple):
     verdict: Verdict | None
     overhead: float | None
     number: Number  # that decided most of them
-    some: bool  # other variants have another verdict
+    some: bool  # other variants have another verdict, or another number decided
+    old: float | None  # their medians, as that of the overhead
+    new: float | None
 
 
 def operation(found: Sequence[Comparison]) -> Operation:
-    """Sum up an operation's variants: the number is that of those which have the verdict."""
+    """Sum up an operation's variants: those with the verdict, by what decided most of them."""
     verdict = leading(found)
     mine = [item for item in found if item.verdict is verdict]
-    known = [item.overhead for item in mine if math.isfinite(item.overhead)]
     by = Counter(item.decided_by for item in mine)
     number = by.most_common(1)[0][0] if by else Number.TYPICAL
-    median = statistics.median(known) if known else None
-    return Operation(verdict, median, number, len(mine) < len(found))
+    mine = [item for item in mine if item.decided_by is number]
+    known = [item.decided for item in mine if math.isfinite(item.overhead)]
+    overhead, *sides = (
+        statistics.median(getattr(item, name) for item in known) if known else None
+        for name in ("overhead", "baseline_value", "value")
+    )
+    return Operation(verdict, overhead, number, len(mine) < len(found), *sides)
 
 
-def named_number(item: Comparison) -> str:
-    """Name the number that decided, where it is not the typical one."""
+class Part(NamedTuple):
+    """One number of a comparison."""
+
+    item: Comparison
+    number: Number
+    change: Change
+
+    @property
+    def overhead(self) -> float:
+        """The overhead, as a fraction."""
+        return self.change.overhead
+
+
+def most(
+    found: Iterable[Comparison], margin: float, key: Callable[[float], float] = abs
+) -> Part | None:
+    """Return the number whose overhead has the largest key, of all numbers of all comparisons.
+
+    Of a comparison the one that decided counts, unless another is for certain no 0 and is larger by
+    more than the margin. Comparisons without an overhead are left out.
+    """
+    parts = [_most(item, margin, key) for item in found if math.isfinite(item.overhead)]
+    return max(parts, key=lambda part: key(part.overhead), default=None)
+
+
+def decided(item: Comparison) -> Part:
+    """Return the number that decided."""
+    return Part(item, item.decided_by, item.decided)
+
+
+def _most(item: Comparison, margin: float, key: Callable[[float], float]) -> Part:
+    first = decided(item)
+    every = [Part(item, number, getattr(item, number.value)) for number in Number]
+    certain = [
+        part
+        for part in every
+        if part.change is not None
+        and math.isfinite(part.overhead)
+        and (part.change.low > 0 or part.change.high < 0)
+    ]
+    other = max(certain, key=lambda part: key(part.overhead), default=first)
+    return other if key(other.overhead) > key(first.overhead) + margin else first
+
+
+def named_number(number: Number) -> str:
+    """Name a number, where it is not the typical one."""
     names = {Number.TYPICAL: "", Number.MEAN: " in the mean", Number.WHOLE: " in the whole cost"}
-    return names[item.decided_by]
+    return names[number]
 
 
 class Medians(NamedTuple):
@@ -121,13 +171,6 @@ def leading(found: Sequence[Comparison]) -> Verdict | None:
     return min(kinds, key=_FIRST.index, default=None)
 
 
-def furthest_whole(found: Iterable[Comparison]) -> tuple[Comparison, Change] | None:
-    """Return the comparison whose whole cost has the overhead furthest out, and that cost."""
-    pairs = [(item, item.whole) for item in found if item.whole is not None]
-    usable = [pair for pair in pairs if math.isfinite(pair[1].overhead)]
-    return max(usable, key=lambda pair: abs(pair[1].overhead), default=None)
-
-
 def unmeasured(report: Report) -> Iterator[str]:
     """Say that no whole cost was measured, where one can be."""
     if report.unit != "insns" or not report.estimates:
@@ -163,12 +206,12 @@ def spread(found: Iterable[Estimate]) -> Iterator[str]:
         )
 
 
-def values(report: Report, item: Comparison) -> str:
-    """Write what decided: 5,515 → 8,139 instructions, or +209 ±17 instructions in open+close."""
+def values(report: Report, part: Part) -> str:
+    """Write a number: 5,515 → 8,139 instructions, or +209 ±17 instructions in open+close."""
     unit = numbers.unit_word(report.unit)
-    if item.decided_by is Number.WHOLE:
-        return f"{numbers.amount(item.decided)} {unit} in {item.benchmark.cycle}"
-    before, after = (round(x, 1) for x in (item.decided.baseline_value, item.decided.value))
+    if part.number is Number.WHOLE:
+        return f"{numbers.amount(part.change)} {unit} in {part.item.benchmark.cycle}"
+    before, after = (round(x, 1) for x in (part.change.baseline_value, part.change.value))
     return f"{count(before)} {numbers.ARROW} {count(after)} {unit}"
 
 
@@ -368,7 +411,7 @@ def changed_controls(report: Report, found: Iterable[Comparison]) -> Iterator[st
         whole = f", whole {numbers.amount(item.whole)}" if item.whole is not None else ""
         yield (
             f"the control {item.benchmark.id} changed by {percent(item.overhead)} "
-            f"({values(report, item)}{whole}), although no security module can change it: "
+            f"({values(report, decided(item))}{whole}), although no security module can change it: "
             "something else differs between the two."
         )
 

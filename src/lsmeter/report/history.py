@@ -58,14 +58,15 @@ def find_points(run: RunData) -> tuple[Point, ...]:
         for operation in (item.benchmark.operation, ALL)
     )
     return tuple(
-        _point((kernel, releases[kernel], setup, operation), items)
+        _point((kernel, releases[kernel], setup, operation), items, run.manifest.margin)
         for (kernel, setup, operation), items in found.items()
     )
 
 
-def _point(where: tuple[str, str, str, str], items: Sequence[Comparison]) -> Point:
+def _point(where: tuple[str, str, str, str], items: Sequence[Comparison], margin: float) -> Point:
     said = findings.operation(items)
-    largest = max((item.overhead for item in items), key=abs)
+    far = findings.most(items, margin)
+    largest = far.overhead if far is not None else 0.0
     if where[-1] == ALL:
         return Point(*where, findings.medians(items).typical or 0.0, largest, len(items))
     median = 0.0 if said.overhead is None else said.overhead
@@ -79,9 +80,10 @@ def _cell(point: Point | None) -> Value:
         return None
     if not point.verdict:
         return Shown(point.median, f"{percent(point.median)}  ")
-    mark = numbers.VERDICT_MARKS[Verdict(point.verdict)]
+    verdict = Verdict(point.verdict)
+    mark = numbers.VERDICT_MARKS[verdict]
     mark += numbers.DECIDED_MARKS[Number(point.decided_by)] or " "
-    return Shown(point.median, f"{percent(point.median)}{mark}")
+    return Shown(point.median, f"{numbers.overhead(point.median, verdict)} %{mark}")
 
 
 def _order(points: Sequence[Point]) -> tuple[dict[str, str], list[str], list[str]]:

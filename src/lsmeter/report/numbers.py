@@ -11,7 +11,7 @@ from lsmeter.base.groups import grouped
 from lsmeter.model import Benchmark
 from lsmeter.model.conclusion import Change, Number, Verdict
 from lsmeter.tables.model import Tone
-from lsmeter.tables.values import change, count, natural
+from lsmeter.tables.values import MISSING, change, count, natural
 
 # Word for a unit of the model, as used in running text.
 _UNIT_WORDS = {"insns": "instructions", "ns": "nanoseconds"}
@@ -37,6 +37,18 @@ APART_MARK = "\N{NOT EQUAL TO}"  # mean or whole cost do not agree with the typi
 ARROW = "\N{RIGHTWARDS ARROW}"
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 DOT = " \N{MIDDLE DOT} "
+
+
+def overhead(share: float | None, verdict: Verdict | None = None, digits: int = 1) -> str:
+    """Write a fraction as per cent without the sign; what a verdict is of is never written as 0."""
+    if share is None or not math.isfinite(share):
+        return MISSING
+    text = f"{share * 100:+,.{digits}f}"
+    if share == 0:
+        return text[1:]
+    if verdict in {Verdict.SLOWER, Verdict.FASTER} and not float(text.replace(",", "")):
+        return f"{share * 100:+.{-math.floor(math.log10(abs(share * 100)))}f}"
+    return text
 
 
 def unit_word(unit: str) -> str:

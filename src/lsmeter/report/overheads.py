@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from lsmeter.model.conclusion import Comparison, Estimate
+from lsmeter.model.conclusion import Comparison, Estimate, Verdict
 from lsmeter.report import blocks, findings, numbers, repeats, summary
 from lsmeter.report.grids import Grid, Row, Slot, place_label
 from lsmeter.report.model import Report
 from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import MISSING, count, percent
 
+_WHOLE_NUMBERS = 1000  # costs from which on medians are shown without decimals
 _WHOSE = " (with its setup, unless its median is largest)"
 
 
@@ -23,6 +24,8 @@ def section(report: Report, grid: Grid, detail: Detail, place: int) -> Section:
     alone = grid.compared and detail is Detail.SHORT
     title = "" if alone else "Operations"
     tables = [replace(_operations(report, grid), title=title)] if grid.compared else []
+    if grid.compared and grid.before_and_after:
+        tables = [*_sides(report, grid)]
     if not alone:
         tables.append(_benchmarks(report, grid, full=detail is Detail.FULL))
     caveats = tuple(f"Applies to every verdict: {text}" for text in report.caveats)
@@ -48,8 +51,6 @@ def _operations(report: Report, grid: Grid) -> Table:
             rows.append((kind, *(_share(share, "  ") for share in shares), Shown(None, "")))
     heads = zip(grid.columns, grid.heads, strict=True)
     against = grid.baseline_head or "its own baseline"
-    if grid.before_and_after:
-        against = "the same setup before"
     lead = (
         f"In % over {against}: median of an operation's variants that have the sign, by the number "
         f"that decided, and the variant furthest out{_WHOSE * (len(grid.columns) > 1)}. "
@@ -68,35 +69,86 @@ def _operations(report: Report, grid: Grid) -> Table:
     )
 
 
-def _share(share: float | None, mark: str) -> Shown:
+def _sides(report: Report, grid: Grid) -> Iterator[Table]:
+    """Tabulate each setup as it was and as it is: the median of each operation's variants."""
+    tables: list[Table] = []
+    columns = (
+        Column("operation", "operation", Kind.NAME),
+        *(
+            Column("old", "old"),
+            Column("new", "new"),
+            Column("difference", "difference", Kind.CHANGE),
+        ),
+        *(Column("overhead", "%", Kind.PERCENT), Column("furthest", "furthest", Kind.PROSE)),
+    )
+    for index, head in enumerate(grid.heads):
+        rows: list[tuple[Value, ...]] = []
+        for group in grid.groups:
+            found = group.comparisons(index)
+            if not found or all(item.benchmark.control for item in found):
+                continue
+            odd = any(findings.mark(item, report.margin) for item in found)
+            name = Shown(group.operation, group.operation + numbers.APART_MARK * odd)
+            said = findings.operation(found)
+            old, new = map(_rounded, (said.old, said.new))
+            costs = (old, new, None if old is None or new is None else round(new - old, 1) + 0.0)
+            rows.append((name, *costs, _median(found), _furthest(report, [found], counts=False)))
+        tables.append(Table("operations", head, columns, (*rows, *_totals(report, grid, index))))
+    said_of = summary.legend(report, [row for table in tables for row in table.rows])
+    lead = (
+        f"Old, new and difference in {numbers.unit_word(report.unit)}: medians of an operation's "
+        f"variants that have the sign, by the number that decided, and the variant furthest out. "
+        f"{said_of}"
+    )
+    yield replace(tables[0], lead=(lead,))
+    yield from tables[1:]
+
+
+def _rounded(cost: float | None) -> float | None:
+    return cost if cost is None else round(cost, 0 if cost >= _WHOLE_NUMBERS else 1)
+
+
+def _totals(report: Report, grid: Grid, index: int) -> Iterator[tuple[Value, ...]]:
+    """Give the median overhead of each number, over all benchmarks but the controls."""
+    shares = findings.medians(summary.tested(grid, index))
+    names = (report.words.typical, report.words.mean, "whole cost")
+    for name, share in zip(names, shares, strict=True):
+        if share is not None:
+            none = Shown(None, "")
+            yield f"all, {name}", none, none, none, _share(share, "  "), none
+
+
+def _share(share: float | None, mark: str, verdict: Verdict | None = None) -> Shown:
     """Write a fraction without its per cent sign, and a mark after it."""
-    text = percent(share, space="").removesuffix("%")
-    return Shown(share, text + mark)
+    return Shown(share, numbers.overhead(share, verdict) + mark)
 
 
 def _median(found: Sequence[Comparison]) -> Shown:
-    verdict, overhead, number, some = findings.operation(found)
-    if verdict is None:
+    said = findings.operation(found)
+    if said.verdict is None:
         return _share(None, "  ")
-    mark = numbers.VERDICT_MARKS[verdict] + (numbers.DECIDED_MARKS[number] or " ")
-    cell = _share(overhead, mark)
-    return replace(cell, text=numbers.SOME_MARK * some + cell.text, tone=numbers.TONES[verdict])
+    mark = numbers.VERDICT_MARKS[said.verdict] + (numbers.DECIDED_MARKS[said.number] or " ")
+    cell = _share(said.overhead, mark, said.verdict)
+    text = numbers.SOME_MARK * said.some + cell.text
+    return replace(cell, text=text, tone=numbers.TONES[said.verdict])
 
 
-def _furthest(report: Report, found: Sequence[Sequence[Comparison]]) -> Value:
+def _furthest(
+    report: Report, found: Sequence[Sequence[Comparison]], *, counts: bool = True
+) -> Value:
     """Name the variant furthest out, with its counts where there is one setup.
 
     Its setup is the one whose median is furthest out, else it is named as well.
     """
-    known = [[item for item in part if math.isfinite(item.overhead)] for part in found]
-    most = max(chain.from_iterable(known), key=lambda item: abs(item.overhead), default=None)
+    most = findings.most(chain.from_iterable(found), report.margin)
     if most is None or not most.overhead:
         return None
-    usual = max(known, key=lambda part: abs(findings.medians(part).typical or 0.0))
-    setup = "" if any(item is most for item in usual) else most.place.setup
-    words = (setup, numbers.variant(most.benchmark), percent(most.overhead))
-    counts = f": {findings.values(report, most)}" if len(found) == 1 else ""
-    return f"{' '.join(filter(None, words))}{counts}"
+    usual = max(found, key=lambda part: abs(findings.medians(part).typical or 0.0))
+    setup = "" if any(item is most.item for item in usual) else most.item.place.setup
+    share = f"{percent(most.overhead)}{numbers.DECIDED_MARKS[most.number]}"
+    words = (setup, numbers.variant(most.item.benchmark), share)
+    costs = f": {findings.values(report, most)}" if counts and len(found) == 1 else ""
+    return f"{' '.join(filter(None, words))}{costs}"
 
 
 def _benchmarks(report: Report, grid: Grid, *, full: bool) -> Table:
@@ -106,12 +158,19 @@ def _benchmarks(report: Report, grid: Grid, *, full: bool) -> Table:
         lambda row: _cells(report, grid, row, full=full),
     )
     lead = " ".join(filter(None, (_column_words(report, grid), summary.legend(report, rows))))
-    shared = grid.baseline_setup is not None
+    shared = grid.baseline_setup is not None and not grid.before_and_after
     columns = [Column("benchmark", "benchmark", Kind.NAME)]
     columns += [Column("baseline", grid.baseline_head)] if shared else []
     for column, head in zip(grid.columns, grid.heads, strict=True):
-        columns += [] if shared else [Column(f"{column.setup}_before", "before")]
-        columns.append(Column(column.setup, head, Kind.PERCENT, joined=not shared))
+        if not shared:
+            columns += (
+                Column(f"{column.setup}_before", f"{head} old"),
+                Column(f"{column.setup}_after", "new", joined=True),
+                Column(f"{column.setup}_difference", "difference", Kind.CHANGE, joined=True),
+            )
+        columns.append(
+            Column(column.setup, head if shared else "%", Kind.PERCENT, joined=not shared)
+        )
     title = "Every benchmark" if grid.compared else ""
     return Table("overheads", title, tuple(columns), rows, lead=(lead,), fixed=1 + shared)
 
@@ -122,8 +181,11 @@ def _column_words(report: Report, grid: Grid) -> str:
     what = f"{typical} {summary.measured(report)}"
     if not grid.columns:
         return f"{what.capitalize()}."
-    if grid.baseline_setup is None:
-        return f"Before: {what}; then the {typical} overhead after."
+    if grid.baseline_setup is None or grid.before_and_after:
+        return (
+            f"Old, new and difference: by the number that decided, {summary.measured(report)}; "
+            "then the overhead."
+        )
     interval = f", {numbers.PLUS_MINUS} half its {report.level} interval"
     overhead = f"overhead in % by the number that decided{interval * report.words.interval}"
     others = overhead if grid.compared else "the same, not compared"
@@ -149,13 +211,24 @@ def grouped(
 
 def _cells(report: Report, grid: Grid, row: Row, *, full: bool) -> Iterator[Value]:
     repeats = report.words.repeats
-    if grid.baseline_setup is not None:
+    shared = grid.baseline_setup is not None and not grid.before_and_after
+    if shared:
         unrepeated = repeats and row.baseline is not None and not row.baseline.repeats
         yield _level(row, row.baseline_value(), numbers.UNREPEATED_MARK if unrepeated else " ")
     for index, slot in enumerate(row.slots):
-        if grid.baseline_setup is None:
-            yield _level(row, row.baseline_value(index), " ")
+        if not shared:
+            yield from _two_sides(row, slot, index)
         yield _overhead(report, grid, slot, full=full)
+
+
+def _two_sides(row: Row, slot: Slot, index: int) -> Iterator[Value]:
+    """Give what a cell's overhead is made of."""
+    if slot.comparison is None:
+        yield from (_level(row, row.baseline_value(index), " "), _level(row, slot.value, " "), None)
+    else:
+        of = slot.comparison.decided
+        yield from (_level(row, round(of.baseline_value, 1), " "), round(of.value, 1))
+        yield round(of.difference, 1) + 0.0 if math.isfinite(of.difference) else None
 
 
 def _level(row: Row, value: float | None, mark: str) -> Shown:
@@ -175,8 +248,9 @@ def _overhead(report: Report, grid: Grid, slot: Slot, *, full: bool) -> Shown:
     tone = numbers.TONES[item.verdict]
     within = _within(item) if report.words.interval else ""
     if not full:
-        return replace(_share(item.overhead, f"{within}{mark}"), tone=tone)
-    text = f"{percent(item.overhead)}{within} {mark.replace(' ', '')}"
+        return replace(_share(item.overhead, f"{within}{mark}", item.verdict), tone=tone)
+    share = numbers.overhead(item.overhead, item.verdict)
+    text = f"{share} %{within} {mark.replace(' ', '')}"
     hover = _all_numbers(report, item) + _boots(slot.estimate)
     return Shown(item.overhead, text, tone, count(item.value), hover)
 

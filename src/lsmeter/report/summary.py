@@ -219,8 +219,8 @@ def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) ->
     first, more = f"{named}: {_nothing(grid, index)}", tuple[str, ...]()
     if usable and not findings.untouched(grid, index):
         # Several setups share the words that say what is measured.
-        calls = "" if short and len(grid.columns) > 1 else f" {_calls(report, grid)} (median)"
-        first = f"{named}: {_sentence(usable, calls)}"
+        calls = "" if short and len(grid.columns) > 1 else f" {_calls(report, grid)}"
+        first = f"{named}: {_sentence(report, usable, calls)}"
         more = (f"{counts.capitalize()}.", *_more(report, grid, index, usable))
     return Summary(
         grid,
@@ -235,10 +235,10 @@ def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) ->
 
 def _card(report: Report, title: str, usable: list[Comparison], words: tuple[str, ...]) -> Card:
     medians, leading = findings.medians(usable), findings.leading(usable)
-    far = max(usable, key=lambda c: abs(c.overhead), default=None)
-    where, overhead = (f": {far.benchmark.id}", far.overhead) if far is not None else ("", None)
+    far = findings.most(usable, report.margin)
+    where, overhead = (f": {far.item.benchmark.id}", far.overhead) if far else ("", None)
     typical, mean = report.words.typical, report.words.mean
-    number = f"{_named_number(report, far)}, " if far is not None else ""
+    number = f"{_named(report, far.number)}, " if far else ""
     labels = (f"median: {typical}", mean, "whole cost", f"{number}furthest out{where}")
     values = zip(labels, (*medians, overhead), strict=True)
     shown = (
@@ -249,10 +249,9 @@ def _card(report: Report, title: str, usable: list[Comparison], words: tuple[str
     return Card(title, tuple(shown), words, numbers.TONES[leading] if leading else Tone.PLAIN)
 
 
-def _named_number(report: Report, item: Comparison) -> str:
-    """Name the number that decided."""
+def _named(report: Report, number: Number) -> str:
     names = (report.words.typical, report.words.mean, "whole cost")
-    return dict(zip(Number, names, strict=True))[item.decided_by]
+    return dict(zip(Number, names, strict=True))[number]
 
 
 def _nothing(grid: Grid, index: int) -> str:
@@ -269,20 +268,35 @@ def _calls(report: Report, grid: Grid) -> str:
     return f"{numbers.unit_word(report.unit)} on {grid.place.suite} system calls"
 
 
-def _sentence(usable: list[Comparison], calls: str) -> str:
-    """Say what a setup costs, for those who run servers: +31 % instructions on system calls."""
-    parts = {f"{percent(findings.medians(usable).typical)}{calls}": [""]}
+def _sentence(report: Report, usable: list[Comparison], calls: str) -> str:
+    """Say what a setup costs, for those who run servers: +31 % instructions on system calls.
+
+    Means and whole costs are named where they differ from what is typical by over the margin.
+    """
+    typical, *others = medians = findings.medians(usable)
+    names = zip(others, (report.words.mean, "whole cost"), strict=True)
+    apart = [
+        f"{name} {percent(share)}"
+        for share, name in names
+        if share is not None and abs(share - (typical or 0.0)) > report.margin
+    ]
+    said = ", ".join(("median",) * bool(calls) + (*apart,))
+    parts = {f"{percent(medians.typical)}{calls}{f' ({said})' * bool(said)}": [""]}
     for name in _FREQUENT:
         part = findings.medians([c for c in usable if c.benchmark.operation == name]).typical
         if part is not None:
             parts.setdefault(f"{percent(part)} on ", []).append(name)
     said = ", ".join(text + " and ".join(names) for text, names in parts.items())
-    worst, best = (pick(usable, key=lambda c: c.overhead) for pick in (max, min))
-    ends = (("largest", worst, worst.overhead > 0), ("best", best, best.verdict is Verdict.FASTER))
+    faster = [item for item in usable if item.verdict is Verdict.FASTER]
+    ends = (
+        ("largest", findings.most(usable, report.margin, key=lambda share: share)),
+        ("best", findings.most(faster, report.margin, key=lambda share: -share)),
+    )
     named = (
-        f"; {word} {percent(c.overhead)}: {c.benchmark.id}{findings.named_number(c)}"
-        for word, c, told in ends
-        if told
+        f"; {word} {percent(part.overhead)}: {part.item.benchmark.id}"
+        f"{findings.named_number(part.number)}"
+        for word, part in ends
+        if part is not None and (part.overhead > 0 or word == "best")
     )
     return f"{said}{''.join(named)}."
 
@@ -290,14 +304,9 @@ def _sentence(usable: list[Comparison], calls: str) -> str:
 def _more(report: Report, grid: Grid, index: int, usable: list[Comparison]) -> Iterator[str]:
     medians = findings.medians(usable).text(report.words)
     yield f"Median over {many(len(usable), 'benchmark')}: {medians}."
-    far = max(usable, key=lambda c: abs(c.overhead))
-    number = f"{_named_number(report, far)} {percent(far.overhead)}"
-    named = f"{number}: {far.benchmark.id} ({findings.values(report, far)})"
-    if (most := findings.furthest_whole(usable)) is not None:
-        kind, whole = most[0].benchmark, most[1]
-        cycle = f", {kind.cycle}" if kind.cycle != kind.operation else ""
-        named += f"; whole {percent(whole.overhead)}: {kind.id} ({numbers.amount(whole)}{cycle})"
-    yield f"Furthest out: {named}."
+    if (far := findings.most(usable, report.margin)) is not None:
+        number = f"{_named(report, far.number)} {percent(far.overhead)}"
+        yield f"Furthest out: {number}: {far.item.benchmark.id} ({findings.values(report, far)})."
     yield from findings.disagreements(report, usable)
     yield from findings.differences(report, grid, index)
 

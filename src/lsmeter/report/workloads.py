@@ -173,7 +173,7 @@ def _cell(item: Compared) -> Shown:
     half = (kernel.overhead_high - kernel.overhead_low) / 2
     known = f" {numbers.PLUS_MINUS}{100 * half:.2f}" if math.isfinite(half) else ""
     mark = numbers.VERDICT_MARKS[kernel.verdict]
-    text = f"{100 * kernel.overhead:+.2f}{known} {mark}"
+    text = f"{numbers.overhead(kernel.overhead, kernel.verdict, 2)}{known} {mark}"
     return Shown(kernel.overhead, text, numbers.TONES[kernel.verdict])
 
 

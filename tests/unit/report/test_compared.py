@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,20 @@ import jsonschema
 import pytest
 
 import lsmeter.report.schema
-from lsmeter.analysis.sides import Only, only_in_one, overhead_changes
+from lsmeter.analysis.sides import Only, OverheadChange, only_in_one, overhead_changes
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import PlannedBoot, make_plan
 from lsmeter.model import BenchmarkStatus, Samples
+from lsmeter.model.conclusion import Number
+from lsmeter.report import compared
 from lsmeter.report.build import compare_runs
 from lsmeter.report.compared import HEADING, document
 from lsmeter.results.directory import RunData
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import Options, render
 from tests.unit import timed_builders
-from tests.unit.model_builders import benchmark, kernel
+from tests.unit.model_builders import benchmark, change, kernel
+from tests.unit.report import builders
 from tests.unit.run_builders import ended, stored
 
 OPEN, DEEP = benchmark("open", depth=1), benchmark("open", depth=4)
@@ -106,7 +110,11 @@ def test_kernels_are_named_where_they_are_not_matched_one_to_one(tmp_path: Path)
 def test_the_change_of_each_overhead_is_that_of_the_setup_alone(
     sides: tuple[RunData, RunData],
 ) -> None:
-    found = {(item.place.setup, item.benchmark): item for item in overhead_changes(*sides)}
+    found = {
+        (item.place.setup, item.benchmark): item
+        for item in overhead_changes(*sides)
+        if item.number is Number.TYPICAL
+    }
     assert {setup for setup, _ in found} == {"selinux"}
     changed = found["selinux", DEEP]
     assert changed.points == pytest.approx(0.05)  # +25 % became +30 %
@@ -127,7 +135,7 @@ def test_the_interval_of_a_change_is_that_of_two_independent_overheads(
     factors = {("landlock", timed_builders.STAT.id): 1.3}
     then = timed_builders.run(tmp_path / "b", factors, seed=2)
     changes = [c for c in overhead_changes(first, then) if c.place.setup == "landlock"]
-    found = {item.benchmark.id: item for item in changes}
+    found = {item.benchmark.id: item for item in changes if item.number is Number.TYPICAL}
     moved = found[timed_builders.STAT.id]
     low, high = moved.points_bounds
     assert low < 0.1 < high
@@ -144,6 +152,21 @@ def test_the_interval_of_a_change_is_that_of_two_independent_overheads(
         for item in data["sides"]["overhead_changes"]
     ]
     assert (low, high) in bounds
+
+
+def test_a_whole_cost_that_moved_alone_is_no_unchanged_overhead() -> None:
+    """The call is the same in both runs; what the setup adds to its cycle is not."""
+    kind = replace(OPEN, cycle="open+close")
+    same = replace(builders.comparison(kind, "selinux", 1200, 1000), mean=change(1010, 1210))
+    before, after = (replace(same, whole=change(2000, 2300 + more, 4)) for more in (0, 300))
+    found = [OverheadChange(same.place, kind, before, after, number) for number in Number]
+    parts = compared.moved_otherwise(found, 0.01)
+    assert list(parts) == [Number.TYPICAL, Number.WHOLE]
+    (moved,) = parts[Number.WHOLE]
+    assert (moved.difference, moved.points) == (300, pytest.approx(0.15))
+    loose = replace(after, whole=change(2000, 2600, 500))
+    changes = [OverheadChange(same.place, kind, before, loose, number) for number in Number]
+    assert compared.moved_otherwise(changes, 0.01) == {}
 
 
 def test_a_slower_kernel_alone_is_no_change_of_what_a_setup_adds(tmp_path: Path) -> None:

@@ -417,3 +417,47 @@ def test_numbers_that_contradict_each_other_say_what_is_faster_and_what_slower()
     )
     odd = replace(item, mean=change(1211, 1300))
     assert "the usual call faster, the mean call and its cycle open+close" in said(compared(odd))
+
+
+def test_the_largest_is_the_largest_of_any_number() -> None:
+    """A gate said of a whole cost +14.95 % what the summary called +0.8 % at most."""
+    deep = builders.benchmark("open", depth=4)
+    read = builders.comparison(builders.benchmark("read", size=1), "bpf", 1008, 1000)
+    typical = change(4000, 4020)
+    item = replace(
+        builders.comparison(deep, "bpf", 4020, 4000),
+        typical=typical,
+        decided=typical,
+        whole=change(5000, 5747.5, 20),
+        verdict=Verdict.INCONCLUSIVE,
+        cause="cost moved between calls",
+    )
+    report = compared(read, item)
+    text = said(report)
+    assert "largest +14.9 %: open depth=4 in the whole cost." in text
+    assert "Furthest out: whole cost +14.9 %: open depth=4 (+748 ±20 instructions in" in text
+    (grid,) = grids.grids(report)
+    card = summary.summarise(report, grid, 0).card
+    assert card.numbers[-1] == ("whole cost, furthest out: open depth=4", "+14.9 %")
+    short = render(report, "text")
+    assert "depth=4 +14.9 %w" in short
+    # What chance does is no number to name.
+    loose = replace(item, whole=change(5000, 5747.5, 800))
+    assert "largest +0.8 %: read size=1." in said(compared(read, loose))
+
+
+@pytest.mark.parametrize("difference", [2, -1, 0.05])
+@pytest.mark.parametrize("name", ["table", "text", "markdown", "html"])
+def test_no_arrow_stands_beside_a_zero(name: str, difference: float) -> None:
+    typical = change(400_000, 400_000 + difference)
+    ruling = Verdict.SLOWER if difference > 0 else Verdict.FASTER
+    item = replace(
+        builders.comparison(OPEN, "bpf", 400_000, 400_000, verdict=ruling),
+        typical=typical,
+        decided=typical,
+    )
+    text = render(compared(item), name, everything=True)
+    arrow = numbers.VERDICT_MARKS[ruling]
+    assert arrow in text
+    assert not re.search(rf"[+-]?0\.0+( %)? ?{arrow}", text)
+    assert re.search(rf"{'[+]' if difference > 0 else '[-]'}0\.0+[1-9]+( %)? ?{arrow}", text)
