@@ -177,3 +177,29 @@ def test_one_command_at_a_time_measures_into_a_directory(replay: Lsmeter) -> Non
     other = replay("run", "--setup", "tomoyo", *WORDS, "--run-dir", "run")
     assert other.code == 2
     assert "holds another run" in other.err
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("-s", "selinux"), ("fetch kernel debian:6.1: about ", "4 boots, ")),
+        (("-s", "selinux-enforcing"), ("fetch kernel", "build image policy: about ", "4 boots, ")),
+        (("--suite", "web-nginx"), ("fetch kernel", "build image servers: about ", "12 boots, ")),
+        (("--attribute", "-s", "selinux"), ("fetch kernel", "4 boots, ")),
+    ],
+)
+def test_a_dry_run_makes_nothing_and_says_how_long_it_would_take(
+    in_process: Lsmeter, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], parts: Any
+) -> None:
+    """On a fresh machine, whose compiler and network would be seen if they were asked."""
+    monkeypatch.setenv("CC", "false")
+    monkeypatch.setattr("lsmeter.kernels.apt.states", None)
+    monkeypatch.setattr("lsmeter.images.build.bootstrap", None)
+    cache = str(in_process.home / "cache")
+    done = in_process("run", *words, "--dry-run", LSMETER_CACHE=cache)
+    assert done.code == 0, done.err
+    said = [line.split(maxsplit=1)[1] for line in done.err.splitlines() if "takes  " in line]
+    assert len(said) == len(parts)
+    for line, part in zip(said, parts, strict=True):
+        assert line.startswith(part)
+    assert not any(path.is_file() for path in in_process.home.rglob("*"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from lsmeter.cli.live import LiveRun, LiveTasks
 from lsmeter.experiment.asked import build_experiment
 from lsmeter.experiment.plan import Plan, PlannedBoot
 from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Samples, Whole
+from lsmeter.run import took
 from lsmeter.run.pace import Pace
 from lsmeter.setups import parse_setup
 from tests.unit.model_builders import cell
@@ -48,6 +50,33 @@ def test_known_boots_take_no_time() -> None:
     pace.ended(planned[2], 10.0)
     pace.started(planned[1], 10.0)
     assert pace.left_s(14.0) == pytest.approx(6)
+
+
+def test_other_runs_tell_before_this_one_does() -> None:
+    planned = boots(4)
+    pace = Pace(planned, 2, known=planned[3:], before=lambda _: 5.0)
+    assert pace.left_s(0.0) == pytest.approx(10)  # three boots, two at a time
+    assert Pace(planned, 2, before=lambda _: None).left_s(0.0) is None
+    pace.started(planned[0], 0.0)
+    pace.ended(planned[0], 30.0)
+    assert pace.left_s(30.0) == pytest.approx(30)
+
+
+def test_what_boots_took_is_remembered_by_what_they_did(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
+    one, other = boots(1)[0], replace(boots(1)[0], index=1)
+    own = replace(one, cell=replace(one.cell, suite="mine"))
+    assert took.length_s(took.read(), "emulation", own) is None
+    took.keep("emulation", [(own, 20.0), (replace(own, index=1), 40.0)])
+    assert took.length_s(took.read(), "emulation", own) == pytest.approx(30)
+    assert took.length_s(took.read(), "kvm", own) is None
+    known = took.length_s(took.read(), "emulation", other)
+    assert known == pytest.approx(10 * took.read()["emulation readings file whole"])
+    for text in ("", "[]", "{", '{"emulation readings mine whole": "x"}', '{"a": 1e999}'):
+        (tmp_path / "took.json").write_text(text)
+        assert took.length_s(took.read(), "emulation", own) is None
 
 
 def test_a_guest_that_is_late_is_never_said_to_end_at_once() -> None:

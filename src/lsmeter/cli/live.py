@@ -101,8 +101,9 @@ class LiveTasks(_Live):
 class LiveRun(_Live):
     """Shows a run: boots done of all, both times, and what each guest is at (an Observer).
 
-    failed says that a boot or a benchmark gave no number. What this kernel, setup or machine cannot
-    do is skipped, which is no failure unless the benchmark was named.
+    took has how long each boot that was made took; failed says that a boot or a benchmark gave no
+    number. What this kernel, setup or machine cannot do is skipped, which is no failure unless the
+    benchmark was named.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class LiveRun(_Live):
         self._all = self._bars.add_task("[bold]boots[/]", total=self._total)
         self._bars.below = self.times
         self._guests: dict[PlannedBoot, TaskID] = {}
+        self.took: list[tuple[PlannedBoot, float]] = []
         self._fine = {BenchmarkStatus.OK}
         if "*" in plan.experiment.benchmarks:  # none was named
             self._fine.add(BenchmarkStatus.SKIPPED)
@@ -125,8 +127,8 @@ class LiveRun(_Live):
         """Say how long the run has taken, and how long the rest of it takes."""
         now_s = time.monotonic()
         left_s = self._pace.left_s(now_s)
-        left = "time left not known yet" if left_s is None else f"about {_clock(left_s)} left"
-        return f"{_clock(now_s - self._began_s)} elapsed, {left}"
+        left = "time left not known yet" if left_s is None else f"about {clock(left_s)} left"
+        return f"{clock(now_s - self._began_s)} elapsed, {left}"
 
     def started(self, boot: PlannedBoot) -> None:
         """Show a guest that has been started."""
@@ -148,6 +150,8 @@ class LiveRun(_Live):
         """Count a boot, and say in one line if it went wrong."""
         self._pace.ended(boot, time.monotonic())
         self._done += 1
+        if result.status is BootStatus.OK and not reused:
+            self.took.append((boot, result.wall_s))
         self.failed |= result.status is not BootStatus.OK
         ends = {samples.status for samples in result.samples}
         ends |= {samples.whole.status for samples in result.samples if samples.whole}
@@ -165,7 +169,7 @@ class LiveRun(_Live):
             self._console.print(escape(f"{said}{more}"), soft_wrap=True)
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
     """Write a time: 0:07, 1:12:40."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

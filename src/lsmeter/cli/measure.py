@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lsmeter.cli.options import Asked
     from lsmeter.experiment.asked import Experiment
     from lsmeter.experiment.plan import Plan, PlannedBoot
+    from lsmeter.kernels.resolve import Request
     from lsmeter.machines import Machine
     from lsmeter.model import Benchmark, Image, Kernel
     from lsmeter.results.directory import RunData
@@ -66,7 +67,7 @@ def measure(
     from lsmeter.cli.show import show_plan
     from lsmeter.experiment.plan import apart, look_up, modules_for
     from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.kernels.resolve import DEFAULT_MODULES, Request, resolve
+    from lsmeter.kernels.resolve import DEFAULT_MODULES, Request
     from lsmeter.machines import find_machine
     from lsmeter.results.held import held, new_directory
 
@@ -89,16 +90,14 @@ def measure(
     names = [name for item in worded for name in item.kernels]
     with LiveTasks(SCREEN.err) as tasks:
         modules = (*DEFAULT_MODULES, *modules_for(worded))
-        request = Request(modules=modules, progress=tasks)
-        found = {
-            name: own[name] if name in own else resolve(name, request)
-            for name in dict.fromkeys(names)
-        }
+        request = Request(modules=modules, offline=dry_run, progress=tasks)
+        found = {name: own.get(name) or _kernel(name, request) for name in dict.fromkeys(names)}
         experiments = asked(tuple(found.values())) if callable(asked) else asked
-        plan = _plan(experiments, found, benchmarks, machine, tasks)
+        plan = _plan(experiments, found, benchmarks, machine, tasks, build=not dry_run)
     if announce:
         show_plan(plan, machine, commands=dry_run)
     if dry_run:
+        _show_times(plan, machine, how)
         return Path(), ExitCode.OK
     if not plan.boots and not plan.problems:
         raise UsageError("nothing to measure")
@@ -176,6 +175,8 @@ def _plan(
     benchmarks: tuple[Benchmark, ...],
     machine: Machine,
     tasks: LiveTasks,
+    *,
+    build: bool,
 ) -> Plan:
     from lsmeter.experiment.plan import apart, image_of, joined, make_plan, programs_of, setups_of
     from lsmeter.guest.probe import find_program
@@ -187,7 +188,7 @@ def _plan(
         programs = {name: find_program(name).sha256 for name in named}
         own = {image_of(item, offer)} if offer else {setup.image for setup in setups}
         wanted = sorted(own - {""})
-        images = {name: _image(name, item.image, tasks) for name in wanted}
+        images = {name: _image(name, item.image, tasks, build=build) for name in wanted}
         identity = machine.identity(_plugins([item.task]))
         mine = [kernels[name] for name in dict.fromkeys(item.kernels)]
         plans.append(
@@ -205,12 +206,50 @@ def _plan(
     return joined(plans)
 
 
-def _image(name: str, asked: str | None, tasks: LiveTasks) -> Image | str:
+def _kernel(name: str, request: Request) -> Kernel:
+    """Return a kernel; for a plan alone, one without a digest where it would have to be fetched."""
+    from lsmeter.kernels.resolve import resolve
+    from lsmeter.model import BootProtocol, Kernel
+
+    try:
+        return resolve(name, request)
+    except InfrastructureError:
+        if not request.offline:
+            raise
+        return Kernel(name, "not here yet", "", "", Path("KERNEL"), "", BootProtocol.PVH)
+
+
+def _show_times(plan: Plan, machine: Machine, how: Asked) -> None:
+    """Say how long each part of a plan would take, by how long such parts took before."""
+    from lsmeter.cli.live import clock
+    from lsmeter.instruments import find_instrument
+    from lsmeter.run import took
+    from lsmeter.run.execute import is_stored
+    from lsmeter.run.pace import Pace
+
+    times, instrument = took.read(), find_instrument(plan.experiment.instrument)
+    kernels = {cell.kernel.name for cell in plan.cells if not cell.kernel.image_sha256}
+    images = {cell.image.name for cell in plan.cells if cell.image and not cell.image.sha256}
+    parts = [(f"fetch kernel {name}", times.get("fetch")) for name in sorted(kernels)]
+    parts += [(f"build image {name}", times.get(f"image {name}")) for name in sorted(images)]
+    jobs = (how.jobs or cores()) if instrument.side_by_side else 1
+    again = how.fresh or not instrument.reusable
+    known = [boot for boot in plan.boots if not again and is_stored(boot)]
+    pace = Pace(plan.boots, jobs, known, lambda boot: took.length_s(times, machine.name, boot))
+    boots = f"{len(plan.boots) - len(known)} boots, {jobs} at a time"
+    boots += f" ({len(known)} more are known from earlier runs)" if known else ""
+    parts.append((boots, pace.left_s(0.0)))
+    for name, length_s in parts:
+        about = "not known: none like it was made here" if length_s is None else clock(length_s)
+        SCREEN.say(f"{'takes':<12}{name}: {'about ' * (length_s is not None)}{about}")
+
+
+def _image(name: str, asked: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:
     """Return an image, built if it has to be, or why it cannot be; one that was named has to be."""
     from lsmeter.images.build import resolve_image
 
     try:
-        return resolve_image(asked or name, tasks)
+        return resolve_image(asked or name, tasks, build=build)
     except (BuildError, InfrastructureError) as error:
         if asked:
             raise
@@ -267,6 +306,7 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
     from lsmeter.results.directory import create_run
     from lsmeter.results.held import is_torn
     from lsmeter.results.manifest import Circumstances, make_manifest
+    from lsmeter.run import took
     from lsmeter.run.execute import Settings, execute, is_kept, is_stored
     from lsmeter.run.stopping import stopped_early
 
@@ -279,13 +319,13 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
         host=host_facts(),
         tools=tuple(machine.identity(_plugins(cell.task.name for cell in plan.cells)).items()),
     )
+    machine.prepare(plan.cells)
     commands = {cell.hash: machine.command(cell) for cell in plan.cells}
     manifest = make_manifest(plan, circumstances, commands)
     if said := create_run(out, manifest):
         SCREEN.say(said)
     jobs = (how.jobs or cores()) if instrument.side_by_side else 1
     fresh = how.fresh or not instrument.reusable
-    machine.prepare(plan.cells)
     todo = replace(plan, boots=tuple(boot for boot in plan.boots if boot.index >= since))
     kept = not (instrument.reusable or how.fresh)
     limits = Limits(boot_s=how.boot_deadline)
@@ -304,6 +344,7 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
     ) -> tuple[bool, bool]:
         with LiveRun(SCREEN.err, plan, jobs, known) as live:
             stopped = stopped_early(lambda: execute(plan, out, machine, settings, live))
+            took.keep(machine.name, live.took)
             return stopped, live.failed
 
     stopped, failed = attempt(todo, settings, known)

@@ -115,7 +115,9 @@ def run(
     calibration: CalibrationOption = None,
     beside: BesideOption = None,
     everything: AllOption = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the plan, and how long it would take.")
+    ] = False,
 ) -> int:
     """Boot kernels with different security setups and measure what each operation costs.
 

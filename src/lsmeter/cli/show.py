@@ -196,7 +196,8 @@ def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
     for cell in plan.cells if commands or SCREEN.verbose else ():
         tell = SCREEN.tell if commands else SCREEN.say
         tell(f"# {cell.setup.name} on {cell.kernel.name}")
-        tell(shlex.join(machine.command(cell)))
+        there = cell.image is None or cell.image.sha256  # else its size is not known yet
+        tell(shlex.join(machine.command(cell)) if there else "# known once its image is built")
 
 
 def _described(kernel: Kernel) -> str:

@@ -47,6 +47,7 @@ FILE = "image.ext4"
 _ADDED = "added: "  # how the title of a user's own image begins
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,49}")
 _SPARE_MIB = 128
+_NONE = Path("IMAGE")  # what a plan calls one that is to be built
 
 
 def _home(name: str, identity: str) -> Path:
@@ -271,9 +272,10 @@ def _installed(tree: Path) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((stanza["Package"], stanza["Version"]) for stanza in whole))
 
 
-def resolve_image(word: str, progress: Progress) -> Image:
+def resolve_image(word: str, progress: Progress, *, build: bool = True) -> Image:
     """Return the image that `word` names; build it, showing progress, if it is not there.
 
+    Without build, the image is only for a plan: as it is, or without a digest if it is not there.
     word: the name of an image of lsmeter's or of one that was added, a definition of the user's own
     (`./mine.toml`), or a file system (`./root.ext4`).
     """
@@ -284,7 +286,10 @@ def resolve_image(word: str, progress: Progress) -> Image:
             names = {*definition_names(), *(image.name for image in list_images())}
             raise unknown("image", word, names)
     own = _own(word)
-    image = own or _defined(word) or build_image(word, progress)
+    image = own or _defined(word)
+    if not build:
+        return Image(word, image.file, image.content_sha256) if image else Image(word, _NONE, "")
+    image = image or build_image(word, progress)
     what = f"add it again: lsmeter image add {image.title.removeprefix(_ADDED)} --name {word}"
     prove(
         image.file,

@@ -66,7 +66,10 @@ class Machine(ABC):
         )
 
     def prepare(self, cells: Iterable[Cell]) -> None:  # noqa: B027
-        """Make what guests of these cells share, and takes long, while Ctrl-C ends it at once."""
+        """Make what guests of these cells share, and takes long, while Ctrl-C ends it at once.
+
+        Raises if they cannot be run at all. Planning alone makes nothing.
+        """
 
     def leave(self, planned: PlannedBoot, folder: Path) -> str:  # noqa: ARG002
         """Write into `folder` what it takes to boot a guest by hand; return the command, if any."""

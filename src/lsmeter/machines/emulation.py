@@ -62,7 +62,7 @@ class Emulation(Machine):
             "qemu": qemu_version(),
             "probe": find_probe().sha256,
             "start": hashlib.sha256(" ".join(self.plain_start()).encode()).hexdigest(),
-            **{name: build_plugin(name, qemu_version()).sha256 for name in plugins},
+            **{name: build_plugin(name, qemu_version(), build=False).sha256 for name in plugins},
         }
 
     def command(self, cell: Cell) -> tuple[str, ...]:
@@ -71,12 +71,14 @@ class Emulation(Machine):
         return qemu_words(replace(self.guest(cell), plugin=plugin))
 
     def prepare(self, cells: Iterable[Cell]) -> None:
-        """Make the file system that guests work on, and what lists a kernel's symbols."""
+        """Make plugins, the file system that guests work on, and what lists a kernel's symbols."""
         for cell in cells:
             if size_mib(cell):
                 disk_image(cell)
-            if find_task(cell.task.name).plugin and cell.kernel.system_map is None:
-                kallsyms_init()
+            if plugin := find_task(cell.task.name).plugin:
+                build_plugin(plugin, qemu_version())
+                if cell.kernel.system_map is None:
+                    kallsyms_init()
 
     def leave(self, planned: PlannedBoot, folder: Path) -> str:
         """Write the guest's initramfs, and a script that boots it with its console shown."""

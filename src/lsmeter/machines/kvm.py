@@ -74,9 +74,8 @@ class Kvm(RealTime):
     # that it can trust.
     cpu = "host,migratable=off"
 
-    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
-        """Name what a guest is started with; InfrastructureError where KVM does not work."""
-        found = super().identity(plugins)
+    def prepare(self, cells: Iterable[Cell]) -> None:
+        """See whether KVM works, which may take guests; InfrastructureError where it does not."""
         proof = prove_kvm()
         if not proof.works:
             raise InfrastructureError(
@@ -84,7 +83,7 @@ class Kvm(RealTime):
                 hint="--machine here measures this host as it runs; lsmeter doctor --fresh looks "
                 "at KVM again",
             )
-        return found
+        super().prepare(cells)
 
 
 MACHINE = Kvm()

@@ -91,18 +91,19 @@ def source_dir() -> Path:
     )
 
 
-def build_plugin(name: str, qemu_version: str) -> Program:
+def build_plugin(name: str, qemu_version: str, *, build: bool = True) -> Program:
     """Return a plugin for this version of QEMU, compiled now or found in the cache.
 
     name: attribution (call trees, events) or tally (counts by account), as the folder of its
-    sources.
+    sources. Without build, only its name and digest are wanted.
     """
     interface = plugin_interface(qemu_version)
     home = source_dir()
     words = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", f"-I{home}")
     folders = (home, *(home / part for part in (name, *_PARTS.get(name, ()))))
     sources = sorted(path for folder in folders for path in folder.glob("*.[ch]"))
-    return _built(f"{name}-{interface}-{{}}.so", f"{interface} {_FLAGS}", words, sources)
+    options = f"{interface} {_FLAGS}"
+    return _built(f"{name}-{interface}-{{}}.so", options, words, sources, build=build)
 
 
 def kallsyms_init() -> Program:
@@ -110,7 +111,9 @@ def kallsyms_init() -> Program:
     return _built("kallsyms-{}", str(_INIT_FLAGS), _INIT_FLAGS, [source_dir() / "kallsyms/init.c"])
 
 
-def _built(name: str, options: str, words: Sequence[str], sources: Sequence[Path]) -> Program:
+def _built(
+    name: str, options: str, words: Sequence[str], sources: Sequence[Path], *, build: bool = True
+) -> Program:
     """Return what is compiled from `sources`, now or found in the cache by their digest.
 
     name has {} for the digest, of which `options` are a part.
@@ -121,7 +124,7 @@ def _built(name: str, options: str, words: Sequence[str], sources: Sequence[Path
     built = Program(
         cache_dir() / "plugin" / name.format(hasher.hexdigest()[:16]), hasher.hexdigest()
     )
-    if is_sealed(built.path):
+    if not build or is_sealed(built.path):
         return built
     files = (str(path) for path in sources if path.suffix == ".c")
     with scratch("plugin") as folder:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -38,11 +38,19 @@ class _Guest:
 
 
 class Pace:
-    """The boots of a run, each waiting, running or over; known ones are taken from the store."""
+    """The boots of a run, each waiting, running or over; known ones are taken from the store.
+
+    before says how long such a boot took in other runs, which counts until this one tells.
+    """
 
     def __init__(
-        self, boots: Iterable[PlannedBoot], jobs: int, known: Collection[PlannedBoot] = ()
+        self,
+        boots: Iterable[PlannedBoot],
+        jobs: int,
+        known: Collection[PlannedBoot] = (),
+        before: Callable[[PlannedBoot], float | None] = lambda _: None,
     ) -> None:
+        self._before = before
         self._waiting = dict.fromkeys(boot for boot in boots if boot not in known)
         self._jobs = max(1, jobs)
         self._running: dict[PlannedBoot, _Guest] = {}
@@ -98,7 +106,7 @@ class Pace:
     def _length_s(self, boot: PlannedBoot, guessed: Collection[float]) -> float | None:
         """Guess how long a boot takes: as those of its kind did, or those that run will."""
         found = next((self._took_s[kind] for kind in _kinds(boot) if kind in self._took_s), guessed)
-        return fmean(found) if found else None
+        return fmean(found) if found else self._before(boot)
 
 
 def _kinds(boot: PlannedBoot) -> tuple[str, str, str]:
