@@ -177,7 +177,7 @@ def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
     if experiment.title:
         SCREEN.say(experiment.title, style="bold")
     if experiment.question:
-        SCREEN.say(" ".join(experiment.question.split()))
+        _say_wrapped(" ".join(experiment.question.split()))
     instrument = find_instrument(experiment.instrument)
     base = baseline_name(experiment)
     setups = dict.fromkeys(cell.setup.name for cell in plan.cells)
@@ -190,7 +190,7 @@ def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
         ("plan", describe_size(plan)),
     ]
     for name, text in dict.fromkeys(facts):
-        SCREEN.say(f"{name:<12}{text}")
+        _say_wrapped(f"{name:<12}{text}", " " * 12)
     for problem in plan.problems:
         SCREEN.say(problem.title, lead="problem     ", style="yellow")
     for cell in plan.cells if commands or SCREEN.verbose else ():
@@ -198,6 +198,15 @@ def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
         tell(f"# {cell.setup.name} on {cell.kernel.name}")
         there = cell.image is None or cell.image.sha256  # else its size is not known yet
         tell(shlex.join(machine.command(cell)) if there else "# known once its image is built")
+
+
+def _say_wrapped(text: str, indent: str = "") -> None:
+    """Say a line, broken at spaces where it is shown: a terminal would cut through names."""
+    from lsmeter.tables.lines import wrapped
+
+    screen = SCREEN.err
+    for line in wrapped(text, screen.width, indent) if screen.is_terminal else (text,):
+        SCREEN.say(line)
 
 
 def _described(kernel: Kernel) -> str:
