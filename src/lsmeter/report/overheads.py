@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from lsmeter.model.conclusion import Comparison, Estimate, Verdict
+from lsmeter.model.conclusion import Comparison, Estimate, Number, Verdict
 from lsmeter.report import blocks, findings, numbers, repeats, summary
 from lsmeter.report.grids import Grid, Row, Slot, place_label
 from lsmeter.report.model import Report
@@ -145,8 +145,8 @@ def _furthest(
         return None
     usual = max(found, key=lambda part: abs(findings.medians(part).typical or 0.0))
     setup = "" if any(item is most.item for item in usual) else most.item.place.setup
-    share = f"{percent(most.overhead)}{numbers.DECIDED_MARKS[most.number]}"
-    words = (setup, numbers.variant(most.item.benchmark), share)
+    number = most.number.value * (most.number is not Number.TYPICAL)
+    words = (setup, numbers.variant(most.item.benchmark), number, percent(most.overhead))
     costs = f": {findings.values(report, most)}" if counts and len(found) == 1 else ""
     return f"{' '.join(filter(None, words))}{costs}"
 

@@ -440,7 +440,7 @@ def test_the_largest_is_the_largest_of_any_number() -> None:
     card = summary.summarise(report, grid, 0).card
     assert card.numbers[-1] == ("whole cost, furthest out: open depth=4", "+14.9 %")
     short = render(report, "text")
-    assert "depth=4 +14.9 %w" in short
+    assert "depth=4 whole +14.9 %" in short
     # What chance does is no number to name.
     loose = replace(item, whole=change(5000, 5747.5, 800))
     assert "largest +0.8 %: read size=1." in said(compared(read, loose))
