@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +30,7 @@ def host(tmp_path: Path, wait_for: Wait[bool]) -> Iterator[Sshd]:
 
 
 def left(place: Path) -> list[Path]:
-    return list(place.glob("lsmeter-????????"))
+    return list(place.glob("lsmeter-*-????????"))
 
 
 def measure(in_process: InProcess, host: Sshd, *words: str, machine: str = "ssh:alpha") -> Done:
@@ -69,7 +70,9 @@ def test_a_login_that_prints_is_no_result(in_process: InProcess, host: Sshd) -> 
 
 def test_nothing_is_left_on_a_host(in_process: InProcess, host: Sshd, tmp_path: Path) -> None:
     place = tmp_path / "place"
-    place.mkdir()
+    with subprocess.Popen(["true"]) as ended:
+        # Of a shell that was killed there.
+        (place / f"lsmeter-{ended.pid}-abcdefgh/data").mkdir(parents=True)
     words = ("--filesystem", "tmpfs") if ROOT else ()
     done = measure(in_process, host, *words, machine=f"ssh:alpha:{place}")
     assert done.code == (0 if ROOT else 7), done.err

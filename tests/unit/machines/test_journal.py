@@ -207,9 +207,8 @@ def test_a_journal_that_others_may_have_written_is_not_obeyed(place: Path, kind:
     "change",
     [
         {"path": "{place}/etc/passwd"},
-        {"path": "/etc/passwd"},
+        {"path": "{place}-outside"},
         {"path": "{place}/sys/fs/selinux/../../etc/passwd"},
-        {"path": "sys/fs/selinux/enforce"},
         {"before": "two words"},
         {"before": "old\n"},
         {"after": "", "path": "{place}/etc"},
@@ -218,13 +217,16 @@ def test_a_journal_that_others_may_have_written_is_not_obeyed(place: Path, kind:
     ],
 )
 def test_what_lsmeter_never_changes_is_refused(place: Path, change: dict[str, str]) -> None:
-    (place / "etc/passwd").parent.mkdir()
-    (place / "etc/passwd").write_text("root")
+    # Nothing of this machine is named: a guard that is broken must not reach it.
+    outside = Path(f"{place}-outside")
+    (place / "etc").mkdir()
+    for path in (place / "etc/passwd", outside):
+        path.write_text("root")
     journal = journal_of(place, **{k: v.replace("{place}", str(place)) for k, v in change.items()})
     done, failed = restore()
     assert (done, len(failed), journal.exists()) == ([], 1, True)
     assert "lsmeter never changes" in failed[0]
-    assert (place / "etc/passwd").read_text() == "root"
+    assert (place / "etc/passwd").read_text() == outside.read_text() == "root"
 
 
 def test_no_change_is_made_that_would_not_be_put_back(place: Path) -> None:
