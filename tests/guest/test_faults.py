@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 import zstandard
 
+from lsmeter.base.process import find
 from lsmeter.guest.probe import find_probe
+from lsmeter.machines.arch import GUEST
 from lsmeter.model import Kernel
 from tests.conftest import DEADLINE_S, Done, Lsmeter
 
@@ -85,6 +87,25 @@ def test_a_guest_that_never_ends_is_killed_at_the_deadline(
 ) -> None:
     done = lsmeter(*ONE, "--boot-deadline", "15", LSMETER_PROBE=str(faulty(fault)))
     assert ": hang" in only_problem(lsmeter, done)
+
+
+def test_a_guest_that_waits_for_a_processor_is_not_hung(lsmeter: Lsmeter) -> None:
+    """A fortieth of a processor: a boot of two seconds takes a minute or more."""
+    pin = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
+    # Each in a session of its own: the kernel shares processors out to sessions.
+    loop = [*pin, "sh", "-c", "while :; do :; done"]
+    busy = [subprocess.Popen(loop, start_new_session=True) for _ in range(39)]
+    program = lsmeter.home / GUEST.program
+    program.write_text(f'#!/bin/sh\nexec {shlex.join([*pin, find(GUEST.program) or ""])} "$@"\n')
+    program.chmod(0o755)
+    try:
+        path = f"{lsmeter.home}:{os.environ['PATH']}"
+        done = lsmeter(*ONE, "--boot-deadline", "10", PATH=path)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert done.code == 0, done.err + done.out
 
 
 def test_a_kernel_that_panics_at_boot_shows_its_last_lines(

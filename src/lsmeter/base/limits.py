@@ -14,11 +14,11 @@ _MOST_BOOTS = 20
 class Limits:
     """What a guest may take before it is killed.
 
-    Seconds are those of the host in which lsmeter itself was running: neither a suspended lsmeter
-    nor a suspended host uses them up. boot_s is what a guest may take that finishes no benchmark;
-    one that keeps finishing them has as long as it needs, but no longer than most_s. A guest of
-    which nothing is heard, on console or result channel, has silence_s or a third of boot_s,
-    whichever is longer.
+    Seconds are those of the host in which lsmeter itself was running and the guest did not wait for
+    a processor: neither a suspended lsmeter nor a busy host uses them up. boot_s is what a guest
+    may take that finishes no benchmark; one that keeps finishing them has as long as it needs, but
+    no longer than most_s. A guest of which nothing is heard, on console or result channel, has
+    silence_s or a third of boot_s, whichever is longer.
     """
 
     boot_s: float = BOOT_S

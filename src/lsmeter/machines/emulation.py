@@ -34,6 +34,7 @@ from lsmeter.machines.description import (
 from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
 from lsmeter.machines.qemu import qemu_version, run_guest
 from lsmeter.machines.replay import record
+from lsmeter.machines.waits import Waits
 from lsmeter.model import BootProtocol, Cell, Conditions, Kernel, Setup
 from lsmeter.tasks import find_task
 from lsmeter.tasks.serve import serving
@@ -99,19 +100,24 @@ class Emulation(Machine):
             plugin = await make_plugin(task.plugin, cell.kernel, limits, task.also)
             guest = replace(guest, plugin=plugin)
         initrd = initramfs_for(cell, planned.seed, limits.benchmark_ms)
+        waits = Waits()
 
         async def run(*networks: Network) -> Capture:
             linked = replace(guest, networks=networks)
-            return await run_guest(linked, initrd, limits, on_results, cell.units)
+            return await run_guest(linked, initrd, limits, on_results, cell.units, waits)
 
         linked = bool(guest.networks)
-        capture = await (self._with_client(planned, limits, run) if linked else run())
+        capture = await (self._with_client(planned, limits, run, waits) if linked else run())
         prove_files(cell)
         record(planned, capture)
         return capture
 
     async def _with_client(
-        self, planned: PlannedBoot, limits: Limits, run: Callable[[Network], Awaitable[Capture]]
+        self,
+        planned: PlannedBoot,
+        limits: Limits,
+        run: Callable[[Network], Awaitable[Capture]],
+        waits: Waits,
     ) -> Capture:
         """Run a guest and, joined to it by a link, the guest that has the clients of its cell."""
         other, seed = serving(planned.cell), planned.seed
@@ -120,7 +126,8 @@ class Emulation(Machine):
             guest = replace(self.guest(other, seed), networks=(far,))
             # It says nothing while it works; the other guest's limits end both.
             limits = replace(limits, boot_s=limits.most_s)
-            client = asyncio.create_task(run_guest(guest, initramfs_for(other, seed), limits))
+            initrd = initramfs_for(other, seed)
+            client = asyncio.create_task(run_guest(guest, initrd, limits, waits=waits))
             try:
                 capture = await run(near)
             finally:

@@ -22,6 +22,7 @@ from lsmeter.machines import OnResults
 from lsmeter.machines.arch import GUEST
 from lsmeter.machines.description import Description, qemu_words
 from lsmeter.machines.processors import hold_processor
+from lsmeter.machines.waits import Waits
 
 _CHUNK_BYTES = 1 << 16
 _PIPE_BYTES = 1 << 20  # what a pipe holds at most, as root may set it
@@ -31,6 +32,9 @@ _MAX_OUTPUT_BYTES = 513 << 20  # of a plugin; who reads it refuses more than 512
 # rest is time in which lsmeter was stopped, or had no processor, and so could not have listened.
 LOOK_S = 1.0
 _MOST_S = 2 * LOOK_S
+# Of the time in which a guest waited for a processor, this share counts all the same: so that every
+# guest has an end. On two processors it is what a guest has of them at a load of 200.
+_LEAST = 0.01
 
 _KILL_S = 20.0
 
@@ -61,7 +65,10 @@ class Patience:
         self._limits = limits
         self._units = units  # benchmarks that it is to finish, 0 where that is not known
         self._now = now
-        self._awake_s = 0.0
+        self._waited_s = 0.0
+        self._passed_s = 0.0  # of the time that lsmeter was awake
+        self._lost_s = 0.0  # of that: in which the guest waited for a processor
+        self._had_s = 0.0  # the rest, which is the guest's
         self._words = False
         self._heard_s = 0.0
         self._told = 0  # benchmarks that heard() was told of
@@ -74,20 +81,27 @@ class Patience:
         if finished is not None:
             self._told = max(self._told, min(finished, self._units))
 
-    def look(self, now: float) -> Ending | None:
+    def look(self, now: float, waited_s: float) -> Ending | None:
         """Return why the guest is to be killed now, None as long as it is not.
 
-        To be called every LOOK_S, once all is heard that the guest has said by then.
+        To be called every LOOK_S, once all is heard that the guest has said by then. waited_s is
+        how long the guest has waited for a processor since its start.
         """
-        self._awake_s += min(now - self._now, _MOST_S)
-        self._now = now
+        gap_s = now - self._now
+        share = min(1.0, _MOST_S / gap_s) if gap_s > 0 else 1.0
+        self._passed_s += share * gap_s
+        lost_s = self._lost_s + share * (waited_s - self._waited_s)
+        self._lost_s = min(lost_s, (1 - _LEAST) * self._passed_s)
+        self._now, self._waited_s = now, waited_s
+        # Never less than before: a wait is known when it is over.
+        self._had_s = max(self._had_s, self._passed_s - self._lost_s)
         if self._words:
-            self._words, self._heard_s = False, self._awake_s
+            self._words, self._heard_s = False, self._had_s
         if self._told > self._finished:
-            self._finished, self._finished_s = self._told, self._awake_s
-        if self._awake_s >= self._end_s():
+            self._finished, self._finished_s = self._told, self._had_s
+        if self._had_s >= self._end_s():
             return Ending.DEADLINE
-        if self._awake_s >= self._heard_s + self._limits.quiet_s:
+        if self._had_s >= self._heard_s + self._limits.quiet_s:
             return Ending.SILENT
         return None
 
@@ -158,18 +172,19 @@ async def run_guest(
     limits: Limits,
     on_results: OnResults = lambda _data: None,
     units: int = 0,
+    waits: Waits | None = None,
 ) -> Capture:
     """Run one guest to its end or to a limit, and return all that came out of it.
 
-    units are the benchmarks that it is to finish. initrd and channels are handed over in memory, so
-    that nothing is left on disk whatever happens. QEMU is killed when the caller is cancelled, and
-    by the kernel when this process dies.
+    units are the benchmarks that it is to finish; waits are shared by guests that work together.
+    initrd and channels are handed over in memory, so that nothing is left on disk whatever happens.
+    QEMU is killed when the caller is cancelled, and by the kernel when this process dies.
     """
     if guest.plugin is None:
-        return await _run(guest, initrd, limits, on_results, units)
+        return await _run(guest, initrd, limits, on_results, units, waits)
     with scratch("outputs") as folder:
         guest = replace(guest, plugin=replace(guest.plugin, folder=str(folder)))
-        capture = await _run(guest, initrd, limits, on_results, units)
+        capture = await _run(guest, initrd, limits, on_results, units, waits)
         written = {}
         for path in folder.iterdir():
             with path.open("rb") as file:
@@ -178,14 +193,21 @@ async def run_guest(
 
 
 async def _run(
-    guest: Description, initrd: bytes, limits: Limits, on_results: OnResults, units: int
+    guest: Description,
+    initrd: bytes,
+    limits: Limits,
+    on_results: OnResults,
+    units: int,
+    waits: Waits | None,
 ) -> Capture:
     if guest.icount_shift is None:
-        return await run_child(partial(_start, guest, initrd, None), limits, on_results, units)
+        start = partial(_start, guest, initrd, None)
+        return await run_child(start, limits, on_results, units, waits)
     # At each of the guest's timers one thread of QEMU waits for the other, which a processor that
     # both are on does a tenth faster than two.
     with hold_processor() as number:
-        return await run_child(partial(_start, guest, initrd, number), limits, on_results, units)
+        start = partial(_start, guest, initrd, number)
+        return await run_child(start, limits, on_results, units, waits)
 
 
 async def run_child(
@@ -193,13 +215,14 @@ async def run_child(
     limits: Limits,
     on_results: OnResults,
     units: int,
+    waits: Waits | None = None,
 ) -> Capture:
     """Run what `start` starts to its end or to a limit; it is killed with all of its session.
 
     start takes the ends of the pipes for console, results and standard error, and closes them.
     """
     started = time.monotonic()
-    patience = Patience(limits, units, started)
+    patience, waits = Patience(limits, units, started), waits or Waits()
     console = _Channel(limits.console_bytes, lambda _: patience.heard())
 
     def heard(data: bytes) -> int | Ending | None:
@@ -212,8 +235,9 @@ async def run_child(
     channels = (console, results, stderr)
     try:
         qemu = await start(*(channel.guest_end for channel in channels))
+        waits.add(qemu.pid)
         try:
-            ending = await _wait(qemu, channels, patience)
+            ending = await _wait(qemu, channels, patience, waits)
         finally:
             with contextlib.suppress(ProcessLookupError):  # also what it may have started
                 os.killpg(qemu.pid, signal.SIGKILL)
@@ -266,7 +290,10 @@ async def _start(
 
 
 async def _wait(
-    qemu: asyncio.subprocess.Process, heard: tuple[_Channel, ...], patience: Patience
+    qemu: asyncio.subprocess.Process,
+    heard: tuple[_Channel, ...],
+    patience: Patience,
+    waits: Waits,
 ) -> Ending:
     """Wait until QEMU ends or one of the limits is reached."""
     while not any(channel.ending for channel in heard):
@@ -275,6 +302,6 @@ async def _wait(
             return Ending.EXITED
         for channel in heard:
             channel.drain()
-        if ending := patience.look(time.monotonic()):
+        if ending := patience.look(time.monotonic(), waits.total_s()):
             return ending
     return next(channel.ending for channel in heard if channel.ending)

@@ -19,12 +19,17 @@ Script = Callable[[int], int | str | None]
 
 
 def watched(
-    script: Script, limits: Limits = LIMITS, *, units: int = 100, seconds: int = 100_000
+    script: Script,
+    limits: Limits = LIMITS,
+    *,
+    units: int = 100,
+    seconds: int = 100_000,
+    waited_s: Callable[[int], float] = lambda _: 0.0,
 ) -> tuple[Ending | None, int]:
     """Return how a guest ended, and after how many seconds.
 
     The script says for each second how many benchmarks are done, "talk" for words that tell of
-    none, None for silence.
+    none, None for silence; waited_s how long it has waited for a processor by then.
     """
     patience = Patience(limits, units, 0.0)
     for second in range(1, seconds + 1):
@@ -33,7 +38,7 @@ def watched(
             patience.heard(said)
         elif said is not None:
             patience.heard()
-        if ending := patience.look(second * LOOK_S):
+        if ending := patience.look(second * LOOK_S, waited_s(second)):
             return ending, second
     return None, seconds
 
@@ -98,48 +103,91 @@ class TestPause:
     def after_50_quiet_seconds(self) -> Patience:
         patience = Patience(Limits(boot_s=100, silence_s=60), 100, 0.0)
         for second in range(1, 51):
-            assert patience.look(float(second)) is None
+            assert patience.look(float(second), 0.0) is None
         return patience
 
     def test_words_that_came_in_it_count(self) -> None:
         patience = self.after_50_quiet_seconds()
-        assert patience.look(3650.0) is None
+        assert patience.look(3650.0, 0.0) is None
         patience.heard(5)  # what had waited in the pipe
         for second in range(1, 60):
-            assert patience.look(3650.0 + second) is None
+            assert patience.look(3650.0 + second, 0.0) is None
 
     def test_it_is_no_time_that_the_guest_had(self) -> None:
         patience = self.after_50_quiet_seconds()
-        assert patience.look(3650.0) is None
-        quiet = [patience.look(3650.0 + second) for second in range(1, 9)]
+        assert patience.look(3650.0, 0.0) is None
+        quiet = [patience.look(3650.0 + second, 0.0) for second in range(1, 9)]
         assert quiet == [None] * 7 + [Ending.SILENT]
 
     def test_right_at_the_end_the_guest_is_heard_first(self) -> None:
         patience = self.after_50_quiet_seconds()
         for second in range(51, 60):
-            assert patience.look(float(second)) is None
+            assert patience.look(float(second), 0.0) is None
         patience.heard()
-        assert patience.look(3600.0) is None
+        assert patience.look(3600.0, 0.0) is None
 
     def test_a_machine_that_is_always_late_still_ends_a_silent_guest(self) -> None:
         patience = Patience(Limits(boot_s=100, silence_s=60), 100, 0.0)
-        endings = [patience.look(10.0 * look) for look in range(1, 32)]
+        endings = [patience.look(10.0 * look, 0.0) for look in range(1, 32)]
         assert endings[:29] == [None] * 29
         assert Ending.SILENT in endings
 
 
-@given(st.lists(st.tuples(st.floats(0, 30), st.none() | st.integers(0, 50)), max_size=60))
-def test_whatever_happens_it_ends_within_the_most(script: list[tuple[float, int | None]]) -> None:
+class TestWaiting:
+    """The host is busy: what a guest waits for a processor is no time that it had."""
+
+    def test_a_twentieth_of_a_processor_takes_twenty_times_as_long(self) -> None:
+        """A load of 40 on two processors: 30 s of work are done after 600."""
+        ended = watched(lambda _: "talk", waited_s=lambda second: 0.95 * second)
+        assert ended == (Ending.DEADLINE, 600)
+
+    def test_silence_is_that_of_a_guest_that_could_speak(self) -> None:
+        limits = Limits(boot_s=90, silence_s=60)
+        ended = watched(lambda _: None, limits, waited_s=lambda second: 0.75 * second)
+        assert ended == (Ending.SILENT, 240)
+
+    def test_a_wait_is_told_when_it_is_over(self) -> None:
+        """It waits nine seconds at a time: more than passes between two looks."""
+        limits = Limits(boot_s=90, silence_s=60)
+        ended = watched(lambda _: None, limits, waited_s=lambda second: second // 10 * 9)
+        assert ended[0] is Ending.SILENT
+        assert 10 * (60 - 9) <= ended[1] <= 10 * 60
+
+    def test_one_that_stands_still_waits_for_nothing(self) -> None:
+        limits = Limits(boot_s=90, silence_s=60)
+        ended = watched(lambda _: None, limits, waited_s=lambda second: min(second, 5))
+        assert ended[0] is Ending.SILENT
+        assert ended[1] <= 60 + 5
+
+    def test_one_that_only_waits_has_an_end(self) -> None:
+        ended = watched(lambda _: "talk", waited_s=lambda second: 2.0 * second)
+        assert ended == (Ending.DEADLINE, 3000)
+
+    def test_while_lsmeter_was_stopped_no_more_is_lost_than_passed(self) -> None:
+        patience = Patience(Limits(boot_s=100, silence_s=60), 100, 0.0)
+        assert patience.look(3600.0, 1800.0) is None
+        looks = [patience.look(3600.0 + second, 1800.0) for second in range(1, 61)]
+        assert looks[57:] == [None, Ending.SILENT, Ending.SILENT]
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 30), st.floats(0, 90), st.none() | st.integers(0, 50)), max_size=60
+    )
+)
+def test_whatever_happens_it_ends_within_the_most(
+    script: list[tuple[float, float, int | None]],
+) -> None:
     limits = Limits(boot_s=5, silence_s=2)
     patience = Patience(limits, 20, 0.0)
-    now = 0.0
-    for passed, said in script:
-        now += passed
+    now = waited_s = 0.0
+    for passed_s, more_s, said in script:
+        now, waited_s = now + passed_s, waited_s + more_s
         patience.heard(said)
-        if patience.look(now):
+        if patience.look(now, waited_s):
             return
     looks = 0
-    while patience.look(now := now + LOOK_S) is None:
+    while patience.look(now := now + LOOK_S, waited_s) is None:
         looks += 1
         assert looks <= limits.most_s
 

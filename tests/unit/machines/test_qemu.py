@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,8 +38,9 @@ class Impatient:
     def heard(self, finished: int | None = None) -> None:
         self.told.append(finished)
 
-    def look(self, now: float) -> Ending | None:
+    def look(self, now: float, waited_s: float) -> Ending | None:
         del now
+        self.waited_s = waited_s
         return Ending.DEADLINE if LINES in self.told else None
 
 
@@ -83,6 +86,32 @@ def test_progress_is_passed_on_and_an_end_of_patience_kills() -> None:
     assert patience.told[-1] == LINES
     assert (capture.ending, capture.exit_code) == (Ending.DEADLINE, None)
     assert capture.complete_lines == b"line\n" * LINES
+
+
+def test_patience_is_told_what_the_guest_waits_for_a_processor() -> None:
+    """Two loops of one processor, as on a busy host: one of them is the guest."""
+    pin = f"taskset -c {min(os.sched_getaffinity(0))}"
+    other = subprocess.Popen(["sh", "-c", f"exec {pin} sh -c 'while :; do :; done'"])
+    try:
+        lines = (
+            f'for i in $(seq {LINES}); do for j in $(seq 300000); do :; done; echo >> "$0"; done'
+        )
+        capture = ran(f"exec {pin} sh -c '{lines}; sleep 600' \"$1\"", counted())
+    finally:
+        other.kill()
+        other.wait()
+    (patience,) = Impatient.made
+    assert capture.ending is Ending.DEADLINE
+    assert patience.waited_s > 0.05
+
+
+def test_a_guest_that_stands_still_waits_for_nothing() -> None:
+    capture = ran(
+        f'for i in $(seq {LINES}); do echo >> "$1"; sleep 0.5; done; sleep 600', counted()
+    )
+    (patience,) = Impatient.made
+    assert capture.ending is Ending.DEADLINE
+    assert patience.waited_s < capture.wall_s / 2
 
 
 def test_words_on_the_console_are_heard_and_no_progress() -> None:
