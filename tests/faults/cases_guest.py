@@ -56,6 +56,11 @@ _CONTRADICTIONS = {
     "another file system": (r"fact filesystem tmpfs", "fact filesystem ext4"),
     "another user": (r"fact worker.uid 0", "fact worker.uid 1000"),
     "a window with other ticks": (r"(?m)^whole 1 ", "window 1 24 816 93936 0 59\nwhole 1 "),
+    "no whole cost": (r"(?ms)^window 1 .*?^whole 1 .*?\n", ""),
+    "a window twice": (r"(?m)^window 1 .*\n", r"\g<0>\g<0>"),
+    "a window left out": (r"(?m)^window 1 .*\n", ""),
+    "a window of other cycles": (r"(?m)^window 1 24", "window 1 36"),
+    "windows that nobody saw through": (r"(?m)(^window 1 24 \d+ \d+ \d+) \S+$", r"\1"),
     "a thousand facts": (
         r"(?m)^fact lsm",
         "".join(f"fact f{number} 1\n" for number in range(1000)) + "fact lsm",

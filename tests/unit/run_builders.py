@@ -23,7 +23,7 @@ from lsmeter.results.directory import RunData, create_run, read_run
 from lsmeter.results.documents import SEALED, sealed
 from lsmeter.results.manifest import Circumstances, make_manifest
 from lsmeter.run.execute import Settings, execute
-from tests.unit.guest.lines import lines
+from tests.unit.guest.lines import lines, whole
 
 Answer = bytes | Capture
 
@@ -152,6 +152,8 @@ def said_by(cell: Cell, facts: Sequence[str], blocks: Mapping[str, Sequence[str]
         bodies.append(f"begin {index} {quote(benchmark, safe='=')}")
         inner = (line.partition(" ") for line in blocks[benchmark])
         bodies += [f"{kind} {index} {rest}" for kind, _, rest in inner]
+        if asked.whole_ppm and benchmark != "empty" and f"whole {index} " not in "\n".join(bodies):
+            bodies += whole(index)
         bodies.append(f"end {index} status=ok n={asked.samples} failures=0 errno=0 detail=")
     return lines(*bodies, f"bye {len(asked.units)}")
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 from lsmeter.base.printable import printable
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
+from lsmeter.guest.protocol import VERSION
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.model import BenchmarkStatus, Boot, BootId, BootStatus, Cell, Kernel, Setup
@@ -25,7 +26,7 @@ from lsmeter.tasks import find_task
 Lines = tuple[str, ...]  # of a console, clean
 
 # Raised whenever the same bytes are read as something else: stored boots are then read again.
-PARSER = 3
+PARSER = 4
 TAIL_LINES = 20
 LINE_CHARS = 200
 _SEARCH_BYTES = 4 << 20
@@ -51,14 +52,20 @@ _MEANINGS = {
 
 
 def conclude(
-    asked: BootId, cell: Cell, command: Sequence[str], capture: Capture, kept: Request | None = None
+    asked: BootId,
+    cell: Cell,
+    command: Sequence[str],
+    capture: Capture,
+    kept: Request | None = None,
+    oldest: int = VERSION,
 ) -> Boot:
     """Parse, diagnose and verify one boot of `cell`, whose guests are started by `command`.
 
-    kept is what a stored boot was asked for: what would be asked today may be something else.
+    kept is what a stored boot was asked for: what would be asked today may be something else; and
+    oldest the first version of the protocol that it may speak.
     """
     request, task = kept or make_request(cell, asked.seed), find_task(cell.task.name)
-    session = parse_session(capture.complete_lines, request)
+    session = parse_session(capture.complete_lines, request, oldest)
     lines = clean_lines(capture.console)
     status, detail = diagnose(lines, session, capture)
     facts = {**dict(session.facts), **capture.facts}

@@ -25,6 +25,7 @@ MAX_VALUES = 1_000_000  # readings of one benchmark
 MAX_TOTAL_VALUES = 16_000_000  # readings of one boot
 MAX_ROUNDS = 128  # of one benchmark
 MAX_TICKS = 16  # that follow one round
+MAX_CYCLES = 128  # of one round
 MAX_HOOKS = 512  # of one benchmark
 MAX_SAID = 1000  # characters of what a client said last
 MAX_MOMENTS = 2000  # of one batch

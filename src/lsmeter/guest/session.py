@@ -18,8 +18,8 @@ from lsmeter.guest import protocol
 from lsmeter.guest.moments import MomentReader
 from lsmeter.guest.protocol import BadLineError, ContradictionError, LineReader
 from lsmeter.guest.request import Request
-from lsmeter.model import BenchmarkStatus, HookReadings, Round, Samples, StateReading, Whole
-from lsmeter.model.boot import CLOCKED_WHOLE
+from lsmeter.guest.windows import WindowReader
+from lsmeter.model import BenchmarkStatus, HookReadings, Samples, StateReading
 from lsmeter.model.moment import Moment
 
 MAX_FACTS = 1000
@@ -52,9 +52,12 @@ class Session:
     moments: tuple[Moment, ...] = ()  # of a monitored guest
 
 
-def parse_session(results: bytes, asked: Request) -> Session:
-    """Read all that came over the result channel of a guest that was asked for `asked`."""
-    reader = SessionReader(asked)
+def parse_session(results: bytes, asked: Request, oldest: int = protocol.VERSION) -> Session:
+    """Read all that came over the result channel of a guest that was asked for `asked`.
+
+    oldest is the first version of the protocol that it may speak: an earlier one for stored boots.
+    """
+    reader = SessionReader(asked, oldest)
     reader.feed(results)
     return reader.close()
 
@@ -66,11 +69,10 @@ class _Running:
     index: int
     benchmark: str
     delay_ns: int | None
+    windows: WindowReader
     values: list[int] = field(default_factory=list)
     ticked: list[int] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
-    rounds: list[Round] = field(default_factory=list)
-    whole: Whole | None = None
     counts: dict[str, list[int]] = field(default_factory=dict)
     states: dict[tuple[str, str], Numbers] = field(default_factory=dict)  # by name and moment
 
@@ -82,9 +84,10 @@ class SessionReader:
     over, nothing that the guest may still say can give the boot numbers.
     """
 
-    def __init__(self, asked: Request) -> None:
+    def __init__(self, asked: Request, oldest: int = protocol.VERSION) -> None:
         self.finished = 0
         self._asked = asked
+        self._oldest = oldest
         self._lines = LineReader(self._take)
         self.feed = self._lines.feed
         self._greeted = False
@@ -152,7 +155,7 @@ class SessionReader:
             self._contradiction, self._lines.over = str(error), True
 
     def _on_hello(self, version: int, _probe: str) -> None:
-        if version not in (protocol.VERSION, protocol.CLOCKED):
+        if not self._oldest <= version <= protocol.VERSION:
             raise BadLineError(f"version {version} of the protocol, not {protocol.VERSION}")
         self._greeted = True
         self._clocked = version == protocol.CLOCKED
@@ -191,7 +194,9 @@ class SessionReader:
         said = _unit(benchmark, delay_ns)
         if index != self._begun or said != asked:
             raise ContradictionError(f"{index}: {said}; asked for: {self._begun}: {asked}")
-        self._running = _Running(index, benchmark, delay_ns)
+        whole = bool(self._asked.whole_ppm)
+        windows = WindowReader(benchmark, asked=whole, clocked=self._clocked)
+        self._running = _Running(index, benchmark, delay_ns, windows)
         self._begun += 1
 
     def _room_for(self, values: list[int], known: int, most: int, what: str) -> None:
@@ -229,27 +234,10 @@ class SessionReader:
             raise BadLineError("a round, which only version 1 has")
 
     def _on_window(self, running: _Running, *numbers: Any) -> None:  # noqa: ANN401
-        operations, loop, bulk, ticks, taken = numbers
-        found = Round(operations, loop, bulk, ticks, tuple(taken or ()))
-        if not operations or loop > bulk or len(found.taken) > 1 + protocol.MAX_TICKS:
-            raise BadLineError("a window that cannot be")
-        if len(running.rounds) == protocol.MAX_ROUNDS:
-            raise BadLineError("too many windows")
-        if not self._asked.whole_ppm or running.whole or self._clocked:
-            raise ContradictionError(_unasked(running, "a window of whole cycles"))
-        if found.taken and running.rounds and len(found.taken) != len(running.rounds[0].taken):
-            raise ContradictionError(f"{running.benchmark}: windows with other numbers of ticks")
-        running.rounds.append(found)
+        running.windows.take(*numbers)
 
     def _on_whole(self, running: _Running, status: BenchmarkStatus, number: int, why: str) -> None:
-        if not self._asked.whole_ppm or running.whole:
-            raise ContradictionError(_unasked(running, "a whole cost"))
-        if self._clocked:
-            status, why, number = BenchmarkStatus.FAILED, CLOCKED_WHOLE, 0
-        if status is BenchmarkStatus.OK and (number or not running.rounds):
-            said = _detail(number, why) if number else "no window"
-            raise ContradictionError(f"{running.benchmark}: the whole cost is ok, with {said}")
-        running.whole = Whole(status, tuple(running.rounds), _detail(number, why))
+        running.windows.end(status, number, _detail(number, why))
 
     def _on_counts(self, running: _Running, hook: str, runs: list[int]) -> None:
         counters = {name for key, name in self._facts.items() if key.startswith("counter.")}
@@ -286,8 +274,8 @@ class SessionReader:
         if any(len(runs) != count for runs in running.counts.values()):
             raise BadLineError("hooks were not counted in every reading")
         name, detail = running.benchmark, _detail(number, why)
-        if running.rounds and not running.whole:
-            raise ContradictionError(f"{name}: windows without a whole cost")
+        if missing := self._missing(running, status):
+            raise ContradictionError(f"{name} is {status}, and {missing}")
         if status is not BenchmarkStatus.OK:
             said = Samples(name, status, (), failures, detail, delay_ns=running.delay_ns)
             self._samples.append(said)
@@ -301,8 +289,6 @@ class SessionReader:
         if self._asked.clients and len(running.said) != count:
             heard = f"clients of {len(running.said)} batches said something"
             raise ContradictionError(f"{name} is ok, with {count} readings, and {heard}")
-        if missing := self._moments.missing(name):
-            raise ContradictionError(f"{name} is ok, and {missing}")
         self._samples.append(
             Samples(
                 name,
@@ -311,7 +297,7 @@ class SessionReader:
                 0,
                 detail,
                 tuple(running.ticked),
-                running.whole,
+                running.windows.whole,
                 running.delay_ns,
                 tuple(running.said),
             )
@@ -319,6 +305,16 @@ class SessionReader:
         self._counts += [
             HookReadings(name, hook, tuple(runs)) for hook, runs in running.counts.items()
         ]
+
+    def _missing(self, running: _Running, status: BenchmarkStatus) -> str:
+        """Say what was asked for beside readings, and did not come; "" for nothing."""
+        missing = running.windows.missing(status)
+        if missing or status is not BenchmarkStatus.OK:
+            return missing
+        names = [state.name for state in self._asked.setup.states]
+        if len(running.states) < 2 * len(names) and not self._errors:  # an error says which
+            return f"what {', '.join(names)} said before it or after it is missing"
+        return self._moments.missing(running.benchmark)
 
 
 def _unit(benchmark: str, delay_ns: int | None) -> str:

@@ -19,6 +19,7 @@ from lsmeter.base.storage import is_partial, make_dir, write_atomic, writing
 from lsmeter.experiment.asked import MAX_MARGIN
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.conclude import PARSER, conclude
+from lsmeter.guest.protocol import CLOCKED
 from lsmeter.guest.request import Request
 from lsmeter.model import Boot, BootId, Cell, Problem
 from lsmeter.results.boots import (
@@ -247,7 +248,8 @@ def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
         return stored.boot
     boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
     asked = asked_cell(manifest, cell)
-    return conclude(boot, asked, cell.command, stored.capture, request_of(stored, asked))
+    request = request_of(stored, asked)
+    return conclude(boot, asked, cell.command, stored.capture, request, CLOCKED)
 
 
 def request_of(stored: StoredBoot, cell: Cell) -> Request:

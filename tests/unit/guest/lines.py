@@ -42,6 +42,15 @@ def restated(data: bytes, *changes: tuple[str, str]) -> bytes:
     return lines(*text.split("\n"))
 
 
+def whole(index: int) -> tuple[str, ...]:
+    """Return the lines of a whole cost: a pair of windows that are seen through, and its end."""
+    return (
+        f"window {index} 24 816 94072 0 0,2900",
+        f"window {index} 12 408 47040 0 0,2900",
+        f"whole {index} status=ok errno=0 detail=",
+    )
+
+
 def ended(index: int, *values: int, status: str = "ok", failures: int = 0, why: str = "") -> str:
     """Return the last line of a benchmark; why is `errno=N detail=TEXT`."""
     why = why or "errno=0 detail="

@@ -12,7 +12,7 @@ from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import LINE_CHARS, TAIL_LINES, clean_lines, conclude
 from lsmeter.model import Boot, BootId, BootStatus
 from lsmeter.setups import parse_setup
-from tests.unit.guest.lines import lines, ran
+from tests.unit.guest.lines import lines, ran, whole
 from tests.unit.model_builders import cell
 
 CONSOLES = Path(__file__).parents[2] / "data" / "console"
@@ -27,7 +27,7 @@ FACTS = (
 )
 SEED = 5  # which leaves a before b
 NOTHING = b""
-WHOLE = lines(*FACTS, *ran(0, "a", 1), "bye 1")
+WHOLE = lines(*FACTS, *ran(0, "a", 1, more=whole(0)), "bye 1")
 
 
 def ended(
@@ -85,7 +85,7 @@ def test_a_real_hang(ending: Ending) -> None:
 
 HELLO_ONLY = lines()
 AT_WORK = lines("begin 0 a")
-HALF = lines(*FACTS, *ran(0, "a", 1), "begin 1 b")
+HALF = lines(*FACTS, *ran(0, "a", 1, more=whole(0)), "begin 1 b")
 GAVE_UP = lines("error mounting%20tmpfs:%20EPERM")
 GARBAGE = b"junk\nmore\n"
 

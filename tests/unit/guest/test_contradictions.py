@@ -36,15 +36,26 @@ SAID = lines(
     "samples 0 10x3,12",
     "ticked 0 1,3",
     "window 0 24 816 94072 0 0,2900x4",
+    "window 0 12 408 47040 0 0,2900x4",
+    "window 0 24 816 94072 0 0,2901x4",
+    "window 0 12 408 47040 0 0,2901x4",
+    "window 0 128 4352 500900 1",
+    "window 0 128 4352 500904 1",
     "whole 0 status=ok errno=0 detail=",
     "end 0 status=ok n=4 failures=0 errno=0 detail=",
     "begin 1 b",
     "samples 1 20x4",
+    "state 1 avc before n:%202",
+    "state 1 avc after n:%202",
     "window 1 24 816 94072 0 0,2900x4",
     "whole 1 status=failed errno=28 detail=",
     "end 1 status=ok n=4 failures=0 errno=0 detail=",
     "bye 2",
 )
+UNSEEN = """
+window 0 12 408 47040 0 0,2901x4
+window 0 128 4352 500900 1
+window 0 128 4352 500904 1"""
 END = "end 0 status=ok n=4 failures=0 errno=0 detail="
 
 
@@ -86,15 +97,43 @@ def test_what_was_asked_for_is_believed() -> None:
             "samples 0 10x3,12\ncounts 0 hook 1x4",
             "a: counts of hook that",
         ),
-        ("0 0,2900x4\nwhole 0", "0 0,2900x4\nwindow 0 12 1 2 0 0,9\nwhole 0", "windows with other"),
+        *(
+            (old, new, f"a: window {place} with {wrong}")
+            for old, new, place, wrong in (
+                ("94072 0 0,2901x4", "94072 0 0,9", 2, "other numbers of ticks"),
+                ("0 12 408 47040 0 0,2900x4", "0 24 408 47040 0 0,2900x4", 1, "another number"),
+                ("0 24 816 94072 0 0,2901x4", "0 12 816 94072 0 0,2901x4", 2, "another number"),
+                ("0 24 816 94072 0 0,2901x4", "0 72 816 94072 0 0,2901x4", 2, "another number"),
+                ("0 128 4352 500904 1", "0 64 4352 500904 1", 5, "another number of cycles"),
+                ("0 128 4352 500900 1", "0 12 4352 500900 1", 4, "another number of cycles"),
+                ("500904 1", "500904 1 0,2900x4", 5, "other numbers of ticks"),
+                (
+                    "0 12 408 47040 0 0,2900x4",
+                    "0 12 408 47040 0 0,2900x4\nwindow 0 12 408 47040 0 0,2900x4",
+                    2,
+                    "another number of cycles",
+                ),
+            )
+        ),
         ("ticked 0 1,3", "ticked 0 1,1", "a: two ticks in one reading"),
         (
             "whole 0 status=ok errno=0",
             "whole 0 status=ok errno=5",
             "whole cost is ok, with EIO",
         ),
-        ("\nwindow 0 24 816 94072 0 0,2900x4", "", "the whole cost is ok, with no window"),
-        ("\nwhole 0 status=ok errno=0 detail=", "", "a: windows without a whole cost"),
+        (
+            UNSEEN,
+            "",
+            "the whole cost is ok, with 3 windows that were seen through",
+        ),
+        ("\nwhole 0 status=ok errno=0 detail=", "", "a is ok, and its whole cost is missing"),
+        (
+            "\nwindow 1 24 816 94072 0 0,2900x4\nwhole 1 status=failed errno=28 detail=",
+            "",
+            "b is ok, and its whole cost is missing",
+        ),
+        ("\nstate 0 avc after n:%202", "", "a is ok, and what avc said before it or after it is"),
+        ("\nstate 0 avc before n:%201", "", "a is ok, and what avc said before it or after it is"),
         (END, f"whole 0 status=ok errno=0 detail=\n{END}", "a: a whole cost that nobody asked for"),
         (END, f"window 0 24 1 2 0\n{END}", "a: a window of whole cycles that"),
         (

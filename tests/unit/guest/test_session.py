@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from lsmeter.guest import protocol
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.model import BenchmarkStatus, HookReadings, Round, Samples, Setup, Whole
 from lsmeter.model.boot import CLOCKED_WHOLE
@@ -132,24 +133,26 @@ def test_the_whole_cost_goes_with_its_benchmark() -> None:
     more = (
         "ticked 0 2",
         "window 0 24 1 2 0 5,9",
-        "window 0 128 1 2 3",
+        "window 0 12 1 2 0 5,8",
+        "window 0 128 1 4 3",
         "whole 0 status=ok errno=0 detail=",
     )
     found = session(
         *ran(0, "open", 5, 5, 9, more=more),
-        *ran(1, "stat", 7, 7, 7),
+        *ran(1, "empty", 7, 7, 7),
         "bye 2",
-        of=("open", "stat"),
+        of=("open", "empty"),
         samples=3,
         whole_ppm=1000,
     )
-    opened, stat = found.samples
+    opened, empty = found.samples
     assert opened.ticked == (2,)
     assert opened.whole == Whole(
-        BenchmarkStatus.OK, (Round(24, 1, 2, 0, (5, 9)), Round(128, 1, 2, 3))
+        BenchmarkStatus.OK,
+        (Round(24, 1, 2, 0, (5, 9)), Round(12, 1, 2, 0, (5, 8)), Round(128, 1, 4, 3)),
     )
-    assert stat.whole is None
-    assert stat.ticked == ()
+    assert empty.whole is None
+    assert empty.ticked == ()
 
 
 def test_a_whole_cost_that_failed_keeps_the_readings() -> None:
@@ -173,7 +176,7 @@ def test_an_older_guest_is_read_but_for_its_whole_costs() -> None:
     order = [line.split(" ")[3] for line in said.decode().splitlines() if " begin " in line]
     benchmarks = [unquote(name) for name in order]
     assert set(names) < set(benchmarks)
-    found = parse_session(said, asked(*benchmarks, samples=20, whole_ppm=1000))
+    found = parse_session(said, asked(*benchmarks, samples=20, whole_ppm=1000), protocol.CLOCKED)
     assert (found.complete, found.contradiction, found.garbage) == (True, "", ())
     assert all(len(item.values) == 20 for item in found.samples)
     wholes = [item.whole for item in found.samples if item.whole is not None]
@@ -187,6 +190,7 @@ def test_an_older_guest_is_read_but_for_its_whole_costs() -> None:
         (2, "idle 100 1 2", "an idle span, which only version 1 has"),
         (2, "begin 0 a\nround 0 500 1 2 3 2", "a round, which only version 1 has"),
         (3, "idle 100 1 2", "version 3 of the protocol, not 2"),
+        (1, "idle 100 1 2", "version 1 of the protocol, not 2"),
     ],
 )
 def test_what_only_older_guests_say_is_garbage_of_others(
@@ -203,5 +207,5 @@ def test_an_older_guest_has_no_windows() -> None:
     old = HELLO.replace("version=2", "version=1")
     bodies = (old, "begin 0 a", "window 0 24 1 2 0 5,9")
     data = b"".join(line(f"{number} {body}") for number, body in enumerate(bodies))
-    found = parse_session(data, asked("a", whole_ppm=1000))
+    found = parse_session(data, asked("a", whole_ppm=1000), protocol.CLOCKED)
     assert found.contradiction == "a: a window of whole cycles that nobody asked for"
