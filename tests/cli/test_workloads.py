@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,36 @@ def test_a_batch_that_was_not_counted_is_no_result(
     run(web)
     found = report(web)
     assert any("batches were counted" in item["title"] for item in found["problems"])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            lambda text: text[:-4] + text[text.rindex(b"region 1\n") :],
+            "has 11 batches of ",
+        ),
+        (
+            lambda text: text.replace(b"service insns user ", b"service insns user 9"),
+            "than a batch took",
+        ),
+        (lambda text: text[:-4] + b"region 99\nend\n", "has regions of nothing that was asked"),
+    ],
+)
+def test_a_tally_that_the_guest_contradicts_costs_the_boot(
+    web: Lsmeter,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[bytes], bytes],
+    says: str,
+) -> None:
+    home = own_captures(web, monkeypatch) / "selinux-enforcing" / "workload-0" / "tally.zst"
+    text = zstandard.decompress(home.read_bytes(), 1 << 24)
+    home.write_bytes(zstandard.compress(change(text).removesuffix(b"eof\n") + b"eof\n"))
+    run(web)
+    found = report(web)
+    assert any(says in item["title"] for item in found["problems"]), found["problems"]
+    counts = {item["setup"]: len(item["boots"]) for item in found["benchmarks"]}
+    assert counts == {"capability": 2, "selinux-enforcing": 1}
 
 
 def test_what_the_plugin_lost_track_of_is_a_problem_and_no_number(

@@ -172,7 +172,7 @@ def test_damaged_events_are_a_problem_of_their_boot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_run(tmp_path / "run", "before", events=True)
-    broken = vectors(VALUES["before-selinux"]).replace(b"\nv ", b"\nw ", 1)
+    broken = vectors(VALUES["before-capability"]).replace(b"\nv ", b"\nw ", 1)
     read = "lsmeter.analysis.events.read_output"
     folders = []
 
@@ -180,7 +180,7 @@ def test_damaged_events_are_a_problem_of_their_boot(
         assert name == EVENTS_OUTPUT
         assert (folder / BOOT_FILE).is_file()
         folders.append(folder)
-        return broken if len(folders) == 1 else vectors(VALUES["before-selinux"])
+        return broken if len(folders) == 1 else vectors(VALUES["before-capability"])
 
     monkeypatch.setattr(read, damaged)
     cells, (problem,) = event_cells(read_run(path))
@@ -201,7 +201,7 @@ def test_readings_that_the_plugin_lost_are_a_problem_and_no_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bytes, new: bytes, says: str
 ) -> None:
     path = write_run(tmp_path / "run", "before", events=True)
-    whole = vectors(VALUES["before-selinux"])
+    whole = vectors(VALUES["before-capability"])
     lossy = re.sub(old, new, whole)
     assert lossy != whole
     monkeypatch.setattr("lsmeter.analysis.events.read_output", lambda *_: lossy)
@@ -214,6 +214,28 @@ def test_readings_that_the_plugin_lost_are_a_problem_and_no_number(
     assert {item.detail for item in problems} == {
         "they are damaged: what the plugin counted is missing"
     }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (rb"v (\d+) 8 1 ", rb"v 9\1 8 1 ", "rename depth=1: more instructions than were read"),
+        (rb"(v .*\n)end 1", rb"\1" * 40 + b"end 1", "region 1 has 44 readings, and "),
+        (rb"region 1 0", b"region 1 40", "region 1 has 45 readings, and "),
+    ],
+)
+def test_events_that_the_guest_contradicts_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bytes, new: bytes, says: str
+) -> None:
+    path = write_run(tmp_path / "run", "before", events=True)
+    whole = vectors(VALUES["before-capability"])
+    lying = re.sub(old, new, whole)
+    assert lying != whole
+    monkeypatch.setattr("lsmeter.analysis.events.read_output", lambda *_: lying)
+    cells, problems = event_cells(read_run(path))
+    assert all(item.detail.startswith(f"they are damaged: {says}") for item in problems)
+    assert len(problems) == 6
+    assert all("rename depth=1" not in cell.benchmarks for cell in cells)
 
 
 def test_a_run_all_of_whose_events_are_lost_says_so(

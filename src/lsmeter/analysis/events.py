@@ -94,7 +94,7 @@ def event_cells(run: RunData) -> tuple[tuple[EventCell, ...], tuple[Problem, ...
             why, missed = "not all events are known", list[str]()
             title = f"{cell.place.setup} on {cell.place.kernel}: boot {boot.index}: "
             try:
-                for benchmark, found in _boot_readings(run, boot):
+                for benchmark, found in _boot_readings(run, cell, boot):
                     if isinstance(found, str):
                         missed.append(f"{benchmark}: {found}")
                     else:
@@ -118,10 +118,13 @@ def was_counted(cell: ManifestCell) -> bool:
     return EVENTS_OUTPUT in find_task(cell.task.name).also
 
 
-def _boot_readings(run: RunData, boot: Boot) -> Iterable[tuple[str, list[Vector] | str]]:
+def _boot_readings(
+    run: RunData, cell: ManifestCell, boot: Boot
+) -> Iterable[tuple[str, list[Vector] | str]]:
     """Yield the vectors of each benchmark that ended well, or what the plugin missed of it.
 
     Warm-up readings are left out; the median of readings of which some are missing is not known.
+    Nothing is known of a boot of which more was counted than was read, or than passed by its clock.
     """
     if not boot.status.usable:
         return
@@ -131,12 +134,19 @@ def _boot_readings(run: RunData, boot: Boot) -> Iterable[tuple[str, list[Vector]
     regions = parse_events(data.decode("ascii", errors="replace"))
     for place, samples in enumerate(boot.samples):
         if samples.status is BenchmarkStatus.OK and samples.values:
-            yield samples.benchmark, _read(regions.get(place), len(samples.values))
+            found = _read(regions.get(place), len(samples.values), cell.warmup)
+            counted = () if isinstance(found, str) else [vector[_INSNS] for vector in found]
+            if any(more > value for more, value in zip(counted, samples.values, strict=False)):
+                raise DamagedEventsError(f"{samples.benchmark}: more instructions than were read")
+            yield samples.benchmark, found
 
 
-def _read(region: RegionEvents | None, readings: int) -> list[Vector] | str:
+def _read(region: RegionEvents | None, readings: int, warmup: int) -> list[Vector] | str:
     """Return what is known of the last `readings` of a region: warm-up readings come first."""
     taken = len(region.readings) + region.more if region else 0
+    if taken > warmup + readings:
+        many_more = f"{taken} readings, and {warmup + readings} were asked for"
+        raise DamagedEventsError(f"region {region.region if region else 0} has {many_more}")
     found = region.readings[max(0, taken - readings) :] if region else ()
     vectors = [_by_clock(item) for item in found if item]
     lost = max(0, readings - taken) + len(found) - len(vectors) if vectors else readings

@@ -39,6 +39,7 @@ AVC_LOOKUPS, AVC_MISSES = "AVC look-ups", "AVC misses"
 HOOK_CALLS, HOOK_INSNS = "hook calls", "in hooks"
 _START = "kernel until its first process"
 _NO_MODULE = ("other", "framework")
+_ALL = (*Account, "none")  # accounts
 Figures = dict[str, float]
 
 
@@ -142,8 +143,10 @@ def find_workloads(run: RunData) -> Workloads:
     def read(cell: ManifestCell, boot: Boot, asked: Sequence[Benchmark]) -> tuple[Problem, ...]:
         if (workload := cell.task.workload) is None:
             return (Problem("the run does not say what the workload was"),)
+        titles = run.once.get(cell.hash) or once_titles(workload, setups[cell.place.setup])
         try:
             tallies = _tallies(run, boot)
+            _hold(tallies, boot, cell.warmup, len(titles))
         except DamagedTallyError as error:
             return (*_failed(boot), Problem(f"boot {boot.index}: what was counted {error}"))
         figures, problems = _boot_figures(cell, workload, boot, tallies)
@@ -151,7 +154,6 @@ def find_workloads(run: RunData) -> Workloads:
         if any(tally.lost and tally.region >= len(cell.benchmarks) for tally in tallies):
             said = "the plugin lost track of tasks or frames"
             problems += (Problem(f"boot {boot.index}: not all that is done once: {said}"),)
-        titles = run.once.get(cell.hash) or once_titles(workload, setups[cell.place.setup])
         told = dict(boot.facts).get(BOOT_FACT, "")
         started = [(_START, int(told), 0)] if told.isascii() and told.isdigit() else []
         for title, kernel, user in (*started, *_once(sound, titles, len(cell.benchmarks))):
@@ -226,6 +228,19 @@ def _tallies(run: RunData, boot: Boot) -> tuple[Tally, ...]:
         raise DamagedTallyError(f"is damaged: {error}") from error
 
 
+def _hold(tallies: Sequence[Tally], boot: Boot, warmup: int, once: int) -> None:
+    """Hold what was counted of a boot against what it was asked, and against the guest's clock."""
+    for place, item in enumerate(boot.samples):
+        mine = [tally for tally in tallies if tally.region == place]
+        if item.status is BenchmarkStatus.OK and len(mine) > warmup + len(item.values):
+            raise DamagedTallyError(f"has {len(mine)} batches of {item.benchmark}")
+        for tally, passed in zip(mine[warmup:], item.values, strict=False):
+            if sum(tally.total(kind, of=_ALL) for kind in ("kernel", "insns")) > passed:
+                raise DamagedTallyError(f"has more of {item.benchmark} than a batch took")
+    if any(tally.region >= len(boot.samples) + once for tally in tallies):
+        raise DamagedTallyError("has regions of nothing that was asked for")
+
+
 def _failed(boot: Boot) -> tuple[Problem, ...]:
     return tuple(
         Problem(f"{item.benchmark}: {item.status}", benchmark=item.benchmark, detail=item.detail)
@@ -238,14 +253,12 @@ def _once(
     tallies: Sequence[Tally], titles: Sequence[str], first: int
 ) -> Iterator[tuple[str, int, int]]:
     """Give what was done once, and has a name: kernel and user instructions of all but idling."""
-    everybody = [account for account in Account if account is not Account.IDLE]
+    everybody = [account for account in _ALL if account is not Account.IDLE]
     # What the probe does to itself between two of them has the number of the one before.
     by_number = {tally.region: tally for tally in reversed(tallies)}
     for number, title in enumerate(titles, first):
         if title and (tally := by_number.get(number)):
-            kernel, user = (
-                tally.total(kind, of=[*everybody, "none"]) for kind in ("kernel", "insns")
-            )
+            kernel, user = (tally.total(kind, of=everybody) for kind in ("kernel", "insns"))
             yield title, kernel, user
 
 
