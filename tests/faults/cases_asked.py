@@ -85,7 +85,7 @@ _NO_TOML: dict[str, tuple[Content, str]] = {
     "UTF-16": (_no_text("utf-16"), "UTF-8"),
     "Latin-1": ('title = "größer"'.encode("latin-1"), "UTF-8"),
     "byte order mark": (_no_text("utf-8-sig"), "not valid TOML"),
-    "NUL bytes": (bytes(100), "not valid TOML"),
+    "NUL bytes": (bytes(100), "not valid TOML: invalid statement"),
     "escape sequence": ("\x1b[31m = 1\n", "not valid TOML"),
     "lone surrogate": (b'title = "\xed\xa0\x80"\n', "UTF-8"),
     "escaped surrogate": ('title = "\\ud800"\n', "not valid TOML"),
@@ -93,9 +93,9 @@ _NO_TOML: dict[str, tuple[Content, str]] = {
     "a table twice": ("[files]\n[files]\n", "not valid TOML"),
     "unfinished": ("name = ", "not valid TOML"),
     "JSON": ('{"name": "mine"}', "not valid TOML"),
-    "lists 50,000 deep": ("a = " + "[" * 50_000, "not valid TOML"),
-    "tables 50,000 deep": ("a = " + "{a=" * 50_000, "not valid TOML"),
-    "key of 50,000 parts": ("a" + ".a" * 50_000 + " = 1\n", "not valid TOML"),
+    "lists 50,000 deep": ("a = " + "[" * 50_000, "lists too deep"),
+    "tables 50,000 deep": ("a = " + "{a=" * 50_000, "lists too deep"),
+    "key of 50,000 parts": ("a" + ".a" * 50_000 + " = 1\n", "a key of more than"),
     "number of 5,000 digits": (f"seed = {'9' * 5000}\n", "number"),
 }
 # A setup file, and what is said of it.

@@ -156,6 +156,11 @@ def _damaged_then_reported(change: Callable[[Path], object], field: Field) -> En
     return field(*REPORT)
 
 
+_SAYS = {
+    "a manifest of another program": "its format is not",
+    "a manifest that is a list": "its format is not",
+    "no manifest": "it has no manifest.json",
+}
 _FINE, _USAGE, _HOST = frozenset({0}), frozenset({2}), frozenset({7})
 
 _ALL = [
@@ -169,7 +174,7 @@ _ALL = [
             f"report with {name}",
             partial(_damaged_then_reported, change),
             frozenset({2, 7}) if "manifest" in name or name.startswith("n") else _FINE,
-            says="error:",
+            says=_SAYS.get(name, "error:"),
             measured=True,
             sound=False,
         )

@@ -53,7 +53,7 @@ _SAYS = {
     "an endless flood of complaints": "more than 16777216 bytes",
     "a flood behind its last mark": "more than 16777216 bytes",
     "another architecture": "its processor is riscv64",
-    "a shell that may not be used": "ssh:h: ",
+    "a shell that may not be used": "its login shell ended with status 1 before anything",
 }
 
 

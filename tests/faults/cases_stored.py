@@ -8,6 +8,7 @@ of four boots, and damages its manifest or one boot: in the run, in the store, o
 from __future__ import annotations
 
 import io
+import json
 import os
 import random
 import shutil
@@ -27,6 +28,10 @@ MANIFEST = "manifest.json"
 FILES = ("boot.json", "samples.parquet", "results.zst", "console.log")
 # Of each file in which a bit is flipped: its first byte, its last, and some between.
 PLACES, MORE_PLACES = 4, 20
+_HEAD_BYTES = 150  # of a document: its format, version and digest
+_SEEN = "its digest is not the one"
+_KIND = "no regular file"
+_SPECIAL = ("a FIFO", "a directory", "a link to /dev/zero")
 
 
 def _boots(home: Path) -> list[Path]:
@@ -45,11 +50,29 @@ def _in_store(field: Field) -> Path:
 
 
 def _flipped(number: int, path: Path) -> None:
-    data = bytearray(path.read_bytes())
+    """Flip a bit that nothing but a digest sees: a document stays one."""
+    data = path.read_bytes()
+    first = _HEAD_BYTES if path.suffix == ".json" else 0
     draw = random.Random(f"{path.name} {number}")
-    between = draw.randrange(len(data))
-    data[{0: 0, 1: len(data) - 1}.get(number, between)] ^= 1 << draw.randrange(8)
-    path.write_bytes(data)
+    drawn = draw.randrange(first, len(data))
+    place = {0: first, 1: len(data) - 1}.get(number, drawn)
+    places = (*range(place, len(data)), *range(first, place))
+    bits = draw.sample(range(8), 8)
+    flips = (_with(data, at, 1 << bit) for at in places for bit in bits)
+    found = next(item for item in flips if first == 0 or _is_json(item))
+    path.write_bytes(found)
+
+
+def _with(data: bytes, at: int, bit: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :]
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
 
 
 def _replaced(content: Callable[[bytes], bytes], path: Path) -> None:
@@ -141,6 +164,7 @@ def _cases() -> Iterator[Case]:
             for what, damage in {**flips, **WHOLE, **rows}.items():
                 lost = (file, what) == ("boot.json", "gone")  # then there is no boot at all
                 says = file if not lost else "missing" if name == "run" else ""
+                says = _SEEN if what in flips else _KIND if what in _SPECIAL else says
                 inject = partial(_damaged, homes, file, damage)
                 long = len(homes) > 1 or what not in some or (name == "store" and what in ROWS)
                 # The command measures again what the store has not; a report has it not.
@@ -150,7 +174,8 @@ def _cases() -> Iterator[Case]:
         inject = partial(_damaged, (lambda field: field.run_dir,), MANIFEST, damage)
         code = 2 if what == "gone" else 7
         long = what not in {*short, "gone", "empty", "a directory"}
-        yield _case(f"{MANIFEST}: {what}", inject, MANIFEST, code=code, kept=4, long=long)
+        says = _SEEN if what in flips else _KIND if what in _SPECIAL else MANIFEST
+        yield _case(f"{MANIFEST}: {what}", inject, says, code=code, kept=4, long=long)
     for file in ("", *FILES):
         yield _case(
             f"{file or 'folders'} swapped", partial(_swapped, file), "damaged", code=1, kept=4
