@@ -29,6 +29,7 @@ from lsmeter.cli import (
     listing,
     manual,
     monitor,
+    pack,
     report,
     run,
     selftest,
@@ -66,7 +67,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
     "": (
         "",
         (
-            *(run.run, report.report, report.compare, monitor.monitor),
+            *(run.run, report.report, report.compare, pack.pack, monitor.monitor),
             *(gate.gate, bisect.bisect, import_.import_, slopes.slopes, history.history),
             *(calibrate.calibrate, validate.validate, index.index, estimate.estimate),
             *(listing.list_names, listing.doctor, manual.help_),
@@ -88,7 +89,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
     ),
 }
 # What prints a line or a text, and what prints nothing: they have no format, no file to print to.
-_LINES = (kernel.build, kernel.path, image.build, image.add, image.path, manual.help_)
+_LINES = (pack.pack, kernel.build, kernel.path, image.build, image.add, image.path, manual.help_)
 _NOTHING = (kernel.remove, image.remove)
 for _group, (_told, _commands) in _GROUPS.items():
     _home = app

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def report(
     run: Annotated[
         Path | None,
-        names.run_argument("RUN", "Run directory of any command.  [default: the latest in runs/]"),
+        names.run_argument("RUN", "Run directory, or packed run.  [default: the latest in runs/]"),
     ] = None,
     setup: SetupOption = None,
     benchmark: BenchmarkOption = None,
@@ -50,6 +50,10 @@ def report(
     calibration: CalibrationOption = None,
     beside: BesideOption = None,
     everything: AllOption = False,
+    nameless: Annotated[
+        bool,
+        typer.Option("--anonymous", help="Leave out paths, hosts, and ids of machines and boots."),
+    ] = False,
     verify: Annotated[
         bool,
         typer.Option(
@@ -67,19 +71,23 @@ def report(
         lsmeter report -s selinux -b 'open*' --baseline apparmor
         lsmeter report runs/2026-11-20T10-00-00-main -f html -o page.html
         lsmeter report --beside lomac2001 --beside own.toml
+        lsmeter report --anonymous -f html -o page.html
+        lsmeter report main.lsmeter
     """
     from lsmeter.analysis.narrow import narrowed
     from lsmeter.report.document import document_of
     from lsmeter.report.verify import damage_code, verification
+    from lsmeter.results.anonymous import anonymous
     from lsmeter.results.directory import read_run
 
     studies = studies_of(beside)
     run = run or the_latest()
+    data = anonymous(read_run(run)) if nameless else read_run(run)
     if verify:
-        document, code = verification(read_run(run))
+        document, code = verification(data)
         show(document)
         return code
-    found = narrowed(read_run(run), setup or (), benchmark or (), baseline)
+    found = narrowed(data, setup or (), benchmark or (), baseline)
     by = calibration_for(found, calibration)
     show(_events_of(found) if events else document_of(found, by, studies), everything=everything)
     return damage_code(found)

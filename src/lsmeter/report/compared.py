@@ -36,7 +36,7 @@ def document(before: RunData, after: RunData, detail: Detail) -> Document:
         said = made.data if isinstance(made.data, Mapping) else {}
         return replace(made, data={**said, "sides": _data(before, after, only, changes)})
     sides = zip(("Before", "After"), (before, after), ("first", "second"), strict=True)
-    facts = [(head, f"{run.path} (the {word} run): {_made_of(run)}") for head, run, word in sides]
+    facts = [(head, f"{run.title} (the {word} run): {_made_of(run)}") for head, run, word in sides]
     for head, left in zip(("Only before", "Only after"), only, strict=True):
         text = "; ".join(_names(left))
         facts += [(head, f"{text}: not compared")] if text else []
@@ -173,7 +173,7 @@ def _data(
     """Return the same for programs; overheads are fractions."""
     sides = {
         name: {
-            "run": str(run.path),
+            "run": run.title,
             "kernels": [kernel.name for kernel in run.manifest.kernels],
             "baseline_setup": run.manifest.baseline_setup,
             "only": {

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 
 from lsmeter.base.errors import ExitCode
-from lsmeter.results.directory import RunData
+from lsmeter.results.directory import RunData, boot_folder
 from lsmeter.tables.model import Document, Item, Section, Tone
 
 
@@ -22,9 +23,9 @@ def damage_code(run: RunData, tasks: Collection[str] = ()) -> ExitCode:
 def verification(run: RunData) -> tuple[Document, ExitCode]:
     """Say which boots are missing, and which files are damaged; and the code that says so."""
     planned = dict.fromkeys(run.manifest.boots)
-    cells = {cell.hash: cell.place for cell in run.manifest.cells}
+    home, cells = Path(run.title), {cell.hash: cell.place for cell in run.manifest.cells}
     missing = [
-        f"{place.setup} on {place.kernel}: boot {boot.index}: missing ({run.folder(boot)})"
+        f"{place.setup} on {place.kernel}: boot {boot.index}: missing ({boot_folder(home, boot)})"
         for boot in run.missing
         for place in [cells[boot.cell_hash]]
     ]
@@ -35,10 +36,10 @@ def verification(run: RunData) -> tuple[Document, ExitCode]:
         "lsmeter-verification",
         1,
         "Every file is what was written" if not items else "Not all is there as it was written",
-        facts=(("run", str(run.path)), *((name, str(count)) for name, count in numbers.items())),
+        facts=(("run", run.title), *((name, str(count)) for name, count in numbers.items())),
         sections=(Section("", items=items),) if items else (),
         notes=run.notes,
-        data={"run": str(run.path), **numbers, "problems": [*damaged, *missing]},
+        data={"run": run.title, **numbers, "problems": [*damaged, *missing]},
     )
     if damaged:
         return document, ExitCode.INFRASTRUCTURE

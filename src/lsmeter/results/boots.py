@@ -145,8 +145,13 @@ def write_boot(
     write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
 
 
-def write_foreign(directory: Path, boot: Boot, raw: bytes) -> None:
-    """Write a boot that another program measured, with the file that it was read from."""
+def write_foreign(
+    directory: Path, boot: Boot, raw: bytes, outputs: Mapping[str, bytes] | None = None
+) -> None:
+    """Write a boot that another program measured, with the file that it was read from.
+
+    Also one whose raw results may not be handed on, with the outputs of its plugin.
+    """
     table = io.BytesIO()
     samples_table(boot).write_parquet(table, compression="zstd")
     files = {
@@ -154,6 +159,8 @@ def write_foreign(directory: Path, boot: Boot, raw: bytes) -> None:
         CONSOLE_FILE: b"",
         RESULTS_FILE: zstandard.compress(raw),
     }
+    for name, data in (outputs or {}).items():
+        files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
     light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
     digests = {name: digest_of(data) for name, data in files.items()}
     document = _Document(light, VERSION, __version__, 0, digests)

@@ -39,6 +39,7 @@ from lsmeter.results.documents import (
     validated,
 )
 from lsmeter.results.manifest import FORMAT, VERSION, VERSIONS, Manifest, ManifestCell, upgrade
+from lsmeter.results.pack import unpacked
 from lsmeter.tasks import find_task
 
 MANIFEST_FILE = "manifest.json"
@@ -65,6 +66,12 @@ class RunData:
     notes: tuple[str, ...] = ()
     damaged: tuple[Problem, ...] = ()
     once: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shown: str = ""  # its name for people, where that is another than its path
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.shown or str(self.path)
 
     def boots_of(self, cell: ManifestCell) -> tuple[Boot, ...]:
         """Return the boots of one cell."""
@@ -188,6 +195,9 @@ def read_run(path: Path) -> RunData:
     Boots that an earlier parser has read are read again from their raw results, and so are those
     that were stored without digests.
     """
+    shown = ""
+    if path.is_file():  # that was packed
+        path, shown = unpacked(path), str(path)
     manifest = read_manifest(path)
     cells = {cell.hash: cell for cell in manifest.cells}
     boots: list[Boot] = []
@@ -222,7 +232,8 @@ def read_run(path: Path) -> RunData:
             once[planned.cell_hash] = stored.request.once
     notes = tuple(f"{count} of {len(boots)} boots {how}" for how, count in again.items())
     manifest = replace(manifest, problems=(*manifest.problems, *damaged))
-    return RunData(path, manifest, tuple(boots), tuple(missing), notes, tuple(damaged), once)
+    read = (tuple(boots), tuple(missing), notes, tuple(damaged), once)
+    return RunData(path, manifest, *read, shown)
 
 
 def _read_as(stored: StoredBoot) -> str:
