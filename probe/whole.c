@@ -93,7 +93,7 @@ static bool choose_ticks(struct bench *bench, struct bench *table, const struct 
 			 struct whole *whole, uint64_t most)
 {
 	struct left left;
-	unsigned int longest = 1;
+	unsigned int longest = 1, times;
 	int64_t one;
 
 	whole->ticks = FIRST_TICKS;
@@ -113,10 +113,10 @@ static bool choose_ticks(struct bench *bench, struct bench *table, const struct 
 	for (unsigned int k = 1; k <= whole->ticks && k < FIRST_TICKS; k++)
 		longest = left.ticks[k] > left.ticks[longest] ? k : longest;
 	one = left.more[longest] / (whole->ops - whole->ops / SHORT);
-	if (one < ONE_CALLBACK)
-		whole->ops *= bench->length == 1 && 3 * SEEN_OPS <= most ? 3
-			      : 2 * SEEN_OPS <= most			 ? 2
-									 : 1;
+	times = 1 + (one < ONE_CALLBACK) + (one < TWO_CALLBACKS && bench->length == 1);
+	while (times > 1 && times * SEEN_OPS > most)
+		times--;
+	whole->ops *= times;
 	return true;
 }
 
@@ -139,13 +139,15 @@ static bool choose_window(struct bench *bench, struct bench *table, const struct
 		whole->ops = whole->ops == SEEN_OPS ? SEEN_OPS / 2 : whole->ops - LEAST_OPS;
 	if (!choose_ticks(bench, table, request, whole, most / cycle))
 		return false;
-	/* What nothing is left of may go on for longer. */
-	whole->most =
-		whole->ticks > MORE_TICKS || most / cycle < whole->ops ? whole->ops : MOST_OPS;
-	while (whole->most > whole->ops && whole->most * cycle > most)
-		whole->most /= 2;
-	if (whole->most < whole->ops)
-		whole->most = whole->ops;
+	/* Where nothing is left, the more the better: what ticks differ by is shared by more
+	 * cycles. */
+	if (whole->ops == SEEN_OPS && whole->ticks == MORE_TICKS) {
+		whole->ops = MOST_OPS;
+		while (whole->ops > SEEN_OPS && whole->ops * cycle > most)
+			whole->ops /= 2;
+		if (whole->ops < SEEN_OPS)
+			whole->ops = SEEN_OPS;
+	}
 	return true;
 }
 
@@ -159,7 +161,7 @@ static bool precise(const struct whole *whole, const struct request *request)
 		const struct whole_round *round = &whole->round[i];
 		double one = (double)(round->bulk - round->loop) / round->ops;
 
-		if (round->ops != whole->most)
+		if (round->ops != whole->ops)
 			continue;
 		sum += one;
 		squares += one * one;
@@ -199,9 +201,7 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 		struct whole_round *round = &whole->round[whole->rounds];
 
 		round->brief = whole->rounds < SETTLED && whole->rounds % 2;
-		round->ops = round->brief	       ? whole->ops / SHORT
-			     : whole->rounds < SETTLED ? whole->ops
-						       : whole->most;
+		round->ops = round->brief ? whole->ops / SHORT : whole->ops;
 		if (!window_take(bench, table, request, whole, round))
 			return;
 		cycles += round->ops;

@@ -19,14 +19,16 @@
  * come of its cycles is the same. RCU runs ten callbacks at a time where the processor has
  * something else to do, and begins anew after 100: of the two to four that a cycle leaves, a short
  * window has more than ten, and a whole one no more than 100. Where a cycle leaves one, windows
- * have twice as many cycles, three times where it is a single call. None of this may hang on what
- * the setup at hand adds: windows of one length are compared best.
+ * have twice as many cycles; where it is a single call, three times as many, or with two callbacks
+ * twice. Where it leaves nothing, they have up to MOST_OPS. As little of this as can be hangs on
+ * what the setup at hand adds: windows of one length are compared best.
  *
- * After SETTLED windows the guest does the same unseen; there are at least LEAST_WINDOWS of these,
- * until there were CYCLES or MOST_INSNS. Where nothing is left to be done they have up to MOST_OPS.
+ * After SETTLED windows the guest does the same unseen, until there were CYCLES or MOST_INSNS, and
+ * LEAST_WINDOWS of the longer kind at least.
  */
 #define ONE_CALLBACK  380 /* instructions at most, with its share of running it */
-#define SHORT	      4	  /* times as many cycles has a whole window */
+#define TWO_CALLBACKS 595
+#define SHORT	      4 /* times as many cycles has a whole window */
 #define SEEN_OPS      24
 #define MOST_OPS      128
 #define LEAST_OPS     4
@@ -61,9 +63,8 @@ struct whole {
 	bool begun;
 	bool finished;
 	unsigned int region; /* of its windows (plugin/markers.h) */
-	bool chosen;	     /* ops, ticks and most */
-	unsigned int ops;    /* of a window that is seen through */
-	unsigned int most;   /* cycles of the others */
+	bool chosen;	     /* ops and ticks */
+	unsigned int ops;    /* of a window */
 	unsigned int ticks;  /* that each window is seen through */
 	unsigned int rounds;
 	int error;	  /* errno of a call that failed; 0 when it succeeded wrongly */

@@ -37,7 +37,8 @@ class CycleCost:
     """What one cycle costs in one boot, in instructions.
 
     value is in_line + deferred; error is its standard error, with so many degrees of freedom.
-    windows are the in-line costs, without ticks, of windows of so many operations each.
+    windows are the in-line costs, without ticks, of windows of so many operations each. plain:
+    they leave nothing to be done.
     """
 
     value: float
@@ -46,6 +47,7 @@ class CycleCost:
     in_line: float
     deferred: float
     deferred_error: float
+    plain: bool
     cycles: int
     windows: tuple[float, ...]
     operations: tuple[int, ...]
@@ -70,6 +72,7 @@ def cycle_cost(whole: Whole | None) -> CycleCost | None:
         in_line=mean,
         deferred=deferred,
         deferred_error=error,
+        plain=_is_plain(full),
         cycles=int(weights.sum()),
         windows=tuple(in_line.tolist()),
         operations=tuple(item.operations for item in whole.rounds),
@@ -84,7 +87,7 @@ def difference_error(base: CycleCost, test: CycleCost) -> float:
     apart = math.hypot(base.error, test.error)
     both = min(len(base.operations), len(test.operations))
     if base.operations[:1] != test.operations[:1]:
-        return math.hypot(apart, OTHER_BATCHES)
+        return apart if base.plain and test.plain else math.hypot(apart, OTHER_BATCHES)
     if base.operations[:both] != test.operations[:both]:
         return apart
     weights = np.array(base.operations[:both], dtype=float)
@@ -149,12 +152,17 @@ def _deferred(full: Sequence[Round], brief: Sequence[Round]) -> tuple[float, flo
     kept = np.where(like, changes, np.nanmean(kept, axis=0)).sum(axis=1)
     rare = changes.sum(axis=1) - kept
     value, error = _mean(kept)
-    if taken.shape[1] > PLAIN_TICKS:
+    if not _is_plain(full):
         error = math.hypot(error, STATE)
     more, more_error = _mean(rare)
     if abs(more) > EXCESS_Z * more_error:
         value, error = value + more, math.hypot(error, more_error)
     return value / apart, error / apart
+
+
+def _is_plain(rounds: Sequence[Round]) -> bool:
+    """Whether nothing is left to be done after windows."""
+    return len(rounds[0].taken) <= PLAIN_TICKS
 
 
 def _mean(values: _Numbers) -> tuple[float, float]:
