@@ -222,12 +222,16 @@ static int run_round(struct bench *bench, struct bench *table, const struct requ
 bool window_take(struct bench *bench, struct bench *table, const struct request *request,
 		 struct whole *whole, struct whole_round *round)
 {
-	unsigned int ops = round->ops, tries = 0;
+	unsigned int ops = round->ops, serial = bench->serial, tries = 0;
 	bool brief = round->brief;
 	const char *doing;
 	int error;
 
 	do {
+		/* Cycles that a tick came before were not made: files stand where they stood. */
+		if (round->bulk)
+			serial = bench->serial;
+		bench->serial = serial;
 		*round = (struct whole_round){.ops = ops, .brief = brief};
 		error = run_round(bench, table, request, whole, round, &doing);
 		if ((!error || error == -EAGAIN) && round->bulk && !all_right(table, ops, whole))
