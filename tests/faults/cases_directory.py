@@ -160,6 +160,8 @@ _SAYS = {
     "a manifest of another program": "its format is not",
     "a manifest that is a list": "its format is not",
     "no manifest": "it has no manifest.json",
+    "nothing at all": "it has no manifest.json",
+    "not there": "no such run directory",
 }
 _FINE, _USAGE, _HOST = frozenset({0}), frozenset({2}), frozenset({7})
 
