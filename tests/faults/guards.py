@@ -268,7 +268,7 @@ GUARDS = (
         "a document type",
         "importing/programs/phoronix.py",
         'raise ForeignError(f"it declares',
-        'print(f"it declares',
+        'ForeignError(f"it declares',
         "import: .*document type.*",
     ),
     _off(
