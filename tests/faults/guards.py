@@ -262,7 +262,7 @@ GUARDS = (
         "a host that does not answer",
         "machines/remote.py",
         "marks.status is None",
-        "hosts: (nobody answers|no key|a stranger|escape sequences)",
+        "hosts: (nobody answers|no key|a stranger)",
     ),
     Guard(
         "a document type",
