@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
  * four ticks each, is a few hundred objects. Half of them are given back.
  */
 #define OBJECTS 1200
+
+/* Where they are; a path, since every process that is made pays for each descriptor. */
+static char worn[192];
 
 static void name_of(char *name, size_t size, const char *directory, int number)
 {
@@ -38,5 +42,20 @@ int slabs_wear(const char *directory)
 	/* Nothing of it is to be written back or freed while something is measured. */
 	sync();
 	nanosleep(&while_freed, NULL);
+	snprintf(worn, sizeof(worn), "%s", directory);
 	return 0;
+}
+
+void slabs_turn(void)
+{
+	static unsigned int turns;
+	char name[sizeof(worn) + 16];
+
+	if (!*worn)
+		return;
+	snprintf(name, sizeof(name), "%s/t%u", worn, turns++);
+	if (!mkdir(name, 0700)) {
+		strcat(name, "/f");
+		mknod(name, S_IFREG | 0600, 0);
+	}
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "whole.h"
 
+#include "disk.h"
+#include "slabs.h"
 #include "spin.h"
 #include "windows.h"
 
@@ -192,6 +194,8 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 		return;
 	}
 	memset(table, 0, size);
+	for (int i = 0; i < TURNS && disk_none(request->filesystem); i++)
+		slabs_turn();
 	prctl(PR_SET_TIMERSLACK, 1);
 	spin_tick();
 	if (!choose_window(bench, table, request, whole))

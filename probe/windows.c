@@ -187,10 +187,11 @@ static unsigned int ticks_between(const struct whole *whole)
 static int run_round(struct bench *bench, struct bench *table, const struct request *request,
 		     const struct whole *whole, struct whole_round *round, const char **doing)
 {
-	int error = arm_all(bench, table, round->ops);
 	uint64_t taken;
+	int error;
 
 	*doing = "arming";
+	error = arm_all(bench, table, round->ops);
 	if (error)
 		return error;
 	round->loop = has_functions(bench) ? 0 : loop_cost(table, round->ops);

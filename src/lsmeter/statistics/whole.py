@@ -22,7 +22,7 @@ OWN_WORK = 600
 PLAIN_TICKS = 2  # writing back, and one tick: nothing is left to be done after a window
 # Instructions: between boots, what whole windows leave over short ones differs by this standard
 # error, by the scheduler's state at the ticks (16 boots of five operations that make objects).
-STATE = 220.0
+STATE = 300.0
 # Instructions of a cycle, standard error: RCU takes other batches after windows of another length.
 OTHER_BATCHES = 30.0
 # Standard errors from which on deferred work that falls into another tick each time counts. Of a
