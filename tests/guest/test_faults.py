@@ -93,7 +93,7 @@ def test_a_guest_that_waits_for_a_processor_is_not_hung(lsmeter: Lsmeter) -> Non
     """A fortieth of a processor: a boot of two seconds takes a minute or more."""
     pin = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
     # Each in a session of its own: the kernel shares processors out to sessions.
-    loop = [*pin, "sh", "-c", "while :; do :; done"]
+    loop = ["setpriv", "--pdeathsig", "KILL", "--", *pin, "sh", "-c", "while :; do :; done"]
     busy = [subprocess.Popen(loop, start_new_session=True) for _ in range(39)]
     program = lsmeter.home / GUEST.program
     program.write_text(f'#!/bin/sh\nexec {shlex.join([*pin, find(GUEST.program) or ""])} "$@"\n')

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +21,7 @@ from lsmeter.analysis.slopes import find_slopes
 from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.results import boots, directory
+from lsmeter.results import boots, directory, samples
 from lsmeter.results.directory import RunData, read_run
 from lsmeter.results.documents import DamagedResultError, read_document, sealed
 from lsmeter.run.execute import stored_path
@@ -223,15 +224,12 @@ def test_a_reader_that_ends_its_process_costs_that_boot_only(
 ) -> None:
     run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
     older(run, version=1)
-    monkeypatch.setattr(boots, "_values_or_why", _ended)
+    ended = subprocess.Popen(["true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    monkeypatch.setattr(samples, "_child", cache(lambda: ended))
     (problem,) = read_run(tmp_path / "a").damaged
     assert "the process that reads it ends" in problem.detail
     monkeypatch.undo()
     assert read_run(tmp_path / "a").damaged == ()
-
-
-def _ended(*_: object) -> None:
-    os._exit(1)
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {

@@ -8,6 +8,7 @@ what that process runs, so it imports little.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -82,6 +83,9 @@ def _child() -> subprocess.Popen[bytes]:
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     child.kill()
+    for pipe in filter(None, (child.stdin, child.stdout)):
+        with contextlib.suppress(OSError):  # what nobody takes any more
+            pipe.close()
     child.wait()
 
 
