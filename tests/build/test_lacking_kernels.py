@@ -52,7 +52,7 @@ def test_what_a_kernel_lacks_is_skipped_with_the_reason_and_the_rest_goes_on(
     names = each("--kernel", (kernel.name for kernel, _ in kernels.values()))
     sampling = ("--samples", "2", "--warmup", "1", "--run-dir", "run")
     done = lsmeter(*words, *names, *each("--suite", SUITES), *sampling)
-    assert done.code == 1, done.err
+    assert done.code == 0, done.err
     data = json.loads(lsmeter("report", "run", "--format", "json").out)
     every = {(item.suite, item.id) for item in catalogue(find_probe()) if item.suite in SUITES}
     for kernel, (_, expected) in kernels.items():
