@@ -36,7 +36,7 @@ def data(home: Lsmeter, done: Done) -> dict[str, Any]:
     """Return the same again as data: from the store, into another run directory."""
     again = home("selftest", "exact", "--run-dir", "again", "--format", "json", "-o", "self.json")
     assert again.code == done.code, again.err
-    assert again.err.count(": from the store") == 2 * len(PLAN.setups), again.err
+    assert again.err.count(": from the store") == 3 * len(PLAN.setups), again.err
     found: dict[str, Any] = json.loads((home.home / "self.json").read_text())
     return found
 

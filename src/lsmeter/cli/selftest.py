@@ -22,7 +22,7 @@ _NOT_ASKED = ("setup", "suite", "benchmark", "filesystem", "user", "image")
 def exact(
     asked: Asked,
     run: options.RunArgument = None,
-    boots: Annotated[int, typer.Option(metavar="N", min=2, help="Boots of each setup.")] = 2,
+    boots: Annotated[int, typer.Option(metavar="N", min=2, help="Boots of each setup.")] = 3,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Seed of orders and random numbers.")
     ] = 42,

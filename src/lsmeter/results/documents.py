@@ -97,21 +97,31 @@ def _finite(text: str) -> float:
 def read_plain(path: Path, digest: str = "") -> bytes:
     """Return what a regular file holds, if it has that digest (any, if none is named)."""
     try:
-        # What is no regular file might never end: a pipe is not waited for.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            data = file.read(MAX_FILE_BYTES + 1) if regular else b""
+        data = _read_regular(path)
     except FileNotFoundError:
         raise DamagedResultError(path, "the file is missing") from None
     except OSError as error:
         raise DamagedResultError(path, error.strerror or str(error)) from None
-    if not regular:
+    if data is None:
         raise DamagedResultError(path, "no regular file")
     if len(data) > MAX_FILE_BYTES:
         raise DamagedResultError(path, f"larger than {MAX_FILE_BYTES} bytes")
     if digest and digest_of(data) != digest:
         raise DamagedResultError(path, "its digest is not the one that was written")
     return data
+
+
+def _read_regular(path: Path) -> bytes | None:
+    """Return what a file holds, cut where it is too large; None for a pipe, a directory, a device.
+
+    What is no regular file might never end: a pipe is not waited for.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(MAX_FILE_BYTES + 1)
 
 
 def validated(kind: TypeAdapter[K], value: object, path: Path) -> K:
