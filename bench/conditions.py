@@ -15,16 +15,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from lsmeter.base.limits import Limits
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Cell, Conditions, Kernel, Sampling
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.guest.session import parse_session
-from lsmeter.kernels.resolve import resolve
 from lsmeter.machines.description import counted_guest
 from lsmeter.machines.qemu import run_guest
-from lsmeter.model import Cell, Conditions, Kernel, Sampling
-from lsmeter.setups import parse_setup
+from lsmeter.sources.kernels.resolve import resolve
 from lsmeter.statistics.estimate import counts, mode
 
 SEED = 42

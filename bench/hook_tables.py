@@ -17,10 +17,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lsmeter.hooks.source.analysis import analyse
-from lsmeter.hooks.source.document import decisions_table, mediation_table
-from lsmeter.hooks.source.model import Count, Module, SourceAnalysis
-from lsmeter.hooks.source.rules import (
+from lsmeter.questions.hooks.source.analysis import analyse
+from lsmeter.questions.hooks.source.document import decisions_table, mediation_table
+from lsmeter.questions.hooks.source.model import Count, Module, SourceAnalysis
+from lsmeter.questions.hooks.source.rules import (
     CLASSES,
     FAMILIES,
     FILE_ACCESS_CLASSES,
@@ -28,7 +28,7 @@ from lsmeter.hooks.source.rules import (
     TABLE5_CLASSES,
     reference_rows,
 )
-from lsmeter.kernels.build.source import resolve_source
+from lsmeter.sources.kernels.build.source import resolve_source
 from lsmeter.tables.model import Shown, Table, Value
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "hooks-from-source.md"

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import polars as pl
 
-from lsmeter.results.documents import digest_of, sealed
+from lsmeter.measure.results.documents import digest_of, sealed
 
 ROOT = Path(__file__).parents[1]
 MAIN = str(ROOT / "experiments/main.toml")

@@ -17,9 +17,9 @@ from typing import TypeVar
 import hypothesis
 import pytest
 
-from lsmeter.cli.main import main
-from lsmeter.kernels.resolve import resolve
-from lsmeter.model import Kernel
+from lsmeter.app import main
+from lsmeter.core.model import Kernel
+from lsmeter.sources.kernels.resolve import resolve
 
 T = TypeVar("T")
 Wait = Callable[[Callable[[], T]], T]

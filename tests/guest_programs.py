@@ -7,9 +7,9 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+from lsmeter.core.model import Conditions, Kernel, Setup
 from lsmeter.guest.initramfs import base
 from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_words
-from lsmeter.model import Conditions, Kernel, Setup
 from tests.conftest import DEADLINE_S
 
 FLAGS = ("-O1", "-static", "-pthread", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")

@@ -10,7 +10,7 @@ import io
 import os
 import sys
 
-from lsmeter.base.signals import heed_signals, leave
+from lsmeter.core.signals import heed_signals, leave
 
 
 class _StandardError(io.FileIO):
@@ -32,7 +32,7 @@ def main() -> None:
     encoding = sys.stderr.encoding if sys.stderr else "utf-8"
     error = _StandardError(2, "w", closefd=False)
     sys.stderr = io.TextIOWrapper(error, encoding, "backslashreplace", write_through=True)
-    from lsmeter.cli.main import main as run  # noqa: PLC0415  (this is what takes its time)
+    from lsmeter.app import main as run  # noqa: PLC0415  (this is what takes its time)
 
     heed_signals()
     run()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lsmeter.kernels.build.builder import build_kernel
-from lsmeter.model import Kernel
+from lsmeter.core.model import Kernel
+from lsmeter.sources.kernels.build.builder import build_kernel
 
 SOURCE = "debian-source:6.1"
 PLAIN, LACKING = "test-tiny", "test-lacking"

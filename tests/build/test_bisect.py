@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.bisection.history import SHORT, find_history, own_tree
-from lsmeter.kernels.build.source import resolve_source
-from lsmeter.kernels.sources.built import remove_built
+from lsmeter.core.errors import UsageError
+from lsmeter.questions.bisect.history import SHORT, find_history, own_tree
+from lsmeter.sources.kernels.build.source import resolve_source
+from lsmeter.sources.kernels.sources.built import remove_built
 from tests.build.kernels import SOURCE, plain
 from tests.conftest import Lsmeter
 from tests.unit.bisection.repositories import commit, git

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from lsmeter.kernels.build.builder import build_kernel
-from lsmeter.kernels.build.fragment import shipped_lsm
+from lsmeter.sources.kernels.build.builder import build_kernel
+from lsmeter.sources.kernels.build.fragment import shipped_lsm
 from tests.build.kernels import SOURCE, plain
 from tests.conftest import Done, Lsmeter
 

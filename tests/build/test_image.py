@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base import process
-from lsmeter.images import ext4
+from lsmeter.core import process
+from lsmeter.sources.images import ext4
 from tests.conftest import DEADLINE_S, Lsmeter, Wait
 
 pytestmark = [pytest.mark.build, pytest.mark.network]

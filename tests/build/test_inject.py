@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.model import BenchmarkStatus
-from lsmeter.results.directory import read_run
-from lsmeter.selftest.scenarios import Part, counted_insns, lost, selftest_kernel
+from lsmeter.core.model import BenchmarkStatus
+from lsmeter.measure.results.directory import read_run
+from lsmeter.questions.selftest.scenarios import Part, counted_insns, lost, selftest_kernel
 from tests.build.kernels import plain
 from tests.conftest import Lsmeter
 from tests.runs import each, facts, measured, values

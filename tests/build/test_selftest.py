@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lsmeter.selftest.scenarios import PLANS, selftest_kernel
-from lsmeter.setups.inject import Way
+from lsmeter.catalogue.setups.inject import Way
+from lsmeter.questions.selftest.scenarios import PLANS, selftest_kernel
 from tests.build.kernels import plain
 from tests.conftest import Done, Lsmeter
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.kernels.build.builder import build_kernel
+from lsmeter.sources.kernels.build.builder import build_kernel
 from tests.conftest import Lsmeter
 from tests.runs import each, facts, measured, told, values
 

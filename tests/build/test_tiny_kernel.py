@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import BuildError, UsageError
-from lsmeter.kernels.build.builder import build_kernel, prepare
-from lsmeter.kernels.build.fragment import shipped_lsm
-from lsmeter.kernels.build.source import stat_identity
-from lsmeter.kernels.resolve import resolve
-from lsmeter.kernels.sources.built import get_built, slots_dir
-from lsmeter.model import BootProtocol, Kernel
+from lsmeter.core.errors import BuildError, UsageError
+from lsmeter.core.model import BootProtocol, Kernel
+from lsmeter.sources.kernels.build.builder import build_kernel, prepare
+from lsmeter.sources.kernels.build.fragment import shipped_lsm
+from lsmeter.sources.kernels.build.source import stat_identity
+from lsmeter.sources.kernels.resolve import resolve
+from lsmeter.sources.kernels.sources.built import get_built, slots_dir
 from tests.build import kernels
 from tests.build.kernels import PLAIN, SOURCE
 from tests.conftest import DEADLINE_S, Lsmeter

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.kernels.build.builder import build_kernel
-from lsmeter.model import Kernel
+from lsmeter.core.model import Kernel
+from lsmeter.sources.kernels.build.builder import build_kernel
 from tests.build.kernels import SOURCE, plain
 from tests.guest_programs import compiled, tried
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from lsmeter.base.errors import BuildError
-from lsmeter.cli.workshop import Workshop
+from lsmeter.core.errors import BuildError
+from lsmeter.questions.bisect.workshop_command import Workshop
 from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FIVE
 from tests.conftest import Done, Lsmeter
@@ -44,7 +44,7 @@ def history(replay: Lsmeter, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setenv("LSMETER_REPLAY", str(replay.home / said))
         return SimpleNamespace(name="./kernel")
 
-    monkeypatch.setattr("lsmeter.kernels.build.builder.build_kernel", build)
+    monkeypatch.setattr("lsmeter.sources.kernels.build.builder.build_kernel", build)
     guests = ["cheap"] * 4 + ["broken", "panics"] + ["costly"] * 3
     return repository(replay.home / "tree", [{"guest": guest} for guest in guests])
 

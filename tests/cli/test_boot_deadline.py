@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from lsmeter.base.limits import BOOT_S, Limits
+from lsmeter.core.limits import BOOT_S, Limits
 from tests.conftest import Lsmeter
 
 COMMANDS = (

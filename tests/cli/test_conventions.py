@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import typer
 
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.base.registry import unknown
+from lsmeter.app import app
 from lsmeter.cli import ending
-from lsmeter.cli.main import app
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.registry import unknown
 from tests.conftest import Done, InProcess, Lsmeter
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.results.directory import read_manifest
+from lsmeter.measure.results.directory import read_manifest
 from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FINE, FIVE, measured
 from tests.conftest import InProcess, Lsmeter

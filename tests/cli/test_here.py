@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from lsmeter.base.errors import ExitCode
 from lsmeter.cli import measure
 from lsmeter.cli.options import Asked
+from lsmeter.core.errors import ExitCode
 from tests.conftest import Done, Lsmeter, Wait
 
 FEW = ("-b", "stat depth=1", "--samples", "20", "--boots", "2")
@@ -226,8 +226,8 @@ def test_a_stopped_calibration_goes_on_in_its_directory(
 
     monkeypatch.setattr(measure, "measure", stopped)
     # What was timed says which modules the guest has as well.
-    monkeypatch.setattr("lsmeter.results.directory.read_run", lambda _path: None)
-    monkeypatch.setattr("lsmeter.analysis.predictions.lsms_of", lambda _run: "")
+    monkeypatch.setattr("lsmeter.measure.results.directory.read_run", lambda _path: None)
+    monkeypatch.setattr("lsmeter.questions.time.figures.lsms_of", lambda _run: "")
     words = ("--kernel", "debian:6.1")
     first = in_process("calibrate", *words)
     assert (first.code, len(calls)) == (130, 2)
@@ -243,7 +243,7 @@ def test_a_stopped_calibration_goes_on_in_its_directory(
 def test_a_stopped_run_says_where_it_goes_on(
     in_process: Lsmeter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lsmeter.run.stopping.stopped_early", lambda _run: True)
+    monkeypatch.setattr("lsmeter.measure.run.stopping.stopped_early", lambda _run: True)
     done = in_process(*TIMED, "-s", "running")
     (made,) = (in_process.home / "runs").iterdir()
     assert done.code == 130

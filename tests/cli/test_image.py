@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.images import ext4
+from lsmeter.sources.images import ext4
 from tests.conftest import Lsmeter
 
 

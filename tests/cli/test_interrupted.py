@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import ExitCode
-from lsmeter.cli import main, measure
-from lsmeter.selftest import scenarios
+from lsmeter import app as main
+from lsmeter.cli import measure
+from lsmeter.core.errors import ExitCode
+from lsmeter.questions.selftest import scenarios
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import begun, plan_of
 

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import zstandard
 
-from lsmeter.base.errors import LsmeterError
+from lsmeter.core.errors import LsmeterError
 from lsmeter.machines.journal import value_of
-from lsmeter.results.anonymous import _Names
-from lsmeter.results.directory import read_run
-from lsmeter.results.documents import digest_of
-from lsmeter.results.pack import packed, unpacked
+from lsmeter.measure.results.anonymous import _Names
+from lsmeter.measure.results.directory import read_run
+from lsmeter.measure.results.documents import digest_of
+from lsmeter.measure.results.pack import packed, unpacked
 from tests.cli.conftest import CAPTURES, replay  # noqa: F401
 from tests.conftest import Lsmeter
 

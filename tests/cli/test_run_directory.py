@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lsmeter.machines.replay import Replay
-from lsmeter.results.held import held
+from lsmeter.measure.results.held import held
 from tests.conftest import Done, Lsmeter
 
 FIVE = ("getppid", "open depth=[12]", "stat depth=[12]")
@@ -193,8 +193,8 @@ def test_a_dry_run_makes_nothing_and_says_how_long_it_would_take(
 ) -> None:
     """On a fresh machine, whose compiler and network would be seen if they were asked."""
     monkeypatch.setenv("CC", "false")
-    monkeypatch.setattr("lsmeter.kernels.apt.states", None)
-    monkeypatch.setattr("lsmeter.images.build.bootstrap", None)
+    monkeypatch.setattr("lsmeter.sources.kernels.apt.states", None)
+    monkeypatch.setattr("lsmeter.sources.images.build.bootstrap", None)
     cache = str(in_process.home / "cache")
     done = in_process("run", *words, "--dry-run", LSMETER_CACHE=cache)
     assert done.code == 0, done.err

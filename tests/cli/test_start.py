@@ -10,14 +10,12 @@ HEAVY = ("elftools", "lxml", "polars", "pydantic", "scipy", "statsmodels", "vl_c
 
 
 def test_the_command_line_loads_no_heavy_library() -> None:
-    code = (
-        f"import sys, lsmeter.cli.main\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
-    )
+    code = f"import sys, lsmeter.app\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 
 def test_a_cache_hit_of_a_built_kernel_needs_no_elf_reader() -> None:
-    code = "import sys, lsmeter.kernels.build.builder\nprint('elftools' in sys.modules)"
+    code = "import sys, lsmeter.sources.kernels.build.builder\nprint('elftools' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.owners import leave_strangers, stranger_of
-from lsmeter.base.storage import cache_dir, data_dir, write_atomic
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.owners import leave_strangers, stranger_of
+from lsmeter.core.storage import cache_dir, data_dir, write_atomic
 from lsmeter.machines.workplace import WORK, find_base
 from tests.conftest import Lsmeter
 

@@ -106,7 +106,9 @@ def test_wrong_words_are_refused_before_a_kernel_is_fetched(
     in_process: InProcess, monkeypatch: pytest.MonkeyPatch, command: str, words: str, said: str
 ) -> None:
     machines()  # what imports it by name does so now: later tests need the real one
-    monkeypatch.setattr("lsmeter.kernels.resolve.resolve", lambda *_: pytest.fail("fetched"))
+    monkeypatch.setattr(
+        "lsmeter.sources.kernels.resolve.resolve", lambda *_: pytest.fail("fetched")
+    )
     setup = 'name = "{}"\ntitle = "a module"\nlsms = ["mine"]\n'
     files = {"a": setup.format("mine"), "known": setup.format("selinux")}
     for name, text in {**files, "b": files["a"] + 'cmdline = ["quiet"]\n'}.items():

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import zstandard
 
-from lsmeter.setups import parse_setup
-from lsmeter.tasks.workload import once_titles
-from lsmeter.workloads import load_workload
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.workloads import load_workload
+from lsmeter.measure.tasks.workload import once_titles
 from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FINE, measured
 from tests.conftest import Done, Lsmeter
@@ -253,14 +253,16 @@ def another_planner(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("reading a run asks for what is known today")
 
     for name in ("plan.boot_order", "plan.make_plan"):
-        monkeypatch.setattr(f"lsmeter.experiment.{name}", gone)
+        monkeypatch.setattr(f"lsmeter.measure.experiment.{name}", gone)
     monkeypatch.setattr("lsmeter.guest.boot_image.boot_order", lambda ids, _: tuple(reversed(ids)))
-    monkeypatch.setattr("lsmeter.setups.parse_setup", gone)
-    monkeypatch.setattr("lsmeter.setups.definitions", gone)
-    monkeypatch.setattr("lsmeter.workloads.load_workload", gone)
+    monkeypatch.setattr("lsmeter.catalogue.setups.parse_setup", gone)
+    monkeypatch.setattr("lsmeter.catalogue.setups.definitions", gone)
+    monkeypatch.setattr("lsmeter.catalogue.workloads.load_workload", gone)
     monkeypatch.setattr("lsmeter.guest.probe.catalogue", gone)
-    monkeypatch.setattr("lsmeter.analysis.workloads.once_titles", lambda *_: ("something else",))
-    for module in ("guest.conclude", "results.directory", "results.boots"):
+    monkeypatch.setattr(
+        "lsmeter.questions.workload.figures.once_titles", lambda *_: ("something else",)
+    )
+    for module in ("guest.conclude", "measure.results.directory", "measure.results.boots"):
         monkeypatch.setattr(f"lsmeter.{module}.PARSER", 10**6)
 
 

@@ -9,17 +9,17 @@ from dataclasses import fields
 
 import pytest
 
+from lsmeter.catalogue.setups import Choice, SetupDefinition, Word, definitions, parse_setup
+from lsmeter.catalogue.workloads import load_workload, workload_names
+from lsmeter.core.model import Benchmark, Conditions
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.guest.request import GUEST_KEYS
-from lsmeter.images.definition import definition_names, load_definition
-from lsmeter.instruments import DEFAULT, instruments
-from lsmeter.kernels.resolve import sources
 from lsmeter.machines import machines
-from lsmeter.model import Benchmark, Conditions
-from lsmeter.setups import Choice, SetupDefinition, Word, definitions, parse_setup
+from lsmeter.measure.instruments import DEFAULT, instruments
+from lsmeter.measure.tasks import kinds
+from lsmeter.sources.images.definition import definition_names, load_definition
+from lsmeter.sources.kernels.resolve import sources
 from lsmeter.tables.render import formats
-from lsmeter.tasks import kinds
-from lsmeter.workloads import load_workload, workload_names
 
 NAME = re.compile(r"[a-z][a-z0-9-]*")
 COUNTED = b"/usr/lib/lsmeter/counted"

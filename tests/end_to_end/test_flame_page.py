@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.attribution.account import run_accounts
-from lsmeter.attribution.flame import graph_files
-from lsmeter.attribution.load import load_run
+from lsmeter.questions.attribution.account import run_accounts
+from lsmeter.questions.attribution.flame import graph_files
+from lsmeter.questions.attribution.load import load_run
 from tests.end_to_end.test_html_page import browse, browser
 from tests.unit.attribution.recorded import write_run
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.model import Problem
-from lsmeter.monitoring.nmon_reader import read_nmon
-from lsmeter.monitoring.nmon_writer import write_nmon
-from lsmeter.report.monitoring import file_document
+from lsmeter.core.model import Problem
+from lsmeter.questions.monitor.document import file_document
+from lsmeter.questions.monitor.nmon_reader import read_nmon
+from lsmeter.questions.monitor.nmon_writer import write_nmon
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import render as in_html
 from tests.conftest import DEADLINE_S

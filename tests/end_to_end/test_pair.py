@@ -14,7 +14,7 @@ import pytest
 
 from lsmeter.machines.pair import encoded, read_batch
 from lsmeter.machines.remote import Answer
-from lsmeter.monitoring.nmon_reader import read_nmon
+from lsmeter.questions.monitor.nmon_reader import read_nmon
 from tests.conftest import Done, InProcess, Wait
 from tests.sshd import Sshd, find_sshd, free_port, serving
 

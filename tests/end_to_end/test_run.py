@@ -10,16 +10,16 @@ from typing import Any
 import jsonschema
 import pytest
 
-from lsmeter.base.process import find
-from lsmeter.model import Kernel
-from lsmeter.model.filesystems import FILESYSTEMS
-from lsmeter.results.documents import sealed
+from lsmeter.core.model import Kernel
+from lsmeter.core.model.filesystems import FILESYSTEMS
+from lsmeter.core.process import find
+from lsmeter.measure.results.documents import sealed
 from tests.conftest import Lsmeter
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = ROOT / "src/lsmeter/report/schema/report-1.json"
+SCHEMA = ROOT / "src/lsmeter/questions/cost/schema/report-1.json"
 FEW = ("--benchmark", "stat", "--benchmark", "getppid", "--benchmark", "empty")
 
 

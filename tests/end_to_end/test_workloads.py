@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lsmeter.results.boots import read_output
-from lsmeter.results.directory import read_run
-from lsmeter.tasks.tally import PLUGIN, Account, parse_tally
+from lsmeter.measure.results.boots import read_output
+from lsmeter.measure.results.directory import read_run
+from lsmeter.measure.tasks.tally import PLUGIN, Account, parse_tally
 from tests.conftest import Lsmeter
 
 pytestmark = pytest.mark.guest

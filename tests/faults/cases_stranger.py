@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 import zstandard
 
-from lsmeter.results.documents import digest_of, sealed
+from lsmeter.measure.results.documents import digest_of, sealed
 from tests.faults.case import Case
 from tests.faults.field import REPORT, Ended, Field
 

@@ -35,7 +35,13 @@ MARK = "LSMETER_FAULT_FIELD"
 
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(
-    ["lsmeter.cli.main", "lsmeter.run.execute", "lsmeter.report.build", "pydantic", "scipy.stats"]
+    [
+        "lsmeter.app",
+        "lsmeter.measure.run.execute",
+        "lsmeter.questions.cost.build",
+        "pydantic",
+        "scipy.stats",
+    ]
 )
 
 # Python started anew under limits; then it is what `python -m lsmeter` is.

@@ -20,14 +20,14 @@ from functools import cache, partial
 from pathlib import Path
 from urllib.parse import unquote
 
+from lsmeter.core.model import BenchmarkStatus, BootStatus, Setup
+from lsmeter.core.model.moment import END
+from lsmeter.core.model.setup import StateFile
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import diagnose
 from lsmeter.guest.protocol import MAX_GARBAGE
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, SessionReader, parse_session
-from lsmeter.model import BenchmarkStatus, BootStatus, Setup
-from lsmeter.model.moment import END
-from lsmeter.model.setup import StateFile
 from tests.unit.guest.lines import HELLO, bodies, line
 
 DATA = Path(__file__).parents[1] / "data"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lsmeter.base.errors import ExitCode
-from lsmeter.selftest.scenarios import PLANS
-from lsmeter.setups.inject import Way
+from lsmeter.catalogue.setups.inject import Way
+from lsmeter.core.errors import ExitCode
+from lsmeter.questions.selftest.scenarios import PLANS
 from tests.conftest import Lsmeter
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]

@@ -8,7 +8,7 @@ import json
 import pytest
 from bench import agreement_table
 
-from lsmeter.kernels.build.source import resolve_source
+from lsmeter.sources.kernels.build.source import resolve_source
 from tests.conftest import Lsmeter
 
 pytestmark = [

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import zstandard
 
-from lsmeter.base.process import find
+from lsmeter.core.model import Kernel
+from lsmeter.core.process import find
 from lsmeter.guest.probe import find_probe
 from lsmeter.machines.arch import GUEST
-from lsmeter.model import Kernel
 from tests.conftest import DEADLINE_S, Done, Lsmeter
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lsmeter.attribution.load import load_run
-from lsmeter.hooks.agreement.compare import hook_runs
+from lsmeter.questions.attribution.load import load_run
+from lsmeter.questions.hooks.agreement.compare import hook_runs
 from tests.conftest import Lsmeter
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.model import Kernel
+from lsmeter.core.model import Kernel
 from tests.conftest import Lsmeter
 from tests.runs import each
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.limits import Limits
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Conditions, Kernel, Setup
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.initramfs import archive, base
-from lsmeter.kernels.resolve import Request, resolve
 from lsmeter.machines.description import Description, Network, counted_guest
 from lsmeter.machines.qemu import run_guest
-from lsmeter.model import Conditions, Kernel, Setup
+from lsmeter.sources.kernels.resolve import Request, resolve
 from tests.guest_programs import compiled
 
 pytestmark = pytest.mark.guest

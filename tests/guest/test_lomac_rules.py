@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.core.model import Kernel
 from lsmeter.guest.initramfs import archive
 from lsmeter.guest.probe import find_program
-from lsmeter.kernels.resolve import resolve
-from lsmeter.model import Kernel
+from lsmeter.sources.kernels.resolve import resolve
 from tests.guest_programs import compiled, tried
 
 pytestmark = pytest.mark.guest

@@ -8,9 +8,9 @@ import os
 
 import pytest
 
-from lsmeter.base.host import cores
-from lsmeter.model import BenchmarkStatus, BootStatus
-from lsmeter.results.directory import read_run
+from lsmeter.core.host import cores
+from lsmeter.core.model import BenchmarkStatus, BootStatus
+from lsmeter.measure.results.directory import read_run
 from tests.conftest import Lsmeter
 
 pytestmark = pytest.mark.guest

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from lsmeter.model import Kernel
+from lsmeter.core.model import Kernel
 from tests.conftest import Lsmeter
 from tests.runs import each, facts
 

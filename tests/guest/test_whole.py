@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lsmeter.model import Kernel
+from lsmeter.core.model import Kernel
 from tests.conftest import DEADLINE_S, Lsmeter
 from tests.runs import each
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from lsmeter.core.model import BenchmarkStatus, Conditions, Kernel, Samples, Setup
 from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import find_probe
 from lsmeter.guest.protocol import MAX_MOMENTS
@@ -18,8 +19,7 @@ from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_words
 from lsmeter.machines.plugin import plugin_interface, source_dir
-from lsmeter.model import BenchmarkStatus, Conditions, Kernel, Samples, Setup
-from lsmeter.monitoring.rates import batches_of, process_uses, series_of
+from lsmeter.questions.monitor.rates import batches_of, process_uses, series_of
 from tests.conftest import DEADLINE_S
 from tests.guest_programs import compiled
 from tests.plugin.bare_guest import qemu_version

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import lsmeter
 from lsmeter.guest.initramfs import archive, base
-from lsmeter.kernels.resolve import Request, resolve
+from lsmeter.sources.kernels.resolve import Request, resolve
 from tests.conftest import DEADLINE_S
 
 VIRTIOFSD = Path("/usr/lib/qemu/virtiofsd")

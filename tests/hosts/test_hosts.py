@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from lsmeter.kernels.resolve import resolve
-from lsmeter.results.directory import read_run
+from lsmeter.measure.results.directory import read_run
+from lsmeter.sources.kernels.resolve import resolve
 from tests.hosts.guest_host import KERNEL, GuestHost
 
 pytestmark = pytest.mark.guest
@@ -194,7 +194,7 @@ PYTHON - <<'END'
 import os
 from pathlib import Path
 from lsmeter.machines.boot_commands import boot_command, ways
-from lsmeter.setups import parse_setup
+from lsmeter.catalogue.setups import parse_setup
 words = boot_command(parse_setup("selinux"), Path("/"))
 for way in ways(os.uname().release, Path("/")):
     Path(f"/run/{way.name}").write_text("; ".join((words, way.commands)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from lsmeter.kernels.resolve import Request, resolve
-from lsmeter.kernels.vmlinux import has_pvh_entry
-from lsmeter.model import BootProtocol
+from lsmeter.core.model import BootProtocol
+from lsmeter.sources.kernels.resolve import Request, resolve
+from lsmeter.sources.kernels.vmlinux import has_pvh_entry
 
 pytestmark = pytest.mark.network
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.limits import Limits
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Conditions, Kernel
 from lsmeter.guest.initramfs import base
 from lsmeter.machines.description import kernel_cmdline
 from lsmeter.machines.emulation import make_plugin
-from lsmeter.model import Conditions, Kernel
-from lsmeter.setups import parse_setup
-from lsmeter.tasks.tally import PLUGIN, Account, Tally, parse_tally
+from lsmeter.measure.tasks.tally import PLUGIN, Account, Tally, parse_tally
 from tests.guest_programs import compiled, said
 
 pytestmark = pytest.mark.guest

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.attribution.profile import Tree
-from lsmeter.tasks.events import EVENTS, RegionEvents, parse_events
+from lsmeter.measure.tasks.events import EVENTS, RegionEvents, parse_events
+from lsmeter.questions.attribution.profile import Tree
 from tests.plugin import bare_guest
 from tests.plugin.test_bare_guest import OUTSIDE_TSC
 

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 import pytest
 
-from lsmeter.attribution.cost import typical_cost
-from lsmeter.attribution.explain import explain
-from lsmeter.attribution.profile import Profile, Tree, parse_profile
-from lsmeter.base.limits import Limits
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import BenchmarkStatus, Cell, Conditions, Kernel, Sampling, Task
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Ending
 from lsmeter.guest.session import parse_session
 from lsmeter.machines.emulation import MACHINE
-from lsmeter.model import BenchmarkStatus, Cell, Conditions, Kernel, Sampling, Task
-from lsmeter.setups import parse_setup
-from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
-from lsmeter.tasks.events import BY_ADDRESS, EVENTS, EVENTS_OUTPUT, parse_events
+from lsmeter.measure.experiment.plan import PlannedBoot
+from lsmeter.measure.tasks.attribute import ATTRIBUTION, MARKER_INSNS
+from lsmeter.measure.tasks.events import BY_ADDRESS, EVENTS, EVENTS_OUTPUT, parse_events
+from lsmeter.questions.attribution.cost import typical_cost
+from lsmeter.questions.attribution.explain import explain
+from lsmeter.questions.attribution.profile import Profile, Tree, parse_profile
 
 pytestmark = pytest.mark.guest
 

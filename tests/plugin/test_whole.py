@@ -10,16 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.attribution.cost import Cost, whole_cost
-from lsmeter.attribution.explain import explain
-from lsmeter.attribution.profile import RESUMED, Context, Profile, Tree, contexts, parse_profile
-from lsmeter.base.limits import Limits
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Conditions, Kernel
 from lsmeter.guest.initramfs import base
 from lsmeter.machines.description import kernel_cmdline
 from lsmeter.machines.emulation import make_plugin
-from lsmeter.model import Conditions, Kernel
-from lsmeter.setups import parse_setup
-from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
+from lsmeter.measure.tasks.attribute import ATTRIBUTION, MARKER_INSNS
+from lsmeter.questions.attribution.cost import Cost, whole_cost
+from lsmeter.questions.attribution.explain import explain
+from lsmeter.questions.attribution.profile import (
+    RESUMED,
+    Context,
+    Profile,
+    Tree,
+    contexts,
+    parse_profile,
+)
 from tests.guest_programs import compiled, said
 
 pytestmark = pytest.mark.guest

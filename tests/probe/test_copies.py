@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.host import cores
+from lsmeter.core.host import cores
+from lsmeter.core.model import BenchmarkStatus
 from lsmeter.guest.probe import Program
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import BenchmarkStatus
 from tests.conftest import DEADLINE_S
 from tests.probe.conftest import built
 from tests.probe.test_native import USER

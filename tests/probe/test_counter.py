@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.model.boot import UNREAD
+from lsmeter.core.model.boot import UNREAD
 from tests.conftest import DEADLINE_S
 
 SOURCES = Path(__file__).parents[2] / "probe"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.attribution import profile
-from lsmeter.base.errors import UsageError
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model.boot import UNREAD
 from lsmeter.guest import probe as host_probe
 from lsmeter.guest import protocol, request
 from lsmeter.guest.probe import Program
 from lsmeter.guest.request import GUEST_KEYS, Request
-from lsmeter.model.boot import UNREAD
+from lsmeter.questions.attribution import profile
 from tests.probe.test_request import check
 
 ROOT = Path(__file__).parents[2]

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.scratch import sweep
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.model import BenchmarkStatus
+from lsmeter.core.scratch import sweep
 from lsmeter.guest.probe import Program, catalogue
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.machines.workplace import relocated
-from lsmeter.model import BenchmarkStatus
-from lsmeter.setups import parse_setup
 from tests.conftest import DEADLINE_S
 
 USER = "user" if os.geteuid() else "root"

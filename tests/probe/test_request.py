@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lsmeter.core.model import Setup
 from lsmeter.guest.probe import Program, catalogue
 from lsmeter.guest.request import MAX_LINES, Request
-from lsmeter.model import Setup
 
 GOOD = Request(
     "file",

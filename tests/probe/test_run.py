@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.core.model import BenchmarkStatus
 from lsmeter.guest.probe import Program, catalogue
-from lsmeter.model import BenchmarkStatus
 from tests.probe.conftest import built
 from tests.probe.test_sample import sample
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.model import BenchmarkStatus
 from lsmeter.guest.probe import Program, catalogue
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import BenchmarkStatus
-from lsmeter.setups import parse_setup
 from tests.conftest import DEADLINE_S
 
 

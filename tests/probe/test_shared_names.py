@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.analysis.cells import cell_results
-from lsmeter.analysis.index import indices
-from lsmeter.experiment.plan import select_benchmarks
+from lsmeter.core.model import Benchmark, Cell, Problem
 from lsmeter.guest.probe import Program, catalogue
-from lsmeter.model import Benchmark, Cell, Problem
-from lsmeter.report.build import compare_runs, run_report
-from lsmeter.report.document import report_document
-from lsmeter.report.frame import problem_section
-from lsmeter.results.directory import RunData, read_run
+from lsmeter.measure.experiment.plan import select_benchmarks
+from lsmeter.measure.results.directory import RunData, read_run
+from lsmeter.questions.cells.cells import cell_results
+from lsmeter.questions.cells.frame import problem_section
+from lsmeter.questions.cost.build import compare_runs, run_report
+from lsmeter.questions.cost.document import report_document
+from lsmeter.questions.index.figures import indices
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import Options, render
 from tests.unit.model_builders import kernel

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.model import BenchmarkStatus
 from lsmeter.guest.probe import Program
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.machines.turns import Seat, seats
 from lsmeter.machines.workplace import relocated
-from lsmeter.model import BenchmarkStatus
-from lsmeter.setups import parse_setup
 from tests.conftest import DEADLINE_S
 from tests.probe.conftest import built
 from tests.probe.test_native import USER

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lsmeter.model import BenchmarkStatus, Round, Whole
+from lsmeter.core.model import BenchmarkStatus, Round, Whole
 from lsmeter.statistics.estimate import BootReadings
 
 Cost = Callable[[int], int]  # what the call of this number costs on top

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.model import Better
-from lsmeter.model.conclusion import Difference, Verdict
+from lsmeter.core.model import Better
+from lsmeter.core.model.conclusion import Difference, Verdict
 from lsmeter.statistics.compare import Range, change, compare
 from lsmeter.statistics.estimate import BootReadings
 from tests.statistics.simulated import BASE, UNDO, Cost, boot, boots, evenly, every, nothing

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.gate.judge import Outcome, hold
-from lsmeter.gate.rules import margin_rule, parse_rule
-from lsmeter.model.conclusion import Compared, Comparison, Difference, Number, Verdict
+from lsmeter.core.model.conclusion import Compared, Comparison, Difference, Number, Verdict
+from lsmeter.questions.gate.judge import Outcome, hold
+from lsmeter.questions.gate.rules import margin_rule, parse_rule
 from lsmeter.statistics.compare import compare
 from lsmeter.statistics.estimate import BootReadings
 from tests.statistics.simulated import BASE, Cost, boot, boots, evenly, every, nothing

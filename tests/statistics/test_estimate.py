@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.model import BenchmarkStatus, Whole
+from lsmeter.core.model import BenchmarkStatus, Whole
 from lsmeter.statistics.estimate import (
     LEAST_SHARE,
     BootReadings,

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from lsmeter.model.conclusion import Verdict
+from lsmeter.core.model.conclusion import Verdict
 from lsmeter.statistics.means import Apart, Spread, apart, level, pooled, pooled_ratios, ratios
 
 ROUNDS = 2000

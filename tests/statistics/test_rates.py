@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lsmeter.instruments.timed import compare
-from lsmeter.selftest import rates
-from lsmeter.selftest.rates import Growth, Rate, Row, Size
-from lsmeter.selftest.simulated import MODELS, sides
+from lsmeter.measure.instruments.timed import compare
+from lsmeter.questions.selftest import rates
+from lsmeter.questions.selftest.rates import Growth, Rate, Row, Size
+from lsmeter.questions.selftest.simulated import MODELS, sides
 from lsmeter.statistics.blocks import Block
 from lsmeter.statistics.family import Looks
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.model.conclusion import Change, Compared, Number, Verdict
+from lsmeter.core.model.conclusion import Change, Compared, Number, Verdict
 from lsmeter.statistics.compare import compare
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lsmeter.model import BenchmarkStatus, Round, Whole
-from lsmeter.model.boot import CLOCKED_WHOLE
+from lsmeter.core.model import BenchmarkStatus, Round, Whole
+from lsmeter.core.model.boot import CLOCKED_WHOLE
 from lsmeter.statistics.estimate import BootReadings, whole_cost
 from lsmeter.statistics.whole import OWN_WORK, STATE, CycleCost, cycle_cost
 from tests.statistics.simulated import (

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from lsmeter.model import (
+from lsmeter.core.model import (
     Benchmark,
     BootProtocol,
     Cell,
@@ -16,7 +16,7 @@ from lsmeter.model import (
     Sampling,
     Setup,
 )
-from lsmeter.model.conclusion import Change
+from lsmeter.core.model.conclusion import Change
 
 INSNS = Metric("latency", "insns")
 

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from lsmeter.base.limits import Limits
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import Plan, PlannedBoot, joined, make_plan
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Benchmark, Boot, BootStatus, Cell, Kernel, Samples
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
-from lsmeter.model import Benchmark, Boot, BootStatus, Cell, Kernel, Samples
-from lsmeter.results.boots import write_boot
-from lsmeter.results.directory import RunData, create_run, read_run
-from lsmeter.results.documents import SEALED, sealed
-from lsmeter.results.manifest import Circumstances, make_manifest
-from lsmeter.run.execute import Settings, execute
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import Plan, PlannedBoot, joined, make_plan
+from lsmeter.measure.results.boots import write_boot
+from lsmeter.measure.results.directory import RunData, create_run, read_run
+from lsmeter.measure.results.documents import SEALED, sealed
+from lsmeter.measure.results.manifest import Circumstances, make_manifest
+from lsmeter.measure.run.execute import Settings, execute
 from tests.unit.guest.lines import lines, whole
 
 Answer = bytes | Capture

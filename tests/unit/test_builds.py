@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.analysis.builds import caveats
-from lsmeter.model import Kernel
+from lsmeter.core.model import Kernel
+from lsmeter.questions.cells.builds import caveats
 from tests.unit.model_builders import kernel
 
 GCC_11 = "gcc-11 (Debian 11.3.0-12) 11.3.0"

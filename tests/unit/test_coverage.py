@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.analysis.coverage import coverage, out_of_reach
-from lsmeter.report.coverage import coverage_document
-from lsmeter.results.directory import RunData
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.tasks import find_task
+from lsmeter.questions.hooks.coverage.document import coverage_document
+from lsmeter.questions.hooks.coverage.figures import coverage, out_of_reach
 from lsmeter.tables.render import Options, render
-from lsmeter.tasks import find_task
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import plan_of, run_of, said_by
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.tasks.sweep import DEFAULT, LIMIT_NS, parse_delays
+from lsmeter.core.errors import UsageError
+from lsmeter.measure.tasks.sweep import DEFAULT, LIMIT_NS, parse_delays
 
 
 def test_the_default_is_the_sweep_of_the_study() -> None:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.setups._guest import TRY, WORK
+from lsmeter.core.model.setup import EnforcementCheck, Step, ordered
 from lsmeter.guest.conclude import verify
-from lsmeter.model.setup import EnforcementCheck, Step, ordered
-from lsmeter.setups import parse_setup
-from lsmeter.setups._guest import TRY, WORK
 from tests.unit.model_builders import kernel
 
 DENIED = EnforcementCheck("secret", "read", "/secret", denied=True, message="avc:  denied")

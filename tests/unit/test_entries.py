@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.storage import Entries
+from lsmeter.core.storage import Entries
 
 
 @dataclass(frozen=True)

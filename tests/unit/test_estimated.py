@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.analysis.counted import Counted
-from lsmeter.analysis.estimated import estimate
-from lsmeter.analysis.known import NOTHING, Cost, Known, together
-from lsmeter.profiles.model import Calls, Profile
-from lsmeter.report.estimated import document
+from lsmeter.questions.estimate.counted import Counted
+from lsmeter.questions.estimate.document import document
+from lsmeter.questions.estimate.figures import estimate
+from lsmeter.questions.estimate.known import NOTHING, Cost, Known, together
+from lsmeter.questions.estimate.profiles.model import Calls, Profile
 from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Options, render
 

@@ -16,20 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.analysis.events import count_of, event_cells, event_vectors
-from lsmeter.attribution.account import run_accounts
-from lsmeter.attribution.events import account_changes, benchmark_changes, by_function, by_hook
-from lsmeter.attribution.load import load_run
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.cli.main import app
-from lsmeter.report import events as shown
-from lsmeter.report.build import run_report
-from lsmeter.report.document import report_document
-from lsmeter.results.boots import BOOT_FILE
-from lsmeter.results.directory import read_run
-from lsmeter.tables.model import Detail
-from lsmeter.tasks import find_task
-from lsmeter.tasks.events import (
+from lsmeter.app import app
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.measure.results.boots import BOOT_FILE
+from lsmeter.measure.results.directory import read_run
+from lsmeter.measure.tasks import find_task
+from lsmeter.measure.tasks.events import (
     BY_ADDRESS,
     EVENTS,
     EVENTS_OUTPUT,
@@ -38,11 +30,24 @@ from lsmeter.tasks.events import (
     DamagedEventsError,
     parse_events,
 )
+from lsmeter.questions.attribution.account import run_accounts
+from lsmeter.questions.attribution.events import (
+    account_changes,
+    benchmark_changes,
+    by_function,
+    by_hook,
+)
+from lsmeter.questions.attribution.load import load_run
+from lsmeter.questions.cost.build import run_report
+from lsmeter.questions.cost.document import report_document
+from lsmeter.questions.events import document as shown
+from lsmeter.questions.events.figures import count_of, event_cells, event_vectors
+from lsmeter.tables.model import Detail
 from tests.unit.attribution.recorded import VALUES, vectors, write_run
 from tests.unit.report.builders import render
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = ROOT / "src/lsmeter/report/schema/report-1.json"
+SCHEMA = ROOT / "src/lsmeter/questions/cost/schema/report-1.json"
 NAMES = f"names {' '.join(EVENTS)}"
 VECTOR = "v " + " ".join(str(number) for number in range(len(EVENTS)))
 WHOLE = f"{HEADER}\n{NAMES}\nregion 3 0\n{VECTOR}\nx\n{VECTOR}\nend 3\nregion 0 2\nend 0\neof\n"
@@ -173,7 +178,7 @@ def test_damaged_events_are_a_problem_of_their_boot(
 ) -> None:
     path = write_run(tmp_path / "run", "before", events=True)
     broken = vectors(VALUES["before-capability"]).replace(b"\nv ", b"\nw ", 1)
-    read = "lsmeter.analysis.events.read_output"
+    read = "lsmeter.questions.events.figures.read_output"
     folders = []
 
     def damaged(folder: Path, name: str) -> bytes:
@@ -204,12 +209,12 @@ def test_readings_that_the_plugin_lost_are_a_problem_and_no_number(
     whole = vectors(VALUES["before-capability"])
     lossy = re.sub(old, new, whole)
     assert lossy != whole
-    monkeypatch.setattr("lsmeter.analysis.events.read_output", lambda *_: lossy)
+    monkeypatch.setattr("lsmeter.questions.events.figures.read_output", lambda *_: lossy)
     cells, problems = event_cells(read_run(path))
     assert [{*cell.benchmarks} for cell in cells] == [{"getppid", "stat depth=2"}] * 3
     assert {item.detail for item in problems} == {says}
     assert len(problems) == 6
-    monkeypatch.setattr("lsmeter.analysis.events.read_output", lambda *_: None)
+    monkeypatch.setattr("lsmeter.questions.events.figures.read_output", lambda *_: None)
     _, problems = event_cells(read_run(path))
     assert {item.detail for item in problems} == {
         "they are damaged: what the plugin counted is missing"
@@ -231,7 +236,7 @@ def test_events_that_the_guest_contradicts_are_none(
     whole = vectors(VALUES["before-capability"])
     lying = re.sub(old, new, whole)
     assert lying != whole
-    monkeypatch.setattr("lsmeter.analysis.events.read_output", lambda *_: lying)
+    monkeypatch.setattr("lsmeter.questions.events.figures.read_output", lambda *_: lying)
     cells, problems = event_cells(read_run(path))
     assert all(item.detail.startswith(f"they are damaged: {says}") for item in problems)
     assert len(problems) == 6

@@ -9,18 +9,26 @@ from typing import Any
 
 import pytest
 
-from lsmeter.analysis.cells import CellResult, cell_results, versions
-from lsmeter.analysis.evidence import BOOT_TITLE, MAX_MESSAGE, Evidence, Gauge, gather
-from lsmeter.analysis.layers import LayeredCost, layered_costs
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import Plan, PlannedBoot
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Problem, Samples, Setup, StateReading
-from lsmeter.model.setup import EnforcementCheck, Layer
-from lsmeter.results.directory import MANIFEST_FILE, read_run
-from lsmeter.results.manifest import links_of
-from lsmeter.setups import parse_setup
-from lsmeter.setups._guest import do
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.setups._guest import do
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.model import (
+    BenchmarkStatus,
+    Boot,
+    BootStatus,
+    Problem,
+    Samples,
+    Setup,
+    StateReading,
+)
+from lsmeter.core.model.setup import EnforcementCheck, Layer
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import Plan, PlannedBoot
+from lsmeter.measure.results.directory import MANIFEST_FILE, read_run
+from lsmeter.measure.results.manifest import links_of
+from lsmeter.questions.cells.cells import CellResult, cell_results, versions
+from lsmeter.questions.cells.evidence import BOOT_TITLE, MAX_MESSAGE, Evidence, Gauge, gather
+from lsmeter.questions.cells.layers import LayeredCost, layered_costs
 from tests.unit.model_builders import benchmark, cell
 from tests.unit.run_builders import rewrite, stored
 

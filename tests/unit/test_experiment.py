@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.experiment.asked import (
+from lsmeter.core.errors import UsageError
+from lsmeter.measure.experiment.asked import (
     MAIN,
     ConditionsTable,
     Experiment,

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from lsmeter.base.errors import ExitCode, UsageError
 from lsmeter.cli.measure import _carry_out
 from lsmeter.cli.options import Asked
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import Plan, make_plan
-from lsmeter.model.conclusion import Verdict
-from lsmeter.report.build import make_report
-from lsmeter.results.directory import read_run
+from lsmeter.core.errors import ExitCode, UsageError
+from lsmeter.core.model.conclusion import Verdict
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import Plan, make_plan
+from lsmeter.measure.results.directory import read_run
+from lsmeter.questions.cost.build import make_report
 from tests.unit import timed_builders as timed
 from tests.unit.model_builders import kernel
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.analysis.hosts import differences, warnings
-from lsmeter.base.errors import UsageError
-from lsmeter.model import BootProtocol
-from lsmeter.report.build import compare_runs
-from lsmeter.results.directory import RunData
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import BootProtocol
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cost.build import compare_runs
+from lsmeter.questions.cost.hosts import differences, warnings
 from tests.unit.timed_builders import run
 
 QUIET = {

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.analysis.index import indices, run_indices
-from lsmeter.instruments.timed import index as timed_index
-from lsmeter.model.conclusion import Estimate
+from lsmeter.core.model.conclusion import Estimate
+from lsmeter.measure.instruments.timed import index as timed_index
+from lsmeter.questions.index.figures import indices, run_indices
 from lsmeter.statistics.blocks import Block
 from tests.unit.model_builders import benchmark
 from tests.unit.report.builders import KERNELS, estimate

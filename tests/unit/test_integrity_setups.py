@@ -7,20 +7,28 @@ import hashlib
 
 import pytest
 
-from lsmeter.base.process import find
-from lsmeter.experiment.asked import Experiment
-from lsmeter.experiment.plan import missing_options
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.setups._guest import IMA_POLICY, TRY, tried
+from lsmeter.catalogue.setups.integrity import DIRECTORY, digest
+from lsmeter.core.model import Conditions, Setup
+from lsmeter.core.model.filesystems import FILESYSTEMS, UUID
+from lsmeter.core.model.setup import (
+    ACCESSES,
+    ACTIONS,
+    INTEGRITY,
+    EnforcementCheck,
+    Layer,
+    Step,
+    ordered,
+)
+from lsmeter.core.process import find
 from lsmeter.guest.conclude import verify
 from lsmeter.guest.filesystem import disk_image
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import parse_numbers
 from lsmeter.machines.description import kernel_cmdline
-from lsmeter.model import Conditions, Setup
-from lsmeter.model.filesystems import FILESYSTEMS, UUID
-from lsmeter.model.setup import ACCESSES, ACTIONS, INTEGRITY, EnforcementCheck, Layer, Step, ordered
-from lsmeter.setups import parse_setup
-from lsmeter.setups._guest import IMA_POLICY, TRY, tried
-from lsmeter.setups.integrity import DIRECTORY, digest
+from lsmeter.measure.experiment.asked import Experiment
+from lsmeter.measure.experiment.plan import missing_options
 from tests.unit.guest.packed import unpack
 from tests.unit.model_builders import cell, kernel
 

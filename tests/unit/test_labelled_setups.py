@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.experiment.asked import Experiment
-from lsmeter.experiment.plan import modules_for
+from lsmeter.catalogue.setups import definitions, parse_setup, read_setup
+from lsmeter.core.model import Cell, KernelModule
+from lsmeter.core.model.setup import ACTIONS
+from lsmeter.core.model.suites import SUITE_MODULES
 from lsmeter.guest.boot_image import make_request
-from lsmeter.kernels.entry import KEPT_MODULES
-from lsmeter.model import Cell, KernelModule
-from lsmeter.model.setup import ACTIONS
-from lsmeter.model.suites import SUITE_MODULES
-from lsmeter.setups import definitions, parse_setup, read_setup
+from lsmeter.measure.experiment.asked import Experiment
+from lsmeter.measure.experiment.plan import modules_for
+from lsmeter.sources.kernels.entry import KEPT_MODULES
 from tests.unit.model_builders import cell
 
 CAPABILITY = parse_setup("capability")

@@ -8,11 +8,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.analysis.layers import MAX_LINKS, LayeredCost, chain, layered_costs
-from lsmeter.model import Place, Setup
-from lsmeter.model.conclusion import Estimate, Sampled
-from lsmeter.model.setup import Layer, Link, make_links
-from lsmeter.setups import parse_setup
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.model import Place, Setup
+from lsmeter.core.model.conclusion import Estimate, Sampled
+from lsmeter.core.model.setup import Layer, Link, make_links
+from lsmeter.questions.cells.layers import MAX_LINKS, LayeredCost, chain, layered_costs
 from tests.unit.model_builders import benchmark
 
 STACK = [

@@ -7,14 +7,14 @@ import json
 
 import pytest
 
-from lsmeter import doctor
-from lsmeter.base import process
-from lsmeter.cli.image import images_document
-from lsmeter.cli.kernel import kernels_document
-from lsmeter.cli.listing import names_document
-from lsmeter.doctor import Finding, State, doctor_document
-from lsmeter.images.build import BuiltImage
-from lsmeter.kernels.sources.built import BuiltKernel
+from lsmeter.cli import doctor
+from lsmeter.cli.doctor import Finding, State, doctor_document
+from lsmeter.cli.list_command import names_document
+from lsmeter.core import process
+from lsmeter.sources.images.build import BuiltImage
+from lsmeter.sources.images.command import images_document
+from lsmeter.sources.kernels.command import kernels_document
+from lsmeter.sources.kernels.sources.built import BuiltKernel
 from lsmeter.tables.render import formats, render
 
 KERNEL = BuiltKernel(

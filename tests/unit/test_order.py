@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
-from lsmeter.experiment.plan import boot_order
+from lsmeter.catalogue.setups import parse_setup
 from lsmeter.guest.boot_image import make_request
-from lsmeter.setups import parse_setup
+from lsmeter.measure.experiment.plan import boot_order
 from tests.unit.model_builders import cell
 
 IDS = tuple(f"stat depth={depth}" for depth in range(1, 9))

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from lsmeter.catalogue.setups import parse_setup
 from lsmeter.cli.live import LiveRun, LiveTasks
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import Plan, PlannedBoot
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus, Samples, Whole
-from lsmeter.run import took
-from lsmeter.run.pace import Pace
-from lsmeter.setups import parse_setup
+from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus, Samples, Whole
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import Plan, PlannedBoot
+from lsmeter.measure.run import took
+from lsmeter.measure.run.pace import Pace
 from tests.unit.model_builders import cell
 
 

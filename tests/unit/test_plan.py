@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import Plan, apart, baseline_name, make_plan
-from lsmeter.model import Conditions, Image, Sampling
-from lsmeter.setups import parse_setup
-from lsmeter.tasks import find_task
-from lsmeter.workloads import load_workload, workload_names
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.workloads import load_workload, workload_names
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Conditions, Image, Sampling
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import Plan, apart, baseline_name, make_plan
+from lsmeter.measure.tasks import find_task
 from tests.unit.model_builders import benchmark, cell, kernel
 
 CATALOGUE = (

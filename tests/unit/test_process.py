@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base import process
-from lsmeter.base.errors import BuildError, InfrastructureError
+from lsmeter.core import process
+from lsmeter.core.errors import BuildError, InfrastructureError
 
 
 def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.analysis.slopes import find_slopes
-from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
+from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.results import boots, directory, samples
-from lsmeter.results.directory import RunData, read_run
-from lsmeter.results.documents import DamagedResultError, read_document, sealed
-from lsmeter.run.execute import stored_path
+from lsmeter.measure.results import boots, directory, samples
+from lsmeter.measure.results.directory import RunData, read_run
+from lsmeter.measure.results.documents import DamagedResultError, read_document, sealed
+from lsmeter.measure.run.execute import stored_path
+from lsmeter.questions.slopes.figures import find_slopes
 from tests.unit.run_builders import Scripted, carry_out, rewrite, run_of
 from tests.unit.tasks.sweep_builders import DELAYS_NS, RECORDED, sweep_plan, tunable_kernel
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.experiment.asked import Experiment, build_experiment
-from lsmeter.experiment.plan import Plan, make_plan
-from lsmeter.experiment.running import on_running
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.errors import UsageError
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.conclude import contradictions, verify
-from lsmeter.kernels.running import described
-from lsmeter.setups import parse_setup
+from lsmeter.measure.experiment.asked import Experiment, build_experiment
+from lsmeter.measure.experiment.plan import Plan, make_plan
+from lsmeter.measure.experiment.running import on_running
+from lsmeter.sources.kernels.running import described
 from tests.unit.model_builders import benchmark
 
 CONFIG = "CONFIG_SECURITY=y\nCONFIG_SECURITY_LANDLOCK=y\nCONFIG_SECCOMP_FILTER=y\n"

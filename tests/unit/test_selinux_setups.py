@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.setups._guest import TRY, WORK
+from lsmeter.catalogue.setups.selinux import categories
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Setup
+from lsmeter.core.model.setup import Layer
 from lsmeter.guest.boot_image import make_request
-from lsmeter.model import Setup
-from lsmeter.model.setup import Layer
-from lsmeter.setups import parse_setup
-from lsmeter.setups._guest import TRY, WORK
-from lsmeter.setups.selinux import categories
 from tests.unit.model_builders import cell
 
 LOADED = "/etc/lsmeter/selinux/default.policy"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.setups import definitions, parse_setup
+from lsmeter.catalogue.setups import definitions, parse_setup
+from lsmeter.core.errors import UsageError
 
 
 def test_the_setups_of_the_main_experiment_are_there() -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import lsmeter
-from lsmeter.base.errors import UsageError
-from lsmeter.images.definition import load_definition
-from lsmeter.kernels.build.fragment import shipped_lsm
-from lsmeter.model.setup import EnforcementCheck, Layer, StateFile, Step
-from lsmeter.setups import definitions, one_each, parse_setup, read_setup
-from lsmeter.setups._file import _SetupTable
-from lsmeter.workloads import load_workload
+from lsmeter.catalogue.setups import definitions, one_each, parse_setup, read_setup
+from lsmeter.catalogue.setups._file import _SetupTable
+from lsmeter.catalogue.workloads import load_workload
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model.setup import EnforcementCheck, Layer, StateFile, Step
+from lsmeter.sources.images.definition import load_definition
+from lsmeter.sources.kernels.build.fragment import shipped_lsm
 
 SMALL = 'name = "mine"\ntitle = "my module"\nlsms = ["mine"]\n'
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.base.storage import hold, make_dir
-from lsmeter.model import Boot
-from lsmeter.results import boots
-from lsmeter.run.execute import stored_path
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.model import Boot
+from lsmeter.core.storage import hold, make_dir
+from lsmeter.measure.results import boots
+from lsmeter.measure.run.execute import stored_path
 from tests.unit.run_builders import Scripted, carry_out, run_of
 from tests.unit.tasks.sweep_builders import RECORDED, sweep_plan
 

@@ -10,11 +10,11 @@ import sys
 
 import pytest
 
-from lsmeter.run.stopping import stopped_early
+from lsmeter.measure.run.stopping import stopped_early
 
 _PROGRAM = """
 import asyncio, os, signal
-from lsmeter.run.stopping import stopped_early
+from lsmeter.measure.run.stopping import stopped_early
 selector = asyncio.SelectorEventLoop
 def signalled():
     if WHEN == "making":

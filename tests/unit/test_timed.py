@@ -15,19 +15,19 @@ import jsonschema
 import numpy as np
 import pytest
 
-from lsmeter.analysis.growing import still_open
-from lsmeter.base.errors import UsageError
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import PlannedBoot, make_plan, until
-from lsmeter.instruments.timed import LEAST_BLOCKS, blocks, compare, judge
-from lsmeter.model import Better, Boot, BootStatus
-from lsmeter.model.conclusion import Comparison, Difference, Verdict
-from lsmeter.model.setup import is_again
-from lsmeter.report import compared
-from lsmeter.report.build import compare_runs, make_report
-from lsmeter.report.document import report_document
-from lsmeter.report.model import Report
-from lsmeter.results.directory import RunData
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Better, Boot, BootStatus
+from lsmeter.core.model.conclusion import Comparison, Difference, Verdict
+from lsmeter.core.model.setup import is_again
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import PlannedBoot, make_plan, until
+from lsmeter.measure.instruments.timed import LEAST_BLOCKS, blocks, compare, judge
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.compare import document as compared
+from lsmeter.questions.cost.build import compare_runs, make_report
+from lsmeter.questions.cost.document import report_document
+from lsmeter.questions.cost.growing import still_open
+from lsmeter.questions.cost.model import Report
 from lsmeter.statistics.blocks import Block
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.statistics.family import Looks
@@ -35,7 +35,7 @@ from lsmeter.tables.render import Options, find_format, render
 from tests.unit import timed_builders as timed
 from tests.unit.model_builders import kernel
 
-SCHEMA = Path(__file__).parents[2] / "src/lsmeter/report/schema/report-1.json"
+SCHEMA = Path(__file__).parents[2] / "src/lsmeter/questions/cost/schema/report-1.json"
 SLOWER = {("landlock", timed.STAT.id): 1.2}
 
 
@@ -199,7 +199,7 @@ def _as_comparison(compared: Any) -> Comparison:
 
 
 def timed_place() -> Any:
-    from lsmeter.model import Place  # noqa: PLC0415
+    from lsmeter.core.model import Place  # noqa: PLC0415
 
     return Place("vmlinux", "landlock", "file", "tmpfs", "root")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.base.toml_file import MAX_FILE_BYTES, read_toml
+from lsmeter.core.errors import UsageError
+from lsmeter.core.toml_file import MAX_FILE_BYTES, read_toml
 
 
 def said(path: Path, *, where: str = "", missing: str = "") -> str:

@@ -13,17 +13,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.base.limits import Limits
-from lsmeter.experiment.plan import Plan, PlannedBoot
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Boot, BootStatus
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.instruments import timed
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.here import MACHINE as HERE
 from lsmeter.machines.turns import blank, seats
-from lsmeter.model import Boot, BootStatus
-from lsmeter.results.directory import boot_folder
-from lsmeter.run.execute import Settings, execute
+from lsmeter.measure.experiment.plan import Plan, PlannedBoot
+from lsmeter.measure.instruments import timed
+from lsmeter.measure.results.directory import boot_folder
+from lsmeter.measure.run.execute import Settings, execute
 from lsmeter.statistics.blocks import Block, paired
 from lsmeter.statistics.estimate import BootReadings
 from tests.unit.model_builders import kernel

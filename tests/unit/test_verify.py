@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import pytest
 
+from lsmeter.catalogue.setups import parse_setup
 from lsmeter.guest.conclude import verify
-from lsmeter.setups import parse_setup
 from tests.unit.model_builders import kernel
 
 SELINUX = {"selinux.enforce": "0", "selinux.policy_loaded": "0"}

@@ -11,14 +11,14 @@ from urllib.parse import quote
 
 import numpy as np
 
-from lsmeter.base.limits import Limits
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import PlannedBoot, make_plan
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Cell, Samples
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Cell, Samples
-from lsmeter.results.directory import RunData
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
+from lsmeter.measure.results.directory import RunData
 from lsmeter.statistics.family import Looks
 from tests.unit.guest.lines import lines
 from tests.unit.model_builders import benchmark, kernel

@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from lsmeter.base.errors import InfrastructureError, LsmeterError
-from lsmeter.base.printable import printable
+from lsmeter.core.errors import InfrastructureError, LsmeterError
+from lsmeter.core.printable import printable
 
 _TAIL_LINES = 20
 _STAND_INS = str.maketrans(

@@ -19,10 +19,10 @@ from pathlib import Path
 import typer
 
 from lsmeter import __version__
-from lsmeter.base.errors import ExitCode, InfrastructureError, LsmeterError, UsageError
-from lsmeter.base.host import cores, limit_mib
-from lsmeter.base.signals import RECEIVED
 from lsmeter.cli.console import SCREEN, UnreadError
+from lsmeter.core.errors import ExitCode, InfrastructureError, LsmeterError, UsageError
+from lsmeter.core.host import cores, limit_mib
+from lsmeter.core.signals import RECEIVED
 
 # What numpy, polars and their threads take of address space before they abort; measured.
 _LEAST_MIB = 2048  # and for each core, which has threads of its own:
@@ -100,7 +100,7 @@ def _known(error: BaseException) -> LsmeterError:
 
 def _log(error: BaseException) -> Path | None:
     """Write what a report of a fault needs; return where, None when it cannot be written."""
-    from lsmeter.base.storage import cache_dir
+    from lsmeter.core.storage import cache_dir
 
     now = datetime.now(UTC)
     text = (

@@ -23,11 +23,11 @@ from rich.text import Text
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.console import escaped as escape
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus
-from lsmeter.run.pace import Pace
+from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus
+from lsmeter.measure.run.pace import Pace
 
 if TYPE_CHECKING:
-    from lsmeter.experiment.plan import Plan, PlannedBoot
+    from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 
 _QUIET_S = 10.0
 
@@ -71,7 +71,7 @@ class _Live:
 
 
 class LiveTasks(_Live):
-    """Shows named tasks (downloads, builds): a lsmeter.base.progress.Progress for a terminal."""
+    """Shows named tasks (downloads, builds): a lsmeter.core.progress.Progress for a terminal."""
 
     def __init__(self, console: Console) -> None:
         columns = (TextColumn("{task.percentage:>3.0f} %"), TextColumn("{task.fields[amount]}"))
@@ -184,7 +184,7 @@ def _name(boot: PlannedBoot) -> str:
 
 def _kind(boot: PlannedBoot) -> str:
     """Return what is repeated, in the word of the instrument: boot or block."""
-    from lsmeter.instruments import find_instrument
+    from lsmeter.measure.instruments import find_instrument
 
     return find_instrument(boot.cell.instrument).words.replicate
 

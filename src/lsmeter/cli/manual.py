@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lsmeter.base.errors import ExitCode
+from lsmeter.core.errors import ExitCode
 
 _TYPE = re.compile(r"<(.*)>")  # how typer names a type
 
@@ -131,8 +131,8 @@ def help_(
         lsmeter help
         lsmeter help experiments
     """
-    from lsmeter.base.registry import unknown
     from lsmeter.cli.show import deliver
+    from lsmeter.core.registry import unknown
 
     known = {name: path.read_text(encoding="utf-8") for name, path in documents().items()}
     known = {name: text[text.index("# ") :] for name, text in known.items()}

@@ -16,27 +16,27 @@ from typing import TYPE_CHECKING
 import typer
 
 from lsmeter import __version__
-from lsmeter.base.errors import (
+from lsmeter.cli.console import SCREEN
+from lsmeter.core.errors import (
     BuildError,
     ExitCode,
     InfrastructureError,
     LsmeterError,
     UsageError,
 )
-from lsmeter.base.host import cores, host_facts
-from lsmeter.base.limits import Limits
-from lsmeter.cli.console import SCREEN
+from lsmeter.core.host import cores, host_facts
+from lsmeter.core.limits import Limits
 
 if TYPE_CHECKING:
     from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.options import Asked
-    from lsmeter.experiment.asked import Experiment
-    from lsmeter.experiment.plan import Plan, PlannedBoot
-    from lsmeter.kernels.resolve import Request
+    from lsmeter.core.model import Benchmark, Image, Kernel
     from lsmeter.machines import Machine
-    from lsmeter.model import Benchmark, Image, Kernel
-    from lsmeter.results.directory import RunData
-    from lsmeter.run.execute import Settings
+    from lsmeter.measure.experiment.asked import Experiment
+    from lsmeter.measure.experiment.plan import Plan, PlannedBoot
+    from lsmeter.measure.results.directory import RunData
+    from lsmeter.measure.run.execute import Settings
+    from lsmeter.sources.kernels.resolve import Request
     from lsmeter.statistics.family import Looks
 
     Experiments = Sequence[Experiment] | Callable[[Sequence[Kernel]], Sequence[Experiment]]
@@ -62,14 +62,14 @@ def measure(
     command goes on, where that is another than the run's. Returns the run directory, and OK,
     INCOMPLETE when something gave no number, or INTERRUPTED.
     """
-    from lsmeter.base.storage import need_dir
     from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.show import show_plan
-    from lsmeter.experiment.plan import apart, look_up, modules_for
+    from lsmeter.core.storage import need_dir
     from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.kernels.resolve import DEFAULT_MODULES, Request
     from lsmeter.machines import find_machine
-    from lsmeter.results.held import held, new_directory
+    from lsmeter.measure.experiment.plan import apart, look_up, modules_for
+    from lsmeter.measure.results.held import held, new_directory
+    from lsmeter.sources.kernels.resolve import DEFAULT_MODULES, Request
 
     worded = named if callable(asked) else asked
     machine = find_machine(_joined(how.machine) or _machine_of(worded))
@@ -110,8 +110,8 @@ def measure(
 
 def _at(asked: Experiment, machine: Machine, running: Sequence[Kernel]) -> Experiment:
     """Return what was asked as it is for a machine, whose kernels run already or are booted."""
-    from lsmeter.experiment.asked import with_copies
-    from lsmeter.experiment.running import on_running
+    from lsmeter.measure.experiment.asked import with_copies
+    from lsmeter.measure.experiment.running import on_running
 
     found = with_copies(asked, machine.cpus)
     return on_running(found, running, machine.users) if running else found
@@ -121,7 +121,7 @@ def _carried_out(
     plan: Plan, machine: Machine, where: Path, how: Asked, resume: Path | None
 ) -> ExitCode:
     """Carry a plan out, and say with which words a command that was stopped goes on."""
-    from lsmeter.instruments import find_instrument
+    from lsmeter.measure.instruments import find_instrument
 
     code = _carry_out(plan, machine, where, how)
     if code is ExitCode.INTERRUPTED:
@@ -147,7 +147,7 @@ def _joined(words: Sequence[str] | None) -> str:
 
 def _machine_of(asked: Sequence[Experiment]) -> str:
     """Return the machine that experiments name, else that of the first one's instrument."""
-    from lsmeter.instruments import DEFAULT, find_instrument
+    from lsmeter.measure.instruments import DEFAULT, find_instrument
 
     named = next((item.machine for item in asked if item.machine), None)
     instrument = asked[0].instrument if asked else DEFAULT
@@ -156,7 +156,7 @@ def _machine_of(asked: Sequence[Experiment]) -> str:
 
 def _check_instrument(asked: Experiment, machine: Machine) -> None:
     """Refuse an instrument that cannot read what the machine gives, or a client without a host."""
-    from lsmeter.instruments import find_instrument, instruments
+    from lsmeter.measure.instruments import find_instrument, instruments
 
     if asked.client == "host" and machine.name != "pair":
         raise UsageError("--client host: which host?", hint="--server ssh:HOST --client ssh:HOST")
@@ -178,8 +178,15 @@ def _plan(
     *,
     build: bool,
 ) -> Plan:
-    from lsmeter.experiment.plan import apart, image_of, joined, make_plan, programs_of, setups_of
     from lsmeter.guest.probe import find_program
+    from lsmeter.measure.experiment.plan import (
+        apart,
+        image_of,
+        joined,
+        make_plan,
+        programs_of,
+        setups_of,
+    )
 
     plans = []
     for item, offer in (part for asked in experiments for part in apart(asked)):
@@ -208,8 +215,8 @@ def _plan(
 
 def _kernel(name: str, request: Request) -> Kernel:
     """Return a kernel; for a plan alone, one without a digest where it would have to be fetched."""
-    from lsmeter.kernels.resolve import resolve
-    from lsmeter.model import BootProtocol, Kernel
+    from lsmeter.core.model import BootProtocol, Kernel
+    from lsmeter.sources.kernels.resolve import resolve
 
     try:
         return resolve(name, request)
@@ -222,10 +229,10 @@ def _kernel(name: str, request: Request) -> Kernel:
 def _show_times(plan: Plan, machine: Machine, how: Asked) -> None:
     """Say how long each part of a plan would take, by how long such parts took before."""
     from lsmeter.cli.live import clock
-    from lsmeter.instruments import find_instrument
-    from lsmeter.run import took
-    from lsmeter.run.execute import is_stored
-    from lsmeter.run.pace import Pace
+    from lsmeter.measure.instruments import find_instrument
+    from lsmeter.measure.run import took
+    from lsmeter.measure.run.execute import is_stored
+    from lsmeter.measure.run.pace import Pace
 
     times, instrument = took.read(), find_instrument(plan.experiment.instrument)
     kernels = {cell.kernel.name for cell in plan.cells if not cell.kernel.image_sha256}
@@ -246,7 +253,7 @@ def _show_times(plan: Plan, machine: Machine, how: Asked) -> None:
 
 def _image(name: str, asked: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:
     """Return an image, built if it has to be, or why it cannot be; one that was named has to be."""
-    from lsmeter.images.build import resolve_image
+    from lsmeter.sources.images.build import resolve_image
 
     try:
         return resolve_image(asked or name, tasks, build=build)
@@ -258,9 +265,9 @@ def _image(name: str, asked: str | None, tasks: LiveTasks, *, build: bool) -> Im
 
 def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     """Carry a plan out; one that grows, look by look until its verdicts stand."""
-    from lsmeter.analysis.growing import still_open
-    from lsmeter.experiment.plan import until
-    from lsmeter.results.directory import read_run
+    from lsmeter.measure.experiment.plan import until
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.cost.growing import still_open
 
     asked = plan.experiment
     if asked.looks is None:
@@ -284,8 +291,8 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
 
 def _check_looks(out: Path, looks: Looks) -> None:
     """Refuse to go on with a run under other bounds: its looks have spent a part of the error."""
-    from lsmeter.results.directory import MANIFEST_FILE, read_manifest
-    from lsmeter.results.documents import DamagedResultError
+    from lsmeter.measure.results.directory import MANIFEST_FILE, read_manifest
+    from lsmeter.measure.results.documents import DamagedResultError
 
     try:
         known = read_manifest(out).looks if (out / MANIFEST_FILE).exists() else looks
@@ -302,13 +309,13 @@ def _check_looks(out: Path, looks: Looks) -> None:
 def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) -> ExitCode:
     """Carry out the blocks of a plan from `since` on; the run directory is told of all of them."""
     from lsmeter.cli.live import LiveRun
-    from lsmeter.instruments import find_instrument
-    from lsmeter.results.directory import create_run
-    from lsmeter.results.held import is_torn
-    from lsmeter.results.manifest import Circumstances, make_manifest
-    from lsmeter.run import took
-    from lsmeter.run.execute import Settings, execute, is_kept, is_stored
-    from lsmeter.run.stopping import stopped_early
+    from lsmeter.measure.instruments import find_instrument
+    from lsmeter.measure.results.directory import create_run
+    from lsmeter.measure.results.held import is_torn
+    from lsmeter.measure.results.manifest import Circumstances, make_manifest
+    from lsmeter.measure.run import took
+    from lsmeter.measure.run.execute import Settings, execute, is_kept, is_stored
+    from lsmeter.measure.run.stopping import stopped_early
 
     instrument = find_instrument(plan.experiment.instrument)
     circumstances = Circumstances(
@@ -384,8 +391,8 @@ def measured(
 
     A run that is shown again ends as damaged when no boot of these tasks is left.
     """
-    from lsmeter.report.verify import damage_code
-    from lsmeter.results.directory import read_run
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.cells.verify import damage_code
 
     found = (run, ExitCode.OK) if run is not None else measure(asked, stem, how, named=named)
     with showing(found[1]):
@@ -394,7 +401,7 @@ def measured(
 
 
 def _plugins(tasks: Iterable[str]) -> set[str]:
-    from lsmeter.tasks import find_task
+    from lsmeter.measure.tasks import find_task
 
     return {plugin for task in tasks if (plugin := find_task(task).plugin)}
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import typer
 
-from lsmeter.base.errors import LsmeterError
-from lsmeter.base.groups import grouped
+from lsmeter.core.errors import LsmeterError
+from lsmeter.core.groups import grouped
 
 Row = tuple[str, str]
 
 
 def _setups() -> Iterable[Row]:
-    from lsmeter.setups import definitions
+    from lsmeter.catalogue.setups import definitions
 
     for definition in definitions().values():
         yield definition.setup.name, definition.setup.title
@@ -28,8 +28,8 @@ def _setups() -> Iterable[Row]:
 
 
 def _benchmarks() -> Iterable[Row]:
+    from lsmeter.catalogue.workloads import load_workload, workload_names
     from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.workloads import load_workload, workload_names
 
     loaded = (load_workload(name).benchmarks for name in workload_names())
     every = (catalogue(find_probe()), *loaded)
@@ -39,8 +39,8 @@ def _benchmarks() -> Iterable[Row]:
 
 
 def _suites() -> Iterable[Row]:
+    from lsmeter.catalogue.workloads import load_workload, workload_names
     from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.workloads import load_workload, workload_names
 
     suites = grouped((item.suite, item.operation) for item in catalogue(find_probe()))
     for suite, operations in suites.items():
@@ -52,7 +52,7 @@ def _suites() -> Iterable[Row]:
 
 
 def _kernels() -> Iterable[Row]:
-    from lsmeter.kernels.resolve import listings
+    from lsmeter.sources.kernels.resolve import listings
 
     for listing in listings():
         state = f" (cached: {listing.version})" if listing.cached else ""
@@ -60,13 +60,13 @@ def _kernels() -> Iterable[Row]:
 
 
 def _instruments() -> Iterable[Row]:
-    from lsmeter.instruments import instruments
+    from lsmeter.measure.instruments import instruments
 
     return [(item.name, item.title) for item in instruments().values()]
 
 
 def _filesystems() -> Iterable[Row]:
-    from lsmeter.model.filesystems import FILESYSTEMS
+    from lsmeter.core.model.filesystems import FILESYSTEMS
 
     return [(item.name, item.title) for item in FILESYSTEMS.values()]
 
@@ -78,7 +78,7 @@ def _formats() -> Iterable[Row]:
 
 
 def _imports() -> Iterable[Row]:
-    from lsmeter.importing import formats
+    from lsmeter.questions.importing import formats
 
     return [(item.name, item.title) for item in formats().values()]
 
@@ -94,8 +94,8 @@ def _machines() -> Iterable[Row]:
 
 
 def _images() -> Iterable[Row]:
-    from lsmeter.images.build import list_images
-    from lsmeter.images.definition import definition_names, load_definition
+    from lsmeter.sources.images.build import list_images
+    from lsmeter.sources.images.definition import definition_names, load_definition
 
     for name in definition_names():
         yield name, load_definition(name).title
@@ -103,7 +103,7 @@ def _images() -> Iterable[Row]:
 
 
 def _studies() -> Iterable[Row]:
-    from lsmeter.published import find_published, published_names
+    from lsmeter.catalogue.studies import find_published, published_names
 
     return [(name, find_published(name).title) for name in published_names()]
 

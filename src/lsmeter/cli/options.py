@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from lsmeter.base.errors import UsageError
-from lsmeter.base.inputs import whole_number
-from lsmeter.base.limits import BOOT_S
 from lsmeter.cli import names
+from lsmeter.core.errors import UsageError
+from lsmeter.core.inputs import whole_number
+from lsmeter.core.limits import BOOT_S
 
 if TYPE_CHECKING:
-    from lsmeter.experiment.asked import Experiment
+    from lsmeter.measure.experiment.asked import Experiment
 
 T = TypeVar("T")
 
@@ -229,7 +229,7 @@ def _typed(item: Field[Any], shown: str) -> Any:  # noqa: ANN401  (typer's own t
 
 def experiment(words: dict[str, Any], file: Path | None = None) -> Experiment:
     """Lay the words of the command line over those of a file; None means: not said."""
-    from lsmeter.experiment.asked import build_experiment, merge, read_experiment
+    from lsmeter.measure.experiment.asked import build_experiment, merge, read_experiment
 
     data = read_experiment(file) if file is not None else {}
     return build_experiment(merge(data, words), where=str(file or "command line"))

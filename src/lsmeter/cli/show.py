@@ -17,12 +17,12 @@ from lsmeter.cli.options import added, option
 from lsmeter.tables.model import Detail, Document, Section, Table
 
 if TYPE_CHECKING:
-    from lsmeter.experiment.plan import Plan
+    from lsmeter.catalogue.studies import Published
+    from lsmeter.core.model import Kernel
     from lsmeter.machines import Machine
-    from lsmeter.model import Kernel
-    from lsmeter.prediction.calibration import Calibration
-    from lsmeter.published import Published
-    from lsmeter.results.directory import RunData
+    from lsmeter.measure.experiment.plan import Plan
+    from lsmeter.measure.results.directory import RunData
+    from lsmeter.questions.time.calibration import Calibration
 
 HTML_FILE = "report.html"
 
@@ -162,7 +162,7 @@ def deliver(text: str) -> None:
 
 def write(path: Path, data: bytes, where: str = "--output") -> None:
     """Write a file that an option named, and say so."""
-    from lsmeter.base.storage import write_output
+    from lsmeter.core.storage import write_output
 
     write_output(path, data, where)
     SCREEN.say(f"written to {path}")
@@ -170,8 +170,8 @@ def write(path: Path, data: bytes, where: str = "--output") -> None:
 
 def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
     """Print what will be measured, and how guests are started when that was asked for."""
-    from lsmeter.experiment.plan import baseline_name, describe_size
-    from lsmeter.instruments import find_instrument
+    from lsmeter.measure.experiment.plan import baseline_name, describe_size
+    from lsmeter.measure.instruments import find_instrument
 
     experiment = plan.experiment
     if experiment.title:
@@ -216,8 +216,8 @@ def _described(kernel: Kernel) -> str:
 
 def check_calibration(named: str | None, task: str) -> None:
     """Refuse a calibration that cannot be read, or that a run cannot use, before it is made."""
-    from lsmeter.base.errors import UsageError
-    from lsmeter.results.calibrations import find_calibration
+    from lsmeter.core.errors import UsageError
+    from lsmeter.questions.time.calibrations import find_calibration
 
     if named in {None, "none"}:
         return
@@ -233,9 +233,9 @@ def calibration_for(run: RunData, named: str | None) -> Calibration | None:
 
     UsageError where one was named for a run of which no time can be predicted.
     """
-    from lsmeter.base.errors import UsageError
-    from lsmeter.report.predicted import NO_EVENTS
-    from lsmeter.results.calibrations import find_calibration, of_host, this_host
+    from lsmeter.core.errors import UsageError
+    from lsmeter.questions.time.calibrations import find_calibration, of_host, this_host
+    from lsmeter.questions.time.document import NO_EVENTS
 
     if named == "none":
         return None
@@ -250,14 +250,14 @@ def studies_of(words: list[str] | None) -> list[Published]:
     """Return the studies that were named; UsageError for one that is not known or damaged."""
     if not words:
         return []
-    from lsmeter.published import find_published
+    from lsmeter.catalogue.studies import find_published
 
     return [find_published(word) for word in words]
 
 
 def the_latest() -> Path:
     """Return the run that was made last, and say which it is."""
-    from lsmeter.results.held import latest_run
+    from lsmeter.measure.results.held import latest_run
 
     run = latest_run()
     SCREEN.say(f"the latest run: {run}")
@@ -276,9 +276,9 @@ def show_run(
     named: the calibration by which its times are predicted, None for that of this machine.
     studies: those whose printed values stand beside its own.
     """
-    from lsmeter.base.storage import write_atomic
-    from lsmeter.report.document import document_of
-    from lsmeter.results.directory import read_run
+    from lsmeter.core.storage import write_atomic
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.cost.document import document_of
     from lsmeter.tables.render import render
 
     run = read_run(path)

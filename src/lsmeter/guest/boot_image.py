@@ -6,16 +6,16 @@ from __future__ import annotations
 from base64 import b64decode
 from dataclasses import replace
 
-from lsmeter.experiment.plan import boot_order
+from lsmeter.core.model import Cell, KernelModule
+from lsmeter.core.model.filesystems import FILESYSTEMS
+from lsmeter.core.model.suites import suite_modules
 from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.guest.request import Request
-from lsmeter.instruments import find_instrument
-from lsmeter.model import Cell, KernelModule
-from lsmeter.model.filesystems import FILESYSTEMS
-from lsmeter.model.suites import suite_modules
-from lsmeter.tasks import find_task
+from lsmeter.measure.experiment.plan import boot_order
+from lsmeter.measure.instruments import find_instrument
+from lsmeter.measure.tasks import find_task
 
 # Modules that guests with an image load: for its disk, and for a link to another guest; those of a
 # workload are the task's. What a kernel has built in is not among its modules.

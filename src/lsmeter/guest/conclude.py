@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from lsmeter.base.printable import printable
+from lsmeter.core.model import BenchmarkStatus, Boot, BootId, BootStatus, Cell, Kernel, Setup
+from lsmeter.core.model.setup import INTEGRITY, EnforcementCheck
+from lsmeter.core.printable import printable
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.protocol import VERSION
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import BenchmarkStatus, Boot, BootId, BootStatus, Cell, Kernel, Setup
-from lsmeter.model.setup import INTEGRITY, EnforcementCheck
-from lsmeter.tasks import find_task
+from lsmeter.measure.tasks import find_task
 
 Lines = tuple[str, ...]  # of a console, clean
 

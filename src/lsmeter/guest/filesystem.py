@@ -16,12 +16,12 @@ from itertools import groupby
 
 import zstandard
 
-from lsmeter.base import process
-from lsmeter.base.scratch import scratch
-from lsmeter.base.storage import cache_dir, write_atomic
-from lsmeter.images import ext4
-from lsmeter.model import Cell
-from lsmeter.model.filesystems import FILESYSTEMS, UUID
+from lsmeter.core import process
+from lsmeter.core.model import Cell
+from lsmeter.core.model.filesystems import FILESYSTEMS, UUID
+from lsmeter.core.scratch import scratch
+from lsmeter.core.storage import cache_dir, write_atomic
+from lsmeter.sources.images import ext4
 
 MAGIC = b"lsmext1\n"
 # Services keep more than what operations work on.

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a monitored guest says of itself, moment by moment, held against what was asked; pure.
 
-The texts of a moment are kept as they came; lsmeter.monitoring makes numbers of them.
+The texts of a moment are kept as they came; lsmeter.questions.monitor makes numbers of them.
 """
 
 from __future__ import annotations
 
+from lsmeter.core.model.moment import BEGIN, END, WITHIN, Moment
 from lsmeter.guest.protocol import MAX_MOMENTS, BadLineError, ContradictionError
 from lsmeter.guest.request import Request
-from lsmeter.model.moment import BEGIN, END, WITHIN, Moment
 
 
 class MomentReader:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lsmeter.base import process
-from lsmeter.base.errors import BuildError, InfrastructureError
-from lsmeter.base.inputs import read_file
-from lsmeter.model import Benchmark, Metric
+from lsmeter.core import process
+from lsmeter.core.errors import BuildError, InfrastructureError
+from lsmeter.core.inputs import read_file
+from lsmeter.core.model import Benchmark, Metric
 
 CATALOGUE_VERSION = 3
 _HEADER = f"lsmeter-catalogue\t{CATALOGUE_VERSION}"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from lsmeter.base.printable import printable
-from lsmeter.model import BenchmarkStatus
+from lsmeter.core.model import BenchmarkStatus
+from lsmeter.core.printable import printable
 
 VERSION = 2
 CLOCKED = 1  # the version whose whole costs had the guest's clock in them

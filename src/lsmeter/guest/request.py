@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from lsmeter.base.errors import UsageError
-from lsmeter.model import MAX_COPIES, Setup
-from lsmeter.model.filesystems import FILESYSTEMS
-from lsmeter.model.setup import StateFile, ordered
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import MAX_COPIES, Setup
+from lsmeter.core.model.filesystems import FILESYSTEMS
+from lsmeter.core.model.setup import StateFile, ordered
 
 VERSION = 1
 MAX_BYTES = 65536

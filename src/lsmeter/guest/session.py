@@ -13,14 +13,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from lsmeter.base.printable import printable
+from lsmeter.core.model import BenchmarkStatus, HookReadings, Samples, StateReading
+from lsmeter.core.model.moment import Moment
+from lsmeter.core.printable import printable
 from lsmeter.guest import protocol
 from lsmeter.guest.moments import MomentReader
 from lsmeter.guest.protocol import BadLineError, ContradictionError, LineReader
 from lsmeter.guest.request import Request
 from lsmeter.guest.windows import WindowReader
-from lsmeter.model import BenchmarkStatus, HookReadings, Samples, StateReading
-from lsmeter.model.moment import Moment
 
 MAX_FACTS = 1000
 MAX_ERRORS = 1000

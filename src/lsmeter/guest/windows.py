@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from lsmeter.core.model import BenchmarkStatus, Round, Whole
+from lsmeter.core.model.boot import CLOCKED_WHOLE
 from lsmeter.guest.protocol import (
     MAX_CYCLES,
     MAX_ROUNDS,
@@ -10,8 +12,6 @@ from lsmeter.guest.protocol import (
     BadLineError,
     ContradictionError,
 )
-from lsmeter.model import BenchmarkStatus, Round, Whole
-from lsmeter.model.boot import CLOCKED_WHOLE
 
 EMPTY = "empty"  # the one operation without a cycle
 

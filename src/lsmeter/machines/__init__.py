@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 
-from lsmeter.base.errors import UsageError
-from lsmeter.base.host import cores
-from lsmeter.base.limits import Limits
-from lsmeter.base.registry import members, unknown
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.core.errors import UsageError
+from lsmeter.core.host import cores
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Cell, Kernel, Setup
+from lsmeter.core.model.filesystems import FILESYSTEMS
+from lsmeter.core.registry import members, unknown
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.model import Cell, Kernel, Setup
-from lsmeter.model.filesystems import FILESYSTEMS
+from lsmeter.measure.experiment.plan import PlannedBoot
 
 # Takes bytes of the result channel as they come; returns how many benchmarks the guest has
 # finished by now, None if nobody counts them, or why it is to be killed.

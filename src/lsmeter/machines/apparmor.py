@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lsmeter.base import process
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.base.storage import write_atomic
+from lsmeter.core import process
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.model import Setup
+from lsmeter.core.storage import write_atomic
 from lsmeter.machines.journal import Change, changed, root
-from lsmeter.model import Setup
 
 PARSER = "apparmor_parser"
 _CONTROL = "sys/kernel/security/apparmor"

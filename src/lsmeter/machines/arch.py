@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lsmeter.model import BootProtocol
+from lsmeter.core.model import BootProtocol
 
 
 class Kind(StrEnum):

@@ -8,8 +8,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from lsmeter.core.model import Setup
 from lsmeter.machines.journal import value_of
-from lsmeter.model import Setup
 
 # A kernel that panics is followed by the boot of before.
 _PANIC = "panic=30"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass, replace
 
-from lsmeter.base.errors import InfrastructureError
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.model import BootProtocol, Cell, Conditions, Kernel, Setup
 from lsmeter.machines.arch import GUEST, Arch
-from lsmeter.model import BootProtocol, Cell, Conditions, Kernel, Setup
-from lsmeter.tasks import serve
+from lsmeter.measure.tasks import serve
 
 _REST_MIB = 16  # behind an image in memory
 

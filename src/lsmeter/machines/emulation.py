@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from lsmeter.base.limits import Limits
-from lsmeter.base.scratch import scratch
-from lsmeter.base.storage import prove, write_atomic
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import BootProtocol, Cell, Conditions, Kernel, Setup
+from lsmeter.core.scratch import scratch
+from lsmeter.core.storage import prove, write_atomic
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.filesystem import disk_image, size_mib
@@ -35,10 +35,10 @@ from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols,
 from lsmeter.machines.qemu import qemu_version, run_guest
 from lsmeter.machines.replay import record
 from lsmeter.machines.waits import Waits
-from lsmeter.model import BootProtocol, Cell, Conditions, Kernel, Setup
-from lsmeter.tasks import find_task
-from lsmeter.tasks.serve import serving
-from lsmeter.tasks.tally import PLUGIN
+from lsmeter.measure.experiment.plan import PlannedBoot
+from lsmeter.measure.tasks import find_task
+from lsmeter.measure.tasks.serve import serving
+from lsmeter.measure.tasks.tally import PLUGIN
 
 _TAIL_BYTES = 4096
 

@@ -15,15 +15,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.host import processor
-from lsmeter.base.limits import Limits
-from lsmeter.base.storage import prove, write_atomic
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.host import processor
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Cell, Kernel, Setup
+from lsmeter.core.storage import prove, write_atomic
 from lsmeter.guest.boot_image import make_request, setup_files
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import find_probe
-from lsmeter.kernels.running import running_kernel
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.apparmor import compiled, control, loaded
 from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
@@ -32,7 +31,8 @@ from lsmeter.machines.replay import record
 from lsmeter.machines.tune import CGROUP, cgroup, tuned
 from lsmeter.machines.turns import Seat, seats
 from lsmeter.machines.workplace import find_base, relocated, workplace
-from lsmeter.model import Cell, Kernel, Setup
+from lsmeter.measure.experiment.plan import PlannedBoot
+from lsmeter.sources.kernels.running import running_kernel
 
 
 class Here(Machine):

@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass, fields
 from errno import EPERM
 from pathlib import Path
 
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.base.owners import is_own
-from lsmeter.base.printable import printable
-from lsmeter.base.storage import data_dir, make_dir, writing
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.owners import is_own
+from lsmeter.core.printable import printable
+from lsmeter.core.storage import data_dir, make_dir, writing
 
 ROOT = "LSMETER_ROOT"  # for tests: what stands in for the root of this machine's /sys and /proc
 _FOLDER, _SUFFIX = "changed", ".json"

@@ -7,10 +7,10 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from lsmeter.base import process
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.limits import Limits
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.core import process
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Cell, Conditions
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import host_words
 from lsmeter.guest.request import Request
@@ -19,7 +19,7 @@ from lsmeter.machines import OnResults
 from lsmeter.machines.description import Description, guest_of, in_real_time, qemu_words
 from lsmeter.machines.emulation import Emulation, plain_guest
 from lsmeter.machines.kvm_proof import prove_kvm
-from lsmeter.model import Cell, Conditions
+from lsmeter.measure.experiment.plan import PlannedBoot
 
 _FACTS_S = 20.0
 _NOTHING = Request("", (), samples=1, warmup=0, icount_shift=0)  # what facts alone answer

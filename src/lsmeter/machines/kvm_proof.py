@@ -15,15 +15,15 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from lsmeter.base import process
-from lsmeter.base.errors import InfrastructureError, LsmeterError
-from lsmeter.base.scratch import scratch
-from lsmeter.base.storage import cache_dir, write_atomic
-from lsmeter.kernels.resolve import Request, resolve
+from lsmeter.core import process
+from lsmeter.core.errors import InfrastructureError, LsmeterError
+from lsmeter.core.model import BootProtocol, Conditions, Kernel, Setup
+from lsmeter.core.scratch import scratch
+from lsmeter.core.storage import cache_dir, write_atomic
 from lsmeter.machines.arch import GUEST
 from lsmeter.machines.description import counted_guest, in_real_time, qemu_words
 from lsmeter.machines.qemu import qemu_version
-from lsmeter.model import BootProtocol, Conditions, Kernel, Setup
+from lsmeter.sources.kernels.resolve import Request, resolve
 
 DEVICE = Path("/dev/kvm")
 DEADLINE_S = 10.0

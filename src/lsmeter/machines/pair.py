@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import quote
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.limits import Limits
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Cell, Kernel
+from lsmeter.core.model.moment import BEGIN, END, WITHIN
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.protocol import VERSION
@@ -27,8 +28,7 @@ from lsmeter.guest.request import Request
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.remote import PREFIX, Answer, Link, quoted
 from lsmeter.machines.ssh import Ssh, kernel_of, look
-from lsmeter.model import Cell, Kernel
-from lsmeter.model.moment import BEGIN, END, WITHIN
+from lsmeter.measure.experiment.plan import PlannedBoot
 
 _MOST_SEEN = 3500  # bytes of one source at one moment
 _STEP_NS = 50_000_000  # by which two clocks may differ over a batch, and a hundredth of it

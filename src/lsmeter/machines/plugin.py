@@ -23,20 +23,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from lsmeter.base import process
-from lsmeter.base.errors import BootError, BuildError, InfrastructureError, LsmeterError
-from lsmeter.base.inputs import read_file
-from lsmeter.base.limits import Limits
-from lsmeter.base.scratch import scratch
-from lsmeter.base.storage import cache_dir, is_sealed, write_sealed
+from lsmeter.core import process
+from lsmeter.core.errors import BootError, BuildError, InfrastructureError, LsmeterError
+from lsmeter.core.inputs import read_file
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Conditions, Kernel, Setup
+from lsmeter.core.scratch import scratch
+from lsmeter.core.storage import cache_dir, is_sealed, write_sealed
 from lsmeter.guest.conclude import clean_lines, tail
 from lsmeter.guest.initramfs import base
 from lsmeter.guest.probe import Program
-from lsmeter.kernels.functions import assign_modules
 from lsmeter.machines.arch import GUEST, Kind
 from lsmeter.machines.description import counted_guest
 from lsmeter.machines.qemu import run_guest
-from lsmeter.model import Conditions, Kernel, Setup
+from lsmeter.sources.kernels.functions import assign_modules
 
 _FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"),

@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache, partial
 
-from lsmeter.base import process
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.base.limits import Limits
-from lsmeter.base.scratch import scratch
+from lsmeter.core import process
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.limits import Limits
+from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults
 from lsmeter.machines.arch import GUEST

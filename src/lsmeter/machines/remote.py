@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lsmeter.base import process
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.limits import Limits
-from lsmeter.base.scratch import scratch
+from lsmeter.core import process
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.limits import Limits
+from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Ending
 from lsmeter.machines.qemu import run_child
 

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import zstandard
 
-from lsmeter.base.errors import UsageError
-from lsmeter.base.limits import Limits
-from lsmeter.base.storage import write_atomic
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.core.errors import UsageError
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Cell
+from lsmeter.core.storage import write_atomic
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.description import guest_of
-from lsmeter.model import Cell
+from lsmeter.measure.experiment.plan import PlannedBoot
 
 RECORD = "LSMETER_RECORD"
 REPLAY = "LSMETER_REPLAY"

@@ -19,21 +19,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from lsmeter.base.errors import InfrastructureError, LsmeterError, UsageError
-from lsmeter.base.limits import Limits
-from lsmeter.base.storage import prove
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Cell, Kernel
+from lsmeter.core.storage import prove
 from lsmeter.guest.boot_image import make_request, setup_files
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.probe import find_probe
-from lsmeter.kernels.running import described
 from lsmeter.machines import Machine, OnResults
 from lsmeter.machines.arch import GUEST
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.remote import FORM, PREFIX, Answer, Link, Marks, parse_address, quoted
 from lsmeter.machines.replay import record
 from lsmeter.machines.workplace import relocated
-from lsmeter.model import Cell, Kernel
+from lsmeter.measure.experiment.plan import PlannedBoot
+from lsmeter.sources.kernels.running import described
 
 CONFIG = "LSMETER_SSH_CONFIG"
 _MANY = ","  # between several hosts

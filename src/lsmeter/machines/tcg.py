@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from lsmeter.core.model import Conditions
 from lsmeter.machines.kvm import RealTime
-from lsmeter.model import Conditions
 
 
 class Tcg(RealTime):

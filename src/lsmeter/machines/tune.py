@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lsmeter.base.errors import UsageError
+from lsmeter.core.errors import UsageError
 from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
 
 CGROUP = "LSMETER_CGROUP"  # tells the probe which group to enter

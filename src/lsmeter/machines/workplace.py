@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.owners import stranger_of
-from lsmeter.base.scratch import scratch
-from lsmeter.base.storage import cache_dir, data_dir
-from lsmeter.model import Setup
-from lsmeter.model.setup import Step
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.model import Setup
+from lsmeter.core.model.setup import Step
+from lsmeter.core.owners import stranger_of
+from lsmeter.core.scratch import scratch
+from lsmeter.core.storage import cache_dir, data_dir
 
 WORK = "LSMETER_WORK"
 # What setups name by a guest's paths stands beneath the directory.

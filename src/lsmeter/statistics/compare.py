@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lsmeter.model import Better
-from lsmeter.model.conclusion import Change, Compared, Difference, Number, Verdict
+from lsmeter.core.model import Better
+from lsmeter.core.model.conclusion import Change, Compared, Difference, Number, Verdict
 from lsmeter.statistics.estimate import (
     LEAST_SHARE,
     BootReadings,

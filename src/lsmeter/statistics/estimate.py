@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from lsmeter.model import Whole
-from lsmeter.model.conclusion import BootPeak, Mean, Peak, Sampled, WholeCost
+from lsmeter.core.model import Whole
+from lsmeter.core.model.conclusion import BootPeak, Mean, Peak, Sampled, WholeCost
 from lsmeter.statistics.whole import CycleCost, cycle_cost
 
 CONFIDENCE = 0.99  # of intervals of whole costs and means

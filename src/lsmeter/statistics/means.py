@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from lsmeter.model.conclusion import Verdict
+from lsmeter.core.model.conclusion import Verdict
 
 LEVEL = 0.95
 _MOST_BOOTS = 1000

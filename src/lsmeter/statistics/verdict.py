@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from lsmeter.model.conclusion import Change, Number, Verdict
+from lsmeter.core.model.conclusion import Change, Number, Verdict
 
 # Instructions: what a guest does for itself leaves a whole cost uncertain by a few instructions,
 # and of smaller calls those are more than a usual margin.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lsmeter.model import BenchmarkStatus, Round, Whole
+from lsmeter.core.model import BenchmarkStatus, Round, Whole
 
 # Instructions: by so much a pair of ticks may differ from what is usual; beyond, the guest did
 # something of its own in one of them, as it does in every tenth tick or so (3,400 to 25,000).

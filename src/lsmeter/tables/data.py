@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
-from lsmeter.base.printable import printable
+from lsmeter.core.printable import printable
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lsmeter.base import registry
+from lsmeter.core import registry
 from lsmeter.tables.data import scrubbed
 from lsmeter.tables.model import Detail, Document
 

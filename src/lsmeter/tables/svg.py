@@ -10,8 +10,8 @@ from typing import Any
 
 import vl_convert
 
-from lsmeter.base.host import limit_mib
-from lsmeter.base.signals import RECEIVED
+from lsmeter.core.host import limit_mib
+from lsmeter.core.signals import RECEIVED
 from lsmeter.tables.data import scrub_text
 from lsmeter.tables.look import PROPERTIES, Specification
 from lsmeter.tables.model import UndrawnError

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from lsmeter.base.errors import ExitCode, UsageError
-from lsmeter.cli import hooks_agree
-from lsmeter.cli.main import app
-from lsmeter.hooks.agreement.compare import Outcome
-from lsmeter.hooks.agreement.gather import agree, least, symbols_of
-from lsmeter.model import Cell, Kernel, Place
-from lsmeter.report.agreement import document, sections
-from lsmeter.report.document import document_of
-from lsmeter.results.directory import RunData
+from lsmeter.app import app
+from lsmeter.core.errors import ExitCode, UsageError
+from lsmeter.core.model import Cell, Kernel, Place
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.tasks import find_task
+from lsmeter.questions.cost.document import document_of
+from lsmeter.questions.hooks.agreement import command as hooks_agree
+from lsmeter.questions.hooks.agreement.compare import Outcome
+from lsmeter.questions.hooks.agreement.document import document, sections
+from lsmeter.questions.hooks.agreement.gather import agree, least, symbols_of
 from lsmeter.tables.model import Detail
-from lsmeter.tasks import find_task
 from tests.unit.agreement.test_compare import INODE, runs, syscall
 from tests.unit.attribution.trees import tree
 from tests.unit.guest.lines import restated
@@ -207,8 +207,10 @@ def test_trees_and_a_source_stand_beside_what_was_counted(
         edges={"tmpfs": (edge,)},
         syscalls=(SimpleNamespace(syscall="open", filesystem="tmpfs", hooks=(use,)),),
     )
-    monkeypatch.setattr("lsmeter.hooks.agreement.gather.trees_of", lambda _: (trees, ()))
-    monkeypatch.setattr("lsmeter.hooks.agreement.gather.symbols_of", lambda _: frozenset())
+    monkeypatch.setattr("lsmeter.questions.hooks.agreement.gather.trees_of", lambda _: (trees, ()))
+    monkeypatch.setattr(
+        "lsmeter.questions.hooks.agreement.gather.symbols_of", lambda _: frozenset()
+    )
     found = agree([run], source)  # type: ignore[arg-type]
     one, two = found.places[HERE]
     assert (one.total, one.source, two.total) == (

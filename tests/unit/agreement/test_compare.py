@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.analysis.slopes import Slope, fit_slope
-from lsmeter.attribution.profile import Tree
-from lsmeter.hooks.agreement.compare import (
+from lsmeter.core.model import Place
+from lsmeter.measure.tasks.sweep import Point, Sweep
+from lsmeter.questions.attribution.profile import Tree
+from lsmeter.questions.hooks.agreement.compare import (
     BenchmarkAgreement,
     KernelFacts,
     Outcome,
@@ -28,8 +29,7 @@ from lsmeter.hooks.agreement.compare import (
     rcu_walks_left,
     source_of,
 )
-from lsmeter.model import Place
-from lsmeter.tasks.sweep import Point, Sweep
+from lsmeter.questions.slopes.figures import Slope, fit_slope
 from tests.unit.attribution.trees import Spec, any_tree, tree
 from tests.unit.model_builders import benchmark
 

@@ -12,14 +12,14 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from lsmeter.attribution.load import OUTPUT
-from lsmeter.attribution.profile import Tree
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import PlannedBoot, make_plan
-from lsmeter.model import BenchmarkStatus, Boot, Round, Samples, Whole
+from lsmeter.core.model import BenchmarkStatus, Boot, Round, Samples, Whole
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
+from lsmeter.measure.tasks.attribute import MARKER_INSNS
+from lsmeter.measure.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
+from lsmeter.questions.attribution.load import OUTPUT
+from lsmeter.questions.attribution.profile import Tree
 from lsmeter.statistics.whole import seen_rounds
-from lsmeter.tasks.attribute import MARKER_INSNS
-from lsmeter.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
 from tests.unit.attribution.trees import nodes_text
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import ended, stored

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.attribution.account import run_accounts
-from lsmeter.attribution.cost import FunctionChange
-from lsmeter.attribution.explain import Explanation, find_causes
-from lsmeter.attribution.load import load_run
-from lsmeter.attribution.profile import Context
+from lsmeter.questions.attribution.account import run_accounts
+from lsmeter.questions.attribution.cost import FunctionChange
+from lsmeter.questions.attribution.explain import Explanation, find_causes
+from lsmeter.questions.attribution.load import load_run
+from lsmeter.questions.attribution.profile import Context
 from tests.unit.attribution.recorded import write_run
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.analysis.layers import LayerCost, LayeredCost
-from lsmeter.attribution.account import layer_accounts, run_accounts
-from lsmeter.attribution.data import layer_entry
-from lsmeter.attribution.load import OUTPUT, load_run
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.cli.main import app
-from lsmeter.model import Place
+from lsmeter.app import app
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.model import Place
+from lsmeter.questions.attribution.account import layer_accounts, run_accounts
+from lsmeter.questions.attribution.data import layer_entry
+from lsmeter.questions.attribution.load import OUTPUT, load_run
+from lsmeter.questions.cells.layers import LayerCost, LayeredCost
 from tests.unit.attribution.recorded import BENCHMARKS, VALUES, write_run
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.attribution.account import Explained
-from lsmeter.attribution.cost import typical_cost
-from lsmeter.attribution.explain import Explanation, explain
-from lsmeter.attribution.flame import Side, merge
-from lsmeter.attribution.profile import Context, Tree
+from lsmeter.questions.attribution.account import Explained
+from lsmeter.questions.attribution.cost import typical_cost
+from lsmeter.questions.attribution.explain import Explanation, explain
+from lsmeter.questions.attribution.flame import Side, merge
+from lsmeter.questions.attribution.profile import Context, Tree
 from tests.unit.attribution.trees import any_tree, by_context, tree
 
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from lsmeter.attribution.account import Account, Pair, run_accounts
-from lsmeter.attribution.cost import Kept
-from lsmeter.attribution.flame import changed, folded, folded_difference
-from lsmeter.attribution.load import load_run
-from lsmeter.attribution.profile import Function, Node, Tree
+from lsmeter.questions.attribution.account import Account, Pair, run_accounts
+from lsmeter.questions.attribution.cost import Kept
+from lsmeter.questions.attribution.flame import changed, folded, folded_difference
+from lsmeter.questions.attribution.load import load_run
+from lsmeter.questions.attribution.profile import Function, Node, Tree
 from lsmeter.tables.model import Figure
 from tests.unit.attribution.recorded import write_run
 from tests.unit.attribution.trees import Spec, any_tree, tree

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.attribution.account import Account, Explained, run_accounts
-from lsmeter.attribution.cost import typical_cost
-from lsmeter.attribution.explain import explain
-from lsmeter.attribution.flame import merge
-from lsmeter.attribution.load import load_run
-from lsmeter.attribution.operations import chart, table
-from lsmeter.attribution.profile import Tree
-from lsmeter.attribution.tables import section
-from lsmeter.cli.main import app
+from lsmeter.app import app
+from lsmeter.questions.attribution.account import Account, Explained, run_accounts
+from lsmeter.questions.attribution.cost import typical_cost
+from lsmeter.questions.attribution.explain import explain
+from lsmeter.questions.attribution.flame import merge
+from lsmeter.questions.attribution.load import load_run
+from lsmeter.questions.attribution.operations import chart, table
+from lsmeter.questions.attribution.profile import Tree
+from lsmeter.questions.attribution.tables import section
 from lsmeter.tables import values
 from lsmeter.tables.model import Detail, Shown, Table
 from tests.unit.attribution.recorded import write_run

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from lsmeter.attribution.account import Pair, choose_pair
-from lsmeter.attribution.cost import Kept
-from lsmeter.attribution.explain import Explanation, explain
-from lsmeter.attribution.profile import Tree
+from lsmeter.questions.attribution.account import Pair, choose_pair
+from lsmeter.questions.attribution.cost import Kept
+from lsmeter.questions.attribution.explain import Explanation, explain
+from lsmeter.questions.attribution.profile import Tree
 from tests.unit.attribution.trees import tree
 
 

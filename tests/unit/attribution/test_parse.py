@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.attribution.profile import Function, Tree, parse_profile
-from lsmeter.base.errors import GuestError
+from lsmeter.core.errors import GuestError
+from lsmeter.questions.attribution.profile import Function, Tree, parse_profile
 from tests.unit.attribution.trees import any_tree, nodes_text
 
 HEADER = "lsmeter-attribution 2\n"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.attribution.account import Explained
-from lsmeter.attribution.cost import Site, combined, whole_cost
-from lsmeter.attribution.explain import by_context as changes_by_context
-from lsmeter.attribution.explain import explain
-from lsmeter.attribution.profile import Context, Tree, contexts
+from lsmeter.questions.attribution.account import Explained
+from lsmeter.questions.attribution.cost import Site, combined, whole_cost
+from lsmeter.questions.attribution.explain import by_context as changes_by_context
+from lsmeter.questions.attribution.explain import explain
+from lsmeter.questions.attribution.profile import Context, Tree, contexts
 from tests.unit.attribution.trees import Spec, any_tree, by_context, function, tree
 
 TICK: Spec = ("asm_sysvec_apic_timer_interrupt", 10, 100, (("tick_sched_timer", 10, 400, ()),))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.attribution.load import AttributedBoot, cell_wholes
-from lsmeter.attribution.profile import Context, Profile, Region, Tree
-from lsmeter.cli.main import app
-from lsmeter.model import BenchmarkStatus, Round, Samples, Whole
+from lsmeter.app import app
+from lsmeter.core.model import BenchmarkStatus, Round, Samples, Whole
+from lsmeter.questions.attribution.load import AttributedBoot, cell_wholes
+from lsmeter.questions.attribution.profile import Context, Profile, Region, Tree
 from tests.unit.attribution.recorded import write_run
 from tests.unit.attribution.trees import by_context, tree
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from lsmeter.attribution.cost import Cost
-from lsmeter.attribution.profile import Context, Function, Node, Tree
-from lsmeter.kernels.functions import assign_modules
+from lsmeter.questions.attribution.cost import Cost
+from lsmeter.questions.attribution.profile import Context, Function, Node, Tree
+from lsmeter.sources.kernels.functions import assign_modules
 
 # (name, calls, own instructions, what it called)
 Spec = tuple[str, int, int, tuple["Spec", ...]]

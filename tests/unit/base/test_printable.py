@@ -6,7 +6,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.printable import printable
+from lsmeter.core.printable import printable
 
 
 def test_controls_and_direction_marks_become_escapes() -> None:

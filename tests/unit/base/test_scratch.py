@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.scratch import scratch, sweep
+from lsmeter.core.scratch import scratch, sweep
 from lsmeter.machines.ssh import _SWEEP
 from tests.conftest import DEADLINE_S
 
@@ -44,7 +44,7 @@ def test_what_a_killed_process_left_goes_with_the_next_of_any_kind(base: Path, k
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from lsmeter.base.scratch import scratch\n"
+        "from lsmeter.core.scratch import scratch\n"
         "with scratch(sys.argv[1], Path(sys.argv[2])):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )

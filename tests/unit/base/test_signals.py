@@ -8,7 +8,7 @@ import sys
 
 _SWALLOWED = """
 import os, signal, time
-from lsmeter.base.signals import heed_signals
+from lsmeter.core.signals import heed_signals
 
 class Finalized:
     def __del__(self):

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base import storage
-from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.core import storage
+from lsmeter.core.errors import InfrastructureError, UsageError
 from tests.conftest import Wait
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from lsmeter.base.storage import cache_dir, locked, new_entry
+from lsmeter.core.storage import cache_dir, locked, new_entry
 sys.argv[1:] = ["image", "build", "x\\x1b"]
 with locked("thing"), new_entry(cache_dir() / "things" / "a") as partial:
     (partial / "half").write_text("x")
@@ -29,8 +29,8 @@ with locked("thing"), new_entry(cache_dir() / "things" / "a") as partial:
     time.sleep(600)
 """
 WAIT = """
-from lsmeter.base.storage import locked
-from lsmeter.base import storage
+from lsmeter.core.storage import locked
+from lsmeter.core import storage
 import signal
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 try:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.storage import output_dir, write_atomic, write_output
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.storage import output_dir, write_atomic, write_output
 
 Writer = Callable[[Path, bytes], None]
 

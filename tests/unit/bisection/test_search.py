@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import GuestError, InfrastructureError, UsageError
-from lsmeter.bisection.drive import bisect
-from lsmeter.bisection.history import Candidate, check_out, find_history, own_tree
-from lsmeter.bisection.search import Ended, Ruling, Step, next_step, steps_left
-from lsmeter.bisection.state import STATE_FILE, Question, load
+from lsmeter.core.errors import GuestError, InfrastructureError, UsageError
+from lsmeter.questions.bisect.drive import bisect
+from lsmeter.questions.bisect.history import Candidate, check_out, find_history, own_tree
+from lsmeter.questions.bisect.search import Ended, Ruling, Step, next_step, steps_left
+from lsmeter.questions.bisect.state import STATE_FILE, Question, load
 from tests.unit.bisection.repositories import commit, git, repository
 
 COMMITS = 17

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.gate.judge import numbers_of
-from lsmeter.gate.rules import PERCENT, Limit, Rule, parse_limit, parse_rule
-from lsmeter.model import Better, Metric
-from lsmeter.model.conclusion import Comparison, Number
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Better, Metric
+from lsmeter.core.model.conclusion import Comparison, Number
+from lsmeter.questions.gate.judge import numbers_of
+from lsmeter.questions.gate.rules import PERCENT, Limit, Rule, parse_limit, parse_rule
 from tests.unit.model_builders import benchmark, change
 from tests.unit.report.builders import comparison
 

@@ -13,12 +13,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.gate.judge import Applied, Finding, Judgement, Outcome, hold, judge
-from lsmeter.gate.report import Gated, document, junit, lines
-from lsmeter.gate.rules import margin_rule, parse_rule
-from lsmeter.model import Benchmark
-from lsmeter.results.directory import RunData
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Benchmark
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.gate.document import Gated, document, junit, lines
+from lsmeter.questions.gate.judge import Applied, Finding, Judgement, Outcome, hold, judge
+from lsmeter.questions.gate.rules import margin_rule, parse_rule
 from lsmeter.tables.render import Options, render
 from tests.unit.model_builders import benchmark
 from tests.unit.report.builders import comparison

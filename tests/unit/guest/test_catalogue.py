@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import BuildError
+from lsmeter.core.errors import BuildError
 from lsmeter.guest.probe import Program, catalogue, find_probe, parse_catalogue
 
 HEAD = "lsmeter-catalogue\t3\n"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.model import Boot, BootId, BootStatus
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import LINE_CHARS, TAIL_LINES, clean_lines, conclude
-from lsmeter.model import Boot, BootId, BootStatus
-from lsmeter.setups import parse_setup
 from tests.unit.guest.lines import lines, ran, whole
 from tests.unit.model_builders import cell
 

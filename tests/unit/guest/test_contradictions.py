@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.model import Boot, BootId, BootStatus, Cell, Task
+from lsmeter.core.model.setup import StateFile
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import conclude
 from lsmeter.machines.description import kernel_cmdline
-from lsmeter.model import Boot, BootId, BootStatus, Cell, Task
-from lsmeter.model.setup import StateFile
-from lsmeter.setups import parse_setup
 from tests.unit.guest.lines import bodies, lines, restated
 from tests.unit.model_builders import cell
 

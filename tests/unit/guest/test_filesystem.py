@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.base.process import find
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.workloads import load_workload
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.model import KernelModule, Task
+from lsmeter.core.model.filesystems import FILESYSTEMS
+from lsmeter.core.process import find
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.filesystem import BLOCK_BYTES, disk_image, pack, size_mib
-from lsmeter.model import KernelModule, Task
-from lsmeter.model.filesystems import FILESYSTEMS
-from lsmeter.setups import parse_setup
-from lsmeter.workloads import load_workload
 from tests.unit.guest.packed import unpack
 from tests.unit.model_builders import cell, kernel
 
@@ -103,7 +103,7 @@ def test_services_have_more_room() -> None:
 
 def test_no_mke2fs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
-    monkeypatch.setattr("lsmeter.base.process.find", lambda _: None)
+    monkeypatch.setattr("lsmeter.core.process.find", lambda _: None)
     with pytest.raises(InfrastructureError) as caught:
         disk_image(EXT4)
     assert caught.value.hint == "install: apt-get install e2fsprogs"

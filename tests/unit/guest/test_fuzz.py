@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from lsmeter.core.model import BootStatus
 from lsmeter.guest.session import parse_session
-from lsmeter.model import BootStatus
 from tests.faults import fuzz_protocol
 from tests.faults.fuzz_protocol import fuzz, recordings
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from lsmeter.core.model import BenchmarkStatus
 from lsmeter.guest.protocol import MAX_MOMENTS
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import BenchmarkStatus
 from tests.unit.guest.lines import asked, ended, lines, restated
 
 STAT = "cpu,441,0,1242,11,0,0,0,0,0,0;ctxt,6788;"

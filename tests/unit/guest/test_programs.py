@@ -10,13 +10,13 @@ from pathlib import Path
 import hatch_build
 import pytest
 
-from lsmeter.base.errors import BuildError
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import make_plan, programs_of, setups_of
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.errors import BuildError
 from lsmeter.guest import probe
 from lsmeter.guest.boot_image import setup_files
 from lsmeter.guest.probe import find_program
-from lsmeter.setups import parse_setup
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import make_plan, programs_of, setups_of
 from tests.unit.model_builders import benchmark, cell, kernel
 
 BPF = Path(__file__).parents[3] / "bpf"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsmeter.core.model import BenchmarkStatus, HookReadings, Samples
 from lsmeter.guest import protocol
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import MAX_ERRORS, Session, SessionReader, parse_session
-from lsmeter.model import BenchmarkStatus, HookReadings, Samples
 from tests.unit.guest.lines import ALL, asked, line, lines, restated
 
 ASKED = asked("open depth=1", "empty", samples=7, count=True, sweep_values_ns=(500,))

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lsmeter.base.errors import UsageError
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Setup
+from lsmeter.core.model.setup import EnforcementCheck, StateFile, Step
 from lsmeter.guest.request import Request
-from lsmeter.model import Setup
-from lsmeter.model.setup import EnforcementCheck, StateFile, Step
 
 PLAIN = Request("file", ("open depth=1", "empty"), samples=100, warmup=20, icount_shift=4)
 

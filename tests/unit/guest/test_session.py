@@ -7,11 +7,11 @@ from urllib.parse import unquote
 
 import pytest
 
+from lsmeter.core.model import BenchmarkStatus, HookReadings, Round, Samples, Setup, Whole
+from lsmeter.core.model.boot import CLOCKED_WHOLE
+from lsmeter.core.model.setup import StateFile
 from lsmeter.guest import protocol
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import BenchmarkStatus, HookReadings, Round, Samples, Setup, Whole
-from lsmeter.model.boot import CLOCKED_WHOLE
-from lsmeter.model.setup import StateFile
 from tests.unit.guest.lines import HELLO, asked, ended, line, lines, ran
 
 CLOCKED = Path(__file__).parents[2] / "data" / "clocked" / "results"

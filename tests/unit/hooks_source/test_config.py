@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.hooks.source.config import (
+from lsmeter.core.errors import UsageError
+from lsmeter.questions.hooks.source.config import (
     Config,
     chosen,
     judge_enabled,
@@ -18,7 +18,7 @@ from lsmeter.hooks.source.config import (
     read_config,
     without_directives,
 )
-from lsmeter.hooks.source.syntax import read_file
+from lsmeter.questions.hooks.source.syntax import read_file
 
 # --- conditional code ---------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from bench.hook_tables import DOCUMENT, document_with, markdown_table, published_table, tables
 
-from lsmeter.hooks.source.analysis import analyse
+from lsmeter.questions.hooks.source.analysis import analyse
 from tests.unit.hooks_source.conftest import ALPHA_C
 
 Writer = Callable[..., Path]

@@ -12,15 +12,15 @@ from typing import Any, cast
 import pytest
 from typer.testing import CliRunner
 
-from lsmeter.base.errors import UsageError
+from lsmeter.app import app
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.main import app
-from lsmeter.hooks.source import analysis
-from lsmeter.hooks.source.analysis import analyse
-from lsmeter.hooks.source.config import Config
-from lsmeter.hooks.source.document import document, explain
-from lsmeter.hooks.source.model import Count, SourceAnalysis
-from lsmeter.hooks.source.syntax import FileFacts
+from lsmeter.core.errors import UsageError
+from lsmeter.questions.hooks.source import analysis
+from lsmeter.questions.hooks.source.analysis import analyse
+from lsmeter.questions.hooks.source.config import Config
+from lsmeter.questions.hooks.source.document import document, explain
+from lsmeter.questions.hooks.source.model import Count, SourceAnalysis
+from lsmeter.questions.hooks.source.syntax import FileFacts
 from lsmeter.tables.model import Table
 
 Writer = Callable[..., Path]

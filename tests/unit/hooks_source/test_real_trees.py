@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from bench import hook_tables
 
-from lsmeter.hooks.source.analysis import analyse
-from lsmeter.hooks.source.document import explain
-from lsmeter.hooks.source.model import Count, SourceAnalysis
-from lsmeter.kernels.build.source import fetch_debian_source
+from lsmeter.questions.hooks.source.analysis import analyse
+from lsmeter.questions.hooks.source.document import explain
+from lsmeter.questions.hooks.source.model import Count, SourceAnalysis
+from lsmeter.sources.kernels.build.source import fetch_debian_source
 
 pytestmark = pytest.mark.network
 

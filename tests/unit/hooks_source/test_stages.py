@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.hooks.source.config import Config, compiled
-from lsmeter.hooks.source.framework import all_code_lines, code_lines, find_hooks, find_modules
-from lsmeter.hooks.source.model import Count, Hook, Module
-from lsmeter.hooks.source.reach import NO_COSTS, Costs, Counter
-from lsmeter.hooks.source.rules import (
+from lsmeter.questions.hooks.source.config import Config, compiled
+from lsmeter.questions.hooks.source.framework import (
+    all_code_lines,
+    code_lines,
+    find_hooks,
+    find_modules,
+)
+from lsmeter.questions.hooks.source.model import Count, Hook, Module
+from lsmeter.questions.hooks.source.reach import NO_COSTS, Costs, Counter
+from lsmeter.questions.hooks.source.rules import (
     decides,
     is_barrier,
     is_rare,
@@ -19,7 +24,7 @@ from lsmeter.hooks.source.rules import (
     object_class,
     reference_rows,
 )
-from lsmeter.hooks.source.syntax import read_file
+from lsmeter.questions.hooks.source.syntax import read_file
 
 CONFIG = Config({"X": "y"}, "test")
 

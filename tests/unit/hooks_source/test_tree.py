@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.hooks.source.analysis import MAX_FILE_BYTES, analyse
-from lsmeter.hooks.source.model import Count, HookUse, SourceAnalysis
-from lsmeter.hooks.source.syntax import read_file
+from lsmeter.core.errors import UsageError
+from lsmeter.questions.hooks.source.analysis import MAX_FILE_BYTES, analyse
+from lsmeter.questions.hooks.source.model import Count, HookUse, SourceAnalysis
+from lsmeter.questions.hooks.source.syntax import read_file
 from tests.unit.hooks_source.conftest import HOOK_DEFS, SECURITY_C
 
 Writer = Callable[..., Path]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.images.definition import shipped_dir
+from lsmeter.sources.images.definition import shipped_dir
 from tests.conftest import DEADLINE_S
 
 SERVERS = shipped_dir() / "servers"

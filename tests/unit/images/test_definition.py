@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.base.toml_file import checked
-from lsmeter.images.definition import (
+from lsmeter.core.errors import UsageError
+from lsmeter.core.toml_file import checked
+from lsmeter.sources.images.definition import (
     FilePart,
     ImageDefinition,
     Table,

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base import process
-from lsmeter.base.errors import BuildError
-from lsmeter.images import ext4
-from lsmeter.images.ext4 import Node, clean_path, unpack
+from lsmeter.core import process
+from lsmeter.core.errors import BuildError
+from lsmeter.sources.images import ext4
+from lsmeter.sources.images.ext4 import Node, clean_path, unpack
 
 ODD = 'se cret "x" \\ y'
 TIME_S = 1600000000

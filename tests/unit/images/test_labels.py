@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from lsmeter.base.errors import BuildError
-from lsmeter.images.ext4 import Node, labels_of, listing
+from lsmeter.core.errors import BuildError
+from lsmeter.sources.images.ext4 import Node, labels_of, listing
 
 CONTEXT = "system_u:object_r:etc_t:s0"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.images import build, definition, ext4
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.sources.images import build, definition, ext4
 
 
 class Silent:

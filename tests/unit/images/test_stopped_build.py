@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.images.bootstrap import can_mount_apart
+from lsmeter.sources.images.bootstrap import can_mount_apart
 from tests.conftest import DEADLINE_S, Lsmeter, Wait
 
 pytestmark = pytest.mark.skipif(

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.importing import ForeignError, Parsed, find_format, formats, number, plain
-from lsmeter.importing.run import read_source
-from lsmeter.model import Better
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Better
+from lsmeter.questions.importing import ForeignError, Parsed, find_format, formats, number, plain
+from lsmeter.questions.importing.run import read_source
 
 DATA = Path(__file__).parents[2] / "data" / "imported"
 FILES = {

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import BuildError
-from lsmeter.kernels.build import fragment
-from lsmeter.kernels.build.fragment import Assignment
-from lsmeter.kernels.build.make import Slot
+from lsmeter.core.errors import BuildError
+from lsmeter.sources.kernels.build import fragment
+from lsmeter.sources.kernels.build.fragment import Assignment
+from lsmeter.sources.kernels.build.make import Slot
 
 WANTED = [Assignment("SMP", "y", "base", 1)]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lsmeter.kernels.build.make import plan, sync
+from lsmeter.sources.kernels.build.make import plan, sync
 
 names = st.sampled_from(["a", "b", "c/d", "c/e", "f/g/h", "f/i"])
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.kernels.build.fragment import (
+from lsmeter.core.errors import UsageError
+from lsmeter.sources.kernels.build.fragment import (
     Assignment,
     config_text,
     dropped,
@@ -18,7 +18,7 @@ from lsmeter.kernels.build.fragment import (
     merge,
     parse_fragment,
 )
-from lsmeter.kernels.tree import parse_config
+from lsmeter.sources.kernels.tree import parse_config
 
 BASE = parse_fragment("base", "# foundation: none\nCONFIG_NET=y\nCONFIG_SECURITY=n\n")
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import BuildError
-from lsmeter.kernels.build.fragment import Assignment, check_config
-from lsmeter.kernels.build.kconfig import (
+from lsmeter.core.errors import BuildError
+from lsmeter.sources.kernels.build.fragment import Assignment, check_config
+from lsmeter.sources.kernels.build.kconfig import (
     Value,
     conjuncts,
     evaluate,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.kernels.build.builder import MDP_POLICY, make_policy, with_secret
-from lsmeter.kernels.build.make import Slot
+from lsmeter.sources.kernels.build.builder import MDP_POLICY, make_policy, with_secret
+from lsmeter.sources.kernels.build.make import Slot
 
 WITH_SELINUX = {"SECURITY_SELINUX": "y"}
 CONF = "type base_t;\nrole base_r;\nallow base_t base_t:file *;\nuser user_u roles { base_r };\n"

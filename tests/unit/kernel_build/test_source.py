@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import BuildError, InfrastructureError, UsageError
-from lsmeter.kernels.build.builder import _refuse_moved
-from lsmeter.kernels.build.source import (
+from lsmeter.core.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.sources.kernels.build.builder import _refuse_moved
+from lsmeter.sources.kernels.build.source import (
     SourceTree,
     fetch_debian_source,
     kernel_release,
     resolve_source,
 )
-from lsmeter.kernels.resolve import Request
+from lsmeter.sources.kernels.resolve import Request
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 9\nEXTRAVERSION = -rc2\nNAME = Fish\n"
 

@@ -9,11 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import BuildError, InfrastructureError, UsageError
-from lsmeter.kernels.build.make import Slot, environment, error_lines, run_make, write_pahole
-from lsmeter.kernels.resolve import Request
-from lsmeter.kernels.sources import built as store
-from lsmeter.kernels.sources.built import SOURCE
+from lsmeter.core.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.sources.kernels.build.make import (
+    Slot,
+    environment,
+    error_lines,
+    run_make,
+    write_pahole,
+)
+from lsmeter.sources.kernels.resolve import Request
+from lsmeter.sources.kernels.sources import built as store
+from lsmeter.sources.kernels.sources.built import SOURCE
 
 
 @pytest.fixture(autouse=True)

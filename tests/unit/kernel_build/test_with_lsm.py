@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import BuildError, UsageError
-from lsmeter.kernels.build.fragment import shipped_lsm
-from lsmeter.kernels.build.with_lsm import check_count, overlay, read_lsm
+from lsmeter.core.errors import BuildError, UsageError
+from lsmeter.sources.kernels.build.fragment import shipped_lsm
+from lsmeter.sources.kernels.build.with_lsm import check_count, overlay, read_lsm
 
 COUNT_HEADER = """#if IS_ENABLED(CONFIG_SECURITY)
 #define CAPABILITIES_ENABLED 1,

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.progress import SILENT
-from lsmeter.cli.calibrate import nearest
-from lsmeter.kernels import apt, package
-from lsmeter.kernels.resolve import Request, listings, resolve
-from lsmeter.kernels.running import described
-from lsmeter.model import BootProtocol
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.model import BootProtocol
+from lsmeter.core.progress import SILENT
+from lsmeter.questions.time.calibrate_command import nearest
+from lsmeter.sources.kernels import apt, package
+from lsmeter.sources.kernels.resolve import Request, listings, resolve
+from lsmeter.sources.kernels.running import described
 from tests.conftest import DEADLINE_S
 from tests.unit.kernels.synthetic import bzimage, deb, elf, publish, write_tree
 
@@ -234,7 +234,7 @@ def test_no_apt_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_two_processes_at_once_fetch_it_once(archive: Archive, tmp_path: Path) -> None:
     program = (
-        "from lsmeter.kernels.resolve import Request, resolve\n"
+        "from lsmeter.sources.kernels.resolve import Request, resolve\n"
         "class Shown:\n"
         "    def update(self, task, done, total, *, unit=''): pass\n"
         "    def finish(self, task): print(task)\n"

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.base.storage import locked
-from lsmeter.kernels.entry import UNUSED_S
-from lsmeter.kernels.resolve import Request, listings, resolve
-from lsmeter.kernels.sources.host import HostSource
-from lsmeter.model import BootProtocol
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.model import BootProtocol
+from lsmeter.core.storage import locked
+from lsmeter.sources.kernels.entry import UNUSED_S
+from lsmeter.sources.kernels.resolve import Request, listings, resolve
+from lsmeter.sources.kernels.sources.host import HostSource
 from tests.conftest import DEADLINE_S
 from tests.unit.kernels.synthetic import bzimage, deb, elf, write_tree
 
@@ -159,8 +159,8 @@ class TestPath:
         # A limit on the size of files fails a write as a full disk does, without being root.
         program = (
             "import resource, sys\n"
-            "from lsmeter.base.errors import InfrastructureError\n"
-            "from lsmeter.kernels.resolve import resolve\n"
+            "from lsmeter.core.errors import InfrastructureError\n"
+            "from lsmeter.sources.kernels.resolve import resolve\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
             "try:\n"
             "    resolve(sys.argv[1])\n"
@@ -200,7 +200,7 @@ class TestHost:
     def test_an_unreadable_image(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         source = HostSource(write_tree(tmp_path, "6.1"), "6.1")
         # Root reads everything, so the answer of the system call is all that can be replaced.
-        monkeypatch.setattr("lsmeter.kernels.sources.host.os.access", lambda *_: False)
+        monkeypatch.setattr("lsmeter.sources.kernels.sources.host.os.access", lambda *_: False)
         with pytest.raises(InfrastructureError, match="readable only by root") as caught:
             source.resolve("host", Request())
         assert "sudo install" in caught.value.hint

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.kernels import tree
-from lsmeter.kernels.tree import ModuleInfo, load_order
+from lsmeter.core.errors import UsageError
+from lsmeter.sources.kernels import tree
+from lsmeter.sources.kernels.tree import ModuleInfo, load_order
 from tests.unit.kernels.synthetic import bzimage, elf, module, write_tree
 
 NAMES = st.sampled_from([f"m{number}" for number in range(12)])

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError, UsageError
-from lsmeter.kernels import package, tree
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.sources.kernels import package, tree
 from tests.unit.kernels.synthetic import deb, write_tree
 
 

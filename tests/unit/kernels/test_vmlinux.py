@@ -13,10 +13,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.kernels import vmlinux
-from lsmeter.kernels.decompress import DamagedError, unpack
-from lsmeter.model import BootProtocol
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import BootProtocol
+from lsmeter.sources.kernels import vmlinux
+from lsmeter.sources.kernels.decompress import DamagedError, unpack
 from tests.unit.kernels.synthetic import ARM64, PACKERS, bzimage, elf, with_payload
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.errors import InfrastructureError
 from lsmeter.machines.apparmor import compiled, control, loaded
 from lsmeter.machines.here import Here
 from lsmeter.machines.journal import is_left, restore
-from lsmeter.setups import parse_setup
 from tests.conftest import DEADLINE_S
 
 PARSER = """#!/bin/sh
@@ -98,7 +98,7 @@ _KILLED = """
 import os, signal, sys
 from pathlib import Path
 from lsmeter.machines.apparmor import loaded
-from lsmeter.setups import parse_setup
+from lsmeter.catalogue.setups import parse_setup
 with loaded(parse_setup("running-apparmor"), Path(sys.argv[1])):
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -139,7 +139,7 @@ def test_what_a_machine_lacks_is_one_line(
     if text is None:
         (place / gone).unlink()
         monkeypatch.setenv("PATH", str(place / "bin"))
-        monkeypatch.setattr("lsmeter.base.process.environment", lambda _=None: {**os.environ})
+        monkeypatch.setattr("lsmeter.core.process.environment", lambda _=None: {**os.environ})
     else:
         (place / gone).write_text(text)
     why = Here().lacks(SETUP)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.catalogue.setups import parse_setup
 from lsmeter.machines.boot_commands import Way, boot_command, impossible, ways, words_for
-from lsmeter.setups import parse_setup
 
 RELEASE = "6.1.0-1-amd64"
 PROGRAMS = ("probe", "mkrelpath", "reboot", "editenv")

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.workloads import load_workload
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.model import BootProtocol, Conditions, Image, Setup, Task
 from lsmeter.machines.description import (
     Description,
     Network,
@@ -19,10 +22,7 @@ from lsmeter.machines.description import (
     qemu_words,
 )
 from lsmeter.machines.emulation import MACHINE, guest_of, plain_start
-from lsmeter.model import BootProtocol, Conditions, Image, Setup, Task
-from lsmeter.setups import parse_setup
-from lsmeter.tasks.serve import serving
-from lsmeter.workloads import load_workload
+from lsmeter.measure.tasks.serve import serving
 from tests.unit.model_builders import cell
 
 COMMANDS = Path(__file__).parents[2] / "data/machines/commands.txt"

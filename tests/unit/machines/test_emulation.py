@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.model import Task
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.machines import emulation
 from lsmeter.machines.description import qemu_words
 from lsmeter.machines.emulation import MACHINE, guest_of
-from lsmeter.model import Task
-from lsmeter.setups import parse_setup
+from lsmeter.measure.experiment.plan import PlannedBoot
 from tests.unit.model_builders import cell
 
 CELL = cell(parse_setup("capability"))

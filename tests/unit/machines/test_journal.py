@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import InfrastructureError
+from lsmeter.core.errors import InfrastructureError
 from lsmeter.machines.journal import Change, changed, is_left, restore
 from tests.conftest import DEADLINE_S
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.model import Conditions
 from lsmeter.machines import find_machine, kvm_proof
 from lsmeter.machines.kvm_proof import Proof, prove_kvm
 from lsmeter.machines.qemu import qemu_version
-from lsmeter.model import Conditions
-from lsmeter.setups import parse_setup
 from tests.unit.model_builders import cell
 
 CELL = cell(parse_setup("capability"))

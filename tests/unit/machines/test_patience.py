@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.limits import Limits
+from lsmeter.core.limits import Limits
 from lsmeter.guest.capture import Ending
 from lsmeter.machines.qemu import LOOK_S, Patience
 

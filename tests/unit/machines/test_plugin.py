@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import BuildError
+from lsmeter.core.errors import BuildError
 from lsmeter.machines.arch import Kind
 from lsmeter.machines.plugin import (
     Symbol,

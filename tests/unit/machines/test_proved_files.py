@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.base.limits import Limits
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Artifact, Cell, Image, KernelModule, Setup
 from lsmeter.machines import emulation
-from lsmeter.model import Artifact, Cell, Image, KernelModule, Setup
+from lsmeter.measure.experiment.plan import PlannedBoot
 from tests.unit.model_builders import cell, kernel
 
 KINDS = ("vmlinux", "brd.ko", "policy", "root.ext4", "probe")

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.limits import Limits
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import BootProtocol
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults, qemu
 from lsmeter.machines.arch import GUEST
 from lsmeter.machines.description import Description, Plugin
-from lsmeter.model import BootProtocol
 
 pytestmark = pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs util-linux")
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.machines import find_machine
 from lsmeter.machines.remote import Address, Link, Marks, parse_address, quoted
 from lsmeter.machines.ssh import read_look

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.base.limits import Limits
-from lsmeter.experiment.plan import PlannedBoot
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.errors import UsageError
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Task
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines.replay import MACHINE, RECORD, REPLAY, record
-from lsmeter.model import Task
-from lsmeter.setups import parse_setup
+from lsmeter.measure.experiment.plan import PlannedBoot
 from tests.unit.model_builders import cell
 
 READINGS = PlannedBoot(cell(parse_setup("landlock:layers=2")), 0, 42)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.kernels.functions import assign_modules, is_hook
+from lsmeter.core.errors import InfrastructureError
 from lsmeter.machines.arch import Kind
 from lsmeter.machines.plugin import kind_of, parse_symbols, symbol_file
+from lsmeter.sources.kernels.functions import assign_modules, is_hook
 
 TEXT = """\
 0000000000000000 A fixed_percpu_data

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import InfrastructureError, UsageError
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.machines.workplace import find_base, relocated, type_of, workplace
-from lsmeter.setups import parse_setup
 from tests.conftest import DEADLINE_S
 
 

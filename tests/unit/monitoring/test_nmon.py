@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.monitoring import nmon_reader
-from lsmeter.monitoring.nmon_reader import DamagedNmonError, read_nmon
-from lsmeter.monitoring.nmon_writer import stretched, write_nmon
-from lsmeter.monitoring.series import Batch, Monitoring, Process, Series
+from lsmeter.questions.monitor import nmon_reader
+from lsmeter.questions.monitor.nmon_reader import DamagedNmonError, read_nmon
+from lsmeter.questions.monitor.nmon_writer import stretched, write_nmon
+from lsmeter.questions.monitor.series import Batch, Monitoring, Process, Series
 
 REAL = (Path(__file__).parents[2] / "data/nmon/nmon-16n.nmon").read_bytes()
 BEGUN = datetime(2026, 11, 22, 23, 59, 58, tzinfo=UTC)

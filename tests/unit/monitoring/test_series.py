@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.model.moment import BEGIN, END, WITHIN, Moment
-from lsmeter.monitoring.proc import numbers_of, processes_of
-from lsmeter.monitoring.rates import batches_of, process_uses, series_of
-from lsmeter.monitoring.series import Series, top
+from lsmeter.core.model.moment import BEGIN, END, WITHIN, Moment
+from lsmeter.questions.monitor.proc import numbers_of, processes_of
+from lsmeter.questions.monitor.rates import batches_of, process_uses, series_of
+from lsmeter.questions.monitor.series import Series, top
 
 S = 1_000_000_000
 TEXTS = {

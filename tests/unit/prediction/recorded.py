@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import PlannedBoot, make_plan
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, Samples
-from lsmeter.results.directory import RunData
-from lsmeter.tasks.attribute import ATTRIBUTION, MARKER_INSNS
-from lsmeter.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
+from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Samples
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.tasks.attribute import ATTRIBUTION, MARKER_INSNS
+from lsmeter.measure.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
 from tests.unit import timed_builders
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.prediction import synthetic

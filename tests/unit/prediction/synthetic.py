@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lsmeter.prediction.calibration import Calibration, Counted, Host, calibrate
-from lsmeter.prediction.expected import CYCLES
-from lsmeter.prediction.fit import Known
+from lsmeter.questions.time.calibration import Calibration, Counted, Host, calibrate
+from lsmeter.questions.time.expected import CYCLES
+from lsmeter.questions.time.fit import Known
 
 CYCLE_NS = 0.4
 # In cycles; some are far from what is expected, and one event costs nothing.

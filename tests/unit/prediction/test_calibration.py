@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.prediction.calibration import LEVEL
+from lsmeter.questions.time.calibration import LEVEL
 from tests.unit.prediction import synthetic
 
 EMPTY: dict[str, float] = {}

@@ -11,11 +11,17 @@ from typing import Any
 
 import pytest
 
-from lsmeter.base.errors import LsmeterError, UsageError
-from lsmeter.prediction.calibration import Overheads
-from lsmeter.results import calibrations
-from lsmeter.results.calibrations import find_calibration, keep, kept, of_host, read_calibration
-from lsmeter.results.documents import DamagedResultError, sealed
+from lsmeter.core.errors import LsmeterError, UsageError
+from lsmeter.measure.results.documents import DamagedResultError, sealed
+from lsmeter.questions.time import calibrations
+from lsmeter.questions.time.calibration import Overheads
+from lsmeter.questions.time.calibrations import (
+    find_calibration,
+    keep,
+    kept,
+    of_host,
+    read_calibration,
+)
 from tests.unit.prediction import synthetic
 
 GOOD = synthetic.calibration(operations=6, variants=2)

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lsmeter.base.errors import InfrastructureError
-from lsmeter.prediction.calibration import spread
-from lsmeter.prediction.expected import CYCLES, vector
-from lsmeter.prediction.fit import GROUND, STIFFNESS, Known, fit
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.questions.time.calibration import spread
+from lsmeter.questions.time.expected import CYCLES, vector
+from lsmeter.questions.time.fit import GROUND, STIFFNESS, Known, fit
 from tests.unit.prediction import synthetic
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from lsmeter.core.model.cell import Conditions
 from lsmeter.machines.arch import GUEST
-from lsmeter.model.cell import Conditions
-from lsmeter.prediction.likeness import (
+from lsmeter.questions.time.likeness import (
     ALIKE,
     conditions,
     lsms_beside,

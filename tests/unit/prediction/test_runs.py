@@ -14,22 +14,22 @@ import jsonschema
 import numpy as np
 import pytest
 
-from lsmeter.analysis.fitting import fitted
-from lsmeter.analysis.predictions import host_of, known, predict, quiet_ns
-from lsmeter.analysis.validation import summaries, validated
-from lsmeter.base.errors import UsageError
-from lsmeter.prediction.calibration import Overheads
-from lsmeter.report.document import document_of
-from lsmeter.report.predicted import NO_CALIBRATION, NO_EVENTS
-from lsmeter.results import calibrations
-from lsmeter.results.directory import RunData
+from lsmeter.core.errors import UsageError
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cost.document import document_of
+from lsmeter.questions.time import calibrations
+from lsmeter.questions.time.calibration import Overheads
+from lsmeter.questions.time.document import NO_CALIBRATION, NO_EVENTS
+from lsmeter.questions.time.figures import host_of, known, predict, quiet_ns
+from lsmeter.questions.time.fitting import fitted
+from lsmeter.questions.time.validation import summaries, validated
 from lsmeter.statistics.blocks import Block
 from lsmeter.tables.render import Options, find_format, render
 from tests.conftest import InProcess
 from tests.unit.prediction import recorded, synthetic
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = ROOT / "src/lsmeter/report/schema/report-1.json"
+SCHEMA = ROOT / "src/lsmeter/questions/cost/schema/report-1.json"
 
 
 @pytest.fixture(scope="module")

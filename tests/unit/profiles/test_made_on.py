@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.profiles import read_profile
-from lsmeter.profiles.hooked import with_hooks
-from lsmeter.profiles.made_on import made_on, with_new
-from lsmeter.profiles.model import Calls, Profile
-from lsmeter.profiles.standins import stand_ins
+from lsmeter.questions.estimate.profiles import read_profile
+from lsmeter.questions.estimate.profiles.hooked import with_hooks
+from lsmeter.questions.estimate.profiles.made_on import made_on, with_new
+from lsmeter.questions.estimate.profiles.model import Calls, Profile
+from lsmeter.questions.estimate.profiles.standins import stand_ins
 
 DATA = Path(__file__).parents[2] / "data" / "profiles"
 NAMES = sorted(stand_ins().of)

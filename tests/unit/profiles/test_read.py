@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lsmeter.base.errors import UsageError
-from lsmeter.profiles import parse_profile, read_profile
-from lsmeter.profiles.model import Calls, Profile
+from lsmeter.core.errors import UsageError
+from lsmeter.questions.estimate.profiles import parse_profile, read_profile
+from lsmeter.questions.estimate.profiles.model import Calls, Profile
 
 DATA = Path(__file__).parents[2] / "data" / "profiles"
 FILES = sorted(path.name for path in DATA.glob("*.txt"))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.profiles.standins import ANY_SUITE, Reading, _reading, stand_ins
+from lsmeter.questions.estimate.profiles.standins import ANY_SUITE, Reading, _reading, stand_ins
 
 KNOWN = [(item.suite, item.id) for item in catalogue(find_probe())]
 TABLE = stand_ins()

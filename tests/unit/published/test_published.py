@@ -10,11 +10,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import lsmeter.report.schema
-from lsmeter.base.errors import UsageError
+import lsmeter.questions.cost.schema
+from lsmeter.catalogue.studies import Published, Row, find_published, published_names
+from lsmeter.core.errors import UsageError
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.published import Published, Row, find_published, published_names
-from lsmeter.report import data
+from lsmeter.questions.cost import data
 from lsmeter.tables.render import Options
 from tests.unit.report.builders import render, report
 
@@ -123,7 +123,7 @@ def test_rows_stand_beside_ours(tmp_path: Path) -> None:
 def test_programs_get_the_same(tmp_path: Path) -> None:
     made = replace(report(), beside=(own(tmp_path),))
     found = data.document(made)
-    schema = Path(lsmeter.report.schema.__file__).parent / "report-1.json"
+    schema = Path(lsmeter.questions.cost.schema.__file__).parent / "report-1.json"
     jsonschema.validate(found | {"format": data.NAME, "version": 1}, json.loads(schema.read_text()))
     one, both, elsewhere, nobody = found["beside"][0]["rows"]
     assert one["overheads"] == {"x": pytest.approx(0.2)}

@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lsmeter.model import Benchmark, Kernel, Metric, ParamValue, Place, Problem
-from lsmeter.model.conclusion import (
+from lsmeter.core.model import Benchmark, Kernel, Metric, ParamValue, Place, Problem
+from lsmeter.core.model.conclusion import (
     BootPeak,
     Comparison,
     Difference,
@@ -24,8 +24,8 @@ from lsmeter.model.conclusion import (
     Verdict,
     WholeCost,
 )
-from lsmeter.report.document import report_document
-from lsmeter.report.model import Report, SetupFacts
+from lsmeter.questions.cost.document import report_document
+from lsmeter.questions.cost.model import Report, SetupFacts
 from lsmeter.tables import render as tables
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import Options

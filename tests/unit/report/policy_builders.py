@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lsmeter.analysis.evidence import (
+from lsmeter.core.model import Problem
+from lsmeter.core.model.setup import Layer
+from lsmeter.measure.results.manifest import ManifestCell
+from lsmeter.questions.attribution.account import Account, Explained
+from lsmeter.questions.attribution.cost import Amount, Cost, Site
+from lsmeter.questions.attribution.explain import explain
+from lsmeter.questions.attribution.load import AttributedCell
+from lsmeter.questions.attribution.profile import Context, Function
+from lsmeter.questions.cells.evidence import (
     BOOT_TITLE,
     CheckOutcome,
     Counter,
@@ -13,16 +21,8 @@ from lsmeter.analysis.evidence import (
     OneOffCost,
     StateChange,
 )
-from lsmeter.analysis.layers import Link, layered_costs
-from lsmeter.attribution.account import Account, Explained
-from lsmeter.attribution.cost import Amount, Cost, Site
-from lsmeter.attribution.explain import explain
-from lsmeter.attribution.load import AttributedCell
-from lsmeter.attribution.profile import Context, Function
-from lsmeter.model import Problem
-from lsmeter.model.setup import Layer
-from lsmeter.report.model import Report
-from lsmeter.results.manifest import ManifestCell
+from lsmeter.questions.cells.layers import Link, layered_costs
+from lsmeter.questions.cost.model import Report
 from tests.unit.report import builders
 
 KERNEL = builders.KERNELS[0]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import make_plan
-from lsmeter.model import BenchmarkStatus, Round, Samples, Whole
-from lsmeter.model.conclusion import Verdict
-from lsmeter.report.build import compare_runs, make_report
-from lsmeter.results.directory import RunData
+from lsmeter.core.model import BenchmarkStatus, Round, Samples, Whole
+from lsmeter.core.model.conclusion import Verdict
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import make_plan
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cost.build import compare_runs, make_report
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import ended, stored
 

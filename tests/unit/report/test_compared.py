@@ -14,16 +14,16 @@ from typing import Any
 import jsonschema
 import pytest
 
-import lsmeter.report.schema
-from lsmeter.analysis.sides import Only, OverheadChange, only_in_one, overhead_changes
-from lsmeter.experiment.asked import build_experiment
-from lsmeter.experiment.plan import PlannedBoot, make_plan
-from lsmeter.model import BenchmarkStatus, Samples
-from lsmeter.model.conclusion import Number
-from lsmeter.report import compared
-from lsmeter.report.build import compare_runs
-from lsmeter.report.compared import HEADING, document
-from lsmeter.results.directory import RunData
+import lsmeter.questions.cost.schema
+from lsmeter.core.model import BenchmarkStatus, Samples
+from lsmeter.core.model.conclusion import Number
+from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.compare import document as compared
+from lsmeter.questions.compare.document import HEADING, document
+from lsmeter.questions.compare.sides import Only, OverheadChange, only_in_one, overhead_changes
+from lsmeter.questions.cost.build import compare_runs
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import Options, render
 from tests.unit import timed_builders
@@ -192,7 +192,7 @@ def test_every_format_shows_two_runs(sides: tuple[RunData, RunData], form: str) 
     assert "selinux" in text
     if form == "json":
         found = json.loads(text)
-        schema = Path(lsmeter.report.schema.__file__).with_name("report-1.json")
+        schema = Path(lsmeter.questions.cost.schema.__file__).with_name("report-1.json")
         jsonschema.validate(found, json.loads(schema.read_text("utf-8")))
         assert found["sides"]["before"]["only"] == {
             "setups": ["tomoyo"],

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.model import Problem
-from lsmeter.report import document, grids, numbers, overheads, summary
-from lsmeter.report.model import Report
+from lsmeter.core.model import Problem
+from lsmeter.questions.cost import document, grids, overheads, summary
+from lsmeter.questions.cost.model import Report
+from lsmeter.tables import numbers
 from lsmeter.tables.model import Detail, Shown, Tone
 from lsmeter.tables.values import MISSING, percent
 from tests.unit.report import builders

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.model import Problem
-from lsmeter.report.counts import document
-from lsmeter.results.directory import RunData
+from lsmeter.core.model import Problem
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.tasks import find_task
+from lsmeter.questions.hooks.count.document import document
 from lsmeter.tables.render import Options, render
-from lsmeter.tasks import find_task
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import plan_of, run_of, said_by
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lsmeter.analysis.workloads import BootFigures, Compared, Measured, Workloads
-from lsmeter.model.conclusion import Verdict
-from lsmeter.report import numbers
-from lsmeter.report import workloads as shown
-from lsmeter.report.covers import left_out, once_in
+from lsmeter.core.model.conclusion import Verdict
+from lsmeter.questions.cells.covers import left_out, once_in
+from lsmeter.questions.workload import document as shown
+from lsmeter.questions.workload.figures import BootFigures, Compared, Measured, Workloads
 from lsmeter.statistics.compare import compare
 from lsmeter.statistics.estimate import BootReadings, rarest
 from lsmeter.statistics.means import apart, pooled, pooled_ratios
+from lsmeter.tables import numbers
 from tests.statistics.simulated import boot
 from tests.unit.model_builders import benchmark, change
 from tests.unit.report import builders

@@ -19,13 +19,14 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-import lsmeter.report.schema
-from lsmeter.base.errors import UsageError
-from lsmeter.model import Problem
-from lsmeter.model.conclusion import Comparison, Verdict
-from lsmeter.report import findings, grids, numbers, summary
-from lsmeter.report.document import report_document
-from lsmeter.report.model import Report
+import lsmeter.questions.cost.schema
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Problem
+from lsmeter.core.model.conclusion import Comparison, Verdict
+from lsmeter.questions.cost import findings, grids, summary
+from lsmeter.questions.cost.document import report_document
+from lsmeter.questions.cost.model import Report
+from lsmeter.tables import numbers
 from lsmeter.tables.model import Detail, Section, Shown
 from lsmeter.tables.render import Options, find_format, formats
 from lsmeter.tables.values import percent, raw
@@ -34,7 +35,7 @@ from tests.unit.report.builders import render
 
 GOLDEN = Path(__file__).parents[2] / "data" / "report"
 SCHEMA = json.loads(
-    (Path(lsmeter.report.schema.__file__).parent / "report-1.json").read_text("utf-8")
+    (Path(lsmeter.questions.cost.schema.__file__).parent / "report-1.json").read_text("utf-8")
 )
 NAMES = [item.name for item in formats()]
 GOLDEN_SHAPES = ("main", "one-setup", "side-by-side", "verdicts", "policy")

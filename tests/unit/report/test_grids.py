@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from lsmeter.model import Place
-from lsmeter.report.grids import told_apart
+from lsmeter.core.model import Place
+from lsmeter.questions.cost.grids import told_apart
 
 
 def test_places_are_named_by_what_differs_and_nothing_else() -> None:

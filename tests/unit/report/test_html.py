@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from lsmeter.model import Problem
-from lsmeter.report.model import Report
+from lsmeter.core.model import Problem
+from lsmeter.questions.cost.model import Report
 from lsmeter.tables import look, svg
 from lsmeter.tables.model import UndrawnError
 from lsmeter.tables.values import count, percent

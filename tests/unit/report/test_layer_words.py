@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from lsmeter.model.setup import Layer
-from lsmeter.report.layers import layer_words
+from lsmeter.core.model.setup import Layer
+from lsmeter.questions.cost.layers import layer_words
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
-from lsmeter.report import numbers
+from lsmeter.tables import numbers
 
 
 def test_unit_and_instrument_are_named() -> None:

@@ -11,18 +11,18 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from lsmeter.attribution.account import Explained
-from lsmeter.attribution.cost import Amount, Cost, Site
-from lsmeter.attribution.data import report_entry
-from lsmeter.attribution.explain import explain
-from lsmeter.attribution.flame import graph_files
-from lsmeter.attribution.load import run_cells
-from lsmeter.attribution.profile import Context, Function, Tree
-from lsmeter.attribution.tables import HEADING, section
-from lsmeter.model import Round
-from lsmeter.report.build import run_report
-from lsmeter.report.model import Report
-from lsmeter.results.directory import read_run
+from lsmeter.core.model import Round
+from lsmeter.measure.results.directory import read_run
+from lsmeter.questions.attribution.account import Explained
+from lsmeter.questions.attribution.cost import Amount, Cost, Site
+from lsmeter.questions.attribution.data import report_entry
+from lsmeter.questions.attribution.explain import explain
+from lsmeter.questions.attribution.flame import graph_files
+from lsmeter.questions.attribution.load import run_cells
+from lsmeter.questions.attribution.profile import Context, Function, Tree
+from lsmeter.questions.attribution.tables import HEADING, section
+from lsmeter.questions.cost.build import run_report
+from lsmeter.questions.cost.model import Report
 from lsmeter.tables.model import Detail, Shown
 from lsmeter.tables.render import formats
 from tests.unit.attribution import recorded
@@ -31,7 +31,7 @@ from tests.unit.attribution.trees import tree
 from tests.unit.report.builders import render
 from tests.unit.report.test_html import Page, assert_needs_nothing, attacked
 
-SCHEMA = Path(__file__).parents[3] / "src/lsmeter/report/schema/report-1.json"
+SCHEMA = Path(__file__).parents[3] / "src/lsmeter/questions/cost/schema/report-1.json"
 
 
 def read_report(path: Path) -> Report:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.model import Benchmark
-from lsmeter.model.conclusion import Estimate
-from lsmeter.report import parts
-from lsmeter.report.grids import Grid, Group, Row
+from lsmeter.core.model import Benchmark
+from lsmeter.core.model.conclusion import Estimate
+from lsmeter.questions.cost import parts
+from lsmeter.questions.cost.grids import Grid, Group, Row
 from tests.unit.model_builders import benchmark
 from tests.unit.report import builders
 

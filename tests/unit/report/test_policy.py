@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.analysis.layers import Link, layered_costs
-from lsmeter.model.setup import Layer
-from lsmeter.report import layers
-from lsmeter.report.document import report_document
-from lsmeter.report.model import Report
+from lsmeter.core.model.setup import Layer
+from lsmeter.questions.cells.layers import Link, layered_costs
+from lsmeter.questions.cost import layers
+from lsmeter.questions.cost.document import report_document
+from lsmeter.questions.cost.model import Report
 from lsmeter.tables.model import Detail
 from tests.unit.report import policy_builders
 from tests.unit.report.builders import render

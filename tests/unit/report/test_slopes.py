@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 import vl_convert
 
-from lsmeter.analysis import slopes as analysis
-from lsmeter.analysis.slopes import find_slopes
-from lsmeter.experiment.plan import joined
-from lsmeter.model import Problem
-from lsmeter.report.slopes import document, specification
-from lsmeter.results.directory import RunData
+from lsmeter.core.model import Problem
+from lsmeter.measure.experiment.plan import joined
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.slopes import figures as analysis
+from lsmeter.questions.slopes.document import document, specification
+from lsmeter.questions.slopes.figures import find_slopes
 from lsmeter.statistics.regression import Whole
 from lsmeter.tables.render import Options, formats, render
 from lsmeter.tables.values import MISSING

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.model.conclusion import Comparison, Difference, Verdict
-from lsmeter.report import findings, grids, numbers, overheads, repeats, summary, whole
-from lsmeter.report.model import Report
+from lsmeter.core.model.conclusion import Comparison, Difference, Verdict
+from lsmeter.questions.cost import findings, grids, overheads, repeats, summary, whole
+from lsmeter.questions.cost.model import Report
+from lsmeter.tables import numbers
 from lsmeter.tables.model import Detail, Shown
 from lsmeter.tables.values import raw
 from tests.unit.model_builders import change

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lsmeter.model import Place
-from lsmeter.model.conclusion import Comparison, Difference, Number, Verdict
-from lsmeter.selftest.judge import Charge, Counted, Seen
-from lsmeter.selftest.scenarios import PLANS, Context, Part, Scenario
-from lsmeter.setups.inject import Way
+from lsmeter.catalogue.setups.inject import Way
+from lsmeter.core.model import Place
+from lsmeter.core.model.conclusion import Comparison, Difference, Number, Verdict
+from lsmeter.questions.selftest.judge import Charge, Counted, Seen
+from lsmeter.questions.selftest.scenarios import PLANS, Context, Part, Scenario
 from tests.unit.model_builders import benchmark, change
 
 BASE = 2000.0  # instructions of the baseline, in line

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from lsmeter.attribution.cost import Amount, Cost, Site
-from lsmeter.attribution.explain import explain
-from lsmeter.attribution.profile import Context as Where
-from lsmeter.attribution.profile import Function
-from lsmeter.model import StateReading
-from lsmeter.selftest.judge import Charge, charges, counted
-from lsmeter.selftest.scenarios import Context
+from lsmeter.core.model import StateReading
+from lsmeter.questions.attribution.cost import Amount, Cost, Site
+from lsmeter.questions.attribution.explain import explain
+from lsmeter.questions.attribution.profile import Context as Where
+from lsmeter.questions.attribution.profile import Function
+from lsmeter.questions.selftest.judge import Charge, charges, counted
+from lsmeter.questions.selftest.scenarios import Context
 from tests.unit.selftest.selftest_builders import BY_NAME
 
 OPEN = Site(Where.CALL, "security_file_open", Function("inject_file_open"))

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import lsmeter
-from lsmeter.kernels.build.fragment import shipped_lsm
-from lsmeter.selftest.scenarios import SITES
-from lsmeter.setups import parse_setup
-from lsmeter.setups.inject import INJECTIONS, NOTHING, Injection, Point, Way
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.setups.inject import INJECTIONS, NOTHING, Injection, Point, Way
+from lsmeter.questions.selftest.scenarios import SITES
+from lsmeter.sources.kernels.build.fragment import shipped_lsm
 
 MODULE = shipped_lsm("inject-lsm")
 

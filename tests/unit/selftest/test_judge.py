@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lsmeter.model.conclusion import Change, Comparison, Difference, Verdict
-from lsmeter.selftest.judge import Charge, Counted, Seen, judge
-from lsmeter.selftest.scenarios import Context, Part, Plan, Scenario
+from lsmeter.core.model.conclusion import Change, Comparison, Difference, Verdict
+from lsmeter.questions.selftest.judge import Charge, Counted, Seen, judge
+from lsmeter.questions.selftest.scenarios import Context, Part, Plan, Scenario
 from tests.unit.model_builders import change
 from tests.unit.selftest.selftest_builders import (
     BPF,

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.model import Problem
-from lsmeter.model.conclusion import Verdict
-from lsmeter.selftest.judge import Judgement, judge
-from lsmeter.selftest.report import SelftestReport, document
+from lsmeter.core.model import Problem
+from lsmeter.core.model.conclusion import Verdict
+from lsmeter.questions.selftest.document import SelftestReport, document
+from lsmeter.questions.selftest.judge import Judgement, judge
 from lsmeter.tables.render import Options, formats, render
 from tests.unit.model_builders import change
 from tests.unit.selftest.selftest_builders import BPF, MODULE, true_comparison, true_seen

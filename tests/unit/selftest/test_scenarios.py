@@ -7,9 +7,11 @@ from fractions import Fraction
 
 import pytest
 
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.setups.inject import Point, Way
+from lsmeter.core.model.conclusion import Verdict
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.model.conclusion import Verdict
-from lsmeter.selftest.scenarios import (
+from lsmeter.questions.selftest.scenarios import (
     PLANS,
     Context,
     Part,
@@ -19,8 +21,6 @@ from lsmeter.selftest.scenarios import (
     lost,
     selftest_experiment,
 )
-from lsmeter.setups import parse_setup
-from lsmeter.setups.inject import Point, Way
 from tests.unit.selftest.selftest_builders import BPF, BY_NAME, EVERY, MODULE, scenario_id
 
 every_scenario = pytest.mark.parametrize("scenario", EVERY, ids=scenario_id)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lsmeter.experiment.plan import PlannedBoot
-from lsmeter.selftest.rates import Rate, Row, Size
-from lsmeter.selftest.simulated import MODELS
-from lsmeter.selftest.spun import Recovery, recoveries
-from lsmeter.selftest.timed_report import TimedReport, document
+from lsmeter.measure.experiment.plan import PlannedBoot
+from lsmeter.questions.selftest.rates import Rate, Row, Size
+from lsmeter.questions.selftest.simulated import MODELS
+from lsmeter.questions.selftest.spun import Recovery, recoveries
+from lsmeter.questions.selftest.timed_document import TimedReport, document
 from lsmeter.statistics.family import Looks
 from lsmeter.tables.render import Options, render
 from tests.unit import timed_builders as timed

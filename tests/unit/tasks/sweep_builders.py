@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lsmeter.experiment.plan import Plan, boot_order
+from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Kernel, Place, Samples
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Kernel, Place, Samples
+from lsmeter.measure.experiment.plan import Plan, boot_order
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import plan_of
 

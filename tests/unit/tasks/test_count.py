@@ -6,8 +6,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.model import BenchmarkStatus, Boot, BootStatus, HookReadings, Problem, Samples
-from lsmeter.tasks.count import Count, hook_counts, watched
+from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus, HookReadings, Problem, Samples
+from lsmeter.measure.tasks.count import Count, hook_counts, watched
 from tests.unit.model_builders import benchmark
 from tests.unit.tasks.sweep_builders import PLACE
 

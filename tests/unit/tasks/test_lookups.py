@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.model import BenchmarkStatus, Boot, HookReadings
-from lsmeter.model.boot import UNREAD
-from lsmeter.tasks.count import Count
-from lsmeter.tasks.lookups import lookups
+from lsmeter.core.model import BenchmarkStatus, Boot, HookReadings
+from lsmeter.core.model.boot import UNREAD
+from lsmeter.measure.tasks.count import Count
+from lsmeter.measure.tasks.lookups import lookups
 from tests.unit.tasks.sweep_builders import LOOKED_UP, PLACE, lookups_boot
 
 COUNTER = "avc.lookups"

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.analysis.slopes import Slope, fit_depths, fit_slope, table6
-from lsmeter.model import BenchmarkStatus
-from lsmeter.tasks.sweep import sweeps
+from lsmeter.core.model import BenchmarkStatus
+from lsmeter.measure.tasks.sweep import sweeps
+from lsmeter.questions.slopes.figures import Slope, fit_depths, fit_slope, table6
 from tests.unit.model_builders import benchmark
 from tests.unit.tasks.sweep_builders import (
     DELAYS_NS,

@@ -11,7 +11,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.tasks.tally import HEADER, Account, DamagedTallyError, parse_tally
+from lsmeter.measure.tasks.tally import HEADER, Account, DamagedTallyError, parse_tally
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures"
 WHOLE = f"""{HEADER}

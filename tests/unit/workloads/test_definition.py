@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.base.errors import UsageError
-from lsmeter.experiment.asked import Experiment
-from lsmeter.experiment.plan import apart
-from lsmeter.images.definition import load_definition
-from lsmeter.model.workload import Client
-from lsmeter.workloads import is_workload, load_workload
+from lsmeter.catalogue.workloads import is_workload, load_workload
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model.workload import Client
+from lsmeter.measure.experiment.asked import Experiment
+from lsmeter.measure.experiment.plan import apart
+from lsmeter.sources.images.definition import load_definition
 
 EXAMPLE = Path(__file__).parents[3] / "examples/redis.toml"
 WHOLE = """

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.guest.boot_image import make_request
-from lsmeter.model import (
+from lsmeter.catalogue.setups import parse_setup, read_setup
+from lsmeter.catalogue.workloads import load_workload
+from lsmeter.core.model import (
     BenchmarkStatus,
     Cell,
     Conditions,
@@ -21,11 +22,11 @@ from lsmeter.model import (
     Sampling,
     Task,
 )
-from lsmeter.model.workload import Client
-from lsmeter.setups import parse_setup, read_setup
-from lsmeter.tasks import find_task
-from lsmeter.tasks.serve import serving
-from lsmeter.tasks.workload import (
+from lsmeter.core.model.workload import Client
+from lsmeter.guest.boot_image import make_request
+from lsmeter.measure.tasks import find_task
+from lsmeter.measure.tasks.serve import serving
+from lsmeter.measure.tasks.workload import (
     SERVICES,
     judge,
     once_titles,
@@ -34,7 +35,6 @@ from lsmeter.tasks.workload import (
     said_by,
     verify,
 )
-from lsmeter.workloads import load_workload
 from tests.unit.model_builders import kernel
 
 OFFER = load_workload("web")

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The `lsmeter` command: puts the sub-commands together and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from lsmeter import __version__
+from lsmeter.cli import completion, manual
+from lsmeter.cli import list_command as listing
+from lsmeter.cli.console import SCREEN, STAND_INS
+from lsmeter.cli.ending import ended
+from lsmeter.cli.show import looking
+from lsmeter.core.owners import leave_strangers
+from lsmeter.measure.results import command as pack
+from lsmeter.questions.bisect import command as bisect
+from lsmeter.questions.cost import command as report
+from lsmeter.questions.cost import run_command as run
+from lsmeter.questions.estimate import command as estimate
+from lsmeter.questions.gate import command as gate
+from lsmeter.questions.here import command as here
+from lsmeter.questions.history import command as history
+from lsmeter.questions.hooks import command as hooks
+from lsmeter.questions.hooks.agreement import command as hooks_agree
+from lsmeter.questions.importing import command as import_
+from lsmeter.questions.index import command as index
+from lsmeter.questions.monitor import command as monitor
+from lsmeter.questions.selftest import command as selftest
+from lsmeter.questions.slopes import command as slopes
+from lsmeter.questions.time import calibrate_command as calibrate
+from lsmeter.questions.time import validate_command as validate
+from lsmeter.sources.images import command as image
+from lsmeter.sources.kernels import command as kernel
+
+app = typer.Typer(
+    name="lsmeter",
+    cls=manual.Group,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Measure what Linux Security Modules cost, and which hook the cost comes from.
+
+`lsmeter run` boots kernels with different security setups and measures system calls;
+`lsmeter report` shows a run again in another form; `lsmeter doctor` says what is missing
+on this machine; `lsmeter help` shows the documents.
+
+    lsmeter run
+    lsmeter run -k debian:6.1 -s selinux -s apparmor
+    lsmeter help experiments
+""",
+    epilog="Exit codes: 0 ok, 1 some cells gave no number, 2 wrong usage, 3 build, 4 boot, "
+    "5 guest, 7 this machine, 8 selftest failed, 9 a fault of lsmeter, "
+    "125 a gate cannot judge, 130 interrupted. `lsmeter help exit-codes` says more.",
+)
+
+# The groups of commands with their help ("" is lsmeter itself), in the order of the help. A
+# command is called like its function, up to the first underscore.
+_GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
+    "": (
+        "",
+        (
+            *(run.run, report.report, report.compare, pack.pack, monitor.monitor),
+            *(gate.gate, bisect.bisect, import_.import_, slopes.slopes, history.history),
+            *(calibrate.calibrate, validate.validate, index.index, estimate.estimate),
+            *(listing.list_names, listing.doctor, manual.help_),
+        ),
+    ),
+    "hooks": (
+        "Show where the cost comes from.",
+        (
+            *(hooks.source, hooks.cost, hooks.diff, hooks.count, hooks.coverage),
+            hooks_agree.agree,
+        ),
+    ),
+    "here": (here.HELP, (here.run, here.plan, here.restore)),
+    "kernel": (kernel.HELP, (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)),
+    "image": (image.HELP, (image.build, image.add, image.list_images, image.path, image.remove)),
+    "selftest": (
+        "Show that an instrument says what is true, by costs that are known.",
+        (selftest.exact, selftest.timed),
+    ),
+}
+# What prints a line or a text, and what prints nothing: they have no format, no file to print to.
+_LINES = (pack.pack, kernel.build, kernel.path, image.build, image.add, image.path, manual.help_)
+_NOTHING = (kernel.remove, image.remove)
+for _group, (_told, _commands) in _GROUPS.items():
+    _home = app
+    if _group:
+        _home = typer.Typer(name=_group, cls=manual.Group, help=_told)
+        app.add_typer(_home)
+    for _command in _commands:
+        _without = ["form"] * (_command in _LINES + _NOTHING) + ["output"] * (_command in _NOTHING)
+        _name = _command.__name__.partition("_")[0]
+        _home.command(_name, cls=manual.Command)(looking(_command, _without))
+
+
+def _version(value: bool) -> None:  # noqa: FBT001  (typer calls it so)
+    if value:
+        SCREEN.tell(f"lsmeter {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    *,
+    _show: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Take what may stand before the command, and put back what a killed one has changed."""
+    for text in leave_strangers():
+        SCREEN.say(text)
+    here.put_back()
+
+
+app.callback()(looking(_options, ["form", "output"]))
+completion.use()
+
+
+def main() -> None:
+    """Run the command line and exit with a documented code (docs/exit-codes.md)."""
+    SCREEN.use("auto")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=STAND_INS)
+    sys.exit(ended(lambda: app(prog_name="lsmeter", standalone_mode=False)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Security setups: one file for each or for a family of them, found by its presence.
+
+The files whose names begin with an underscore turn what a user says into a Setup: names with
+parameters and stacks, and setup files of the user's own. docs/adding-things.md says how to add one.
+"""
+
+from lsmeter.catalogue.setups._definition import (
+    Choice,
+    SetupDefinition,
+    Word,
+    definitions,
+    one_each,
+    parse_setup,
+)
+from lsmeter.catalogue.setups._file import read_setup
+
+__all__ = [
+    "Choice",
+    "SetupDefinition",
+    "Word",
+    "definitions",
+    "one_each",
+    "parse_setup",
+    "read_setup",
+]

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks of this machine, one function each: what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lsmeter.core import host, process, storage
+from lsmeter.core.errors import InfrastructureError, LsmeterError
+from lsmeter.core.model.filesystems import FILESYSTEMS
+from lsmeter.core.scratch import scratch
+from lsmeter.guest.probe import catalogue, find_probe
+from lsmeter.machines.arch import ARCHES
+from lsmeter.machines.kvm_proof import Proof, cached_kernel, prove_kvm
+from lsmeter.machines.qemu import qemu_version
+from lsmeter.sources.images.bootstrap import need_to_build
+from lsmeter.sources.kernels import apt, apt_sources
+from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone, columns, rows
+
+_NEEDED_MEMORY_MIB = 1024
+_NEEDED_DISK_MIB = 2048
+_OLDEST_QEMU = (7, 2)
+_PROGRAMS = ("apt-get", "dpkg-deb", "mke2fs", "setpriv")
+_NO_KVM = "only --machine kvm needs it"
+
+
+class State(StrEnum):
+    """How a check went: what is missing stops lsmeter, what is limited only narrows it."""
+
+    OK = "ok"
+    LIMITED = "limited"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of doctor: what was looked at, how it is, and how to get what is missing."""
+
+    name: str
+    state: State
+    text: str
+    hint: str = ""
+
+
+class _LimitedError(LsmeterError):
+    """What a check ends with when lsmeter works all the same, if not for everything."""
+
+
+def _machine() -> str:
+    machine = platform.machine()
+    if machine in ARCHES:
+        return f"{host.processor()}, {host.cores()} core(s)"
+    raise InfrastructureError(f"{machine}: only {', '.join(ARCHES)} is supported")
+
+
+def _qemu() -> str:
+    """Look for QEMU, and for a version that the exact instrument was measured with."""
+    version = qemu_version()
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < _OLDEST_QEMU:
+        raise _LimitedError(f"{version} is older than 7.2", hint="results may not repeat")
+    return version
+
+
+def _probe() -> str:
+    return f"{len(catalogue(find_probe()))} benchmarks"
+
+
+def _programs() -> str:
+    process.need(_PROGRAMS, "kernels and guests are prepared with it")
+    return ", ".join(_PROGRAMS)
+
+
+def _filesystems() -> str:
+    """Look for what makes file systems; only guests that work on one need its program."""
+    made = [item for item in FILESYSTEMS.values() if item.on_disk]
+    if lacking := [item for item in made if process.find(item.make[0]) is None]:
+        names = ", ".join(item.name for item in lacking)
+        error = process.missing(*(item.make[0] for item in lacking), why=f"no guest has {names}")
+        raise _LimitedError(error.title, hint=error.hint)
+    return ", ".join(FILESYSTEMS)
+
+
+def _compiler() -> str:
+    """Look for a C compiler; only building (the probe, kernels) needs it."""
+    if path := process.find("cc"):
+        return path
+    said = "no cc: the probe and kernels cannot be built"
+    raise _LimitedError(said, hint="apt-get install gcc libc6-dev make")
+
+
+def _images() -> str:
+    """Look for what builds guest images; only setups with a policy need them."""
+    try:
+        need_to_build()
+    except LsmeterError as error:
+        raise _LimitedError(error.title, hint=error.hint) from error
+    return "can be built, " + ("as root" if os.geteuid() == 0 else "in a user namespace")
+
+
+def _memory() -> str:
+    """Look whether a guest for each core fits into memory."""
+    free = host.memory_bytes() >> 20
+    return _enough(free, _NEEDED_MEMORY_MIB, f"{free} MiB available", "use --jobs 1")
+
+
+def _disk() -> str:
+    """Look whether kernels and results fit where they are kept."""
+    free = min(host.free_bytes(path) for path in (storage.cache_dir(), storage.data_dir())) >> 20
+    hint = "set LSMETER_CACHE and LSMETER_DATA to a larger disk"
+    return _enough(free, _NEEDED_DISK_MIB, f"{free} MiB free for the cache", hint)
+
+
+def _enough(found: int, needed: int, text: str, hint: str) -> str:
+    if found < needed:
+        raise _LimitedError(text, hint=hint)
+    return text
+
+
+def _kernel() -> str:
+    """Look for a kernel, and where there is none, whether one can be fetched."""
+    kernel = cached_kernel()
+    if kernel is not None:
+        return f"{kernel.name} is here ({kernel.release})"
+    hint = "or name one of your own: --kernel ./vmlinux"
+    sources = apt_sources.debian_sources(apt.machine_sources())
+    if not sources:
+        said = "none is cached, and this machine's apt has no archive of Debian's"
+        raise _LimitedError(said, hint=f"add one, {hint}")
+    uri, suite = sources[0]["URIs"].split()[0], sources[0]["Suites"].split()[0]
+    with scratch("doctor") as directory:
+        # apt's own, so that its proxies are used.
+        options = ("-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=5")
+        words = ["/usr/lib/apt/apt-helper", *options, "download-file"]
+        done = process.run([*words, f"{uri}/dists/{suite}/Release", f"{directory}/Release"])
+    if done.returncode:
+        said = f"none is cached, and {uri} cannot be reached"
+        raise _LimitedError(said, hint=f"connect it, see to the proxy of apt, {hint}")
+    return f"none is cached; {uri} answers, so one is fetched when it is needed"
+
+
+def _kvm(*, fresh: bool) -> str:
+    """Look whether guests on KVM end; only the timed instrument needs them."""
+    proof = prove_kvm(fresh=fresh)
+    said = proof.said + (f" (seen {_ago(proof)}; --fresh looks again)" if proof.known else "")
+    if not proof.works:
+        raise _LimitedError(said, hint="; ".join(filter(None, (proof.hint, _NO_KVM))))
+    return f"{said}: --machine kvm can be used"
+
+
+def _ago(proof: Proof) -> str:
+    """Say how long ago a proof was taken."""
+    minutes = int(time.time() - proof.taken_s) // 60
+    return f"{minutes // 60} h ago" if minutes >= 60 else f"{minutes} min ago"
+
+
+_CHECKS: dict[str, Callable[[], str]] = {
+    "machine": _machine,
+    "QEMU": _qemu,
+    "probe": _probe,
+    "programs": _programs,
+    "file systems": _filesystems,
+    "compiler": _compiler,
+    "images": _images,
+    "memory": _memory,
+    "disk": _disk,
+    "kernel": _kernel,
+}
+
+
+def findings(*, fresh: bool = False) -> Iterator[Finding]:
+    """Check this machine, one thing after the other; fresh: prove KVM again, if it is known."""
+    kvm: dict[str, Callable[[], str]] = {"KVM": functools.partial(_kvm, fresh=fresh)}
+    for name, look in (_CHECKS | kvm).items():
+        try:
+            yield Finding(name, State.OK, look())
+        except _LimitedError as error:
+            yield Finding(name, State.LIMITED, error.title, error.hint)
+        except LsmeterError as error:
+            yield Finding(name, State.MISSING, error.title, error.hint)
+
+
+def doctor_document(found: Iterable[Finding]) -> Document:
+    """Make the table of what was found; pure."""
+    tones = {State.OK: Tone.BETTER, State.LIMITED: Tone.WARNING, State.MISSING: Tone.WORSE}
+    heads = (*columns(Kind.NAME, "state", "what"), *columns(Kind.PROSE, "found", "what to do"))
+    cells = rows(
+        (Shown(one.state.value, one.state.value, tones[one.state]), one.name, one.text, one.hint)
+        for one in found
+    )
+    section = Section("", tables=(Table("checks", "", heads, cells),))
+    return Document("lsmeter-doctor", 1, "This machine", sections=(section,))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter list` and `lsmeter doctor`: what can be named, and what this machine lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from lsmeter.cli import names
+from lsmeter.cli.names import KINDS, Row
+from lsmeter.cli.options import Asked
+from lsmeter.cli.show import listed, show
+from lsmeter.core.errors import ExitCode, UsageError
+from lsmeter.core.registry import unknown
+from lsmeter.questions.hooks.command import show_coverage
+from lsmeter.tables.model import Document, Kind, Table, columns
+
+HOOKS = "hooks"
+
+
+def names_document(kind: str, found: Iterable[Row]) -> Document:
+    """Make the list of one kind of names; pure."""
+    heads = (*columns(Kind.NAME, "name"), *columns(Kind.PROSE, "title"))
+    return listed("lsmeter-list", kind.capitalize(), Table(kind, "", heads, tuple(found)))
+
+
+def list_names(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND", help=f"One of {', '.join(KINDS)}, hooks.", autocompletion=names.kinds
+        ),
+    ],
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel",
+            "-k",
+            help="Of `list hooks`: whose hooks, with what each suite reaches of them.",
+            metavar="KERNEL",
+            autocompletion=names.offer("kernels"),
+        ),
+    ] = None,
+) -> int:
+    """List the names that options and experiment files take, each with one line on it.
+
+    `lsmeter list hooks --kernel KERNEL` shows which of its hooks the suites reach: what is not
+    known is counted first, as `lsmeter hooks coverage` does.
+    """
+    if kind == HOOKS:
+        return show_coverage(Asked(kernel=[kernel] if kernel else None))
+    if kind not in KINDS:
+        raise unknown("list", kind, (*KINDS, HOOKS))
+    if kernel is not None:
+        raise UsageError(f"--kernel: a list of {kind} has none", hint="only: lsmeter list hooks")
+    show(names_document(kind, KINDS[kind]()))
+    return int(ExitCode.OK)
+
+
+def doctor(
+    *,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Boot guests on KVM again, whatever is known of it.")
+    ] = False,
+) -> int:
+    """Check QEMU, the probe, the compiler, memory, disk, and whether KVM works.
+
+    Each line says how one thing is, and how to get it where it is missing. KVM is tested by
+    booting guests under a deadline; what came of it is kept for a day where they ended, for an
+    hour where they did not. The exit code is 7 when something needed is missing.
+    """
+    from lsmeter.cli.doctor import State, doctor_document, findings
+
+    found = list(findings(fresh=fresh))
+    show(doctor_document(found))
+    missing = any(finding.state is State.MISSING for finding in found)
+    return int(ExitCode.INFRASTRUCTURE if missing else ExitCode.OK)

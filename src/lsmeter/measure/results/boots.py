@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One boot on disk: what came out of the guest, and what it was read as.
+
+boot.json (what it reported), samples.parquet (every reading), results.zst (all that the guest
+wrote to the result channel), console.log, and a file for each output of a plugin. boot.json has
+the digest of each, and its own: a boot of which a file does not fit is no result. With the raw
+results a boot can be read again by a later parser. Of what another program measured, results.zst
+is that program's file.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import zstandard
+from pydantic import TypeAdapter
+
+from lsmeter import __version__
+from lsmeter.core.model import Boot, BootId, Samples
+from lsmeter.core.model.boot import CLOCKED_WHOLE
+from lsmeter.core.storage import hold, make_dir, write_atomic, writing
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.guest.conclude import PARSER
+from lsmeter.guest.request import Request
+from lsmeter.measure.results.documents import (
+    MAX_FILE_BYTES,
+    SEALED,
+    DamagedResultError,
+    digest_of,
+    read_document,
+    read_plain,
+    sealed,
+    validated,
+)
+from lsmeter.measure.results.samples import SCHEMA, UnreadableError, Values, read_values
+
+FORMAT = "lsmeter-boot"
+VERSION = 4
+# 1 has neither raw results nor delays, 2 no digests of its files, up to 3 whole costs have the
+# guest's clock in them.
+_VERSIONS = (1, 2, 3, 4)
+
+BOOT_FILE = "boot.json"
+SAMPLES_FILE = "samples.parquet"
+RESULTS_FILE = "results.zst"
+CONSOLE_FILE = "console.log"
+OUTPUT_SUFFIX = ".zst"  # attribution.zst
+LOCK_FILE = ".lock"  # of who measures into a directory, or writes a boot
+MAX_WAIT_S = 120.0  # for another run that writes the same boot
+_ALWAYS = (SAMPLES_FILE, RESULTS_FILE, CONSOLE_FILE)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """How a guest ended, and the digest of what it wrote."""
+
+    results_sha256: str
+    ending: Ending
+    exit_code: int | None
+    stderr: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Document:
+    """What boot.json says; files has the digest of every other file of the boot, by name."""
+
+    boot: Boot
+    version: int = VERSION
+    lsmeter_version: str = ""
+    parser: int = 0
+    files: Mapping[str, str] = field(default_factory=dict)
+    capture: _Taken | None = None
+    request: Request | None = None
+
+
+_DOCUMENT = TypeAdapter(_Document)
+
+
+@dataclass(frozen=True)
+class StoredBoot:
+    """A boot as it was read back, by which version it was written, and its raw form if kept.
+
+    sealed: every file has the digest that it was written with. The readings of one that is not are
+    left to its raw results, where there are any. request is what the guest was asked for, None in
+    boots of earlier versions.
+    """
+
+    boot: Boot
+    version: str  # of lsmeter; "" before versions were written
+    parser: int
+    capture: Capture | None
+    sealed: bool
+    files: Mapping[str, str]
+    request: Request | None = None
+
+
+def samples_table(boot: Boot) -> pl.DataFrame:
+    """Return every reading of a boot: columns benchmark, index (from 0, in time), value, delay."""
+    rows = [
+        (samples.benchmark, index, value, samples.delay_ns)
+        for samples in boot.samples
+        for index, value in enumerate(samples.values)
+    ]
+    return pl.DataFrame(rows, SCHEMA, orient="row")
+
+
+def write_boot(
+    directory: Path, boot: Boot, capture: Capture, request: Request | None = None
+) -> None:
+    """Write a boot to `directory`, with what it was asked for.
+
+    boot.json comes last, and its presence says: all is there.
+    """
+    table = io.BytesIO()
+    samples_table(boot).write_parquet(table, compression="zstd")
+    files = {
+        SAMPLES_FILE: table.getvalue(),
+        CONSOLE_FILE: capture.console,
+        RESULTS_FILE: zstandard.compress(capture.results),
+    }
+    for name, data in capture.outputs.items():
+        files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
+    light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
+    digests = {name: digest_of(data) for name, data in files.items()}
+    raw = (
+        digest_of(capture.results),
+        capture.ending,
+        capture.exit_code,
+        capture.stderr,
+        capture.facts,
+    )
+    kept = request.kept if request else None
+    document = _Document(light, VERSION, __version__, PARSER, digests, _Taken(*raw), kept)
+    content = _DOCUMENT.dump_python(document, mode="json")
+    del content["version"]
+    write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
+
+
+def write_foreign(
+    directory: Path, boot: Boot, raw: bytes, outputs: Mapping[str, bytes] | None = None
+) -> None:
+    """Write a boot that another program measured, with the file that it was read from.
+
+    Also one whose raw results may not be handed on, with the outputs of its plugin.
+    """
+    table = io.BytesIO()
+    samples_table(boot).write_parquet(table, compression="zstd")
+    files = {
+        SAMPLES_FILE: table.getvalue(),
+        CONSOLE_FILE: b"",
+        RESULTS_FILE: zstandard.compress(raw),
+    }
+    for name, data in (outputs or {}).items():
+        files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
+    light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
+    digests = {name: digest_of(data) for name, data in files.items()}
+    document = _Document(light, VERSION, __version__, 0, digests)
+    content = _DOCUMENT.dump_python(document, mode="json")
+    del content["version"]
+    write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
+
+
+def turn(directory: Path) -> AbstractContextManager[None]:
+    """Wait for other runs that write the same boot of the store."""
+    return hold(make_dir(directory.parent) / LOCK_FILE, str(directory), MAX_WAIT_S)
+
+
+def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Write all files of a boot, boot.json last."""
+    if not directory.is_dir():
+        with writing(directory):
+            directory.unlink(missing_ok=True)
+    for name, data in files.items():
+        _make_way(directory / name)
+        write_atomic(directory / name, data)
+
+
+def _make_way(path: Path) -> None:
+    """Remove what is no file of ours: a link would be written through, a directory stays."""
+    with writing(path):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif not path.is_file() or path.is_symlink():
+            path.unlink(missing_ok=True)
+
+
+def read_boot(directory: Path, asked: BootId) -> StoredBoot:
+    """Read back the boot that was asked for, which may have had another index in its own run.
+
+    Raises DamagedResultError that names the file that is not what was written.
+    """
+    path = directory / BOOT_FILE
+    found = validated(_DOCUMENT, _upgraded(read_document(path, FORMAT, _VERSIONS)), path)
+    whole = found.version >= SEALED
+    if found.parser and found.capture is None:
+        raise DamagedResultError(path, "capture: it does not say how the guest ended")
+    if whole and (lacking := [name for name in _ALWAYS if not found.files.get(name)]):
+        raise DamagedResultError(path, f"files: it has no digest of {lacking[0]}")
+    boot = replace(found.boot, index=asked.index)
+    if (boot.cell_hash, boot.seed) != (asked.cell_hash, asked.seed):
+        raise DamagedResultError(path, "it is of another boot")
+    if whole or found.capture is None:
+        data = read_plain(directory / SAMPLES_FILE, found.files.get(SAMPLES_FILE, ""))
+        try:
+            values = read_values(data)
+        except UnreadableError as error:
+            raise DamagedResultError(directory / SAMPLES_FILE, str(error)) from None
+        boot = replace(boot, samples=tuple(_with_values(boot.samples, values)))
+        if why := next(_impossible(boot), ""):
+            raise DamagedResultError(path, why)
+    capture = _read_capture(directory, found, found.capture) if found.capture else None
+    version = found.lsmeter_version[:40]
+    return StoredBoot(boot, version, found.parser, capture, whole, found.files, found.request)
+
+
+def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
+    """Leave out of an older document what is read no more."""
+    boot = document.get("boot")
+    if document["version"] < VERSION and isinstance(boot, dict):
+        boot.pop("idle", None)
+        for item in boot.get("samples") or ():
+            if isinstance(item, dict) and item.get("whole"):
+                item["whole"] = {"status": "failed", "detail": CLOCKED_WHOLE}
+    return document
+
+
+def _impossible(boot: Boot) -> Iterator[str]:
+    """Say what no guest can have said, and no type tells."""
+    if boot.wall_s < 0 or boot.index < 0:
+        yield "a number below 0"
+    if any(min(item.runs, default=0) < 0 or not item.runs for item in boot.counts):
+        yield "counts that cannot be"
+    for item in boot.samples:
+        rounds = item.whole.rounds if item.whole else ()
+        least = [
+            min(one.operations - 1, one.loop, one.bulk - one.loop, one.ticks) for one in rounds
+        ]
+        taken = [one.taken for one in rounds if one.taken]
+        if min((*least, *chain(*taken)), default=0) < 0 or len({*map(len, taken)} - {0}) > 1:
+            yield f"{item.benchmark}: a window that cannot be"
+        if item.failures < 0 or (item.delay_ns or 0) < 0:
+            yield f"{item.benchmark}: a number below 0"
+        if any(not 0 <= place < len(item.values) for place in item.ticked):
+            yield f"{item.benchmark}: a tick that cannot be"
+
+
+def damaged_outputs(directory: Path, stored: StoredBoot) -> Iterator[DamagedResultError]:
+    """Yield what is wrong with the outputs of plugins; `read_boot` does not look at them."""
+    found = stored.files if stored.sealed else [path.name for path in directory.glob("*.zst")]
+    for name in sorted({*found} - {*_ALWAYS}):
+        try:
+            _unpacked(directory / name, stored.files.get(name, ""))
+        except DamagedResultError as error:
+            yield error
+
+
+def read_output(directory: Path, name: str) -> bytes | None:
+    """Return what a plugin wrote in a boot; None where there is nothing, or it is damaged."""
+    path = directory / f"{name}{OUTPUT_SUFFIX}"
+    try:
+        document = read_document(directory / BOOT_FILE, FORMAT, _VERSIONS)
+        digest = document.get("files", {}).get(path.name, "")
+        there = digest or (document["version"] < SEALED and path.is_file())
+        return _unpacked(path, digest) if there else None
+    except DamagedResultError:
+        return None
+
+
+def _read_capture(directory: Path, found: _Document, said: _Taken) -> Capture:
+    """Return the raw form of a boot, once its digest is found right."""
+    results = _unpacked(directory / RESULTS_FILE, found.files.get(RESULTS_FILE, ""))
+    if digest_of(results) != said.results_sha256:
+        raise DamagedResultError(directory / RESULTS_FILE, "it is not what was written")
+    console = read_plain(directory / CONSOLE_FILE, found.files.get(CONSOLE_FILE, ""))
+    ended = said.ending, said.exit_code, found.boot.wall_s, said.stderr
+    return Capture(results, console, *ended, facts=said.facts)
+
+
+def _unpacked(path: Path, digest: str) -> bytes:
+    data = read_plain(path, digest)
+    try:
+        if zstandard.frame_content_size(data) > MAX_FILE_BYTES:
+            raise DamagedResultError(path, f"unpacks to more than {MAX_FILE_BYTES} bytes")
+        return zstandard.decompress(data, max_output_size=MAX_FILE_BYTES)
+    except zstandard.ZstdError as error:
+        raise DamagedResultError(path, str(error)) from None
+
+
+def _with_values(boot: tuple[Samples, ...], values: Values) -> Iterator[Samples]:
+    """Give the readings back to the samples that they were taken from."""
+    for item in boot:
+        yield replace(item, values=values.get((item.benchmark, item.delay_ns), ()))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter pack`: a run as one file to hand on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from lsmeter.cli import names
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.show import the_latest, write
+
+
+def pack(
+    run: Annotated[
+        Path | None,
+        names.run_argument("RUN", "Run directory of any command.  [default: the latest in runs/]"),
+    ] = None,
+) -> int:
+    """Make one file of a run to hand on, without what says who made it and where.
+
+    It leaves out files of your own, paths, hosts, users, and the ids of machines and boots.
+    Every command that reads a run reads the file as well, and checks it first.
+
+        lsmeter pack runs/2026-11-20T10-00-00-main
+        lsmeter pack runs/2026-11-20T10-00-00-main -o main.lsmeter
+        lsmeter report main.lsmeter
+    """
+    from lsmeter.core.scratch import scratch
+    from lsmeter.measure.results.anonymous import write_anonymous
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.measure.results.pack import SUFFIX, packed
+    from lsmeter.questions.cells.verify import damage_code
+
+    data = read_run(run or the_latest())
+    with scratch("pack") as home:
+        without = write_anonymous(data, home)
+        paths = sorted(path for path in home.rglob("*") if path.is_file())
+        content = packed({str(path.relative_to(home)): path.read_bytes() for path in paths})
+    write(SCREEN.output or Path(f"{data.path.resolve().name}{SUFFIX}"), content)
+    if without:
+        SCREEN.say(f"{without} of {len(data.boots)} boots without raw results: they name the host")
+    return damage_code(data)

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run directory: manifest.json, and one folder under boots/ for each boot that was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from lsmeter import __version__
+from lsmeter.core.errors import UsageError
+from lsmeter.core.groups import grouped
+from lsmeter.core.model import Boot, BootId, Cell, Problem
+from lsmeter.core.storage import is_partial, make_dir, write_atomic, writing
+from lsmeter.guest.boot_image import make_request
+from lsmeter.guest.conclude import PARSER, conclude
+from lsmeter.guest.protocol import CLOCKED
+from lsmeter.guest.request import Request
+from lsmeter.measure.experiment.asked import MAX_MARGIN
+from lsmeter.measure.results.boots import (
+    BOOT_FILE,
+    LOCK_FILE,
+    RESULTS_FILE,
+    StoredBoot,
+    damaged_outputs,
+    read_boot,
+    write_files,
+)
+from lsmeter.measure.results.documents import (
+    DamagedResultError,
+    read_document,
+    read_plain,
+    sealed,
+    validated,
+)
+from lsmeter.measure.results.manifest import (
+    FORMAT,
+    VERSION,
+    VERSIONS,
+    Manifest,
+    ManifestCell,
+    upgrade,
+)
+from lsmeter.measure.results.pack import unpacked
+from lsmeter.measure.tasks import find_task
+
+MANIFEST_FILE = "manifest.json"
+DAMAGED_FILE = "manifest.damaged.json"
+BOOTS = "boots"
+_MAX_READINGS = 32_000_000  # of a run
+_MANIFEST = TypeAdapter(Manifest)
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A run read back: its manifest, and the boots that were made.
+
+    missing were planned, and never made: the run was stopped. damaged says which files are not
+    what was written; the manifest's problems have it, too. notes say which boots were read by
+    another version than measured them, or were stored without digests. once has what the guests
+    of a cell did once, by the cell's hash, where their boots have it.
+    """
+
+    path: Path
+    manifest: Manifest
+    boots: tuple[Boot, ...]
+    missing: tuple[BootId, ...] = ()
+    notes: tuple[str, ...] = ()
+    damaged: tuple[Problem, ...] = ()
+    once: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shown: str = ""  # its name for people, where that is another than its path
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.shown or str(self.path)
+
+    def boots_of(self, cell: ManifestCell) -> tuple[Boot, ...]:
+        """Return the boots of one cell."""
+        return self._by_cell.get(cell.hash, ())
+
+    @cached_property
+    def _by_cell(self) -> Mapping[str, tuple[Boot, ...]]:
+        found = grouped((boot.cell_hash, boot) for boot in self.boots)
+        return {cell: tuple(boots) for cell, boots in found.items()}
+
+    def folder(self, boot: BootId) -> Path:
+        """Return where a boot is kept."""
+        return boot_folder(self.path, boot)
+
+
+def boot_folder(run: Path, boot: BootId) -> Path:
+    """Return where a run directory keeps a boot."""
+    return run / BOOTS / boot.folder
+
+
+def check_directory(path: Path) -> None:
+    """Raise UsageError for a directory that a run may not be written to: it holds other things.
+
+    What a run leaves that got no manifest, or lost it, is none of them.
+    """
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"--run-dir: {path} exists and is not a directory")
+    if not path.is_dir() or (path / MANIFEST_FILE).exists():
+        return
+    try:
+        others = [item.name for item in path.iterdir() if not _ours(item)]
+    except OSError as error:
+        raise UsageError(f"--run-dir: cannot read {path}: {error.strerror}") from error
+    if others:
+        raise UsageError(
+            f"--run-dir: {path} exists and is not a run directory: it holds {others[0][:80]}",
+            hint="name a new or an empty directory",
+        )
+
+
+def create_run(path: Path, manifest: Manifest) -> str:
+    """Write the manifest of a new run; an existing run of the same plan is continued.
+
+    A manifest that is damaged or gone is written anew: each boot says of itself what it is of, and
+    those that fit are found again. Returns what the user has to know of that, else nothing.
+    """
+    check_directory(path)
+    existing, said = path / MANIFEST_FILE, ""
+    asked = {cell.hash for cell in manifest.cells}
+    try:
+        there = {cell.hash for cell in read_manifest(path).cells} if existing.exists() else asked
+    except DamagedResultError as error:
+        said, there = f"{error.title}; it is written anew, and kept as {DAMAGED_FILE}", asked
+        with writing(path):
+            existing.replace(path / DAMAGED_FILE)
+    if asked != there:
+        raise UsageError(
+            f"--run-dir: {path} holds another run",
+            hint="name another directory; a run is continued only with the same words",
+        )
+    for partial in filter(is_partial, path.glob("*")):  # of a run that was killed
+        partial.unlink(missing_ok=True)
+    write_manifest(path, manifest)
+    make_dir(path / BOOTS)
+    return said
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write the manifest of a run, whatever was there."""
+    content = _MANIFEST.dump_python(manifest, mode="json")
+    write_atomic(path / MANIFEST_FILE, sealed(FORMAT, VERSION, {"run": content}))
+
+
+def _ours(path: Path) -> bool:
+    """Tell whether a file may stand in a run directory whose manifest is gone."""
+    known = (BOOTS, LOCK_FILE, DAMAGED_FILE, "report.html")
+    return path.name in known or is_partial(path)
+
+
+def copy_boot(stored: Path, files: Iterable[str], run: Path, planned: BootId) -> None:
+    """Copy a boot that is stored, and whose files are known, into a run."""
+    write_files(
+        boot_folder(run, planned),
+        {name: read_plain(stored / name) for name in (*files, BOOT_FILE)},
+    )
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a run's manifest; raise the error that names what is wrong with it."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such run directory", hint="the run printed it")
+    if not (path / MANIFEST_FILE).exists():
+        again = "the command that made it writes it anew: type it once more, with --run-dir"
+        hint = again if (path / BOOTS).is_dir() else ""
+        raise UsageError(f"{path}: not a run directory (it has no {MANIFEST_FILE})", hint=hint)
+    document = read_document(path / MANIFEST_FILE, FORMAT, VERSIONS).get("run")
+    # What cannot be brought into today's form is no manifest either: the check names what it lacks.
+    with suppress(AttributeError, KeyError, TypeError):
+        upgrade(document)
+    found = validated(_MANIFEST, document, path / MANIFEST_FILE)
+    if any(min(boot.index, boot.seed) < 0 for boot in found.boots):
+        raise DamagedResultError(path / MANIFEST_FILE, "boots: an index or a seed below 0")
+    for kind, described in (("setup", found.setups), ("kernel", found.kernels)):
+        used = {getattr(cell.place, kind) for cell in found.cells}
+        names = [item.name for item in described]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            raise DamagedResultError(path / MANIFEST_FILE, f"two {kind}s are named '{name[:80]}'")
+        for name in sorted(used - set(names)):
+            said = f"a cell has a {kind} '{name[:80]}', which it does not describe"
+            raise DamagedResultError(path / MANIFEST_FILE, said)
+    if {boot.cell_hash for boot in found.boots} - {cell.hash for cell in found.cells}:
+        raise DamagedResultError(path / MANIFEST_FILE, "it lists a boot of no cell")
+    if not 0 <= found.margin <= MAX_MARGIN:
+        raise DamagedResultError(path / MANIFEST_FILE, f"margin: {found.margin} is no share")
+    return found
+
+
+def read_run(path: Path) -> RunData:
+    """Read a whole run; boots that were never made or are damaged are no results, and are named.
+
+    Boots that an earlier parser has read are read again from their raw results, and so are those
+    that were stored without digests.
+    """
+    shown = ""
+    if path.is_file():  # that was packed
+        path, shown = unpacked(path), str(path)
+    manifest = read_manifest(path)
+    cells = {cell.hash: cell for cell in manifest.cells}
+    boots: list[Boot] = []
+    missing: list[BootId] = []
+    damaged: list[Problem] = []
+    again: Counter[str] = Counter()
+    readings = 0
+    once: dict[str, tuple[str, ...]] = {}
+    # Each once: two setups of one definition are one cell, and no boot may count twice.
+    for planned in dict.fromkeys(manifest.boots):
+        folder, place = boot_folder(path, planned), cells[planned.cell_hash].place
+        what = f"{place.setup} on {place.kernel}: boot {planned.index}:"
+        if not (folder / BOOT_FILE).exists():
+            missing.append(planned)
+            continue
+        try:
+            stored = read_boot(folder, planned)
+        except DamagedResultError as error:
+            title = f"{what} damaged, and no result; the same command measures it again"
+            damaged.append(Problem(title, place.kernel, place.setup, detail=error.title))
+            continue
+        readings += sum(len(item.values) for item in stored.boot.samples)
+        if readings > _MAX_READINGS:
+            raise DamagedResultError(folder, f"with it the run has over {_MAX_READINGS} readings")
+        for wrong in damaged_outputs(folder, stored):
+            title = f"{what} an output is damaged; the same command measures it again"
+            damaged.append(Problem(title, place.kernel, place.setup, detail=wrong.title))
+        if how := _read_as(stored):
+            again[how] += 1
+        boots.append(current(stored, manifest, cells[planned.cell_hash]))
+        if stored.request is not None:
+            once[planned.cell_hash] = stored.request.once
+    notes = tuple(f"{count} of {len(boots)} boots {how}" for how, count in again.items())
+    manifest = replace(manifest, problems=(*manifest.problems, *damaged))
+    read = (tuple(boots), tuple(missing), notes, tuple(damaged), once)
+    return RunData(path, manifest, *read, shown)
+
+
+def _read_as(stored: StoredBoot) -> str:
+    """Say by which version a boot was measured, and what became of its raw results."""
+    version = f"lsmeter {stored.version}" if stored.version else "an earlier lsmeter"
+    if stored.capture is None and RESULTS_FILE in stored.files:
+        return ""  # of another program, whose file is kept
+    if stored.capture is None:
+        return f"were measured by {version} without raw results: read as they were then"
+    if not stored.sealed:
+        return (
+            f"were stored by {version} without digests; their raw results were read again by "
+            f"{__version__}"
+        )
+    if stored.parser != PARSER:
+        return f"were measured by {version}; their raw results were read again by {__version__}"
+    return f"were measured by {version}; this is {__version__}" * (stored.version != __version__)
+
+
+def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
+    """Return a boot as this version reads it."""
+    if stored.capture is None or (stored.sealed and stored.parser == PARSER):
+        return stored.boot
+    boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
+    asked = asked_cell(manifest, cell)
+    request = request_of(stored, asked)
+    return conclude(boot, asked, cell.command, stored.capture, request, CLOCKED)
+
+
+def request_of(stored: StoredBoot, cell: Cell) -> Request:
+    """Return what a boot was asked for: as it was stored, else as it would be today.
+
+    The order is told by the boot, where it reported anything.
+    """
+    if stored.request is not None:
+        return stored.request
+    found = make_request(cell, stored.boot.seed)
+    order = tuple(dict.fromkeys(item.benchmark for item in stored.boot.samples))
+    return replace(found, benchmarks=order) if {*order} == {*found.benchmarks} else found
+
+
+def asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
+    """Return a cell as far as its manifest knows it: enough to read what its guests said."""
+    place = cell.place
+    setup = next(item for item in manifest.setups if item.name == place.setup)
+    kernel = next(item for item in manifest.kernels if item.name == place.kernel)
+    return Cell(
+        kernel,
+        setup,
+        place.suite,
+        place.filesystem,
+        place.user,
+        manifest.instrument,
+        manifest.conditions,
+        cell.sampling
+        or find_task(cell.task.name).sampling
+        or replace(manifest.sampling, warmup=cell.warmup),
+        cell.benchmarks or tuple(item.id for item in manifest.benchmarks_of(cell)),
+        task=cell.task,
+        copies=place.copies,
+    )

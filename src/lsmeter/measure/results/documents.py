@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files of results: JSON that carries its own digest, and what is read only if a digest fits.
+
+The digest of a document is that of its bytes with zeros where the digest stands, so it covers
+every other bit of the file. Nothing but JSON is parsed before its digest was found right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from lsmeter.core.errors import InfrastructureError
+
+MAX_FILE_BYTES = 64 << 20
+_MAX_PARTS = 8_000_000  # of a document
+_MAX_DIGITS = 18  # of a number: any such fits into 64 bits
+SEALED = 3  # the first format version, of both formats, whose documents carry a digest
+
+_ZEROS = b"0" * 64
+_SEAL = re.compile(rb'\{\s*"format": "[\w-]+",\s*"version": \d+,\s*"sha256": "([0-9a-f]{64})"')
+
+K = TypeVar("K")
+
+
+class DamagedResultError(InfrastructureError):
+    """A file of results is not what was written; what it belongs to is no result."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: damaged or not a result of lsmeter: {reason}",
+            hint="the command that made it measures again what is damaged: type it once more",
+        )
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest that documents carry, of themselves and of other files."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def sealed(name: str, version: int, content: Mapping[str, Any]) -> bytes:
+    """Return JSON of a format name and version, with its own digest."""
+    head = {"format": name, "version": version, "sha256": _ZEROS.decode()}
+    data = json.dumps({**head, **content}, indent=1).encode()
+    return data.replace(_ZEROS, digest_of(data).encode(), 1)
+
+
+def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str, Any]:
+    """Read a JSON file of ours, checking its digest, format name and version.
+
+    Documents before SEALED have no digest.
+    """
+    data = read_plain(path)
+    seal = _SEAL.match(data)
+    if seal and digest_of(data[: seal.start(1)] + _ZEROS + data[seal.end(1) :]) != seal[1].decode():
+        raise DamagedResultError(path, "its digest is not the one it carries")
+    if (most := max(map(data.count, b",[{"))) > _MAX_PARTS:
+        raise DamagedResultError(path, f"{most} parts; at most {_MAX_PARTS}")
+    try:
+        document = json.loads(data, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError) as error:
+        raise DamagedResultError(path, f"not valid JSON ({error})") from None
+    if not isinstance(document, dict) or document.get("format") != name:
+        raise DamagedResultError(path, f"its format is not {name}")
+    found = document.get("version")
+    if not seal and (found not in versions or found >= SEALED):
+        raise DamagedResultError(path, "it carries no digest")
+    if found not in versions:
+        raise InfrastructureError(
+            f"{path}: format version {found!r:.40}; this lsmeter reads version {versions[-1]}",
+            hint="read it with the version of lsmeter that wrote it, or measure again",
+        )
+    return document
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError(f"a number of {len(text)} digits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(found := float(text)):
+        raise ValueError(f"{text[:_MAX_DIGITS]} is beyond all numbers")
+    return found
+
+
+def read_plain(path: Path, digest: str = "") -> bytes:
+    """Return what a regular file holds, if it has that digest (any, if none is named)."""
+    try:
+        data = _read_regular(path)
+    except FileNotFoundError:
+        raise DamagedResultError(path, "the file is missing") from None
+    except OSError as error:
+        raise DamagedResultError(path, error.strerror or str(error)) from None
+    if data is None:
+        raise DamagedResultError(path, "no regular file")
+    if len(data) > MAX_FILE_BYTES:
+        raise DamagedResultError(path, f"larger than {MAX_FILE_BYTES} bytes")
+    if digest and digest_of(data) != digest:
+        raise DamagedResultError(path, "its digest is not the one that was written")
+    return data
+
+
+def _read_regular(path: Path) -> bytes | None:
+    """Return what a file holds, cut where it is too large; None for a pipe, a directory, a device.
+
+    What is no regular file might never end: a pipe is not waited for.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(MAX_FILE_BYTES + 1)
+
+
+def validated(kind: TypeAdapter[K], value: object, path: Path) -> K:
+    """Return a part of the document at `path` as the type that it must be."""
+    try:
+        return kind.validate_json(json.dumps(value), strict=True)
+    except RecursionError:
+        raise DamagedResultError(path, "lists in lists without end") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise DamagedResultError(path, f"{key}: {first['msg']}") from None

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Carries out the boots of a plan, several at a time; stores each as soon as it is made."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Protocol
+
+from lsmeter.core.errors import InfrastructureError, LsmeterError
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Boot, BootStatus
+from lsmeter.core.storage import data_dir, write_atomic
+from lsmeter.guest.boot_image import make_request
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.guest.conclude import conclude
+from lsmeter.guest.session import SessionReader
+from lsmeter.machines import Machine
+from lsmeter.measure.experiment.plan import Plan, PlannedBoot
+from lsmeter.measure.results.boots import (
+    BOOT_FILE,
+    StoredBoot,
+    damaged_outputs,
+    read_boot,
+    turn,
+    write_boot,
+)
+from lsmeter.measure.results.directory import boot_folder, copy_boot
+from lsmeter.measure.results.documents import DamagedResultError
+from lsmeter.measure.tasks import find_task
+
+_AGAIN = 2  # times that a boot is made again whose host was lost, and came back
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to carry out a plan: guests at a time, in each lane, and what may serve of before.
+
+    fresh: none of the store. kept: those that the run directory itself has, from before it was
+    stopped. store: what is measured is put into the store, which is for counts that repeat.
+    """
+
+    jobs: int
+    fresh: bool = False
+    kept: bool = False
+    store: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+
+class Observer(Protocol):
+    """Is told how a run goes on; the command line draws it."""
+
+    def started(self, boot: PlannedBoot) -> None:
+        """Say that a guest has been started."""
+
+    def advanced(self, boot: PlannedBoot, benchmarks: int) -> None:
+        """Say how many benchmarks the guest has finished."""
+
+    def damaged(self, boot: PlannedBoot, why: str) -> None:
+        """Say that a stored boot is not what was written, and is measured again."""
+
+    def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
+        """Say that the boot is stored."""
+
+
+async def execute(
+    plan: Plan, run: Path, machine: Machine, settings: Settings, observer: Observer
+) -> None:
+    """Carry out every boot of `plan` into the run directory `run`.
+
+    When the caller is cancelled, guests that run are killed and what was finished stays. Errors
+    of the host (a full disk) end the run; what a guest does wrong never does.
+    """
+    lanes: dict[str, list[PlannedBoot]] = {}
+    for planned in reversed(plan.boots):
+        lanes.setdefault(machine.lane(planned), []).append(planned)
+
+    async def worker(queue: list[PlannedBoot]) -> None:
+        while queue:
+            block = _taken(queue, machine)
+            missing = _missing(block, run, settings, observer)
+            if len(block) > 1:
+                await _make_in_turns(missing, run, machine, settings, observer)
+            else:
+                for planned in missing:
+                    await _make(planned, run, machine, settings, observer)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for queue in lanes.values():
+                for _ in range(max(1, min(settings.jobs, len(queue)))):
+                    group.create_task(worker(queue))
+    except* LsmeterError as errors:
+        # One full disk fails every worker at once; one line of it is enough.
+        first: BaseException = errors
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
+
+
+def _taken(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
+    """Take the next boot from the queue's end, with those of its block that take turns with it."""
+    first = queue.pop()
+    key = machine.together(first)
+    if key is None:
+        return [first]
+    block = takewhile(lambda item: item.index == first.index, reversed(queue))
+    others = [item for item in block if machine.together(item) == key]
+    for item in others:
+        queue.remove(item)
+    return [first, *others]
+
+
+def _missing(
+    block: Sequence[PlannedBoot], run: Path, settings: Settings, observer: Observer
+) -> list[PlannedBoot]:
+    """Return what has to be made of those that take turns, or of a single boot.
+
+    Where one of several never came to its end, all of them are made again: turns were broken off.
+    """
+    ended = [is_kept(run, item) for item in block] if settings.kept else []
+    if any(ended) and not all(ended):
+        return list(block)
+    return [item for item in block if not _reused(item, run, settings, observer)]
+
+
+def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Observer) -> bool:
+    """Take a boot from the store, or from what the run directory has; False where it cannot be."""
+    stored = None if settings.fresh else find_stored(planned, observer)
+    if stored is not None:
+        copy_boot(stored_path(planned), stored.files, run, planned.id)
+        observer.ended(planned, stored.boot, reused=True)
+        return True
+    if settings.kept and (found := _read_whole(boot_folder(run, planned.id), planned, observer)):
+        observer.ended(planned, found.boot, reused=True)
+        return True
+    return False
+
+
+async def _make_in_turns(
+    missing: Sequence[PlannedBoot],
+    run: Path,
+    machine: Machine,
+    settings: Settings,
+    observer: Observer,
+) -> None:
+    """Make boots of one block side by side; one that is left alone has its turns for itself."""
+    if not missing:
+        return
+    with machine.in_turns(len(missing)) as places:
+        async with asyncio.TaskGroup() as tasks:
+            for planned, place in zip(missing, places, strict=True):
+                tasks.create_task(_make(planned, run, place, settings, observer))
+
+
+async def _make(
+    planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, observer: Observer
+) -> None:
+    """Make one boot and store it."""
+    observer.started(planned)
+    cell = planned.cell
+    silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)
+    limits = replace(settings.limits, silence_s=silence_s)
+    capture = await _attempt(planned, machine, limits, observer)
+    for _ in range(_AGAIN):
+        if capture.ending is not Ending.LOST or not await machine.back(planned):
+            break
+        capture = await _attempt(planned, machine, limits, observer)
+    request = make_request(cell, planned.seed)
+    boot = conclude(planned.id, cell, machine.command(cell), capture, request)
+    home = boot_folder(run, boot)
+    shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
+    if boot.status is not BootStatus.OK:
+        write_atomic(home / "qemu.log", capture.stderr.encode())
+        command = machine.leave(planned, home)
+        left = f"; boot it by hand: {command}" if command else ""
+        left = f"{boot.detail}; see console.log and qemu.log in {home}{left}"
+        boot = replace(boot, detail=left)
+    elif settings.store:
+        with turn(stored_path(planned)):
+            write_boot(stored_path(planned), boot, capture, request)
+    write_boot(home, boot, capture, request)
+    observer.ended(planned, boot, reused=False)
+
+
+async def _attempt(
+    planned: PlannedBoot, machine: Machine, limits: Limits, observer: Observer
+) -> Capture:
+    """Make one boot, once."""
+    reader = SessionReader(make_request(planned.cell, planned.seed))
+
+    def on_results(data: bytes) -> int | Ending:
+        known = reader.finished
+        reader.feed(data)
+        if reader.finished > known:
+            observer.advanced(planned, reader.finished)
+        return Ending.REFUSED if reader.over else reader.finished
+
+    return await machine.run(planned, limits, on_results)
+
+
+def stored_path(planned: PlannedBoot) -> Path:
+    """Return where all runs share the boot, whether or not it is there yet.
+
+    Only boots that ended well are kept there, so that what failed is tried again by the next run.
+    """
+    return data_dir() / "boots" / planned.cell.hash / f"seed-{planned.seed}"
+
+
+def is_stored(planned: PlannedBoot) -> bool:
+    """Say whether the boot seems to be known; whether it is whole shows when it is read."""
+    return (stored_path(planned) / BOOT_FILE).exists()
+
+
+def find_stored(planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
+    """Return the boot if it was measured before; a damaged entry counts as not measured.
+
+    So does one that was stored before there were digests.
+    """
+    return _read_whole(stored_path(planned), planned, observer)
+
+
+def is_kept(run: Path, planned: PlannedBoot) -> bool:
+    """Say whether the run directory seems to have the boot already."""
+    return (boot_folder(run, planned.id) / BOOT_FILE).exists()
+
+
+def _read_whole(path: Path, planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
+    """Return the boot that a folder has, if it ended well and is what was written."""
+    if not (path / BOOT_FILE).exists():
+        return None
+    try:
+        found = read_boot(path, planned.id)
+        why = next((wrong.title for wrong in damaged_outputs(path, found)), "")
+    except DamagedResultError as error:
+        observer.damaged(planned, error.title)
+        return None
+    except InfrastructureError:  # of a later version
+        return None
+    if why:
+        observer.damaged(planned, why)
+    return found if found.sealed and not why and found.boot.status is BootStatus.OK else None

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How long parts of runs took: on this machine, else on the one that lsmeter was tried on.
+
+A guess for plans. Nothing that is measured depends on it, and what cannot be read is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib import resources
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from lsmeter.core.errors import LsmeterError
+from lsmeter.core.groups import grouped
+from lsmeter.core.storage import cache_dir, write_atomic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lsmeter.measure.experiment.plan import PlannedBoot
+
+_MOST_BYTES, _MOST_S = 1 << 16, 1e6
+
+
+def read() -> Mapping[str, float]:
+    """Return seconds by part: of a benchmark in a boot, of fetching a kernel, of an image."""
+    text = resources.files("lsmeter.measure.run").joinpath("took.toml").read_text("utf-8")
+    found: dict[str, float] = tomllib.loads(text)["seconds"]
+    return {**found, **_own()}
+
+
+def length_s(times: Mapping[str, float], machine: str, boot: PlannedBoot) -> float | None:
+    """Return how long a boot takes by those like it; None where there was none."""
+    one = times.get(_kind(machine, boot))
+    return None if one is None else one * boot.cell.units
+
+
+def keep(machine: str, took: Iterable[tuple[PlannedBoot, float]]) -> None:
+    """Remember how long boots took; a full disk costs the guess and no more."""
+    each = grouped((_kind(machine, boot), wall_s / boot.cell.units) for boot, wall_s in took)
+    if each:
+        found = {**_own(), **{kind: round(fmean(of), 4) for kind, of in each.items()}}
+        with suppress(LsmeterError):
+            write_atomic(_file(), json.dumps(found).encode())
+
+
+def _kind(machine: str, boot: PlannedBoot) -> str:
+    cell = boot.cell
+    whole = "whole" if cell.sampling.whole_ppm else "quick"
+    return f"{machine} {cell.task.name} {cell.suite} {whole}"
+
+
+def _own() -> dict[str, float]:
+    with suppress(OSError, ValueError), _file().open("rb") as file:
+        found = json.loads(file.read(_MOST_BYTES))
+        return {
+            kind: float(value)
+            for kind, value in (found.items() if isinstance(found, dict) else ())
+            if isinstance(value, int | float) and 0 < value < _MOST_S
+        }
+    return {}
+
+
+def _file() -> Path:
+    return cache_dir() / "took.json"

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Accounts as plain values for programs: docs/attribution.md, docs/report-json.md; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from lsmeter.questions.attribution import events
+from lsmeter.questions.attribution.account import Account, Explained
+from lsmeter.questions.attribution.cost import Change
+from lsmeter.questions.attribution.explain import Cause, Explanation, HookChange, by_context
+from lsmeter.questions.attribution.profile import Context
+
+LEAST_INSNS = 0.5  # of one operation: a smaller change of a whole cost is not listed
+_LEAST_CALLS = 0.01
+_IN_REPORT = 12  # hooks, and functions, of an account
+_OF_LAYER = 5
+
+# Names of attributes that are keys too.
+_LINE = ("function", "module", "difference_insns")
+_CALLS = ("baseline_calls", "tested_calls", "difference_insns")
+_FUNCTION = ("function", "module", *_CALLS, "difference_per_call")
+_SITE = ("context", "deferred", "hook", *_FUNCTION)
+_HOOK = ("hook", *_CALLS, "baseline_insns", "tested_insns", "difference_per_call")
+_WHOLE_HOOK = ("context", "deferred", "hook", *_CALLS)
+_SUMS = (
+    *("baseline_insns", "tested_insns", "difference_insns", "hook_inline_insns"),
+    *("hook_deferred_insns", "outside_inline_insns", "outside_deferred_insns"),
+    *("reported_insns", "unseen_insns"),
+)
+
+Entry = dict[str, Any]
+C = TypeVar("C", bound=Change)
+
+
+def listed(changes: Iterable[C]) -> list[C]:
+    """Return the changes that are not next to nothing."""
+    return [item for item in changes if abs(item.difference_insns) >= LEAST_INSNS]
+
+
+def _picked(item: object, names: Iterable[str]) -> Entry:
+    return {name: getattr(item, name) for name in names}
+
+
+def report_entry(item: Account) -> Entry:
+    """Return what the report's JSON has of an account: sums, and the largest changes."""
+    total, found = item.typical.total, item.typical.benchmarks
+    residue = [_picked(i, _LINE) for i in listed(total.outside) if not i.deferred]
+    return {
+        **_place(item),
+        "operations": len(item.typical.by_operation),
+        "benchmarks": len(found),
+        "exact": sum(one.exact for one in found.values()),
+        "doubtful": sum(bool(one.doubt) for one in found.values()),
+        "difference_insns": total.clock_insns,
+        "hook_insns": total.hook_inline_insns,
+        "residue_insns": total.outside_inline_insns,
+        "other_insns": total.other,
+        **_hook_lines(total, _IN_REPORT),
+        **_first("residue", residue, _IN_REPORT),
+        "missing": list(item.missing),
+        "whole": _report_whole(item.whole) if item.whole.benchmarks else None,
+    }
+
+
+def layer_entry(item: Account) -> Entry:
+    """Return what the report's JSON has of a layer: sums, and the largest changes."""
+    total = item.typical.total
+    functions = [_picked(change, _LINE) for change in listed(total.functions)]
+    return {
+        **vars(item.place),
+        "over": item.baseline.cell.place.setup,
+        "operations": len(item.typical.by_operation),
+        "difference_insns": total.difference_insns,
+        **_hook_lines(total, _OF_LAYER),
+        **_first("functions", functions, _OF_LAYER),
+    }
+
+
+def _report_whole(item: Explained) -> Entry:
+    total = item.total
+    inside, outside = by_context(total.hooks), by_context(total.outside)
+    return {
+        "operations": len(item.by_operation),
+        **_picked(total, ("baseline_insns", "difference_insns", "reported_insns")),
+        "contexts": [
+            {
+                "context": context.value,
+                "deferred": not context.inline,
+                "hook_insns": inside.get(context, 0.0),
+                "outside_insns": outside.get(context, 0.0),
+            }
+            for context in Context
+            if context in inside or context in outside
+        ],
+        **_hook_lines(total, _IN_REPORT, contexts=True),
+        "causes": [
+            {"cause": one.words, "difference_insns": one.insns, "operations": one.operations}
+            for one in item.causes
+        ],
+    }
+
+
+def _place(item: Account) -> Entry:
+    return {**vars(item.place), "baseline_setup": item.baseline.cell.place.setup}
+
+
+def _first(name: str, lines: Iterable[Entry], count: int) -> Entry:
+    known = list(lines)
+    return {name: known[:count], f"more_{name}": max(0, len(known) - count)}
+
+
+def _hook_lines(total: Explanation, count: int, *, contexts: bool = False) -> Entry:
+    names = ("hook", *(["context"] * contexts), "baseline_calls", "difference_insns")
+    lines = (
+        {**_picked(hook, names), "calls": hook.tested_calls, "share": total.share(hook)}
+        for hook in listed(total.hooks)
+    )
+    return _first("hooks", lines, count)
+
+
+def cost_entry(item: Account) -> Entry:
+    """Return what the JSON of `hooks cost` has of an account: all explanations."""
+    tested, baseline, typical, whole = item.tested, item.baseline, item.typical, item.whole
+    return {
+        **_place(item),
+        "operations": [
+            {
+                "benchmark": name,
+                "baseline_insns": baseline.values[name],
+                "tested_insns": tested.values[name],
+                "repeats": name in tested.repeats and name in baseline.repeats,
+                **_typical(found),
+            }
+            for name, found in typical.benchmarks.items()
+        ],
+        "by_operation": [
+            {"operation": name, **_typical(found)} for name, found in typical.by_operation.items()
+        ],
+        "hooks": [
+            {
+                **_hook(hook),
+                "share": typical.total.share(hook),
+                "operations": typical.callers(hook.hook),
+            }
+            for hook in typical.total.hooks
+        ],
+        "missing": list(item.missing),
+        **_events(item),
+        **_wholes(whole, _whole),
+        "no_whole": {**baseline.no_whole, **tested.no_whole},
+    }
+
+
+def diff_entry(item: Account) -> Entry:
+    """Return what the JSON of `hooks diff` has of an account: what changed between two runs."""
+    typical = item.typical
+    before, after = set(item.baseline.kept), set(item.tested.kept)
+    return {
+        **_place(item),
+        "hooks": [_hook(hook) for hook in typical.total.changed_hooks],
+        "functions": [_picked(change, _FUNCTION) for change in typical.total.functions],
+        "operations": [
+            {
+                "benchmark": name,
+                "difference_insns": found.difference_insns,
+                "hooks": [_hook(hook) for hook in found.changed_hooks],
+                "functions": [_picked(change, _FUNCTION) for change in found.functions],
+            }
+            for name, found in sorted(typical.benchmarks.items())
+        ],
+        "only_a": sorted(before - after),
+        "only_b": sorted(after - before),
+        **_events(item),
+        **_wholes(item.whole, _whole_diff),
+    }
+
+
+def _events(item: Account) -> Entry:
+    found = events.entry(item)
+    return {"events": found} if found else {}
+
+
+def _wholes(item: Explained, entry: Callable[[Explanation], Entry]) -> Entry:
+    operations = [{"benchmark": name, **entry(one)} for name, one in item.benchmarks.items()]
+    return {"whole": entry(item.total) if operations else None, "whole_operations": operations}
+
+
+def _typical(item: Explanation) -> Entry:
+    return {
+        "difference_insns": item.clock_insns,
+        "hook_insns": item.hook_inline_insns,
+        "residue_insns": item.outside_inline_insns,
+        "interrupt_insns": item.outside_deferred_insns,
+        **_picked(item, ("unseen_insns", "exact", "doubt")),
+        "hooks": [_hook(hook) for hook in item.hooks],
+        "residue": [_picked(change, _FUNCTION) for change in item.outside if change.context.inline],
+        "causes": [_cause(cause) for cause in item.causes],
+    }
+
+
+def _whole(item: Explanation) -> Entry:
+    return {
+        **_picked(item, _SUMS),
+        "hook_insns_by_context": by_context(item.hooks),
+        "outside_insns_by_context": by_context(item.outside),
+        "hooks": [_whole_hook(hook) for hook in item.hooks if _matters(hook)],
+        "outside": [_picked(change, _SITE) for change in listed(item.outside)],
+        "causes": [_cause(cause) for cause in item.causes],
+    }
+
+
+def _whole_diff(item: Explanation) -> Entry:
+    inside, outside = by_context(item.hooks), by_context(item.outside)
+    return {
+        "difference_insns": item.difference_insns,
+        "insns_by_context": {
+            context: inside.get(context, 0.0) + outside.get(context, 0.0)
+            for context in (*inside, *outside)
+        },
+        "functions": [_picked(change, _SITE) for change in listed(item.changes)],
+    }
+
+
+def _matters(hook: HookChange) -> bool:
+    """Say whether a hook is more than a trace of what the idle guest did."""
+    calls = max(hook.baseline_calls, hook.tested_calls)
+    return calls >= _LEAST_CALLS or abs(hook.difference_insns) >= LEAST_INSNS
+
+
+def _hook(hook: HookChange) -> Entry:
+    return {
+        **_picked(hook, _HOOK),
+        "modules": {module or "kernel": insns for module, insns in hook.modules},
+        "functions": [_picked(change, _FUNCTION) for change in hook.functions],
+    }
+
+
+def _whole_hook(hook: HookChange) -> Entry:
+    functions = [_picked(change, _SITE) for change in listed(hook.functions)]
+    return {**_picked(hook, _WHOLE_HOOK), "functions": functions}
+
+
+def _cause(item: Cause) -> Entry:
+    return {
+        "cause": item.words,
+        "insns": item.insns,
+        "functions": dict(item.functions),
+        "evidence": dict(item.evidence),
+    }

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which hooks and functions the events of a typical call come from, and how they changed; pure.
+
+An event belongs to the function that was running, and to the outermost hook above it, as an
+instruction does. The numbers are those of one reading, whose call tree explains the instructions;
+the typical number of each event by itself is the median over readings (analysis/events.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from lsmeter.core.groups import grouped
+from lsmeter.measure.tasks.events import EVENTS
+from lsmeter.questions.attribution.account import Account, Pair, operation
+from lsmeter.questions.attribution.cost import exact_sum, typical_sites
+from lsmeter.questions.attribution.profile import Tree
+
+NAMES = tuple(EVENTS)
+_INSNS = NAMES.index("insns")
+_LEAST = 1e-9  # below it is rounding
+_LISTED = 0.05  # events of one operation: a smaller change is not shown
+
+Numbers = tuple[float, ...]  # as EVENTS
+_NONE: Numbers = (0,) * len(NAMES)
+
+
+@dataclass(frozen=True)
+class EventChange:
+    """How the events of one function changed; function is "" for a hook with all below it.
+
+    hook is "" outside of hooks.
+    """
+
+    hook: str
+    function: str
+    module: str
+    baseline: Numbers
+    tested: Numbers
+
+    @cached_property
+    def difference(self) -> Numbers:
+        """Tested - baseline, event by event."""
+        return tuple(new - old for old, new in zip(self.baseline, self.tested, strict=True))
+
+    @property
+    def changed(self) -> dict[str, float]:
+        """The events that changed, with how much, in the order of EVENTS."""
+        pairs = zip(NAMES, self.difference, strict=True)
+        return {name: value for name, value in pairs if abs(value) >= _LISTED}
+
+
+def has_events(pairs: Mapping[str, Pair]) -> bool:
+    """Say whether both sides of any comparison have events."""
+    return any(
+        all(any(node.events for node in side.tree.nodes) for side in (pair.baseline, pair.tested))
+        for pair in pairs.values()
+    )
+
+
+def benchmark_changes(pair: Pair) -> tuple[EventChange, ...]:
+    """Return every function below every hook that has an event on either side."""
+    return _changes(_by_site(pair.baseline.tree), _by_site(pair.tested.tree))
+
+
+def account_changes(item: Account) -> tuple[EventChange, ...]:
+    """Return the same over all operations: the mean over the variants of each, summed."""
+    variants = grouped((operation(name), pair) for name, pair in item.pairs.items())
+    sides = (
+        _summed(
+            (_by_site(tree), 1 if len(pairs) == 1 else 1 / len(pairs))
+            for pairs in variants.values()
+            for pair in pairs
+            for tree in (pair.baseline.tree if old else pair.tested.tree,)
+        )
+        for old in (True, False)
+    )
+    return _changes(*sides)
+
+
+def by_hook(changes: Iterable[EventChange]) -> tuple[EventChange, ...]:
+    """Sum the functions below each hook, and those outside of all; the largest change first."""
+    return _grouped(changes, lambda item: (item.hook, "", ""))
+
+
+def by_function(changes: Iterable[EventChange]) -> tuple[EventChange, ...]:
+    """Sum each function over the hooks that it runs below; the largest change first."""
+    return _grouped(changes, lambda item: ("", item.function, item.module))
+
+
+def entry(item: Account) -> dict[str, Any] | None:
+    """Return the events of an account for programs; None where a side has none."""
+    if not has_events(item.pairs):
+        return None
+    found = account_changes(item)
+    return {
+        "hooks": [_entry(one, "hook") for one in by_hook(found) if one.changed],
+        "functions": [
+            _entry(one, "function", "module") for one in by_function(found) if one.changed
+        ],
+        "operations": [
+            {
+                "benchmark": name,
+                "hooks": [
+                    _entry(one, "hook") for one in by_hook(benchmark_changes(pair)) if one.changed
+                ],
+            }
+            for name, pair in sorted(item.pairs.items())
+        ],
+    }
+
+
+def _entry(item: EventChange, *names: str) -> dict[str, Any]:
+    at = {name: place for place, name in enumerate(NAMES)}
+    events = {
+        name: {
+            "baseline": item.baseline[at[name]],
+            "tested": item.tested[at[name]],
+            "difference": difference,
+        }
+        for name, difference in item.changed.items()
+    }
+    return {**{name: getattr(item, name) for name in names}, "events": events}
+
+
+_Site = tuple[str, str, str]  # hook, function, module
+
+
+def _by_site(tree: Tree) -> dict[_Site, Numbers]:
+    found: dict[_Site, list[float]] = {}
+    for node, site in typical_sites(tree):
+        if node.events:
+            row = found.setdefault((site.hook, *site.function), [0] * len(NAMES))
+            for event, count in node.events:
+                row[event] += count
+    return {site: tuple(row) for site, row in found.items()}
+
+
+def _summed(parts: Iterable[tuple[Mapping[_Site, Numbers], float]]) -> dict[_Site, Numbers]:
+    found = grouped(
+        (site, [number * factor for number in numbers])
+        for sites, factor in parts
+        for site, numbers in sites.items()
+    )
+    return {site: _total(rows) for site, rows in found.items()}
+
+
+def _total(rows: Sequence[Sequence[float]]) -> Numbers:
+    return tuple(exact_sum(column) for column in zip(*rows, strict=True))
+
+
+def _changes(
+    before: Mapping[_Site, Numbers], after: Mapping[_Site, Numbers]
+) -> tuple[EventChange, ...]:
+    sites = sorted(before.keys() | after.keys())
+    return _ordered(EventChange(*i, before.get(i, _NONE), after.get(i, _NONE)) for i in sites)
+
+
+def _grouped(
+    changes: Iterable[EventChange], key: Callable[[EventChange], _Site]
+) -> tuple[EventChange, ...]:
+    return _ordered(
+        EventChange(*site, _total([i.baseline for i in items]), _total([i.tested for i in items]))
+        for site, items in grouped((key(item), item) for item in changes).items()
+    )
+
+
+def _ordered(changes: Iterable[EventChange]) -> tuple[EventChange, ...]:
+    """Return the largest change of instructions first, then of all events."""
+
+    def size(item: EventChange) -> tuple[float, float, str, str]:
+        total = sum(abs(value) for value in item.difference)
+        return -abs(item.difference[_INSNS]), -total, item.hook, item.function
+
+    return tuple(sorted(changes, key=size))

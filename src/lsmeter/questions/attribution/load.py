@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads the attribution of a run's boots, and joins it with what the run measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lsmeter.core.errors import GuestError, InfrastructureError, UsageError
+from lsmeter.core.model import BenchmarkStatus, Problem, Round, Samples
+from lsmeter.measure.results.boots import read_output
+from lsmeter.measure.results.directory import RunData, read_run
+from lsmeter.measure.results.manifest import ManifestCell
+from lsmeter.measure.tasks import find_task
+from lsmeter.measure.tasks.attribute import ATTRIBUTION, MARKER_INSNS
+from lsmeter.questions.attribution.cost import Cost, Kept, combined, whole_cost
+from lsmeter.questions.attribution.faults import without_faults
+from lsmeter.questions.attribution.profile import Profile, Region, Tree, parse_profile
+from lsmeter.questions.cells.cells import CellResult, cell_results
+from lsmeter.statistics.estimate import BootReadings
+from lsmeter.statistics.whole import seen_rounds
+
+OUTPUT = ATTRIBUTION  # of the plugin, beside a boot
+
+
+@dataclass(frozen=True)
+class AttributedBoot:
+    """What one boot measured, in the order in which it did, and what its plugin counted."""
+
+    samples: Sequence[Samples]
+    profile: Profile
+
+
+@dataclass(frozen=True)
+class AttributedCell:
+    """One cell with the value and the call tree of each benchmark that has both.
+
+    values are typical counts. kept has all trees of a benchmark, the one whose total is the value
+    first. repeats names the benchmarks whose value was the same in every boot. wholes are the whole
+    costs of those whose bulk windows the plugin counted; no_whole says why others have none.
+    """
+
+    cell: ManifestCell
+    values: Mapping[str, int]
+    readings: Mapping[str, Sequence[BootReadings]]
+    kept: Mapping[str, tuple[Kept, ...]]
+    repeats: frozenset[str]
+    wholes: Mapping[str, Cost]
+    no_whole: Mapping[str, str]
+
+    @property
+    def trees(self) -> dict[str, Tree]:
+        """The tree of the reported value, by benchmark."""
+        return {name: kept[0].tree for name, kept in self.kept.items()}
+
+
+def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...], tuple[Problem, ...]]:
+    """Read a run, its attribution, and what of that is damaged.
+
+    UsageError for a run without attribution, InfrastructureError when none of it is left.
+    """
+    run = read_run(path)
+    cells, problems = run_cells(run)
+    if not cells:
+        made = any(find_task(cell.task.name).plugin for cell in run.manifest.cells)
+        for damage in (*problems, *(run.damaged if made else ())):
+            what = f"{path}: all of its attribution is damaged: {damage.detail}"
+            raise InfrastructureError(what, hint="measure again: the same command with --fresh")
+        hint = "make one: lsmeter run --attribute ..."
+        raise UsageError(f"{path}: this run has no attribution", hint=hint)
+    return run, cells, problems
+
+
+def run_cells(run: RunData) -> tuple[tuple[AttributedCell, ...], tuple[Problem, ...]]:
+    """Read the attribution of a run that was read; empty when it was made without.
+
+    A boot whose attribution is damaged or missing is left out, and so is a benchmark of which the
+    plugin missed something: each is named by a Problem.
+    """
+    profiles: dict[tuple[str, int], Profile] = {}
+    problems: dict[Problem, None] = {}
+    for cell in run.manifest.cells:
+        if find_task(cell.task.name).plugin != ATTRIBUTION:
+            continue
+        where = cell.place.kernel, cell.place.setup
+        for boot in filter(lambda boot: boot.status.usable, run.boots_of(cell)):
+            title = f"{cell.place.setup} on {cell.place.kernel}: boot {boot.index}: "
+            try:
+                found = _profile(run.folder(boot))
+                profile, faults = without_faults(found, boot)
+            except (InfrastructureError, GuestError) as error:
+                # What is not what was written is a problem of the run already.
+                if not any(item.title.startswith(title) for item in run.damaged):
+                    said = f"it is damaged: {error.title}"
+                    problems[Problem(f"{title}no attribution", *where, detail=said)] = None
+                continue
+            profiles[boot.cell_hash, boot.index] = profile
+            if faults:
+                said = "; ".join(faults)
+                problems[Problem(f"{title}not all is attributed", *where, detail=said)] = None
+    results = cell_results(run) if profiles else ()
+    return tuple(_cell(result, profiles) for result in results), tuple(problems)
+
+
+def _profile(folder: Path) -> Profile:
+    data = read_output(folder, OUTPUT)
+    if data is None:
+        raise InfrastructureError("what the plugin counted is missing")
+    return parse_profile(data.decode("ascii", errors="replace"), where=str(folder / OUTPUT))
+
+
+def _cell(result: CellResult, profiles: Mapping[tuple[str, int], Profile]) -> AttributedCell:
+    samples = {(boot.cell_hash, boot.index): boot.samples for boot in result.boots}
+    seen = [
+        AttributedBoot(samples[boot], profile)
+        for boot, profile in profiles.items()
+        if boot in samples
+    ]
+    values = {item.benchmark.id: int(item.centre) for item in result.estimates}
+    kept = {name: found for name in values if (found := _kept(seen, name, values[name]))}
+    repeats = frozenset(item.benchmark.id for item in result.estimates if item.repeats)
+    return AttributedCell(result.cell, values, result.readings, kept, repeats, *cell_wholes(seen))
+
+
+def cell_wholes(boots: Iterable[AttributedBoot]) -> tuple[dict[str, Cost], dict[str, str]]:
+    """Return the whole cost of each benchmark, the mean over boots, and why there is none."""
+    found: dict[str, list[Cost]] = {}
+    missing: dict[str, str] = {}
+    for boot in boots:
+        for name, cost in _boot_wholes(boot):
+            if isinstance(cost, Cost):
+                found.setdefault(name, []).append(cost)
+            else:
+                missing[name] = cost
+    costs = {
+        name: combined((cost, 1 / len(items)) for cost in items) for name, items in found.items()
+    }
+    return costs, {name: reason for name, reason in missing.items() if name not in costs}
+
+
+def _boot_wholes(boot: AttributedBoot) -> Iterator[tuple[str, Cost | str]]:
+    """Yield each benchmark's whole cost in one boot, or why it cannot be used."""
+    for place, samples in enumerate(boot.samples):
+        whole = samples.whole
+        if samples.status is not BenchmarkStatus.OK or whole is None:
+            continue
+        if whole.status is not BenchmarkStatus.OK:
+            yield samples.benchmark, "its whole cost was not measured"
+        else:
+            yield samples.benchmark, _whole(boot.profile.cycles(place), whole.rounds)
+
+
+def _whole(regions: Sequence[Region | None], rounds: Sequence[Round]) -> Cost | str:
+    """Return the cost of a cycle by windows, and by what is left after whole and short ones."""
+    full, brief = seen_rounds(rounds)
+    trees = []
+    for region, expected in zip(regions, (rounds, full, brief), strict=True):
+        if region is None or region.sum is None:
+            return "the plugin saw no window of it"
+        if region.damaged or region.aborted:
+            return "a limit of the plugin was hit in a window of it"
+        if not region.summed == region.samples == len(expected):
+            return f"the plugin saw {region.summed} of its {len(expected)} windows"
+        trees.append(region.sum)
+    windows, left, brief_left = trees
+    apart = full[0].operations - brief[0].operations
+    parts = (
+        (windows, 1 / sum(item.operations for item in rounds)),
+        (left, 1 / (len(full) * apart)),
+        (brief_left, -1 / (len(brief) * apart)),
+    )
+    return whole_cost(parts)
+
+
+def _kept(boots: Iterable[AttributedBoot], name: str, value: int) -> tuple[Kept, ...]:
+    """Return the trees of a benchmark in all boots, that of the reported value first.
+
+    If none has its total, the most frequent one comes first.
+    """
+    # The number of a region is the place of its benchmark in the order of the boot.
+    regions = [
+        region
+        for boot in boots
+        for place, item in enumerate(boot.samples)
+        if item.benchmark == name and (region := boot.profile.region(place)) is not None
+    ]
+    trees = {tree.insns: tree for region in reversed(regions) for tree in region.trees}
+    samples: Counter[int] = Counter()
+    for region in regions:
+        samples.update(dict(region.totals))
+    found = [Kept(tree, samples[insns]) for insns, tree in trees.items()]
+    reported = value + MARKER_INSNS
+    found.sort(key=lambda item: (item.tree.insns != reported, -item.samples, item.tree.insns))
+    return tuple(found)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter bisect`: find the commit from which on an operation costs too much."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lsmeter.cli import options
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.options import Asked
+from lsmeter.core.errors import LsmeterError
+from lsmeter.questions.gate.command import (
+    InconclusiveOption,
+    MaxOption,
+    NumberOption,
+    RulesOption,
+    chosen_rules,
+)
+
+if TYPE_CHECKING:
+    from lsmeter.questions.bisect.document import Difference
+    from lsmeter.questions.bisect.search import Ended
+    from lsmeter.questions.bisect.workshop_command import Workshop
+    from lsmeter.questions.gate.rules import Rule
+
+DEFAULT_CONFIG = "lsm-tiny"
+
+
+@functools.partial(options.measuring, without=("kernel",), run_dir="runs/bisect-…")
+def bisect(
+    asked: Asked,
+    tree: Annotated[
+        Path, typer.Argument(metavar="TREE", help="A kernel's git work tree; only read.")
+    ],
+    good: Annotated[str, typer.Option(metavar="COMMIT", help="A commit that is cheap enough.")],
+    bad: Annotated[
+        str, typer.Option(metavar="COMMIT", help="A later one that costs too much.")
+    ] = "HEAD",
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            *("--config", "-c"),
+            metavar="FRAGMENT",
+            help="As in `lsmeter kernel build`. Repeatable.",
+            show_default=DEFAULT_CONFIG,
+        ),
+    ] = None,
+    maximum: MaxOption = None,
+    rules: RulesOption = None,
+    number: NumberOption = None,
+    margin: options.MarginOption = None,
+    inconclusive: InconclusiveOption = "pass",
+    boots: Annotated[int, typer.Option(metavar="N", min=1, help="Boots of each kernel.")] = 1,
+    samples: options.SamplesOption = None,
+) -> int:
+    """Find the first commit that breaks a rule: builds, boots and gates each step by itself.
+
+    The good commit is measured first, and each step is held against it by the rules of
+    `lsmeter gate`. Kernels are built in a work tree of lsmeter's own, in one directory of
+    objects, so that a step compiles what the commits changed. A commit is bad when a rule is
+    broken for certain, as it is at --bad; one that does not build or boot is skipped. In the
+    end the first bad commit is measured with the one before it, and the hooks and functions
+    that moved are shown. Stop it at any time (Ctrl-C): the same words go on from there.
+
+        lsmeter bisect ~/linux --good v6.11 --bad v6.12 -s selinux -b open
+        lsmeter bisect . --good HEAD~16 -b stat --max 'stat<=9insns' -c ./a.config
+
+    Exit code 0: the commit is known; 1: it is one of several that could not be judged.
+    """
+    from lsmeter.cli.show import show
+    from lsmeter.core.storage import locked
+    from lsmeter.measure.results.held import HOME
+    from lsmeter.questions.bisect.document import Commit, document, exit_code
+    from lsmeter.questions.bisect.drive import bisect as search
+    from lsmeter.questions.bisect.history import find_history, own_tree
+    from lsmeter.questions.bisect.state import Question
+    from lsmeter.questions.bisect.workshop_command import Trial, Workshop, held_bisection
+
+    history = find_history(tree)
+    ends = history.commit(good, "--good"), history.commit(bad, "--bad")
+    history.check_order(*ends)
+    words = _experiment(asked, boots, samples)
+    chosen = chosen_rules(maximum, rules, number, margin)
+    _check(words, chosen, (asked.machine or ["emulation"])[0])
+    configs = tuple(config or [DEFAULT_CONFIG])
+    said = (repr(sorted(words.items())), *configs, *(item.text for item in chosen), inconclusive)
+    question = Question(*ends, said)
+    name = hashlib.sha256(repr((history.key, question)).encode()).hexdigest()[:10]
+    home = asked.run_dir or HOME / f"bisect-{name}"
+    with held_bisection(home, fresh=asked.fresh), locked(f"bisect-{history.key}"):
+        workshop = Workshop(history, own_tree(history), home, asked, words, configs)
+        test = Trial(workshop, chosen, inconclusive, ends[0])
+        state, ended = search(history, question, home, test, SCREEN.say)
+        where = _difference(workshop, ended)
+        named = {step.commit for step in state.steps} | {*ended.suspects}
+        commits = {item: Commit(*history.describe(item)) for item in named}
+    show(document(state, ended, commits, [rule.text for rule in chosen], where))
+    SCREEN.say(f"results {home}")
+    return int(exit_code(ended))
+
+
+def _experiment(asked: Asked, boots: int, samples: int | None) -> Mapping[str, Any]:
+    """Return the words of a step's experiment: the setups alone, with no other as baseline."""
+    words = asked.words(boots=boots, setups=["capability"])
+    words["baseline"] = words["setups"][0]
+    return {**words, **({} if samples is None else {"sampling": {"samples": samples}})}
+
+
+def _check(words: Mapping[str, Any], rules: Sequence[Rule], machine: str) -> None:
+    """Say what is wrong with setups, benchmarks and rules before anything is built."""
+    from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.machines import find_machine
+    from lsmeter.measure.experiment.plan import look_up
+    from lsmeter.measure.instruments import find_instrument
+    from lsmeter.questions.gate.judge import check_rules
+
+    found = options.experiment(dict(words))
+    files = find_machine(machine).filesystems
+    setups, benchmarks = look_up(found, catalogue(find_probe()), files)
+    names = {setup.name for setup in setups}
+    check_rules(rules, benchmarks, names, find_instrument(found.instrument))
+
+
+def _difference(workshop: Workshop, ended: Ended) -> Difference:
+    """Measure the first bad commit and the one before it again, and say which hook moved."""
+    from lsmeter.questions.attribution.account import counterparts
+    from lsmeter.questions.attribution.load import run_cells
+    from lsmeter.questions.attribution.tables import diff_document
+    from lsmeter.questions.bisect.document import Difference
+    from lsmeter.questions.bisect.history import SHORT
+
+    if len(ended.suspects) != 1:
+        return Difference()
+    (first,) = ended.suspects
+    before = workshop.history.parent(first)
+    SCREEN.say(f"where it comes from: {before[:SHORT]} against {first[:SHORT]}")
+    try:
+        runs = [
+            workshop.measure(commit, workshop.build(commit).name, attribute=True)
+            for commit in (before, first)
+        ]
+        sides = [run_cells(run)[0] for run in runs]
+    except LsmeterError as error:
+        return Difference(note=f"which hook it comes from is not known: {error.title}")
+    accounts = list(counterparts(*sides))
+    if not accounts:
+        return Difference(note="which hook it comes from is not known: no attribution")
+    found = diff_document(accounts, before[:SHORT], first[:SHORT])
+    return Difference(found.sections, found.data)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a bisection found, as a document; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lsmeter.core.errors import ExitCode
+from lsmeter.questions.bisect.history import SHORT
+from lsmeter.questions.bisect.search import Ended
+from lsmeter.questions.bisect.state import State
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Kind, Section, Shown
+from lsmeter.tables.values import many
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What people see of a commit."""
+
+    subject: str
+    author: str
+    date: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the cost of the first bad commit sits: sections and data of a `hooks diff`."""
+
+    sections: tuple[Section, ...] = ()
+    data: object | None = None
+    note: str = ""
+
+
+def exit_code(ended: Ended) -> ExitCode:
+    """Return 0 for one commit, 1 for several of which any may be it."""
+    return ExitCode.OK if len(ended.suspects) == 1 else ExitCode.INCOMPLETE
+
+
+def document(
+    state: State,
+    ended: Ended,
+    commits: Mapping[str, Commit],
+    rules: Sequence[str],
+    where: Difference,
+) -> Document:
+    """Return what `bisect` shows."""
+    first = ended.suspects[0]
+    told = commits[first]
+    one = len(ended.suspects) == 1
+    title = "First bad commit" if one else f"The first bad commit is one of {len(ended.suspects)}"
+    facts = [
+        ("commit", f"{first} {told.subject}"),
+        ("author", f"{told.author}, {told.date}"),
+        ("good", _short(state.question.good, commits)),
+        ("bad", _short(state.question.bad, commits)),
+        ("rules", "; ".join(rules)),
+    ]
+    if not one:
+        facts[:2] = [("may be", "; ".join(_short(item, commits) for item in ended.suspects))]
+    notes = [] if one else ["commits that do not build, boot or give a number hide which it is"]
+    notes += [where.note] if where.note else []
+    fields = (
+        named("commit", lambda step: Shown(step.commit, step.commit[:SHORT])),
+        named("ruling", "ruling.value"),
+        Field("build_s", "build s", lambda step: Shown(step.build_s, f"{step.build_s:.0f}")),
+        Field("run_s", "run s", lambda step: Shown(step.run_s, f"{step.run_s:.0f}")),
+        Field("subject", "subject", lambda step: commits[step.commit].subject, Kind.PROSE),
+        Field("detail", "why", kind=Kind.PROSE),
+    )
+    table = tabled("steps", "", fields, state.steps)
+    steps = Section(many(len(table.rows), "step"), tables=(table,))
+    data = {
+        "first_bad": first if one else None,
+        "suspects": ended.suspects,
+        "good": state.question.good,
+        "bad": state.question.bad,
+        "rules": list(rules),
+        "steps": [vars(step) for step in state.steps],
+        "commits": {name: vars(item) for name, item in commits.items()},
+        "difference": where.data,
+        "notes": notes,
+    }
+    return Document(
+        "lsmeter-bisect",
+        1,
+        title,
+        facts=tuple(facts),
+        sections=(*where.sections, steps),
+        notes=tuple(notes),
+        data=data,
+    )
+
+
+def _short(commit: str, commits: Mapping[str, Commit]) -> str:
+    return f"{commit[:SHORT]} {commits[commit].subject}"

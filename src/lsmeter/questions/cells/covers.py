@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a verdict `equivalent` leaves out, computed from what was measured; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lsmeter.core.model.conclusion import Comparison, Verdict
+from lsmeter.measure.instruments import Words
+from lsmeter.statistics.estimate import rarest
+
+
+def left_out(found: Iterable[Comparison], words: Words) -> str:
+    """Say which costs may hide where nothing is slower; nothing where no verdict says so."""
+    found = [item for item in found if not item.benchmark.control]
+    same = [item for item in found if item.verdict is Verdict.EQUIVALENT]
+    if not same:
+        return ""
+    named: dict[str, int] = {}
+    for kind in (item.benchmark for item in found):
+        if isinstance(length := dict(kind.params).get("name"), int):
+            named[kind.operation] = max(length, named.get(kind.operation, 0))
+    lengths = sorted({*named.values()})
+    known = f" (of {', '.join(named)}: than {lengths[-1]} characters)" if named else ""
+    later = "" if words.repeats else " of deferred work,"
+    return (
+        f"costs rarer than once in {once_in(item.cycles for item in same)} "
+        f"{'cycles' if words.repeats else 'calls'},{later} of a process's first calls, of longer "
+        f"names{known}, of further CPUs"
+    )
+
+
+def once_in(cycles: Iterable[int]) -> str:
+    """Write how rare a cost may be to be met for certain in so many cycles."""
+    each = sorted({rarest(count) for count in cycles})
+    return f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"

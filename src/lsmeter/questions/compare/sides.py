@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two runs beside each other: what only one of them has, and how each setup's overhead moved; pure.
+
+Where each run has one kernel they may differ; else a kernel is compared with its namesake.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from lsmeter.core.model import Benchmark, Place
+from lsmeter.core.model.conclusion import Change, Comparison, Number
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.cells import cell_results, within_run
+
+_Numbers = Mapping[tuple[Place, str], Benchmark]
+
+
+@dataclass(frozen=True)
+class Only:
+    """What one run has and the other has not, so that it is not compared.
+
+    factors are names by the field of a place (setup, filesystem), benchmarks those of places that
+    both have.
+    """
+
+    factors: Mapping[str, tuple[str, ...]]
+    benchmarks: tuple[Benchmark, ...]
+
+
+@dataclass(frozen=True)
+class OverheadChange:
+    """One number of one setup's overhead over its baseline in either run.
+
+    points is the difference of the overheads (0.01: one percentage point), difference that of what
+    the setup adds to the baseline, in the benchmark's unit.
+    """
+
+    place: Place
+    benchmark: Benchmark
+    before: Comparison
+    after: Comparison
+    number: Number = Number.TYPICAL
+
+    @property
+    def _first(self) -> Change:
+        found: Change = getattr(self.before, self.number.value)
+        return found
+
+    @property
+    def _then(self) -> Change:
+        found: Change = getattr(self.after, self.number.value)
+        return found
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the overhead changed at all."""
+        low, high = self.points_bounds
+        return low > 0 or high < 0
+
+    @property
+    def overheads(self) -> tuple[float, float]:
+        """The overhead in either run, of the same number."""
+        return self._first.overhead, self._then.overhead
+
+    @property
+    def points(self) -> float:
+        """The difference of the overheads."""
+        return self._then.overhead - self._first.overhead
+
+    @property
+    def difference(self) -> float:
+        """The difference of what the setup costs."""
+        return self._then.difference - self._first.difference
+
+    @property
+    def points_bounds(self) -> tuple[float, float]:
+        """The bounds of `points`."""
+        return _between(
+            (self._first.overhead, self._first.overhead_low, self._first.overhead_high),
+            (self._then.overhead, self._then.overhead_low, self._then.overhead_high),
+        )
+
+    @property
+    def difference_bounds(self) -> tuple[float, float]:
+        """The bounds of `difference`."""
+        first, then = self._first, self._then
+        return _between(
+            (first.difference, first.low, first.high), (then.difference, then.low, then.high)
+        )
+
+    @property
+    def repeats(self) -> bool:
+        """Whether all four counts are known to repeat."""
+        return self.before.repeats and self.after.repeats
+
+
+def _between(
+    first: tuple[float, float, float], then: tuple[float, float, float]
+) -> tuple[float, float]:
+    """Return the interval of a difference of two independent numbers by those of both.
+
+    Zou and Donner (2008): each side adds what it is off by in its own direction.
+    """
+    middle = then[0] - first[0]
+    below = math.hypot(then[0] - then[1], first[2] - first[0])
+    return middle - below, middle + math.hypot(then[2] - then[0], first[0] - first[1])
+
+
+def only_in_one(before: RunData, after: RunData) -> tuple[Only, Only]:
+    """Return what only the first and only the second run has numbers of."""
+    single = _single(before, after)
+    first, second = _measured(before, single), _measured(after, single)
+    return _only(first, second), _only(second, first)
+
+
+def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, ...]:
+    """Compare the overhead of each setup in two runs, over the baseline of the second one.
+
+    There is a change for each number that both have.
+    """
+    single, base = _single(before, after), after.manifest.baseline_setup
+    rebased = replace(before.manifest, baseline_setup=base)
+    first = within_run(rebased, cell_results(replace(before, manifest=rebased)))
+    known = {(_place(item.place, single), item.benchmark.id): item for item in first}
+    return tuple(
+        OverheadChange(item.place, item.benchmark, old, item, number)
+        for item in within_run(after.manifest, cell_results(after))
+        if (old := known.get((_place(item.place, single), item.benchmark.id))) is not None
+        for number in Number
+        if all(side.has(number) for side in (old, item))
+    )
+
+
+def _single(*runs: RunData) -> bool:
+    return all(len(run.manifest.kernels) == 1 for run in runs)
+
+
+def _place(place: Place, single: bool) -> Place:  # noqa: FBT001  (of all places of a comparison)
+    return replace(place, kernel="") if single else place
+
+
+def _measured(run: RunData, single: bool) -> _Numbers:  # noqa: FBT001
+    return {
+        (_place(item.place, single), item.benchmark.id): item.benchmark
+        for result in cell_results(run)
+        for item in result.estimates
+    }
+
+
+def _only(here: _Numbers, there: _Numbers) -> Only:
+    factors = {
+        field.name: names
+        for field in fields(Place)
+        if (names := _left(_values(here, field.name), _values(there, field.name)))
+    }
+    shared = {place for place, _ in here} & {place for place, _ in there}
+    other = {name for place, name in there if place in shared}
+    benchmarks = {
+        name: item for (place, name), item in here.items() if place in shared and name not in other
+    }
+    return Only(factors, tuple(benchmarks.values()))
+
+
+def _values(found: _Numbers, field: str) -> Sequence[str]:
+    return [str(getattr(place, field)) for place, _ in found]
+
+
+def _left(here: Sequence[str], there: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in dict.fromkeys(here) if name not in set(there))

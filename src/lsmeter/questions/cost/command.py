@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter report` and `lsmeter compare`: show a run, or line up two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lsmeter.cli import names
+from lsmeter.cli.show import (
+    AllOption,
+    BenchmarkOption,
+    BesideOption,
+    CalibrationOption,
+    SetupOption,
+    calibration_for,
+    show,
+    studies_of,
+    the_latest,
+)
+from lsmeter.core.errors import InfrastructureError
+
+if TYPE_CHECKING:
+    from lsmeter.measure.results.directory import RunData
+    from lsmeter.tables.model import Detail, Document
+
+
+def report(
+    run: Annotated[
+        Path | None,
+        names.run_argument("RUN", "Run directory, or packed run.  [default: the latest in runs/]"),
+    ] = None,
+    setup: SetupOption = None,
+    benchmark: BenchmarkOption = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SETUP",
+            help="Compare with this setup of the run.",
+            autocompletion=names.setups,
+        ),
+    ] = None,
+    events: Annotated[
+        bool, typer.Option("--events", help="Only the events of each benchmark: run --events.")
+    ] = False,
+    calibration: CalibrationOption = None,
+    beside: BesideOption = None,
+    everything: AllOption = False,
+    nameless: Annotated[
+        bool,
+        typer.Option("--anonymous", help="Leave out paths, hosts, and ids of machines and boots."),
+    ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Check every file against its digest: exit 7 damaged, 1 missing."
+        ),
+    ] = False,
+) -> int:
+    """Show any run again: as a table, for a mail or commit message, as a page, as data.
+
+    Nothing is measured: --setup and --benchmark leave out the rest of the run, and --baseline
+    compares with another setup of it.
+
+        lsmeter report
+        lsmeter report runs/2026-11-20T10-00-00-main -f text
+        lsmeter report -s selinux -b 'open*' --baseline apparmor
+        lsmeter report runs/2026-11-20T10-00-00-main -f html -o page.html
+        lsmeter report --beside lomac2001 --beside own.toml
+        lsmeter report --anonymous -f html -o page.html
+        lsmeter report main.lsmeter
+    """
+    from lsmeter.measure.results.anonymous import anonymous
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.cells.verify import damage_code, verification
+    from lsmeter.questions.cost.document import document_of
+    from lsmeter.questions.cost.narrow import narrowed
+
+    studies = studies_of(beside)
+    run = run or the_latest()
+    data = anonymous(read_run(run)) if nameless else read_run(run)
+    if verify:
+        document, code = verification(data)
+        show(document)
+        return code
+    found = narrowed(data, setup or (), benchmark or (), baseline)
+    by = calibration_for(found, calibration)
+    show(_events_of(found) if events else document_of(found, by, studies), everything=everything)
+    return damage_code(found)
+
+
+def _events_of(run: RunData) -> Callable[[Detail], Document]:
+    from lsmeter.questions.cost.build import events_report
+    from lsmeter.questions.events import document as events
+    from lsmeter.questions.events.figures import was_counted
+
+    report = events_report(run)
+    if not report.events and any(was_counted(cell) for cell in run.manifest.cells):
+        why = next((f": {item.detail}" for item in (*report.problems, *run.damaged)), "")
+        what = f"{run.path}: none of its events can be read{why}"
+        raise InfrastructureError(what, hint="measure again: the same command with --fresh")
+    return partial(
+        events.document, report.title, report.events, report.baseline_setup, report.problems
+    )
+
+
+def compare(
+    run_a: Annotated[Path, typer.Argument(help="Run directory: the baseline.")],
+    run_b: Annotated[Path, typer.Argument(help="Run directory: what is compared with it.")],
+    everything: AllOption = False,
+) -> int:
+    """Line up two runs, each setup with the setup of the same name: RUN_A is the baseline.
+
+    RUN_A is called before, or the first run, and RUN_B after, or the second. First what the
+    sides are, and what only one of them has; then each setup against itself, and how the
+    overhead of each over the baseline setup changed. Use it for two kernels, two versions of
+    a patch, two conditions. Runs of different instruments are refused: instructions and
+    nanoseconds are not comparable.
+
+        lsmeter compare runs/before runs/after --format text
+    """
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.cells.verify import damage_code
+    from lsmeter.questions.compare.document import document
+
+    runs = read_run(run_a), read_run(run_b)
+    show(partial(document, *runs), everything=everything)
+    return max(map(damage_code, runs))

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run as a document: what each level of detail shows, and in which order; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from lsmeter.catalogue.studies import Published
+from lsmeter.core.errors import UsageError
+from lsmeter.measure.instruments import Words, instruments
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.tasks import cost_tasks, find_task
+from lsmeter.measure.tasks.attribute import ATTRIBUTION
+from lsmeter.questions.attribution.tables import HEADING, RULE, section
+from lsmeter.questions.cells import frame
+from lsmeter.questions.cost import beside, data, evidence, layers, overheads, plots, summary, whole
+from lsmeter.questions.cost.blocks import statements
+from lsmeter.questions.cost.build import run_report
+from lsmeter.questions.cost.grids import Grid, grids
+from lsmeter.questions.cost.model import Report
+from lsmeter.questions.events import document as events
+from lsmeter.questions.time import document as predicted
+from lsmeter.questions.time.calibration import Calibration
+from lsmeter.questions.workload import clients
+from lsmeter.tables import numbers
+from lsmeter.tables.model import Column, Detail, Document, Item, Kind, Section, Table, Value
+
+_NONE = (Section("Problems (0)", items=(Item("None."),), key="problems"),)  # on a page
+_OVERHEAD = (
+    "tested \N{DIVISION SIGN} baseline \N{MINUS SIGN} 1 for costs, 1 \N{MINUS SIGN} tested "
+    "\N{DIVISION SIGN} baseline for throughput"
+)
+_SIGNS = (("overhead", f"{_OVERHEAD}. {summary.SIGN_RULE}"),)
+
+
+def document_of(
+    run: RunData, calibration: Calibration | None = None, studies: Sequence[Published] = ()
+) -> Callable[[Detail], Document]:
+    """Return what makes the document of any run, for a format with this much room.
+
+    A run with several views of the hooks shows their agreement; a page, all of its views. Times
+    are predicted by a calibration where the run has events. Printed values of studies stand beside
+    those of system calls; UsageError for a run that has none.
+    """
+    tasks = {cell.task.name for cell in run.manifest.cells}
+    if studies and not tasks & cost_tasks():
+        raise UsageError(
+            f"--beside: {run.path}: it has no benchmarks of system calls",
+            hint="lsmeter run --suite unixbench --suite lmbench",
+        )
+
+    def costs() -> Callable[[Detail], Document]:
+        report = replace(run_report(run, calibration), beside=tuple(studies))
+        return partial(report_document, report)
+
+    if tasks <= cost_tasks():
+        shown = costs()
+        return partial(_under_load, run, shown) if tasks & clients.TASKS else shown
+    # Regressions are heavy: only runs with sweeps wait for them.
+    from lsmeter.questions.hooks.agreement import document as agreement
+    from lsmeter.questions.hooks.count import document as counts
+    from lsmeter.questions.monitor import document as monitoring
+    from lsmeter.questions.monitor.figures import is_monitored
+    from lsmeter.questions.slopes import document as slopes
+    from lsmeter.questions.workload import document as workloads
+
+    found: list[Callable[[Detail], Document]] = []
+    views = {find_task(name).plugin or name for name in tasks}
+    if len(views & {ATTRIBUTION, "count", "sweep"}) > 1:
+        found.append(lambda _: agreement.document([run]))
+    if tasks & cost_tasks():
+        found.append(costs())
+    if "workload" in tasks:
+        found.append(partial(workloads.document, run))
+        if is_monitored(run):
+            found.append(partial(monitoring.document, run))
+    if "count" in tasks:
+        found.append(lambda _: counts.document(run))
+    if tasks & {"sweep", "lookups"}:
+        found.append(lambda _: slopes.document(run))
+    return partial(_joined, found)
+
+
+def _under_load(run: RunData, shown: Callable[[Detail], Document], detail: Detail) -> Document:
+    """Return a report with what the clients said, and on a page what the servers did over time."""
+    from lsmeter.questions.monitor import document as monitoring
+    from lsmeter.questions.monitor.figures import is_monitored
+
+    first = shown(detail)
+    if detail is Detail.DATA:
+        return first
+    said = clients.document(run, detail).sections
+    over = is_monitored(run) and detail is not Detail.SHORT
+    below = monitoring.document(run, detail).sections if over else ()
+    grids_end = next((n for n, part in enumerate(first.sections) if part.key == "summary"), 0)
+    at = grids_end if detail is not Detail.FULL else len(first.sections)
+    sections = (*first.sections[:at], *said, *first.sections[at:], *below)
+    return replace(first, sections=sections)
+
+
+def _joined(makers: Sequence[Callable[[Detail], Document]], detail: Detail) -> Document:
+    """Return the first document; where all is shown, the sections of the others stand below it."""
+    first = makers[0](detail)
+    if len(makers) == 1 or detail is Detail.DATA:
+        return first
+    if detail is Detail.SHORT:
+        return replace(first, notes=(*first.notes, "the run has more: --all or --format html"))
+    rest = [make(detail) for make in makers[1:]]
+    below = (
+        replace(part, title=part.title or other.title) for other in rest for part in other.sections
+    )
+    notes = dict.fromkeys((*first.notes, *(note for other in rest for note in other.notes)))
+    return replace(first, sections=(*first.sections, *below), notes=tuple(notes))
+
+
+def report_document(report: Report, detail: Detail) -> Document:
+    """Return a report as a document for a format with this much room."""
+    if detail is Detail.DATA:
+        numbers_only = (Section("", tables=(data.table(report),)),)
+        content = data.document(report)
+        return Document(data.NAME, data.VERSION, report.title, sections=numbers_only, data=content)
+    found = grids(report)
+    sections = (
+        item
+        for item in _sections(report, found, detail)
+        if item.tables or item.items or item.figures or item.key.startswith("grid")
+    )
+    return Document(
+        data.NAME,
+        data.VERSION,
+        report.title,
+        tuple(_facts(report, found, detail)),
+        (summary.SIGN_RULE,),
+        tuple(sections),
+    )
+
+
+def _facts(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[tuple[str, str]]:
+    made_by = f"lsmeter {report.lsmeter_version}"
+    short = f"; {made_by}" if detail is Detail.SHORT else ""
+    yield "Unit", summary.measured_fact(report)
+    for unit, operations in summary.own_units(report).items():
+        yield f"In {unit}", ", ".join(operations)
+    yield "Sizes", summary.sizes(report)
+    yield "Baseline", f"{summary.baseline(report, found)}; margin {summary.margin(report)}{short}"
+    for text in statements(report):
+        yield "Statistics", text
+    if detail is Detail.FULL:
+        yield "Conditions", ", ".join(f"{key}={value}" for key, value in report.conditions)
+        if time := predicted.fact(report.instrument, report.told, counted=bool(report.events)):
+            yield "Time", time
+        yield "Command", report.command
+        yield "Made", f"{report.created} by {made_by}"
+
+
+def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[Section]:
+    """Return all sections; a page begins with the summary, text ends with it, in sight."""
+    full = detail is Detail.FULL
+    words = summary.section(report, found, detail)
+    if full:
+        yield words
+    for place, grid in enumerate(found, 1):
+        shown = overheads.section(report, grid, detail, place)
+        yield replace(shown, figures=plots.of_grid(report, grid)) if full else shown
+    yield whole.section(report, found, detail)
+    yield from predicted.sections(report.told, report.comparisons, report.baseline_setup, detail)
+    yield evidence.checks(report, detail)
+    stacked = layers.section(report, detail)
+    yield replace(stacked, figures=plots.of_layers(report)) if full else stacked
+    if detail is not Detail.SHORT:
+        yield from events.sections(report.events, report.baseline_setup, detail)
+        yield evidence.states(report, detail)
+        yield evidence.one_off(report)
+    yield from beside.sections(report)
+    yield from _origins(report, detail)
+    yield _method(report) if full else words
+    yield from frame.problem_section(report.problems, full=full) or (_NONE if full else ())
+
+
+def _origins(report: Report, detail: Detail) -> tuple[Section, ...]:
+    """Return a section for each setup that was explained."""
+    sections = []
+    for number, item in enumerate(report.accounts, 1):
+        found = section(item, detail)
+        sections.append(
+            replace(
+                found,
+                title=f"{HEADING}: {item.label}",
+                lead=(RULE,) if number == 1 else (),
+                key="origin" if number == 1 else f"origin-{number}",
+            )
+        )
+    return tuple(sections)
+
+
+def _table(key: str, title: str, heads: str, rows: Iterable[tuple[Value, ...]]) -> Table:
+    """Make a table of text; a head may end in a colon and its kind, else it is a name."""
+    found = (head.strip().partition(":") for head in heads.split(","))
+    columns = tuple(Column(h.replace(" ", "_"), h, Kind(kind or "name")) for h, _, kind in found)
+    return Table(key, title, columns, tuple(rows))
+
+
+def _signs(words: Words) -> Iterator[tuple[str, str]]:
+    yield from _SIGNS
+    other = f"{words.mean} or whole cost differ" if words.repeats else f"the {words.mean} differs"
+    yield numbers.APART_MARK, f"{other} by more than the margin"
+    yield numbers.SOME_MARK, "not all variants of the operation have the sign"
+    if words.repeats:
+        yield numbers.UNREPEATED_MARK, summary.UNREPEATED
+
+
+def _method(report: Report) -> Section:
+    kernels = (
+        (k.name, k.release, k.version, k.origin, k.boot_protocol.value, k.image_sha256)
+        for k in report.kernels
+    )
+    setups = (
+        (
+            facts.setup,
+            facts.title,
+            facts.kernel,
+            ", ".join(facts.active_lsms) or None,
+            "kernel's default" if facts.asked_lsms is None else ", ".join(facts.asked_lsms),
+            facts.boots,
+            facts.verified,
+            facts.note or None,
+            " ".join(f"{key}={value}" for key, value in facts.facts),
+        )
+        for facts in report.setups
+    )
+    marks = (
+        *summary.decided_marks(report).items(),
+        *(
+            (f"{numbers.VERDICT_MARKS[kind]} {kind}", words)
+            for kind, words in report.words.verdicts.items()
+        ),
+    )
+    tables = (
+        _table(
+            "kernels",
+            "Kernels",
+            "kernel, release, package version, origin:prose, boot, SHA-256 of the image:code",
+            kernels,
+        ),
+        _table(
+            "setups",
+            "Setups, as the guest reported them",
+            "setup, title:prose, kernel, active LSMs:prose, asked for:prose, boots:count, "
+            "verified:yes, note:prose, facts:code",
+            setups,
+        ),
+        _table("tools", "Tools", "tool, version:prose", report.tools),
+        _table("host", "Host", "fact, value:prose", report.host),
+        _table(
+            "signs",
+            "Signs",
+            "sign, meaning:prose",
+            (*_signs(report.words), *marks),
+        ),
+    )
+    instrument = instruments().get(report.instrument)
+    lead: tuple[str, ...] = (report.words.numbers, *statements(report))
+    if instrument is not None:
+        lead = (f"Instrument {instrument.name}: {instrument.title}. {instrument.covers}.", *lead)
+    shown = tuple(table for table in tables if table.rows)
+    return Section("How it was measured", lead, shown, key="method")

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The overheads of a grid as tables: a row for each operation, and one for each benchmark; pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from lsmeter.core.model.conclusion import Comparison, Estimate, Number, Verdict
+from lsmeter.questions.cost import blocks, findings, repeats, summary
+from lsmeter.questions.cost.grids import Grid, Row, Slot, place_label
+from lsmeter.questions.cost.model import Report
+from lsmeter.tables import numbers
+from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Tone, Value
+from lsmeter.tables.values import MISSING, count, percent
+
+_WHOLE_NUMBERS = 1000  # costs from which on medians are shown without decimals
+_WHOSE = " (with its setup, unless its median is largest)"
+
+
+def section(report: Report, grid: Grid, detail: Detail, place: int) -> Section:
+    """Show one grid: operations first, then all benchmarks where there is room."""
+    alone = grid.compared and detail is Detail.SHORT
+    title = "" if alone else "Operations"
+    tables = [replace(_operations(report, grid), title=title)] if grid.compared else []
+    if grid.compared and grid.before_and_after:
+        tables = [*_sides(report, grid)]
+    if not alone:
+        tables.append(_benchmarks(report, grid, full=detail is Detail.FULL))
+    caveats = tuple(f"Applies to every verdict: {text}" for text in report.caveats)
+    return Section(place_label(report, grid), caveats, tuple(tables), key=f"grid-{place}")
+
+
+def _operations(report: Report, grid: Grid) -> Table:
+    """Tabulate the median of each operation's variants, and the variant furthest out."""
+    indices = range(len(grid.columns))
+    rows: list[tuple[Value, ...]] = []
+    for group in grid.groups:
+        if all(row.benchmark.control for row in group.rows):
+            continue  # the summary says how they went
+        found = [group.comparisons(index) for index in indices]
+        odd = any(findings.mark(item, report.margin) for part in found for item in part)
+        name = Shown(group.operation, group.operation + numbers.APART_MARK * odd)
+        rows.append((name, *map(_median, found), _furthest(report, found)))
+    medians = [findings.medians(summary.tested(grid, index)) for index in indices]
+    rows.append(("median, without controls",))
+    kinds = (report.words.typical, report.words.mean.removeprefix("in-line "), "whole")
+    for kind, shares in zip(kinds, zip(*medians, strict=True), strict=True):
+        if any(share is not None for share in shares):
+            rows.append((kind, *(_share(share, "  ") for share in shares), Shown(None, "")))
+    heads = zip(grid.columns, grid.heads, strict=True)
+    against = grid.baseline_head or "its own baseline"
+    lead = (
+        f"In % over {against}: median of an operation's variants that have the sign, by the number "
+        f"that decided, and the variant furthest out{_WHOSE * (len(grid.columns) > 1)}. "
+        f"{summary.legend(report, rows)}"
+    )
+    return Table(
+        "operations",
+        "",
+        (
+            Column("operation", "operation", Kind.NAME),
+            *(Column(column.setup, head, Kind.PERCENT) for column, head in heads),
+            Column("furthest", "furthest", Kind.PROSE),
+        ),
+        tuple(rows),
+        lead=(lead,),
+    )
+
+
+def _sides(report: Report, grid: Grid) -> Iterator[Table]:
+    """Tabulate each setup as it was and as it is: the median of each operation's variants."""
+    tables: list[Table] = []
+    columns = (
+        Column("operation", "operation", Kind.NAME),
+        *(
+            Column("old", "old"),
+            Column("new", "new"),
+            Column("difference", "difference", Kind.CHANGE),
+        ),
+        *(Column("overhead", "%", Kind.PERCENT), Column("furthest", "furthest", Kind.PROSE)),
+    )
+    for index, head in enumerate(grid.heads):
+        rows: list[tuple[Value, ...]] = []
+        for group in grid.groups:
+            found = group.comparisons(index)
+            if not found or all(item.benchmark.control for item in found):
+                continue
+            odd = any(findings.mark(item, report.margin) for item in found)
+            name = Shown(group.operation, group.operation + numbers.APART_MARK * odd)
+            said = findings.operation(found)
+            old, new = map(_rounded, (said.old, said.new))
+            costs = (old, new, None if old is None or new is None else round(new - old, 1) + 0.0)
+            rows.append((name, *costs, _median(found), _furthest(report, [found], counts=False)))
+        tables.append(Table("operations", head, columns, (*rows, *_totals(report, grid, index))))
+    said_of = summary.legend(report, [row for table in tables for row in table.rows])
+    lead = (
+        f"Old, new and difference in {numbers.unit_word(report.unit)}: medians of an operation's "
+        f"variants that have the sign, by the number that decided, and the variant furthest out. "
+        f"{said_of}"
+    )
+    yield replace(tables[0], lead=(lead,))
+    yield from tables[1:]
+
+
+def _rounded(cost: float | None) -> float | None:
+    return cost if cost is None else round(cost, 0 if cost >= _WHOLE_NUMBERS else 1)
+
+
+def _totals(report: Report, grid: Grid, index: int) -> Iterator[tuple[Value, ...]]:
+    """Give the median overhead of each number, over all benchmarks but the controls."""
+    shares = findings.medians(summary.tested(grid, index))
+    names = (report.words.typical, report.words.mean, "whole cost")
+    for name, share in zip(names, shares, strict=True):
+        if share is not None:
+            none = Shown(None, "")
+            yield f"all, {name}", none, none, none, _share(share, "  "), none
+
+
+def _share(share: float | None, mark: str, verdict: Verdict | None = None) -> Shown:
+    """Write a fraction without its per cent sign, and a mark after it."""
+    return Shown(share, numbers.overhead(share, verdict) + mark)
+
+
+def _median(found: Sequence[Comparison]) -> Shown:
+    said = findings.operation(found)
+    if said.verdict is None:
+        return _share(None, "  ")
+    mark = numbers.VERDICT_MARKS[said.verdict] + (numbers.DECIDED_MARKS[said.number] or " ")
+    cell = _share(said.overhead, mark, said.verdict)
+    text = numbers.SOME_MARK * said.some + cell.text
+    return replace(cell, text=text, tone=numbers.TONES[said.verdict])
+
+
+def _furthest(
+    report: Report, found: Sequence[Sequence[Comparison]], *, counts: bool = True
+) -> Value:
+    """Name the variant furthest out, with its counts where there is one setup.
+
+    Its setup is the one whose median is furthest out, else it is named as well.
+    """
+    most = findings.most(chain.from_iterable(found), report.margin)
+    if most is None or not most.overhead:
+        return None
+    usual = max(found, key=lambda part: abs(findings.medians(part).typical or 0.0))
+    setup = "" if any(item is most.item for item in usual) else most.item.place.setup
+    number = most.number.value * (most.number is not Number.TYPICAL)
+    words = (setup, numbers.variant(most.item.benchmark), number, percent(most.overhead))
+    costs = f": {findings.values(report, most)}" if counts and len(found) == 1 else ""
+    return f"{' '.join(filter(None, words))}{costs}"
+
+
+def _benchmarks(report: Report, grid: Grid, *, full: bool) -> Table:
+    rows = grouped(
+        grid.rows,
+        lambda row: row.benchmark.operation,
+        lambda row: _cells(report, grid, row, full=full),
+    )
+    lead = " ".join(filter(None, (_column_words(report, grid), summary.legend(report, rows))))
+    shared = grid.baseline_setup is not None and not grid.before_and_after
+    columns = [Column("benchmark", "benchmark", Kind.NAME)]
+    columns += [Column("baseline", grid.baseline_head)] if shared else []
+    for column, head in zip(grid.columns, grid.heads, strict=True):
+        if not shared:
+            columns += (
+                Column(f"{column.setup}_before", f"{head} old"),
+                Column(f"{column.setup}_after", "new", joined=True),
+                Column(f"{column.setup}_difference", "difference", Kind.CHANGE, joined=True),
+            )
+        columns.append(
+            Column(column.setup, head if shared else "%", Kind.PERCENT, joined=not shared)
+        )
+    title = "Every benchmark" if grid.compared else ""
+    return Table("overheads", title, tuple(columns), rows, lead=(lead,), fixed=1 + shared)
+
+
+def _column_words(report: Report, grid: Grid) -> str:
+    """Say what stands in the columns."""
+    typical = report.words.typical
+    what = f"{typical} {summary.measured(report)}"
+    if not grid.columns:
+        return f"{what.capitalize()}."
+    if grid.baseline_setup is None or grid.before_and_after:
+        return (
+            f"Old, new and difference: by the number that decided, {summary.measured(report)}; "
+            "then the overhead."
+        )
+    interval = f", {numbers.PLUS_MINUS} half its {report.level} interval"
+    overhead = f"overhead in % by the number that decided{interval * report.words.interval}"
+    others = overhead if grid.compared else "the same, not compared"
+    return f"{grid.baseline_head}: {what}; other columns: {others}."
+
+
+def grouped(
+    rows: Iterable[Row], head: Callable[[Row], str], cells: Callable[[Row], Iterable[Value]]
+) -> tuple[tuple[Value, ...], ...]:
+    """Give each row its label, below a heading that it shares with those like it."""
+    found: list[tuple[Value, ...]] = []
+    last = ""
+    for row in rows:
+        title, kind = head(row), row.benchmark
+        alone = title == kind.operation and not kind.params
+        if not alone and title != last:
+            found.append((title,))
+        last = title
+        text = Shown(kind.id, title, Tone.HEADING) if alone else Shown(kind.id, f"  {row.label}")
+        found.append((text, *cells(row)))
+    return tuple(found)
+
+
+def _cells(report: Report, grid: Grid, row: Row, *, full: bool) -> Iterator[Value]:
+    repeats = report.words.repeats
+    shared = grid.baseline_setup is not None and not grid.before_and_after
+    if shared:
+        unrepeated = repeats and row.baseline is not None and not row.baseline.repeats
+        yield _level(row, row.baseline_value(), numbers.UNREPEATED_MARK if unrepeated else " ")
+    for index, slot in enumerate(row.slots):
+        if not shared:
+            yield from _two_sides(row, slot, index)
+        yield _overhead(report, grid, slot, full=full)
+
+
+def _two_sides(row: Row, slot: Slot, index: int) -> Iterator[Value]:
+    """Give what a cell's overhead is made of."""
+    if slot.comparison is None:
+        yield from (_level(row, row.baseline_value(index), " "), _level(row, slot.value, " "), None)
+    else:
+        of = slot.comparison.decided
+        yield from (_level(row, round(of.baseline_value, 1), " "), round(of.value, 1))
+        yield round(of.difference, 1) + 0.0 if math.isfinite(of.difference) else None
+
+
+def _level(row: Row, value: float | None, mark: str) -> Shown:
+    """Write a cost; it ends in a mark or a space, so that digits stand below digits."""
+    return Shown(value, count(value) + mark, hover=row.benchmark.id + _boots(row.baseline))
+
+
+def _overhead(report: Report, grid: Grid, slot: Slot, *, full: bool) -> Shown:
+    """Write an overhead with its marks, each at its place."""
+    item = slot.comparison
+    if item is None:
+        text = MISSING if grid.compared and not full else count(slot.value)
+        return Shown(None, text + "   ", hover="not compared; see problems")
+    decided = numbers.DECIDED_MARKS[item.decided_by] or findings.mark(item, report.margin)
+    mark = numbers.VERDICT_MARKS[item.verdict] + (decided or " ")
+    mark += " " if item.repeats or not report.words.repeats else numbers.UNREPEATED_MARK
+    tone = numbers.TONES[item.verdict]
+    within = _within(item) if report.words.interval else ""
+    if not full:
+        return replace(_share(item.overhead, f"{within}{mark}", item.verdict), tone=tone)
+    share = numbers.overhead(item.overhead, item.verdict)
+    text = f"{share} %{within} {mark.replace(' ', '')}"
+    hover = _all_numbers(report, item) + _boots(slot.estimate)
+    return Shown(item.overhead, text, tone, count(item.value), hover)
+
+
+def _within(item: Comparison) -> str:
+    """Say how well an overhead is known, in per cent: half of its interval."""
+    half = (item.overhead_high - item.overhead_low) / 2
+    return f" {numbers.PLUS_MINUS}{half * 100:,.1f}" if math.isfinite(half) else ""
+
+
+def _all_numbers(report: Report, item: Comparison) -> str:
+    """Say all numbers of a comparison, with the cause of a verdict."""
+    cause = "; ".join(filter(None, (item.cause, blocks.needed([item]))))
+    verdict = item.verdict.value + (f" ({cause})" if cause else "")
+    words = report.words
+    typical = item.typical
+    span = f"{percent(typical.overhead_low)} to {percent(typical.overhead_high)}"
+    texts = [f"{words.typical} {span if item.has_typical else 'none'}"]
+    if item.mean is not None:
+        texts.append(f"{words.mean} {numbers.amount(item.mean)}")
+    if item.whole is not None:
+        cycle = f" of {item.benchmark.cycle}" if item.benchmark.cycle else ""
+        share = percent(item.whole.overhead)
+        texts.append(f"whole {numbers.amount(item.whole)} ({share}{cycle})")
+    return f"{item.benchmark.id}, {item.place.setup}: {verdict}; {'; '.join(texts)}"
+
+
+def _boots(item: Estimate | None) -> str:
+    """Say which boots differ, if they do."""
+    return (
+        ""
+        if item is None or item.low == item.high or not item.evidence.by_boot
+        else f"; {repeats.by_boot(item)}"
+    )

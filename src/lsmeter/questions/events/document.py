@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The event vector of each benchmark, beside that of the baseline; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Benchmark, Place, Problem
+from lsmeter.measure.tasks.events import BY_ADDRESS, EVENTS
+from lsmeter.questions.events.figures import EventCell, EventCount
+from lsmeter.tables import numbers
+from lsmeter.tables.model import Column, Detail, Document, Kind, Section, Shown, Table, Value, rows
+from lsmeter.tables.values import change, count
+
+HEADING = "Events"
+NAME = "lsmeter-events"
+VERSION = 1
+_LEAD = (
+    "How often each event occurs in one call: the median of all readings, and the difference to "
+    "the baseline. Caches, TLBs and branch predictor are models; docs/events.md defines every "
+    "event. Events that never occur have no column."
+)
+_UNSTEADY = f"{numbers.UNREPEATED_MARK} fewer than half of the readings have this number."
+_LONG = (
+    *("kernel", "setup", "filesystem", "user", "suite", "benchmark", "params", "event", "value"),
+    *("share", "least", "most", "repeats", "baseline_value", "difference"),
+)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A benchmark of one setup with its events, and those of the baseline where it has any."""
+
+    place: Place
+    benchmark: Benchmark
+    counts: Mapping[str, EventCount]
+    baseline: Mapping[str, EventCount] | None
+
+    def difference(self, name: str) -> int | None:
+        """Return tested - baseline; None for the baseline itself."""
+        return (
+            None
+            if self.baseline is None
+            else self.counts[name].typical - self.baseline[name].typical
+        )
+
+
+def sections(cells: Sequence[EventCell], baseline: str, detail: Detail) -> Iterator[Section]:
+    """Yield a section for each setup that was measured with events, the baseline first.
+
+    Where there is little room, each operation has one row.
+    """
+    for number, cell in enumerate(cells, 1):
+        found = numbers.by_operation(_rows(cells, baseline, cell)).values()
+        shown = [row for group in found for row in (group[:1] if detail is Detail.SHORT else group)]
+        left = sum(map(len, found)) - len(shown)
+        more = (f"{left:,} more benchmarks: --all, or --format csv.",) if left else ()
+        yield Section(
+            f"{HEADING}: {cell.cell.place.label}",
+            (_LEAD,) if number == 1 else (),
+            (replace(_table(shown), more=(_UNSTEADY, *more)),),
+            key="events" if number == 1 else f"events-{number}",
+        )
+
+
+def document(
+    title: str,
+    cells: Sequence[EventCell],
+    baseline: str,
+    problems: Iterable[Problem],
+    detail: Detail,
+) -> Document:
+    """Return the events of a run alone; UsageError where it was made without."""
+    if not cells:
+        raise UsageError("this run has no events", hint="make one: lsmeter run --events ...")
+    found = entries(cells, baseline)
+    if detail is Detail.DATA:
+        columns = tuple(Column(name, name) for name in _LONG)
+        table = Table("events", "", columns, rows(_long(found)))
+        data = {"title": title, "baseline_setup": baseline, "events": found}
+        return Document(NAME, VERSION, title, sections=(Section("", tables=(table,)),), data=data)
+    notes = [f"{item.title}: {item.detail}" for item in problems if "no events" in item.title]
+    return Document(
+        NAME, VERSION, title, sections=tuple(sections(cells, baseline, detail)), notes=tuple(notes)
+    )
+
+
+def entries(cells: Sequence[EventCell], baseline: str) -> list[dict[str, Any]]:
+    """Return the events of every benchmark for programs."""
+    return [
+        {
+            **_where(row),
+            "events": {name: _entry(row, name) for name in EVENTS},
+        }
+        for cell in cells
+        for row in _rows(cells, baseline, cell)
+    ]
+
+
+def _rows(cells: Sequence[EventCell], baseline: str, cell: EventCell) -> Iterator[_Row]:
+    place = cell.cell.place
+    wanted = replace(place, setup=baseline)
+    base = next((item for item in cells if item.cell.place == wanted), None)
+    for name, counts in cell.benchmarks.items():
+        known = None if base is None or base is cell else base.benchmarks.get(name)
+        yield _Row(place, cell.kinds[name], counts, known)
+
+
+def _where(row: _Row) -> dict[str, Any]:
+    return {
+        **vars(row.place),
+        "id": row.benchmark.id,
+        "benchmark": row.benchmark.operation,
+        "params": dict(row.benchmark.params),
+    }
+
+
+def _entry(row: _Row, name: str) -> dict[str, Any]:
+    found = row.counts[name]
+    return {
+        "value": found.typical,
+        "share": found.share,
+        "least": found.least,
+        "most": found.most,
+        "repeats": found.repeats,
+        "baseline_value": None if row.baseline is None else row.baseline[name].typical,
+        "difference": row.difference(name),
+    }
+
+
+def _long(found: Iterable[Mapping[str, Any]]) -> Iterator[list[Value]]:
+    for item in found:
+        params = " ".join(f"{key}={value}" for key, value in item["params"].items())
+        for event, numbers_of in item["events"].items():
+            line = {**item, **numbers_of, "event": event, "params": params}
+            yield [line[name] for name in _LONG]
+
+
+def _table(found: list[_Row]) -> Table:
+    names = [
+        name
+        for name in EVENTS
+        if any(row.counts[name].typical or row.difference(name) for row in found)
+    ]
+    return Table(
+        "events",
+        "",
+        (Column("benchmark", "benchmark", Kind.NAME), *(Column(n, EVENTS[n]) for n in names)),
+        tuple((row.benchmark.id, *(_cell(row, name) for name in names)) for row in found),
+    )
+
+
+def _cell(row: _Row, name: str) -> Value:
+    found, difference = row.counts[name], row.difference(name)
+    text = count(found.typical) + numbers.UNREPEATED_MARK * (2 * found.share < 1)
+    hover = f"{found.least:,} to {found.most:,}, {found.share:.0%} of readings"
+    if name in BY_ADDRESS:
+        hover += "; depends on addresses"
+    if difference:
+        text += f" {change(difference)}"
+    return Shown(found.typical, text, hover=hover)

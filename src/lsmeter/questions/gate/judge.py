@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Applies rules to the comparisons of two runs: kept, broken, open, or without a number; pure.
+
+A rule looks at every number that a comparison has, so that no regression passes because it sits in
+another one. The verdict is that of reports, with the limit for a margin: a rule is broken by what
+is slower and beyond the limit for certain, and kept where the most that any number may have got
+worse by does not exceed it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import chain
+
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Benchmark, Better, Place, Problem
+from lsmeter.core.model.conclusion import Change, Comparison, Difference, Number, Verdict
+from lsmeter.core.registry import near, nearest
+from lsmeter.measure.instruments import Instrument, find_instrument
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.covers import left_out
+from lsmeter.questions.cost.build import compare_runs
+from lsmeter.questions.cost.model import Report
+from lsmeter.questions.gate.rules import PERCENT, Limit, Rule
+from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
+from lsmeter.tables.values import many
+
+
+class Outcome(StrEnum):
+    """What one rule says of one benchmark in one place, the gravest first."""
+
+    BROKEN = "broken"
+    MISSING = "no number"
+    OPEN = "inconclusive"
+    KEPT = "kept"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How one number changed, and how much worse it got in the rule's unit (% of the call)."""
+
+    number: Number
+    change: Change
+    worse: Change
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one rule says of one benchmark; bound is of the number that decided it.
+
+    detail says why there is no number, or what the verdict rests on.
+    """
+
+    rule: Rule
+    place: Place
+    benchmark: Benchmark
+    outcome: Outcome
+    bound: Bound | None = None
+    detail: str = ""
+    verdict: Verdict | None = None
+
+    @property
+    def has_number(self) -> bool:
+        """Whether it rests on a number at all."""
+        return self.bound is not None and math.isfinite(self.bound.change.difference)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What came of one rule: findings, and how many benchmarks under setups one run has alone."""
+
+    rule: Rule
+    findings: tuple[Finding, ...]
+    only_before: int
+    only_after: int
+
+    @property
+    def unjudged(self) -> str:
+        """Say why nothing was held against the rule; "" where something was, or findings say it."""
+        alone = self.only_before or self.only_after
+        if alone and self.findings and all(item.benchmark.control for item in self.findings):
+            return "the runs have nothing but controls in common"
+        if self.findings:
+            known = any(x.has_number or x.outcome is Outcome.MISSING for x in self.findings)
+            return "" if known else f"none of {many(len(self.findings), 'comparison')} has a number"
+        if self.only_before and self.only_after:
+            return "the runs have it in no setup, file system or user in common"
+        only = "first" * bool(self.only_before) + "second" * bool(self.only_after)
+        return f"only the {only} run has it" if only else "neither run was asked for it"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What came of all rules, with what both runs say of themselves that a reader must know."""
+
+    applied: tuple[Applied, ...]
+    unit: str
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def of(self, outcome: Outcome) -> tuple[Finding, ...]:
+        """Return the findings with this outcome."""
+        found = chain.from_iterable(item.findings for item in self.applied)
+        return tuple(item for item in found if item.outcome is outcome)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A benchmark in a place that a run was asked for."""
+
+    place: Place
+    benchmark: Benchmark
+
+
+_ByPlace = Mapping[tuple[Place, str], _Asked]
+
+
+def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
+    """Hold `after` against `before`; UsageError for rules that name nothing of either run."""
+    report = compare_runs(before, after)
+    known = {(item.place, item.benchmark.id): item for item in report.comparisons}
+    runs = (before.manifest, after.manifest)
+    setups = {cell.place.setup for run in runs for cell in run.cells}
+    setups |= {item.setup for run in runs for item in run.problems if item.setup}
+    benchmarks = [item for run in runs for item in run.benchmarks]
+    check_rules(rules, benchmarks, setups, find_instrument(after.manifest.instrument))
+    sides = _sides(before, after)
+    applied = tuple(
+        Applied(
+            rule,
+            tuple(
+                _finding(rule, item, known.get((item.place, item.benchmark.id)), report)
+                for item in _named(rule, sides[0])
+            ),
+            *(len(_named(rule, side)) for side in sides[1:]),
+        )
+        for rule in dict.fromkeys(rules)
+    )
+    hidden = left_out(report.comparisons, report.words)
+    notes = [f"not covered: {hidden}"] if hidden else []
+    notes += report.notes
+    return Judgement(applied, report.unit, report.problems, tuple(notes))
+
+
+def applies(rule: Rule, benchmark: Benchmark, setup: str) -> bool:
+    """Say whether a rule is about a benchmark of a setup."""
+    named = rule.benchmark == benchmark.operation
+    named = named or fnmatch.fnmatchcase(benchmark.id, rule.benchmark)
+    return named and (rule.setup == setup or fnmatch.fnmatchcase(setup, rule.setup))
+
+
+def unit_of(benchmark: Benchmark, unit: str) -> str:
+    """Return the unit of a benchmark's numbers: its own, or the instrument's."""
+    return benchmark.metric.unit or unit
+
+
+def numbers_of(item: Comparison, rule: Rule) -> Numbers:
+    """Return the numbers of a comparison that a rule is about, in the unit of its limit."""
+    call = item.in_line.baseline_value
+    found: Mapping[Number, Change | None] = {
+        Number.TYPICAL: item.typical if item.has_typical else None,
+        Number.MEAN: item.mean,
+        Number.WHOLE: of_call(item.whole, call) if item.benchmark.cycle else None,
+    }
+    share = rule.limit.unit == PERCENT
+    higher = item.benchmark.metric.better is Better.HIGHER
+    mine = {
+        number: change if change is None else _in_shares(change) if share else _in(change, higher)
+        for number, change in found.items()
+        if number in rule.numbers
+    }
+    return Numbers(
+        mine.get(Number.TYPICAL),
+        mine.get(Number.MEAN),
+        mine.get(Number.WHOLE),
+        moved=item.moved if share else item.moved * call,
+        needed=frozenset(name for name in rule.numbers if found[name] and name is not Number.MEAN),
+    )
+
+
+def _in_shares(change: Change) -> Change:
+    """Leave overheads as they are; of a cost that was 0 every increase is without bound."""
+    if not math.isnan(change.overhead):
+        return change
+    low = math.inf if change.low > 0 else -math.inf
+    return replace(change, overhead=math.inf, overhead_low=low, overhead_high=math.inf)
+
+
+def _in(change: Change, higher: bool) -> Change:  # noqa: FBT001  (is better)
+    """Return a change with the difference for its overhead: positive is worse."""
+    worse = (change.difference, change.low, change.high)
+    if higher:
+        worse = (-change.difference, -change.high, -change.low)
+    return replace(change, overhead=worse[0], overhead_low=worse[1], overhead_high=worse[2])
+
+
+def _finding(rule: Rule, asked: _Asked, item: Comparison | None, report: Report) -> Finding:
+    found = hold(rule, item, report.margin) if item is not None else None
+    if found is not None:
+        return found
+    why = "" if item is None else f"no {' or '.join(rule.numbers)} was measured"
+    why = why or _why(asked.place, asked.benchmark, report.problems)
+    return Finding(rule, asked.place, asked.benchmark, Outcome.MISSING, detail=why)
+
+
+def hold(rule: Rule, item: Comparison, margin: float) -> Finding | None:
+    """Hold a rule against a comparison whose verdict is for a margin; None without a number."""
+    found = numbers_of(item, rule)
+    if not any(found.each()):
+        return None
+    ruling = _ruling(rule, item, found, margin)
+    number = ruling.decided_by if found.of(ruling.decided_by) else found.head
+    change: Change | None = getattr(item, number.value)
+    bound = Bound(number, change or item.decided, found.of(number) or item.decided)
+    if math.isnan(item.decided.difference):  # boots in two states: no number says by how much
+        bound = Bound(number, item.decided, item.decided)
+    outcome = _outcome(rule, item, found, ruling)
+    return Finding(rule, item.place, item.benchmark, outcome, bound, ruling.cause, ruling.verdict)
+
+
+def _ruling(rule: Rule, item: Comparison, found: Numbers, margin: float) -> Ruling:
+    """Return the verdict at the limit: the report's at the margin, and of what is identical."""
+    whole = rule.numbers == tuple(Number) and rule.limit == Limit(margin, PERCENT)
+    if whole or item.found is Difference.NONE:
+        return Ruling(item.verdict, item.decided_by, item.cause)
+    return verdict(found, rule.limit.value)
+
+
+def _outcome(rule: Rule, item: Comparison, found: Numbers, ruling: Ruling) -> Outcome:
+    limit = rule.limit.value
+    if ruling.verdict is Verdict.SLOWER:
+        # Of times, intervals are each for itself; what they show has to be seen after correction.
+        told = item.tests is None or item.found is Difference.SEEN
+        decided = found.of(ruling.decided_by)
+        if told and decided is not None and decided.overhead_low > limit:
+            return Outcome.BROKEN
+    elif ruling.verdict is not Verdict.INCONCLUSIVE:
+        return Outcome.KEPT
+    beyond = any(not each.overhead_high <= limit for _, each in found.each())
+    return Outcome.OPEN if beyond else Outcome.KEPT
+
+
+def _why(place: Place, benchmark: Benchmark, problems: Sequence[Problem]) -> str:
+    """Return the problem that took a number away, the most special one first."""
+    mine = [item for item in problems if item.setup == place.setup]
+    for wanted in (benchmark.id, ""):
+        for item in mine:
+            if item.benchmark == wanted:
+                return f"{item.title}: {item.detail}" if item.detail else item.title
+    return "one of the runs has no number for it"
+
+
+def _named(rule: Rule, asked: _ByPlace) -> list[_Asked]:
+    return [item for item in asked.values() if applies(rule, item.benchmark, item.place.setup)]
+
+
+def _sides(before: RunData, after: RunData) -> tuple[_ByPlace, _ByPlace, _ByPlace]:
+    """Return what both runs were asked for, and what only the first and only the second one.
+
+    What both have is in the order of the second one. A setup that one of them could not even plan
+    was asked for as well.
+    """
+    single = all(len(run.manifest.kernels) <= 1 for run in (before, after))
+    first, second = _of(before, single), _of(after, single)
+    failed = [
+        {item.setup for item in run.manifest.problems if item.setup} for run in (before, after)
+    ]
+    both = {key: item for key, item in second.items() if key in first or key[0].setup in failed[0]}
+    both |= {k: v for k, v in first.items() if k not in second and k[0].setup in failed[1]}
+    rest = [{k: v for k, v in side.items() if k not in both} for side in (first, second)]
+    return both, rest[0], rest[1]
+
+
+def _of(run: RunData, single: bool) -> _ByPlace:  # noqa: FBT001
+    return {
+        (replace(cell.place, kernel="") if single else cell.place, item.id): _Asked(
+            cell.place, item
+        )
+        for cell in run.manifest.cells
+        for item in run.manifest.benchmarks_of(cell)
+        if not cell.benchmarks or item.id in cell.benchmarks
+    }
+
+
+def check_rules(
+    rules: Iterable[Rule], benchmarks: Iterable[Benchmark], setups: set[str], how: Instrument
+) -> None:
+    """Refuse rules whose pattern or unit is of nothing that is measured."""
+    kinds = {item.id: item for item in benchmarks}
+    for rule in rules:
+        if not any(rule.setup == name or fnmatch.fnmatchcase(name, rule.setup) for name in setups):
+            raise _nothing(rule, "setup", rule.setup, setups)
+        mine = [item for item in kinds.values() if applies(replace(rule, setup="*"), item, "")]
+        if not mine:
+            names = {*kinds, *(item.operation for item in kinds.values())}
+            raise _nothing(rule, "benchmark", rule.benchmark, names)
+        units = {unit_of(item, how.unit) for item in mine}
+        if rule.limit.unit not in {PERCENT, *units}:
+            raise UsageError(
+                f"{rule.where}: '{rule.text}': the runs are counted in {', '.join(sorted(units))} "
+                f"({how.name} instrument), not in {rule.limit.unit}",
+                hint=f"write the limit in % or in {' or '.join(sorted(units))}",
+            )
+
+
+def _nothing(rule: Rule, kind: str, word: str, names: set[str]) -> UsageError:
+    plain = word.strip("*?")
+    shown = near(plain, names) or sorted(names)[:12]
+    return UsageError(
+        f"{rule.where}: '{rule.text}': no {kind} that is measured is called '{word}'"
+        f"{nearest(plain, names)}",
+        hint=f"{'near' if near(plain, names) else 'known'}: {', '.join(shown)}",
+    )

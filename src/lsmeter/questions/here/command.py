@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter here`: this machine under setups that need another boot, and putting things back."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lsmeter.cli import names, options
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.options import Asked
+from lsmeter.cli.show import AllOption, show
+from lsmeter.core.errors import UsageError
+from lsmeter.tables.model import Document, Item, Section, Tone
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lsmeter.core.model import Kernel, Setup
+
+HELP = """Measure this machine under setups that need another boot.
+
+`lsmeter here plan` says what to boot, `lsmeter here run --label NAME` measures after each boot,
+and `lsmeter compare` lines the runs up. What needs no boot is measured in one run:
+`lsmeter run --instrument timed --machine here`.
+"""
+
+
+def put_back() -> None:
+    """Put back what a lsmeter that was killed has changed on this machine."""
+    from lsmeter.machines.journal import is_left, restore
+
+    if not is_left():
+        return
+    done, failed = restore()
+    if done:
+        SCREEN.say(f"put back, after a lsmeter that was killed: {', '.join(dict.fromkeys(done))}")
+    for text in failed:
+        SCREEN.say(f"could not be put back: {text}", style="yellow")
+
+
+@partial(options.measuring, without=("kernel", "setup", "condition", "machine", "image"))
+def run(
+    asked: Asked,
+    label: Annotated[
+        str, typer.Option(metavar="NAME", help="What to call this boot: a word for its run.")
+    ],
+    booted: Annotated[
+        str | None,
+        names.setup_option(
+            "Refuse to measure unless the machine was booted for this setup.", "--booted"
+        ),
+    ] = None,
+    boots: options.BootsOption = None,
+    samples: options.SamplesOption = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Governor, turbo, ASLR, a CPU alone; put back after.")
+    ] = False,
+    everything: AllOption = False,
+) -> int:
+    """Measure this machine as it is booted now, and call the run so.
+
+    Blocks of one boot say nothing of what differs between boots: boot each setup more than once
+    where the difference is small.
+
+        lsmeter here run --label capability --booted capability
+        lsmeter here run --label selinux --booted selinux
+        lsmeter compare runs/*-here-capability runs/*-here-selinux
+    """
+    import re
+
+    from lsmeter.cli.measure import measure, showing
+    from lsmeter.cli.show import show_run
+
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", label):
+        raise UsageError(
+            f"--label: {label[:40]!r} is no word", hint="letters, digits, dots, - and _"
+        )
+    if booted is not None:
+        _check_booted(booted)
+    words = {
+        "setups": ["running"],
+        "title": f"This machine as booted: {label}",
+        "instrument": "timed",
+        "machine": "here",
+        "boots": boots,
+        "sampling": {"samples": samples},
+    }
+    found = options.experiment(asked.words(**words))
+    where, code = measure([found], f"here-{label}", asked, tune=tune)
+    with showing(code):
+        show_run(where, everything=everything)
+    return int(code)
+
+
+def plan(
+    setup: Annotated[list[str], names.setup_option("Setup to boot for. Repeatable.")],
+) -> int:
+    """Say what to boot this machine with for setups that need it, and how; changes nothing.
+
+    lsmeter here plan -s capability -s selinux
+    """
+    from lsmeter.catalogue.setups import parse_setup
+    from lsmeter.machines.journal import root
+    from lsmeter.sources.kernels.running import running_kernel
+
+    setups = [parse_setup(word) for word in dict.fromkeys(setup)]
+    show(_plan_document(setups, running_kernel(root()), root()))
+    return 0
+
+
+def restore() -> int:
+    """Put back all that lsmeter changed on this machine.
+
+    Every command does so for what a killed one left; this one says that nothing is left.
+    """
+    from lsmeter.machines.journal import is_left
+
+    # What was left is put back before any command.
+    left = is_left()
+    SCREEN.say(
+        "another lsmeter has changed this machine, and is still running"
+        if left
+        else "nothing is left changed"
+    )
+    return 0
+
+
+def _plan_document(setups: list[Setup], kernel: Kernel, top: Path) -> Document:
+    from lsmeter.machines.boot_commands import boot_command, impossible, ways
+
+    items, boots = [], False
+    for setup in setups:
+        items.append(Item(f"{setup.name}: {setup.title}", tone=Tone.HEADING))
+        if setup.live:
+            items.append(Item("no boot is needed: lsmeter run --instrument timed -s " + setup.name))
+        elif why := impossible(setup) or _lacking(setup, kernel):
+            items.append(Item(f"no boot of this kernel brings it about: {why}"))
+        else:
+            boots = True
+            words = boot_command(setup, top)
+            items.append(Item("in a shell of root, the words of the boot:", commands=(words,)))
+            items.append(
+                Item(
+                    "boot it by one of the ways below, then measure:",
+                    commands=(f"lsmeter here run --label {_word(setup)} --booted {setup.name}",),
+                )
+            )
+    found = [Section("", items=tuple(items), key="boots")]
+    for way in ways(kernel.release, top) if boots else ():
+        said = (
+            Item("one boot:", commands=tuple(way.commands.splitlines())),
+            Item("put back, afterwards or instead:", commands=tuple(way.back.splitlines())),
+        )
+        found.append(Section(way.name, (way.note,) if way.note else (), items=said, key=way.name))
+    return Document("here-plan", 1, "What to boot", sections=tuple(found))
+
+
+def _word(setup: Setup) -> str:
+    return shlex.quote("".join(c if c.isalnum() or c in "._-" else "-" for c in setup.name))
+
+
+def _lacking(setup: Setup, kernel: Kernel) -> str:
+    from lsmeter.measure.experiment.plan import missing_options
+
+    missing = missing_options(kernel, setup.needs_config)
+    return f"the kernel was built without {', '.join(missing)}" if missing else ""
+
+
+def _check_booted(word: str) -> None:
+    """Refuse a machine that was not booted for this setup, as far as its modules show that."""
+    from dataclasses import replace
+
+    from lsmeter.catalogue.setups import parse_setup
+    from lsmeter.core.model import BootProtocol
+    from lsmeter.guest.conclude import verify
+    from lsmeter.machines.journal import root, value_of
+    from lsmeter.sources.kernels.running import running_kernel
+
+    setup = replace(parse_setup(word, where="--booted"), expect=(), checks=())
+    kernel = replace(running_kernel(), boot_protocol=BootProtocol.BZIMAGE)
+    active = value_of(root() / "sys/kernel/security/lsm")
+    if not active:
+        raise UsageError(
+            "--booted: the list of security modules cannot be read",
+            hint="mount -t securityfs securityfs /sys/kernel/security, or leave --booted out",
+        )
+    if wrong := verify(setup, kernel, {"lsm": active}):
+        raise UsageError(
+            f"--booted {setup.name}: {'; '.join(wrong).replace('the guest', 'this machine')}",
+            hint=f"lsmeter here plan -s {setup.name} says what to boot",
+        )

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The overhead of each setup over kernel versions, from a run on several; pure.
+
+As Table 1 of ASIA CCS'21 does for Linux 2.4 to 5.3: a row for each operation, a column for each
+kernel. An operation has the number and the verdict that a report gives it; all operations together
+have the median of the typical overheads.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lsmeter.core.groups import grouped
+from lsmeter.core.model.conclusion import Comparison, Number, Verdict
+from lsmeter.measure.instruments import find_instrument
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.cells import cell_results, within_run, without_baseline
+from lsmeter.questions.cells.covers import left_out
+from lsmeter.questions.cells.frame import missing_note, problem_section, run_data, run_facts
+from lsmeter.questions.cost import findings
+from lsmeter.tables import look, numbers
+from lsmeter.tables.look import channel
+from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table, Value
+from lsmeter.tables.values import percent
+
+ALL = "all operations"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A setup's overhead on one operation and one kernel (fractions; positive is worse).
+
+    verdict, and decided_by where it is not the typical number, are empty for all operations.
+    """
+
+    kernel: str
+    release: str
+    setup: str
+    operation: str  # ALL: the median over every benchmark but the controls
+    median: float
+    largest: float
+    benchmarks: int
+    verdict: str = ""
+    decided_by: str = ""
+
+
+def find_points(run: RunData) -> tuple[Point, ...]:
+    """Gather what is said of every setup, operation and kernel of a run."""
+    releases = {kernel.name: kernel.release for kernel in run.manifest.kernels}
+    found = grouped(
+        ((item.place.kernel, item.place.setup, operation), item)
+        for item in within_run(run.manifest, cell_results(run))
+        if not item.benchmark.control and math.isfinite(item.overhead)
+        for operation in (item.benchmark.operation, ALL)
+    )
+    return tuple(
+        _point((kernel, releases[kernel], setup, operation), items, run.manifest.margin)
+        for (kernel, setup, operation), items in found.items()
+    )
+
+
+def _point(where: tuple[str, str, str, str], items: Sequence[Comparison], margin: float) -> Point:
+    said = findings.operation(items)
+    far = findings.most(items, margin)
+    largest = far.overhead if far is not None else 0.0
+    if where[-1] == ALL:
+        return Point(*where, findings.medians(items).typical or 0.0, largest, len(items))
+    median = 0.0 if said.overhead is None else said.overhead
+    ruling = said.verdict.value if said.verdict else ""
+    return Point(*where, median, largest, len(items), ruling, said.number.value)
+
+
+def _cell(point: Point | None) -> Value:
+    """Write an overhead with its verdict, as a report does."""
+    if point is None:
+        return None
+    if not point.verdict:
+        return Shown(point.median, f"{percent(point.median)}  ")
+    verdict = Verdict(point.verdict)
+    mark = numbers.VERDICT_MARKS[verdict]
+    mark += numbers.DECIDED_MARKS[Number(point.decided_by)] or " "
+    return Shown(point.median, f"{numbers.overhead(point.median, verdict)} %{mark}")
+
+
+def _order(points: Sequence[Point]) -> tuple[dict[str, str], list[str], list[str]]:
+    """Return kernels with their releases (oldest first), setups and operations."""
+
+    def version(known: tuple[str, str]) -> list[int]:
+        return [int(part) for part in re.findall(r"\d+", known[1].partition("-")[0])[:4]]
+
+    kernels = sorted({(point.kernel, point.release) for point in points}, key=version)
+    operations = {point.operation for point in points} - {ALL}
+    setups = dict.fromkeys(point.setup for point in points)
+    return dict(kernels), list(setups), [ALL, *sorted(operations)]
+
+
+def document(run: RunData) -> Document:
+    """Return what `history` shows: for each setup a row per operation, a column per kernel."""
+    points, manifest = find_points(run), run.manifest
+    kernels, setups, operations = _order(points)
+    cells = {(point.setup, point.operation, point.kernel): _cell(point) for point in points}
+    columns = (
+        Column("operation", "operation", Kind.NAME),
+        *(Column(kernel, kernel, Kind.PERCENT) for kernel in kernels),
+    )
+    tables = tuple(
+        Table(
+            "points",
+            f"{setup}: overhead over {manifest.baseline_setup}, median of an operation's variants "
+            f"that have the sign; positive is worse",
+            columns,
+            tuple((name, *(cells.get((setup, name, k)) for k in kernels)) for name in operations),
+        )
+        for setup in setups
+    )
+    results = cell_results(run)
+    problems = (
+        *manifest.problems,
+        *(item for result in results for item in result.problems),
+        *without_baseline(manifest, results),
+    )
+    return Document(
+        "lsmeter-history",
+        1,
+        manifest.title or "Overhead of security modules over kernel versions",
+        facts=run_facts(run),
+        sections=(Section("", tables=tables), *problem_section(problems)),
+        notes=(*_signs(run), *missing_note(run), *run.notes),
+        data={
+            **run_data(run),
+            "baseline_setup": manifest.baseline_setup,
+            "unit": find_instrument(manifest.instrument).unit,
+            "kernels": list(kernels),
+            "points": points,
+            "problems": [vars(problem) for problem in problems],
+        },
+    )
+
+
+def _signs(run: RunData) -> tuple[str, ...]:
+    """Explain the signs, and what those of equality leave out."""
+    words = find_instrument(run.manifest.instrument).words
+    marks = [f"{mark} {kind}" for kind, mark in numbers.VERDICT_MARKS.items()]
+    marks += [
+        f"{mark} decided by the {kind}" for kind, mark in numbers.DECIDED_MARKS.items() if mark
+    ]
+    hidden = left_out(within_run(run.manifest, cell_results(run)), words)
+    return (", ".join(marks), *([f"equivalent leaves out {hidden}"] if hidden else ()))
+
+
+def plot(run: RunData) -> dict[str, Any]:
+    """Return a Vega-Lite plot: overhead over kernels, a line for each setup, by operation."""
+    points, manifest = find_points(run), run.manifest
+    kernels, setups, operations = _order(points)
+    unit = find_instrument(manifest.instrument).unit
+    short = {name: release.partition("-")[0] or name for name, release in kernels.items()}
+    rows = [
+        {**vars(point), "kernel": short[point.kernel], "overhead": point.median * 100}
+        for point in points
+    ]
+    order = list(dict.fromkeys(short.values()))
+    title = f"typical overhead over {manifest.baseline_setup}, % of {unit}"
+    encoding = {
+        "x": channel("kernel:O", sort=order, title="kernel"),
+        "y": channel("overhead:Q", title=title),
+        "color": channel("setup:N", sort=setups, title=None),
+    }
+    spec = {"mark": {"type": "line", "point": True}, "encoding": encoding, **look.PANEL}
+    panels = look.facets(rows, spec, "operation", 3, sort=operations)
+    title = f"{manifest.title} ({manifest.instrument} instrument)"
+    return {"$schema": look.SCHEMA, **panels, "title": title}

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter hooks`: hooks as a kernel's source has them, what they cost, how often they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from lsmeter.cli import options
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.live import LiveTasks
+from lsmeter.cli.options import Asked
+from lsmeter.cli.show import deliver, show, write
+from lsmeter.core.errors import ExitCode, InfrastructureError, UsageError
+
+if TYPE_CHECKING:
+    from lsmeter.core.model import Problem
+    from lsmeter.questions.attribution.account import Account
+    from lsmeter.questions.hooks.source.config import Config
+    from lsmeter.questions.hooks.source.model import SourceAnalysis
+
+NO_CONFIG = "none"
+
+# The suites whose operations are no other suite's.
+COUNTED_SUITES = ("file", "process", "ipc", "net", "syscall")
+
+_TITLE = "Where the cost of each operation comes from"
+
+_Attributed = Annotated[Path, typer.Argument(help="A run that was made with --attribute.")]
+_Setups = Annotated[
+    list[str] | None, typer.Option("--setup", "-s", help="Only these setups. Repeatable.")
+]
+
+
+def source(
+    tree: Annotated[
+        str,
+        typer.Argument(
+            help="The top folder of a kernel's source, a tarball of it, or debian-source:6.1."
+        ),
+    ],
+    config: Annotated[
+        str | None,
+        typer.Option(
+            help="Count what this configuration compiles: a file, a kernel's name (debian:6.12),"
+            " or `none`. Default: .config of the tree, where it has one.",
+            metavar="FILE|KERNEL|none",
+        ),
+    ] = None,
+    explain: Annotated[
+        tuple[str, str] | None,
+        typer.Option(help="Show how this system call comes to this hook.", metavar="SYSCALL HOOK"),
+    ] = None,
+    graph: Annotated[
+        Literal["text", "dot"],
+        typer.Option(help="With --explain: a chain, or the graph of all ways."),
+    ] = "text",
+    filesystem: Annotated[
+        str | None,
+        typer.Option(help="For files on this one: ext4, or any name under fs/, or tmpfs."),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Read the tree again, whatever an earlier call found.")
+    ] = False,
+) -> None:
+    """List the hooks of a kernel's source, who implements them, and what reaches them.
+
+    No build is needed; any kernel from 5.3 on is understood. A configuration leaves out what is
+    not compiled; without one every option is taken to be on.
+
+        lsmeter hooks source debian-source:6.12 --config debian:6.12
+        lsmeter hooks source linux-6.12 --explain open inode_permission
+    """
+    from lsmeter.core.printable import printable
+    from lsmeter.questions.hooks.source import document as documents
+
+    named = (filesystem,) if filesystem is not None else ()
+    found = analysed(tree, config, named, fresh=fresh)
+    if explain is None:
+        show(documents.document(found, filesystem))
+        return
+    chain, dot = documents.explain(found, *explain, filesystem)
+    if graph == "text":
+        show(chain)
+    else:
+        deliver(printable(dot, keep="\n"))
+
+
+def analysed(
+    named: str, config: str | None, filesystems: Iterable[str], *, fresh: bool = False
+) -> SourceAnalysis:
+    """Analyse a source for the usual file systems and for others, and show that it goes on.
+
+    A folder is read as it stands, whatever was built in it; all else is fetched or unpacked.
+    """
+    from lsmeter.questions.hooks.source.analysis import DEFAULT_FILESYSTEMS, analyse
+    from lsmeter.sources.kernels.build.source import resolve_source
+    from lsmeter.sources.kernels.resolve import Request
+
+    wanted = (*DEFAULT_FILESYSTEMS, *filesystems)
+    with LiveTasks(SCREEN.err) as progress:
+        tree = Path(named).expanduser()
+        if not tree.is_dir():
+            tree = resolve_source(named, Request(progress=progress)).path
+        chosen = _configuration(tree, config)
+        return analyse(tree, config=chosen, progress=progress, cache=not fresh, filesystems=wanted)
+
+
+def _configuration(tree: Path, named: str | None) -> Config:
+    """Return the configuration that is asked for: a file's, a kernel's, or the tree's own."""
+    from lsmeter.questions.hooks.source.config import EVERYTHING, Config, read_config
+    from lsmeter.sources.kernels.resolve import resolve
+
+    own = tree / ".config"
+    if named == NO_CONFIG or (named is None and not own.is_file()):
+        return EVERYTHING
+    path = own if named is None else Path(named)
+    if named is None or path.is_file():
+        return read_config(path)
+    try:
+        kernel = resolve(named)
+    except UsageError as error:
+        title = error.title.removeprefix("--kernel: ")
+        raise UsageError(f"--config: no such file, and {title}", hint=error.hint) from error
+    return Config(dict(kernel.config), named, ".".join(kernel.release.split(".")[:2]))
+
+
+@options.measuring
+def cost(
+    asked: Asked,
+    run: options.RunArgument = None,
+    graphs: Annotated[
+        Path | None,
+        typer.Option(help="Also write flame graphs (HTML) and folded stacks to this directory."),
+    ] = None,
+) -> int:
+    """Show which hooks and which functions the cost of each operation comes from.
+
+    Without RUN it measures capability and selinux. With RUN, a run that was made with
+    --attribute, --setup shows only these setups of it.
+
+        lsmeter hooks cost --setup selinux --setup smack --run-dir r
+        lsmeter hooks cost r --setup smack --graphs smack-graphs
+    """
+    from lsmeter.cli.measure import measure, showing
+    from lsmeter.core.storage import output_dir
+    from lsmeter.questions.attribution.account import run_accounts
+    from lsmeter.questions.attribution.flame import graph_files
+    from lsmeter.questions.attribution.load import load_run
+    from lsmeter.questions.attribution.tables import cost_document
+
+    code, only = ExitCode.OK, asked.setup
+    if run is None:
+        words = asked.words(title=_TITLE, task="attribute", setups=["capability", "selinux"])
+        run, code = measure([options.experiment(words)], "hooks-cost", asked)
+        only = None
+    with showing(code):
+        data, cells, damaged = load_run(run)
+        _warn((*data.damaged, *damaged))
+        found = run_accounts(cells, data.manifest.baseline_setup)
+        accounts = _only([item for item in found if item.typical.benchmarks], only)
+        if not accounts and (damaged or data.damaged):
+            raise _too_damaged(f"{run}: too much of its attribution is damaged to explain a setup")
+        if not accounts:
+            raise UsageError(
+                f"{run}: no setup to explain against the baseline {data.manifest.baseline_setup}",
+                hint="the run needs the baseline and one more setup, both with attribution",
+            )
+        if graphs is not None:
+            output_dir(graphs, "--graphs")
+            for name, text in graph_files(accounts).items():
+                write(graphs / name, text.encode(), "--graphs")
+        show(cost_document(accounts))
+    return int(ExitCode.INCOMPLETE if code is ExitCode.OK and (damaged or data.damaged) else code)
+
+
+def _too_damaged(what: str) -> InfrastructureError:
+    return InfrastructureError(what, hint="measure again: the same command with --fresh")
+
+
+def _warn(damaged: Iterable[Problem]) -> None:
+    for problem in damaged:
+        SCREEN.say(f"{problem.title}: {problem.detail}")
+
+
+def _only(accounts: Sequence[Account], setups: Sequence[str] | None) -> Sequence[Account]:
+    """Return the accounts of these setups; UsageError for one that the run does not have."""
+    from lsmeter.core.registry import unknown
+
+    known = {item.place.setup for item in accounts}
+    for name in setups or ():
+        if name not in known:
+            raise unknown("setup", name, known, where="--setup")
+    return [item for item in accounts if not setups or item.place.setup in setups]
+
+
+def diff(
+    run_a: _Attributed,
+    run_b: _Attributed,
+    setup: _Setups = None,
+) -> int:
+    """Show which hook and which function changed between two runs, per operation and per call.
+
+    Setups of the same name are compared: two kernels, or a kernel before and after a patch.
+
+        lsmeter hooks diff before after
+    """
+    from lsmeter.questions.attribution.account import counterparts
+    from lsmeter.questions.attribution.load import load_run
+    from lsmeter.questions.attribution.tables import diff_document
+
+    (old, before, damaged), (new, after, more) = load_run(run_a), load_run(run_b)
+    lost = (*old.damaged, *damaged, *new.damaged, *more)
+    _warn(lost)
+    accounts = counterparts(before, after)
+    chosen = [item for item in accounts if not setup or item.place.setup in setup]
+    if not chosen and lost:
+        raise _too_damaged(
+            f"{run_a} and {run_b}: too much of their attribution is damaged to compare a setup"
+        )
+    if not chosen:
+        raise UsageError(
+            f"{run_a} and {run_b} have no setup in common"
+            + (f" among {', '.join(setup)}" if setup else ""),
+            hint="compare runs of the same setups, file systems and users",
+        )
+    show(diff_document(chosen, str(run_a), str(run_b)))
+    return int(ExitCode.INCOMPLETE if lost else ExitCode.OK)
+
+
+@options.measuring
+def count(
+    asked: Asked,
+    run: options.RunArgument = None,
+) -> int:
+    """Let an unmodified kernel count how often each of its hooks runs in one operation.
+
+    Only the measured system call is counted, not what sets it up or undoes it.
+
+        lsmeter hooks count
+        lsmeter hooks count --kernel debian:7.2 --setup selinux --benchmark open
+        lsmeter hooks count --format json -o counts.json
+    """
+    from lsmeter.cli.measure import measured
+    from lsmeter.questions.hooks.count.document import document
+
+    title = "Runs of each hook in one operation"
+    words = asked.words(title=title, task="count", setups=["capability"], boots=1, seed=1)
+    found = [options.experiment(words)]
+    with measured(run, found, "hooks-count", asked, tasks=["count"]) as (data, code):
+        show(document(data))
+    return code
+
+
+@options.measuring
+def coverage(
+    asked: Asked,
+    run: options.RunArgument = None,
+) -> int:
+    """Show which of a kernel's hooks each suite reaches, and why some are reached by none.
+
+    Without RUN every suite of system calls is counted, or taken from what was counted before.
+    With RUN, a run of `hooks count`, only what that run has.
+
+        lsmeter hooks coverage --kernel debian:6.12
+        lsmeter hooks coverage --kernel debian:6.12 --setup selinux --suite net
+    """
+    return show_coverage(asked, run)
+
+
+def show_coverage(asked: Asked, run: Path | None = None) -> int:
+    """Count where that is not known, and show what the suites reach."""
+    from lsmeter.cli.measure import measured
+    from lsmeter.questions.hooks.count.figures import find_counts
+    from lsmeter.questions.hooks.coverage.document import coverage_document
+    from lsmeter.questions.hooks.coverage.figures import coverage as find_coverage
+
+    title = "Hooks that the suites reach"
+    defaults = {"setups": ["capability"], "suites": list(COUNTED_SUITES), "boots": 1, "seed": 1}
+    found = [options.experiment(asked.words(title=title, task="count", **defaults))]
+    with measured(run, found, "hooks-coverage", asked, tasks=["count"]) as (data, code):
+        show(coverage_document(data, find_coverage(data), find_counts(data).problems))
+    return code

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter import`: results of other programs become runs, with the same statistics and reports."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lsmeter import __version__
+from lsmeter.cli import names
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.show import AllOption, show_run
+from lsmeter.core.errors import UsageError
+from lsmeter.core.printable import printable
+
+_LONGEST = 100
+
+
+def import_(
+    program: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORMAT",
+            help="lmbench, unixbench or phoronix.",
+            autocompletion=names.offer("imports"),
+        ),
+    ],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Results; a file is a replicate.")
+    ],
+    setup: Annotated[
+        str, typer.Option("--setup", "-s", metavar="SETUP", help="What they were measured under.")
+    ],
+    run_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Directory of the run; one that has the same program's results gets more.",
+            show_default="runs/TIME-FORMAT",
+        ),
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which system of a file that has several (phoronix)."),
+    ] = None,
+    everything: AllOption = False,
+) -> int:
+    """Make a run of what lmbench, UnixBench or the Phoronix Test Suite measured.
+
+    Every file is one replicate of a setup; a second import into the same directory adds files or
+    another setup, and the first setup is the baseline. Six files of each setup are the
+    least for a verdict. Setup and machine are what you say: lsmeter did not see them. The
+    instrument is `imported`; each number has its own unit, and positive overhead is worse,
+    for throughput and index too.
+
+        lsmeter import lmbench off/host.* --setup capability --run-dir r
+        lsmeter import lmbench on/host.* --setup selinux-enforcing --run-dir r
+        lsmeter import phoronix composite.xml --setup selinux --system node1
+    """
+    from lsmeter.core.storage import need_dir
+    from lsmeter.measure.results.held import held, new_directory
+    from lsmeter.measure.results.manifest import Circumstances
+    from lsmeter.questions.importing import find_format
+    from lsmeter.questions.importing.run import add, check, read_source
+
+    found = find_format(program)
+    if not setup.strip() or printable(setup) != setup or len(setup) > _LONGEST:
+        raise UsageError("--setup: a name of 1 to 100 printable characters", hint="selinux")
+    sources = [read_source(path, found, system or "") for path in files]
+    if run_dir is not None:
+        need_dir(run_dir.parent, "--run-dir")
+    now = datetime.now(UTC)
+    check(run_dir, found, sources)
+    home = run_dir or new_directory(f"{now:%Y-%m-%dT%H-%M-%S}-{found.name}")
+    made = Circumstances(
+        lsmeter_version=__version__,
+        created=now.isoformat(timespec="seconds"),
+        command=shlex.join(["lsmeter", *sys.argv[1:]]),
+        machine="imported",
+        host=(),
+        tools=(),
+    )
+    with held(home):
+        add(home, found, setup.strip(), sources, made)
+    for source in sources:
+        for text in source.parsed.left_out:
+            SCREEN.say(f"{source.path}: left out: {text}")
+    SCREEN.say(f"{found.name}: {found.covers}")
+    show_run(home, everything=everything)
+    return 0

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter index`: one number for each suite, setup and user of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lsmeter.cli.show import show
+from lsmeter.core.errors import UsageError
+
+
+def index(
+    run: Annotated[Path, typer.Argument(help="A run that measured suites.", metavar="RUN")],
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            "--reference",
+            help="The run that is 100. Default: this one.",
+            metavar="RUN",
+        ),
+    ] = None,
+    setup: Annotated[
+        str | None,
+        typer.Option(
+            "--setup", "-s", help="The setup that is 100. Default: the reference's baseline."
+        ),
+    ] = None,
+) -> int:
+    """Show an index like UnixBench's: the geometric mean over a suite, against a reference.
+
+    100 is the reference; a lower index is always slower. Instruments are never mixed.
+
+        lsmeter index runs/2026-11-20T10-00-00-suites
+        lsmeter index after --reference before --setup selinux
+    """
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.measure.tasks import cost_tasks
+    from lsmeter.questions.cells.verify import damage_code
+    from lsmeter.questions.index.document import index_document
+    from lsmeter.questions.index.figures import run_indices
+
+    data = read_run(run)
+    other = read_run(reference) if reference is not None else data
+    if data.manifest.instrument != other.manifest.instrument:
+        raise UsageError(
+            f"{reference}: it was made with the instrument {other.manifest.instrument}, "
+            f"{run} with {data.manifest.instrument}",
+            hint="an index compares runs of one instrument",
+        )
+    name = setup or other.manifest.baseline_setup
+    found = run_indices(data, other, name)
+    if not found:
+        raise UsageError(
+            f"{run}: nothing to compare with {name} of {reference or run}",
+            hint="both need the same suite, file system and user; --setup names what is 100",
+        )
+    show(index_document(data, found, f"{name} of {reference or 'this run'}"))
+    return damage_code(data, cost_tasks())

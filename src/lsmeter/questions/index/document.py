@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Indices of a run as a document: one number for each suite, setup and user."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from lsmeter.measure.instruments import find_instrument
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.frame import run_document
+from lsmeter.questions.index.figures import Index
+from lsmeter.statistics.blocks import Interval
+from lsmeter.tables.model import Column, Document, Kind, Section, Table
+
+_COLUMNS = (
+    Column("setup", "setup", Kind.NAME),
+    Column("index", "index"),
+    Column("low", "at least"),
+    Column("high", "at most"),
+)
+_WHOLE, _MEAN = Column("whole", "whole cost"), Column("mean", "mean")
+
+
+def index_document(run: RunData, found: Sequence[Index], reference: str) -> Document:
+    """Return what `index` shows: a table for each kernel, suite, file system and user."""
+    kinds = dict.fromkeys(item.place.beside for item in found)
+    tables = tuple(_table([item for item in found if item.place.beside == k]) for k in kinds)
+    says = f"100 is {reference}; a lower index is always slower."
+    words = find_instrument(run.manifest.instrument).words
+    also = words.mean if any(item.mean for item in found) else "whole cost"
+    lead = (f"{says} Geometric mean of the {words.typical} costs, and of the {also}.",)
+    section = Section("Index", lead=lead, tables=tables)
+    data = {"reference": reference, "indices": [_data(item) for item in found]}
+    return run_document(run, "lsmeter-index", "Index over suites", (section,), (), data)
+
+
+def _table(found: Sequence[Index]) -> Table:
+    place = found[0].place
+    also = _MEAN if any(item.mean for item in found) else _WHOLE
+    rows = tuple(
+        (
+            item.place.setup,
+            *map(_rounded, (item.typical.value, item.typical.low, item.typical.high)),
+            _rounded(second.value) if (second := item.mean or item.whole) else None,
+            item.benchmarks,
+        )
+        for item in found
+    )
+    more = tuple(
+        f"{item.place.setup}: without {', '.join(item.missing)}" for item in found if item.missing
+    )
+    where = (place.kernel, place.filesystem, f"user {place.user}", *place.said_copies)
+    title = f"{place.suite} on {', '.join(where)}"
+    columns = (*_COLUMNS, also, Column("benchmarks", "benchmarks"))
+    return Table("indices", title, columns, rows, more=more)
+
+
+def _rounded(value: float) -> float | None:
+    """Return an index as it is shown; None where too few blocks bound it."""
+    return round(value, 2) if math.isfinite(value) else None
+
+
+def _data(item: Index) -> dict[str, Any]:
+    def bounds(found: Interval | None) -> dict[str, float | None] | None:
+        return (
+            {k: v if math.isfinite(v) else None for k, v in vars(found).items()} if found else None
+        )
+
+    return {
+        **vars(item.place),
+        "reference_kernel": item.reference.kernel,
+        "reference_setup": item.reference.setup,
+        "typical": bounds(item.typical),
+        "whole": bounds(item.whole),
+        "mean": bounds(item.mean),
+        "benchmarks": item.benchmarks,
+        "missing": item.missing,
+    }

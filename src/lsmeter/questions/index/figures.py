@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One number for a suite, as UnixBench has it: the geometric mean against a reference; pure.
+
+An index of 100 is the reference's own; a lower one is always slower.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from lsmeter.core.model import Place
+from lsmeter.core.model.conclusion import Estimate, WholeCost
+from lsmeter.measure.instruments import find_instrument
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.cells import CellResult, cell_results
+from lsmeter.statistics.blocks import Interval
+
+FULL = 100.0
+_MOST_LOG = 700.0  # beyond, a float has no room
+_Pairs = Sequence[tuple[Estimate, Estimate]]
+
+
+@dataclass(frozen=True)
+class Index:
+    """How fast a setup is on a suite, beside a reference.
+
+    whole is the same from whole costs, None where not every benchmark has one on both sides; mean
+    that from the means of readings, of an instrument whose replicates tell of it. missing are the
+    benchmarks of which only one side has a number: they are in no index.
+    """
+
+    place: Place
+    reference: Place
+    typical: Interval
+    whole: Interval | None
+    mean: Interval | None
+    benchmarks: int
+    missing: tuple[str, ...]
+
+
+def run_indices(own: RunData, reference: RunData, setup: str) -> tuple[Index, ...]:
+    """Compare each place of a run with a setup of another run, or of itself."""
+    instrument = find_instrument(own.manifest.instrument)
+    found = cell_results(own)
+    others = found if own is reference else cell_results(reference)
+    together = None
+    if instrument.index is not None:
+        readings = _readings(found), _readings(others)
+        together = partial(_together, instrument.index, readings, is_one_run=own is reference)
+    estimates, against = (
+        [x for result in side for x in result.estimates] for side in (found, others)
+    )
+    return indices(estimates, against, setup, together)
+
+
+_Readings = Mapping[tuple[Place, str], Sequence[Any]]
+
+
+def _readings(results: Iterable[CellResult]) -> _Readings:
+    return {
+        (result.cell.place, name): values
+        for result in results
+        for name, values in result.readings.items()
+    }
+
+
+def _together(
+    index: Callable[..., tuple[Interval, Interval]],
+    readings: tuple[_Readings, _Readings],
+    pairs: _Pairs,
+    *,
+    is_one_run: bool,
+) -> tuple[Interval, Interval]:
+    """Return the indices of typical costs and of means, by the replicates of all benchmarks."""
+    mine, theirs = readings
+    sides = [(theirs[b.place, b.benchmark.id], mine[a.place, a.benchmark.id]) for a, b in pairs]
+    typical, mean = index(sides, together=is_one_run)
+    return _from_log(typical), _from_log(mean)
+
+
+def _from_log(slower: Interval) -> Interval:
+    """Return the index of what takes so many times as long."""
+    ends = (-slower.value, -slower.high, -slower.low)
+    return Interval(*(FULL * math.exp(end) if end < _MOST_LOG else math.inf for end in ends))
+
+
+def indices(
+    estimates: Iterable[Estimate],
+    reference: Iterable[Estimate],
+    setup: str,
+    together: Callable[[_Pairs], tuple[Interval, Interval]] | None = None,
+) -> tuple[Index, ...]:
+    """Compare each place with the setup `setup` of the reference; all else is the same.
+
+    The kernel need not be the same: where the reference has the place's own, it is taken, else its
+    only one. Controls count for nothing; places without a counterpart have no index. together gives
+    the indices of typical costs and means where replicates of all benchmarks tell of them.
+    """
+    against: dict[tuple[str, ...], dict[str, dict[str, Estimate]]] = {}
+    for item in reference:
+        if item.place.setup == setup:
+            kernels = against.setdefault(_kind(item.place), {})
+            kernels.setdefault(item.place.kernel, {})[item.benchmark.id] = item
+    places: dict[Place, dict[str, Estimate]] = {}
+    for item in estimates:
+        places.setdefault(item.place, {})[item.benchmark.id] = item
+    found = []
+    for place, own in places.items():
+        kernels = against.get(_kind(place), {})
+        only = next(iter(kernels.values())) if len(kernels) == 1 else None
+        other = kernels.get(place.kernel, only)
+        if other and (index := _index(place, own, other, together)):
+            found.append(index)
+    return tuple(found)
+
+
+def _kind(place: Place) -> tuple[str, ...]:
+    return place.beside[1:]
+
+
+def _index(
+    place: Place,
+    own: dict[str, Estimate],
+    other: dict[str, Estimate],
+    together: Callable[[_Pairs], tuple[Interval, Interval]] | None,
+) -> Index | None:
+    pairs = [
+        (item, other[name])
+        for name, item in own.items()
+        if name in other and not item.benchmark.control and min(item.low, other[name].low) > 0
+    ]
+    if not pairs:
+        return None
+    # One that may be nothing at all has no ratio, and leaves the suite without an index of wholes.
+    whole = [
+        _ratio(_bounds(a.whole), _bounds(b.whole), a)
+        for a, b in pairs
+        if a.whole and b.whole and min(a.whole.low, b.whole.low) > 0
+    ]
+    either = {*own, *other}
+    missing = sorted(name for name in either if (name in own) != (name in other))
+    apart = (_mean([_typical(a, b) for a, b in pairs]), None)
+    typical, mean = together(pairs) if together else apart
+    return Index(
+        place,
+        pairs[0][1].place,
+        typical,
+        _mean(whole) if len(whole) == len(pairs) else None,
+        mean,
+        len(pairs),
+        tuple(missing),
+    )
+
+
+_Three = tuple[float, float, float]
+
+
+def _typical(own: Estimate, other: Estimate) -> _Three:
+    return _ratio((own.centre, own.low, own.high), (other.centre, other.low, other.high), own)
+
+
+def _bounds(whole: WholeCost) -> _Three:
+    return whole.value, whole.low, whole.high
+
+
+def _ratio(own: _Three, other: _Three, of: Estimate) -> _Three:
+    """Return how fast one side is beside the other: its value, and the least and most it may be."""
+    if of.benchmark.metric.better == "higher":
+        own, other = other, own
+    return other[0] / own[0], other[1] / own[2], other[2] / own[1]
+
+
+def _mean(ratios: Sequence[_Three]) -> Interval:
+    """Return the geometric mean; its bounds are those of all benchmarks at once, the widest."""
+    value, low, high = (
+        FULL * math.exp(math.fsum(map(math.log, column)) / len(ratios))
+        for column in zip(*ratios, strict=True)
+    )
+    return Interval(value, low, high)

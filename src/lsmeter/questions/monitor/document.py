@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A system over time as a document: a run's boots, or an nmon file; docs/monitoring.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.frame import run_document
+from lsmeter.questions.monitor import plots as monitoring_plots
+from lsmeter.questions.monitor.figures import Monitored, find_monitored, modes
+from lsmeter.questions.monitor.series import GROUPS, Batch, Monitoring, Series, top
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import (
+    Column,
+    Detail,
+    Document,
+    Figure,
+    Item,
+    Kind,
+    Section,
+    Shown,
+    Table,
+    Tone,
+    Value,
+)
+
+NAME = "lsmeter-monitoring"
+_TITLE = "What the servers do over time"
+_LEAD = (
+    "Of the whole guest: server, client and lsmeter's own init. The kernel's figures, in seconds "
+    "of the guest's clock; those of CPU are counted in ticks of 10 ms."
+)
+_LEAD_OF_HOST = (
+    "Of the server's host: all that runs there. The kernel's figures, in seconds; those of CPU are "
+    "counted in ticks of 10 ms."
+)
+_EXACT = (
+    "Of all instructions executed in the batches that count, not of time. driver: lsmeter's init, "
+    "which takes the moments; interrupts: and softirqs, the network of both ends."
+)
+_MOST_PROCESSES = 12
+_TOP = (
+    "% of one processor, of all processes of a name together; MiB: the most at one time, what "
+    "they share counted for each."
+)
+_LOAD = (
+    ("cpu_user_percent", "user %"),
+    ("cpu_system_percent", "kernel %"),
+    ("cpu_interrupts_percent", "irq %"),
+    ("cpu_wait_percent", "wait %"),
+    ("cpu_idle_percent", "idle %"),
+    ("context_switches_per_s", "switches/s"),
+    ("avc_lookups_per_s", "AVC/s"),
+    ("avc_misses_per_s", "misses/s"),
+)
+_BENCHMARK = Column("benchmark", "benchmark", Kind.NAME)
+
+
+def document(run: RunData, detail: Detail, *, boots: Sequence[Monitored] | None = None) -> Document:
+    """Return what a run shows over time: of these boots, or of each cell's first."""
+    found = list(find_monitored(run, first_only=True)) if boots is None else boots
+    sections = tuple(section for item in found for section in _of_boot(item, detail))
+    data = {"boots": [_data(item.found) for item in found]} if _data_only(detail) else {}
+    return run_document(run, NAME, _TITLE, sections, (), data)
+
+
+def file_document(found: Monitoring, name: str, detail: Detail) -> Document:
+    """Return what an nmon file shows."""
+    section = Section(
+        f"{name}: over time",
+        lead=(_span(found),),
+        tables=(*_top(found), *_series(found), *(_moments(found) if _data_only(detail) else ())),
+        figures=_figures(found) if detail is Detail.FULL else (),
+        items=tuple(Item(note, tone=Tone.WARNING) for note in found.notes),
+    )
+    return Document(
+        NAME,
+        1,
+        f"{name} over time",
+        found.facts,
+        sections=(section,),
+        data={"file": _data(found)} if _data_only(detail) else None,
+    )
+
+
+def _data_only(detail: Detail) -> bool:
+    return detail is Detail.DATA
+
+
+def _of_boot(item: Monitored, detail: Detail) -> Iterator[Section]:
+    found, place = item.found, item.place
+    title = f"{place.suite} with {place.setup} on {place.kernel}, {place.filesystem}: over time"
+    if _data_only(detail):
+        yield Section(title, tables=_moments(found))
+        return
+    tables = (*_load(found), *_exact(item), *_top(found))
+    yield Section(
+        title,
+        lead=(_LEAD_OF_HOST if item.of_host else _LEAD, f"Boot {item.boot.index}: {_span(found)}"),
+        tables=tables if detail is Detail.SHORT else (*tables, *_series(found)),
+        figures=_figures(found) if detail is Detail.FULL else (),
+        items=tuple(Item(note, tone=Tone.WARNING) for note in found.notes),
+    )
+
+
+def _span(found: Monitoring) -> str:
+    whole_s = found.times_s[-1] - found.times_s[0]
+    each = f", every {found.every_ms / 1000:g} s" if found.every_ms else ""
+    return f"{len(found.times_s):,} moments in {whole_s:,.2f} s{each}."
+
+
+def _load(found: Monitoring) -> Iterator[Table]:
+    """Show the mean of some series in the batches that count, benchmark by benchmark."""
+    known = [(found.find(name), head) for name, head in _LOAD]
+    series = [(item, head) for item, head in known if item is not None]
+    columns = (
+        _BENCHMARK,
+        Column("guest_s", "seconds"),
+        *(Column(item.name, head) for item, head in series),
+    )
+    rows: list[tuple[Value, ...]] = []
+    for benchmark in dict.fromkeys(batch.benchmark for batch in found.batches):
+        batches = [b for b in found.batches if b.benchmark == benchmark and not b.warmup]
+        whole_s = math.fsum(batch.end_s - batch.begin_s for batch in batches)
+        means = (_figure(mean_in(found, item, batches)) for item, _ in series)
+        rows.append((benchmark, Shown(whole_s, f"{whole_s:.2f}"), *means))
+    yield Table("load", "Beside the load, means over the batches that count", columns, tuple(rows))
+
+
+def mean_in(found: Monitoring, series: Series, batches: Sequence[Batch]) -> float | None:
+    """Return the mean of a series in batches, each value weighted with the span that it is of."""
+    total = weight = 0.0
+    for before_s, time_s, value in zip(
+        found.times_s, found.times_s[1:], series.values[1:], strict=False
+    ):
+        inside = any(b.begin_s <= before_s and time_s <= b.end_s for b in batches)
+        if inside and value is not None:
+            total += value * (time_s - before_s)
+            weight += time_s - before_s
+    return total / weight if weight else None
+
+
+def _figure(value: float | None) -> Value:
+    if value is None:
+        return None
+    return Shown(value, f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}")
+
+
+def _exact(item: Monitored) -> Iterator[Table]:
+    """Show whose instructions the batches are made of, as the plugin counted them."""
+    if not item.exact:
+        return
+    columns = (_BENCHMARK, *(Column(name, name, Kind.SHARE) for name in modes()))
+    rows: list[tuple[Value, ...]] = []
+    for benchmark in dict.fromkeys(batch.benchmark for batch in item.found.batches):
+        counted = [
+            item.exact[benchmark, batch.number]
+            for batch in item.found.batches
+            if batch.benchmark == benchmark
+            and not batch.warmup
+            and (benchmark, batch.number) in item.exact
+        ]
+        sums = [
+            sum(tally.total(kind, of=[account]) for tally in counted)
+            for account, kind in modes().values()
+        ]
+        rows.append((benchmark, *(value / (sum(sums) or 1) for value in sums)))
+    title = "The same batches, counted exactly: whose instructions"
+    yield Table("exact", title, columns, tuple(rows), lead=(_EXACT,))
+
+
+def _top(found: Monitoring) -> Iterator[Table]:
+    uses = top(found.processes)
+    if not uses:
+        return
+    fields = (
+        named("process", "name"),
+        Field("processes", "how many"),
+        Field("user_percent", "user %", lambda use: _figure(use.user_percent)),
+        Field("system_percent", "kernel %", lambda use: _figure(use.system_percent)),
+        Field("resident_mib", "MiB", lambda use: _figure(use.resident_kib / 1024)),
+    )
+    title = "Processes that used most"
+    yield tabled("top", title, fields, uses[:_MOST_PROCESSES], more=(_TOP,))
+
+
+def _series(found: Monitoring) -> Iterator[Table]:
+    fields = (
+        *(named("series", "name"), named("unit")),
+        Field("mean", "mean", lambda item: _figure(item.mean)),
+        Field("least", "least", lambda item: _figure(min(item.known))),
+        Field("most", "most", lambda item: _figure(max(item.known))),
+    )
+    yield tabled("series", "All series", fields, chain.from_iterable(map(found.of, GROUPS)))
+
+
+def _moments(found: Monitoring) -> tuple[Table, ...]:
+    """Return every value: a row for each moment."""
+    columns = (
+        Column("time_s", "time_s"),
+        _BENCHMARK,
+        Column("batch", "batch"),
+        *(Column(item.name, item.name) for item in found.series),
+    )
+    rows = tuple(
+        (time_s, *batch, *(item.values[at] for item in found.series))
+        for at, (time_s, batch) in enumerate(zip(found.times_s, _batches(found), strict=True))
+    )
+    return (Table("moments", "", columns, rows),)
+
+
+def _batches(found: Monitoring) -> Iterator[tuple[Value, Value]]:
+    """Give benchmark and number of the batch of each moment."""
+    coming = sorted(found.batches, key=lambda batch: batch.begin_s)
+    at = 0
+    for time_s in found.times_s:
+        while at < len(coming) and coming[at].end_s < time_s:
+            at += 1
+        inside = at < len(coming) and coming[at].begin_s <= time_s
+        yield (coming[at].benchmark, coming[at].number) if inside else (None, None)
+
+
+def _figures(found: Monitoring) -> tuple[Figure, ...]:
+    return tuple(
+        Figure(title, caption, partial(monitoring_plots.draw, found, group))
+        for group, title, caption in monitoring_plots.captions(found)
+    )
+
+
+def _data(found: Monitoring) -> dict[str, Any]:
+    return {**vars(found), "facts": dict(found.facts)}

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Plots of a system over time in Vega-Lite, with the load shaded behind each; pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lsmeter.questions.monitor.series import GROUPS, Batch, Monitoring, Series
+from lsmeter.tables import look
+from lsmeter.tables.look import SERIES, Specification, channel, finish
+from lsmeter.tables.svg import drawn
+
+_WIDTH = 1000
+_HEIGHT = 170
+_MOST_POINTS = 240  # of a series, in a plot
+_MOST_LINES = 8
+_MOST_NAMES = 32
+_ROW = 15  # pixels, of the names of benchmarks above a plot
+_LETTER = 7
+# Which series a plot has, by the ends of their names; all of a group that is not here.
+_SHOWN = {
+    "memory": (
+        *("memory_free_mib", "memory_cached_mib", "memory_anonymous_mib"),
+        *("memory_slab_mib", "memory_active_mib", "memory_shared_mib"),
+    ),
+    "network": ("received_kib_per_s", "sent_kib_per_s"),
+    "disk": ("read_kib_per_s", "written_kib_per_s"),
+    "kernel": ("context_switches_per_s", "interrupts_per_s", "forks_per_s", "page_faults_per_s"),
+    "avc": ("avc_lookups_per_s", "avc_misses_per_s", "avc_reclaims_per_s"),
+}
+_AXES = {
+    "cpu": "% of the processors",
+    "memory": "MiB",
+    "network": "KiB/s",
+    "disk": "KiB/s",
+    "kernel": "1/s",
+    "avc": "1/s",
+}
+_COLOURS = {
+    "cpu_user_percent": SERIES[0],
+    "cpu_system_percent": SERIES[1],
+    "cpu_interrupts_percent": SERIES[2],
+    "cpu_wait_percent": SERIES[4],
+    "cpu_steal_percent": SERIES[3],
+    "cpu_idle_percent": look.EMPTY,
+}
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Some moments of one batch taken together: from when to when, and of which place in time."""
+
+    batch: int  # which stretch without a gap
+    begin_s: float
+    end_s: float
+    places: tuple[int, ...]
+
+
+def shown(found: Monitoring, group: str) -> tuple[Series, ...]:
+    """Return the series that the plot of a group has; what never is anything else than 0 is out."""
+    ends = _SHOWN.get(group, ("",))
+    known = [item for item in found.of(group) if item.name.endswith(ends)]
+    moving = [item for item in known if any(item.known)]
+    return tuple(moving[:_MOST_LINES])
+
+
+def captions(found: Monitoring) -> Iterator[tuple[str, str, str]]:
+    """Give group, title and caption of each plot that there is anything for."""
+    for group, title in GROUPS.items():
+        series = shown(found, group)
+        if not series or len(found.times_s) < 2:
+            continue
+        left = len([item for item in found.of(group) if any(item.known)]) - len(series)
+        means = ", ".join(f"{item.title} {_short(item.mean)} {item.unit}" for item in series)
+        load = "Shaded: batches of the load; lighter: those for warming up. " * bool(found.batches)
+        more = f" {left} further series are in the table." * bool(left)
+        yield group, title[0].upper() + title[1:], f"{load}Means: {means}.{more}"
+
+
+def draw(found: Monitoring, group: str, identity: str) -> str:
+    """Draw the plot of a group."""
+    series = shown(found, group)
+    title = f"{GROUPS[group]} over time"
+    said = f"{len(series)} series: {', '.join(item.title for item in series)}"
+    return drawn(specification(found, group), identity=identity, title=title, description=said)
+
+
+def specification(found: Monitoring, group: str) -> Specification:
+    """Return the plot of a group in Vega-Lite."""
+    series = shown(found, group)
+    spans = list(_spans(found))
+    gauges = group == "memory"
+    rows = [row for item in series for row in (_points if gauges else _steps)(found, item, spans)]
+    titles = [item.title for item in series]
+    colours = [_COLOURS.get(item.name, SERIES[at]) for at, item in enumerate(series)]
+    x = channel(
+        "s:Q",
+        title="seconds of the guest's clock" if found.batches else "seconds",
+        scale={"domain": [found.times_s[0], found.times_s[-1]], "nice": False},
+        axis={"grid": False, "format": "~r", "tickCount": 10, "labelOverlap": True},
+    )
+    colour = channel(
+        "series:N",
+        sort=titles,
+        scale={"domain": titles, "range": colours},
+        legend={"title": None, "orient": "top", "columns": 4, "columnPadding": 24, "offset": 22},
+    )
+    y = channel("value:Q", title=_AXES[group], axis={"tickCount": 4, "minExtent": 44})
+    encoding: Specification = {"x": x, "y": y, "color": colour, "detail": channel("batch:N")}
+    if group == "cpu":
+        rows = _stacked(rows)
+        whole = {**y, "scale": {"domain": [0, 100]}}
+        area = {"type": "area", "interpolate": "step-before", "opacity": 1}
+        data = {"mark": area, "encoding": {**encoding, "y": whole, "y2": {"field": "low"}}}
+    else:
+        line: Specification = {"type": "line", "strokeWidth": 1.5}
+        data = {"mark": line if gauges else {**line, "interpolate": "step-before"}}
+        data["encoding"] = encoding
+    layers = [*_load(found.batches, x), {"data": {"values": rows}, **data}]
+    return finish({"layer": layers, "width": _WIDTH, "height": _HEIGHT}, right=40)
+
+
+def _load(batches: Sequence[Batch], x: Specification) -> Iterator[Specification]:
+    """Draw the batches behind what follows, and the names of benchmarks above."""
+    if not batches:
+        return
+    bands = [{"s": b.begin_s, "end": b.end_s, "opacity": 0.5 if b.warmup else 1.0} for b in batches]
+    yield {
+        "data": {"values": bands},
+        "mark": {"type": "rect", "color": look.EMPTY},
+        "encoding": {
+            "x": x,
+            "x2": {"field": "end"},
+            "opacity": channel("opacity:Q", scale=None, legend=None),
+        },
+    }
+    first = {batch.benchmark: batch for batch in reversed(batches)}
+    names = [first[name] for name in dict.fromkeys(batch.benchmark for batch in batches)]
+    names = names[:_MOST_NAMES]
+    whole_s = (batches[-1].end_s - batches[0].begin_s) or 1.0
+    free_s = [0.0, 0.0, 0.0]  # where each row of names ends
+    for batch in names:
+        row = next((at for at, end in enumerate(free_s) if end <= batch.begin_s), len(free_s) - 1)
+        free_s[row] = batch.begin_s + whole_s * (len(batch.benchmark) + 2) * _LETTER / _WIDTH
+        mark = {
+            "type": "text",
+            "align": "left",
+            "baseline": "bottom",
+            "fontSize": 12,
+            "color": look.INK,
+            "y": -4 - row * _ROW,
+            "text": batch.benchmark,
+        }
+        values = [{"s": batch.begin_s}]
+        yield {"data": {"values": values}, "mark": mark, "encoding": {"x": x}}
+
+
+def _spans(found: Monitoring) -> Iterator[_Span]:
+    """Take moments together where there are too many; none reaches over the end of a batch."""
+    size = math.ceil(len(found.times_s) / _MOST_POINTS)
+    begins = {batch.begin_s for batch in found.batches}
+    batch, places = 0, list[int]()
+    begin_s = found.times_s[0]
+    for at, time_s in enumerate(found.times_s):
+        if time_s in begins or not at:
+            if places:
+                yield _Span(batch, begin_s, found.times_s[places[-1]], tuple(places))
+            batch, places, begin_s = batch + 1, [], time_s
+            continue
+        places.append(at)
+        if len(places) == size:
+            yield _Span(batch, begin_s, time_s, tuple(places))
+            begin_s, places = time_s, []
+    if places:
+        yield _Span(batch, begin_s, found.times_s[places[-1]], tuple(places))
+
+
+def _steps(
+    found: Monitoring, series: Series, spans: Sequence[_Span]
+) -> Iterator[dict[str, object]]:
+    """Give the ends of each span with the mean of it: a rate is one of a span, not of a moment."""
+    last = -1
+    for span in spans:
+        total = weight = 0.0
+        before_s = span.begin_s
+        for at in span.places:
+            value = series.values[at]
+            if value is not None:
+                total += value * (found.times_s[at] - before_s)
+                weight += found.times_s[at] - before_s
+            before_s = found.times_s[at]
+        if not weight:
+            continue
+        row = {"series": series.title, "value": round(total / weight, 3), "batch": span.batch}
+        if span.batch != last:
+            yield {**row, "s": span.begin_s}
+        last = span.batch
+        yield {**row, "s": span.end_s}
+
+
+def _stacked(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """Put each series on those before it; Vega-Lite would also fill the gaps between batches."""
+    high: dict[tuple[object, object], float] = {}
+    found = []
+    for row in rows:
+        key = (row["batch"], row["s"])
+        low = high.get(key, 0.0)
+        high[key] = low + float(str(row["value"]))
+        found.append({**row, "low": low, "value": high[key]})
+    return found
+
+
+def _points(
+    found: Monitoring, series: Series, spans: Sequence[_Span]
+) -> Iterator[dict[str, object]]:
+    """Give the last value of each span."""
+    for span in spans:
+        at = span.places[-1]
+        if (value := series.values[at]) is not None:
+            name = {"series": series.title, "batch": 0}
+            yield {**name, "value": round(value, 3), "s": found.times_s[at]}
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Series over time, the load beside them, and the processes that used most; pure.
+
+Times are seconds: of the guest's clock since it was started, or of a file's since its first
+snapshot. A rate stands at the end of the span that it is the rate of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lsmeter.core.groups import grouped
+
+# Of series, in the order in which they are shown.
+GROUPS = {
+    "cpu": "CPU by mode",
+    "memory": "memory",
+    "network": "network",
+    "disk": "disks",
+    "kernel": "the kernel's work",
+    "avc": "SELinux's access vector cache",
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """One figure at every time; None where it is not known. The unit is part of the name."""
+
+    group: str  # of GROUPS
+    name: str  # cpu_user_percent
+    title: str  # in user space
+    unit: str  # %
+    values: tuple[float | None, ...]
+
+    @property
+    def known(self) -> list[float]:
+        """The values that are known."""
+        return [value for value in self.values if value is not None]
+
+    @property
+    def mean(self) -> float:
+        """The mean of those."""
+        return math.fsum(self.known) / len(self.known) if self.known else math.nan
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The load of a span: a batch of a benchmark, from 0, and whether it was for warming up."""
+
+    benchmark: str
+    number: int
+    warmup: bool
+    begin_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Process:
+    """What one process used in the span that ends at a time."""
+
+    time_s: float
+    span_s: float
+    pid: int
+    name: str
+    user_percent: float  # of one processor
+    system_percent: float
+    size_kib: float
+    resident_kib: float
+    minor_faults_per_s: float
+    major_faults_per_s: float
+
+
+@dataclass(frozen=True)
+class Monitoring:
+    """All that is known of one system over a time."""
+
+    host: str
+    facts: tuple[tuple[str, str], ...]
+    every_ms: int
+    times_s: tuple[float, ...]
+    series: tuple[Series, ...]
+    batches: tuple[Batch, ...] = ()
+    processes: tuple[Process, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def of(self, group: str) -> tuple[Series, ...]:
+        """Return the series of a group of which anything is known."""
+        return tuple(item for item in self.series if item.group == group and item.known)
+
+    def find(self, name: str) -> Series | None:
+        """Return the series of a name."""
+        return next((item for item in self.series if item.name == name), None)
+
+
+@dataclass(frozen=True)
+class Use:
+    """What all processes of one name used, all of the time together."""
+
+    name: str
+    processes: int
+    user_percent: float
+    system_percent: float
+    resident_kib: float  # the most of all of them at one time
+
+
+def top(processes: Sequence[Process]) -> tuple[Use, ...]:
+    """Add up what processes of one name used, those that used most first."""
+    spans = {item.time_s: item.span_s for item in processes}
+    whole_s = math.fsum(spans.values()) or math.inf
+    found = []
+    for name, mine in grouped((item.name, item) for item in processes).items():
+        user_s = math.fsum(item.user_percent * item.span_s for item in mine)
+        system_s = math.fsum(item.system_percent * item.span_s for item in mine)
+        resident: dict[float, float] = {}
+        for item in mine:
+            resident[item.time_s] = resident.get(item.time_s, 0.0) + item.resident_kib
+        pids = len({item.pid for item in mine})
+        most = max(resident.values())
+        found.append(Use(name, pids, user_s / whole_s, system_s / whole_s, most))
+    return tuple(sorted(found, key=lambda use: -(use.user_percent + use.system_percent)))

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter selftest`: shows that an instrument says what is true, by costs that are known."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated
+
+import typer
+
+from lsmeter.cli import options
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.options import Asked
+from lsmeter.core.errors import ExitCode, UsageError
+
+_NOT_ASKED = ("setup", "suite", "benchmark", "filesystem", "user", "image")
+
+
+@functools.partial(
+    options.measuring, without=(*_NOT_ASKED, "machine"), kernel="one that is built for this"
+)
+def exact(
+    asked: Asked,
+    run: options.RunArgument = None,
+    boots: Annotated[int, typer.Option(metavar="N", min=2, help="Boots of each setup.")] = 3,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Seed of orders and random numbers.")
+    ] = 42,
+) -> int:
+    """Inject known costs into a kernel, measure them, and check every number against them.
+
+    The kernel is the smallest one that runs the probe, with a security module that costs
+    what it is set to: in all calls or in some, at once or in an RCU callback, in a hook or
+    outside of hooks. It is built once, which takes a minute or two. With --kernel, BPF
+    programs inject the like into a kernel as it ships. Each row is one such
+    cost with what every number and the verdict say of it, and with the functions that are
+    charged with it. A cost that is called equivalent, a whole cost that is wrong, or another
+    function's name fails the test. The run is kept: `lsmeter report`, `lsmeter hooks cost`
+    and the like read it as any other.
+
+        lsmeter selftest exact
+        lsmeter selftest exact --kernel debian:6.1 --condition icount_shift=1
+        lsmeter selftest exact --boots 4 --fresh
+        lsmeter selftest exact --format json -o selftest.json
+
+    Exit code 0 if all of it is as it should be, 8 if any is not.
+    """
+    from lsmeter.catalogue.setups.inject import Way
+    from lsmeter.cli.live import LiveTasks
+    from lsmeter.cli.measure import measure, showing
+    from lsmeter.cli.show import show
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.attribution.load import run_cells
+    from lsmeter.questions.selftest.document import document, selftest_report
+    from lsmeter.questions.selftest.scenarios import PLANS, selftest_experiment, selftest_kernel
+
+    code = ExitCode.OK
+    if len(asked.kernel or ()) > 1:
+        raise UsageError("--kernel: one at a time", hint="the table is of one kernel")
+    if run is None:
+        words = asked.words(boots=boots, seed=seed)
+        if not asked.kernel:
+            with LiveTasks(SCREEN.err) as tasks:
+                words["kernels"] = [selftest_kernel(tasks).name]
+        plan = PLANS[Way.BPF if asked.kernel else Way.MODULE]
+        run, code = measure([selftest_experiment(plan, words)], "selftest", asked)
+    with showing(code):
+        data = read_run(run)
+        attributed, damaged = run_cells(data)
+        for problem in damaged:
+            SCREEN.say(f"{problem.title}: {problem.detail}")
+        # Damaged attribution names no function, which is a failure of the selftest.
+        report = selftest_report(data, () if damaged else attributed)
+        show(document(report))
+        if SCREEN.output is not None:
+            SCREEN.say(report.summary)
+        SCREEN.say(f"results {run}")
+        if code is not ExitCode.INTERRUPTED:
+            return int(ExitCode.OK if report.passed else ExitCode.SELFTEST)
+    return int(code)
+
+
+@functools.partial(options.measuring, without=(*_NOT_ASKED, "kernel", "condition", "jobs"))
+def timed(
+    asked: Asked,
+    run: options.RunArgument = None,
+    replicates: Annotated[
+        int,
+        typer.Option(metavar="N", min=20, help="Simulated comparisons of a rate."),
+    ] = 1000,
+    blocks: Annotated[
+        int, typer.Option(metavar="N", min=6, help="Blocks of each simulated side.")
+    ] = 20,
+    boots: Annotated[int, typer.Option(metavar="N", min=6, help="Blocks of each setup here.")] = 20,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="Simulate only, and measure nothing.")
+    ] = False,
+) -> int:
+    """Simulate times whose truth is known, spin a known time here, and find both again.
+
+    The first table is of simulated hosts: plain, drifting, with slow blocks, late readings,
+    readings that depend on each other. It says how often intervals hold the truth, how often
+    the tests alarm where nothing differs, and what they see. The second is of runs that grow
+    until they are conclusive. The third is of this machine: the probe spins for a known time at
+    the end of readings, and the instrument has to find that time.
+
+        lsmeter selftest timed
+        lsmeter selftest timed --simulated --replicates 10000
+        lsmeter selftest timed --boots 60
+
+    Exit code 0 if all of it is as it should be, 8 if any is not.
+    """
+    from lsmeter.cli.measure import measure, showing
+    from lsmeter.cli.show import show
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.selftest.rates import Size, growths, rows
+    from lsmeter.questions.selftest.spun import experiment, recoveries
+    from lsmeter.questions.selftest.timed_document import TimedReport, document
+    from lsmeter.statistics.family import Looks
+
+    seed = 42 if asked.seed is None else asked.seed
+    code, found = ExitCode.OK, None
+    if run is None and not simulated:
+        here = experiment(boots, seed, (asked.machine or ["here"])[0])
+        run, code = measure([here], "selftest-timed", asked)
+    if run is not None:
+        with showing(code):
+            found = recoveries(read_run(run))
+    if code is ExitCode.INTERRUPTED:
+        return int(code)
+    size, looks = Size(replicates, blocks, 100, seed), Looks(10, 60)
+    report = TimedReport(
+        size,
+        looks,
+        tuple(rows(size, SCREEN.say)),
+        tuple(growths(Size(max(20, replicates // 5), 0, 60, seed), looks, SCREEN.say)),
+        found,
+    )
+    show(document(report))
+    if SCREEN.output is not None:
+        SCREEN.say(report.summary)
+    if run is not None:
+        SCREEN.say(f"results {run}")
+    return int(code or (ExitCode.OK if report.passed else ExitCode.SELFTEST))

@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the selftest injects, into which kernel, and what each number has to say of it.
+
+A scenario is one benchmark under two setups that differ in injected costs and in nothing else.
+The truth comes from the definition of the injection, and from what the module or the BPF programs
+counted while it was measured (`counted_insns`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum
+from fractions import Fraction
+from typing import Any
+
+from lsmeter.catalogue.setups.inject import INJECTIONS, NOTHING, Injection, Point, Way
+from lsmeter.core.model import Kernel
+from lsmeter.core.model.conclusion import Verdict
+from lsmeter.core.progress import SILENT, Progress
+from lsmeter.measure.experiment.asked import Experiment, build_experiment
+from lsmeter.sources.kernels.build.builder import build_kernel
+from lsmeter.sources.kernels.build.fragment import shipped_lsm
+from lsmeter.sources.kernels.resolve import Request
+
+SOURCE = "debian-source:6.1"
+TITLE = "Selftest of the exact instrument: known costs, and what every number says of them"
+# What the plugin calls the machine code of BPF programs: it is younger than the table of symbols.
+NO_SYMBOL = "[no symbol]"
+Numbers = Sequence[tuple[str, int]]  # a state of the module, as StateReading has it
+
+
+class Part(Enum):
+    """Which of a benchmark's numbers a truth is about."""
+
+    IN_LINE = "in-line"  # the measured call alone
+    WHOLE = "whole"  # the call, its undo, and all that both leave to be done
+
+
+class Context(StrEnum):
+    """What runs a cost: the operation itself, or something after it."""
+
+    CALL = "call"
+    RCU = "rcu"
+    TASK_WORK = "task work"
+    WORKER = "worker"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What attribution has to say of an injection point."""
+
+    function: str  # of the kernel, which burns the instructions
+    hook: str  # the hook that it is below, without security_; "" for none
+    context: Context | None = Context.CALL  # None: as the kernel's release has it
+
+
+SITES: Mapping[Point, Site] = {
+    Point.GETATTR: Site("inject_inode_getattr", "inode_getattr"),
+    Point.OPEN: Site("inject_file_open", "file_open"),
+    Point.RENAME: Site("inject_inode_rename", "inode_rename"),
+    Point.SETATTR: Site("inject_inode_setattr", "inode_setattr"),
+    Point.RMDIR: Site("inject_inode_rmdir", "inode_rmdir"),
+    Point.MKDIR: Site("inject_inode_mkdir", "inode_mkdir"),
+    Point.CREATE: Site("inject_inode_create", "inode_create"),
+    Point.PERMISSION: Site("inject_file_permission", "file_permission"),
+    Point.FILE_FREE: Site("inject_file_free", "file_free", Context.TASK_WORK),
+    Point.INODE_FREE: Site("inject_inode_free", "inode_free"),
+    Point.RCU: Site("inject_rcu_file_free", "", Context.RCU),
+    Point.TASK: Site("inject_task_work", "", Context.TASK_WORK),
+    Point.WORK: Site("inject_worker", "", Context.WORKER),
+    Point.OUTSIDE: Site("inject_outside_getattr", ""),
+    Point.INODE_RCU: Site("i_callback", "", Context.RCU),
+    Point.BLOB: Site("memset", "inode_alloc"),
+}
+
+# How often each point is met: by the measured call, and by it and its undo together.
+_IN_LINE: Mapping[str, Mapping[Point, int]] = {
+    "stat": {Point.GETATTR: 1, Point.OUTSIDE: 1},
+    "open": {Point.OPEN: 1},
+    "rename": {Point.RENAME: 1},
+    "chmod": {Point.SETATTR: 1, Point.TASK: 1},
+    "mkdir": {Point.MKDIR: 1, Point.BLOB: 1},
+    "rmdir": {Point.RMDIR: 1, Point.INODE_FREE: 1},
+    "creat": {Point.CREATE: 1, Point.OPEN: 1, Point.BLOB: 1},
+    "unlink": {Point.INODE_FREE: 1},
+    "read": {Point.PERMISSION: 1},
+}
+_OPEN_CLOSE = {Point.OPEN: 1, Point.FILE_FREE: 1, Point.RCU: 1}
+_INODE = dict.fromkeys((Point.INODE_FREE, Point.INODE_RCU, Point.BLOB), 1)
+_CREAT_UNLINK = {**_OPEN_CLOSE, Point.CREATE: 1, **_INODE}
+_MKDIR_RMDIR = {Point.MKDIR: 1, Point.RMDIR: 1, Point.WORK: 1, **_INODE}
+_WHOLE: Mapping[str, Mapping[Point, int]] = {
+    **_IN_LINE,
+    "open": _OPEN_CLOSE,
+    "rename": {Point.RENAME: 2},
+    "mkdir": _MKDIR_RMDIR,
+    "rmdir": _MKDIR_RMDIR,
+    "creat": _CREAT_UNLINK,
+    "unlink": _CREAT_UNLINK,
+}
+_CALLS = {Part.IN_LINE: _IN_LINE, Part.WHOLE: _WHOLE}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One benchmark under two injections; a bystander is one that nobody meant to differ."""
+
+    name: str
+    title: str
+    benchmark: str  # id
+    before: Injection
+    after: Injection
+    bystander: bool = False
+
+    @property
+    def operation(self) -> str:
+        """Name the benchmark's operation."""
+        return self.benchmark.partition(" ")[0]
+
+    @property
+    def sides(self) -> tuple[Injection, Injection]:
+        """The injections of the baseline and of the tested setup."""
+        return (self.before, self.after)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return those that may be given."""
+        if truth := self.expected_insns(Part.WHOLE):
+            ruling = Verdict.SLOWER if truth > 0 else Verdict.FASTER
+            return (ruling, Verdict.INCONCLUSIVE) if self.is_single else (ruling,)
+        if self.bystander:
+            return (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE)
+        if self.is_control:
+            return (Verdict.EQUIVALENT,)
+        return (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE)
+
+    def site(self, point: Point) -> Site:
+        """Return what attribution has to say of a point."""
+        found = SITES[point]
+        if self.after.way is Way.MODULE:
+            return found
+        # Since 6.6, close() releases the file by itself.
+        context = None if point is Point.FILE_FREE else found.context
+        return replace(found, function=NO_SYMBOL, context=context)
+
+    def costs(self, side: Injection, part: Part) -> Mapping[Point, Fraction]:
+        """Return what each point costs more in the mean, in instructions of one operation."""
+        points = _CALLS[part][self.operation].items()
+        return {point: count * side.mean_insns(point) for point, count in points}
+
+    def expected_insns(self, part: Part) -> Fraction:
+        """Return by how much the tested setup costs more in the mean, in instructions.
+
+        Negative for a cost that was removed. For a blob it is the least (see is_least).
+        """
+        before, after = (sum(self.costs(side, part).values(), Fraction()) for side in self.sides)
+        return after - before
+
+    def injected_insns(self, injection: Injection) -> Fraction:
+        """Return what the module counts of one side; a larger blob is not counted."""
+        costs = self.costs(injection, Part.WHOLE).items()
+        return sum((cost for point, cost in costs if point != Point.BLOB), Fraction())
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a boot meets the cost once: nobody can be sure then that it is not chance."""
+        return self.name == "every-1000"
+
+    @property
+    def is_least(self) -> bool:
+        """Say whether the whole cost has a lower bound only: slabs of larger blobs cost more."""
+        return SITES[Point.BLOB] in self.site_insns
+
+    @property
+    def site_insns(self) -> Mapping[Site, Fraction]:
+        """Return by how much each function that attribution has to name costs more in the mean.
+
+        0 where costs cancel; for a larger blob the least.
+        """
+        before, after = (self.costs(side, Part.WHOLE) for side in self.sides)
+        return {
+            self.site(point): after[point] - before[point]
+            for point in after
+            if self.before.peaks(point) != self.after.peaks(point)
+        }
+
+    def site_cost(self, site: Site) -> Fraction:
+        """Return what a function costs on the side on which it costs most, in instructions."""
+        costs = (item for side in self.sides for item in self.costs(side, Part.WHOLE).items())
+        return max(cost for point, cost in costs if self.site(point) == site)
+
+    @property
+    def is_control(self) -> bool:
+        """Say whether no cost of this benchmark differs: an instrument has to find none."""
+        return not self.site_insns
+
+    def peaks(self, part: Part = Part.IN_LINE) -> tuple[Mapping[int, Fraction], ...]:
+        """Return which costs single calls have, with their part of the calls: before and after.
+
+        As if the points of one operation took no notice of each other.
+        """
+        return tuple(_peaks(side, _CALLS[part][self.operation]) for side in self.sides)
+
+
+def _peaks(injection: Injection, points: Mapping[Point, int]) -> Mapping[int, Fraction]:
+    found = {0: Fraction(1)}
+    for point in (point for point, count in points.items() for _ in range(count)):
+        joined: dict[int, Fraction] = {}
+        for insns, share in injection.peaks(point).items():
+            for others, their in found.items():
+                joined[insns + others] = joined.get(insns + others, Fraction(0)) + share * their
+        found = joined
+    return dict(sorted(found.items()))
+
+
+def counted_insns(
+    before: Numbers, after: Numbers, operation: str, part: Part = Part.WHOLE
+) -> Fraction | None:
+    """Return what an operation cost more in the mean, by the calls that the module counted.
+
+    More than the operations may lie between before and after, as around a benchmark with all that
+    prepares it; a period that is cut off at either end counts for as much as it was there. None
+    where a point of the operation was named and never met.
+    """
+    total = Fraction(0)
+    for point, count in _CALLS[part][operation].items():
+        if f"{point}_calls" not in dict(after):
+            continue  # it was not named: it costs nothing
+        if (calls := _counted(f"{point}_calls", before, after)) <= 0:
+            return None
+        total += count * Fraction(_counted(f"{point}_insns", before, after), calls)
+    return total
+
+
+def counted_slack(
+    injection: Injection, before: Numbers, after: Numbers, operation: str
+) -> Fraction:
+    """Return what one cost more or less is worth in what was counted, in instructions."""
+    total = Fraction(0)
+    for point, count in _WHOLE[operation].items():
+        if (calls := _counted(f"{point}_calls", before, after)) > 0:
+            insns = injection.peaks(point)
+            total += count * Fraction(max(insns) - min(insns), calls)
+    return total
+
+
+def _counted(name: str, before: Numbers, after: Numbers) -> int:
+    return dict(after).get(name, 0) - dict(before).get(name, 0)
+
+
+def lost(numbers: Numbers) -> int:
+    """Return how many costs the module could not put off: the truth is not known if any."""
+    return dict(numbers).get("lost", 0)
+
+
+# Points that put work off, and the copy of the inode operations, cost something by themselves: the
+# baseline has all of that, and no instruction.
+_WITH_MACHINERY = ("rows", "elsewhere", "blob")
+
+# Name, operation, what is injected (into the baseline, and into the tested setup), title.
+_ROWS = (
+    ("row-stat", "stat", "rows", "+500 in 40 % of calls"),
+    (
+        "row-open",
+        "open",
+        "rows",
+        "+500 in 55 %; +1,000 on release of the file, +5,000 in its RCU callback",
+    ),
+    ("row-rename", "rename", "rows", "+5,000 in 45 %"),
+    ("row-chmod", "chmod", "rows", "+32,000 in every 64th call"),
+    ("row-rmdir", "rmdir", "rows", "+500 in 60 %"),
+    ("row-ten", "read", "rows", "ten costs, evenly spread"),
+    ("always", "stat", "even", "+500 always"),
+    ("share-10", "chmod", "even", "+500 in 10 %"),
+    ("share-40", "creat", "even", "+500 in 40 %"),
+    ("share-55", "mkdir", "even", "+500 in 55 %"),
+    ("share-60", "rename", "even", "+500 in 60 %"),
+    ("share-90", "read", "even", "+500 in 90 %"),
+    ("random-10", "stat", "random", "+500 in 10 %, in no period"),
+    ("random-40", "chmod", "random", "+500 in 40 %, in no period"),
+    ("random-55", "creat", "random", "+500 in 55 %, in no period"),
+    ("random-60", "mkdir", "random", "+500 in 60 %, in no period"),
+    ("random-90", "rename", "random", "+500 in 90 %, in no period"),
+    ("every-8", "stat", "rare", "+2,000 in every 8th call"),
+    ("every-64", "chmod", "rare", "+16,000 in every 64th call"),
+    ("every-1000", "read", "rare", "+200,000 in every 1,000th call"),
+    ("free-file", "open", "free", "+1,000 on release of the file"),
+    ("free-unlink", "unlink", "free", "+1,000 on release of the file, +700 of the inode"),
+    ("free-rmdir", "rmdir", "free", "+700 on release of the inode"),
+    ("rcu", "open", "elsewhere", "+5,000 in an RCU callback"),
+    ("task-work", "chmod", "elsewhere", "+500 in task work"),
+    ("worker", "mkdir", "elsewhere", "+2,000 in a kernel thread, a tick later"),
+    ("outside", "stat", "elsewhere", "+500 outside of hooks"),
+    ("inode-rcu-creat", "creat", "elsewhere", "+5,000 in an RCU callback of the inode"),
+    ("inode-rcu-rmdir", "rmdir", "elsewhere", "+5,000 in an RCU callback of the inode"),
+    ("blob-creat", "creat", "blob", "1,000 bytes more for each inode"),
+    ("blob-mkdir", "mkdir", "blob", "1,000 bytes more for each inode"),
+    ("removed-always", "stat", "even, none", "500 always, removed"),
+    ("removed-10", "chmod", "even, none", "500 in 10 %, removed"),
+    ("removed-90", "read", "even, none", "500 in 90 %, removed"),
+    ("removed-free", "open", "free, none", "1,000 on release of the file, removed"),
+    ("cancel-turns", "stat", "flat, cancel", "500 always, then 0 and 1,000 in turn"),
+    ("cancel-even", "chmod", "flat, cancel", "500 always, then 1,000 in half of the calls"),
+    ("cancel-rename", "rename", "flat, cancel", "500 always, then 1,000 in half, in no period"),
+    ("cancel-read", "read", "flat, cancel", "500 always, then 1,000 in half, in no period"),
+    # Without these, an instrument that calls everything slower would pass.
+    ("control-stat", "stat", "none, free", "nothing"),
+    ("control-rename", "rename", "none, free", "nothing"),
+    ("control-chmod", "chmod", "none, free", "nothing"),
+    ("control-read", "read", "none, free", "nothing"),
+    ("control-open", "open", "none, rare", "nothing"),
+)
+
+
+# What only the module, or only BPF programs can do.
+_ALONE = {
+    **dict.fromkeys(("row-open", "rcu", "task-work", "worker"), Way.MODULE),
+    **dict.fromkeys(("blob-creat", "blob-mkdir"), Way.MODULE),
+    **dict.fromkeys(("inode-rcu-creat", "inode-rcu-rmdir"), Way.BPF),
+}
+
+
+def _scenario(way: Way, name: str, operation: str, injected: str, title: str) -> Scenario:
+    *others, tested = injected.split(", ")
+    after = INJECTIONS[tested]
+    before = after.unburnt if tested in _WITH_MACHINERY else INJECTIONS[NOTHING]
+    before = INJECTIONS[others[0]] if others else before
+    benchmark = "read size=1" if operation == "read" else f"{operation} depth=1"
+    return Scenario(name, title, benchmark, before.by(way), after.by(way))
+
+
+def _bystanders(way: Way, scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
+    """Return all else that setups without machinery have in common with the one without a cost."""
+    nothing = INJECTIONS[NOTHING].by(way)
+    sides = [item.after for item in scenarios if item.before == nothing]
+    sides += [INJECTIONS[name].by(way) for name in ("flat", "cancel")]
+    sides += [INJECTIONS["blob"].unburnt] if way is Way.MODULE else []
+    known = {(*item.sides, item.benchmark) for item in scenarios}
+    every = (
+        Scenario(f"{after.setup} {name}", "nothing", name, nothing, after, bystander=True)
+        for after in dict.fromkeys(sides)
+        for name in dict.fromkeys(item.benchmark for item in scenarios)
+        if (nothing, after, name) not in known
+    )
+    return tuple(item for item in every if item.is_control)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that one way injects; of bystanders nobody must say that anything costs more or less."""
+
+    way: Way
+    scenarios: tuple[Scenario, ...]
+    bystanders: tuple[Scenario, ...]
+
+    @property
+    def setups(self) -> tuple[str, ...]:
+        """Name the setups in the order in which they are first needed."""
+        return tuple(dict.fromkeys(side.setup for item in self.scenarios for side in item.sides))
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """Name the benchmarks, in the same order."""
+        return tuple(dict.fromkeys(item.benchmark for item in self.scenarios))
+
+
+def _plan(way: Way) -> Plan:
+    rows = (row for row in _ROWS if _ALONE.get(row[0], way) is way)
+    scenarios = tuple(_scenario(way, *row) for row in rows)
+    return Plan(way, scenarios, _bystanders(way, scenarios))
+
+
+PLANS: Mapping[Way, Plan] = {way: _plan(way) for way in Way}
+
+
+def selftest_kernel(progress: Progress = SILENT) -> Kernel:
+    """Return the smallest kernel that runs the probe, with the module `inject`; build it if needed.
+
+    The first build takes a minute or two, and minutes more where the source has to be fetched.
+    """
+    module = shipped_lsm("inject-lsm")
+    return build_kernel(SOURCE, ("tiny",), (module,), "selftest", Request(progress=progress))
+
+
+def selftest_experiment(plan: Plan, words: Mapping[str, Any]) -> Experiment:
+    """Return the experiment that has all scenarios of a plan; words are keys of an experiment."""
+    own = {
+        "title": TITLE,
+        "setups": list(plan.setups),
+        "baseline": INJECTIONS[NOTHING].by(plan.way).setup,
+        "benchmarks": list(plan.benchmarks),
+        "task": "attribute",
+    }
+    return build_experiment({**own, **words}, where="lsmeter selftest exact")

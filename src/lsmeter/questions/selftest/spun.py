@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A known time spun at the end of readings on this machine, and what the instrument says of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lsmeter.core.model import Boot
+from lsmeter.core.model.conclusion import Change
+from lsmeter.measure.experiment.asked import Experiment, build_experiment
+from lsmeter.measure.instruments.timed import HZ, OPERATIONS, compare
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.cells import CellResult, cell_results
+from lsmeter.statistics.blocks import LEVEL
+
+SETUPS = (
+    *("spin:ns=50", "spin:ns=200", "spin:ns=1000", "spin:ns=5000,every=10"),
+    "spin:ns=64000,every=64",
+)
+BENCHMARKS = ("getppid", "stat depth=1", "open depth=1", "read size=1024")
+TITLE = "Selftest of the timed instrument: times that are known, and what it says of them"
+_SPUN = "spin.ticks."  # and a benchmark: ticks spun in all its readings, the least and the most
+_SURE = 0.5  # of the readings at least are spun, where the median has to show it
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What was spun, in nanoseconds of an operation; least and most: where it was spun."""
+
+    mean: float
+    least: float
+    most: float
+    share: float  # of the readings
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What was spun under one setup in one benchmark, and what both numbers say of it."""
+
+    setup: str
+    benchmark: str
+    truth: Truth
+    median: Change
+    mean: Change
+
+    @property
+    def passed(self) -> bool:
+        """Whether the mean's interval holds what was spun, and the median's, where all were."""
+        mean = self.mean.low <= self.truth.mean <= self.mean.high
+        if self.truth.share < _SURE:
+            return mean
+        median = self.median.low <= self.truth.most and self.median.high >= self.truth.least
+        return mean and median
+
+
+def experiment(blocks: int, seed: int, machine: str) -> Experiment:
+    """Return the experiment that spins."""
+    words = {
+        "title": TITLE,
+        "instrument": "timed",
+        "machine": machine,
+        "setups": [*SETUPS],
+        "benchmarks": [*BENCHMARKS],
+        "boots": blocks,
+        "seed": seed,
+    }
+    return build_experiment(words, where="lsmeter selftest timed")
+
+
+def recoveries(run: RunData) -> tuple[Recovery, ...]:
+    """Hold what was found against what was spun; all intervals hold together in 95 %."""
+    results = cell_results(run)
+    base = next(item for item in results if item.cell.place.setup == run.manifest.baseline_setup)
+    known = [
+        (result, name, truth)
+        for result in results
+        if result is not base
+        for name, truth in _truths(result).items()
+        if name in base.readings
+    ]
+    level = 1 - (1 - LEVEL) / max(1, 2 * len(known))
+    return tuple(_recovery(base, *item, level=level) for item in known)
+
+
+def _recovery(
+    base: CellResult, result: CellResult, name: str, truth: Truth, *, level: float
+) -> Recovery:
+    found = compare(base.readings[name], result.readings[name], 0.0, level=level)
+    mean = found.mean or found.typical
+    return Recovery(result.cell.place.setup, name, truth, found.typical, mean)
+
+
+def _truths(result: CellResult) -> Mapping[str, Truth]:
+    """Return what the boots of a cell say that they spun, by benchmark."""
+    usable = [boot for boot in result.boots if boot.status.usable]
+    return {
+        name: _joined(parts)
+        for name in result.readings
+        if (parts := list(_spun(usable, name))) and len(parts) == len(usable)
+    }
+
+
+def _spun(boots: Sequence[Boot], name: str) -> Iterator[Truth]:
+    for boot in boots:
+        facts = dict(boot.facts)
+        count = next((len(item.values) for item in boot.samples if item.benchmark == name), 0)
+        try:
+            total, least, most = map(int, facts[_SPUN + name].split())
+            tick = 1e9 / float(facts[HZ]) / float(facts.get(OPERATIONS + name, 1))
+        except (KeyError, ValueError, ZeroDivisionError):
+            continue
+        if count and least:
+            share = min(1.0, total / count / least)
+            yield Truth(total / count * tick, least * tick, most * tick, share)
+
+
+def _joined(parts: Sequence[Truth]) -> Truth:
+    mean = float(np.mean([item.mean for item in parts]))
+    least, share = (min(getattr(item, name) for item in parts) for name in ("least", "share"))
+    # A single one that an interrupt fell into says nothing of the median.
+    most = float(np.median([item.most for item in parts]))
+    return Truth(mean, least, most if math.isfinite(most) else mean, share)

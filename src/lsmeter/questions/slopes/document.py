@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run that swept policy latencies as a document; docs/tunable-module.md describes its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lsmeter.core.model import Place
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.frame import placed, run_document
+from lsmeter.questions.slopes.figures import DepthFit, Slope, Slopes, find_slopes
+from lsmeter.statistics.regression import Regression, Whole
+from lsmeter.tables import look
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Item, Section, Shown, Table, Value
+from lsmeter.tables.numbers import variant
+from lsmeter.tables.values import MISSING
+
+UNIT = "ns of the operation per ns of policy latency, exact instrument"
+
+_LEGEND = (
+    "calls: of hooks that consult the policy (inode_permission, file_permission) in one "
+    f"operation; ?: no whole number. study: the slope on Linux 5.3 in ASIA CCS'21; {MISSING}: "
+    f"none. slope: {UNIT}; error: its standard error; 95 %: half its confidence interval. "
+    "residual: the largest, ns. intercept: ns of the operation at no policy latency."
+)
+_PATH_LEGEND = "part: one more component of the path. ns: at no policy latency."
+
+
+def document(run: RunData) -> Document:
+    """Return what `slopes` shows: for each place its slopes, then the cost of a path."""
+    found = find_slopes(run)
+    tables: list[Table] = []
+    for place in dict.fromkeys(slope.place for slope in found.slopes):
+        depths = [item for item in found.depths if item.place == place]
+        tables.append(_slopes(found, place))
+        tables += [_depths(place, depths)] if depths else []
+    doubts = tuple(
+        Item(f"{slope.benchmark.id} ({_name(slope.place)}): {slope.hook_calls.reason}")
+        for slope in found.slopes
+        if slope.hook_calls.value is None
+    )
+    measured = {slope.benchmark.id for slope in found.slopes}
+    footnotes = tuple(
+        Item(f"{row.benchmark}: {row.place}: {row.note}")
+        for row in found.published
+        if row.note and row.benchmark in measured
+    )
+    lists = (("Not whole numbers", doubts), ("On the study's figures", footnotes))
+    sections = (
+        Section("", tables=tuple(tables)),
+        *(Section(title, items=items) for title, items in lists if items),
+    )
+    title = "Calls of hooks that consult the policy, in each operation"
+    return run_document(run, "lsmeter-slopes", title, sections, found.problems, _data(found))
+
+
+def _name(place: Place) -> str:
+    return f"{place.setup} on {place.kernel}"
+
+
+def _slopes(found: Slopes, place: Place) -> Table:
+    slopes = [slope for slope in found.slopes if slope.place == place]
+    counters = _counters(found, place)
+    looked_up = {
+        (item.place.setup, item.name, item.benchmark.id): Shown(
+            item.runs, f"{item.runs}{'' if item.steady else '~'}"
+        )
+        for item in found.lookups
+        if item.place.kernel == place.kernel
+    }
+
+    def counted(setup: str, name: str) -> Field:
+        def value(slope: Slope) -> Value:
+            return looked_up.get((setup, name, slope.benchmark.id))
+
+        return Field(name.replace(".", "_"), name.partition(".")[0], value)
+
+    def study(slope: Slope) -> Value:
+        row = found.published_for(slope)
+        return None if row is None else _number(row.slope, "g")
+
+    fields = (
+        named("operation", "benchmark.operation"),
+        named("variant", lambda slope: variant(slope.benchmark)),
+        Field("hook_calls", "calls", lambda slope: _whole(slope.hook_calls, None)),
+        *(counted(*counter) for counter in counters),
+        Field("published", "study", study),
+        *_FIT,
+    )
+
+    legend = [
+        f"{counter.partition('.')[0]}: {counter} of {setup} in one operation, by its own count; "
+        f"{MISSING}: not read."
+        for setup, counter in counters
+    ]
+    more = (" ".join([_LEGEND, *legend]),)
+    return tabled("slopes", _name(place), fields, slopes, more=more, fixed=2)
+
+
+def _counters(found: Slopes, place: Place) -> list[tuple[str, str]]:
+    """Return setup and name of the first counter of each file that was read on a kernel."""
+    first: dict[tuple[str, str], str] = {}
+    for item in found.lookups:
+        if item.place.kernel == place.kernel:
+            first.setdefault((item.place.setup, item.name.partition(".")[0]), item.name)
+    return [(setup, counter) for (setup, _), counter in first.items()]
+
+
+def _depths(place: Place, depths: list[DepthFit]) -> Table:
+    title = f"{_name(place)}: cost of a path"
+    return tabled("depths", title, _PATH, depths, more=(_PATH_LEGEND,))
+
+
+def _range(depths: tuple[int, ...]) -> str:
+    if len(depths) > 2 and depths == tuple(range(depths[0], depths[-1] + 1)):
+        return f"{depths[0]} to {depths[-1]}"
+    return ", ".join(map(str, depths))
+
+
+def _half_interval(fit: Regression) -> Value:
+    if fit.slope.ci_low is None or fit.slope.ci_high is None:
+        return None
+    half = (fit.slope.ci_high - fit.slope.ci_low) / 2
+    return Shown(half, f"±{_small(half).text}")
+
+
+def _number(value: float, form: str) -> Shown:
+    return Shown(value, format(value, form))
+
+
+def _small(value: float | None) -> Shown:
+    return Shown(value, MISSING if value is None else f"{value:.1e}" if value else "0")
+
+
+def _r2(value: float | None) -> Shown:
+    # Rounded down: 0.999999 must not be shown as a perfect fit.
+    return Shown(value, MISSING if value is None else f"{int(value * 1e7) / 1e7:.7f}")
+
+
+def _whole(whole: Whole, value: float | None) -> Shown:
+    """Show a number of calls; one that is no whole number as it is, where that is known."""
+    unknown = "?" if value is None else f"{value:.2f}"
+    shown = whole.value if value is None else value
+    return Shown(shown, unknown if whole.value is None else str(whole.value))
+
+
+_FIT = (
+    Field("slope", "slope", lambda i: _number(i.regression.slope.value, ",.4f")),
+    Field("stderr", "error", lambda i: _small(i.regression.slope.stderr)),
+    Field("half_interval", "95 %", lambda i: _half_interval(i.regression)),
+    Field("r2", "r²", lambda i: _r2(i.regression.r2)),
+    Field("max_residual_ns", "residual", lambda i: _number(i.regression.max_residual, ",.1f")),
+    Field("intercept_ns", "intercept", lambda i: _number(i.regression.intercept.value, ",.0f")),
+)
+_PATH = (
+    named("operation"),
+    named("depths", lambda fit: _range(fit.depths)),
+    Field(
+        *("hook_calls_per_component", "calls/part"),
+        lambda fit: _whole(fit.per_component, fit.hook_calls.slope.value),
+    ),
+    Field(
+        *("hook_calls_fixed", "calls fixed"),
+        lambda fit: _whole(fit.fixed, fit.hook_calls.intercept.value),
+    ),
+    Field("latency_per_component_ns", "ns/part", lambda i: _number(i.latency.slope.value, ",.0f")),
+    Field("latency_fixed_ns", "ns fixed", lambda i: _number(i.latency.intercept.value, ",.0f")),
+    Field("latency_r2", "r² of ns", lambda fit: _r2(fit.latency.r2)),
+)
+
+
+def _data(found: Slopes) -> dict[str, Any]:
+    return {
+        "unit": UNIT,
+        "delays_ns": found.delays_ns,
+        "slopes": [_slope_data(found, slope) for slope in found.slopes],
+        "lookups": [
+            {
+                **placed(item.place, item.benchmark),
+                "counter": item.name,
+                "per_operation": item.runs,
+                "steady": item.steady,
+            }
+            for item in found.lookups
+        ],
+        "depths": [_depth_data(fit) for fit in found.depths],
+    }
+
+
+def _slope_data(found: Slopes, slope: Slope) -> dict[str, Any]:
+    fit, calls = slope.regression, slope.hook_calls
+    published = found.published_for(slope)
+    return {
+        **placed(slope.place, slope.benchmark),
+        "slope": fit.slope.value,
+        **{name: getattr(fit.slope, name) for name in ("stderr", "ci_low", "ci_high")},
+        **{name: getattr(fit, name) for name in ("confidence", "r2", "max_residual")},
+        "max_residual_delay_ns": slope.points[fit.max_residual_at].delay_ns,
+        "intercept": fit.intercept.value,
+        **_calls({"": calls.value, "_reason": calls.reason}),
+        "published": None if published is None else published.slope,
+        "delays": len(slope.points),
+        "points": slope.points,
+    }
+
+
+def _calls(found: Mapping[str, object]) -> dict[str, object]:
+    """Name what is said of hook calls, also as it was named before."""
+    names = ("hook_calls", "authorisations")
+    return {f"{name}{end}": value for name in names for end, value in found.items()}
+
+
+def _depth_data(fit: DepthFit) -> dict[str, Any]:
+    calls = {
+        "_per_component": fit.hook_calls.slope.value,
+        "_fixed": fit.hook_calls.intercept.value,
+        "_r2": fit.hook_calls.r2,
+    }
+    return {
+        **vars(fit.place),
+        "benchmark": fit.operation,
+        "depths": fit.depths,
+        **_calls(calls),
+        "latency_per_component_ns": fit.latency.slope.value,
+        "latency_fixed_ns": fit.latency.intercept.value,
+        "latency_r2": fit.latency.r2,
+    }
+
+
+def specification(found: Slopes) -> look.Specification:
+    """Return a plot in Vega-Lite with a panel for each operation: readings, and fits as lines."""
+    encoding = {
+        "x": look.channel("policy_us:Q", title="policy latency, µs"),
+        "y": look.channel("latency_us:Q", title="latency, µs of guest time"),
+        "color": look.channel("series:N", title=None),
+    }
+    marks = {
+        "reading": {"type": "point", "size": 24, "filled": True},
+        "fit": {"type": "line", "strokeWidth": 1},
+    }
+    layers = [
+        {"transform": [{"filter": f"datum.kind == '{kind}'"}], "mark": mark, "encoding": encoding}
+        for kind, mark in marks.items()
+    ]
+    several = len({slope.place for slope in found.slopes}) > 1
+    points = [row for slope in found.slopes for row in _points(slope, several=several)]
+    operations = list(dict.fromkeys(str(row["operation"]) for row in points))
+    return {
+        "$schema": look.SCHEMA,
+        "title": "Latency over policy latency (exact instrument)",
+        **look.facets(points, {"layer": layers, **look.PANEL}, "operation", 3, sort=operations),
+        "resolve": {"scale": {"color": "independent", "y": "independent"}},
+    }
+
+
+def _points(slope: Slope, *, several: bool) -> list[dict[str, object]]:
+    fit = slope.regression
+    ends = (slope.points[0].policy_ns, slope.points[-1].policy_ns)
+    found = [("reading", point.policy_ns, point.latency_ns) for point in slope.points]
+    found += [("fit", x_ns, fit.intercept.value + fit.slope.value * x_ns) for x_ns in ends]
+    where = (slope.place.setup, slope.place.kernel) if several else ()
+    named = {
+        "operation": slope.benchmark.operation,
+        "series": " ".join(filter(None, (variant(slope.benchmark), *where))),
+    }
+    return [
+        {**named, "kind": kind, "policy_us": x_ns / 1000, "latency_us": y_ns / 1000}
+        for kind, x_ns, y_ns in found
+    ]

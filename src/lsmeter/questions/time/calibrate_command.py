@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter calibrate`: what this machine takes for each event that the exact instrument counts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lsmeter.cli import options
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.options import Asked
+from lsmeter.core.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from lsmeter.core.model import Kernel
+    from lsmeter.measure.experiment.asked import Experiment
+
+BLOCKS = 25  # and as many of the control, which are as good
+_READINGS = 50  # of each benchmark in the guest, whose events hardly vary
+# On which predicted overheads are tried. What needs no reboot: Landlock by layers and depth, and a
+# cost that follows from numbers.
+SETUPS = (
+    "landlock:layers=1,rules=1",
+    "landlock:layers=4,rules=1",
+    "landlock:layers=1,rules=1,depth=4",
+    "seccomp:filters=1,length=100",
+)
+NOT_ASKED = ("filesystem", "user", "image", "condition", "machine")
+BlocksOption = Annotated[
+    int, typer.Option(metavar="N", min=4, help="Blocks of readings on this machine.")
+]
+# What measures here and in a guest takes these options.
+timed_and_counted = functools.partial(
+    options.measuring, kernel="the nearest to this machine's", suite="file"
+)
+
+
+@functools.partial(timed_and_counted, without=("setup", *NOT_ASKED))
+def calibrate(
+    asked: Asked,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[show [CALIBRATION] | TIMED_RUN EVENTS_RUN]",
+            help="Show the calibrations of this machine, or one; or fit to runs made before.",
+        ),
+    ] = None,
+    boots: BlocksOption = BLOCKS,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File to write the calibration to, for others."
+        ),
+    ] = None,
+) -> int:
+    """Learn what this machine takes for each event, so that reports can predict times.
+
+    Runs the suites on this machine as it runs, and once in a guest that counts events, on
+    the kernel nearest to this machine's, both with and without Landlock and seccomp. Weights
+    are fitted to the operations without these, and stored with two errors: of each operation,
+    predicted from weights that were fitted without it, and of overheads. It takes about four
+    minutes and needs no root. Measure on an idle machine.
+
+        lsmeter calibrate
+        lsmeter calibrate show
+        lsmeter calibrate --output server.json
+
+    Reports of runs with --events then have predicted nanoseconds; --calibration names
+    another one than the newest of this machine.
+    """
+    if words and words[0] == "show":
+        return _show(words[1:], output)
+    if words and len(words) != 2:
+        raise UsageError(
+            f"calibrate: {words[0]!r} alone is neither show nor two runs",
+            hint="lsmeter calibrate, lsmeter calibrate show, or TIMED_RUN EVENTS_RUN",
+        )
+    from lsmeter.cli.measure import showing
+
+    timed, counted, code = both_runs([Path(word) for word in words or ()], asked, boots)
+    if code is not ExitCode.INTERRUPTED:
+        with showing(code):
+            _finish(timed, counted, output)
+    return int(code)
+
+
+def _show(words: list[str], output: Path | None) -> int:
+    from lsmeter.cli.show import show, write
+    from lsmeter.questions.time.calibrated import document, listing
+    from lsmeter.questions.time.calibrations import find_calibration, kept, this_host, to_bytes
+
+    if len(words) > 1:
+        raise UsageError("calibrate show: names one calibration at most")
+    if not words:
+        same = [item.name for item in kept() if item.host.like(this_host())]
+        show(listing(kept(), same))
+        return int(ExitCode.OK)
+    found = find_calibration(words[0])
+    show(document(found))
+    if output is not None:
+        write(output, to_bytes(found))
+    return int(ExitCode.OK)
+
+
+def both_runs(
+    runs: Sequence[Path],
+    asked: Asked,
+    blocks: int,
+    setups: tuple[str, ...] = SETUPS,
+    stem: str = "calibrate",
+) -> tuple[Path, Path, ExitCode]:
+    """Return the two runs that were named, or time the suites here and count events in a guest.
+
+    With these setups besides none.
+    """
+    if runs:
+        timed_run, counted_run = runs
+        return timed_run, counted_run, ExitCode.OK
+    from lsmeter.cli.measure import measure
+    from lsmeter.core.storage import make_dir
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.measure.results.held import new_directory
+    from lsmeter.questions.time.figures import lsms_of
+    from lsmeter.questions.time.likeness import lsms_beside
+    from lsmeter.sources.kernels.resolve import resolve
+
+    timed, counted = _experiments(asked, blocks, setups)
+    _check_enough(options.experiment(timed))
+    guest = resolve(counted["kernels"][0])  # a wrong name is said before anything is timed
+    # Both stand in one directory, so that a stopped command can go on.
+    folder = asked.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
+    resume = None if asked.run_dir else folder
+
+    def measured(words: dict[str, Any], name: str) -> tuple[Path, ExitCode]:
+        how = replace(asked, run_dir=folder / name)
+        return measure([options.experiment(words)], stem, how, resume=resume)
+
+    try:
+        make_dir(folder)
+        here, code = measured(timed, "timed")
+        if code is ExitCode.INTERRUPTED:
+            return here, here, code
+        counted["conditions"]["lsms"] = lsms_beside(lsms_of(read_run(here)), guest.config)
+        there, second = measured(counted, "events")
+    except KeyboardInterrupt:
+        SCREEN.say(f"stopped; what was measured is kept in {folder}: --run-dir goes on with it")
+        raise
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # where nothing came into it
+    return here, there, ExitCode.INTERRUPTED if second is ExitCode.INTERRUPTED else code or second
+
+
+def _check_enough(asked: Experiment) -> None:
+    """Refuse so few operations that nothing could be fitted to them, before any is measured."""
+    from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.measure.experiment.plan import select_benchmarks
+    from lsmeter.measure.instruments.timed import EMPTY
+    from lsmeter.questions.time.fit import GROUND, LEAST_OPERATIONS
+
+    offered = catalogue(find_probe())
+    found = select_benchmarks(offered, asked.suites, asked.benchmarks, controls=True)
+    told = [item for item in found if item.operation != EMPTY and item.suite != GROUND]
+    count = len({(item.suite, item.operation) for item in told})
+    if count < LEAST_OPERATIONS:
+        raise UsageError(
+            f"--benchmark: names {count} operations with the controls; a fit needs "
+            f"{LEAST_OPERATIONS}",
+            hint="name more, or leave it out",
+        )
+
+
+def _experiments(
+    asked: Asked, blocks: int, setups: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the words of both experiments."""
+    from lsmeter.core.host import cgroups, command_line, flags
+    from lsmeter.machines import find_machine
+    from lsmeter.questions.time.calibrations import this_host
+    from lsmeter.questions.time.fit import GROUND
+    from lsmeter.questions.time.likeness import conditions, unlike
+    from lsmeter.sources.kernels.running import running_kernel
+
+    host, running = this_host(), running_kernel()
+    kernel, why = (asked.kernel[0], "as asked") if asked.kernel else nearest(running)
+    suites = [*dict.fromkeys((*(asked.suite or ["file"]), GROUND))]
+    chosen = [*asked.benchmark, f"{GROUND}/*"] if asked.benchmark else None
+    user = getattr(find_machine("here"), "users", ("root",))[0]
+    common = {"suites": suites, "users": [user], "benchmarks": chosen}
+    like = conditions(host.mitigations, running.config, command_line(), flags(), cgroups())
+    SCREEN.say(f"events are counted on {kernel}; this machine runs Linux {running.release}: {why}")
+    for text in unlike(host.mitigations):
+        SCREEN.say(text, style="yellow")
+    timed = {
+        "title": "What operations take here",
+        "instrument": "timed",
+        "machine": "here",
+        "setups": ["running", *setups],
+        "baseline": "running",
+        "boots": blocks,
+    }
+    counted = {
+        "title": "The events of the same operations",
+        "task": "events",
+        "kernels": [kernel],
+        "setups": ["capability", *setups],
+        "baseline": "capability",
+        "boots": 1,
+        "conditions": like,
+        "sampling": {"samples": _READINGS, "whole_ppm": 0},
+    }
+    said = {"seed": asked.seed} if asked.seed is not None else {}
+    known = {key: value for key, value in {**common, **said}.items() if value is not None}
+    return {**timed, **known}, {**counted, **known}
+
+
+def nearest(running: Kernel) -> tuple[str, str]:
+    """Return the name of the kernel to count on, and why: this machine's own, else the nearest.
+
+    What the archive has counts, cached or not; only where it cannot be asked, what is cached.
+    """
+    from lsmeter.core.errors import InfrastructureError
+    from lsmeter.questions.time.likeness import nearest_kernel, series_of
+    from lsmeter.sources.kernels.resolve import resolve
+    from lsmeter.sources.kernels.sources.debian import SOURCE
+
+    try:
+        return resolve("host").name, "its own image"
+    except InfrastructureError as error:
+        SCREEN.say(error.title)
+    series = series_of(running.release)
+    try:
+        names, of = SOURCE.offered(series), "Debian's archive"
+    except InfrastructureError as error:
+        SCREEN.say(error.title)
+        names, of = tuple(item.name for item in SOURCE.listing() if item.cached), "the cache"
+    offered = {name: name.partition(":")[2] for name in names}
+    found = nearest_kernel(running.release, offered)
+    if found is None:
+        raise InfrastructureError(
+            f"no kernel near Linux {running.release} is to be had",
+            hint="name one: --kernel debian:6.1, or the path of an image",
+        )
+    same = "the same series" if offered[found] == series else "the nearest series"
+    return found, f"{same}, of those in {of}"
+
+
+def _finish(timed: Path, counted: Path, output: Path | None) -> None:
+    """Fit, store and show."""
+    from lsmeter.cli.show import show, write
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.time.calibrated import document, error_words
+    from lsmeter.questions.time.calibrations import keep, to_bytes
+    from lsmeter.questions.time.fitting import fitted
+
+    found = fitted(read_run(timed), read_run(counted))
+    where = keep(found)
+    show(document(found, str(where)))
+    if output is not None:
+        write(output, to_bytes(found))
+    SCREEN.say(f"calibration {found.name}: {error_words(found)}")

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Predicted times of an exact run, apart from all that was measured; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from lsmeter.core.groups import grouped
+from lsmeter.core.model import Place
+from lsmeter.core.model.conclusion import Comparison
+from lsmeter.measure.tasks.events import EVENTS
+from lsmeter.questions.time.calibrated import error_words, overhead_words, why_no_overheads
+from lsmeter.questions.time.calibration import LEVEL
+from lsmeter.questions.time.figures import Predicted, PredictedChange, Told
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Detail, Item, Kind, Raw, Section, Shown, Value
+from lsmeter.tables.values import change, count
+
+HEADING = "Predicted times"
+NO_EVENTS = "not predicted: events were not counted; lsmeter run --events counts them"
+NO_CALIBRATION = "not predicted: this machine is not calibrated; lsmeter calibrate does it"
+OUTSIDE = "!"
+_NAMED = 4  # benchmarks in a sentence
+HEADS = (
+    *("predicted_ns", "predicted_low_ns", "predicted_high_ns", "predicted_difference_ns"),
+    *("predicted_overhead", "predicted_outside", "calibration"),
+)
+_INTERVAL = f"low and high hold {LEVEL:.0%} of the benchmarks that were left out of the calibration"
+_TITLES = {**EVENTS, "plain_insns": EVENTS["insns"]}
+
+
+def fact(instrument: str, told: Told | None, *, counted: bool) -> str:
+    """Say by what times are predicted, or why they are not; "" where they were measured."""
+    if instrument != "exact":
+        return ""
+    if told is None:
+        return NO_CALIBRATION if counted else NO_EVENTS
+    return f"predicted by calibration {told.calibration.name}"
+
+
+def sections(
+    told: Told | None, comparisons: Sequence[Comparison], baseline: str, detail: Detail
+) -> Iterator[Section]:
+    """Yield the predicted times of each setup; where there is little room, one row an operation."""
+    if told is None:
+        return
+    changes = {(item.place, item.benchmark.id): item for item in told.changes}
+    places = dict.fromkeys(item.place for item in told.costs)
+    tested = [place for place in places if place.setup != baseline]
+    shown = list(places) if detail is not Detail.SHORT or not tested else tested
+    for number, place in enumerate(shown, 1):
+        found = [item for item in told.costs if item.place == place]
+        rows = _picked(found, detail)
+        left = len(found) - len(rows)
+        more = (f"{left:,} more benchmarks: --all, or --format csv.",) if left else ()
+        tested_changes = changes if place.setup != baseline else {}
+        fields = _fields(comparisons, place, tested_changes)
+        yield Section(
+            f"{HEADING}: {place.label}",
+            tuple(_lead(told)) if number == 1 else (),
+            (tabled("predicted", "", fields, rows, more=more),),
+            key="predicted" if number == 1 else f"predicted-{number}",
+            items=tuple(Item(text) for text in _outside(found)),
+        )
+
+
+def _picked(found: list[Predicted], detail: Detail) -> list[Predicted]:
+    if detail is not Detail.SHORT:
+        return found
+    return [items[0] for items in grouped((i.benchmark.operation, i) for i in found).values()]
+
+
+def _lead(told: Told) -> Iterator[str]:
+    item = told.calibration
+    host = f"{item.host.cpu}, Linux {item.host.kernel}"
+    yield (
+        f"Not measured: predicted from the events of each call by calibration {item.name} ({host}; "
+        f"events of {item.counted.kernel}). Error, each operation left out: {error_words(item)}; "
+        f"{_INTERVAL}."
+    )
+    yield why_no_overheads(item) or f"Overheads: off by {overhead_words(item)}, as measured here."
+    if not told.same_plugin:
+        yield (
+            "The calibration's events were counted by another version of the plugin, perhaps in "
+            "another way: calibrate again, or measure again."
+        )
+    if told.unlike:
+        yield (
+            "The calibration's events were counted under other conditions: lsmeter run "
+            + " ".join(f"--condition {item}" for item in told.unlike)
+        )
+
+
+def _fields(
+    comparisons: Sequence[Comparison],
+    place: Place,
+    changes: Mapping[tuple[Place, str], PredictedChange],
+) -> tuple[Field, ...]:
+    mine = (item for item in comparisons if item.place == place)
+    insns = {item.benchmark.id: item.in_line.overhead for item in mine}
+
+    def ns(item: Predicted) -> Value:
+        found = changes.get((place, item.benchmark.id))
+        if found is None:
+            return None
+        return Shown(round(found.difference_ns, 2), change(round(found.difference_ns)))
+
+    def overhead(item: Predicted) -> Value:
+        found = changes.get((place, item.benchmark.id))
+        return None if found is None else found.overhead
+
+    tested = (
+        Field("predicted_difference_ns", "more", ns, Kind.CHANGE),
+        Field("predicted_overhead", "overhead", overhead, Kind.PERCENT),
+        Field("overhead", "in instructions", lambda i: insns.get(i.benchmark.id), Kind.PERCENT),
+    )
+    return _PREDICTED + (tested if changes else ())
+
+
+def _ns(value: float) -> Shown:
+    return Shown(round(value, 2), count(round(value)))
+
+
+def _name(item: Predicted) -> Shown:
+    return Shown(item.benchmark.id, item.benchmark.id + OUTSIDE * bool(item.prediction.outside))
+
+
+_PREDICTED = (
+    named("benchmark", _name),
+    Field("predicted_ns", "predicted ns", lambda item: _ns(item.prediction.ns)),
+    Field("predicted_low_ns", "low", lambda item: _ns(item.prediction.low_ns)),
+    Field("predicted_high_ns", "high", lambda item: _ns(item.prediction.high_ns)),
+)
+
+
+def _outside(found: Iterable[Predicted]) -> Iterator[str]:
+    """Say of which benchmarks the prediction goes further than the calibration has seen."""
+    outside = ((item.prediction.outside, item.benchmark.id) for item in found)
+    for events, names in grouped(pair for pair in outside if pair[0]).items():
+        words = ", ".join(_TITLES.get(name, name) for name in events)
+        yield f"{OUTSIDE} outside of what calibration covered ({words}): {_few(names)}"
+
+
+def by_row(told: Told | None) -> dict[tuple[Place, str], dict[str, Raw]]:
+    """Return what tables for programs have of each cost, by place and benchmark."""
+    if told is None:
+        return {}
+    found: dict[tuple[Place, str], dict[str, Raw]] = {
+        (item.place, item.benchmark.id): {
+            "predicted_ns": item.prediction.ns,
+            "predicted_low_ns": item.prediction.low_ns,
+            "predicted_high_ns": item.prediction.high_ns,
+            "predicted_outside": " ".join(item.prediction.outside),
+            "calibration": told.calibration.name,
+        }
+        for item in told.costs
+    }
+    for part in told.changes:
+        found[part.place, part.benchmark.id] |= {
+            "predicted_difference_ns": part.difference_ns,
+            "predicted_overhead": part.overhead,
+        }
+    return found
+
+
+def entries(told: Told | None) -> dict[str, Any]:
+    """Return the predictions for programs; nothing where there are none."""
+    if told is None:
+        return {}
+    item = told.calibration
+    median, most = item.error
+    return {
+        "calibration": {
+            "name": item.name,
+            "created": item.created,
+            "cpu": item.host.cpu,
+            "microcode": item.host.microcode,
+            "host_kernel": item.host.kernel,
+            "counted_kernel": item.counted.kernel,
+            "median_error": median,
+            "error_90": most,
+            "overhead_error": item.overheads.median if item.overheads else None,
+            "overhead_error_90": item.overheads.most if item.overheads else None,
+            "level": LEVEL,
+        },
+        "costs": [
+            {
+                **vars(cost.place),
+                "id": cost.benchmark.id,
+                "predicted_ns": cost.prediction.ns,
+                "low_ns": cost.prediction.low_ns,
+                "high_ns": cost.prediction.high_ns,
+                "outside": list(cost.prediction.outside),
+            }
+            for cost in told.costs
+        ],
+        "changes": [
+            {
+                **vars(part.place),
+                "baseline_kernel": part.baseline.kernel,
+                "baseline_setup": part.baseline.setup,
+                "id": part.benchmark.id,
+                "predicted_difference_ns": part.difference_ns,
+                "predicted_overhead": part.overhead,
+            }
+            for part in told.changes
+        ],
+    }
+
+
+def _few(names: list[str]) -> str:
+    rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{rest}"

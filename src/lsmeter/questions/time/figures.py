@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From runs to what a calibration is made of, and from a calibration to predicted times; pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Benchmark, Place
+from lsmeter.core.model.setup import is_again
+from lsmeter.measure.instruments import find_instrument
+from lsmeter.measure.instruments.timed import EMPTY
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.tasks.attribute import ATTRIBUTION
+from lsmeter.questions.cells.cells import CellResult, baseline_of, cell_results
+from lsmeter.questions.events.figures import event_vectors
+from lsmeter.questions.time.calibration import Calibration, Host, Prediction
+from lsmeter.questions.time.expected import vector
+from lsmeter.questions.time.fit import Known
+from lsmeter.statistics.blocks import Block
+
+_QUIET = 0.1  # of the blocks: what else a host does makes operations slower, never faster
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The time of one benchmark in one cell, as a calibration tells it."""
+
+    place: Place
+    benchmark: Benchmark
+    prediction: Prediction
+
+
+@dataclass(frozen=True)
+class PredictedChange:
+    """How two predicted times differ; overhead as a fraction of the baseline's time."""
+
+    place: Place
+    baseline: Place
+    benchmark: Benchmark
+    baseline_ns: float
+    ns: float
+
+    @property
+    def difference_ns(self) -> float:
+        """The predicted difference."""
+        return self.ns - self.baseline_ns
+
+    @property
+    def overhead(self) -> float:
+        """The predicted overhead."""
+        return self.difference_ns / self.baseline_ns if self.baseline_ns else math.nan
+
+
+@dataclass(frozen=True)
+class Told:
+    """All that a calibration says of a run."""
+
+    calibration: Calibration
+    same_plugin: bool  # what counted the run's events counted those of the calibration
+    unlike: tuple[str, ...]  # conditions of the calibration's events that the run's had otherwise
+    costs: tuple[Predicted, ...]
+    changes: tuple[PredictedChange, ...]
+
+
+def predict(run: RunData, calibration: Calibration, *, always: bool = False) -> Told | None:
+    """Predict the times of a run that counted events; None for any other run.
+
+    How they change is told where the calibration's error of overheads allows it, or always.
+    """
+    vectors = event_vectors(run)
+    if not vectors or run.manifest.instrument != "exact":
+        return None
+    results = cell_results(run)
+    costs = [
+        Predicted(item.place, item.benchmark, calibration.predict(of[item.benchmark.id], empty))
+        for result in results
+        if (of := vectors.get(result.cell.place)) is not None
+        for empty in [of.get(EMPTY, {})]
+        for item in result.estimates
+        if item.benchmark.id in of and item.benchmark.id != EMPTY
+    ]
+    found = {(item.place, item.benchmark.id): item for item in costs}
+    changes = []
+    for result in results if always or calibration.tells_overheads else ():
+        base = baseline_of(run.manifest, result, results)
+        if base is None or base is result:
+            continue
+        before, after = base.cell.place, result.cell.place
+        for item in costs:
+            other = found.get((before, item.benchmark.id))
+            if item.place == after and other is not None:
+                times = (other.prediction.ns, item.prediction.ns)
+                changes.append(PredictedChange(after, before, item.benchmark, *times))
+    plugin = dict(run.manifest.tools).get(ATTRIBUTION, "")
+    same = calibration.counted.plugin in {"", plugin}
+    settings = {name: str(value).lower() for name, value in vars(run.manifest.conditions).items()}
+    wanted = calibration.counted.conditions.items()
+    unlike = tuple(f"{name}={text}" for name, text in wanted if settings.get(name, text) != text)
+    return Told(calibration, same, unlike, tuple(costs), tuple(changes))
+
+
+def known(timed: RunData, counted: RunData) -> list[Known]:
+    """Return the benchmarks that one run timed and another counted, each without a setup.
+
+    The baselines of both runs are taken; file systems and users must be the same.
+    """
+    if not find_instrument(timed.manifest.instrument).ticks:
+        raise UsageError(
+            f"{timed.path}: no time was measured in it",
+            hint="make it with: lsmeter run --instrument timed --setup running",
+        )
+    vectors = event_vectors(counted)
+    if not vectors:
+        raise UsageError(
+            f"{counted.path}: no events were counted in it",
+            hint="make it with: lsmeter run --setup capability --events",
+        )
+    baseline = counted.manifest.baseline_setup
+    counts = {_like(place): of for place, of in vectors.items() if place.setup == baseline}
+    found: dict[Benchmark, tuple[dict[str, float], list[Block]]] = {}
+    for result in cell_results(timed):
+        of = counts.get(_like(result.cell.place))
+        # The control is the baseline under another name, and its blocks are as good.
+        if of is not None and _is_base(timed, result.cell.place):
+            for kind, blocks in _timed(result):
+                if kind.id in of:
+                    events = vector(of[kind.id], of.get(EMPTY, {}))
+                    found.setdefault(kind, (events, []))[1].extend(blocks)
+    return [
+        Known(kind.suite, kind.operation, kind.id, events, cost_ns)
+        for kind, (events, blocks) in found.items()
+        if (cost_ns := quiet_ns(blocks)) > 0
+    ]
+
+
+def _is_base(run: RunData, place: Place) -> bool:
+    baseline = run.manifest.baseline_setup
+    return place.setup == baseline or is_again(place.setup, baseline)
+
+
+def _like(place: Place) -> tuple[str, ...]:
+    return place.beside[1:]
+
+
+def _timed(result: CellResult) -> Iterable[tuple[Benchmark, Sequence[Block]]]:
+    for item in result.estimates:
+        if item.benchmark.id != EMPTY:
+            yield item.benchmark, result.readings[item.benchmark.id]
+
+
+def quiet_ns(blocks: Sequence[Block]) -> float:
+    """Return what an operation takes in the blocks that nothing disturbed: a quarter of them.
+
+    The time of a block is its median reading; of these it is the first quartile.
+    """
+    return float(np.quantile([block.median for block in blocks], _QUIET))
+
+
+def host_of(timed: RunData) -> Host | None:
+    """Return the machine that a run was timed on, as it said itself; None where no block did."""
+    for cell in timed.manifest.cells:
+        for boot in timed.boots_of(cell):
+            facts = dict(boot.facts)
+            if "host.kernel" in facts:
+                kept = {
+                    name.partition(".")[2]: text
+                    for name, text in facts.items()
+                    if name.startswith("mitigations.")
+                }
+                cpu = facts.get("host.cpu", "")
+                return Host(cpu, facts.get("host.microcode", ""), facts["host.kernel"], kept)
+    return None
+
+
+def lsms_of(timed: RunData) -> str:
+    """Return the modules that were active where a run was timed, "" where no block read them."""
+    boots = (boot for cell in timed.manifest.cells for boot in timed.boots_of(cell))
+    return next((found for boot in boots if (found := dict(boot.facts).get("lsm"))), "")
+
+
+def blocks_of(timed: RunData) -> int:
+    """Return how many blocks of each cell gave numbers, at the least."""
+    usable = [
+        sum(boot.status.usable for boot in timed.boots_of(cell)) for cell in timed.manifest.cells
+    ]
+    return min(usable, default=0)

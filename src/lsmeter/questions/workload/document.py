@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run of workloads as a document: what a request pays; docs/workloads.md describes its JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from lsmeter.core.groups import grouped
+from lsmeter.core.model.conclusion import Verdict
+from lsmeter.core.model.workload import Client
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.manifest import Manifest
+from lsmeter.questions.cells.covers import once_in
+from lsmeter.questions.cells.frame import placed, run_document
+from lsmeter.questions.workload.figures import (
+    AVC_LOOKUPS,
+    AVC_MISSES,
+    CLEANUP,
+    CLOCK,
+    HOOK_CALLS,
+    HOOK_INSNS,
+    KERNEL,
+    SWITCHES,
+    SYSCALLS,
+    USER,
+    Compared,
+    Measured,
+    Once,
+    Workloads,
+    find_workloads,
+)
+from lsmeter.tables import numbers
+from lsmeter.tables.fields import BENCHMARK, SETUP, Field, tabled
+from lsmeter.tables.model import (
+    Column,
+    Detail,
+    Document,
+    Item,
+    Kind,
+    Section,
+    Shown,
+    Table,
+    Tone,
+    Value,
+)
+from lsmeter.tables.values import change
+
+NAME = "lsmeter-workloads"
+_MOST_HOOKS = 12
+_COUNTS = (HOOK_CALLS, AVC_LOOKUPS, AVC_MISSES)
+_COVERS = (
+    "Kernel instructions of the service's tasks, of interrupts and softirqs (the network of {}) "
+    "and of kernel threads; ticks and grace periods are left out, and the client's own with what "
+    "they put off{}. Instructions, not time."
+)
+_CLIENTS: Mapping[Client, tuple[str, str]] = {
+    "namespace": ("both ends", ""),
+    "guest": ("the server's end", ": it runs in another guest"),
+    "loopback": ("both ends, over the loopback", ": it runs beside the server"),
+}
+_FIRST = Column("benchmark", "benchmark", Kind.NAME)
+
+
+def document(run: RunData, detail: Detail) -> Document:
+    """Return what a run of workloads shows, for a format with this much room."""
+    found = find_workloads(run)
+    sections = tuple(
+        section
+        for beside in dict.fromkeys(item.place.beside for item in found.measured)
+        for section in _sections(found, beside, run.manifest, detail)
+    )
+    title = "What security modules cost real services"
+    made = run_document(run, NAME, title, sections, found.problems, _data(found))
+    return replace(made, notes=(*_conditions(run), *made.notes))
+
+
+def _conditions(run: RunData) -> Iterator[str]:
+    for every_ms in sorted({cell.task.monitor_ms for cell in run.manifest.cells} - {0}):
+        yield f"monitored every {every_ms} ms: not to be compared with runs that are not"
+    for cell in {cell.place.suite: cell for cell in run.manifest.cells}.values():
+        if cell.task.workload and cell.conditions:
+            shift, mib = cell.conditions.icount_shift, cell.conditions.memory_mib
+            yield f"{cell.place.suite}: guests of {mib} MiB, {1 << shift} ns an instruction"
+
+
+def _sections(
+    found: Workloads, beside: tuple[str, ...], manifest: Manifest, detail: Detail
+) -> Iterator[Section]:
+    baseline = manifest.baseline_setup
+    measured = [item for item in found.measured if item.place.beside == beside]
+    compared = [item for item in found.compared if item.tested.place.beside == beside]
+    unit = measured[0].unit
+    kernel, suite, filesystem, _ = beside
+    cells = (cell for cell in manifest.cells if cell.place.beside == beside)
+    client = next(cell.task.workload.client for cell in cells if cell.task.workload)
+    lead = (_COVERS.format(*_CLIENTS[client]), _spread(found, measured))
+    yield Section(
+        f"{suite} on {kernel}, {filesystem}: kernel instructions a {unit}",
+        lead=lead,
+        tables=tuple(_overheads(found, measured, compared, baseline)),
+        items=tuple(_sentences(compared, unit)),
+    )
+    if detail is not Detail.SHORT:
+        tables = (
+            *(_inside(measured), *_hooks(measured, baseline), _controls(measured, compared)),
+            *_once([item for item in found.once if item.place.beside == beside]),
+        )
+        yield Section(f"{suite} on {kernel}, {filesystem}: where from", tables=tables)
+
+
+def _spread(found: Workloads, measured: Sequence[Measured]) -> str:
+    each = (boot.spread for item in measured for boot in item.boots)
+    batches = max((spread for spread in each if spread is not None), default=math.nan)
+    inside = f"batches of a boot: at most {100 * batches:.2f} % apart"
+    if math.isnan(batches):
+        inside = "one batch a boot: how far batches lie apart is not known"
+    spreads = [found.spreads[item.place.beside, item.benchmark.id] for item in measured]
+    between = max((s.fraction for s in spreads if s.freedom), default=math.inf)
+    boots = " or ".join(map(str, sorted({len(item.boots) for item in measured})))
+    known = "not known from one boot"
+    if math.isfinite(between):
+        known = f"at most {100 * between:.2f} % of the mean"
+    return (
+        f"Boots of each: {boots}, each with a seed and a layout of addresses of its own; setups "
+        "are compared seed by seed. Standard deviation between boots of one setup: "
+        f"{known}; {inside}."
+    )
+
+
+def _overheads(
+    found: Workloads, measured: Sequence[Measured], compared: Sequence[Compared], baseline: str
+) -> Iterator[Table]:
+    setups = list(dict.fromkeys(item.tested.place.setup for item in compared))
+    by_key = {(item.tested.place.setup, item.tested.benchmark.id): item for item in compared}
+    columns = [_FIRST, Column(f"{baseline}_insns", baseline, Kind.COUNT)]
+    columns += [Column(f"{name}_overhead", name, Kind.PERCENT) for name in setups]
+    rows: list[tuple[Value, ...]] = []
+    for item in measured:
+        if item.place.setup != baseline:
+            continue
+        row: list[Value] = [item.benchmark.id, round(found.level(item).mean)]
+        for name in setups:
+            other = by_key.get((name, item.benchmark.id))
+            row.append(_cell(other) if other else None)
+        rows.append(tuple(row))
+    title = f"Overhead over {baseline} in %, with the half-width of its 95 % interval"
+    marks = {mark: verdict.value for verdict, mark in numbers.VERDICT_MARKS.items()}
+    said = marks | {numbers.VERDICT_MARKS[Verdict.INCONCLUSIVE]: "not resolved"}
+    more = (", ".join(f"{mark} {word}" for mark, word in said.items()), *_left_out(compared))
+    yield Table("overheads", title, tuple(columns), tuple(rows), more=more)
+
+
+def _left_out(compared: Sequence[Compared]) -> Iterator[str]:
+    """Say which costs may hide where setups are equivalent."""
+    same = [item for item in compared if item.kernel.verdict is Verdict.EQUIVALENT]
+    units = [
+        min(sum(boot.units for boot in side.boots) for side in (item.baseline, item.tested))
+        for item in same
+    ]
+    if units:
+        yield (
+            f"Equivalent leaves out costs rarer than once in {once_in(units)} units, of a "
+            "service's start, of longer names and paths, of further CPUs."
+        )
+
+
+def _cell(item: Compared) -> Shown:
+    kernel = item.kernel
+    half = (kernel.overhead_high - kernel.overhead_low) / 2
+    known = f" {numbers.PLUS_MINUS}{100 * half:.2f}" if math.isfinite(half) else ""
+    mark = numbers.VERDICT_MARKS[kernel.verdict]
+    text = f"{numbers.overhead(kernel.overhead, kernel.verdict, 2)}{known} {mark}"
+    return Shown(kernel.overhead, text, numbers.TONES[kernel.verdict])
+
+
+def _sentences(compared: Sequence[Compared], unit: str) -> Iterator[Item]:
+    """Say for each setup from where to where its overheads go, and which are not resolved."""
+    for setup in dict.fromkeys(item.tested.place.setup for item in compared):
+        mine = [item for item in compared if item.tested.place.setup == setup]
+        low, high = (f(mine, key=lambda item: item.kernel.overhead) for f in (min, max))
+        each = [
+            f"{100 * item.kernel.overhead:+.1f} % ({item.tested.benchmark.id}, "
+            f"{change(round(item.kernel.difference))} instructions)"
+            for item in ([low] if low is high else [low, high])
+        ]
+        yield Item(f"{setup}: {' to '.join(each)} kernel instructions a {unit}.")
+        yield from (Item(text, tone=Tone.WARNING) for text in _unresolved(mine, setup))
+
+
+def _unresolved(compared: Sequence[Compared], setup: str) -> Iterator[str]:
+    """Name what is within the spread between boots, and how many boots would tell."""
+    for item in compared:
+        kernel = item.kernel
+        if kernel.verdict is Verdict.INCONCLUSIVE and math.isfinite(kernel.high):
+            low, high = kernel.overhead_low, kernel.overhead_high
+            needed = f"; {kernel.boots} boots of each would do" if kernel.boots else ""
+            yield (
+                f"{setup}, {item.tested.benchmark.id}: not resolved: "
+                f"{100 * low:+.2f} to {100 * high:+.2f} %{needed}"
+            )
+    if compared and not math.isfinite(compared[0].kernel.high):
+        yield f"{setup}: not resolved: one boot does not show how far boots differ; --boots 3"
+
+
+def _inside(measured: Sequence[Measured]) -> Table:
+    modules = sorted({name for item in measured for name in item.in_modules()})
+
+    def inside(name: str) -> Field:
+        return Field(f"in {name}", f"in {name}", lambda i: round(i.in_modules().get(name, 0.0)))
+
+    def mean(name: str, digits: int | None = 2) -> Field:
+        return Field(name, name, lambda item: round(item.mean(name), digits))
+
+    fields = (
+        *(BENCHMARK, SETUP, *map(inside, modules)),
+        *(mean(HOOK_INSNS, None), *map(mean, _COUNTS)),
+    )
+    unit = measured[0].unit
+    title = f"Inside each module's code and inside hooks, instructions a {unit}; calls a {unit}"
+    return tabled("inside", title, fields, measured)
+
+
+def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
+    """Show for each setup the hooks that add most; each benchmark counts the same."""
+    setups = list(dict.fromkeys(item.place.setup for item in measured))
+    for setup in setups:
+        if setup == baseline:
+            continue
+        sides = [
+            [item for item in measured if item.place.setup == name] for name in (baseline, setup)
+        ]
+        if not all(sides):
+            continue  # no boot of one of them gave numbers on this file system
+        before, after = map(_by_hook, sides)
+        added = {name: after[name][1] - before.get(name, (0.0, 0.0))[1] for name in after}
+        most = sorted(added, key=lambda name: -added[name])[:_MOST_HOOKS]
+        rest = sum(added.values()) - sum(added[name] for name in most)
+        rows: list[tuple[Value, ...]] = [
+            (name, round(after[name][0], 2), round(added[name])) for name in most
+        ]
+        rows.append((f"{len(added) - len(most)} others", None, round(rest)))
+        kernel = [_mean_of(side) for side in sides]
+        outside = kernel[1] - kernel[0] - sum(added.values())
+        rows.append(("outside of hooks", None, round(outside)))
+        columns = (
+            Column("hook", "hook", Kind.NAME),
+            Column("calls", f"calls a {measured[0].unit}"),
+            Column("added_insns", "instructions added", Kind.CHANGE),
+        )
+        title = f"{setup}: what each hook adds, mean over the benchmarks"
+        yield Table(f"hooks-{setup}", title, columns, tuple(rows))
+
+
+def _mean_of(measured: Sequence[Measured]) -> float:
+    """Return the kernel instructions of a unit, each boot of each benchmark alike."""
+    every = [value for item in measured for value in item.of(KERNEL)]
+    return math.fsum(every) / len(every) if every else math.nan
+
+
+def _by_hook(measured: Sequence[Measured]) -> dict[str, tuple[float, float]]:
+    total = sum(len(item.boots) for item in measured) or 1
+    boots = chain.from_iterable(item.boots for item in measured)
+    found = grouped(hook for boot in boots for hook in boot.hooks.items())
+    return {
+        name: (sum(calls for calls, _ in pairs) / total, sum(insns for _, insns in pairs) / total)
+        for name, pairs in found.items()
+    }
+
+
+def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Table:
+    moved = {id(item.tested): item.user.overhead for item in compared if item.user}
+
+    def said(item: Measured, key: str) -> Value:
+        client = [boot.client for boot in item.boots]
+        known = all(key in each for each in client)
+        return round(sum(each[key] for each in client) / len(client)) if known else None
+
+    fields = (
+        *(BENCHMARK, SETUP),
+        Field("user_insns", "user instructions", lambda item: round(item.mean(USER))),
+        Field("user_overhead", "change", lambda item: moved.get(id(item)), Kind.PERCENT),
+        Field("syscalls", "system calls", lambda item: round(item.mean(SYSCALLS), 1)),
+        Field("clock_insns", "clock", lambda item: round(item.mean(CLOCK))),
+        Field("cleanup_insns", "client's clean-up", lambda item: round(item.mean(CLEANUP))),
+        Field("switches", "switches", lambda item: round(item.mean(SWITCHES), 1)),
+        Field("rate_per_s", "rate, emulated", lambda item: said(item, "rate_per_s")),
+        Field("p99_us", "99 % in us, emulated", lambda item: said(item, "p99_us")),
+    )
+    title = "Controls: what no security module should change; emulated rates are not for comparison"
+    return tabled("controls", title, fields, measured, fixed=2)
+
+
+def _once(once: Sequence[Once]) -> Iterator[Table]:
+    """Show what guests of each setup do once until their services answer, means over boots."""
+    columns = (
+        Column("step", "step", Kind.NAME),
+        Column("kernel_insns", "kernel", Kind.COUNT),
+        Column("user_insns", "user", Kind.COUNT),
+    )
+    for setup in dict.fromkeys(item.place.setup for item in once):
+        mine = [item for item in once if item.place.setup == setup]
+        each = [(item.title, _mean(item.kernel), _mean(item.user)) for item in mine]
+        kernel, user = sum(item[1] for item in each), sum(item[2] for item in each)
+        rows = ((title, round(a), round(b)) for title, a, b in (*each, ("all", kernel, user)))
+        title = f"{setup}: done once in a guest, instructions, boots: {len(mine[0].kernel)}"
+        yield Table(f"once-{setup}", title, columns, tuple(rows))
+
+
+def _mean(values: Sequence[int]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _data(found: Workloads) -> dict[str, Any]:
+    return {
+        "benchmarks": [
+            {
+                **placed(item.place, item.benchmark),
+                "unit": item.unit,
+                "kernel_insns": found.level(item).mean,
+                "half_insns": found.level(item).half,
+                "boots": [
+                    {
+                        "seed": boot.seed,
+                        "figures": dict(boot.figures),
+                        "modules": dict(boot.modules),
+                        "syscalls": dict(boot.calls),
+                        "hooks": {name: list(pair) for name, pair in boot.hooks.items()},
+                        "spread_of_batches": boot.spread,
+                        "client": dict(boot.client),
+                    }
+                    for boot in item.boots
+                ],
+            }
+            for item in found.measured
+        ],
+        "once": [
+            {
+                "place": vars(item.place),
+                "step": item.title,
+                "kernel_insns": item.kernel,
+                "user_insns": item.user,
+            }
+            for item in found.once
+        ],
+        "comparisons": [
+            {
+                **placed(item.tested.place, item.tested.benchmark),
+                "baseline_setup": item.baseline.place.setup,
+                "kernel": vars(item.kernel),
+            }
+            for item in found.compared
+        ],
+    }

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From the tallies of a run's workloads to what a unit costs, and to how setups differ; pure.
+
+Everything is per unit (a request). `kernel` is what the kernel executes for the service: in its
+tasks, in interrupts and softirqs (the network of both ends), and in the kernel's own threads;
+the client's tasks and lsmeter's own, what they put off, and the guest's clock are in no number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Place, Problem
+from lsmeter.core.model.workload import Batch, Workload
+from lsmeter.measure.results.boots import read_output
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.manifest import ManifestCell
+from lsmeter.measure.tasks.tally import PLUGIN, Account, DamagedTallyError, Tally, parse_tally
+from lsmeter.measure.tasks.workload import once_titles, said_by
+from lsmeter.questions.cells.cells import read_boots
+from lsmeter.questions.cells.evidence import BOOT_FACT
+from lsmeter.statistics.means import (
+    Apart,
+    Level,
+    Spread,
+    apart,
+    level,
+    pooled,
+    pooled_ratios,
+    ratios,
+)
+
+KERNEL, USER, SYSCALLS, SWITCHES = "kernel", "user", "syscalls", "switches"
+# Left out of `kernel`: what comes with time, and what the client put off.
+CLOCK, CLEANUP = (f"kernel of {account}" for account in (Account.CLOCK, Account.CLEANUP))
+AVC_LOOKUPS, AVC_MISSES = "AVC look-ups", "AVC misses"
+HOOK_CALLS, HOOK_INSNS = "hook calls", "in hooks"
+_START = "kernel until its first process"
+_NO_MODULE = ("other", "framework")
+_ALL = (*Account, "none")  # accounts
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True)
+class BootFigures:
+    """One boot of one benchmark: each figure per unit, its mean over the batches.
+
+    spread is how far the batches' kernel instructions lie apart, as a fraction of their mean, None
+    for a single batch; units are those of all batches;
+    client is what the client said (rates and times as the emulated guest saw them), calls are the
+    system calls by name; none in runs of versions that did not count them so.
+    """
+
+    seed: int
+    figures: Mapping[str, float]
+    modules: Mapping[str, float]
+    hooks: Mapping[str, tuple[float, float]]  # calls and instructions
+    spread: float | None
+    client: Mapping[str, float]
+    calls: Mapping[str, float] = field(default_factory=dict)
+    units: int = 0
+
+
+@dataclass
+class Measured:
+    """One benchmark of one cell, boot by boot."""
+
+    place: Place
+    benchmark: Benchmark
+    unit: str
+    boots: list[BootFigures] = field(default_factory=list)
+
+    def of(self, name: str) -> list[float]:
+        """Return one figure of each boot."""
+        return [boot.figures.get(name, 0.0) for boot in self.boots]
+
+    def by_seed(self, name: str) -> dict[int, float]:
+        """Return one figure of each boot by its seed."""
+        return {boot.seed: boot.figures.get(name, 0.0) for boot in self.boots}
+
+    def mean(self, name: str) -> float:
+        """Return the mean of one figure over boots."""
+        return math.fsum(self.of(name)) / len(self.boots)
+
+    def in_calls(self) -> dict[str, float]:
+        """Return the mean of how often each system call was made."""
+        return _mean([boot.calls for boot in self.boots])
+
+    def in_hooks(self) -> dict[str, float]:
+        """Return the mean of how often each hook was called."""
+        return _mean(
+            [{name: calls for name, (calls, _) in boot.hooks.items()} for boot in self.boots]
+        )
+
+    def in_modules(self) -> dict[str, float]:
+        """Return the mean of what each module's code executes."""
+        return _mean([boot.modules for boot in self.boots])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A benchmark under one setup and under the baseline."""
+
+    baseline: Measured
+    tested: Measured
+    kernel: Apart
+    user: Apart | None
+
+
+@dataclass
+class Once:
+    """What the guests of one cell did once before the first batch, boot by boot: instructions."""
+
+    place: Place
+    title: str
+    kernel: list[int] = field(default_factory=list)
+    user: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Workloads:
+    """All that a run measured of workloads."""
+
+    measured: tuple[Measured, ...]
+    once: tuple[Once, ...]
+    compared: tuple[Compared, ...]
+    spreads: Mapping[tuple[tuple[str, ...], str], Spread]  # by place and benchmark
+    problems: tuple[Problem, ...]
+
+    def level(self, item: Measured) -> Level:
+        """Return the kernel instructions of a unit, with their interval."""
+        return level(item.of(KERNEL), self.spreads[_key(item)])
+
+
+def find_workloads(run: RunData) -> Workloads:
+    """Gather what the cells of a run measured of workloads, and compare it with the baseline."""
+    found: dict[tuple[Place, str], Measured] = {}
+    once: dict[tuple[Place, str], Once] = {}
+    setups = {setup.name: setup for setup in run.manifest.setups}
+
+    def read(cell: ManifestCell, boot: Boot, asked: Sequence[Benchmark]) -> tuple[Problem, ...]:
+        if (workload := cell.task.workload) is None:
+            return (Problem("the run does not say what the workload was"),)
+        titles = run.once.get(cell.hash) or once_titles(workload, setups[cell.place.setup])
+        try:
+            tallies = _tallies(run, boot)
+            _hold(tallies, boot, cell.warmup, len(titles))
+        except DamagedTallyError as error:
+            return (*_failed(boot), Problem(f"boot {boot.index}: what was counted {error}"))
+        figures, problems = _boot_figures(cell, workload, boot, tallies)
+        sound = [tally for tally in tallies if not tally.lost]
+        if any(tally.lost and tally.region >= len(cell.benchmarks) for tally in tallies):
+            said = "the plugin lost track of tasks or frames"
+            problems += (Problem(f"boot {boot.index}: not all that is done once: {said}"),)
+        told = dict(boot.facts).get(BOOT_FACT, "")
+        started = [(_START, int(told), 0)] if told.isascii() and told.isdigit() else []
+        for title, kernel, user in (*started, *_once(sound, titles, len(cell.benchmarks))):
+            item = once.setdefault((cell.place, title), Once(cell.place, title))
+            item.kernel.append(kernel)
+            item.user.append(user)
+        for benchmark in asked:
+            if benchmark.id in figures:
+                key = (cell.place, benchmark.id)
+                new = Measured(cell.place, benchmark, workload.unit)
+                found.setdefault(key, new).boots.append(figures[benchmark.id])
+        return problems
+
+    problems = read_boots(run, {"workload": read})
+    measured = tuple(found.values())
+    spreads = {
+        key: pooled(item.of(KERNEL) for item in measured if _key(item) == key)
+        for key in dict.fromkeys(map(_key, measured))
+    }
+    both = tuple(_compared(measured, run.manifest.baseline_setup, run.manifest.margin))
+    compared = tuple(item for item in both if isinstance(item, Compared))
+    alone = tuple(item for item in both if isinstance(item, Problem))
+    return Workloads(measured, tuple(once.values()), compared, spreads, (*problems, *alone))
+
+
+def _key(item: Measured) -> tuple[tuple[str, ...], str]:
+    return item.place.beside, item.benchmark.id
+
+
+def _compared(
+    measured: Sequence[Measured],
+    baseline: str,
+    margin: float,
+) -> Iterator[Compared | Problem]:
+    bases = {_key(item): item for item in measured if item.place.setup == baseline}
+    pairs = [
+        (bases[_key(item)], item)
+        for item in measured
+        if _key(item) in bases and item.place.setup != baseline
+    ]
+    for base, item in pairs:
+        beside = [pair for pair in pairs if pair[0] is base]
+        kernel, user = (_apart(base, item, beside, name, margin) for name in (KERNEL, USER))
+        if kernel is not None:
+            yield Compared(base, item, kernel, user)
+        elif base.mean(KERNEL):
+            title = f"{item.benchmark.id}: no boot of {item.place.setup} has a seed of {baseline}"
+            yield Problem(title, item.place.kernel, item.place.setup, item.benchmark.id)
+
+
+def _apart(
+    base: Measured,
+    item: Measured,
+    beside: Sequence[tuple[Measured, Measured]],
+    name: str,
+    margin: float,
+) -> Apart | None:
+    """Compare one figure; how far ratios spread is told by all setups beside it."""
+    spread = pooled_ratios(ratios(a.by_seed(name), b.by_seed(name)) for a, b in beside)
+    found = ratios(base.by_seed(name), item.by_seed(name))
+    return apart(base.mean(name), found, spread, margin)
+
+
+def _tallies(run: RunData, boot: Boot) -> tuple[Tally, ...]:
+    raw = read_output(run.folder(boot), PLUGIN)
+    if raw is None:
+        raise DamagedTallyError("is missing")
+    try:
+        ended = boot.status is BootStatus.OK
+        return parse_tally(raw.decode("ascii", "replace"), ended=ended)
+    except DamagedTallyError as error:
+        raise DamagedTallyError(f"is damaged: {error}") from error
+
+
+def _hold(tallies: Sequence[Tally], boot: Boot, warmup: int, once: int) -> None:
+    """Hold what was counted of a boot against what it was asked, and against the guest's clock."""
+    for place, item in enumerate(boot.samples):
+        mine = [tally for tally in tallies if tally.region == place]
+        if item.status is BenchmarkStatus.OK and len(mine) > warmup + len(item.values):
+            raise DamagedTallyError(f"has {len(mine)} batches of {item.benchmark}")
+        for tally, passed in zip(mine[warmup:], item.values, strict=False):
+            if sum(tally.total(kind, of=_ALL) for kind in ("kernel", "insns")) > passed:
+                raise DamagedTallyError(f"has more of {item.benchmark} than a batch took")
+    if any(tally.region >= len(boot.samples) + once for tally in tallies):
+        raise DamagedTallyError("has regions of nothing that was asked for")
+
+
+def _failed(boot: Boot) -> tuple[Problem, ...]:
+    return tuple(
+        Problem(f"{item.benchmark}: {item.status}", benchmark=item.benchmark, detail=item.detail)
+        for item in boot.samples
+        if item.status is not BenchmarkStatus.OK
+    )
+
+
+def _once(
+    tallies: Sequence[Tally], titles: Sequence[str], first: int
+) -> Iterator[tuple[str, int, int]]:
+    """Give what was done once, and has a name: kernel and user instructions of all but idling."""
+    everybody = [account for account in _ALL if account is not Account.IDLE]
+    # What the probe does to itself between two of them has the number of the one before.
+    by_number = {tally.region: tally for tally in reversed(tallies)}
+    for number, title in enumerate(titles, first):
+        if title and (tally := by_number.get(number)):
+            kernel, user = (tally.total(kind, of=everybody) for kind in ("kernel", "insns"))
+            yield title, kernel, user
+
+
+def _boot_figures(
+    cell: ManifestCell, workload: Workload, boot: Boot, tallies: Sequence[Tally]
+) -> tuple[dict[str, BootFigures], tuple[Problem, ...]]:
+    """Return the figures of each benchmark that ended well in one boot, and what is wrong."""
+    problems = [*_failed(boot)]
+    found: dict[str, BootFigures] = {}
+    batches = {item.benchmark: item for item in workload.batches}
+    for place, item in enumerate(boot.samples):
+        mine = [tally for tally in tallies if tally.region == place]
+        if item.status is not BenchmarkStatus.OK:
+            continue
+        wanted = cell.warmup + len(item.values)
+        if len(mine) != wanted:
+            said = f"{len(mine)} of {wanted} batches were counted in boot {boot.index}"
+            problems.append(Problem(f"{item.benchmark}: {said}", benchmark=item.benchmark))
+            continue
+        mine = mine[cell.warmup :]
+        if lost := sum(tally.lost for tally in mine):
+            said = f"the plugin lost track of {lost} tasks or frames"
+            problems.append(Problem(f"{item.benchmark}: {said}", benchmark=item.benchmark))
+            continue
+        said_lines = [said_by(line) for line in item.said]
+        found[item.benchmark] = _figures(boot.seed, mine, batches[item.benchmark], said_lines)
+    return found, tuple(problems)
+
+
+def _figures(
+    seed: int, tallies: Sequence[Tally], batch: Batch, said: Sequence[Mapping[str, float]]
+) -> BootFigures:
+    each = [_per_unit(tally, batch.units) for tally in tallies]
+    kernel = [figures[KERNEL] for figures in each]
+    mean = math.fsum(kernel) / len(kernel)
+    calls, insns, modules = (
+        _mean([tally.by_name(of) for tally in tallies]) for of in ("calls", "hook", "kernel")
+    )
+    units = batch.units
+    return BootFigures(
+        seed,
+        _mean(each),
+        {name: count / units for name, count in modules.items() if name not in _NO_MODULE},
+        {name: (calls[name] / units, insns.get(name, 0.0) / units) for name in sorted(calls)},
+        (max(kernel) - min(kernel)) / mean if mean and len(kernel) > 1 else None,
+        _mean(said),
+        {
+            name: count / units
+            for name, count in _mean([tally.syscalls() for tally in tallies]).items()
+        },
+        units * len(tallies),
+    )
+
+
+def _per_unit(tally: Tally, units: int) -> Figures:
+    service = (Account.SERVICE,)
+    return {
+        KERNEL: tally.total("kernel") / units,
+        USER: tally.total("insns", of=service) / units,
+        SYSCALLS: tally.total("events", "syscalls", of=service) / units,
+        SWITCHES: tally.total("events", "switches", of=service) / units,
+        AVC_LOOKUPS: tally.total("events", "avc_lookups") / units,
+        AVC_MISSES: tally.total("events", "avc_misses") / units,
+        HOOK_CALLS: tally.total("calls") / units,
+        HOOK_INSNS: tally.total("hook") / units,
+        **{f"kernel of {of}": tally.total("kernel", of=[of]) / units for of in Account},
+    }
+
+
+def _mean(each: Sequence[Mapping[str, float]]) -> Figures:
+    names = dict.fromkeys(name for item in each for name in item)
+    return {name: math.fsum(item.get(name, 0.0) for item in each) / len(each) for name in names}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernels by path: a bzImage, a vmlinux, or a package file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Kernel
+from lsmeter.core.storage import reading
+from lsmeter.sources.kernels import tree
+from lsmeter.sources.kernels.entry import kernel_of_deb, kernel_of_tree
+from lsmeter.sources.kernels.resolve import KernelListing, KernelSource, Request
+
+_PACKAGE = b"!<arch>\ndebian-binary"
+
+
+class PathSource(KernelSource):
+    """Any image or package that the user has as a file."""
+
+    name = "path"
+    title = "an image (bzImage, vmlinux) or a package (.deb), by path"
+    examples = ("./vmlinux", "../linux/arch/x86/boot/bzImage", "./linux-image.deb")
+
+    def matches(self, spec: str) -> bool:
+        """Take what has a slash, and the name of a file in the current directory."""
+        return "/" in spec or Path(spec).is_file()
+
+    def resolve(self, spec: str, request: Request) -> Kernel:
+        """Return the kernel in the file `spec`; UsageError when it is none or not there."""
+        path = Path(spec).expanduser()
+        if not path.is_file():
+            what = "is no regular file" if path.exists() else "does not exist"
+            what = "is a directory, not a kernel image" if path.is_dir() else what
+            raise UsageError(f"kernel {spec} {what}", hint=f"for example: {self.examples[1]}")
+        with reading(f"kernel {spec}"), path.open("rb") as file:
+            is_package = file.read(len(_PACKAGE)) == _PACKAGE
+        if is_package:
+            return kernel_of_deb(spec, path, request)
+        found = beside(path.absolute())
+        return kernel_of_tree(spec, found, f"file {path.absolute()}", request)
+
+    def listing(self) -> tuple[KernelListing, ...]:
+        """Return one line that stands for all paths."""
+        return (KernelListing("PATH", self.title),)
+
+
+def beside(path: Path) -> tree.KernelTree:
+    """Find what belongs to the image `path`: by its name in a boot directory, or a build tree."""
+    suffix = path.name.partition("-")[2]
+    above = path.parents
+    for depth, release in (
+        (1, suffix),  # boot/vmlinuz-RELEASE
+        (3, path.parent.name),  # lib/modules/RELEASE/vmlinuz
+        (4, path.parent.name),  # usr/lib/modules/RELEASE/vmlinuz
+    ):
+        if depth < len(above) and re.match(r"\d+\.", release):
+            found = tree.find(above[depth], release)
+            if found.image and found.image.samefile(path):
+                return found
+    homes = [path.parent]
+    if path.parts[-4:-1] == ("arch", "x86", "boot"):
+        homes.append(path.parents[3])  # the top of the kernel's build tree
+
+    def file(*names: str) -> Path | None:
+        return tree.first(*(home / name for home in homes for name in names))
+
+    return tree.KernelTree(
+        release="unknown",
+        image=path,
+        config=file(f"config-{suffix}", "config", ".config"),
+        system_map=tree.real_system_map(file(f"System.map-{suffix}", "System.map")),
+    )
+
+
+SOURCE = PathSource()

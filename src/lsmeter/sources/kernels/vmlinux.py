@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads kernel images: an x86 bzImage by its setup header, an ELF vmlinux by its notes.
+
+The boot protocol is Documentation/arch/x86/boot.rst of the kernel tree. A bzImage's payload is
+unpacked to the ELF inside it, which QEMU starts through its PVH entry without emulating the
+unpacking. Nothing here knows of packages or caches.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import mmap
+import re
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import BootProtocol
+from lsmeter.core.storage import reading, writing
+from lsmeter.sources.kernels.decompress import DamagedError, packing_of, unpack
+from lsmeter.sources.kernels.tree import elf_damage
+
+_MOST_BYTES = 4 << 30  # a vmlinux with all its debug information has less
+# Far above any kernel (Debian's cloud kernels unpack to 40-60 MiB, allyesconfig to under 1 GiB).
+_MOST_UNPACKED_BYTES = 1 << 30
+_PVH_NOTE = "18"  # XEN_ELFNOTE_PHYS32_ENTRY, include/xen/interface/elfnote.h
+_HEADER_BYTES = 0x268  # up to and with the last field of the setup header that is read
+_CONFIG = re.compile(rb"IKCFG_ST(\x1f\x8b.{16,1048576}?)IKCFG_ED", re.DOTALL)
+_RELEASE = re.compile(rb"Linux version (\d+\.\d+[0-9A-Za-z.+~_-]*) ")
+_HINT = "give an x86-64 bzImage, a vmlinux or a .deb of a kernel"
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel image as a guest can boot it."""
+
+    path: Path
+    boot_protocol: BootProtocol
+    release: str  # "" when the image does not tell
+
+
+def prepare(source: Path, elf: Path) -> Image:
+    """Make the bootable image of the kernel `source`, unpacked to `elf` where it is a bzImage.
+
+    An ELF with a PVH entry is used where it is; a bzImage without one inside is booted as it is.
+    """
+    place = payload_place(check(source))
+    if place is None:
+        return prepare_elf(source)
+    with reading(f"kernel {source}", _HINT), source.open("rb") as file:
+        return _from_bzimage(source, file, place, elf)
+
+
+def check(source: Path) -> bytes:
+    """Return the beginning of a kernel image; UsageError when a file has that of none."""
+    with reading(f"kernel {source}", _HINT), source.open("rb") as file:
+        head, size = file.read(_HEADER_BYTES), file.seek(0, io.SEEK_END)
+    if payload_place(head) is None and not head.startswith(b"\x7fELF"):
+        raise not_a_kernel(source, looks_like(head))
+    if size > _MOST_BYTES:
+        raise not_a_kernel(source, f"larger than {_MOST_BYTES >> 30} GiB")
+    return head
+
+
+def payload_place(head: bytes) -> tuple[int, int] | None:
+    """Return where a bzImage's payload begins in the file, and its bytes; None if it is no bzImage.
+
+    head: the beginning of the file, with the setup header. No bytes: the header does not tell.
+    """
+    if len(head) < _HEADER_BYTES or head[0x202:0x206] != b"HdrS":
+        return None
+    if struct.unpack_from("<H", head, 0x206)[0] < 0x0208:  # told since Linux 2.6.26
+        return 0, 0
+    setup_sectors = head[0x1F1] or 4  # 0 means 4
+    offset, length = struct.unpack_from("<II", head, 0x248)
+    return (setup_sectors + 1) * 512 + offset, length
+
+
+def looks_like(head: bytes) -> str:
+    """Say in a few words what a file beginning with `head` is, for an error."""
+    packing = packing_of(head)
+    known = (
+        (not head, "an empty file"),
+        (packing, f"{packing}-compressed data"),
+        (head.startswith(b"MZ"), "an EFI program or a kernel of another machine"),
+        (head.startswith(b"!<arch>"), "an archive (.deb or .a)"),
+        (head.startswith(b"\xeb\x63\x90") or head[510:512] == b"\x55\xaa", "a boot sector or disk"),
+        (head.isascii() and b"\0" not in head, "text"),
+    )
+    return next((text for is_so, text in known if is_so), "unknown data")
+
+
+def not_a_kernel(path: Path, what: str) -> UsageError:
+    """Build the error for a file that cannot be booted."""
+    return UsageError(f"{path} is not a kernel that lsmeter can boot: {what}", hint=_HINT)
+
+
+def embedded_config(path: Path) -> str:
+    """Return the configuration that CONFIG_IKCONFIG puts into an ELF, "" when there is none."""
+    packed = _search(path, _CONFIG)
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+            return file.read(8 << 20).decode(errors="replace")
+    except (OSError, EOFError, zlib.error):
+        return ""
+
+
+def has_pvh_entry(path: Path, named: Path | None = None) -> bool:
+    """Say whether an ELF names a PVH entry; UsageError when it is damaged or not for x86-64.
+
+    named: what the user calls it.
+    """
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415  (a cache hit needs no ELF reader)
+    from elftools.elf.segments import NoteSegment  # noqa: PLC0415
+
+    named = named or path
+    try:
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_EXEC":
+                what = f"an ELF file of type {elf['e_type']} for {elf['e_machine']}"
+                raise not_a_kernel(named, what)
+            size = path.stat().st_size
+            for segment in elf.iter_segments():
+                if segment["p_offset"] + segment["p_filesz"] > size:
+                    raise not_a_kernel(named, "a truncated ELF file")
+            return any(
+                note["n_name"] == "Xen" and str(note["n_type"]) == _PVH_NOTE
+                for segment in elf.iter_segments()
+                if isinstance(segment, NoteSegment)
+                for note in segment.iter_notes()
+            )
+    except elf_damage() as error:
+        raise not_a_kernel(named, "a damaged or truncated ELF file") from error
+
+
+def prepare_elf(path: Path) -> Image:
+    """Describe a vmlinux, used where it is; UsageError when it is none with a PVH entry."""
+    release = _search(path, _RELEASE).decode()
+    if not has_pvh_entry(path):
+        what = "an ELF file without a PVH entry"
+        what += " (built without CONFIG_PVH)" if release else " or a Linux banner"
+        raise not_a_kernel(path, what)
+    return Image(path, BootProtocol.PVH, release)
+
+
+def _from_bzimage(source: Path, file: BinaryIO, place: tuple[int, int], elf: Path) -> Image:
+    release = _read_release(file)
+    offset, length = place
+    size = file.seek(0, io.SEEK_END)
+    if offset + length > size:
+        raise not_a_kernel(source, f"a truncated bzImage ({size} bytes)")
+    if length > _MOST_UNPACKED_BYTES:
+        raise not_a_kernel(source, f"a bzImage whose payload has {length >> 20} MiB")
+    if length:
+        file.seek(offset)
+        try:
+            with writing(elf):
+                _unpack_payload(file.read(length), elf)
+            if has_pvh_entry(elf, source):
+                return Image(elf, BootProtocol.PVH, release or prepare_elf(elf).release)
+        except DamagedError as error:
+            elf.unlink(missing_ok=True)
+            raise not_a_kernel(source, f"a bzImage, but {error}") from error
+        elf.unlink(missing_ok=True)
+    return Image(source, BootProtocol.BZIMAGE, release)
+
+
+def _unpack_payload(payload: bytes, elf: Path) -> None:
+    """Unpack a bzImage's payload to `elf`; the size that the payload ends in must agree."""
+    packing = packing_of(payload[:16])
+    if not packing:
+        raise DamagedError("its payload is packed in no way that is known")
+    told = int.from_bytes(payload[-4:], "little")
+    # gzip's own last field is that size; behind all others the kernel's build appends it.
+    body = payload if packing == "gzip" else payload[:-4]
+    with elf.open("wb") as sink:
+        size = unpack(packing, io.BytesIO(body), sink, limit_bytes=_MOST_UNPACKED_BYTES)
+    if size != told:
+        raise DamagedError(f"its payload is damaged: {size} bytes instead of {told}")
+
+
+def _read_release(file: BinaryIO) -> str:
+    file.seek(0x20E)
+    pointer = int.from_bytes(file.read(2), "little")
+    if not pointer:
+        return ""
+    file.seek(pointer + 0x200)
+    words = file.read(256).split(b"\0")[0].split()
+    text = words[0].decode("ascii", errors="replace") if words else ""
+    return text if re.fullmatch(r"\d+\.[0-9A-Za-z.+~_-]+", text) else ""
+
+
+def _search(path: Path, pattern: re.Pattern[bytes]) -> bytes:
+    """Find `pattern` in a file without reading it into memory; return its first group, or b""."""
+    if not path.stat().st_size:
+        return b""
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        found = pattern.search(content)
+        return bytes(found.group(1)) if found else b""
