@@ -23,8 +23,8 @@ def _off(name: str, file: str, condition: str, cases: str, never: str = "False")
 
 
 _SESSION, _WINDOWS, _CONCLUDE = "guest/session.py", "guest/windows.py", "guest/conclude.py"
-_PROTOCOL, _DOCUMENTS = "guest/protocol.py", "results/documents.py"
-_TOML, _INPUTS, _LOAD = "base/toml_file.py", "base/inputs.py", "tasks/workload.py"
+_PROTOCOL, _DOCUMENTS = "guest/protocol.py", "measure/results/documents.py"
+_TOML, _INPUTS, _LOAD = "core/toml_file.py", "core/inputs.py", "measure/tasks/workload.py"
 _SAYS = "guest: contradicts: "
 
 GUARDS = (
@@ -47,7 +47,12 @@ GUARDS = (
         'not isinstance(document, dict) or document.get("format") != name',
         r"directory: report with a manifest (of another program|that is a list)",
     ),
-    _off("what is no regular file", _DOCUMENTS, "not regular", r"stored: manifest.json: a FIFO"),
+    _off(
+        "what is no regular file",
+        _DOCUMENTS,
+        "not stat.S_ISREG(os.fstat(descriptor).st_mode)",
+        r"stored: manifest.json: a FIFO",
+    ),
     _off("a fact twice", _SESSION, "key in self._facts", _SAYS + "a second list of modules"),
     _off("number of facts", _SESSION, "len(self._facts) == MAX_FACTS", _SAYS + "a thousand facts"),
     _off(
@@ -240,14 +245,19 @@ GUARDS = (
     ),
     _off(
         "a kernel that was changed",
-        "base/storage.py",
+        "core/storage.py",
         "known_sha256(path) != sha256 and sha256_of(path) != sha256",
         "cache: vmlinux (first |last |a )bit flipped",
     ),
-    _off("a directory of somebody", "results/directory.py", "others", "directory: somebody's .*"),
+    _off(
+        "a directory of somebody",
+        "measure/results/directory.py",
+        "others",
+        "directory: somebody's .*",
+    ),
     _off(
         "a directory without a manifest",
-        "results/directory.py",
+        "measure/results/directory.py",
         "not (path / MANIFEST_FILE).exists()",
         "directory: report with no(thing at all| manifest)",
     ),
@@ -266,50 +276,50 @@ GUARDS = (
     ),
     Guard(
         "a document type",
-        "importing/programs/phoronix.py",
+        "questions/importing/programs/phoronix.py",
         'raise ForeignError(f"it declares',
         'ForeignError(f"it declares',
         "import: .*document type.*",
     ),
     _off(
         "a FIFO that nobody reads",
-        "base/storage.py",
+        "core/storage.py",
         "error.errno == errno.ENXIO",
         "output: a FIFO that nobody reads as json",
     ),
     _off(
         "a monitoring without a snapshot",
-        "monitoring/nmon_reader.py",
+        "questions/monitor/nmon_reader.py",
         "not file.times",
         "nmon file: heads alone",
     ),
     _off(
         "numbers of a monitoring",
-        "monitoring/nmon_reader.py",
+        "questions/monitor/nmon_reader.py",
         "not _NUMBER.fullmatch(text)",
         "nmon file: control characters",
     ),
     _off(
         "values of a monitoring",
-        "monitoring/nmon_reader.py",
+        "questions/monitor/nmon_reader.py",
         "len(values) < wanted or any(values[wanted:])",
         "nmon file: another number of values",
     ),
     _off(
         "the total of a profile",
-        "profiles/strace.py",
+        "questions/estimate/profiles/strace.py",
         'total["syscall"] != _TOTAL or total.get("calls") != str(calls)',
         "profile: strace edited",
     ),
     _off(
         "calls of a profile",
-        "profiles/strace.py",
+        "questions/estimate/profiles/strace.py",
         '"calls" not in columns',
         "profile: strace without calls",
     ),
     _off(
         "the end of a profile",
-        "profiles/perf.py",
+        "questions/estimate/profiles/perf.py",
         "not tables or (shares and covered < _LEAST_SHARE)",
         "profile: perf cut off between tables",
     ),
@@ -322,7 +332,7 @@ GUARDS = (
     ),
     _off(
         "the store of boots",
-        "run/execute.py",
+        "measure/run/execute.py",
         "settings.store",
         "killed: (SIGTERM|SIGKILL) after (one boot|two boots)",
     ),

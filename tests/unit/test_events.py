@@ -170,7 +170,7 @@ def test_a_run_without_events_has_no_vectors(tmp_path: Path) -> None:
     plain = read_run(write_run(tmp_path / "run", "before"))
     assert event_vectors(plain) == {}
     with pytest.raises(UsageError, match="no events"):
-        shown.document(run_report(plain), Detail.SHORT)
+        shown.document("", run_report(plain).events, "capability", (), Detail.SHORT)
 
 
 def test_damaged_events_are_a_problem_of_their_boot(
@@ -338,7 +338,7 @@ def test_an_unsteady_number_is_marked(run: Path) -> None:
     torn = replace(cell.benchmarks["getppid"]["loads"], share=0.4)
     counts = {**cell.benchmarks["getppid"], "loads": torn}
     report = replace(report, events=(replace(cell, benchmarks={"getppid": counts}),))
-    (section,) = shown.sections(report, Detail.TERMINAL)
+    (section,) = shown.sections(report.events, report.baseline_setup, Detail.TERMINAL)
     (table,) = section.tables
     at = [column.key for column in table.columns].index("loads")
     assert getattr(table.rows[0][at], "text", "") == "8~"

@@ -92,7 +92,7 @@ def test_a_setup_file_takes_nothing_but_files_beside_it(tmp_path: Path) -> None:
 def test_workloads_and_images_take_nothing_but_files_beside_them(tmp_path: Path) -> None:
     folder = tmp_path / "given"
     folder.mkdir()
-    text = (Path(lsmeter.__file__).parent / "workloads/web.toml").read_text()
+    text = (Path(lsmeter.__file__).parent / "catalogue/workloads/web.toml").read_text()
     image = 'title = "x"\npackages = []\n'
     (folder / "out").symlink_to("..")
     for name in ("../image.toml", f"{tmp_path}/image.toml", "out/image.toml", "~/image.toml"):
