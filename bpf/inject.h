@@ -3,8 +3,9 @@
 #ifndef LSMETER_BPF_INJECT_H
 #define LSMETER_BPF_INJECT_H
 
-/* Places in the order of src/lsmeter/catalogue/setups/inject.py: name, where its program is attached, and how
- * many instructions a call may cost there, in thousands: the verifier walks all of them. */
+/* Places in the order of src/lsmeter/catalogue/setups/inject.py: name, where its program is
+ * attached, and how many instructions a call may cost there, in thousands: the verifier walks all
+ * of them. */
 #define INJECT_PLACES(PLACE) \
 	PLACE(getattr, "lsm/inode_getattr", 5) \
 	PLACE(open, "lsm/file_open", 5) \
