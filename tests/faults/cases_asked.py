@@ -157,7 +157,6 @@ _SETUPS: dict[str, tuple[str, str]] = {
     "a file that is not there": (_SETUP + '[files]\np = "p"\n', "files.p: "),
     "a file of a wrong name": (_SETUP + '[files]\n"../p" = "p"\n', "files"),
     "a file that is a directory": (_SETUP + '[files]\np = "."\n', "files.p: "),
-    "a file that is a device": (_SETUP + '[files]\np = "/dev/zero"\n', "files.p: "),
     "a file whose path has a NUL": (_SETUP + '[files]\np = "a\\u0000b"\n', "files.p: "),
 }
 _EXPERIMENTS: dict[str, tuple[str, str]] = {

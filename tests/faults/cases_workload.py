@@ -146,7 +146,6 @@ _LOADS = {
     ),
     "fewer answers": (_SAID, f"said 0 units={_UNITS - 1} failed=0", _TOLD),
     "time-outs": (_SAID, f"said 0 units={_UNITS} failed=0 timeouts=2", "timeouts=2"),
-    "a client that says nothing": (_SAID, "said 0 ", "the client says"),
     "a client that turns the terminal": (
         _SAID,
         f"said 0 \x1b[2J\u202eunits={_UNITS}",
