@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lsmeter.core.model import Conditions, Kernel, Setup
 from lsmeter.guest.initramfs import base
-from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_words
+from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_command
 from tests.conftest import DEADLINE_S
 
 FLAGS = ("-O1", "-static", "-pthread", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
@@ -34,7 +34,7 @@ def said(
         initrd=str(place / "initrd"),
         plugin=plugin,
     )
-    subprocess.run(qemu_words(guest), check=True, timeout=DEADLINE_S)
+    subprocess.run(qemu_command(guest), check=True, timeout=DEADLINE_S)
     lines = [line.split() for line in (place / "results").read_text().splitlines()]
     assert lines, (place / "console").read_text()[-2000:]
     assert lines.pop() == ["end", "0", "0"]

@@ -14,13 +14,24 @@ from lsmeter.catalogue.workloads import load_workload, workload_names
 from lsmeter.core.model import Benchmark, Conditions
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.guest.request import GUEST_KEYS
-from lsmeter.machines import machines
+from lsmeter.machines import (
+    Addressed,
+    BootsByHand,
+    ComesBack,
+    HasHosts,
+    Machine,
+    Prepares,
+    TakesTurns,
+    Tunable,
+    machines,
+)
 from lsmeter.measure.instruments import DEFAULT, instruments
 from lsmeter.measure.tasks import kinds
 from lsmeter.sources.images.definition import definition_names, load_definition
 from lsmeter.sources.kernels.resolve import sources
 from lsmeter.tables.render import formats
 
+ABILITIES = (Addressed, BootsByHand, ComesBack, HasHosts, Prepares, TakesTurns, Tunable)
 NAME = re.compile(r"[a-z][a-z0-9-]*")
 COUNTED = b"/usr/lib/lsmeter/counted"
 
@@ -117,6 +128,21 @@ def test_instruments_and_tasks_are_named_and_described() -> None:
 def test_machines_are_named_and_described() -> None:
     assert {"emulation", "replay"} <= set(machines())
     assert all(NAME.fullmatch(name) and item.title for name, item in machines().items())
+
+
+def test_a_machine_has_three_methods_and_abilities_apart() -> None:
+    own = {name for name, item in vars(Machine).items() if callable(item) and name[0] != "_"}
+    assert own == Machine.__abstractmethods__ == {"identity", "command", "run"}
+    # An ability is said, never had by chance: else isinstance would not find it.
+    for machine in machines().values():
+        for ability in ABILITIES:
+            has_all = all(hasattr(type(machine), name) for name in ability.__abstractmethods__)
+            assert has_all == isinstance(machine, ability), (machine.name, ability.__name__)
+
+
+@pytest.mark.parametrize("ability", ABILITIES)
+def test_some_machine_has_each_ability_and_another_has_not(ability: type[object]) -> None:
+    assert {isinstance(machine, ability) for machine in machines().values()} == {True, False}
 
 
 def test_formats_are_unique_named_and_described() -> None:

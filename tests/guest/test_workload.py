@@ -17,7 +17,7 @@ from lsmeter.guest.probe import find_probe
 from lsmeter.guest.protocol import MAX_MOMENTS
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_words
+from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_command
 from lsmeter.machines.plugin import plugin_interface, source_dir
 from lsmeter.questions.monitor.rates import batches_of, process_uses, series_of
 from tests.conftest import DEADLINE_S
@@ -71,7 +71,7 @@ def session(debian_kernel: Kernel, program: bytes, tmp_path: Path) -> Any:
             initrd=str(tmp_path / "initrd"),
             plugin=plugin,
         )
-        subprocess.run(qemu_words(guest), check=True, timeout=DEADLINE_S)
+        subprocess.run(qemu_command(guest), check=True, timeout=DEADLINE_S)
         found = parse_session((tmp_path / "results").read_bytes(), asked)
         assert (found.garbage, found.contradiction, found.greeted) == ((), "", True)
         return found

@@ -17,7 +17,7 @@ from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Boot, BootStatus
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.machines import Machine, OnResults
+from lsmeter.machines import Machine, OnResults, TakesTurns
 from lsmeter.machines.here import MACHINE as HERE
 from lsmeter.machines.turns import blank, seats
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot
@@ -34,7 +34,7 @@ NOTHING = Capture(b"", b"", Ending.EXITED, 1, 0.1)
 
 
 @dataclass
-class Turning(Clocked):
+class Turning(Clocked, TakesTurns):
     """Runs a block's processes side by side: each waits until all of them have come."""
 
     groups: list[int] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Turning(Clocked):
     broken: str = ""  # the setup whose processes give nothing
     fails: str = ""  # the setup whose process cannot be started
 
-    def together(self, planned: PlannedBoot) -> Hashable:
+    def turn_group(self, planned: PlannedBoot) -> Hashable:
         return None if planned.cell.setup.name == "selinux" else planned.cell.user
 
     @contextmanager
@@ -55,7 +55,7 @@ class Turning(Clocked):
         name = boot.cell.setup.name
         if name == self.fails:
             raise InfrastructureError("cannot start it")
-        if self.together(boot) and self.groups:
+        if self.turn_group(boot) and self.groups:
             self.waiting.append(asyncio.Event())
             if len(self.waiting) == self.groups[-1]:
                 for event in self.waiting:
@@ -113,7 +113,7 @@ def test_one_that_cannot_be_started_ends_the_run_with_one_line(tmp_path: Path) -
 
 def test_here_lets_those_take_turns_for_whom_nothing_is_changed() -> None:
     plan = planned("capability", "running-selinux:mode=permissive")
-    groups = {boot.cell.setup.name: HERE.together(boot) for boot in plan.boots}
+    groups = {boot.cell.setup.name: HERE.turn_group(boot) for boot in plan.boots}
     assert groups.pop("running-selinux:mode=permissive", None) is None
     assert len(set(groups.values())) == 1
 

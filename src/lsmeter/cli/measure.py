@@ -66,16 +66,17 @@ def measure(
     from lsmeter.cli.show import show_plan
     from lsmeter.core.storage import need_dir
     from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.machines import find_machine
+    from lsmeter.machines import HasHosts, find_machine, tuned
     from lsmeter.measure.experiment.plan import apart, look_up, modules_for
     from lsmeter.measure.results.held import held, new_directory
     from lsmeter.sources.kernels.resolve import DEFAULT_MODULES, Request
 
     worded = named if callable(asked) else asked
     machine = find_machine(_joined(how.machine) or _machine_of(worded))
-    own = {kernel.name: kernel for kernel in machine.running()}
+    running = machine.kernels() if isinstance(machine, HasHosts) else ()
+    own = {kernel.name: kernel for kernel in running}
     if not callable(asked):
-        asked = worded = [_at(item, machine, [*own.values()]) for item in asked]
+        asked = worded = [_at(item, machine) for item in asked]
     elif own:
         raise UsageError(
             f"--machine {machine.name}: this command boots guests",
@@ -104,17 +105,19 @@ def measure(
     if how.run_dir is not None:
         need_dir(how.run_dir.parent, "--run-dir")
     where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
-    with held(where), machine.tuned(SCREEN.say) if tune else nullcontext():
+    with held(where), tuned(machine, SCREEN.say) if tune else nullcontext():
         return where, _carried_out(plan, machine, where, how, resume)
 
 
-def _at(asked: Experiment, machine: Machine, running: Sequence[Kernel]) -> Experiment:
+def _at(asked: Experiment, machine: Machine) -> Experiment:
     """Return what was asked as it is for a machine, whose kernels run already or are booted."""
+    from lsmeter.machines import HasHosts
     from lsmeter.measure.experiment.asked import with_copies
     from lsmeter.measure.experiment.running import on_running
 
-    found = with_copies(asked, machine.cpus)
-    return on_running(found, running, machine.users) if running else found
+    if not isinstance(machine, HasHosts):
+        return with_copies(asked, cores())
+    return on_running(with_copies(asked, machine.cpus), machine.kernels(), machine.users)
 
 
 def _carried_out(
@@ -179,6 +182,7 @@ def _plan(
     build: bool,
 ) -> Plan:
     from lsmeter.guest.probe import find_program
+    from lsmeter.machines import HasHosts
     from lsmeter.measure.experiment.plan import (
         apart,
         image_of,
@@ -207,7 +211,7 @@ def _plan(
                 machine.filesystems,
                 images,
                 programs,
-                machine.lacks,
+                machine.why_unsupported if isinstance(machine, HasHosts) else lambda _: "",
             )
         )
     return joined(plans)
@@ -309,6 +313,7 @@ def _check_looks(out: Path, looks: Looks) -> None:
 def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) -> ExitCode:
     """Carry out the blocks of a plan from `since` on; the run directory is told of all of them."""
     from lsmeter.cli.live import LiveRun
+    from lsmeter.machines import Prepares
     from lsmeter.measure.instruments import find_instrument
     from lsmeter.measure.results.directory import create_run
     from lsmeter.measure.results.held import is_torn
@@ -326,7 +331,8 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
         host=host_facts(),
         tools=tuple(machine.identity(_plugins(cell.task.name for cell in plan.cells)).items()),
     )
-    machine.prepare(plan.cells)
+    if isinstance(machine, Prepares):
+        machine.prepare(plan.cells)
     commands = {cell.hash: machine.command(cell) for cell in plan.cells}
     manifest = make_manifest(plan, circumstances, commands)
     if said := create_run(out, manifest):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The interface of a machine, where boots happen: a planned boot goes in, raw bytes come out.
 
-A machine does not know what the bytes mean, and the parser knows no machine, so that a recorded
-capture goes the same way as a live one.
+What only some machines can do is a type for each ability, asked for by isinstance. A machine does
+not know what the bytes mean, and the parser knows no machine, so that a recorded capture goes the
+same way as a live one.
 """
 
 from __future__ import annotations
@@ -51,29 +52,25 @@ class Machine(ABC):
         Must kill the guest when cancelled, and never raise for what the guest does.
         """
 
-    def together(self, planned: PlannedBoot) -> Hashable:  # noqa: ARG002
-        """Name what boots of one block have in common that take turns; None: it runs alone."""
-        return None
+    @abstractmethod
+    def command(self, cell: Cell) -> tuple[str, ...]:
+        """Return the command that starts a guest of `cell`, for the manifest and --dry-run."""
 
-    def in_turns(self, count: int) -> AbstractContextManager[Sequence[Machine]]:
-        """Give a machine for each of so many boots that take turns, all of which must be run."""
-        raise NotImplementedError(f"{self.name} cannot run {count} boots in turns")
 
-    def tuned(self, tell: Callable[[str], None]) -> AbstractContextManager[None]:  # noqa: ARG002
-        """Change the machine so that readings vary less, and put it back at the end."""
-        raise UsageError(
-            f"--tune: {self.name} is no machine that can be tuned", hint="--machine here can"
-        )
+class Addressed(ABC):
+    """A machine that is one of many, named as NAME:ADDRESS."""
 
-    def prepare(self, cells: Iterable[Cell]) -> None:  # noqa: B027
-        """Make what guests of these cells share, and takes long, while Ctrl-C ends it at once.
+    @abstractmethod
+    def connect(self, addresses: str) -> Machine:
+        """Return the machine at these addresses; UsageError for what is none."""
 
-        Raises if they cannot be run at all. Planning alone makes nothing.
-        """
 
-    def leave(self, planned: PlannedBoot, folder: Path) -> str:  # noqa: ARG002
-        """Write into `folder` what it takes to boot a guest by hand; return the command, if any."""
-        return ""
+class HasHosts(ABC):
+    """A machine of hosts that run already; cells of different hosts have kernels of other names."""
+
+    @abstractmethod
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Return the kernel that each host runs."""
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -85,34 +82,58 @@ class Machine(ABC):
         """How many copies of a benchmark can run at once, each on a CPU of its own."""
         return cores()
 
-    def lacks(self, setup: Setup) -> str:
-        """Say why it cannot be under a setup that needs no boot; "" where it can."""
+    def why_unsupported(self, setup: Setup) -> str:
+        """Say why no host can be under a setup that needs no boot; "" where one can."""
         if setup.host or setup.profiles:
             return "it would have to be changed, which only --machine here does"
         return ""
 
-    def running(self) -> tuple[Kernel, ...]:
-        """Return the kernels that run on it, one for each host, where it boots none."""
-        return ()
 
-    def at(self, place: str) -> Machine:
-        """Return the machine at a place, named as NAME:PLACE; most are of one place."""
-        raise UsageError(
-            f"--machine {self.name}:{place[:80]}: {self.name} is at no other place",
-            hint=f"write --machine {self.name}",
-        )
-
-    async def back(self, planned: PlannedBoot) -> bool:  # noqa: ARG002
-        """Wait for the host of a boot that was lost; whether it can be tried again."""
-        return False
-
-    def lane(self, planned: PlannedBoot) -> str:  # noqa: ARG002
-        """Name what a boot has to itself: boots of different lanes never disturb each other."""
-        return ""
+class ComesBack(ABC):
+    """A machine whose hosts may be lost for a while."""
 
     @abstractmethod
-    def command(self, cell: Cell) -> tuple[str, ...]:
-        """Return the words that start a guest of `cell`, for the manifest and --dry-run."""
+    async def wait_for_host(self, planned: PlannedBoot) -> bool:
+        """Wait for the host of a boot that was lost; whether it can be tried again."""
+
+
+class TakesTurns(ABC):
+    """A machine on which processes of one block can take turns."""
+
+    @abstractmethod
+    def turn_group(self, planned: PlannedBoot) -> Hashable:
+        """Return what is equal for boots of one block that take turns; None: it runs alone."""
+
+    @abstractmethod
+    def in_turns(self, count: int) -> AbstractContextManager[Sequence[Machine]]:
+        """Give a machine for each of so many boots that take turns, all of which must be run."""
+
+
+class Tunable(ABC):
+    """A machine whose settings can be changed so that readings vary less."""
+
+    @abstractmethod
+    def tuned(self, tell: Callable[[str], None]) -> AbstractContextManager[None]:
+        """Change it, tell what is changed, and put it back at the end."""
+
+
+class Prepares(ABC):
+    """A machine that has to make something before its boots."""
+
+    @abstractmethod
+    def prepare(self, cells: Iterable[Cell]) -> None:
+        """Make what boots of these cells share, and takes long, while Ctrl-C ends it at once.
+
+        Raises if they cannot be run at all. Planning alone makes nothing.
+        """
+
+
+class BootsByHand(ABC):
+    """A machine whose boots a person can repeat without lsmeter."""
+
+    @abstractmethod
+    def write_boot_files(self, planned: PlannedBoot, folder: Path) -> str:
+        """Write into `folder` what it takes to boot a guest by hand; return the command."""
 
 
 @cache
@@ -128,4 +149,28 @@ def find_machine(name: str) -> Machine:
     kind, colon, place = name.partition(":")
     if kind not in known:
         raise unknown("machine", kind, known)
-    return known[kind].at(place) if colon else known[kind]
+    found = known[kind]
+    if not colon:
+        return found
+    if not isinstance(found, Addressed):
+        raise UsageError(
+            f"--machine {kind}:{place[:80]}: {kind} is at no other place",
+            hint=f"write --machine {kind}",
+        )
+    return found.connect(place)
+
+
+def refuse_plugins(machine: Machine, plugins: Iterable[str]) -> None:
+    """Raise UsageError for plugins on a machine that cannot watch single instructions."""
+    if names := ", ".join(plugins):
+        raise UsageError(
+            f"--machine {machine.name} cannot watch instructions ({names})",
+            hint="the exact instrument can: leave --instrument and --machine out",
+        )
+
+
+def tuned(machine: Machine, tell: Callable[[str], None]) -> AbstractContextManager[None]:
+    """Tune a machine until the end of the block; UsageError where it cannot be."""
+    if not isinstance(machine, Tunable):
+        raise UsageError(f"--tune: {machine.name} cannot be tuned", hint="--machine here can")
+    return machine.tuned(tell)

@@ -87,8 +87,8 @@ class Description:
     plugin: Plugin | None = None
 
 
-def qemu_words(guest: Description) -> tuple[str, ...]:
-    """Return the words that start `guest`; docs/exact-instrument.md has the reasons."""
+def qemu_command(guest: Description) -> tuple[str, ...]:
+    """Return the command that starts `guest`; docs/exact-instrument.md has the reasons."""
     arch = guest.arch
     board = arch.boards[guest.boot_protocol]
     results = (arch.bulk if guest.bulk else arch.results).format("results")

@@ -22,14 +22,14 @@ from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.probe import find_probe, find_program
-from lsmeter.machines import Machine, OnResults
+from lsmeter.machines import BootsByHand, Machine, OnResults, Prepares
 from lsmeter.machines.description import (
     Description,
     Network,
     Plugin,
     counted_guest,
     guest_of,
-    qemu_words,
+    qemu_command,
 )
 from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
 from lsmeter.machines.qemu import qemu_version, run_guest
@@ -43,7 +43,7 @@ from lsmeter.measure.tasks.tally import PLUGIN
 _TAIL_BYTES = 4096
 
 
-class Emulation(Machine):
+class Emulation(Machine, Prepares, BootsByHand):
     """Runs guests on TCG with one virtual CPU."""
 
     name = "emulation"
@@ -69,7 +69,7 @@ class Emulation(Machine):
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return the QEMU command of a cell, with words in place of what changes by boot."""
         plugin = Plugin("PLUGIN") if find_task(cell.task.name).plugin else None
-        return qemu_words(replace(self.guest(cell), plugin=plugin))
+        return qemu_command(replace(self.guest(cell), plugin=plugin))
 
     def prepare(self, cells: Iterable[Cell]) -> None:
         """Make plugins, the file system that guests work on, and what lists a kernel's symbols."""
@@ -81,10 +81,10 @@ class Emulation(Machine):
                 if cell.kernel.system_map is None:
                     kallsyms_init()
 
-    def leave(self, planned: PlannedBoot, folder: Path) -> str:
+    def write_boot_files(self, planned: PlannedBoot, folder: Path) -> str:
         """Write the guest's initramfs, and a script that boots it with its console shown."""
         paths = {"console": "/dev/stdout", "results": "results", "initrd": "initramfs"}
-        words = qemu_words(replace(self.guest(planned.cell, planned.seed), **paths))  # type: ignore[arg-type]
+        words = qemu_command(replace(self.guest(planned.cell, planned.seed), **paths))  # type: ignore[arg-type]
         script = f'#!/bin/sh\ncd "$(dirname "$0")" && exec {shlex.join(words)}\n'
         write_atomic(folder / "initramfs", initramfs_for(planned.cell, planned.seed))
         write_atomic(folder / "boot.sh", script.encode())
@@ -178,7 +178,7 @@ async def make_plugin(
 
 def plain_start() -> tuple[str, ...]:
     """Return the command of a guest without a kernel or setup: what all guests share."""
-    return qemu_words(plain_guest())
+    return qemu_command(plain_guest())
 
 
 def plain_guest() -> Description:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.host import processor
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Kernel, Setup
@@ -23,7 +23,7 @@ from lsmeter.core.storage import prove, write_atomic
 from lsmeter.guest.boot_image import make_request, setup_files
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import find_probe
-from lsmeter.machines import Machine, OnResults
+from lsmeter.machines import HasHosts, Machine, OnResults, TakesTurns, Tunable, refuse_plugins
 from lsmeter.machines.apparmor import compiled, control, loaded
 from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
 from lsmeter.machines.qemu import run_child
@@ -35,7 +35,7 @@ from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.sources.kernels.running import running_kernel
 
 
-class Here(Machine):
+class Here(Machine, HasHosts, TakesTurns, Tunable):
     """Runs the probe on this machine."""
 
     name = "here"
@@ -49,21 +49,20 @@ class Here(Machine):
         """Who can measure: an ordinary user cannot become root."""
         return ("user",) if os.geteuid() else ("root", "user")
 
-    def running(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[Kernel, ...]:
         """Return the kernel of this machine."""
         return (running_kernel(),)
 
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name the probe and what of the machine a result cannot be without."""
-        if names := ", ".join(plugins):
-            raise UsageError(f"--machine {self.name} cannot watch instructions ({names})")
+        refuse_plugins(self, plugins)
         return {
             "probe": find_probe().sha256,
             "cpu": processor(),
             "machine": hashlib.sha256(_read("/etc/machine-id").encode()).hexdigest()[:16],
         }
 
-    def lacks(self, setup: Setup) -> str:
+    def why_unsupported(self, setup: Setup) -> str:
         """Say what this machine does not run, or may not be changed by who runs lsmeter."""
         active = value_of(root() / "sys/kernel/security/lsm")
         lacking = [name for name in setup.lsms or () if name not in active.split(",")]
@@ -97,7 +96,7 @@ class Here(Machine):
             finally:
                 self._cgroup = ""
 
-    def together(self, planned: PlannedBoot) -> Hashable:
+    def turn_group(self, planned: PlannedBoot) -> Hashable:
         """Let those take turns for whom nothing of the machine is changed."""
         cell = planned.cell
         shared = (cell.suite, cell.filesystem, cell.user, cell.copies, cell.benchmarks)
@@ -107,9 +106,9 @@ class Here(Machine):
     def in_turns(self, count: int) -> Iterator[Sequence[Here]]:
         """Give each of so many processes a place."""
         with seats(count) as given:
-            yield [self._at(seat) for seat in given]
+            yield [self._with_seat(seat) for seat in given]
 
-    def _at(self, seat: Seat) -> Here:
+    def _with_seat(self, seat: Seat) -> Here:
         found = copy.copy(self)
         vars(found)["_seat"] = seat.words
         return found

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from lsmeter.core import process
-from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Conditions
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import host_words
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import parse_session
-from lsmeter.machines import OnResults
-from lsmeter.machines.description import Description, guest_of, in_real_time, qemu_words
+from lsmeter.machines import OnResults, refuse_plugins
+from lsmeter.machines.description import Description, guest_of, in_real_time, qemu_command
 from lsmeter.machines.emulation import Emulation, plain_guest
 from lsmeter.machines.kvm_proof import prove_kvm
 from lsmeter.measure.experiment.plan import PlannedBoot
@@ -33,12 +33,7 @@ class RealTime(Emulation):
 
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name QEMU, the probe, and how guests are started."""
-        if names := list(plugins):
-            raise UsageError(
-                f"--machine {self.name}: no guest of it can be watched instruction by instruction "
-                f"({', '.join(names)})",
-                hint="the exact instrument can: leave --instrument and --machine out",
-            )
+        refuse_plugins(self, plugins)
         return super().identity()
 
     def guest(self, cell: Cell, seed: int = 0) -> Description:
@@ -55,7 +50,7 @@ class RealTime(Emulation):
 
     def plain_start(self) -> tuple[str, ...]:
         """Return the command of a guest without a kernel or setup: what all guests share."""
-        return qemu_words(in_real_time(plain_guest(), self.accelerator, self.cpu))
+        return qemu_command(in_real_time(plain_guest(), self.accelerator, self.cpu))
 
 
 async def _host_facts(prefix: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ from lsmeter.core.model import BootProtocol, Conditions, Kernel, Setup
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir, write_atomic
 from lsmeter.machines.arch import GUEST
-from lsmeter.machines.description import counted_guest, in_real_time, qemu_words
+from lsmeter.machines.description import counted_guest, in_real_time, qemu_command
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.sources.kernels.resolve import Request, resolve
 
@@ -139,7 +139,7 @@ def _boot_guests(kernel: Kernel | None, deadline_s: float) -> str:
         plain = counted_guest(kernel, Setup("", "", lsms=None), Conditions())
         guest = in_real_time(plain, "kvm", "host")
         places = {"console": "/dev/null", "results": "/dev/null", "initrd": str(initrd)}
-        _boot(kernel.name, qemu_words(replace(guest, **places)), 0, deadline_s)  # type: ignore[arg-type]
+        _boot(kernel.name, qemu_command(replace(guest, **places)), 0, deadline_s)  # type: ignore[arg-type]
     return f"{kernel.name} booted {_BOOTS} times"
 
 

@@ -25,7 +25,7 @@ from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.protocol import VERSION
 from lsmeter.guest.request import Request
-from lsmeter.machines import Machine, OnResults
+from lsmeter.machines import Addressed, HasHosts, Machine, OnResults, refuse_plugins
 from lsmeter.machines.remote import PREFIX, Answer, Link, quoted
 from lsmeter.machines.ssh import Ssh, kernel_of, look
 from lsmeter.measure.experiment.plan import PlannedBoot
@@ -78,7 +78,7 @@ def encoded(text: str) -> str:
 
 
 @dataclass
-class Pair(Machine):
+class Pair(Machine, Addressed, HasHosts):
     """A server's host and a client's."""
 
     server: Link | None = None
@@ -87,9 +87,9 @@ class Pair(Machine):
     name = "pair"
     title = "services that run on one host, under load from another: --server ssh:A --client ssh:B"
 
-    def at(self, words: str) -> Pair:
+    def connect(self, addresses: str) -> Pair:
         """Return the machine of the two hosts that are named, the server first."""
-        links = Ssh().at(words).links
+        links = Ssh().connect(addresses).links
         if len(links) != 2:
             raise UsageError(
                 "--server and --client: two different hosts", hint=f"as in --server {PREFIX}HOST"
@@ -113,14 +113,13 @@ class Pair(Machine):
         name = f"{server.address.name} from {client.address.name}"
         return replace(kernels[0], name=name, image_sha256=kernels[0].image_sha256)
 
-    def running(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[Kernel, ...]:
         """Return the server's kernel, named by both hosts."""
         return (self._kernel,)
 
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name the hosts."""
-        if names := ", ".join(plugins):
-            raise UsageError(f"--machine {self.name} cannot watch instructions ({names})")
+        refuse_plugins(self, plugins)
         return {"hosts": " ".join(link.address.name for link in self._links)}
 
     def command(self, cell: Cell) -> tuple[str, ...]:  # noqa: ARG002

@@ -20,7 +20,7 @@ from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults
 from lsmeter.machines.arch import GUEST
-from lsmeter.machines.description import Description, qemu_words
+from lsmeter.machines.description import Description, qemu_command
 from lsmeter.machines.processors import hold_processor
 from lsmeter.machines.waits import Waits
 
@@ -275,7 +275,7 @@ async def _start(
             file.write(initrd)
         # setpriv makes the kernel kill QEMU when lsmeter is killed: no guest is left behind.
         return await asyncio.create_subprocess_exec(
-            *("setpriv", "--pdeathsig", "KILL", "--", *pin, *qemu_words(guest)),
+            *("setpriv", "--pdeathsig", "KILL", "--", *pin, *qemu_command(guest)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=stderr,

@@ -26,7 +26,15 @@ from lsmeter.core.storage import prove
 from lsmeter.guest.boot_image import make_request, setup_files
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.probe import find_probe
-from lsmeter.machines import Machine, OnResults
+from lsmeter.machines import (
+    Addressed,
+    ComesBack,
+    HasHosts,
+    Machine,
+    OnResults,
+    Prepares,
+    refuse_plugins,
+)
 from lsmeter.machines.arch import GUEST
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.remote import FORM, PREFIX, Answer, Link, Marks, parse_address, quoted
@@ -114,7 +122,7 @@ def read_look(text: str) -> Host:
 
 
 @dataclass
-class Ssh(Machine):
+class Ssh(Machine, Addressed, HasHosts, ComesBack, Prepares):
     """One host or several; each has blocks of its own, in lanes that run at a time."""
 
     links: tuple[Link, ...] = ()
@@ -124,21 +132,21 @@ class Ssh(Machine):
     title = f"a host as it runs, or several: {FORM}"
     filesystems = ("tmpfs", "ext4", "xfs", "btrfs", "overlay")
 
-    def at(self, words: str) -> Ssh:
+    def connect(self, addresses: str) -> Ssh:
         """Return the machine of the hosts that are named, with commas between them."""
         config = os.environ.get(CONFIG)
         if config and not Path(config).is_file():
             raise UsageError(f"{CONFIG}: {config}: no such file")
-        given = [f"{PREFIX}{word.removeprefix(PREFIX)}" for word in words.split(_MANY)]
-        addresses = [parse_address(word) for word in dict.fromkeys(given)]
-        names = [item.name for item in addresses]
+        given = [f"{PREFIX}{word.removeprefix(PREFIX)}" for word in addresses.split(_MANY)]
+        parsed = [parse_address(word) for word in dict.fromkeys(given)]
+        names = [item.name for item in parsed]
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(
                 f"--machine {twice[0]}: named twice, in two directories",
                 hint="its blocks would disturb each other: name one directory",
             )
-        found = Ssh(tuple(Link(item, Path(config) if config else None) for item in addresses))
-        found.title = f"{', '.join(item.login for item in addresses)} as it runs"
+        found = Ssh(tuple(Link(item, Path(config) if config else None) for item in parsed))
+        found.title = f"{', '.join(item.login for item in parsed)} as it runs"
         return found
 
     @cached_property
@@ -158,24 +166,19 @@ class Ssh(Machine):
         """How many copies can run at once on every host."""
         return min(host.cpus for _, host in self.hosts.values())
 
-    def running(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[Kernel, ...]:
         """Return the kernel of each host, named by the host: they stand apart in every table."""
         return tuple(kernel_of(name, host) for name, (_, host) in self.hosts.items())
 
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name the probe; a host is named with its kernel."""
-        if names := ", ".join(plugins):
-            raise UsageError(f"--machine {self.name} cannot watch instructions ({names})")
+        refuse_plugins(self, plugins)
         return {"probe": find_probe().sha256}
 
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return the words that start a block, with what changes by block left out."""
         link, host = self.hosts[cell.kernel.name]
         return (*link.words()[:-1], _script(link, host, cell.filesystem))
-
-    def lane(self, planned: PlannedBoot) -> str:
-        """Return the host: blocks of different hosts run at a time."""
-        return planned.cell.kernel.name
 
     def prepare(self, cells: Iterable[Cell]) -> None:
         """Copy the probe to each host once and start it, so that what is wrong is said first."""
@@ -195,7 +198,7 @@ class Ssh(Machine):
         record(planned, capture)
         return capture
 
-    async def back(self, planned: PlannedBoot) -> bool:
+    async def wait_for_host(self, planned: PlannedBoot) -> bool:
         """Wait for a host that was lost, some minutes; one that stays away is left out."""
         name = planned.cell.kernel.name
         if name in self.gone:

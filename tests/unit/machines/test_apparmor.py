@@ -134,7 +134,7 @@ def test_the_profile_of_each_mode_has_its_own_name(place: Path) -> None:
 def test_what_a_machine_lacks_is_one_line(
     place: Path, monkeypatch: pytest.MonkeyPatch, gone: str, text: str | None, said: str
 ) -> None:
-    assert Here().lacks(SETUP) == ""
+    assert Here().why_unsupported(SETUP) == ""
     compiled.cache_clear()
     if text is None:
         (place / gone).unlink()
@@ -142,6 +142,6 @@ def test_what_a_machine_lacks_is_one_line(
         monkeypatch.setattr("lsmeter.core.process.environment", lambda _=None: {**os.environ})
     else:
         (place / gone).write_text(text)
-    why = Here().lacks(SETUP)
+    why = Here().why_unsupported(SETUP)
     assert said in why
     assert "\n" not in why

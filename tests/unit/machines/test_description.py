@@ -19,7 +19,7 @@ from lsmeter.machines.description import (
     Plugin,
     counted_guest,
     kernel_cmdline,
-    qemu_words,
+    qemu_command,
 )
 from lsmeter.machines.emulation import MACHINE, guest_of, plain_start
 from lsmeter.measure.tasks.serve import serving
@@ -73,7 +73,7 @@ def test_every_recorded_command_is_compared() -> None:
 @pytest.mark.parametrize("name", GUESTS)
 def test_guests_are_started_word_for_word_as_ever(name: str) -> None:
     """Another word may be another number; what was measured was measured with these."""
-    assert qemu_words(GUESTS[name]) == commands()[name]
+    assert qemu_command(GUESTS[name]) == commands()[name]
 
 
 def test_the_identity_of_the_machine_is_that_of_what_was_measured() -> None:
@@ -91,9 +91,9 @@ def test_guests_with_a_link_wait_for_each_other(tmp_path: Path) -> None:
     )
     ends = [guest_of(cell).networks[0].end for cell in (found, serving(found))]
     assert ends == [0, 1]
-    assert "shift=3,sleep=on" in qemu_words(guest_of(found))
+    assert "shift=3,sleep=on" in qemu_command(guest_of(found))
     alone = replace(found, task=Task("workload", workload=replace(workload, client="namespace")))
-    assert "shift=3,sleep=off" in qemu_words(guest_of(alone))
+    assert "shift=3,sleep=off" in qemu_command(guest_of(alone))
     assert not guest_of(alone).networks
 
 
@@ -106,12 +106,12 @@ def test_what_is_shown_is_what_is_run() -> None:
 def test_a_guest_that_restarts_ends_at_once() -> None:
     """Without a way to reset, 7.2 ran the firmware in place and hung there."""
     assert "reboot=t" in kernel_cmdline(parse_setup("capability"), Conditions()).split()
-    assert "-no-reboot" in qemu_words(guest_of(PVH))
+    assert "-no-reboot" in qemu_command(guest_of(PVH))
 
 
 def test_two_guests_share_a_link() -> None:
     ends = [replace(guest_of(PVH), networks=(Network("/run/cable", end),)) for end in (0, 1)]
-    one, other = (" ".join(qemu_words(guest)) for guest in ends)
+    one, other = (" ".join(qemu_command(guest)) for guest in ends)
     assert "local.path=/run/cable.0,remote.type=unix,remote.path=/run/cable.1" in one
     assert "local.path=/run/cable.1,remote.type=unix,remote.path=/run/cable.0" in other
     assert len({guest.networks[0].mac for guest in ends}) == 2
@@ -126,17 +126,17 @@ def test_real_time_other_accelerators_and_disks() -> None:
         accelerator="kvm",
         disks=("a", "b"),
     )
-    words = qemu_words(guest)
+    words = qemu_command(guest)
     assert "-icount" not in words
     assert {"kvm", "virtio-blk-pci,drive=disk1", guest.arch.cpu} <= set(words)
     with pytest.raises(ValueError, match="not counted with the accelerator kvm"):
-        qemu_words(replace(guest, icount_shift=4))
+        qemu_command(replace(guest, icount_shift=4))
 
 
 def test_a_plugin_has_arguments_and_outputs() -> None:
     plugin = Plugin("/p.so", (("syms", "/s"),), (("attribution", "out"),), "/o")
-    words = qemu_words(replace(guest_of(PVH), plugin=plugin))
+    words = qemu_command(replace(guest_of(PVH), plugin=plugin))
     assert words[-1] == "/p.so,syms=/s,out=/o/attribution"
     comma = replace(plugin, folder="/o,x")
     with pytest.raises(InfrastructureError, match="comma: /o,x"):
-        qemu_words(replace(guest_of(PVH), plugin=comma))
+        qemu_command(replace(guest_of(PVH), plugin=comma))

@@ -14,7 +14,7 @@ from lsmeter.catalogue.setups import parse_setup
 from lsmeter.core.model import Task
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.machines import emulation
-from lsmeter.machines.description import qemu_words
+from lsmeter.machines.description import qemu_command
 from lsmeter.machines.emulation import MACHINE, guest_of
 from lsmeter.measure.experiment.plan import PlannedBoot
 from tests.unit.model_builders import cell
@@ -24,7 +24,7 @@ CELL = cell(parse_setup("capability"))
 
 def test_a_guest_that_failed_can_be_booted_by_hand(tmp_path: Path) -> None:
     folder = tmp_path / "a b"
-    command = MACHINE.leave(PlannedBoot(CELL, 0, 7), folder)
+    command = MACHINE.write_boot_files(PlannedBoot(CELL, 0, 7), folder)
     assert shlex.split(command) == ["sh", str(folder / "boot.sh")]
     assert (folder / "initramfs").read_bytes() == initramfs_for(CELL, 7)
     shebang, script = (folder / "boot.sh").read_text().splitlines()
@@ -33,7 +33,7 @@ def test_a_guest_that_failed_can_be_booted_by_hand(tmp_path: Path) -> None:
     assert enter == 'cd "$(dirname "$0")"'
     guest = guest_of(CELL, 7)
     by_hand = replace(guest, console="/dev/stdout", results="results", initrd="initramfs")
-    assert tuple(shlex.split(start)) == qemu_words(by_hand)
+    assert tuple(shlex.split(start)) == qemu_command(by_hand)
 
 
 def test_what_guests_share_is_made_before_the_first(monkeypatch: pytest.MonkeyPatch) -> None:

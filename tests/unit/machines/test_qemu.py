@@ -49,7 +49,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     Impatient.made = []
     monkeypatch.setattr(qemu, "Patience", Impatient)
     monkeypatch.setattr(qemu, "LOOK_S", 0.01)
-    monkeypatch.setattr(qemu, "qemu_words", words)
+    monkeypatch.setattr(qemu, "qemu_command", words)
 
 
 def words(guest: Description) -> tuple[str, ...]:

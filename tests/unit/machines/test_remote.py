@@ -52,7 +52,7 @@ def test_only_ssh_is_at_a_place() -> None:
     with pytest.raises(UsageError, match="here is at no other place"):
         find_machine("here:elsewhere")
     with pytest.raises(UsageError, match="which host"):
-        find_machine("ssh").running()
+        find_machine("ssh").kernels()
 
 
 def test_no_option_of_ssh_follows_the_host() -> None:

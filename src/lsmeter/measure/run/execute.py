@@ -19,7 +19,7 @@ from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import conclude
 from lsmeter.guest.session import SessionReader
-from lsmeter.machines import Machine
+from lsmeter.machines import BootsByHand, ComesBack, HasHosts, Machine, TakesTurns
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 from lsmeter.measure.results.boots import (
     BOOT_FILE,
@@ -77,13 +77,15 @@ async def execute(
     """
     lanes: dict[str, list[PlannedBoot]] = {}
     for planned in reversed(plan.boots):
-        lanes.setdefault(machine.lane(planned), []).append(planned)
+        # Boots of different hosts never disturb each other.
+        lane = planned.cell.kernel.name if isinstance(machine, HasHosts) else ""
+        lanes.setdefault(lane, []).append(planned)
 
     async def worker(queue: list[PlannedBoot]) -> None:
         while queue:
-            block = _taken(queue, machine)
+            block = _take_block(queue, machine)
             missing = _missing(block, run, settings, observer)
-            if len(block) > 1:
+            if isinstance(machine, TakesTurns) and len(block) > 1:
                 await _make_in_turns(missing, run, machine, settings, observer)
             else:
                 for planned in missing:
@@ -102,14 +104,13 @@ async def execute(
         raise first from None
 
 
-def _taken(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
+def _take_block(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
     """Take the next boot from the queue's end, with those of its block that take turns with it."""
     first = queue.pop()
-    key = machine.together(first)
-    if key is None:
+    if not isinstance(machine, TakesTurns) or (group := machine.turn_group(first)) is None:
         return [first]
     block = takewhile(lambda item: item.index == first.index, reversed(queue))
-    others = [item for item in block if machine.together(item) == key]
+    others = [item for item in block if machine.turn_group(item) == group]
     for item in others:
         queue.remove(item)
     return [first, *others]
@@ -144,7 +145,7 @@ def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Obser
 async def _make_in_turns(
     missing: Sequence[PlannedBoot],
     run: Path,
-    machine: Machine,
+    machine: TakesTurns,
     settings: Settings,
     observer: Observer,
 ) -> None:
@@ -167,7 +168,9 @@ async def _make(
     limits = replace(settings.limits, silence_s=silence_s)
     capture = await _attempt(planned, machine, limits, observer)
     for _ in range(_AGAIN):
-        if capture.ending is not Ending.LOST or not await machine.back(planned):
+        if capture.ending is not Ending.LOST or not isinstance(machine, ComesBack):
+            break
+        if not await machine.wait_for_host(planned):
             break
         capture = await _attempt(planned, machine, limits, observer)
     request = make_request(cell, planned.seed)
@@ -176,10 +179,10 @@ async def _make(
     shutil.rmtree(home, ignore_errors=True)  # what an earlier, failed try has left
     if boot.status is not BootStatus.OK:
         write_atomic(home / "qemu.log", capture.stderr.encode())
-        command = machine.leave(planned, home)
-        left = f"; boot it by hand: {command}" if command else ""
-        left = f"{boot.detail}; see console.log and qemu.log in {home}{left}"
-        boot = replace(boot, detail=left)
+        detail = f"{boot.detail}; see console.log and qemu.log in {home}"
+        if isinstance(machine, BootsByHand):
+            detail += f"; boot it by hand: {machine.write_boot_files(planned, home)}"
+        boot = replace(boot, detail=detail)
     elif settings.store:
         with turn(stored_path(planned)):
             write_boot(stored_path(planned), boot, capture, request)
