@@ -30,7 +30,7 @@ class Waits:
         for pid in self._pids:
             threads = [*self._since(pid)]
             ran_ns = sum(ran for ran, _ in threads)
-            self._total_ns += max(0, *(waited - (ran_ns - ran) for ran, waited in threads), 0)
+            self._total_ns += max((waited - (ran_ns - ran) for ran, waited in threads), default=0)
         return self._total_ns / 1e9
 
     def _since(self, pid: int) -> Iterator[tuple[int, int]]:
