@@ -32,13 +32,13 @@ check: .venv/.test-ready ## Lint, format and type checks: what CI and pre-commit
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	git ls-files -z 'probe/*.[ch]' 'bpf/*.[ch]' 'plugin/*.[ch]' 'plugin/*/*.[ch]' | xargs -0 $(BIN)/clang-format --dry-run -Werror
+	git ls-files -z 'probe/*.[ch]' 'bpf/*.[ch]' 'plugin/*.[ch]' | xargs -0 $(BIN)/clang-format --dry-run -Werror
 	git ls-files -z '*.sh' .ci/run | xargs -0 $(BIN)/shellcheck
 
 format: .venv/.test-ready ## Format the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	git ls-files -z 'probe/*.[ch]' 'bpf/*.[ch]' 'plugin/*.[ch]' 'plugin/*/*.[ch]' | xargs -0 $(BIN)/clang-format -i
+	git ls-files -z 'probe/*.[ch]' 'bpf/*.[ch]' 'plugin/*.[ch]' | xargs -0 $(BIN)/clang-format -i
 
 benchmark: .venv/.run-ready ## Measure lsmeter itself against its targets
 	$(BIN)/python bench/targets.py

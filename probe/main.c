@@ -2,13 +2,13 @@
 /*
  * lsmeter-probe: init of the guest when it is process 1, else the command of its first argument.
  */
-#include "bench.h"
-#include "channel.h"
-#include "hostfacts.h"
-#include "init.h"
-#include "native.h"
-#include "request.h"
-#include "worker.h"
+#include "init/hostfacts.h"
+#include "init/init.h"
+#include "init/native.h"
+#include "ops/bench.h"
+#include "protocol/channel.h"
+#include "protocol/request.h"
+#include "sampler/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #define MAX_MODULES 48	 /* whose code is counted apart; counters 1 to MAX_MODULES */
-#define MAX_HOOKS   512	 /* as probe/limits.h has it */
+#define MAX_HOOKS   512	 /* as probe/protocol/limits.h has it */
 #define MAX_CALLS   2048 /* functions that system calls begin with, two of some */
 #define MAX_TASKS   8192 /* at a time: addresses are used again */
 

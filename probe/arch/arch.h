@@ -9,7 +9,7 @@
  *	arch_is_virtual: whether a hypervisor says that it is there
  *	arch_additions: work of a known number of cycles
  *	arch_region_none, arch_region_one, arch_region_two: the measured regions
- *	arch_call, arch_call_skip, arch_call_all: one call of a struct call (bench.h)
+ *	arch_call, arch_call_skip, arch_call_all: one call of a struct call (ops/bench.h)
  *	arch_syscall4, arch_syscall6: a system call with so many arguments
  *	AS_OPEN and others: number and arguments of calls that not all architectures have
  *	ARCH_CALL_TRAITS: what the catalogue has to know of those calls

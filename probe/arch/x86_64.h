@@ -118,7 +118,7 @@ static inline void arch_additions(uint64_t rounds)
 		     : "cc");
 }
 
-/* Of struct call: its number, its arguments, its result; region.c asserts the offsets. */
+/* Of struct call: its number, its arguments, its result; sampler/region.c asserts the offsets. */
 #define CALL_WITH(operand, instruction) \
 	"mov 0(" operand "), %%rax\n\t" \
 	"mov 8(" operand "), %%rdi\n\t" \

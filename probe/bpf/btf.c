@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds functions in the type information (BTF) that a kernel gives of itself. */
-#include "btf.h"
+#include "bpf/btf.h"
 
-#include "syscall.h"
+#include "bpf/syscall.h"
 
 #include <errno.h>
 #include <fcntl.h>

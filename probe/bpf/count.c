@@ -8,10 +8,10 @@
  *
  * with a map of one entry, which this process has in its memory, as `shared`.
  */
-#include "count.h"
+#include "bpf/count.h"
 
-#include "btf.h"
-#include "syscall.h"
+#include "bpf/btf.h"
+#include "bpf/syscall.h"
 
 #include <errno.h>
 #include <stdbool.h>

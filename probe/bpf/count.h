@@ -10,7 +10,7 @@
 #ifndef LSMETER_BPF_COUNT_H
 #define LSMETER_BPF_COUNT_H
 
-#include "limits.h"
+#include "protocol/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>

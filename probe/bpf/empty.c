@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "empty.h"
+#include "bpf/empty.h"
 
-#include "btf.h"
-#include "lsm.h"
-#include "syscall.h"
+#include "bpf/btf.h"
+#include "bpf/lsm.h"
+#include "bpf/syscall.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "lsm.h"
+#include "bpf/lsm.h"
 
-#include "btf.h"
-#include "syscall.h"
+#include "bpf/btf.h"
+#include "bpf/syscall.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The bpf(2) system call, without a library: with the reason of a failure in one line. */
-#include "syscall.h"
+#include "bpf/syscall.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -21,10 +21,10 @@
  *
  * A delay of 0 runs the same code as any other, so that it is a point on the same line.
  */
-#include "tunable.h"
+#include "bpf/tunable.h"
 
-#include "lsm.h"
-#include "syscall.h"
+#include "bpf/lsm.h"
+#include "bpf/syscall.h"
 
 #include <errno.h>
 #include <linux/btf.h>

@@ -10,7 +10,7 @@
 #ifndef LSMETER_BPF_TUNABLE_H
 #define LSMETER_BPF_TUNABLE_H
 
-#include "limits.h"
+#include "protocol/limits.h"
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
 #ifndef LSMETER_OPS_BUFFERS_H
 #define LSMETER_OPS_BUFFERS_H
 
-#include "bench.h"
-#include "sys.h"
+#include "arch/sys.h"
+#include "ops/bench.h"
 
 #include <errno.h>
 

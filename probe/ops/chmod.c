@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* chmod(path, 0644) of a file that has this mode already; the inode is written all the same. */
+#include "arch/sys.h"
 #include "ops/depths.h"
-#include "sys.h"
 
 static int setup(struct bench *bench)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* creat(path, 0644) of a name never used before; closed and removed after the region. */
+#include "arch/sys.h"
 #include "ops/depths.h"
-#include "sys.h"
 
 static int arm(struct bench *bench)
 {

@@ -5,9 +5,9 @@
 #ifndef LSMETER_OPS_DEFINE_H
 #define LSMETER_OPS_DEFINE_H
 
-#include "bench.h"
-#include "region.h"
-#include "sys.h"
+#include "arch/sys.h"
+#include "ops/bench.h"
+#include "sampler/region.h"
 
 #include <errno.h>
 #include <stdio.h>

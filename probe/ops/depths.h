@@ -5,8 +5,8 @@
 #ifndef LSMETER_OPS_DEPTHS_H
 #define LSMETER_OPS_DEPTHS_H
 
-#include "sys.h"
-#include "tree.h"
+#include "arch/sys.h"
+#include "ops/tree.h"
 
 #define DEPTH_VARIANT(depth, from, text) \
 	{.params = "depth=" #depth, .origin = from, .title = text, .value = depth}

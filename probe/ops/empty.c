@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Nothing in the measured region: what the reading itself costs. */
-#include "bench.h"
+#include "ops/bench.h"
 
 static int arm(struct bench *bench)
 {

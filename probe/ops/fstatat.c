@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* newfstatat(AT_FDCWD, path, buffer, 0), the system call behind fstatat. */
+#include "arch/sys.h"
 #include "ops/paths.h"
-#include "sys.h"
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* getppid(): a system call that asks no security module. */
-#include "bench.h"
-#include "sys.h"
+#include "arch/sys.h"
+#include "ops/bench.h"
 
 static int arm(struct bench *bench)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* One of the calls of UnixBench's system call overhead; it asks no security module. */
-#include "bench.h"
-#include "sys.h"
+#include "arch/sys.h"
+#include "ops/bench.h"
 
 static int arm(struct bench *bench)
 {

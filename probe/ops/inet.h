@@ -6,7 +6,7 @@
 #ifndef LSMETER_OPS_INET_H
 #define LSMETER_OPS_INET_H
 
-#include "far.h"
+#include "net/peer.h"
 #include "ops/define.h"
 
 #include <arpa/inet.h>

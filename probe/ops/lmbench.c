@@ -3,7 +3,7 @@
  * The suite `lmbench`: the rows of lmbench's tables, over operations of the other suites. What
  * differs from lmbench's own programs is in docs/suites.md.
  */
-#include "bench.h"
+#include "ops/bench.h"
 
 #define SUITE					  "lmbench"
 #define ROW(label, parameters, text, suite, same) {SUITE, label, parameters, text, same, suite}

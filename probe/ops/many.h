@@ -6,8 +6,8 @@
 #ifndef LSMETER_OPS_MANY_H
 #define LSMETER_OPS_MANY_H
 
+#include "arch/sys.h"
 #include "ops/depths.h"
-#include "sys.h"
 
 #include <stdio.h>
 

@@ -61,7 +61,7 @@ static int tcp_setup(struct bench *bench)
 	sys_close(listening);
 	for (int i = 0; i < 2; i++) {
 		inet_option(bench->fd[i], IPPROTO_TCP, TCP_NODELAY, 1);
-		/* The next connection may have the same ports (steady.h). */
+		/* The next connection may have the same ports (net/baseline.h). */
 		inet_reset_at_close(bench->fd[i]);
 	}
 	return bench->fd[0] < 0 ? bench->fd[0] : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The suite `net`: connections by TCP, each of which is made, taken and closed in one reading. */
-#include "copies.h"
+#include "net/baseline.h"
 #include "ops/inet.h"
-#include "steady.h"
+#include "sampler/copies.h"
 
 #include <linux/tcp.h>
 #include <time.h>

@@ -3,10 +3,10 @@
  * The suite `net`: what labels packets, made and taken away again: security associations and
  * policies of IPsec, marks of nftables. Each has the context of the process itself.
  */
-#include "ipsec.h"
+#include "net/baseline.h"
+#include "net/ipsec.h"
+#include "net/secmark.h"
 #include "ops/define.h"
-#include "secmark.h"
-#include "steady.h"
 
 #include <linux/netlink.h>
 #include <sys/socket.h>

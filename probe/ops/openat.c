@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* openat(AT_FDCWD, path, O_RDONLY); the descriptor is closed after the measured region. */
+#include "arch/sys.h"
 #include "ops/paths.h"
-#include "sys.h"
 
 static int arm(struct bench *bench)
 {

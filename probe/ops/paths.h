@@ -6,7 +6,7 @@
 #ifndef LSMETER_OPS_PATHS_H
 #define LSMETER_OPS_PATHS_H
 
-#include "tree.h"
+#include "ops/tree.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef LSMETER_OPS_PEER_H
 #define LSMETER_OPS_PEER_H
 
-#include "sys.h"
+#include "arch/sys.h"
 
 #include <linux/sched.h>
 #include <signal.h>

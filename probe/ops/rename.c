@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* rename(old, new) inside one directory, new not existing; renamed back after it. */
+#include "arch/sys.h"
 #include "ops/depths.h"
-#include "sys.h"
 
 static int setup(struct bench *bench)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* stat(path, buffer). */
+#include "arch/sys.h"
 #include "ops/paths.h"
-#include "sys.h"
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* symlink("HH", path) under a name never used before; removed after the region. */
+#include "arch/sys.h"
 #include "ops/depths.h"
-#include "sys.h"
 
 static int arm(struct bench *bench)
 {

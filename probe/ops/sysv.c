@@ -3,8 +3,8 @@
  * The suite `ipc`: System V's messages, semaphores and shared memory, POSIX's message queues, and
  * keys. Objects are private to the process, and removed.
  */
-#include "copies.h"
 #include "ops/define.h"
+#include "sampler/copies.h"
 
 #include <linux/keyctl.h>
 #include <mqueue.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* unlink(path) of a file that was just made under a name never used before, its only one. */
+#include "arch/sys.h"
 #include "ops/depths.h"
-#include "sys.h"
 
 static char data[4096];
 

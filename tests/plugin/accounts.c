@@ -3,7 +3,7 @@
  * Init of a guest with a service, a child of that, and clients, whose system calls are known. It
  * says of each region to the second serial line what the clock counted: REGION TIMES INSTRUCTIONS.
  */
-#include "../../probe/mark.h"
+#include "../../probe/arch/mark.h"
 #include "init.h"
 
 #include <arpa/inet.h>

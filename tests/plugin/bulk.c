@@ -4,7 +4,7 @@
  * user space until what they left to be done later is done. It says of each region to the second
  * serial line how many instructions the clock counted: REGION OPERATIONS INSTRUCTIONS.
  */
-#include "../../probe/mark.h"
+#include "../../probe/arch/mark.h"
 #include "init.h"
 
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * holds one text after the other, each time that it is read around the stretch. Prints what was
  * found: a name and a number in a line.
  */
-#include "counter.h"
+#include "observe/counter.h"
 
 #include <inttypes.h>
 #include <signal.h>

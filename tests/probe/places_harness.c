@@ -5,8 +5,8 @@
  * turn. STRAY: one measurement of so many meets something else (0: none). Prints how many are held,
  * of them those in first pages, and how many of the next OBJECTS lie in one.
  */
-#include "places.h"
-#include "region.h"
+#include "layout/allocation_layout.h"
+#include "sampler/region.h"
 
 #include <stdio.h>
 #include <stdlib.h>

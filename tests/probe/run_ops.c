@@ -3,9 +3,9 @@
  * Operations with a run() of their own, for the probe in a test: a process, calls with six
  * arguments, a pair of sockets; and some that must give no number.
  */
-#include "bench.h"
-#include "region.h"
-#include "sys.h"
+#include "arch/sys.h"
+#include "ops/bench.h"
+#include "sampler/region.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-SOURCES = Path(__file__).parents[2] / "probe" / "bpf"
+SOURCES = Path(__file__).parents[2] / "probe"
 INT, STRUCT, FUNC, FUNC_PROTO, UNKNOWN = 1, 4, 12, 13, 31
 
 Find = Callable[[bytes, str], int]
@@ -24,8 +24,8 @@ Find = Callable[[bytes, str], int]
 def find(tmp_path_factory: pytest.TempPathFactory) -> Find:
     library = tmp_path_factory.mktemp("btf") / "btf.so"
     words = ["cc", "-shared", "-fPIC", "-O1", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
-    sources = [str(SOURCES / name) for name in ("btf.c", "syscall.c")]
-    subprocess.run([*words, "-o", str(library), *sources], check=True)
+    sources = [str(SOURCES / name) for name in ("bpf/btf.c", "bpf/syscall.c")]
+    subprocess.run([*words, f"-I{SOURCES}", "-o", str(library), *sources], check=True)
     call = ctypes.CDLL(str(library)).btf_find_function
 
     def found(data: bytes, name: str) -> int:

@@ -25,7 +25,8 @@ Count = Callable[..., dict[str, int]]
 def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("counter") / "harness"
     flags = ("-O1", "-D_GNU_SOURCE", "-Dpread=harness_pread", f"-I{SOURCES}")
-    sources = [str(HARNESS), *(str(SOURCES / name) for name in ("counter.c", "words.c"))]
+    names = ("observe/counter.c", "protocol/text.c")
+    sources = [str(HARNESS), *(str(SOURCES / name) for name in names)]
     warnings = ("-Wall", "-Wextra", "-Werror")
     subprocess.run(["cc", *flags, *warnings, "-o", str(program), *sources], check=True)
     return program

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Numbers that C and Python share: probe/limits.h and plugin/markers.h against the host's."""
+"""Numbers that C and Python share: the headers of the probe and the plugin against the host."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def defines(path: str) -> dict[str, int]:
     return {name: int(number, 0) for name, number in _DEFINE.findall((ROOT / path).read_text())}
 
 
-LIMITS = defines("probe/limits.h")
+LIMITS = defines("probe/protocol/limits.h")
 CLIENT = (("empty", "1", "client", "/client"),)
 ONE = Request("file", ("empty",), samples=1, warmup=0, icount_shift=0)
 WORKLOAD = replace(ONE, clients=CLIENT)

@@ -18,7 +18,8 @@ HARNESS = Path(__file__).with_name("places_harness.c")
 def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("places") / "harness"
     flags = ("-O1", "-D_GNU_SOURCE", f"-I{SOURCES}", "-Wall", "-Wextra", "-Werror")
-    words = ["cc", *flags, "-o", str(program), str(HARNESS), str(SOURCES / "places.c")]
+    source = SOURCES / "layout" / "allocation_layout.c"
+    words = ["cc", *flags, "-o", str(program), str(HARNESS), str(source)]
     subprocess.run(words, check=True)
     return program
 

@@ -3,10 +3,10 @@
  * An operation that goes wrong where its process finds a file of that name beside its directories,
  * so that of several processes in turns one can be in trouble.
  */
-#include "bench.h"
-#include "copies.h"
-#include "region.h"
-#include "sys.h"
+#include "arch/sys.h"
+#include "ops/bench.h"
+#include "sampler/copies.h"
+#include "sampler/region.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,8 +16,8 @@ READINGS = 100
 BASE = 2280
 UNDO = 1600
 
-# As the probe measures (probe/whole.h): windows that are seen through, every other one half as
-# long; then unseen ones, until there were so many cycles and their mean is known, or so many
+# As the probe measures (probe/sampler/whole.h): windows that are seen through, every other one half
+# as long; then unseen ones, until there were so many cycles and their mean is known, or so many
 # instructions.
 SETTLED = 20
 SEEN = 24

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns: the processes of one block measure in turns of a few readings each (probe/turns.c).
+"""Turns: the processes of one block measure in turns of a few readings each.
 
-What they share is a page that has no name in any directory, and goes when nobody has it open.
+What they share is a page that has no name in any directory, and goes when nobody has it open; the
+probe's side is probe/sampler/scheduling.c.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 from lsmeter.core.model.setup import EnforcementCheck, Step
 
-# Where the guest mounts the file system of the benchmarks (probe/init.c).
+# Where the guest mounts the file system of the benchmarks (probe/init/init.c).
 WORK_DIRECTORY = "/data"
 # What enforcement checks access: a file that comes with the image and that no policy lets a worker
 # read, and one that each policy lets it use, also behind a Landlock, which grants the work

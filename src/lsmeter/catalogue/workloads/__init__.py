@@ -25,7 +25,7 @@ from lsmeter.core.toml_file import checked, read_toml
 SUFFIX = ".toml"
 _HINT = "every key: lsmeter help workloads"
 _PLACE = re.compile(r"\{([a-z][a-z0-9_-]{0,49})\}")
-_MOST_BENCHMARKS = 128  # of one workload, as probe/limits.h has it
+_MOST_BENCHMARKS = 128  # of one workload, as probe/protocol/limits.h has it
 
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]
 _Word = Annotated[str, Field(pattern=r"^[ -~]{1,500}$")]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-UNREAD = 2**32 - 1  # in counts: a counter was not read, or went back (probe/counter.h)
+UNREAD = 2**32 - 1  # in counts: a counter was not read, or went back (probe/observe/counter.h)
 
 
 class BootStatus(StrEnum):

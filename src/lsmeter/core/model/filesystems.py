@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The file systems that guests work on: an entry says all that one needs; frozen, without I/O.
 
-The probe (probe/disk.c) knows two by name, which need no disk: tmpfs, and overlay upon it. Any
+The probe (probe/init/disk.c) knows two by name, which need no disk: tmpfs, and overlay upon it. Any
 other is mounted from a RAM disk with the image that its program makes on this host.
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Security configurations of a kernel, and how a policy is put in force and checked in a guest.
 
-What each action and access does in the guest: probe/steps.h, probe/proof.h.
+What each action and access does in the guest: probe/init/steps.h, probe/policy/enforcement.h.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-# Besides the actions of probe/steps.h: `work` mounts the file system of the benchmarks, `try` makes
-# the accesses of the enforcement checks while no policy is in force, `own` gives a file to the user
-# that measures.
+# Besides the actions of probe/init/steps.h: `work` mounts the file system of the benchmarks, `try`
+# makes the accesses of the enforcement checks while no policy is in force, `own` gives a file to
+# the user that measures.
 ACTIONS = (
     *("run", "write", "load", "file", "mkdir", "mount", "label", "visit", "enter", "key"),
     *("background", "work", "try", "own", "network", "cipso", "calipso"),

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The working file system of the guest.
+ */
+#ifndef LSMETER_INIT_DISK_H
+#define LSMETER_INIT_DISK_H
+
+#include <stdbool.h>
+
+/* Does this file system need no disk? */
+bool disk_none(const char *filesystem);
+
+/*
+ * Put what the image /fs.img holds on a RAM disk, unless that is done or `filesystem` needs none.
+ * The image lies in the initramfs: out of reach once the guest has another root.
+ * On failure returns what failed, with errno; NULL otherwise.
+ */
+const char *disk_fill(const char *filesystem);
+
+/*
+ * Mount a file system of this type at `where`: tmpfs, overlay upon a tmpfs, or the RAM disk.
+ * Returns as disk_fill.
+ */
+const char *disk_mount(const char *filesystem, const char *where);
+
+#endif

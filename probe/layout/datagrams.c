@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "layout/datagrams.h"
+
+#include "arch/sys.h"
+#include "layout/allocation_layout.h"
+#include "sampler/region.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <sys/socket.h>
+
+/* More than are free in slabs that the kernel has begun. */
+#define OBJECTS	 96
+#define SOCKETS	 48
+#define READINGS 4
+
+/* Bytes: with the kernel's own they take objects of up to 704 bytes, 1, 2, 4, 8 KiB. */
+static const int sizes[] = {1, 600, 1400, 3000, 7000};
+static const char data[8192];
+static char received[8192];
+static int owns[2][2], pairs[2][ARRAY_SIZE(sizes)][MOST_PLACES][2]; /* by family */
+static int *own, (*pair)[2];					    /* of those at hand */
+static int bytes;
+
+/* Two ends, of which one takes what is written into the other; of netlink both are one. */
+static int open_pair(int family, int ends[2])
+{
+	struct sockaddr_nl address = {.nl_family = AF_NETLINK};
+	socklen_t size = sizeof(address);
+
+	if (family == AF_UNIX)
+		return socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
+	ends[0] = ends[1] = socket(AF_NETLINK, SOCK_RAW, NETLINK_USERSOCK);
+	return ends[0] < 0 || bind(ends[0], (struct sockaddr *)&address, size) ||
+	       getsockname(ends[0], (struct sockaddr *)&address, &size) ||
+	       connect(ends[0], (struct sockaddr *)&address, size);
+}
+
+static uint64_t cost_of_datagram(void)
+{
+	struct bench bench = {.calls = 2, .length = 2};
+
+	bench.call[0] = (struct call){.nr = SYS_write, .arg = {own[1], (long)data, bytes}};
+	bench.call[1] = (struct call){.nr = SYS_read, .arg = {own[0], (long)received, bytes}};
+	return places_cost(&bench, READINGS);
+}
+
+static int take_datagram(unsigned int number)
+{
+	return sys_write(pair[number][1], data, (unsigned long)bytes) == bytes ? 0 : -EIO;
+}
+
+static void give_datagram_back(unsigned int number)
+{
+	sys4(SYS_read, pair[number][0], (long)received, bytes, 0);
+}
+
+/* What is accounted to a group of processes (AF_UNIX) comes from caches of its own. */
+static const int families[] = {AF_UNIX, AF_NETLINK};
+
+int datagrams_open(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+		if (open_pair(families[i], owns[i]))
+			return -errno;
+		for (size_t j = 0; j < ARRAY_SIZE(sizes) * MOST_PLACES; j++) {
+			if (open_pair(families[i], pairs[i][j / MOST_PLACES][j % MOST_PLACES]))
+				return -errno;
+		}
+	}
+	return 0;
+}
+
+int datagrams_hold(void)
+{
+	static const struct place datagrams = {.cost = cost_of_datagram,
+					       .take = take_datagram,
+					       .give_back = give_datagram_back,
+					       .objects = OBJECTS};
+	int held = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(families) * ARRAY_SIZE(sizes); i++) {
+		int more;
+
+		own = owns[i / ARRAY_SIZE(sizes)];
+		pair = pairs[i / ARRAY_SIZE(sizes)][i % ARRAY_SIZE(sizes)];
+		bytes = sizes[i % ARRAY_SIZE(sizes)];
+		more = places_hold(&datagrams);
+		if (more < 0)
+			return more;
+		held += more;
+	}
+	return held;
+}
+
+static const struct kind {
+	int family, type;
+} kinds[] = {
+	{AF_UNIX, SOCK_STREAM}, {AF_UNIX, SOCK_DGRAM}, {AF_NETLINK, SOCK_RAW},
+	{AF_INET, SOCK_STREAM}, {AF_INET, SOCK_DGRAM}, {AF_INET6, SOCK_STREAM},
+	{AF_INET6, SOCK_DGRAM},
+};
+static const struct kind *kind;
+static int sockets[MOST_PLACES];
+
+static int make_socket(void)
+{
+	return (int)sys4(SYS_socket, kind->family, kind->type, 0, 0);
+}
+
+static uint64_t cost_of_socket(void)
+{
+	struct bench bench = {.calls = 2, .length = 2};
+	int fd = make_socket(); /* the next one has the same number */
+
+	sys_close(fd);
+	bench.call[0] = (struct call){.nr = SYS_socket, .arg = {kind->family, kind->type, 0, 0}};
+	bench.call[1] = (struct call){.nr = SYS_close, .arg = {fd}};
+	return places_cost(&bench, READINGS);
+}
+
+static int take_socket(unsigned int number)
+{
+	sockets[number] = make_socket();
+	return sockets[number] < 0 ? sockets[number] : 0;
+}
+
+static void give_socket_back(unsigned int number)
+{
+	sys_close(sockets[number]);
+}
+
+int sockets_hold(void)
+{
+	static const struct place place = {.cost = cost_of_socket,
+					   .take = take_socket,
+					   .give_back = give_socket_back,
+					   .objects = SOCKETS};
+	int held = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		int more;
+
+		kind = &kinds[i];
+		more = places_hold(&place);
+		held += more > 0 ? more : 0; /* a kernel need not have all of them */
+	}
+	return held;
+}

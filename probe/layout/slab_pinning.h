@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The process that holds, for as long as the guest runs, what is not to be met by a benchmark in
+ * one boot and not in another. It is another one than who measures, since who makes a process pays
+ * for each of its own descriptors and pages.
+ */
+#ifndef LSMETER_LAYOUT_SLAB_PINNING_H
+#define LSMETER_LAYOUT_SLAB_PINNING_H
+
+#include <stdbool.h>
+
+/* How many of each are held, or -errno. */
+struct held {
+	int names;
+	int datagrams;
+	int sockets;
+	int pages;
+};
+
+/* Start it, and wait until it holds all; sockets only where a suite
+ * goes beyond files. */
+struct held hold_begin(bool beyond_files);
+
+/*
+ * Make processes of this one's memory that are all there at once, and let them end: the trees in
+ * which the kernel keeps who has copies of a page take the shape that they have from then on.
+ */
+void hold_settle(void);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sampler/moment.h"
+
+#include "sampler/periods.h"
+#include "sampler/region.h"
+#include "sampler/spin.h"
+
+#include <errno.h>
+#include <time.h>
+
+/*
+ * Longer than 32 periods, after which averages are brought up to date in another way, and than the
+ * 50 ms after which the server of the fair class (6.12 on) starts its timer again, 501
+ * instructions.
+ */
+#define SETTLE_NS 56000000
+
+/* A microsecond is waited for from a few before it on. */
+#define MICROSECOND_NS 1000
+#define AHEAD_NS       4000
+#define ROUNDS	       1000
+
+static struct moment kind;
+static bool by_period; /* as asked for, where periods were found */
+static bool begun;
+static uint64_t rounds_took; /* so many rounds of go_round(), by the counter */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Elsewhere ticks are taken to stand on multiples of their period. */
+static uint64_t phase_ns(void)
+{
+	return kind.by_counter ? spin_phase(counter_now()) : now_ns() % (uint64_t)tick_ns();
+}
+
+uint64_t moment_ticks(void)
+{
+	return kind.by_counter ? spin_ticks_since(counter_now()) : now_ns() / (uint64_t)tick_ns();
+}
+
+/*
+ * Wait, without sleeping, until no timer tick is near: what a tick sets off is to be over, and
+ * the reading is to end before the next one.
+ */
+static void dodge_tick(uint64_t last_ns)
+{
+	uint64_t tick = (uint64_t)tick_ns(), room = tick_room(last_ns), phase;
+
+	do {
+		phase = phase_ns();
+	} while (phase < tick_since(room) || phase > tick - room);
+}
+
+/* Wait until neither a tick nor the end of a period is near, and what was left is done. */
+static void settle(uint64_t last_ns)
+{
+	uint64_t room = tick_room(last_ns);
+
+	periods_await(SETTLE_NS, tick_since(room), room, kind.by_microsecond ? AHEAD_NS : 0);
+}
+
+/*
+ * Sleep to 1.5 ms past a multiple of 20 ms, so that what earlier readings left to be done in
+ * the background is done.
+ */
+static void sleep_long(void)
+{
+	const long period_ns = 20000000, offset_ns = 1500000;
+	struct timespec at;
+	long ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	ns = (at.tv_nsec / period_ns + 2) * period_ns + offset_ns;
+	at.tv_sec += ns / 1000000000;
+	at.tv_nsec = ns % 1000000000;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+		;
+}
+
+/* Always as many instructions for a round. */
+static __attribute__((noinline)) void go_round(uint64_t rounds)
+{
+	while (rounds--)
+		asm volatile("" : "+r"(rounds));
+}
+
+static void measure_rounds(void)
+{
+	rounds_took = UINT64_MAX;
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = counter_now(), took;
+
+		go_round(ROUNDS);
+		took = counter_now() - before;
+		if (took < rounds_took)
+			rounds_took = took;
+	}
+}
+
+/* Wait for its beginning, to within a few instructions: looking at the clock takes too many. */
+static void await_microsecond(void)
+{
+	uint64_t now = now_ns(), at = (now + AHEAD_NS) / MICROSECOND_NS * MICROSECOND_NS;
+
+	go_round((at - now) * ROUNDS / rounds_took);
+}
+
+void moment_open(const struct moment *asked)
+{
+	kind = *asked;
+	by_period = kind.by_period;
+	begun = false;
+	if (kind.by_microsecond)
+		measure_rounds();
+	if (kind.by_counter) {
+		/* The first may end at once: running code for the first time faults its pages in.
+		 */
+		spin_tick();
+		spin_tick();
+	}
+}
+
+void moment_await(uint64_t last_ns)
+{
+	if (by_period && !begun)
+		by_period = periods_find();
+	begun = true;
+	if (by_period) {
+		settle(last_ns);
+	} else {
+		if (kind.rests)
+			sleep_long();
+		dodge_tick(last_ns);
+	}
+	if (kind.by_microsecond)
+		await_microsecond();
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sampler/sample.h"
+
+#include "arch/sys.h"
+#include "net/peer.h"
+#include "observe/count.h"
+#include "sampler/copies.h"
+#include "sampler/moment.h"
+#include "sampler/region.h"
+#include "sampler/requirements.h"
+#include "sampler/scheduling.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The setup is one that denies some of what the suites do. */
+static bool denies;
+
+static bool is_denial(long result)
+{
+	return denies && (result == -EACCES || result == -EPERM);
+}
+
+/* Count a call that did not do what it had to; true if it did. */
+static bool check(const struct bench *bench, unsigned int place, struct outcome *outcome)
+{
+	const struct call *call = &bench->call[place];
+
+	if (call_right(call))
+		return true;
+	if (call->result == -ENOSYS && !bench->serial) {
+		outcome->skipped = true;
+		snprintf(outcome->detail, sizeof(outcome->detail),
+			 "there is no system call %ld: %s", call->nr, strerror(ENOSYS));
+		return false;
+	}
+	if (is_denial(call->result) && !bench->serial) {
+		outcome->skipped = true;
+		snprintf(outcome->detail, sizeof(outcome->detail), "the setup denies it: %s",
+			 strerror((int)-call->result));
+		return false;
+	}
+	if (!outcome->failures++) {
+		outcome->error = call->result < 0 ? (int)-call->result : 0;
+		snprintf(outcome->detail, sizeof(outcome->detail),
+			 "system call %ld returned %ld in reading %u", call->nr, call->result,
+			 bench->serial);
+	}
+	return false;
+}
+
+/* The same of what has no call: a child, for one. */
+static bool check_status(const struct bench *bench, struct outcome *outcome)
+{
+	if (!bench->status)
+		return true;
+	if (!outcome->failures++)
+		snprintf(outcome->detail, sizeof(outcome->detail), "status %d in reading %u",
+			 bench->status, bench->serial);
+	return false;
+}
+
+/* Make the calls of the cycle from one place up to another; false when one went wrong. */
+static bool make_calls(struct bench *bench, unsigned int from, unsigned int to,
+		       struct outcome *outcome)
+{
+	for (unsigned int i = from; i < to; i++) {
+		call_bind(bench, i);
+		call_make(&bench->call[i]);
+		if (!check(bench, i, outcome))
+			return false;
+	}
+	return true;
+}
+
+static bool fault(struct outcome *outcome, const char *where, long error)
+{
+	if (!error)
+		return false;
+	if (error == -ENOSYS && !outcome->count) {
+		outcome->skipped = true;
+		snprintf(outcome->detail, sizeof(outcome->detail),
+			 "there is no system call for it (%s): %s", where, strerror(ENOSYS));
+		return true;
+	}
+	outcome->failures++;
+	if (!outcome->error) {
+		outcome->error = (int)-error;
+		snprintf(outcome->detail, sizeof(outcome->detail), "%s: %s", where,
+			 strerror((int)-error));
+	}
+	return true;
+}
+
+/* Readings that are not kept; an emulator is slow at making processes. */
+#define SLOW_WARMUP 5
+
+static bool by_counter;
+
+/* Put a new tree into a new directory, so that nothing of it was ever looked up. */
+static long renew(struct bench *bench, const struct assistant *assistant)
+{
+	char name[16];
+	long error = 0;
+
+	if (bench->serial && bench->op->teardown)
+		error = bench->op->teardown(bench);
+	if (!error && bench->serial && chdir(".."))
+		error = -errno;
+	snprintf(name, sizeof(name), "t%06u", bench->serial);
+	if (!error)
+		error = sys_mkdir(name, 0755);
+	if (!error && chdir(name))
+		error = -errno;
+	if (!error && bench->op->setup)
+		error = bench->op->setup(bench);
+	return error ? error : assistant->drop_caches();
+}
+
+/* Keep how often the reading just taken ran each hook. */
+static void keep_calls(struct outcome *outcome)
+{
+	unsigned int size = hook_count_size();
+
+	for (unsigned int i = 0; i < size; i++)
+		outcome->calls[outcome->count * size + i] = (uint32_t)hook_count_calls(i);
+}
+
+/* The shortest reading so far, in ticks. */
+static uint64_t least;
+
+static uint64_t take_time(struct bench *bench, struct timing *timing, bool counts)
+{
+	uint64_t took = timing_measure(bench, timing, counts);
+
+	if (took < least)
+		least = took;
+	return took;
+}
+
+/* Wait for the right moment and measure; what the counter moved by. */
+static uint64_t measure(struct bench *bench, const struct request *request, bool *ticked)
+{
+	/* Under emulation the time stamp counts nanoseconds; on hardware it counts faster. */
+	static uint64_t last;
+	uint64_t ticks;
+
+	moment_await(last);
+	ticks = moment_ticks();
+	if (request->count)
+		hook_count_begin(bench->op->processes);
+	last = region_measure(bench);
+	if (request->count)
+		hook_count_end();
+	*ticked = moment_ticks() != ticks;
+	return last;
+}
+
+/* Keep a reading. */
+static void keep(struct outcome *outcome, const struct request *request, uint64_t took, bool ticked)
+{
+	if (request->count)
+		keep_calls(outcome);
+	if (ticked)
+		outcome->ticked_at[outcome->ticked++] = (uint32_t)outcome->count;
+	outcome->value[outcome->count++] = took >> request->icount_shift;
+}
+
+/* One reading, which is kept if it counts; false ends the benchmark. */
+static bool take(struct bench *bench, const struct request *request,
+		 const struct assistant *assistant, struct outcome *outcome, bool counts)
+{
+	unsigned int end;
+	uint64_t took;
+	bool ticked = false;
+
+	if (request->cold && fault(outcome, "renewing the tree", renew(bench, assistant)))
+		return false;
+	bench->status = 0;
+	if (fault(outcome, "arming", bench->op->arm(bench)))
+		return false;
+	end = bench->first + bench->calls;
+	if (bench->op->before && fault(outcome, "before the cycle", bench->op->before(bench)))
+		return false;
+	if (!make_calls(bench, 0, bench->first, outcome))
+		return false;
+	if (request->n_before && fault(outcome, "preparing", assistant->prepare()))
+		return false;
+	for (unsigned int i = bench->first; i < end; i++)
+		call_bind(bench, i);
+	if (request->timed)
+		took = take_time(bench, &outcome->timing, counts);
+	else
+		took = measure(bench, request, &ticked);
+	for (unsigned int i = bench->first; i < end; i++) {
+		/* What went wrong is counted, and needs no undoing. */
+		if (!check(bench, i, outcome))
+			return true;
+	}
+	if (!check_status(bench, outcome))
+		return true;
+	if (!make_calls(bench, end, bench->length, outcome))
+		return false;
+	if (counts)
+		keep(outcome, request, took, ticked);
+	return true;
+}
+
+/* So many readings; false ends the benchmark. */
+static bool take_some(struct bench *bench, const struct request *request,
+		      const struct assistant *assistant, struct outcome *outcome,
+		      unsigned long count, bool counts)
+{
+	while (count-- > 0) {
+		bool more = take(bench, request, assistant, outcome, counts);
+
+		bench->serial++;
+		if (!more || outcome->skipped)
+			return false;
+	}
+	return true;
+}
+
+/* The readings of one part, after some that are not kept; false ends the benchmark. */
+static bool take_part(struct bench *bench, const struct request *request,
+		      const struct assistant *assistant, struct outcome *outcome,
+		      unsigned long warmup, unsigned long count)
+{
+	bool more = copies_begin() &&
+		    take_some(bench, request, assistant, outcome, warmup, false) &&
+		    take_some(bench, request, assistant, outcome, count, true);
+
+	while (more && copies_go_on())
+		more = take_some(bench, request, assistant, outcome, 1, false);
+	copies_end(more);
+	return more;
+}
+
+static void next_turn(struct outcome *outcome)
+{
+	if (copies_place())
+		return;
+	outcome->passes++;
+	turns_pass();
+	turns_take();
+}
+
+/* Warm up, and take the readings: all at once, or each part of them in a turn. */
+static void take_all(struct bench *bench, const struct request *request,
+		     const struct assistant *assistant, struct outcome *outcome)
+{
+	unsigned long samples = request->samples, warmup = request->warmup;
+
+	if (by_counter && bench->op->settles && warmup > SLOW_WARMUP)
+		warmup = SLOW_WARMUP;
+	bench->serial = bench->batch = bench->since = 0;
+	least = UINT64_MAX;
+	if (!take_part(bench, request, assistant, outcome, warmup, 0))
+		return;
+	/* As many operations in a reading as the clock needs. */
+	if (request->timed)
+		outcome->timing.batch = bench->batch =
+			copies_agree(warmup ? timing_batch(bench, least, request->batch) : 1);
+	bench->since = bench->serial;
+	if (!turns_taken()) {
+		take_part(bench, request, assistant, outcome, 0, samples);
+		return;
+	}
+	for (unsigned int round = 0; round < TURNS_ROUNDS; round++) {
+		unsigned long from = samples * round / TURNS_ROUNDS,
+			      to = samples * (round + 1) / TURNS_ROUNDS;
+
+		next_turn(outcome);
+		if (!take_part(bench, request, assistant, outcome, TURNS_WARMUP, to - from))
+			return;
+	}
+	/* Nothing is cleared away while another setup has readings to take. */
+	next_turn(outcome);
+	take_part(bench, request, assistant, outcome, 0, 0);
+}
+
+/* How often another task took the CPU from this one. */
+static unsigned long times_preempted(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) ? 0 : (unsigned long)usage.ru_nivcsw;
+}
+
+static bool skip(struct outcome *outcome, const char *why, const char *what, int error)
+{
+	outcome->skipped = true;
+	snprintf(outcome->detail, sizeof(outcome->detail), "%s%s: %s", why, what, strerror(-error));
+	return false;
+}
+
+/* Set up; false where that failed, or where there is nothing to measure. */
+static bool set_up(struct bench *bench, struct outcome *outcome)
+{
+	const struct op *op = bench->op;
+	const char *needs = far_lacking() ? "second network namespace (veth)" : op->needs;
+	int error = op->setup ? op->setup(bench) : 0;
+
+	far_close();
+	if (needs && is_lacking(error))
+		return skip(outcome, "there is no ", needs, error);
+	if (is_denial(error))
+		return skip(outcome, "the setup denies it", "", error);
+	/* A container may refuse even root; a guest does not. */
+	if (!in_guest && (op->needs || op->privileged) && error == -EPERM)
+		return skip(outcome, "this machine does not allow it", "", error);
+	return !fault(outcome, "setting up", error);
+}
+
+void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
+	    struct outcome *outcome)
+{
+	const struct op *op = bench->op;
+	const char *reason = unsuited(bench, request);
+	struct moment moment;
+	unsigned long preempted;
+
+	if (reason) {
+		outcome->skipped = true;
+		snprintf(outcome->detail, sizeof(outcome->detail), "%s", reason);
+		return;
+	}
+	by_counter = request->vary && !request->timed;
+	denies = request->n_confine || request->landlock.layers;
+	if (!request->cold && !set_up(bench, outcome))
+		return;
+	moment = (struct moment){
+		.by_counter = by_counter,
+		.by_period = by_counter && op->settles && op->processes && !request->quiet,
+		.rests = request->quiet || (by_counter && op->settles),
+		.by_microsecond =
+			by_counter && op->settles && op->network && (op->run || op->processes),
+	};
+	moment_open(&moment);
+	if (request->sweep_control)
+		raise(SIGSTOP); /* the parent delays access checks from here */
+	preempted = request->timed ? times_preempted() : 0;
+	take_all(bench, request, assistant, outcome);
+	if (request->sweep_control)
+		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
+	if (request->timed)
+		outcome->timing.preempted = times_preempted() - preempted;
+	outcome->sampled = true;
+	if (request->whole_ppm && (bench->length || op->run) && !outcome->failures) {
+		outcome->whole.region = REGION_WHOLE + outcome->index;
+		whole_measure(bench, request, &outcome->whole);
+	}
+	if (op->teardown)
+		op->teardown(bench);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Taking the readings of one benchmark, in the process that calls.
+ */
+#ifndef LSMETER_SAMPLER_SAMPLE_H
+#define LSMETER_SAMPLER_SAMPLE_H
+
+#include "ops/bench.h"
+#include "protocol/request.h"
+#include "sampler/outcome.h"
+
+/* What another process does for a reading, because the worker may not; each gives 0 or -errno. */
+struct assistant {
+	int (*drop_caches)(void); /* before a reading that is to be cold */
+	int (*prepare)(void);	  /* the request's steps before each reading */
+};
+
+/* Run a benchmark in the current directory, which must be empty. */
+void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
+	    struct outcome *outcome);
+
+#endif

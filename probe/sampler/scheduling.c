@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sampler/scheduling.h"
+
+#include "protocol/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS	 1000000000ull
+#define LOOK_NS	 50000000 /* between looks whether the others are alive */
+#define GATHER_S 30	  /* for all to come */
+#ifndef TURNS_HOLD_S
+#define TURNS_HOLD_S 30 /* more than any benchmark may take */
+#endif
+
+enum state {
+	ABSENT,
+	HERE,
+	DONE,
+	LOST, /* ended too early, or left out */
+};
+
+struct seat {
+	_Atomic uint32_t state;
+	_Atomic int32_t pid;
+	_Atomic uint32_t wake; /* what its process sleeps on */
+	_Atomic uint32_t measures;
+	_Atomic uint64_t waited_ns;
+	_Atomic uint64_t since_ns; /* it waits; 0: it does not */
+};
+
+/* experiment/turns.py writes the first two. */
+struct page {
+	uint32_t members;
+	char name[28];
+	_Atomic uint32_t open;
+	_Atomic uint32_t holder;
+	_Atomic uint32_t passes;
+	uint32_t unused;
+	struct seat seat[];
+};
+
+static struct page *page;
+static unsigned int me;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_on(_Atomic uint32_t *word, uint32_t seen)
+{
+	const struct timespec most = {0, LOOK_NS};
+
+	syscall(SYS_futex, word, FUTEX_WAIT, seen, &most, NULL, 0);
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+	atomic_fetch_add(word, 1);
+	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static bool is_in(unsigned int place)
+{
+	return atomic_load(&page->seat[place].state) == HERE;
+}
+
+/* A process that never started has no number yet. One that has ended is dead before anybody waits
+ * for it. */
+static bool is_dead(unsigned int place)
+{
+	pid_t pid = atomic_load(&page->seat[place].pid);
+	struct pollfd ended = {.events = POLLIN};
+	bool dead;
+
+	if (!pid)
+		return false;
+	ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (ended.fd < 0)
+		return errno == ESRCH || (kill(pid, 0) && errno == ESRCH);
+	dead = poll(&ended, 1, 0) > 0;
+	close(ended.fd);
+	return dead;
+}
+
+/* Give the turn of `from` to the next one that is there, if `from` still has it. */
+static void hand_on(uint32_t from)
+{
+	for (unsigned int step = 1; step <= page->members; step++) {
+		uint32_t next = (from + step) % page->members;
+
+		if (!is_in(next))
+			continue;
+		if (next != from && atomic_compare_exchange_strong(&page->holder, &from, next)) {
+			atomic_fetch_add(&page->passes, 1);
+			wake(&page->seat[next].wake);
+		}
+		return;
+	}
+}
+
+int turns_open(const char *path, unsigned int place)
+{
+	struct stat status;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct page *found;
+	size_t size;
+
+	if (fd < 0 || fstat(fd, &status))
+		return -errno;
+	size = (size_t)status.st_size;
+	found = size < sizeof(*found) ? MAP_FAILED
+				      : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (found == MAP_FAILED || !found->members || place >= found->members ||
+	    size < sizeof(*found) + found->members * sizeof(struct seat))
+		return -EINVAL;
+	page = found;
+	me = place;
+	atomic_store(&page->seat[me].pid, getpid());
+	return 0;
+}
+
+bool turns_taken(void)
+{
+	return page;
+}
+
+static bool all_came(void)
+{
+	for (unsigned int i = 0; i < page->members; i++) {
+		if (atomic_load(&page->seat[i].state) == ABSENT && !is_dead(i))
+			return false;
+	}
+	return true;
+}
+
+/* Whoever is not there by now stays out. */
+static void open_ring(void)
+{
+	uint32_t closed = 0, first = page->members;
+
+	if (!atomic_compare_exchange_strong(&page->open, &closed, 1))
+		return;
+	for (unsigned int i = page->members; i-- > 0;) {
+		uint32_t absent = ABSENT;
+
+		atomic_compare_exchange_strong(&page->seat[i].state, &absent, LOST);
+		if (is_in(i))
+			first = i;
+	}
+	atomic_store(&page->holder, first);
+	wake(&page->open);
+}
+
+void turns_begin(void)
+{
+	uint32_t absent = ABSENT, seen;
+	uint64_t until = now_ns() + GATHER_S * NS;
+
+	if (!page || !atomic_compare_exchange_strong(&page->seat[me].state, &absent, HERE))
+		return;
+	while (atomic_load(&page->open) < 2) {
+		seen = atomic_load(&page->open);
+		if (!seen && (all_came() || now_ns() > until))
+			open_ring();
+		else
+			sleep_on(&page->open, seen);
+	}
+}
+
+/* Leave out one that is dead, or has had its turn for too long. */
+static void look_after(uint32_t holder, uint32_t passes, uint64_t since_ns)
+{
+	if (!is_dead(holder) && now_ns() - since_ns < TURNS_HOLD_S * NS)
+		return;
+	if (atomic_load(&page->passes) != passes)
+		return;
+	atomic_store(&page->seat[holder].state, LOST);
+	hand_on(holder);
+}
+
+void turns_take(void)
+{
+	struct seat *seat;
+	uint64_t began_ns, held_ns;
+	uint32_t last;
+
+	if (!page || !is_in(me) || atomic_load(&page->holder) == me)
+		return;
+	seat = &page->seat[me];
+	began_ns = held_ns = now_ns();
+	last = atomic_load(&page->passes);
+	atomic_store(&seat->since_ns, began_ns);
+	while (is_in(me)) {
+		uint32_t seen = atomic_load(&seat->wake), passes = atomic_load(&page->passes),
+			 holder = atomic_load(&page->holder);
+
+		if (holder == me)
+			break;
+		/* Whoever sends what it has may have to wait for a host that does not listen. */
+		if (passes != last || !atomic_load(&page->seat[holder].measures)) {
+			last = passes;
+			held_ns = now_ns();
+		}
+		sleep_on(&seat->wake, seen);
+		if (atomic_load(&seat->wake) == seen)
+			look_after(holder, passes, held_ns);
+	}
+	atomic_store(&seat->since_ns, 0);
+	atomic_fetch_add(&seat->waited_ns, now_ns() - began_ns);
+}
+
+void turns_pass(void)
+{
+	if (page && is_in(me))
+		hand_on(me);
+}
+
+void turns_measure(bool on)
+{
+	if (page)
+		atomic_store(&page->seat[me].measures, on);
+}
+
+void turns_leave(void)
+{
+	unsigned int lost = 0;
+
+	if (!page)
+		return;
+	for (unsigned int i = 0; i < page->members; i++) {
+		uint32_t state = atomic_load(&page->seat[i].state);
+
+		lost += state == LOST || (state != DONE && is_dead(i));
+	}
+	if (is_in(me)) {
+		channel_fact("turns.ring", "%.27s", page->name);
+		channel_fact("turns.rounds", "%d", TURNS_ROUNDS);
+		channel_fact("turns.members", "%u", page->members);
+	} else {
+		channel_fact("turns.lost", "the others went on without this one");
+	}
+	if (lost)
+		channel_fact("turns.without", "%u of %u", lost, page->members);
+	turns_pass();
+	atomic_store(&page->seat[me].state, DONE);
+}
+
+uint64_t turns_waited_ns(void)
+{
+	uint64_t since_ns;
+
+	if (!page)
+		return 0;
+	since_ns = atomic_load(&page->seat[me].since_ns);
+	return atomic_load(&page->seat[me].waited_ns) + (since_ns ? now_ns() - since_ns : 0);
+}

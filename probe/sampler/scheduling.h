@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Turns: the processes of one block, one for each setup, measure in short turns on one CPU, so that
+ * what a benchmark takes under one setup is taken milliseconds from what it takes under another.
+ *
+ * They share a file of one page, which the host fills with zeros, the number of processes and a
+ * name. Who has the turn stands there, and each waits on a word of its own. A process that ends is
+ * left out by the next who waits for it; one that measures for TURNS_HOLD_S in a turn is left out,
+ * too, and goes on alone, as does one that comes when the others have begun.
+ */
+#ifndef LSMETER_SAMPLER_SCHEDULING_H
+#define LSMETER_SAMPLER_SCHEDULING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Turns in which the readings of one benchmark are taken; one more prepares it. */
+#define TURNS_ROUNDS 10
+
+/* Calls at the head of each turn that are not kept: others have used the caches meanwhile. */
+#define TURNS_WARMUP 8
+
+/* Take a place in the page of a file; 0, or -errno. */
+int turns_open(const char *path, unsigned int place);
+
+/* Whether turns are taken at all, alone or not. */
+bool turns_taken(void);
+
+/* Wait until all who will come are there. */
+void turns_begin(void);
+
+/* Wait for our turn; nothing where there is none to wait for. */
+void turns_take(void);
+
+/* Let the next one have the turn. */
+void turns_pass(void);
+
+/* Say that a benchmark is being measured from now on, or not any more. */
+void turns_measure(bool on);
+
+/* Be left out from now on, and say with whom the turns were shared. */
+void turns_leave(void);
+
+/* How long this place has waited for its turns so far. */
+uint64_t turns_waited_ns(void);
+
+#endif

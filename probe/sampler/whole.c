@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sampler/whole.h"
+
+#include "init/disk.h"
+#include "layout/slabs.h"
+#include "sampler/spin.h"
+#include "sampler/windows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+static uint64_t cycle_insns(const struct whole_round *round, const struct request *request)
+{
+	return ((round->bulk - round->loop) >> request->icount_shift) / round->ops + 1;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t one = *(const int64_t *)a, two = *(const int64_t *)b;
+
+	return one < two ? -1 : one > two;
+}
+
+/* The middle one of some values, which are sorted. */
+static int64_t middle(int64_t *values, unsigned int count)
+{
+	qsort(values, count, sizeof(values[0]), by_value);
+	return values[count / 2];
+}
+
+/* What ticks take after whole windows, and by how much it is more than after short ones; in
+ * instructions. */
+struct left {
+	int64_t ticks[1 + WHOLE_TICKS];
+	int64_t more[1 + WHOLE_TICKS];
+};
+
+/* The last tick that takes longer than a plain one; 0: none does. */
+static unsigned int last_tick(const struct left *left, unsigned int count)
+{
+	int64_t plain = INT64_MAX;
+
+	for (unsigned int k = 1; k <= count; k++)
+		plain = left->ticks[k] < plain ? left->ticks[k] : plain;
+	while (count && left->ticks[count] <= plain + plain / 4)
+		count--;
+	return count;
+}
+
+/*
+ * Try windows and short ones in turn. Each tick is the middle one of a few: what the guest does of
+ * its own falls into another tick each time. Where FEW show nothing left, there are no more of
+ * them. False: it failed.
+ */
+static bool try_windows(struct bench *bench, struct bench *table, const struct request *request,
+			struct whole *whole, struct left *left)
+{
+	int64_t taken[1 + WHOLE_TICKS][WARM_UPS], more[1 + WHOLE_TICKS][WARM_UPS];
+	int64_t sorted[WARM_UPS];
+
+	for (unsigned int i = 0; i < WARM_UPS; i++) {
+		struct whole_round full = {.ops = whole->ops}, part = {.ops = whole->ops / SHORT};
+
+		if (!window_take(bench, table, request, whole, &full) ||
+		    !window_take(bench, table, request, whole, &part))
+			return false;
+		for (unsigned int k = 1; k <= whole->ticks; k++) {
+			taken[k][i] = (int64_t)(full.taken[k] >> request->icount_shift);
+			more[k][i] =
+				taken[k][i] - (int64_t)(part.taken[k] >> request->icount_shift);
+		}
+		if (i != FEW - 1 && i != WARM_UPS - 1)
+			continue;
+		for (unsigned int k = 1; k <= whole->ticks; k++) {
+			memcpy(sorted, taken[k], sizeof(sorted));
+			left->ticks[k] = middle(sorted, i + 1);
+			memcpy(sorted, more[k], sizeof(sorted));
+			left->more[k] = middle(sorted, i + 1);
+		}
+		if (!last_tick(left, whole->ticks))
+			break;
+	}
+	return true;
+}
+
+/*
+ * How many ticks a window is seen through: up to the last that takes longer. Where little is left
+ * of a cycle, windows have more of them, up to `most`. False: it failed.
+ */
+static bool choose_ticks(struct bench *bench, struct bench *table, const struct request *request,
+			 struct whole *whole, uint64_t most)
+{
+	struct left left;
+	unsigned int longest = 1, times;
+	int64_t one;
+
+	whole->ticks = FIRST_TICKS;
+	if (!try_windows(bench, table, request, whole, &left))
+		return false;
+	if (last_tick(&left, whole->ticks) >= FIRST_TICKS - 1) {
+		whole->ticks = WHOLE_TICKS;
+		if (!try_windows(bench, table, request, whole, &left))
+			return false;
+	}
+	whole->ticks = last_tick(&left, whole->ticks) + MORE_TICKS;
+	if (whole->ticks > WHOLE_TICKS)
+		whole->ticks = WHOLE_TICKS;
+	if (whole->ops < SEEN_OPS || whole->ticks == MORE_TICKS)
+		return true;
+	/* RCU runs all that it can at one of them. */
+	for (unsigned int k = 1; k <= whole->ticks && k < FIRST_TICKS; k++)
+		longest = left.ticks[k] > left.ticks[longest] ? k : longest;
+	one = left.more[longest] / (whole->ops - whole->ops / SHORT);
+	times = 1 + (one < ONE_CALLBACK) + (one < TWO_CALLBACKS && bench->length == 1);
+	while (times > 1 && times * SEEN_OPS > most)
+		times--;
+	whole->ops *= times;
+	return true;
+}
+
+/*
+ * How many cycles a window has that is seen through, and how many ticks it takes, found by making
+ * a few. False: it failed.
+ */
+static bool choose_window(struct bench *bench, struct bench *table, const struct request *request,
+			  struct whole *whole)
+{
+	uint64_t most = ((uint64_t)tick_ns() >> request->icount_shift) / 20 * 17, cycle;
+	struct whole_round round = {.ops = LEAST_OPS};
+
+	whole->ticks = 1;
+	if (!window_take(bench, table, request, whole, &round))
+		return false;
+	cycle = cycle_insns(&round, request);
+	whole->ops = SEEN_OPS;
+	while (whole->ops > LEAST_OPS && whole->ops * cycle > most)
+		whole->ops = whole->ops == SEEN_OPS ? SEEN_OPS / 2 : whole->ops - LEAST_OPS;
+	if (!choose_ticks(bench, table, request, whole, most / cycle))
+		return false;
+	/* Where nothing is left, the more the better: what ticks differ by is shared by more
+	 * cycles. */
+	if (whole->ops == SEEN_OPS && whole->ticks == MORE_TICKS) {
+		whole->ops = MOST_OPS;
+		while (whole->ops > SEEN_OPS && whole->ops * cycle > most)
+			whole->ops /= 2;
+		if (whole->ops < SEEN_OPS)
+			whole->ops = SEEN_OPS;
+	}
+	return true;
+}
+
+/* Whether the standard error of the mean over whole windows is small enough. */
+static bool precise(const struct whole *whole, const struct request *request)
+{
+	double sum = 0, squares = 0, mean, variance, enough;
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < whole->rounds; i++) {
+		const struct whole_round *round = &whole->round[i];
+		double one = (double)(round->bulk - round->loop) / round->ops;
+
+		if (round->ops != whole->ops)
+			continue;
+		sum += one;
+		squares += one * one;
+		count++;
+	}
+	if (count < LEAST_WINDOWS)
+		return false;
+	mean = sum / count;
+	variance = (squares - sum * mean) / (count - 1);
+	enough = mean * (double)request->whole_ppm / 1e6;
+	if (enough < (double)(1UL << request->icount_shift))
+		enough = (double)(1UL << request->icount_shift);
+	return variance / count <= enough * enough;
+}
+
+void whole_measure(struct bench *bench, const struct request *request, struct whole *whole)
+{
+	size_t size = MOST_OPS * sizeof(struct bench);
+	struct bench *table =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int cycles = 0;
+	uint64_t insns = 0;
+
+	whole->begun = true;
+	if (table == MAP_FAILED) {
+		snprintf(whole->detail, sizeof(whole->detail), "no memory for the cycles");
+		whole->error = ENOMEM;
+		return;
+	}
+	memset(table, 0, size);
+	for (int i = 0; i < TURNS && disk_none(request->filesystem); i++)
+		slabs_turn();
+	prctl(PR_SET_TIMERSLACK, 1);
+	spin_tick();
+	if (!choose_window(bench, table, request, whole))
+		return;
+	whole->chosen = true;
+	do {
+		struct whole_round *round = &whole->round[whole->rounds];
+
+		round->brief = whole->rounds < SETTLED && whole->rounds % 2;
+		round->ops = round->brief ? whole->ops / SHORT : whole->ops;
+		if (!window_take(bench, table, request, whole, round))
+			return;
+		cycles += round->ops;
+		insns += round->bulk >> request->icount_shift;
+	} while (++whole->rounds < SETTLED || (whole->rounds < WHOLE_ROUNDS && insns < MOST_INSNS &&
+					       (cycles < CYCLES || !precise(whole, request))));
+	whole->finished = true;
+}

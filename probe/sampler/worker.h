@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Runs benchmarks one after the other, each in a process of its own, and sends what they gave.
+ */
+#ifndef LSMETER_SAMPLER_WORKER_H
+#define LSMETER_SAMPLER_WORKER_H
+
+#include "protocol/request.h"
+
+/*
+ * Run all of the request's benchmarks (all values of its sweep) in directories of their own
+ * beneath `work`, with results sent to the channel. Returns how many were begun.
+ */
+unsigned int worker_run_all(const struct request *request, const char *work);
+
+/* The same, with the clock opened before and closed after where readings are time. */
+unsigned int worker_run_timed(const struct request *request, const char *work);
+
+/* Let what may differ between boots do so, as the request's seed says. */
+void worker_vary(const struct request *request, const char *work);
+
+#endif
