@@ -14,7 +14,6 @@ from tests.cli.test_workloads import IMAGE_BYTES
 from tests.conftest import Lsmeter
 
 DATA = Path(__file__).parents[1] / "data"
-REAL = DATA / "nmon/nmon-16n.nmon"
 ASKED = ("--setup", "selinux-enforcing", "--baseline", "selinux-enforcing", "--boots", "1")
 WEB = ("run", "--suite", "web", *ASKED, "--benchmark", "missing concurrency=1")
 
@@ -69,17 +68,7 @@ def test_a_page_has_plots_with_the_load_behind(run: Lsmeter) -> None:
             assert f"<h3>{title}</h3>" in page, title
 
 
-def test_an_nmon_file_comes_back(run: Lsmeter) -> None:
-    done = run("monitor", "run", "--nmon", "out.nmon", "--format", "json")
-    (boot,) = json.loads(done.out)["boots"]
-    again = run("monitor", "out.nmon", "--format", "json")
-    found = json.loads(again.out)["file"]
-    assert found["batches"] == boot["batches"]
-    assert found["times_s"] == [
-        time for time in boot["times_s"] if time not in [b["begin_s"] for b in boot["batches"]]
-    ]
-    page = run("monitor", "out.nmon", "--format", "html").out
-    assert ">missing concurrency=1</text>" in page
+def test_what_was_not_monitored_is_told(run: Lsmeter) -> None:
     for words, why in (
         (("--setup", "smack"), "nothing of 'smack' was monitored"),
         (("--boot", "3"), "no boot 3 that says anything over time"),
@@ -88,22 +77,10 @@ def test_an_nmon_file_comes_back(run: Lsmeter) -> None:
         assert (done.code, why in " ".join(done.err.split())) == (2, True), done.err
 
 
-def test_what_nmon_recorded_is_shown_alike(in_process: Lsmeter) -> None:
-    done = in_process("monitor", str(REAL))
-    assert done.code == 0, done.err
-    assert "disk_vda_read_kib_per_s" in done.out
-    assert "sections that are left out: CPU, DISKBSIZE, JFSFILE, VM" in done.out
-    page = in_process("monitor", str(REAL), "--format", "html").out
-    assert page.count('<svg class="plot"') == 5
-
-
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("monitor", "none.nmon"), "none.nmon: No such file or directory"),
-        (("monitor", "foreign.nmon"), "foreign.nmon: it is no nmon file"),
-        (("monitor", "odd"), "odd: line 4: CPU_ALL has 1 values, its head has 2"),
-        (("monitor", str(REAL), "--boot", "1"), "--setup, --boot and --nmon are for runs"),
+        (("monitor", "file"), "file: neither a run directory nor a run that"),
         (("monitor", "nothing"), "nothing: no such run directory"),
         (("run", "--monitor", "50", "--dry-run"), "there is no workload among the suites"),
         (("run", "--suite", "web", "--monitor", "10001"), "monitor_ms"),
@@ -113,11 +90,7 @@ def test_what_nmon_recorded_is_shown_alike(in_process: Lsmeter) -> None:
 def test_what_cannot_be_shown_is_told_in_one_line(
     in_process: Lsmeter, words: tuple[str, ...], why: str
 ) -> None:
-    (in_process.home / "foreign.nmon").write_bytes(b"\x89PNG\r\n")
-    time = "ZZZZ,T0001,10:00:00,22-NOV-2026"
-    (in_process.home / "odd").write_text(
-        f"AAA,a,b\nCPU_ALL,x,User%,Sys%\n{time}\nCPU_ALL,T0001,1\n"
-    )
+    (in_process.home / "file").write_bytes(b"\x89PNG\r\n")
     done = in_process(*words)
     assert done.code == 2
     assert why in " ".join(done.err.split())

@@ -8,19 +8,18 @@ import shutil
 import struct
 import subprocess
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from lsmeter.core.model import Problem
-from lsmeter.questions.monitor.document import file_document
-from lsmeter.questions.monitor.nmon_reader import read_nmon
-from lsmeter.questions.monitor.nmon_writer import write_nmon
+from lsmeter.questions.monitor.document import document as over_time
+from lsmeter.questions.monitor.figures import Monitored
+from lsmeter.questions.monitor.series import Batch, Monitoring, Process, Series
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import render as in_html
 from tests.conftest import DEADLINE_S
-from tests.unit.monitoring.test_nmon import OURS as OVER_TIME
+from tests.unit import timed_builders
 from tests.unit.report import builders, policy_builders
 from tests.unit.report.builders import render
 
@@ -37,6 +36,38 @@ QUIET = (
     "--hide-scrollbars",
     "--enable-logging=stderr",
     "--allow-file-access-from-files",
+)
+OVER_TIME = Monitoring(
+    "selinux-enforcing",
+    (("setup", "selinux, web"),),
+    50,
+    (25.0, 25.05, 25.1, 25.12, 25.3, 25.35),
+    (
+        Series("cpu", "cpu_user_percent", "in user space", "%", (None, 20.0, 30.0, 0.0, None, 5.0)),
+        Series("cpu", "cpu_system_percent", "in the kernel", "%", (None, 5.0, 1.0, 0.0, None, 1.0)),
+        Series("cpu", "cpu_interrupts_percent", "", "%", (None, 2.0, 1.0, 0.0, None, 0.5)),
+        Series("memory", "memory_free_mib", "free", "MiB", (9.0, 8.0, 7.0, 6.0, 5.0, 4.0)),
+        Series(
+            "network",
+            "network_eth0_sent_kib_per_s",
+            "eth0: sent",
+            "KiB/s",
+            (None, 1.5, 2.5, 3.5, None, 4.5),
+        ),
+        Series(
+            "disk",
+            "disk_pmem0_read_kib_per_s",
+            "pmem0: read",
+            "KiB/s",
+            (None, 7.0, 0.0, 0.0, None, 1.0),
+        ),
+        Series("avc", "avc_misses_per_s", "misses", "1/s", (None, 1.0, 0.0, 0.0, None, 0.0)),
+    ),
+    (
+        Batch("page size=1", 0, warmup=True, begin_s=25.0, end_s=25.12),
+        Batch("page size=1", 1, warmup=False, begin_s=25.3, end_s=25.35),
+    ),
+    (Process(25.12, 0.12, 144, "apache2", 10.0, 20.0, 2048.0, 1024.0, 3.0, 0.0),),
 )
 # A page of its own that holds the report in a frame of the width to be tested: a headless window
 # cannot be narrower than 500 pixels. It writes what it measured into its own body.
@@ -127,11 +158,13 @@ def test_nothing_of_a_policy_is_wider_than_the_page(
 
 @pytest.mark.parametrize("width", [1200, 400])
 def test_nothing_over_time_is_wider_than_the_page(browser: str, tmp_path: Path, width: int) -> None:
-    found = read_nmon(write_nmon(OVER_TIME, datetime(2026, 1, 1, tzinfo=UTC)).encode())
+    run = timed_builders.run(tmp_path / "run", {})
+    boot = run.boots[0]
+    shown = [Monitored(run.manifest.cells[0].place, boot, OVER_TIME)]
     page = tmp_path / "page.html"
-    page.write_text(in_html(file_document(found, "x.nmon", Detail.FULL), "html"), "utf-8")
-    # Plots: CPU, memory, network, disks, SELinux's cache. Boxes: those, processes, series.
-    assert measured(browser, page, tmp_path / "profile", width) == (str(width), "5", "7", "")
+    page.write_text(in_html(over_time(run, Detail.FULL, boots=shown), "html"), "utf-8")
+    # Plots: CPU, memory, network, disks, SELinux's cache. Boxes: those, load, processes, series.
+    assert measured(browser, page, tmp_path / "profile", width) == (str(width), "5", "8", "")
 
 
 def test_the_browser_reports_no_error_and_draws_the_page(

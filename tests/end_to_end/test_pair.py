@@ -14,7 +14,6 @@ import pytest
 
 from lsmeter.machines.pair import encoded, read_batch
 from lsmeter.machines.remote import Answer
-from lsmeter.questions.monitor.nmon_reader import read_nmon
 from tests.conftest import Done, InProcess, Wait
 from tests.sshd import Sshd, find_sshd, free_port, serving
 
@@ -115,12 +114,12 @@ def test_a_service_of_ones_own_is_timed_from_another_host(
         assert dict(boot["facts"])["timing.operations.page"] == "20"
         assert [line.split()[0] for line in samples["said"]] == ["units=20"] * 3
         assert all("p99_ms=" in line for line in samples["said"])
-    shown = in_process("monitor", "r", "-s", "running", "--nmon", "server.nmon", "--all")
+    shown = in_process("monitor", "r", "-s", "running", "--format", "json")
     assert shown.code == 0, shown.err
-    found = read_nmon((in_process.home / "server.nmon").read_bytes())
-    names = {series.name for series in found.series if series.known}
-    assert {"cpu_user_percent", "cpu_system_percent"} <= names
-    assert any(series.group == "network" for series in found.series if series.known)
+    (over_time,) = json.loads(shown.out)["boots"]
+    known = [item for item in over_time["series"] if any(v is not None for v in item["values"])]
+    assert {"cpu_user_percent", "cpu_system_percent"} <= {item["name"] for item in known}
+    assert any(item["group"] == "network" for item in known)
 
 
 @needs_sshd

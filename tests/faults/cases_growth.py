@@ -27,10 +27,6 @@ _STRACE_TABLE = b"""% time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------
 100.00    0.000001           1         1           total
 """
-_NMON_TIMES = b"".join(
-    b"ZZZZ,T%06d,%02d:%02d:%02d,01-JAN-2026\n" % (n, n // 3600 % 24, n // 60 % 60, n % 60)
-    for n in range(80_000)
-)
 
 
 def _result(system: str, before: bytes, many: bytes) -> bytes:
@@ -49,7 +45,7 @@ def _units(width: int) -> bytes:
     return _PERF.replace(line, b" " * 8 + b"(a)" * width + b"!", 1)
 
 
-# The format, or "profile" or "monitor"; what is read; how that ends; what is said.
+# The format, or "profile"; what is read; how that ends; what is said.
 _FILES: dict[str, tuple[str, Callable[[], bytes], int, str]] = {
     "newlines": ("unixbench", lambda: b"\n" * _MB + _UNIXBENCH, 0, ""),
     "blanks before a system": (
@@ -126,27 +122,6 @@ _FILES: dict[str, tuple[str, Callable[[], bytes], int, str]] = {
         ),
         *(2, "no such run directory"),
     ),
-    "heads of nmon": (
-        "monitor",
-        lambda: (
-            b"AAA,host,h\n"
-            + b"".join(
-                b"DISKBUSY%d,head%s\nDISKBUSY%d,T000000%s\n" % (n, b",x" * 900, n, b",1" * 900)
-                for n in range(900)
-            )
-            + _NMON_TIMES
-        ),
-        *(2, "more than"),
-    ),
-    "a batch's number": (
-        "monitor",
-        lambda: (
-            b'AAA,host,h\nZZZZ,T0001,00:00:00,01-JAN-2026\nBBBP,1,lsmeter batches,"a,'
-            + b"9" * 4000
-            + b',0,1,2"\n'
-        ),
-        *(2, "a batch without a number"),
-    ),
 }
 
 
@@ -154,8 +129,6 @@ def _read(program: str, make: Callable[[], bytes], field: Field) -> Ended:
     (field.home / "x").write_bytes(make())
     if program == "profile":
         return field("estimate", "--profile", "x", "none")
-    if program == "monitor":
-        return field("monitor", "x")
     return field("import", program, "x", "--setup", "s", "--run-dir", "r")
 
 

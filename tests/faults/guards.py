@@ -288,24 +288,6 @@ GUARDS = (
         "output: a FIFO that nobody reads as json",
     ),
     _off(
-        "a monitoring without a snapshot",
-        "questions/monitor/nmon_reader.py",
-        "not file.times",
-        "nmon file: heads alone",
-    ),
-    _off(
-        "numbers of a monitoring",
-        "questions/monitor/nmon_reader.py",
-        "not _NUMBER.fullmatch(text)",
-        "nmon file: control characters",
-    ),
-    _off(
-        "values of a monitoring",
-        "questions/monitor/nmon_reader.py",
-        "len(values) < wanted or any(values[wanted:])",
-        "nmon file: another number of values",
-    ),
-    _off(
         "the total of a profile",
         "questions/estimate/profiles/strace.py",
         'total["syscall"] != _TOTAL or total.get("calls") != str(calls)',

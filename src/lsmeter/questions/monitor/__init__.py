@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a system does over time, as series: from the kernel's own texts, or from nmon files."""
+"""What a system does over time, as series made of the kernel's own texts."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A system over time as a document: a run's boots, or an nmon file; docs/monitoring.md."""
+"""A system over time as a document: docs/monitoring.md."""
 
 from __future__ import annotations
 
@@ -69,25 +69,6 @@ def document(run: RunData, detail: Detail, *, boots: Sequence[Monitored] | None 
     return run_document(run, NAME, _TITLE, sections, (), data)
 
 
-def file_document(found: Monitoring, name: str, detail: Detail) -> Document:
-    """Return what an nmon file shows."""
-    section = Section(
-        f"{name}: over time",
-        lead=(_span(found),),
-        tables=(*_top(found), *_series(found), *(_moments(found) if _data_only(detail) else ())),
-        figures=_figures(found) if detail is Detail.FULL else (),
-        items=tuple(Item(note, tone=Tone.WARNING) for note in found.notes),
-    )
-    return Document(
-        NAME,
-        1,
-        f"{name} over time",
-        found.facts,
-        sections=(section,),
-        data={"file": _data(found)} if _data_only(detail) else None,
-    )
-
-
 def _data_only(detail: Detail) -> bool:
     return detail is Detail.DATA
 
@@ -110,8 +91,7 @@ def _of_boot(item: Monitored, detail: Detail) -> Iterator[Section]:
 
 def _span(found: Monitoring) -> str:
     whole_s = found.times_s[-1] - found.times_s[0]
-    each = f", every {found.every_ms / 1000:g} s" if found.every_ms else ""
-    return f"{len(found.times_s):,} moments in {whole_s:,.2f} s{each}."
+    return f"{len(found.times_s):,} moments in {whole_s:,.2f} s, every {found.every_ms / 1000:g} s."
 
 
 def _load(found: Monitoring) -> Iterator[Table]:

@@ -97,7 +97,7 @@ def specification(found: Monitoring, group: str) -> Specification:
     colours = [_COLOURS.get(item.name, SERIES[at]) for at, item in enumerate(series)]
     x = channel(
         "s:Q",
-        title="seconds of the guest's clock" if found.batches else "seconds",
+        title="seconds of the guest's clock",
         scale={"domain": [found.times_s[0], found.times_s[-1]], "nice": False},
         axis={"grid": False, "format": "~r", "tickCount": 10, "labelOverlap": True},
     )

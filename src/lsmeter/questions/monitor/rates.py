@@ -75,10 +75,6 @@ _DISK = {
     "reads_per_s": ("reads", "reads", "1/s", 1.0),
     "writes_per_s": ("writes", "writes", "1/s", 1.0),
 }
-TITLES = {
-    **{name: title for name, (title, _) in (*_MEMORY.items(), *_GAUGES.items())},
-    **{name: title for name, (_, title, _) in _RATES.items()},
-}
 _DEVICES = {"network": ("net", _NETWORK), "disk": ("disk", _DISK)}
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Series over time, the load beside them, and the processes that used most; pure.
 
-Times are seconds: of the guest's clock since it was started, or of a file's since its first
-snapshot. A rate stands at the end of the span that it is the rate of.
+Times are seconds of the guest's clock since it was started. A rate stands at the end of the span
+that it is the rate of.
 """
 
 from __future__ import annotations
