@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the table of docs/agreement.md anew from agreements.
+"""Makes the table of docs/concepts/agreement.md anew from agreements.
 
     lsmeter hooks agree RUN… --source TREE --format json > 6.1.json
     python bench/agreement_table.py 6.1.json 6.12.json 7.2.json
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "agreement.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "concepts" / "agreement.md"
 _HEAD = (
     "| kernel | setup | policy hooks | all hooks | source | open |\n"
     "| --- | --- | --- | --- | --- | --: |\n"

@@ -3,7 +3,7 @@
 
 Usage: python bench/conditions.py [KERNEL]. One guest of the setup `capability` for each condition,
 and one as guests are by default; what is compared is the typical count of the file suite. The
-table goes into docs/exact-instrument.md.
+table goes into docs/concepts/exact-instrument.md.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the tables of docs/hooks-from-source.md anew from kernel sources.
+"""Makes the tables of docs/concepts/hooks-from-source.md anew from kernel sources.
 
     python bench/hook_tables.py debian-source:6.1 debian-source:7.2
     python bench/hook_tables.py --check linux-6.1 linux-7.2
@@ -31,7 +31,7 @@ from lsmeter.questions.hooks.source.rules import (
 from lsmeter.sources.kernels.build.source import resolve_source
 from lsmeter.tables.model import Shown, Table, Value
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "hooks-from-source.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "concepts" / "hooks-from-source.md"
 FILESYSTEM = "ext4"
 NOT_THERE = "\u2013"  # a dash
 STUDY = "5.3"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * inject TEXT: attaches the programs, with the costs of TEXT as docs/inject-module.md has them.
+ * inject TEXT: attaches the programs, with the costs of TEXT (docs/concepts/inject-module.md).
  */
 #include "inject.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The markers around measured regions, and the numbers of regions (docs/protocol.md): shared by
- * the plugin, the probe, and the guests of tests. Only numbers are here, for assemblers as well.
+ * The markers around measured regions, and the numbers of regions
+ * (docs/reference/protocol.md): shared by the plugin, the probe, and the guests of tests.
+ * Only numbers are here, for assemblers as well.
  */
 #ifndef LSMETER_MARKERS_H
 #define LSMETER_MARKERS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The events that are counted, in the order of a vector; docs/events.md defines each. */
+/* The events that are counted, in the order of a vector; docs/reference/events.md defines each. */
 #ifndef LSMETER_EVENTS_KINDS_H
 #define LSMETER_EVENTS_KINDS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The sizes are those of one recent server core; docs/events.md has them in words. */
+/* The sizes are those of one recent server core; docs/reference/events.md has them in words. */
 #include "memory.h"
 
 #include "kinds.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A small branch predictor without chance: a TAGE for conditional branches, a stack of return
- * addresses, and two tables of indirect targets. docs/events.md describes it to the bit.
+ * addresses, and two tables of indirect targets. docs/reference/events.md describes it to the bit.
  */
 #ifndef LSMETER_EVENTS_PREDICTOR_H
 #define LSMETER_EVENTS_PREDICTOR_H

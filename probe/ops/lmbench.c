@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The suite `lmbench`: the rows of lmbench's tables, over operations of the other suites. What
- * differs from lmbench's own programs is in docs/suites.md.
+ * differs from lmbench's own programs is in docs/reference/suites.md.
  */
 #include "ops/bench.h"
 

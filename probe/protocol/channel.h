@@ -5,8 +5,8 @@
  *	<number> <kind> <fields> *<crc32, 8 hex digits>\n
  *
  * The checksum (that of zlib) covers what stands before " *". Fields are separated by one
- * space; text in fields is percent-encoded. A line has at most 4,096 bytes. docs/protocol.md
- * and the host's guest/protocol.py have the same.
+ * space; text in fields is percent-encoded. A line has at most 4,096 bytes.
+ * docs/reference/protocol.md and the host's guest/protocol.py have the same.
  */
 #ifndef LSMETER_PROTOCOL_CHANNEL_H
 #define LSMETER_PROTOCOL_CHANNEL_H

@@ -24,7 +24,7 @@ class _StandardError(io.FileIO):
 
 
 def main() -> None:
-    """Run the command line and exit with a documented code (docs/exit-codes.md)."""
+    """Run the command line and exit with a documented code (`lsmeter help exit-codes`)."""
     heed_signals(leave)
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         continue  # a closed stream: no other file may take its number

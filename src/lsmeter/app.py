@@ -123,7 +123,7 @@ completion.use()
 
 
 def main() -> None:
-    """Run the command line and exit with a documented code (docs/exit-codes.md)."""
+    """Run the command line and exit with a documented code (`lsmeter help exit-codes`)."""
     SCREEN.use("auto")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/architecture.md is true: parts import only what stands above them, never in circles."""
+"""docs/concepts/architecture.md is true: parts import only what stands above, never in circles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
-DOCUMENT = ROOT / "docs" / "architecture.md"
+DOCUMENT = ROOT / "docs" / "concepts" / "architecture.md"
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
+DOCUMENTS = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs").rglob("[a-z]*.md")}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,8 @@ def _help(installed: Path, *words: str) -> str:
 
 
 def test_a_wheel_has_every_document(installed: Path) -> None:
-    found = {path.stem: path.read_text("utf-8") for path in installed.glob("lsmeter/_docs/*.md")}
+    documents = (installed / "lsmeter/_docs").rglob("[a-z]*.md")
+    found = {path.stem: path.read_text("utf-8") for path in documents}
     assert found == DOCUMENTS
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A row of the table in docs/agreement.md, made anew with real guests and the real source."""
+"""A row of docs/concepts/agreement.md, made anew with real guests and the real source."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The models of a processor against their description in docs/events.md, written anew here."""
+"""The models of a processor against docs/reference/events.md, written anew here."""
 
 from __future__ import annotations
 

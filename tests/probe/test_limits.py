@@ -106,7 +106,7 @@ def test_regions_of_the_probe_are_those_of_the_profile() -> None:
 
 
 def test_documents_have_these_numbers() -> None:
-    text = (ROOT / "docs/protocol.md").read_text()
+    text = (ROOT / "docs/reference/protocol.md").read_text()
     markers = defines("plugin/markers.h")
     marked = ("MARKER_BEGIN", "MARKER_END", "MARKER_ACCOUNT")
     for name in (*marked, "REGION_WHOLE", "REGION_LEFT", "REGION_BRIEF_LEFT"):

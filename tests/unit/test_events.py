@@ -361,7 +361,7 @@ def test_names_are_those_of_the_plugin_and_of_the_document() -> None:
     assert kinds == list(EVENTS)
     text = "".join(part for part in header.partition("#define EVENT_NAMES")[2].split('"')[1::2])
     assert text.split() == list(EVENTS)
-    document = (ROOT / "docs/events.md").read_text()
+    document = (ROOT / "docs/reference/events.md").read_text()
     assert not [name for name in EVENTS if f"`{name}`" not in document]
     assert set(EVENTS) > BY_ADDRESS
 

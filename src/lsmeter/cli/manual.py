@@ -109,7 +109,7 @@ def documents() -> dict[str, Path]:
     """Return the documents by topic: those that were installed, or those of the source tree."""
     package = Path(__file__).parents[1]
     for folder in (package / "_docs", package.parents[1] / "docs"):
-        if found := sorted(folder.glob("*.md")):
+        if found := sorted(folder.glob("**/[a-z]*.md"), key=lambda path: path.stem):
             return {path.stem: path for path in found}
     return {}
 

@@ -16,7 +16,7 @@ from lsmeter.core.printable import printable
 
 
 class ExitCode(IntEnum):
-    """Documented exit codes of the command line (docs/exit-codes.md)."""
+    """Documented exit codes of the command line (`lsmeter help exit-codes`)."""
 
     OK = 0
     INCOMPLETE = 1  # some cells or benchmarks gave no number; of a gate: a rule is broken

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The lines of the result channel: a strict, bounded, incremental reader of untrusted bytes.
 
-The grammar is in docs/protocol.md. A line is `<number> <kind> <fields> *<crc32>`; whatever is
+The grammar: `lsmeter help protocol`. A line is `<number> <kind> <fields> *<crc32>`; whatever is
 not one is garbage, and reading goes on with the next line.
 """
 

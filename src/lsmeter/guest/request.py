@@ -118,7 +118,7 @@ class Request:
     root: str = ""  # file system of the image that is the guest's root; "" for no image
     memcg: bool = False  # in a memory cgroup, from the first step on
     counters: tuple[StateFile, ...] = ()  # with count: in place of the hooks
-    # A workload, whose benchmarks are in no catalogue: the words of each line (docs/protocol.md).
+    # A workload, whose benchmarks are in no catalogue: each line (`lsmeter help protocol`).
     prepare: tuple[tuple[str, ...], ...] = ()
     services: tuple[tuple[str, ...], ...] = ()
     ready: tuple[tuple[str, ...], ...] = ()

@@ -88,7 +88,7 @@ class Description:
 
 
 def qemu_command(guest: Description) -> tuple[str, ...]:
-    """Return the command that starts `guest`; docs/exact-instrument.md has the reasons."""
+    """Return the command that starts `guest`; `lsmeter help exact-instrument` has the reasons."""
     arch = guest.arch
     board = arch.boards[guest.boot_protocol]
     results = (arch.bulk if guest.bulk else arch.results).format("results")

@@ -56,7 +56,7 @@ _SOUND = re.compile(r"(?:[0-9A-Za-z_.:/+()-]+(?:,[0-9A-Za-z_.:/+()-]+)*;)+")
 
 
 class _Lines:
-    """Writes the lines of the protocol; docs/protocol.md."""
+    """Writes the lines of the protocol; `lsmeter help protocol`."""
 
     def __init__(self, say: Callable[[bytes], object]) -> None:
         self.written = bytearray()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The table of docs/agreement.md is made from agreements."""
+"""The table of docs/concepts/agreement.md is made from agreements."""
 
 from __future__ import annotations
 

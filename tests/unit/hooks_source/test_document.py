@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of docs/hooks-from-source.md, as far as they need no kernel's source."""
+"""The tables of docs/concepts/hooks-from-source.md, as far as they need no kernel's source."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """Security setups: one file for each or for a family of them, found by its presence.
 
 The files whose names begin with an underscore turn what a user says into a Setup: names with
-parameters and stacks, and setup files of the user's own. docs/adding-things.md says how to add one.
+parameters and stacks, and setup files of the user's own. See `lsmeter help adding-things`.
 """
 
 from lsmeter.catalogue.setups._definition import (

@@ -2,7 +2,7 @@
 """Reads a setup of the user's own from a TOML file: `--setup ./mymodule.toml`.
 
 It can say all that a setup that comes with lsmeter says, but for parameters. Nothing in it is
-run on this machine. docs/own-setups.md lists the keys.
+run on this machine. `lsmeter help own-setups` lists the keys.
 """
 
 import base64

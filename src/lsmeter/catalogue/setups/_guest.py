@@ -16,7 +16,7 @@ IMA_POLICY = "/sys/kernel/security/ima/policy"
 
 
 def do(action: str, *words: str, title: str = "") -> Step:
-    """Return a step in the words of a setup file; docs/own-setups.md says what each action does."""
+    """Return a step in the words of a setup file (`lsmeter help own-setups`)."""
     return Step(action, words, title)
 
 

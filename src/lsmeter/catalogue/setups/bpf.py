@@ -3,7 +3,7 @@
 
 The list is in a hash map, looked up at each directory of a path and at each opening. LOMAC (2001)
 is an example from history, low-water-mark integrity: its rules are in bpf/lomac.bpf.c, and
-docs/lomac.md has them in words, with what was measured.
+`lsmeter help lomac` has them in words, with what was measured.
 """
 
 from dataclasses import replace

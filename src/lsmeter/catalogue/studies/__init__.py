@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Printed values of studies, to stand beside a run's own: TOML files of lsmeter or of a user.
 
-docs/published.md describes the keys. Nothing here is measured, and nothing is computed but a
+`lsmeter help published` describes the keys. Nothing here is measured, and nothing is computed but a
 printed change from printed values.
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Workloads: real services under load, one TOML file each; a user's own is named by its path.
 
-Nothing in a file is run on this machine. docs/workloads.md lists the keys.
+Nothing in a file is run on this machine. `lsmeter help workloads` lists the keys.
 """
 
 from __future__ import annotations

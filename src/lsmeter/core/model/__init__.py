@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The nouns of lsmeter as frozen types: no I/O, and no collection that can change.
 
-The words are those of docs/glossary.md. Numbers carry their unit in their name.
+The words are those of `lsmeter help glossary`. Numbers carry their unit in their name.
 """
 
 from lsmeter.core.model.boot import (

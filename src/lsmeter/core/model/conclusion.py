@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is concluded from measurements, as frozen types: estimates, comparisons, verdicts; no I/O.
 
-The words are those of docs/glossary.md; docs/method.md says what each number covers.
+The words are those of `lsmeter help glossary`; `lsmeter help method` says what each number covers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Verdict(StrEnum):
 
 
 class Number(StrEnum):
-    """One of the numbers that a comparison has; docs/method.md says what each covers."""
+    """One of the numbers that a comparison has; `lsmeter help method` says what each covers."""
 
     TYPICAL = "typical"
     MEAN = "mean"

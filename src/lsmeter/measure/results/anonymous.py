@@ -2,7 +2,7 @@
 """A run without what says who made it and where: files, paths, hosts, users, machines and boots.
 
 Each of them becomes a name that stands for it in the whole run, so that what differed still does.
-docs/results-format.md lists what is left out.
+`lsmeter help results-format` lists what is left out.
 """
 
 from __future__ import annotations

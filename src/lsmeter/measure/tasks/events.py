@@ -17,7 +17,7 @@ MAX_READINGS = 4096  # of a region
 _MAX_REGIONS = 8192  # a region may be written more than once while it grows
 _MAX_DIGITS = 18
 
-# What is counted, in the order of a vector, with a title (docs/events.md defines each).
+# What is counted, in the order of a vector, with a title (`lsmeter help events` defines each).
 EVENTS: Mapping[str, str] = {
     "insns": "instructions",
     "loads": "loads",

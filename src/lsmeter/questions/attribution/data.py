@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Accounts as plain values for programs: docs/attribution.md, docs/report-json.md; pure."""
+"""Accounts as plain values for programs (`lsmeter help report-json`); pure."""
 
 from __future__ import annotations
 

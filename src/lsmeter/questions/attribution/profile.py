@@ -193,7 +193,7 @@ class _CutError(Exception):
 def parse_profile(text: str, *, where: str) -> Profile:
     """Read a plugin's output; GuestError names the line that is wrong.
 
-    The text (docs/attribution.md) is made of whole blocks. What follows the last whole block was
+    The text (`lsmeter help attribution`) is made of whole blocks. What follows the last one was
     being written when the guest was killed, and is passed over; anything else that is not as it
     must be is an error, since half a call tree would give wrong numbers.
     """

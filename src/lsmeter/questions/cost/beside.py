@@ -197,7 +197,7 @@ def _lacking(study: Published, ours: _Found) -> Iterator[str]:
 
 
 def entries(report: Report) -> list[dict[str, Any]]:
-    """Return the same for programs; docs/report-json.md describes it."""
+    """Return the same for programs; `lsmeter help report-json` describes it."""
     ours = _comparisons(report)
     return [
         {

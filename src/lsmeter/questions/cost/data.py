@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A report for programs: a versioned contract, described in docs/report-json.md; pure."""
+"""A report for programs: a versioned contract, described in `lsmeter help report-json`; pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a profile would cost, as a document; docs/estimate.md describes its JSON."""
+"""What a profile would cost, as a document; `lsmeter help estimate` describes its JSON."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ NAME = "lsmeter-events"
 VERSION = 1
 _LEAD = (
     "How often each event occurs in one call: the median of all readings, and the difference to "
-    "the baseline. Caches, TLBs and branch predictor are models; docs/events.md defines every "
-    "event. Events that never occur have no column."
+    "the baseline. Caches, TLBs and branch predictor are models; `lsmeter help events` defines "
+    "them. Events that never occur have no column."
 )
 _UNSTEADY = f"{numbers.UNREPEATED_MARK} fewer than half of the readings have this number."
 _LONG = (

@@ -4,7 +4,7 @@
     vectors = event_vectors(read_run(path))
     vectors[place]["open depth=2"]["indirect_calls"]
 
-The names of events are those of `lsmeter.measure.tasks.events.EVENTS`; docs/events.md defines each.
+The names of events are those of `lsmeter.measure.tasks.events.EVENTS` (`lsmeter help events`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A system over time as a document: docs/monitoring.md."""
+"""A system over time as a document: `lsmeter help monitoring`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The texts of /proc and of SELinux's cache, as the probe cuts them, to numbers; pure.
 
-A text is lines that end in a semicolon, of words with commas between (docs/protocol.md). It comes
-from a guest: what is not of the known form is left out, and nothing raises.
+A text is lines that end in a semicolon, of words with commas between (`lsmeter help protocol`). It
+comes from a guest: what is not of the known form is left out, and nothing raises.
 """
 
 from __future__ import annotations

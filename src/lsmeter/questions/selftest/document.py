@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a selftest found, as a document; pure. docs/selftest.md says when a row passes."""
+"""What a selftest found, as a document; pure. `lsmeter help selftest` says when a row passes."""
 
 import math
 from collections import Counter

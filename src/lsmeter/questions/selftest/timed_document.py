@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a selftest of the timed instrument found, as a document; pure. See docs/selftest.md."""
+"""What a selftest of the timed instrument found, as a document; pure (`lsmeter help selftest`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run that swept policy latencies as a document; docs/tunable-module.md describes its JSON."""
+"""A run that swept policy latencies as a document (`lsmeter help tunable-module`)."""
 
 from __future__ import annotations
 

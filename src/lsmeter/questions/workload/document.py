@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run of workloads as a document: what a request pays; docs/workloads.md describes its JSON."""
+"""A run of workloads as a document: what a request pays (`lsmeter help workloads`)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 
 strace and perf count calls by name alone. But a program that waits for descriptors does not wait
 for files, one that only accepts connections serves clients elsewhere, and so on. What is told here
-is a share of each kind of thing; docs/estimate.md has the rules.
+is a share of each kind of thing; `lsmeter help estimate` has the rules.
 """
 
 from __future__ import annotations

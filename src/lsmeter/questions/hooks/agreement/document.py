@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An agreement as a document; docs/agreement.md describes its JSON form."""
+"""An agreement as a document; `lsmeter help agreement` describes its JSON form."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run that counted hooks as a document; docs/hooks-counting.md describes its JSON form."""
+"""A run that counted hooks as a document; `lsmeter help hooks-counting` describes its JSON."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What of a kernel's hooks the suites reach, as a document; docs/suites.md has an example."""
+"""What of a kernel's hooks the suites reach, as a document (`lsmeter help suites`)."""
 
 from __future__ import annotations
 
