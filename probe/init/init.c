@@ -90,7 +90,7 @@ static _Noreturn void power_off(void)
 		pause();
 }
 
-static _Noreturn void give_up(const char *text)
+static _Noreturn void abandon(const char *text)
 {
 	channel_error("%s", text);
 	channel_drain();
@@ -163,7 +163,7 @@ static void open_delay(const struct request *request)
 		control = request->sweep_control;
 	failed = control ? delay_open(control) : NULL;
 	if (failed)
-		give_up(failed);
+		abandon(failed);
 	if (control)
 		channel_fact("policy.control", "%s", control);
 }
@@ -174,7 +174,7 @@ static void open_empty(void)
 	int count = bpf_empty_load(WORK);
 
 	if (count < 0)
-		give_up(bpf_error());
+		abandon(bpf_error());
 	channel_fact("bpf.empty", "called");
 	channel_fact("bpf.empty.programs", "%d", count);
 	channel_fact("bpf.empty.hooks", "%s", bpf_empty_hooks());
@@ -186,7 +186,7 @@ static void open_counters(void)
 	const char *failed = counter_open(&request);
 
 	if (failed)
-		give_up(failed);
+		abandon(failed);
 	for (unsigned int i = 0; i < counter_size(); i++) {
 		char key[32];
 
@@ -218,9 +218,9 @@ static void tell_watched(void)
 static void open_count(void)
 {
 	if (chdir(WORK))
-		give_up("entering the directory of the benchmarks failed");
+		abandon("entering the directory of the benchmarks failed");
 	if (bpf_count_open() || bpf_count_check())
-		give_up(bpf_error());
+		abandon(bpf_error());
 	channel_fact("count.hooks", "%u", bpf_count_size());
 	tell_watched();
 	channel_fact("count.refused", "%s", bpf_count_refused());
@@ -240,7 +240,7 @@ static void open_work(const struct request *request)
 	failed = disk_mount(request->filesystem, WORK);
 	if (failed) {
 		snprintf(error, sizeof(error), "%s: %s", failed, strerror(errno));
-		give_up(error);
+		abandon(error);
 	}
 	channel_fact("filesystem", "%s", request->filesystem);
 }
@@ -286,7 +286,7 @@ static void take_steps(const struct request *request)
 		if (failed) {
 			snprintf(error, sizeof(error), "step %zu (%.120s): %s", i + 1,
 				 request->step[i], failed);
-			give_up(error);
+			abandon(error);
 		}
 		snprintf(key, sizeof(key), "step.%zu", i + 1);
 		channel_fact(key, "%" PRIu64, (now_ns() - begin_ns) >> request->icount_shift);
@@ -318,7 +318,7 @@ static unsigned int measure(const struct request *request, const char *work)
 		return worker_run_timed(request, work);
 	failed = workload_start(request, work);
 	if (failed)
-		give_up(failed);
+		abandon(failed);
 	if (request->timed)
 		timing_open(&request->spin);
 	begun = workload_measure(request);
@@ -345,7 +345,7 @@ _Noreturn void init_main(void)
 	channel_open(port);
 	channel_hello();
 	if (!request_read("/request", &request, error, sizeof(error)))
-		give_up(error);
+		abandon(error);
 	load_modules(&request);
 	channel_fact(request.timed ? "boot.ns" : "boot.insns", "%" PRIu64,
 		     now_ns() >> request.icount_shift);
@@ -354,7 +354,7 @@ _Noreturn void init_main(void)
 		failed = root_enter(request.root);
 	if (failed) {
 		snprintf(error, sizeof(error), "%s: %s", failed, strerror(errno));
-		give_up(error);
+		abandon(error);
 	}
 	if (request.n_clients)
 		mark_account(ACCOUNT_DRIVER); /* it counts from here on */
@@ -363,7 +363,7 @@ _Noreturn void init_main(void)
 	state_facts(&request);
 	work = landlock_prepare(WORK, &request.landlock);
 	if (!work)
-		give_up("making the directories of the Landlock rules failed");
+		abandon("making the directories of the Landlock rules failed");
 	open_delay(&request);
 	if (request.bpf_empty)
 		open_empty();

@@ -205,7 +205,7 @@ int native_main(const char *top, const char *file, const char *ring, unsigned in
 		return 2;
 	}
 	if (ring) {
-		int error_number = turns_open(ring, place);
+		int error_number = scheduling_open(ring, place);
 
 		if (error_number) {
 			channel_error("taking a place among the turns of %.120s: %s", ring,

@@ -15,7 +15,7 @@
 /* Split `line`, a name and a path, and read the file. Returns NULL, or what went wrong. */
 static const char *read_named(const char *line, struct words *words, char *text)
 {
-	const char *failed = words_split(line, words);
+	const char *failed = text_split(line, words);
 	ssize_t n;
 	int fd;
 

@@ -235,7 +235,7 @@ static const struct action actions[] = {
 const char *step_run(const char *line)
 {
 	static struct words words;
-	const char *wrong = words_split(line, &words);
+	const char *wrong = text_split(line, &words);
 
 	errno = EINVAL;
 	for (size_t i = 0; !wrong && i < sizeof(actions) / sizeof(actions[0]); i++) {

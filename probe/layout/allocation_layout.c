@@ -11,7 +11,7 @@
 /* So much at most are the places worth of what an operation uses; ticks of the counter. */
 #define MOST_BY_PLACE (6 << 4)
 
-uint64_t places_cost(struct bench *bench, int readings)
+uint64_t layout_cost(struct bench *bench, int readings)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -34,7 +34,7 @@ static bool lies_first(const struct object *object, uint64_t cost, unsigned int 
 {
 	unsigned int more[MOST_BY_PLACE + 1] = {0};
 
-	for (int i = 0; i < MOST_PLACES; i++) {
+	for (int i = 0; i < MOST_OBJECTS; i++) {
 		uint64_t by = object[i].cost - cost;
 
 		if (object[i].cost > cost && by <= MOST_BY_PLACE && ++more[by] * MANY >= taken)
@@ -44,23 +44,23 @@ static bool lies_first(const struct object *object, uint64_t cost, unsigned int 
 }
 
 /* Take so many, and give back those that lie elsewhere; how many are held. */
-static int hold_some(const struct place *place, struct object *object)
+static int hold_some(const struct object_kind *kind, struct object *object)
 {
 	unsigned int taken = 0, number = 0;
 	int held = 0;
 
-	for (; taken < place->objects && number < MOST_PLACES; number++) {
+	for (; taken < kind->objects && number < MOST_OBJECTS; number++) {
 		if (object[number].state == HELD)
 			continue;
-		object[number].cost = place->cost ? place->cost() : 0;
-		if (place->take(number))
+		object[number].cost = kind->cost ? kind->cost() : 0;
+		if (kind->take(number))
 			break;
 		object[number].state = TAKEN;
-		if (place->cost_taken)
-			object[number].cost = place->cost_taken(number);
+		if (kind->cost_taken)
+			object[number].cost = kind->cost_taken(number);
 		taken++;
 	}
-	for (number = 0; number < MOST_PLACES; number++) {
+	for (number = 0; number < MOST_OBJECTS; number++) {
 		if (object[number].state != TAKEN)
 			continue;
 		if (lies_first(object, object[number].cost, taken)) {
@@ -68,19 +68,19 @@ static int hold_some(const struct place *place, struct object *object)
 			held++;
 		} else {
 			object[number].state = FREE;
-			place->give_back(number);
+			kind->give_back(number);
 		}
 	}
 	return taken ? held : -EIO;
 }
 
-int places_hold(const struct place *place)
+int layout_pin(const struct object_kind *kind)
 {
-	struct object object[MOST_PLACES] = {0};
+	struct object object[MOST_OBJECTS] = {0};
 	int held = 0, more;
 
 	do {
-		more = hold_some(place, object);
+		more = hold_some(kind, object);
 		held += more;
 	} while (more > 0);
 	return more < 0 ? more : held;

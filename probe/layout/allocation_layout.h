@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* One kind of object. */
-struct place {
+struct object_kind {
 	/* What an operation takes that uses the object that is next in turn; or NULL. */
 	uint64_t (*cost)(void);
 	/* Take that object and keep it as number `number`; 0 or -errno. */
@@ -26,15 +26,15 @@ struct place {
 	unsigned int objects; /* that are looked at together: those of several slabs */
 };
 
-#define MOST_PLACES 224
+#define MOST_OBJECTS 224
 
 /*
  * Take so many objects and give back those that cost most, which lie elsewhere, again and again
  * until all cost most. Returns how many are held, or -errno.
  */
-int places_hold(const struct place *place);
+int layout_pin(const struct object_kind *kind);
 
 /* The least that the calls of `bench` take in so many readings. */
-uint64_t places_cost(struct bench *bench, int readings);
+uint64_t layout_cost(struct bench *bench, int readings);
 
 #endif

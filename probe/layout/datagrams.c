@@ -18,8 +18,8 @@
 static const int sizes[] = {1, 600, 1400, 3000, 7000};
 static const char data[8192];
 static char received[8192];
-static int owns[2][2], pairs[2][ARRAY_SIZE(sizes)][MOST_PLACES][2]; /* by family */
-static int *own, (*pair)[2];					    /* of those at hand */
+static int owns[2][2], pairs[2][ARRAY_SIZE(sizes)][MOST_OBJECTS][2]; /* by family */
+static int *own, (*pair)[2];					     /* of those at hand */
 static int bytes;
 
 /* Two ends, of which one takes what is written into the other; of netlink both are one. */
@@ -42,7 +42,7 @@ static uint64_t cost_of_datagram(void)
 
 	bench.call[0] = (struct call){.nr = SYS_write, .arg = {own[1], (long)data, bytes}};
 	bench.call[1] = (struct call){.nr = SYS_read, .arg = {own[0], (long)received, bytes}};
-	return places_cost(&bench, READINGS);
+	return layout_cost(&bench, READINGS);
 }
 
 static int take_datagram(unsigned int number)
@@ -63,20 +63,20 @@ int datagrams_open(void)
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
 		if (open_pair(families[i], owns[i]))
 			return -errno;
-		for (size_t j = 0; j < ARRAY_SIZE(sizes) * MOST_PLACES; j++) {
-			if (open_pair(families[i], pairs[i][j / MOST_PLACES][j % MOST_PLACES]))
+		for (size_t j = 0; j < ARRAY_SIZE(sizes) * MOST_OBJECTS; j++) {
+			if (open_pair(families[i], pairs[i][j / MOST_OBJECTS][j % MOST_OBJECTS]))
 				return -errno;
 		}
 	}
 	return 0;
 }
 
-int datagrams_hold(void)
+int datagrams_pin(void)
 {
-	static const struct place datagrams = {.cost = cost_of_datagram,
-					       .take = take_datagram,
-					       .give_back = give_datagram_back,
-					       .objects = OBJECTS};
+	static const struct object_kind datagrams = {.cost = cost_of_datagram,
+						     .take = take_datagram,
+						     .give_back = give_datagram_back,
+						     .objects = OBJECTS};
 	int held = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(families) * ARRAY_SIZE(sizes); i++) {
@@ -85,7 +85,7 @@ int datagrams_hold(void)
 		own = owns[i / ARRAY_SIZE(sizes)];
 		pair = pairs[i / ARRAY_SIZE(sizes)][i % ARRAY_SIZE(sizes)];
 		bytes = sizes[i % ARRAY_SIZE(sizes)];
-		more = places_hold(&datagrams);
+		more = layout_pin(&datagrams);
 		if (more < 0)
 			return more;
 		held += more;
@@ -101,7 +101,7 @@ static const struct kind {
 	{AF_INET6, SOCK_DGRAM},
 };
 static const struct kind *kind;
-static int sockets[MOST_PLACES];
+static int sockets[MOST_OBJECTS];
 
 static int make_socket(void)
 {
@@ -116,7 +116,7 @@ static uint64_t cost_of_socket(void)
 	sys_close(fd);
 	bench.call[0] = (struct call){.nr = SYS_socket, .arg = {kind->family, kind->type, 0, 0}};
 	bench.call[1] = (struct call){.nr = SYS_close, .arg = {fd}};
-	return places_cost(&bench, READINGS);
+	return layout_cost(&bench, READINGS);
 }
 
 static int take_socket(unsigned int number)
@@ -130,19 +130,19 @@ static void give_socket_back(unsigned int number)
 	sys_close(sockets[number]);
 }
 
-int sockets_hold(void)
+int sockets_pin(void)
 {
-	static const struct place place = {.cost = cost_of_socket,
-					   .take = take_socket,
-					   .give_back = give_socket_back,
-					   .objects = SOCKETS};
+	static const struct object_kind place = {.cost = cost_of_socket,
+						 .take = take_socket,
+						 .give_back = give_socket_back,
+						 .objects = SOCKETS};
 	int held = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		int more;
 
 		kind = &kinds[i];
-		more = places_hold(&place);
+		more = layout_pin(&place);
 		held += more > 0 ? more : 0; /* a kernel need not have all of them */
 	}
 	return held;

@@ -14,9 +14,9 @@ int datagrams_open(void);
  * Hold what datagrams of several sizes keep their bytes in, which are the kernel's objects of half
  * a KiB to 8 KiB for any purpose. Returns how many, or -errno.
  */
-int datagrams_hold(void);
+int datagrams_pin(void);
 
 /* The same of sockets of each kind. */
-int sockets_hold(void);
+int sockets_pin(void);
 
 #endif

@@ -88,7 +88,7 @@ static struct kept draw_kept(uint64_t *state)
 	return kept;
 }
 
-void vary_guest(unsigned long seed)
+void perturb_guest(unsigned long seed)
 {
 	uint64_t state = seed;
 	struct kept kept = draw_kept(&state);
@@ -97,7 +97,7 @@ void vary_guest(unsigned long seed)
 		keep_apart(&kept);
 }
 
-void vary_batch(unsigned long seed, unsigned int number)
+void perturb_batch(unsigned long seed, unsigned int number)
 {
 	uint64_t state = seed + number;
 	struct kept kept = draw_kept(&state);
@@ -119,7 +119,7 @@ static bool watches(const char *suite)
 	return false;
 }
 
-void vary_watch(const char *suite, const char *directory)
+void perturb_watches(const char *suite, const char *directory)
 {
 	int fd = watches(suite) ? inotify_init1(0) : -1;
 
@@ -129,7 +129,7 @@ void vary_watch(const char *suite, const char *directory)
 	close(fd);
 }
 
-bool vary_mappings(unsigned long seed)
+bool perturb_mappings(unsigned long seed)
 {
 	uint64_t state = seed ^ STACK_BYTES;
 	struct rlimit stack = {.rlim_max = RLIM_INFINITY};
@@ -138,7 +138,7 @@ bool vary_mappings(unsigned long seed)
 	return !seed || !setrlimit(RLIMIT_STACK, &stack);
 }
 
-struct bench *vary_place(unsigned long seed, unsigned int index)
+struct bench *perturb_bench(unsigned long seed, unsigned int index)
 {
 	static char area[PAGE_BYTES] __attribute__((aligned(PAGE_BYTES)));
 	uint64_t state = seed + index;

@@ -9,26 +9,26 @@
 #include "ops/bench.h"
 
 /* Allocate objects and pages, how many by the seed; 0: none. */
-void vary_guest(unsigned long seed);
+void perturb_guest(unsigned long seed);
 
 /* The same before a batch of a workload, with sockets and mappings; `number` is the batch's. */
-void vary_batch(unsigned long seed, unsigned int number);
+void perturb_batch(unsigned long seed, unsigned int number);
 
 /*
  * Where the mappings of programs begin that are started from here on: up to a page table lower, by
  * the limit of their stacks. Nothing else is random in a guest, and which mappings share a page
  * table decides what a fork costs.
  */
-bool vary_mappings(unsigned long seed);
+bool perturb_mappings(unsigned long seed);
 
 /*
  * In a suite that watches files, begin with a watch: from the first one on the kernel looks for
  * watches at every access to the file system, 3 instructions each, and the order of benchmarks is
  * another in each boot.
  */
-void vary_watch(const char *suite, const char *directory);
+void perturb_watches(const char *suite, const char *directory);
 
 /* A place for a benchmark's running state and its path names, somewhere in a page. */
-struct bench *vary_place(unsigned long seed, unsigned int index);
+struct bench *perturb_bench(unsigned long seed, unsigned int index);
 
 #endif

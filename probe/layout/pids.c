@@ -53,7 +53,7 @@ static pid_t next_number(void)
 	return pid;
 }
 
-int pids_hold_nodes(void)
+int pids_pin_nodes(void)
 {
 	bool held[END / NODE + 1] = {false};
 	int error = limit_numbers(), nodes = 0;

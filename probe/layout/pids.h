@@ -13,6 +13,6 @@
  * Let there be a few nodes only, in each of which a process waits for as long as the guest runs.
  * Returns how many are held, or -errno.
  */
-int pids_hold_nodes(void);
+int pids_pin_nodes(void);
 
 #endif

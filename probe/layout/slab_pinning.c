@@ -3,7 +3,7 @@
 
 #include "arch/sys.h"
 #include "layout/datagrams.h"
-#include "layout/names.h"
+#include "layout/path_names.h"
 #include "ops/bench.h"
 
 #include <errno.h>
@@ -73,18 +73,18 @@ static int give_pages_back(int (*ends)[2], int kept)
 static _Noreturn void hold(int answer, bool beyond_files)
 {
 	const struct rlimit many = {.rlim_cur = MOST_FILES, .rlim_max = MOST_FILES};
-	struct held held = {0};
+	struct pinned held = {0};
 	int ends[PIPES][2];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	held.pages = take_pages(ends);
-	held.names = names_hold_first_pages();
+	held.names = path_names_pin();
 	setrlimit(RLIMIT_NOFILE, &many);
 	held.datagrams = datagrams_open();
 	if (beyond_files)
-		held.sockets = sockets_hold();
+		held.sockets = sockets_pin();
 	if (!held.datagrams)
-		held.datagrams = datagrams_hold();
+		held.datagrams = datagrams_pin();
 	if (held.pages >= 0)
 		held.pages = give_pages_back(ends, held.pages);
 	if (write(answer, &held, sizeof(held)) != sizeof(held))
@@ -94,10 +94,10 @@ static _Noreturn void hold(int answer, bool beyond_files)
 		pause();
 }
 
-struct held hold_begin(bool beyond_files)
+struct pinned slab_pinning_start(bool beyond_files)
 {
-	static const struct held failed = {-EIO, -EIO, -EIO, -EIO};
-	struct held held = failed;
+	static const struct pinned failed = {-EIO, -EIO, -EIO, -EIO};
+	struct pinned held = failed;
 	int ends[2];
 	pid_t pid;
 
@@ -113,7 +113,7 @@ struct held hold_begin(bool beyond_files)
 	return held;
 }
 
-void hold_settle(void)
+void page_owners_settle(void)
 {
 	pid_t member[FAMILY];
 	int ends[2];

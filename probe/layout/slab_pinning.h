@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /* How many of each are held, or -errno. */
-struct held {
+struct pinned {
 	int names;
 	int datagrams;
 	int sockets;
@@ -19,12 +19,12 @@ struct held {
 
 /* Start it, and wait until it holds all; sockets only where a suite
  * goes beyond files. */
-struct held hold_begin(bool beyond_files);
+struct pinned slab_pinning_start(bool beyond_files);
 
 /*
  * Make processes of this one's memory that are all there at once, and let them end: the trees in
  * which the kernel keeps who has copies of a page take the shape that they have from then on.
  */
-void hold_settle(void);
+void page_owners_settle(void);
 
 #endif

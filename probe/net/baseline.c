@@ -22,9 +22,9 @@
 #define PORTS	   "61000 61001"
 #define ALIVE_PORT 61002
 
-static int narrow_ports(bool far)
+static int narrow_ports(bool in_peer)
 {
-	int error = network_go(far), fd;
+	int error = network_enter(in_peer), fd;
 	long n;
 
 	if (error)
@@ -33,7 +33,7 @@ static int narrow_ports(bool far)
 	n = fd < 0 ? fd : sys_write(fd, PORTS, strlen(PORTS));
 	if (fd >= 0)
 		sys_close(fd);
-	error = far ? network_go(false) : 0;
+	error = in_peer ? network_enter(false) : 0;
 	return n < 0 ? (int)n : error;
 }
 
@@ -90,12 +90,12 @@ static _Noreturn void keep(int answer)
 
 static bool made;
 
-bool steady(void)
+bool network_baseline(void)
 {
 	return made;
 }
 
-int steady_network(void)
+int network_baseline_set(void)
 {
 	int ends[2], error;
 	pid_t pid;

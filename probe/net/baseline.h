@@ -11,9 +11,9 @@
  * For as long as this process lives, in the network that was joined (network.h); nothing where
  * there is none. 0 or -errno, which says what connections may differ in.
  */
-int steady_network(void);
+int network_baseline_set(void);
 
 /* Whether that was done: counts of instructions are to be the same in each boot. */
-bool steady(void);
+bool network_baseline(void);
 
 #endif

@@ -15,9 +15,9 @@
 #define CIPHER "ecb(cipher_null)"
 #define DIGEST "digest_null"
 
-static void put_address(xfrm_address_t *at, int family, bool far)
+static void put_address(xfrm_address_t *at, int family, bool in_peer)
 {
-	struct inet_address address = network_address(family, far);
+	struct inet_address address = network_address(family, in_peer);
 
 	memset(at, 0, sizeof(*at));
 	if (family == AF_INET)
@@ -48,8 +48,8 @@ static struct xfrm_selector selector(struct ipsec_way way)
 {
 	struct xfrm_selector made = {.family = (uint16_t)way.family};
 
-	put_address(&made.saddr, way.family, way.from_far);
-	put_address(&made.daddr, way.family, !way.from_far);
+	put_address(&made.saddr, way.family, way.from_peer);
+	put_address(&made.daddr, way.family, !way.from_peer);
 	made.prefixlen_s = made.prefixlen_d = way.family == AF_INET ? 32 : 128;
 	if (way.trial) {
 		made.proto = IPPROTO_UDP;
@@ -73,7 +73,7 @@ static void put_algorithm(struct netlink *netlink, int type, const char *name)
 
 static uint32_t spi(struct ipsec_way way)
 {
-	return htonl(SPI + 4U * way.trial + 2U * (way.family == AF_INET6) + way.from_far);
+	return htonl(SPI + 4U * way.trial + 2U * (way.family == AF_INET6) + way.from_peer);
 }
 
 void ipsec_association(struct netlink *netlink, struct ipsec_way way, const char *context)
@@ -99,7 +99,7 @@ void ipsec_no_association(struct netlink *netlink, struct ipsec_way way)
 	struct xfrm_usersa_id id = {
 		.spi = spi(way), .family = (uint16_t)way.family, .proto = IPPROTO_ESP};
 
-	put_address(&id.daddr, way.family, !way.from_far);
+	put_address(&id.daddr, way.family, !way.from_peer);
 	netlink_begin(netlink, XFRM_MSG_DELSA, 0, &id, sizeof(id));
 }
 
@@ -131,11 +131,11 @@ void ipsec_no_policy(struct netlink *netlink, struct ipsec_way way, bool out, co
 	put_context(netlink, context);
 }
 
-static int set_family(struct netlink *netlink, int family, bool far, const char *context,
+static int set_family(struct netlink *netlink, int family, bool in_peer, const char *context,
 		      const char *policy)
 {
-	const struct ipsec_way out = {.family = family, .from_far = far};
-	const struct ipsec_way in = {.family = family, .from_far = !far};
+	const struct ipsec_way out = {.family = family, .from_peer = in_peer};
+	const struct ipsec_way in = {.family = family, .from_peer = !in_peer};
 
 	ipsec_association(netlink, out, context);
 	ipsec_association(netlink, in, context);
@@ -144,23 +144,23 @@ static int set_family(struct netlink *netlink, int family, bool far, const char 
 	return netlink_send(netlink);
 }
 
-int ipsec_set(bool far, const char *context, const char *policy)
+int ipsec_set(bool in_peer, const char *context, const char *policy)
 {
 	struct netlink netlink;
 	int error = netlink_open(&netlink, NETLINK_XFRM);
 
 	if (error)
 		return error;
-	error = set_family(&netlink, AF_INET, far, context, policy);
+	error = set_family(&netlink, AF_INET, in_peer, context, policy);
 	if (!error)
-		error = set_family(&netlink, AF_INET6, far, context, policy);
+		error = set_family(&netlink, AF_INET6, in_peer, context, policy);
 	sys_close(netlink.fd);
 	return error;
 }
 
-uint64_t ipsec_packets(bool far)
+uint64_t ipsec_packets(bool in_peer)
 {
-	const struct ipsec_way way = {.family = AF_INET, .from_far = far};
+	const struct ipsec_way way = {.family = AF_INET, .from_peer = in_peer};
 	struct xfrm_usersa_id id = {.spi = spi(way), .family = AF_INET, .proto = IPPROTO_ESP};
 	struct xfrm_usersa_info info;
 	struct netlink netlink;
@@ -168,7 +168,7 @@ uint64_t ipsec_packets(bool far)
 
 	if (n)
 		return 0;
-	put_address(&id.daddr, AF_INET, !far);
+	put_address(&id.daddr, AF_INET, !in_peer);
 	netlink_begin(&netlink, XFRM_MSG_GETSA, 0, &id, sizeof(id));
 	n = netlink_ask(&netlink);
 	sys_close(netlink.fd);

@@ -12,16 +12,16 @@
 #include <stdint.h>
 
 /* Security associations and policies of both directions; contexts may be NULL. 0 or -errno. */
-int ipsec_set(bool far, const char *context, const char *policy);
+int ipsec_set(bool in_peer, const char *context, const char *policy);
 
 /* How many packets left this end protected. */
-uint64_t ipsec_packets(bool far);
+uint64_t ipsec_packets(bool in_peer);
 
 /* What an association or a policy is for. */
 struct ipsec_way {
 	int family;
-	bool from_far; /* from the far end to the near one */
-	bool trial;    /* not what ipsec_set() makes, and in its way nowhere */
+	bool from_peer; /* from the peer end to ours */
+	bool trial;	/* not what ipsec_set() makes, and in its way nowhere */
 };
 
 /* Messages, for those that measure them: make or delete an association, or a policy. */

@@ -140,10 +140,10 @@ int labels_secmark(const char *context)
 	if (!error)
 		error = secmark_set(context);
 	if (!error)
-		error = network_go(true);
+		error = network_enter(true);
 	if (!error) {
 		error = secmark_set(context);
-		network_go(false);
+		network_enter(false);
 	}
 	return error;
 }
@@ -156,10 +156,10 @@ int labels_ipsec(const char *context, const char *policy)
 	if (!error)
 		error = ipsec_set(false, context, policy);
 	if (!error)
-		error = network_go(true);
+		error = network_enter(true);
 	if (!error) {
 		error = ipsec_set(true, context, policy);
-		network_go(false);
+		network_enter(false);
 	}
 	return error;
 }

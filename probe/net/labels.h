@@ -34,7 +34,7 @@ int labels_ipsec(const char *context, const char *policy);
 /* What the steps have brought about. */
 struct labels {
 	bool wanted;
-	bool alone; /* there is no link to a far namespace */
+	bool alone; /* there is no link to a peer namespace */
 	bool marked;
 	bool protected;
 	int family; /* whose packets the facts are of */

@@ -27,13 +27,13 @@ struct found {
 	int option; /* the first option of a datagram (IPv6: hop by hop); 0: it has none */
 };
 
-static int end(bool veth, int type, bool far, struct inet_address *address)
+static int end(bool veth, int type, bool in_peer, struct inet_address *address)
 {
 	const int family = labels_made()->family;
 
-	*address = veth ? network_address(family, far) : network_loopback(family);
-	return network_bind(veth && far ? far_socket(family, type)
-					: (int)sys4(SYS_socket, family, type, 0, 0),
+	*address = veth ? network_address(family, in_peer) : network_loopback(family);
+	return network_bind(veth && in_peer ? peer_socket(family, type)
+					    : (int)sys4(SYS_socket, family, type, 0, 0),
 			    address);
 }
 
@@ -112,7 +112,7 @@ static bool try_datagram(bool veth, struct found *found)
 static void examine(const struct request *request, const char *work, struct found *found)
 {
 	const struct labels *labels = labels_made();
-	const char *failed = labels->alone ? NULL : far_open(request, work);
+	const char *failed = labels->alone ? NULL : peer_open(request, work);
 
 	if (!failed)
 		failed = become(request, work);
@@ -145,16 +145,16 @@ static void tell(const char *link, const struct found *found)
 }
 
 /* Both ends of the link must have counted. */
-static void tell_counted(const char *key, uint64_t near, uint64_t far)
+static void tell_counted(const char *key, uint64_t own, uint64_t peer)
 {
-	channel_fact(key, "%s", near && far ? "counted" : "idle");
+	channel_fact(key, "%s", own && peer ? "counted" : "idle");
 }
 
 void labels_facts(const struct request *request, const char *work)
 {
 	const struct labels *labels = labels_made();
 	struct found *found;
-	uint64_t near, far;
+	uint64_t own, peer;
 	pid_t child;
 
 	if (!labels->wanted)
@@ -180,12 +180,12 @@ void labels_facts(const struct request *request, const char *work)
 	munmap(found, 2 * sizeof(*found));
 	if (!labels->marked && !labels->protected)
 		return;
-	near = labels->marked ? secmark_packets() : ipsec_packets(false);
-	network_go(true);
-	far = labels->marked ? secmark_packets() : ipsec_packets(true);
-	network_go(false);
+	own = labels->marked ? secmark_packets() : ipsec_packets(false);
+	network_enter(true);
+	peer = labels->marked ? secmark_packets() : ipsec_packets(true);
+	network_enter(false);
 	if (labels->marked)
-		tell_counted("net.secmark", near, far);
+		tell_counted("net.secmark", own, peer);
 	if (labels->protected)
-		tell_counted("net.ipsec", near, far);
+		tell_counted("net.ipsec", own, peer);
 }

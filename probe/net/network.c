@@ -26,7 +26,7 @@
 #define TOGETHER 40
 
 /* The namespaces, as files; -1 until they are joined. */
-static int near_fd = -1, far_fd = -1;
+static int own_fd = -1, peer_fd = -1;
 
 static int set_flags(const char *name, short flags)
 {
@@ -73,10 +73,10 @@ int network_bind(int fd, struct inet_address *address)
 	return error ? (int)error : fd;
 }
 
-struct inet_address network_address(int family, bool far)
+struct inet_address network_address(int family, bool in_peer)
 {
 	struct inet_address address;
-	uint8_t last = far ? 2 : 1;
+	uint8_t last = in_peer ? 2 : 1;
 
 	memset(&address, 0, sizeof(address));
 	address.size = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);
@@ -100,16 +100,16 @@ static const void *address_bytes(const struct inet_address *address, size_t *byt
 	return v4 ? (const void *)&address->v4.sin_addr : (const void *)&address->v6.sin6_addr;
 }
 
-static void put_mac(struct netlink *netlink, int type, bool far)
+static void put_mac(struct netlink *netlink, int type, bool in_peer)
 {
-	const char mac[MAC_BYTES] = {2, 0, 0, 0, 0, (char)(far ? 2 : 1)};
+	const char mac[MAC_BYTES] = {2, 0, 0, 0, 0, (char)(in_peer ? 2 : 1)};
 
 	netlink_put(netlink, type, mac, sizeof(mac));
 }
 
-int network_go(bool far)
+int network_enter(bool in_peer)
 {
-	return (int)sys4(SYS_setns, far ? far_fd : near_fd, CLONE_NEWNET, 0, 0);
+	return (int)sys4(SYS_setns, in_peer ? peer_fd : own_fd, CLONE_NEWNET, 0, 0);
 }
 
 /* Two devices of one name, one in each namespace. */
@@ -132,7 +132,7 @@ static int make_pair(struct netlink *netlink)
 	netlink_text(netlink, IFLA_IFNAME, NAME);
 	netlink_number(netlink, IFLA_MTU, MTU);
 	put_mac(netlink, IFLA_ADDRESS, true);
-	netlink_number(netlink, IFLA_NET_NS_FD, (uint32_t)far_fd);
+	netlink_number(netlink, IFLA_NET_NS_FD, (uint32_t)peer_fd);
 	netlink_nest_end(netlink, peer);
 	netlink_nest_end(netlink, data);
 	netlink_nest_end(netlink, info);
@@ -151,10 +151,10 @@ static int device_index(void)
 }
 
 /* An address of this end, and the neighbour at the other one. */
-static int give_address(struct netlink *netlink, int family, int index, bool far)
+static int give_address(struct netlink *netlink, int family, int index, bool in_peer)
 {
-	struct inet_address mine = network_address(family, far);
-	struct inet_address other = network_address(family, !far);
+	struct inet_address mine = network_address(family, in_peer);
+	struct inet_address other = network_address(family, !in_peer);
 	/* Nobody else can have it (IFA_F_NODAD), and nobody is asked. */
 	struct ifaddrmsg address = {.ifa_family = (uint8_t)family,
 				    .ifa_prefixlen = family == AF_INET ? 24 : 64,
@@ -172,7 +172,7 @@ static int give_address(struct netlink *netlink, int family, int index, bool far
 	netlink_begin(netlink, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &neighbour,
 		      sizeof(neighbour));
 	netlink_put(netlink, NDA_DST, address_bytes(&other, &bytes), bytes);
-	put_mac(netlink, NDA_LLADDR, !far);
+	put_mac(netlink, NDA_LLADDR, !in_peer);
 	return netlink_send(netlink);
 }
 
@@ -234,7 +234,7 @@ static void be_silent(void)
 }
 
 /* Make one end ready, in its namespace. */
-static int open_end(bool far)
+static int open_end(bool in_peer)
 {
 	struct netlink netlink;
 	int error = set_up(NAME), index;
@@ -244,7 +244,7 @@ static int open_end(bool far)
 	if (error)
 		return error;
 	index = device_index();
-	if (index > 0 && !far) {
+	if (index > 0 && !in_peer) {
 		error = widen_neighbours(AF_INET, index);
 		if (!error && widen_neighbours(AF_INET6, index)) /* there may be no IPv6 */
 			error = 0;
@@ -255,25 +255,25 @@ static int open_end(bool far)
 			error = set_up(NAME);
 	}
 	if (!error)
-		error = index < 0 ? index : give_address(&netlink, AF_INET, index, far);
+		error = index < 0 ? index : give_address(&netlink, AF_INET, index, in_peer);
 	if (!error)
-		error = give_address(&netlink, AF_INET6, index, far);
+		error = give_address(&netlink, AF_INET6, index, in_peer);
 	sys_close(netlink.fd);
 	/* Without IPv6 there is IPv4 all the same. */
 	return error == -EAFNOSUPPORT || error == -EOPNOTSUPP ? 0 : error;
 }
 
-/* Make the far namespace, and come back. */
+/* Make the peer namespace, and come back. */
 static int make_far(void)
 {
 	long error = sys4(SYS_unshare, CLONE_NEWNET, 0, 0, 0);
 
 	if (error)
 		return (int)error;
-	far_fd = sys_open(NAMESPACE, O_RDONLY | O_CLOEXEC, 0);
+	peer_fd = sys_open(NAMESPACE, O_RDONLY | O_CLOEXEC, 0);
 	be_silent();
 	error = network_up();
-	return error ? (int)error : network_go(false);
+	return error ? (int)error : network_enter(false);
 }
 
 /* The kernel tells the devices of each other in the background. */
@@ -301,8 +301,8 @@ static int join(void)
 
 	if (error)
 		return error;
-	near_fd = sys_open(NAMESPACE, O_RDONLY | O_CLOEXEC, 0);
-	if (near_fd < 0)
+	own_fd = sys_open(NAMESPACE, O_RDONLY | O_CLOEXEC, 0);
+	if (own_fd < 0)
 		return -EOPNOTSUPP; /* a kernel without namespaces of the network */
 	be_silent();
 	error = make_far();
@@ -315,11 +315,11 @@ static int join(void)
 	if (!error)
 		error = open_end(false);
 	if (!error)
-		error = network_go(true);
+		error = network_enter(true);
 	if (!error) {
 		error = open_end(true);
 		if (!error)
-			error = network_go(false);
+			error = network_enter(false);
 	}
 	return error ? error : wait_for_link();
 }

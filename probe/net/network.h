@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The network of a guest: its loopback device, and a second network namespace, the far one, with a
+ * The network of a guest: its loopback device, and a second network namespace, the peer, with a
  * pair of virtual Ethernet devices (veth) between the two.
  */
 #ifndef LSMETER_NET_NETWORK_H
@@ -22,7 +22,7 @@ struct inet_address {
 int network_up(void);
 
 /*
- * The same, and join the far namespace to this one, once; 0 or -errno. Neighbours are entered for
+ * The same, and join the peer namespace to this one, once; 0 or -errno. Neighbours are entered for
  * good, so that no packet ever asks for one.
  */
 int network_join(void);
@@ -30,8 +30,8 @@ int network_join(void);
 /* Whether that was done, and there are two. */
 bool network_joined(void);
 
-/* The near or the far end of the link, without a port. */
-struct inet_address network_address(int family, bool far);
+/* Our own or the peer end of the link, without a port. */
+struct inet_address network_address(int family, bool in_peer);
 
 /* The loopback address, without a port. */
 struct inet_address network_loopback(int family);
@@ -42,7 +42,7 @@ struct inet_address network_loopback(int family);
  */
 int network_bind(int fd, struct inet_address *address);
 
-/* Enter the far namespace, or come back from it; 0 or -errno. Both take CAP_SYS_ADMIN. */
-int network_go(bool far);
+/* Enter the peer namespace, or come back from it; 0 or -errno. Both take CAP_SYS_ADMIN. */
+int network_enter(bool in_peer);
 
 #endif

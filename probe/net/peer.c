@@ -12,35 +12,35 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* What the process in the far namespace leaves: descriptors, or -errno, by family and type. */
-struct far {
-	int fd[2][2][FAR_SOCKETS];
+/* What the process in the peer namespace leaves: descriptors, or -errno, by family and type. */
+struct peer_sockets {
+	int fd[2][2][PEER_SOCKETS];
 	const char *failed; /* a constant of this program, so the worker can read it */
 	int error;
 };
 
-static struct far *far;
+static struct peer_sockets *sockets;
 static bool lacking;
 
 static int *places(int family, int type)
 {
-	return far->fd[family == AF_INET6][type == SOCK_DGRAM];
+	return sockets->fd[family == AF_INET6][type == SOCK_DGRAM];
 }
 
 static _Noreturn void make_and_exit(const struct request *request, const char *work)
 {
 	static const int families[] = {AF_INET, AF_INET6}, types[] = {SOCK_STREAM, SOCK_DGRAM};
 	static struct request plain;
-	int error = network_go(true);
+	int error = network_enter(true);
 
 	/* Without a process that keeps the privileges: the worker has its own. */
 	plain = *request;
 	plain.cold = false;
 	plain.n_before = plain.n_counters = 0;
 	errno = -error;
-	far->failed = error ? "entering the far network namespace" : become(&plain, work);
-	far->error = errno;
-	for (int i = 0; !far->failed && i < 4 * FAR_SOCKETS; i++) {
+	sockets->failed = error ? "entering the peer network namespace" : become(&plain, work);
+	sockets->error = errno;
+	for (int i = 0; !sockets->failed && i < 4 * PEER_SOCKETS; i++) {
 		int family = families[i / 2 % 2], type = types[i % 2];
 
 		places(family, type)[i / 4] = (int)sys4(SYS_socket, family, type, 0, 0);
@@ -48,17 +48,18 @@ static _Noreturn void make_and_exit(const struct request *request, const char *w
 	_exit(0);
 }
 
-const char *far_open(const struct request *request, const char *work)
+const char *peer_open(const struct request *request, const char *work)
 {
 	int error = network_join();
 	long pid;
 
 	lacking = error;
-	far = mmap(NULL, sizeof(*far), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (far == MAP_FAILED)
-		return "sharing the descriptors of the far network namespace";
-	for (int i = 0; i < 4 * FAR_SOCKETS; i++)
-		far->fd[i / 2 % 2][i % 2][i / 4] = error ? error : -ECHILD;
+	sockets = mmap(NULL, sizeof(*sockets), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (sockets == MAP_FAILED)
+		return "sharing the descriptors of the peer network namespace";
+	for (int i = 0; i < 4 * PEER_SOCKETS; i++)
+		sockets->fd[i / 2 % 2][i % 2][i / 4] = error ? error : -ECHILD;
 	if (error) /* the benchmark says that it cannot be measured */
 		return NULL;
 	pid = sys4(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0);
@@ -66,30 +67,30 @@ const char *far_open(const struct request *request, const char *work)
 		make_and_exit(request, work);
 	if (pid > 0)
 		sys4(SYS_wait4, pid, 0, 0, 0);
-	errno = far->error;
-	return pid < 0 ? "starting a process in the far network namespace" : far->failed;
+	errno = sockets->error;
+	return pid < 0 ? "starting a process in the peer network namespace" : sockets->failed;
 }
 
-bool far_lacking(void)
+bool peer_missing(void)
 {
 	return lacking;
 }
 
-int far_socket(int family, int type)
+int peer_socket(int family, int type)
 {
 	int *fd = places(family, type), taken = -EBADF;
 
-	for (int i = 0; i < FAR_SOCKETS && taken == -EBADF; i++) {
+	for (int i = 0; i < PEER_SOCKETS && taken == -EBADF; i++) {
 		taken = fd[i];
 		fd[i] = -EBADF;
 	}
 	return taken;
 }
 
-void far_close(void)
+void peer_close(void)
 {
-	for (int i = 0; far && i < 4 * FAR_SOCKETS; i++) {
-		int fd = far->fd[i / 2 % 2][i % 2][i / 4];
+	for (int i = 0; sockets && i < 4 * PEER_SOCKETS; i++) {
+		int fd = sockets->fd[i / 2 % 2][i % 2][i / 4];
 
 		if (fd >= 0)
 			sys_close(fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sockets in the far network namespace for a worker that may not go there: a process that shares
+ * Sockets in the peer network namespace for a worker that may not go there: a process that shares
  * its descriptors goes there before both give up their privileges, is confined as the worker
  * will be, makes sockets of each kind, and ends. The sockets have the label, and the user, that
  * the worker's own have.
@@ -12,18 +12,18 @@
 #include "protocol/request.h"
 
 /* Before the worker is confined. NULL, or what went wrong, with errno set. */
-const char *far_open(const struct request *request, const char *work);
+const char *peer_open(const struct request *request, const char *work);
 
 /* So many there are of each kind. */
-#define FAR_SOCKETS 20
+#define PEER_SOCKETS 20
 
 /* The next of the sockets, for the caller to close; -errno if it could not be made. */
-int far_socket(int family, int type);
+int peer_socket(int family, int type);
 
-/* Whether there is no far namespace here. */
-bool far_lacking(void);
+/* Whether there is no peer namespace here. */
+bool peer_missing(void);
 
 /* Close those that nobody took. */
-void far_close(void);
+void peer_close(void);
 
 #endif

@@ -132,7 +132,7 @@ static const char *open_source(struct source *source, const char *line)
 {
 	uint64_t value[MAX_COUNTERS];
 	static struct words words;
-	const char *failed = words_split(line, &words);
+	const char *failed = text_split(line, &words);
 	int count;
 
 	if (!failed && words.count != 2)

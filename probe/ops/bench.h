@@ -18,7 +18,7 @@
 enum expect {
 	EXPECT_VALUE, /* the call returns exactly `want` (0, a byte count, -ENOENT) */
 	EXPECT_FD,    /* the call returns a file descriptor */
-	EXPECT_PID,   /* the call returns a process number, which may be 0 */
+	EXPECT_ID,    /* a number of a process, user or IPC object, or a mask: 0 or more */
 };
 
 /*
@@ -45,7 +45,7 @@ struct variant {
 	const char *title;
 	const char *path;
 	long value;
-	bool far;      /* the other end is in the far network namespace (net/peer.h) */
+	bool in_peer;  /* the other end is in the peer network namespace (net/peer.h) */
 	bool populous; /* its tree is too large for anything but a warm tmpfs */
 };
 
@@ -113,7 +113,8 @@ struct op {
 	bool privileged; /* for root only */
 	bool processes;	 /* others take part: the hooks that they run count as well */
 	bool settles; /* what earlier readings left to timers and RCU would be seen in the next */
-	bool watches; /* once it ran, the kernel looks for watches at every access: vary_watch() */
+	bool watches; /* once it ran, the kernel looks for watches at every access:
+			 perturb_watches() */
 	const char
 		*timed_only; /* why a count of instructions says nothing; NULL: it says something */
 	bool network;	     /* the loopback device has to be up */

@@ -50,7 +50,7 @@ static int before(struct bench *bench)
 static int arm(struct bench *bench)
 {
 	bench->call[0] = (struct call){.nr = SYS_write, .arg = {go[1], (long)&byte, 1}, .want = 1};
-	bench->call[1] = (struct call){.nr = SYS_wait4, .arg = {-1}, .expect = EXPECT_PID};
+	bench->call[1] = (struct call){.nr = SYS_wait4, .arg = {-1}, .expect = EXPECT_ID};
 	TWO_CALLS(bench);
 	return 0;
 }

@@ -71,7 +71,7 @@ static int futex_arm(struct bench *bench)
 	cycle_begin(bench);
 	push(bench, (struct call){.nr = SYS_futex,
 				  .arg = {(long)words, FUTEX_WAKE, 1},
-				  .expect = EXPECT_PID});
+				  .expect = EXPECT_ID});
 	region_from(bench, 0);
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 static int arm(struct bench *bench)
 {
-	bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_PID};
+	bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_ID};
 	ONE_CALL(bench);
 	return 0;
 }

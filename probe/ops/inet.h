@@ -22,7 +22,7 @@
 	 .origin = ORIGIN_OWN, \
 	 .title = text ", to another network namespace", \
 	 .value = number, \
-	 .far = true}
+	 .in_peer = true}
 
 /* On the loopback device, and between two network namespaces. */
 #define ONE_IP(ip, text) \
@@ -48,28 +48,28 @@ static inline int inet_bound(int type, struct inet_address *address)
 
 /*
  * The same at one end of what a variant is about: both are on the loopback device, or one of them
- * is in the far namespace.
+ * is in the peer namespace.
  */
-static inline int inet_end_at(const struct variant *variant, int type, bool far, int port,
+static inline int inet_end_at(const struct variant *variant, int type, bool in_peer, int port,
 			      struct inet_address *address)
 {
 	int family = INET_FAMILY(variant);
 
-	*address = variant->far ? network_address(family, far) : network_loopback(family);
+	*address = variant->in_peer ? network_address(family, in_peer) : network_loopback(family);
 	address->v4.sin_port =
 		htons((uint16_t)port); /* in IPv6's address, it is at the same place */
-	return variant->far && far ? network_bind(far_socket(family, type), address)
-				   : inet_bound(type, address);
+	return variant->in_peer && in_peer ? network_bind(peer_socket(family, type), address)
+					   : inet_bound(type, address);
 }
 
 /* At a port that the kernel chooses. */
-static inline int inet_end(const struct variant *variant, int type, bool far,
+static inline int inet_end(const struct variant *variant, int type, bool in_peer,
 			   struct inet_address *address)
 {
-	return inet_end_at(variant, type, far, 0, address);
+	return inet_end_at(variant, type, in_peer, 0, address);
 }
 
-/* A socket that listens at the far end; port 0 is one that the kernel chooses. */
+/* A socket that listens at the peer end; port 0 is one that the kernel chooses. */
 static inline int inet_listen(const struct variant *variant, int port, struct inet_address *address)
 {
 	int fd = inet_end_at(variant, SOCK_STREAM, true, port, address);

@@ -53,7 +53,7 @@ static int connect_once(struct bench *bench, uint32_t *first)
  * some that listen; of those with low numbers, which 16 million a second are added to, a
  * connection takes least with one. The others stay where they are.
  */
-#define LISTENING  FAR_SOCKETS
+#define LISTENING  PEER_SOCKETS
 #define LOW_NUMBER (UINT32_MAX / 2 - UINT32_MAX / 16)
 #define FIRST_PORT 20000
 #define SPARE_PORT 30000
@@ -144,7 +144,7 @@ static int listen_all(struct bench *bench, uint32_t *first)
 	int error;
 
 	listening = 0;
-	while (steady() && !copies_place() && listening < LISTENING &&
+	while (network_baseline() && !copies_place() && listening < LISTENING &&
 	       !listen_at(bench, listening, FIRST_PORT + listening, &first[listening]))
 		listening++;
 	if (listening)

@@ -82,7 +82,7 @@ static int open_alone(int protocol)
 	uint32_t best = FIRST_NUMBER;
 	int error;
 
-	if (!steady())
+	if (!network_baseline())
 		return netlink_open(&make, protocol);
 	for (uint32_t i = FIRST_NUMBER; i < FIRST_NUMBER + NUMBERS; i++) {
 		uint64_t cost;

@@ -29,7 +29,7 @@ static int batch_setup(struct bench *bench)
 static struct call wait_for(struct bench *bench)
 {
 	return (struct call){
-		.nr = SYS_wait4, .arg = {-1, (long)&bench->status}, .expect = EXPECT_PID};
+		.nr = SYS_wait4, .arg = {-1, (long)&bench->status}, .expect = EXPECT_ID};
 }
 
 /* fork, exit, wait; value is what clone() is to be asked for besides. */
@@ -39,9 +39,9 @@ static int fork_arm(struct bench *bench)
 	if (bench->variant->value)
 		push(bench, (struct call){.nr = SYS_clone,
 					  .arg = {bench->variant->value | SIGCHLD},
-					  .expect = EXPECT_PID});
+					  .expect = EXPECT_ID});
 	else
-		push(bench, (struct call){CALLS(AS_FORK()), .expect = EXPECT_PID});
+		push(bench, (struct call){CALLS(AS_FORK()), .expect = EXPECT_ID});
 	push(bench, wait_for(bench));
 	region_from(bench, 0);
 	return 0;
@@ -82,7 +82,7 @@ DEFINE_OP(fork_in, "clone", .settles = true, .processes = true, .setup = namespa
 static int vfork_arm(struct bench *bench)
 {
 	cycle_begin(bench);
-	push(bench, (struct call){CALLS(AS_VFORK()), .expect = EXPECT_PID});
+	push(bench, (struct call){CALLS(AS_VFORK()), .expect = EXPECT_ID});
 	push(bench, wait_for(bench));
 	region_from(bench, 0);
 	return 0;
@@ -102,7 +102,7 @@ static int alive;
 static int thread_arm(struct bench *bench)
 {
 	cycle_begin(bench);
-	push(bench, (struct call){.nr = SYS_clone, .expect = EXPECT_PID});
+	push(bench, (struct call){.nr = SYS_clone, .expect = EXPECT_ID});
 	region_from(bench, 0);
 	return 0;
 }
@@ -182,7 +182,7 @@ static const char *environment[] = {"PATH=/usr/bin:/bin", NULL};
 static int exec_arm(struct bench *bench)
 {
 	cycle_begin(bench);
-	push(bench, (struct call){CALLS(AS_VFORK()), .expect = EXPECT_PID});
+	push(bench, (struct call){CALLS(AS_VFORK()), .expect = EXPECT_ID});
 	push(bench, wait_for(bench));
 	region_from(bench, 0);
 	snprintf(bench->path[0], sizeof(bench->path[0]), "%s", bench->variant->path);
@@ -264,7 +264,7 @@ static int spawn_arm(struct bench *bench)
 	push(bench, mask);
 	push(bench, (struct call){.nr = SYS_clone,
 				  .arg = {CLONE_VM | CLONE_VFORK | SIGCHLD},
-				  .expect = EXPECT_PID});
+				  .expect = EXPECT_ID});
 	push(bench, back);
 	push(bench, wait_for(bench));
 	region_from(bench, 0);

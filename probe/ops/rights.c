@@ -121,14 +121,14 @@ DEFINE_OP(kill, "kill", OF_PEER);
 
 static int getpgid_arm(struct bench *bench)
 {
-	return one(bench, (struct call){.nr = SYS_getpgid, .arg = {peer[0]}, .expect = EXPECT_PID});
+	return one(bench, (struct call){.nr = SYS_getpgid, .arg = {peer[0]}, .expect = EXPECT_ID});
 }
 ALONE(getpgid, "getpgid of another process");
 DEFINE_OP(getpgid, "getpgid", OF_PEER);
 
 static int getsid_arm(struct bench *bench)
 {
-	return one(bench, (struct call){.nr = SYS_getsid, .arg = {peer[0]}, .expect = EXPECT_PID});
+	return one(bench, (struct call){.nr = SYS_getsid, .arg = {peer[0]}, .expect = EXPECT_ID});
 }
 ALONE(getsid, "getsid of another process");
 DEFINE_OP(getsid, "getsid", OF_PEER);
@@ -161,7 +161,7 @@ static int getio_arm(struct bench *bench)
 {
 	return one(bench, (struct call){.nr = SYS_ioprio_get,
 					.arg = {IOPRIO_WHO_PROCESS, peer[0]},
-					.expect = EXPECT_PID});
+					.expect = EXPECT_ID});
 }
 ALONE(getio, "ioprio_get of another process");
 DEFINE_OP(getio, "ioprio_get", OF_PEER);
@@ -187,10 +187,10 @@ DEFINE_OP(limit_of, "prlimit-of", OF_PEER);
 static int traceme_arm(struct bench *bench)
 {
 	cycle_begin(bench);
-	push(bench, (struct call){CALLS(AS_FORK()), .expect = EXPECT_PID});
+	push(bench, (struct call){CALLS(AS_FORK()), .expect = EXPECT_ID});
 	push(bench, (struct call){.nr = SYS_wait4,
 				  .arg = {-1, (long)&bench->status},
-				  .expect = EXPECT_PID});
+				  .expect = EXPECT_ID});
 	region_from(bench, 0);
 	return 0;
 }
@@ -219,7 +219,7 @@ static int attach_arm(struct bench *bench)
 {
 	cycle_begin(bench);
 	push(bench, (struct call){.nr = SYS_ptrace, .arg = {PTRACE_ATTACH, peer[0]}});
-	push(bench, (struct call){.nr = SYS_wait4, .arg = {peer[0]}, .expect = EXPECT_PID});
+	push(bench, (struct call){.nr = SYS_wait4, .arg = {peer[0]}, .expect = EXPECT_ID});
 	push(bench, (struct call){.nr = SYS_ptrace, .arg = {PTRACE_DETACH, peer[0]}});
 	region_from(bench, 0);
 	return 0;

@@ -106,7 +106,7 @@ static int mix_arm(struct bench *bench)
 	push(bench, (struct call){.nr = SYS_dup, .arg = {bench->fd[0]}, .expect = EXPECT_FD});
 	push(bench, CLOSE_OF(0));
 	for (unsigned int i = 0; i < ARRAY_SIZE(call); i++)
-		push(bench, (struct call){.nr = call[i], .arg = {022}, .expect = EXPECT_PID});
+		push(bench, (struct call){.nr = call[i], .arg = {022}, .expect = EXPECT_ID});
 	region_from(bench, 0);
 	return 0;
 }

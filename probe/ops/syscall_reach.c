@@ -131,8 +131,8 @@ static int parent_setup(struct bench *bench)
 static int parent_arm(struct bench *bench)
 {
 	cycle_begin(bench);
-	push(bench, (struct call){CALLS(AS_FORK()), .expect = EXPECT_PID});
-	push(bench, (struct call){.nr = SYS_wait4, .expect = EXPECT_PID});
+	push(bench, (struct call){CALLS(AS_FORK()), .expect = EXPECT_ID});
+	push(bench, (struct call){.nr = SYS_wait4, .expect = EXPECT_ID});
 	region_from(bench, 0);
 	return 0;
 }

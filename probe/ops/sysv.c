@@ -139,13 +139,13 @@ enum kind { QUEUE, SEMAPHORE, MEMORY };
 static int make_arm(struct bench *bench)
 {
 	static const struct call make[] = {
-		[QUEUE] = {.nr = SYS_msgget, .arg = {IPC_PRIVATE, 0600}, .expect = EXPECT_PID},
+		[QUEUE] = {.nr = SYS_msgget, .arg = {IPC_PRIVATE, 0600}, .expect = EXPECT_ID},
 		[SEMAPHORE] = {.nr = SYS_semget,
 			       .arg = {IPC_PRIVATE, 1, 0600},
-			       .expect = EXPECT_PID},
+			       .expect = EXPECT_ID},
 		[MEMORY] = {.nr = SYS_shmget,
 			    .arg = {IPC_PRIVATE, 4096, 0600},
-			    .expect = EXPECT_PID},
+			    .expect = EXPECT_ID},
 	};
 	static const struct call gone[] = {
 		[QUEUE] = {.nr = SYS_msgctl, .arg = {0, IPC_RMID}, .fd_from = 1},
@@ -185,13 +185,9 @@ static int find_setup(struct bench *bench)
 static int find_arm(struct bench *bench)
 {
 	const struct call call[] = {
-		[QUEUE] = {.nr = SYS_msgget, .arg = {object_key, 0600}, .expect = EXPECT_PID},
-		[SEMAPHORE] = {.nr = SYS_semget,
-			       .arg = {object_key, 1, 0600},
-			       .expect = EXPECT_PID},
-		[MEMORY] = {.nr = SYS_shmget,
-			    .arg = {object_key, 4096, 0600},
-			    .expect = EXPECT_PID},
+		[QUEUE] = {.nr = SYS_msgget, .arg = {object_key, 0600}, .expect = EXPECT_ID},
+		[SEMAPHORE] = {.nr = SYS_semget, .arg = {object_key, 1, 0600}, .expect = EXPECT_ID},
+		[MEMORY] = {.nr = SYS_shmget, .arg = {object_key, 4096, 0600}, .expect = EXPECT_ID},
 	};
 
 	return one(bench, call[bench->variant->value]);
@@ -306,7 +302,7 @@ static int key_arm(struct bench *bench)
 		 .expect = EXPECT_FD},
 		{.nr = SYS_keyctl,
 		 .arg = {KEYCTL_GET_SECURITY, key, (long)text, sizeof(text)},
-		 .expect = EXPECT_PID},
+		 .expect = EXPECT_ID},
 	};
 
 	cycle_begin(bench);

@@ -60,10 +60,10 @@ static int make_text(void)
 static int scripts_arm(struct bench *bench)
 {
 	cycle_begin(bench);
-	push(bench, (struct call){CALLS(AS_VFORK()), .expect = EXPECT_PID});
+	push(bench, (struct call){CALLS(AS_VFORK()), .expect = EXPECT_ID});
 	push(bench, (struct call){.nr = SYS_wait4,
 				  .arg = {-1, (long)&bench->status},
-				  .expect = EXPECT_PID});
+				  .expect = EXPECT_ID});
 	region_from(bench, 0);
 	return 0;
 }

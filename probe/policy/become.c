@@ -21,7 +21,7 @@ static const char *confine(const struct request *request)
 		ssize_t n;
 
 		errno = EINVAL;
-		if (words_split(request->confine[i], &words) || words.count != 2)
+		if (text_split(request->confine[i], &words) || words.count != 2)
 			return "reading how to be confined";
 		fd = open(words.word[0], O_WRONLY | O_CLOEXEC);
 		if (fd < 0)

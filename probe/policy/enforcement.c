@@ -144,7 +144,7 @@ static const struct access *find_access(const char *name)
 /* Read a check's line; false, with an error sent, if it is none. */
 static bool read_check(const char *line, struct words *words)
 {
-	const char *wrong = words_split(line, words);
+	const char *wrong = text_split(line, words);
 
 	if (!wrong && (words->count < 3 || words->count > 4))
 		wrong = "a wrong number of words";
@@ -247,7 +247,7 @@ static bool named(const struct words *step, const char *name)
 void enforcement_before(const struct request *request, const char *line)
 {
 	static struct words check, step;
-	const char *wrong = words_split(line, &step);
+	const char *wrong = text_split(line, &step);
 	char key[96];
 
 	if (wrong) {

@@ -102,9 +102,9 @@ static bool store(const struct key *key, const char *value, struct request *requ
 
 	switch (key->kind) {
 	case NUMBER:
-		return words_number(value, key->limit, field);
+		return text_number(value, key->limit, field);
 	case FLAG:
-		if (!words_number(value, 1, &result))
+		if (!text_number(value, 1, &result))
 			return false;
 		*(bool *)field = result;
 		return true;
@@ -185,7 +185,7 @@ static bool sweep_values_are_numbers(const struct request *request)
 	unsigned long value;
 
 	for (size_t i = 0; i < request->n_sweep_values; i++) {
-		if (!words_number(request->sweep_value[i], MAX_DELAY_NS, &value))
+		if (!text_number(request->sweep_value[i], MAX_DELAY_NS, &value))
 			return false;
 	}
 	return true;
@@ -212,7 +212,7 @@ static bool all_are_words(const struct request *request)
 		size_t count = *(const size_t *)(at + lists[i].count);
 
 		for (size_t k = 0; k < count; k++) {
-			if (words_split(line[k], &words))
+			if (text_split(line[k], &words))
 				return false;
 		}
 	}

@@ -35,7 +35,7 @@ static bool decode(char *text)
 	return true;
 }
 
-const char *words_split(const char *line, struct words *words)
+const char *text_split(const char *line, struct words *words)
 {
 	char *rest = words->text;
 
@@ -60,7 +60,7 @@ const char *words_split(const char *line, struct words *words)
 	return NULL;
 }
 
-bool words_number(const char *value, unsigned long limit, unsigned long *result)
+bool text_number(const char *value, unsigned long limit, unsigned long *result)
 {
 	*result = 0;
 	if (!*value || (value[0] == '0' && value[1]))

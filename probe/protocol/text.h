@@ -18,9 +18,9 @@ struct words {
 };
 
 /* Split and decode `line`. Returns NULL, or what is wrong with it. */
-const char *words_split(const char *line, struct words *words);
+const char *text_split(const char *line, struct words *words);
 
 /* Read a number of digits, without a leading zero; false if it is none, or over the limit. */
-bool words_number(const char *text, unsigned long limit, unsigned long *number);
+bool text_number(const char *text, unsigned long limit, unsigned long *number);
 
 #endif

@@ -23,7 +23,7 @@
 static struct moment kind;
 static bool by_period; /* as asked for, where periods were found */
 static bool begun;
-static uint64_t rounds_took; /* so many rounds of go_round(), by the counter */
+static uint64_t rounds_took; /* so many rounds of run_rounds(), by the counter */
 
 static uint64_t now_ns(void)
 {
@@ -84,7 +84,7 @@ static void sleep_long(void)
 }
 
 /* Always as many instructions for a round. */
-static __attribute__((noinline)) void go_round(uint64_t rounds)
+static __attribute__((noinline)) void run_rounds(uint64_t rounds)
 {
 	while (rounds--)
 		asm volatile("" : "+r"(rounds));
@@ -96,7 +96,7 @@ static void measure_rounds(void)
 	for (int i = 0; i < 4; i++) {
 		uint64_t before = counter_now(), took;
 
-		go_round(ROUNDS);
+		run_rounds(ROUNDS);
 		took = counter_now() - before;
 		if (took < rounds_took)
 			rounds_took = took;
@@ -108,7 +108,7 @@ static void await_microsecond(void)
 {
 	uint64_t now = now_ns(), at = (now + AHEAD_NS) / MICROSECOND_NS * MICROSECOND_NS;
 
-	go_round((at - now) * ROUNDS / rounds_took);
+	run_rounds((at - now) * ROUNDS / rounds_took);
 }
 
 void moment_open(const struct moment *asked)

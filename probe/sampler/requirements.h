@@ -9,9 +9,9 @@
 #include "protocol/request.h"
 
 /* Why this benchmark cannot be measured as it is asked for; NULL if it can. */
-const char *unsuited(const struct bench *bench, const struct request *request);
+const char *unmet_requirement(const struct bench *bench, const struct request *request);
 
 /* Whether an error of setting up says that the kernel does not have what is to be measured. */
-bool is_lacking(int error);
+bool is_unsupported(int error);
 
 #endif

@@ -245,8 +245,8 @@ static void next_turn(struct outcome *outcome)
 	if (copies_place())
 		return;
 	outcome->passes++;
-	turns_pass();
-	turns_take();
+	scheduling_release();
+	scheduling_acquire();
 }
 
 /* Warm up, and take the readings: all at once, or each part of them in a turn. */
@@ -266,16 +266,16 @@ static void take_all(struct bench *bench, const struct request *request,
 		outcome->timing.batch = bench->batch =
 			copies_agree(warmup ? timing_batch(bench, least, request->batch) : 1);
 	bench->since = bench->serial;
-	if (!turns_taken()) {
+	if (!scheduling_active()) {
 		take_part(bench, request, assistant, outcome, 0, samples);
 		return;
 	}
-	for (unsigned int round = 0; round < TURNS_ROUNDS; round++) {
-		unsigned long from = samples * round / TURNS_ROUNDS,
-			      to = samples * (round + 1) / TURNS_ROUNDS;
+	for (unsigned int round = 0; round < SCHEDULING_ROUNDS; round++) {
+		unsigned long from = samples * round / SCHEDULING_ROUNDS,
+			      to = samples * (round + 1) / SCHEDULING_ROUNDS;
 
 		next_turn(outcome);
-		if (!take_part(bench, request, assistant, outcome, TURNS_WARMUP, to - from))
+		if (!take_part(bench, request, assistant, outcome, SCHEDULING_WARMUP, to - from))
 			return;
 	}
 	/* Nothing is cleared away while another setup has readings to take. */
@@ -302,11 +302,11 @@ static bool skip(struct outcome *outcome, const char *why, const char *what, int
 static bool set_up(struct bench *bench, struct outcome *outcome)
 {
 	const struct op *op = bench->op;
-	const char *needs = far_lacking() ? "second network namespace (veth)" : op->needs;
+	const char *needs = peer_missing() ? "second network namespace (veth)" : op->needs;
 	int error = op->setup ? op->setup(bench) : 0;
 
-	far_close();
-	if (needs && is_lacking(error))
+	peer_close();
+	if (needs && is_unsupported(error))
 		return skip(outcome, "there is no ", needs, error);
 	if (is_denial(error))
 		return skip(outcome, "the setup denies it", "", error);
@@ -320,7 +320,7 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 	    struct outcome *outcome)
 {
 	const struct op *op = bench->op;
-	const char *reason = unsuited(bench, request);
+	const char *reason = unmet_requirement(bench, request);
 	struct moment moment;
 	unsigned long preempted;
 

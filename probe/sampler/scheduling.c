@@ -19,8 +19,8 @@
 #define NS	 1000000000ull
 #define LOOK_NS	 50000000 /* between looks whether the others are alive */
 #define GATHER_S 30	  /* for all to come */
-#ifndef TURNS_HOLD_S
-#define TURNS_HOLD_S 30 /* more than any benchmark may take */
+#ifndef SCHEDULING_HOLD_S
+#define SCHEDULING_HOLD_S 30 /* more than any benchmark may take */
 #endif
 
 enum state {
@@ -113,7 +113,7 @@ static void hand_on(uint32_t from)
 	}
 }
 
-int turns_open(const char *path, unsigned int place)
+int scheduling_open(const char *path, unsigned int place)
 {
 	struct stat status;
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -135,7 +135,7 @@ int turns_open(const char *path, unsigned int place)
 	return 0;
 }
 
-bool turns_taken(void)
+bool scheduling_active(void)
 {
 	return page;
 }
@@ -167,7 +167,7 @@ static void open_ring(void)
 	wake(&page->open);
 }
 
-void turns_begin(void)
+void scheduling_join(void)
 {
 	uint32_t absent = ABSENT, seen;
 	uint64_t until = now_ns() + GATHER_S * NS;
@@ -186,7 +186,7 @@ void turns_begin(void)
 /* Leave out one that is dead, or has had its turn for too long. */
 static void look_after(uint32_t holder, uint32_t passes, uint64_t since_ns)
 {
-	if (!is_dead(holder) && now_ns() - since_ns < TURNS_HOLD_S * NS)
+	if (!is_dead(holder) && now_ns() - since_ns < SCHEDULING_HOLD_S * NS)
 		return;
 	if (atomic_load(&page->passes) != passes)
 		return;
@@ -194,7 +194,7 @@ static void look_after(uint32_t holder, uint32_t passes, uint64_t since_ns)
 	hand_on(holder);
 }
 
-void turns_take(void)
+void scheduling_acquire(void)
 {
 	struct seat *seat;
 	uint64_t began_ns, held_ns;
@@ -225,19 +225,19 @@ void turns_take(void)
 	atomic_fetch_add(&seat->waited_ns, now_ns() - began_ns);
 }
 
-void turns_pass(void)
+void scheduling_release(void)
 {
 	if (page && is_in(me))
 		hand_on(me);
 }
 
-void turns_measure(bool on)
+void scheduling_measure(bool on)
 {
 	if (page)
 		atomic_store(&page->seat[me].measures, on);
 }
 
-void turns_leave(void)
+void scheduling_leave(void)
 {
 	unsigned int lost = 0;
 
@@ -250,18 +250,18 @@ void turns_leave(void)
 	}
 	if (is_in(me)) {
 		channel_fact("turns.ring", "%.27s", page->name);
-		channel_fact("turns.rounds", "%d", TURNS_ROUNDS);
+		channel_fact("turns.rounds", "%d", SCHEDULING_ROUNDS);
 		channel_fact("turns.members", "%u", page->members);
 	} else {
 		channel_fact("turns.lost", "the others went on without this one");
 	}
 	if (lost)
 		channel_fact("turns.without", "%u of %u", lost, page->members);
-	turns_pass();
+	scheduling_release();
 	atomic_store(&page->seat[me].state, DONE);
 }
 
-uint64_t turns_waited_ns(void)
+uint64_t scheduling_waited_ns(void)
 {
 	uint64_t since_ns;
 

@@ -5,8 +5,8 @@
  *
  * They share a file of one page, which the host fills with zeros, the number of processes and a
  * name. Who has the turn stands there, and each waits on a word of its own. A process that ends is
- * left out by the next who waits for it; one that measures for TURNS_HOLD_S in a turn is left out,
- * too, and goes on alone, as does one that comes when the others have begun.
+ * left out by the next who waits for it; one that measures for SCHEDULING_HOLD_S in a turn is left
+ * out, too, and goes on alone, as does one that comes when the others have begun.
  */
 #ifndef LSMETER_SAMPLER_SCHEDULING_H
 #define LSMETER_SAMPLER_SCHEDULING_H
@@ -15,33 +15,33 @@
 #include <stdint.h>
 
 /* Turns in which the readings of one benchmark are taken; one more prepares it. */
-#define TURNS_ROUNDS 10
+#define SCHEDULING_ROUNDS 10
 
 /* Calls at the head of each turn that are not kept: others have used the caches meanwhile. */
-#define TURNS_WARMUP 8
+#define SCHEDULING_WARMUP 8
 
 /* Take a place in the page of a file; 0, or -errno. */
-int turns_open(const char *path, unsigned int place);
+int scheduling_open(const char *path, unsigned int place);
 
 /* Whether turns are taken at all, alone or not. */
-bool turns_taken(void);
+bool scheduling_active(void);
 
 /* Wait until all who will come are there. */
-void turns_begin(void);
+void scheduling_join(void);
 
 /* Wait for our turn; nothing where there is none to wait for. */
-void turns_take(void);
+void scheduling_acquire(void);
 
 /* Let the next one have the turn. */
-void turns_pass(void);
+void scheduling_release(void);
 
 /* Say that a benchmark is being measured from now on, or not any more. */
-void turns_measure(bool on);
+void scheduling_measure(bool on);
 
 /* Be left out from now on, and say with whom the turns were shared. */
-void turns_leave(void);
+void scheduling_leave(void);
 
 /* How long this place has waited for its turns so far. */
-uint64_t turns_waited_ns(void);
+uint64_t scheduling_waited_ns(void);
 
 #endif

@@ -31,8 +31,8 @@ static int arm_all(struct bench *bench, struct bench *table, unsigned int count)
 }
 
 /* The loop. Its instructions in user space are the same with call_make and with call_skip. */
-static __attribute__((noinline)) void go_round(struct bench *table, unsigned int count,
-					       void (*call)(struct call *call))
+static __attribute__((noinline)) void run_rounds(struct bench *table, unsigned int count,
+						 void (*call)(struct call *call))
 {
 	for (unsigned int i = 0; i < count; i++) {
 		for (unsigned int k = 0; k < table[i].length; k++) {
@@ -65,7 +65,7 @@ static int go_by_functions(struct bench *table, unsigned int count)
 		if (error)
 			break;
 		if (!op->run) {
-			go_round(bench, 1, call_make);
+			run_rounds(bench, 1, call_make);
 			continue;
 		}
 		make_calls(bench, 0, bench->first);
@@ -93,7 +93,7 @@ static uint64_t loop_cost(struct bench *table, unsigned int count)
 		for (int k = 0; k < 3; k++) {
 			uint64_t before = counter_now(), took;
 
-			go_round(table + i, cycles, call_skip);
+			run_rounds(table + i, cycles, call_skip);
 			took = counter_now() - before;
 			if (took < least)
 				least = took;
@@ -152,7 +152,7 @@ static int run_cycles(struct bench *table, struct whole_round *round)
 	if (has_functions(table))
 		error = go_by_functions(table, round->ops);
 	else
-		go_round(table, round->ops, call_make);
+		run_rounds(table, round->ops, call_make);
 	round->bulk = counter_now() - before;
 	round->ticks = spin_ticks_over();
 	return error;

@@ -73,8 +73,8 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench, 
 
 	if (run->request->timed) /* nothing is left behind on a machine that goes on */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!failed && bench->variant->far && in_guest)
-		failed = far_open(run->request, run->work);
+	if (!failed && bench->variant->in_peer && in_guest)
+		failed = peer_open(run->request, run->work);
 	if (!failed)
 		failed = become(run->request, run->work);
 	if (failed) {
@@ -137,7 +137,7 @@ static bool all_ended(const struct run *run, const pid_t *child)
 static void wait_for(const struct run *run, const pid_t *child, unsigned long deadline_ms)
 {
 	struct timespec now, began, left;
-	uint64_t waited_ns = turns_waited_ns();
+	uint64_t waited_ns = scheduling_waited_ns();
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -148,7 +148,7 @@ static void wait_for(const struct run *run, const pid_t *child, unsigned long de
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		left_ns = (began.tv_sec - now.tv_sec) * 1000000000L + began.tv_nsec - now.tv_nsec +
-			  (long)deadline_ms * 1000000 + (long)(turns_waited_ns() - waited_ns);
+			  (long)deadline_ms * 1000000 + (long)(scheduling_waited_ns() - waited_ns);
 		if (left_ns <= 0)
 			break;
 		left = (struct timespec){left_ns / 1000000000L, left_ns % 1000000000L};
@@ -193,7 +193,7 @@ static void run_one(const struct run *run, const char *id)
 {
 	const struct request *request = run->request;
 	unsigned long deadline_ms = request->benchmark_deadline_ms;
-	struct bench *bench = vary_place(request->vary, run->index);
+	struct bench *bench = perturb_bench(request->vary, run->index);
 	struct outcome *outcome = outcome_of(&run->outcomes, 0);
 	static pid_t child[MAX_COPIES];
 
@@ -209,15 +209,15 @@ static void run_one(const struct run *run, const char *id)
 	channel_drain();
 	if (!make_copies(run, bench, child))
 		return;
-	turns_measure(true);
+	scheduling_measure(true);
 	wait_for(run, child, deadline_ms);
-	turns_measure(false);
+	scheduling_measure(false);
 	if (slow)
 		set_slow(run, false);
-	turns_take();
-	while (turns_taken() && outcome->passes++ < 1 + TURNS_ROUNDS) {
-		turns_pass();
-		turns_take();
+	scheduling_acquire();
+	while (scheduling_active() && outcome->passes++ < 1 + SCHEDULING_ROUNDS) {
+		scheduling_release();
+		scheduling_acquire();
 	}
 	state_send(request, run->index, "after");
 	outcomes_join(&run->outcomes);
@@ -257,19 +257,19 @@ static void wear_slabs(const char *work)
 	channel_fact("slabs.worn", "%d", slabs_wear(path));
 }
 
-void worker_vary(const struct request *request, const char *work)
+void worker_perturb(const struct request *request, const char *work)
 {
-	struct held held;
+	struct pinned held;
 
-	vary_guest(request->vary);
+	perturb_guest(request->vary);
 	if (!request->vary || request->timed)
 		return;
-	held = hold_begin(request->suite && strcmp(request->suite, "file"));
+	held = slab_pinning_start(request->suite && strcmp(request->suite, "file"));
 	channel_fact("pages.held", "%d", held.pages);
 	channel_fact("names.held", "%d", held.names);
 	channel_fact("datagrams.held", "%d", held.datagrams);
 	channel_fact("sockets.held", "%d", held.sockets);
-	vary_watch(request->suite, work);
+	perturb_watches(request->suite, work);
 	wear_slabs(work);
 }
 
@@ -295,14 +295,14 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 	block_child_signal();
 	/* What it takes is not to lie in what is looked for then. */
 	if (request->vary && !request->timed)
-		channel_fact("network.steady", "%d", steady_network());
-	worker_vary(request, work);
+		channel_fact("network.steady", "%d", network_baseline_set());
+	worker_perturb(request, work);
 	if (request->vary && !request->timed) {
-		channel_fact("pids.held", "%d", pids_hold_nodes());
-		hold_settle();
+		channel_fact("pids.held", "%d", pids_pin_nodes());
+		page_owners_settle();
 	}
-	turns_begin();
-	turns_take();
+	scheduling_join();
+	scheduling_acquire();
 	for (size_t round = 0; round < rounds; round++) {
 		if (request->sweep_control) {
 			run.sweep = request->sweep_value[round];
@@ -314,7 +314,7 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 			run.index++;
 		}
 	}
-	turns_leave();
+	scheduling_leave();
 	return run.index;
 }
 

@@ -17,6 +17,6 @@ unsigned int worker_run_all(const struct request *request, const char *work);
 unsigned int worker_run_timed(const struct request *request, const char *work);
 
 /* Let what may differ between boots do so, as the request's seed says. */
-void worker_vary(const struct request *request, const char *work);
+void worker_perturb(const struct request *request, const char *work);
 
 #endif

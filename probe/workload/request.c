@@ -10,7 +10,7 @@ static const struct words *split(const char *line, size_t least)
 {
 	static struct words words;
 
-	return words_split(line, &words) || words.count < least ? NULL : &words;
+	return text_split(line, &words) || words.count < least ? NULL : &words;
 }
 
 /* Do two lines begin with the same word? */
@@ -34,7 +34,7 @@ static const char *client_wrong(const char *line)
 
 	if (!words)
 		return "client needs ID UNITS ACCOUNT PROGRAM";
-	if (!words_number(words->word[1], MAX_UNITS, &units) || !units)
+	if (!text_number(words->word[1], MAX_UNITS, &units) || !units)
 		return "the units of a client must be a number from 1 to 1000000000";
 	if (strcmp(words->word[2], "client") && strcmp(words->word[2], "service"))
 		return "the account of a client must be client or service";

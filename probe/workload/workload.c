@@ -70,7 +70,7 @@ static const struct words *words_of(const char *line)
 {
 	static struct words words;
 
-	words_split(line, &words);
+	text_split(line, &words);
 	return &words;
 }
 
@@ -206,8 +206,8 @@ const char *workload_start(const struct request *request, const char *work)
 {
 	const char *failed;
 
-	worker_vary(request, work);
-	if (!request->timed && !vary_mappings(request->vary))
+	worker_perturb(request, work);
+	if (!request->timed && !perturb_mappings(request->vary))
 		return "the limit of stacks cannot be set";
 	failed = prepare(request);
 	if (failed)
@@ -294,7 +294,7 @@ static size_t run_batches(const struct request *request, unsigned int index, uin
 
 		/* Which objects of slabs are next in turn is the same for all units of a batch. */
 		if (!request->timed)
-			vary_batch(request->vary, ++batches);
+			perturb_batch(request->vary, ++batches);
 		ran = run_batch(request, index, client, &program, &took);
 
 		if (request->monitor_ms) {

@@ -35,14 +35,14 @@ static int arm(struct bench *bench)
 		};
 		break;
 	case ENDLESS:
-		bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_PID};
+		bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_ID};
 		if (wrong)
 			bench->call[0] =
 				(struct call){.nr = SYS_nanosleep, .arg = {(long)&second, 0}};
 		break;
 	case LATER:
 		bench->call[0] = (struct call){
-			.nr = wrong ? SYS_exit : SYS_getppid, .arg = {3}, .expect = EXPECT_PID};
+			.nr = wrong ? SYS_exit : SYS_getppid, .arg = {3}, .expect = EXPECT_ID};
 		break;
 	}
 	ONE_CALL(bench);

@@ -16,9 +16,9 @@
 /* fork, exit and wait: value is the status that the child leaves. */
 static int fork_arm(struct bench *bench)
 {
-	bench->call[0] = (struct call){CALLS(AS_FORK()), .expect = EXPECT_PID};
+	bench->call[0] = (struct call){CALLS(AS_FORK()), .expect = EXPECT_ID};
 	bench->call[1] = (struct call){
-		.nr = SYS_wait4, .arg = {0, (long)&bench->status}, .expect = EXPECT_PID};
+		.nr = SYS_wait4, .arg = {0, (long)&bench->status}, .expect = EXPECT_ID};
 	TWO_CALLS(bench);
 	return 0;
 }

@@ -38,7 +38,7 @@ static int trouble_setup(struct bench *bench)
 
 static int trouble_arm(struct bench *bench)
 {
-	bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_PID};
+	bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_ID};
 	ONE_CALL(bench);
 	if (bench->serial != AMID)
 		return 0;
@@ -75,7 +75,7 @@ REGISTER_OP(trouble_op);
 
 static int uneven_arm(struct bench *bench)
 {
-	bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_PID};
+	bench->call[0] = (struct call){.nr = SYS_getppid, .expect = EXPECT_ID};
 	ONE_CALL(bench);
 	return 0;
 }

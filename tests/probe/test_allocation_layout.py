@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import DEADLINE_S
 
 SOURCES = Path(__file__).parents[2] / "probe"
-HARNESS = Path(__file__).with_name("places_harness.c")
+HARNESS = Path(__file__).with_name("layout_harness.c")
 
 
 @pytest.fixture(scope="module")
 def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("places") / "harness"
+    program = tmp_path_factory.mktemp("layout") / "harness"
     flags = ("-O1", "-D_GNU_SOURCE", f"-I{SOURCES}", "-Wall", "-Wextra", "-Werror")
     source = SOURCES / "layout" / "allocation_layout.c"
     words = ["cc", *flags, "-o", str(program), str(HARNESS), str(source)]

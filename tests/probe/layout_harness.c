@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Holds objects of a simulated allocator: places_harness SEED OBJECTS SLAB FIRST STRAY. Slabs have
+ * Holds objects of a simulated allocator: layout_harness SEED OBJECTS SLAB FIRST STRAY. Slabs have
  * SLAB objects each, the first FIRST of which lie in their first page; who gives back is next in
  * turn. STRAY: one measurement of so many meets something else (0: none). Prints how many are held,
  * of them those in first pages, and how many of the next OBJECTS lie in one.
@@ -17,7 +17,7 @@
 
 static unsigned int per_slab, first, stray, made;
 static unsigned int next[MOST], free_ones;
-static unsigned int mine[MOST_PLACES];
+static unsigned int mine[MOST_OBJECTS];
 
 /* Nothing here is measured. */
 uint64_t region_measure(struct bench *bench)
@@ -79,25 +79,25 @@ static void give_back(unsigned int number)
 
 int main(int argc, char **argv)
 {
-	struct place place = {.cost = cost, .take = take, .give_back = give_back};
+	struct object_kind kind = {.cost = cost, .take = take, .give_back = give_back};
 	unsigned int wrong = 0, right = 0;
 	int held;
 
 	if (argc != 6)
 		return 2;
 	srand((unsigned int)atoi(argv[1]));
-	place.objects = (unsigned int)atoi(argv[2]);
+	kind.objects = (unsigned int)atoi(argv[2]);
 	per_slab = (unsigned int)atoi(argv[3]);
 	first = (unsigned int)atoi(argv[4]);
 	stray = (unsigned int)atoi(argv[5]);
-	if (!place.objects) {
-		place.objects = 1;
-		place.take = refuse;
+	if (!kind.objects) {
+		kind.objects = 1;
+		kind.take = refuse;
 	}
 	for (int i = rand() % 5; i >= 0; i--)
 		begin_slab();
-	held = places_hold(&place);
-	for (unsigned int i = 0; i < place.objects; i++) {
+	held = layout_pin(&kind);
+	for (unsigned int i = 0; i < kind.objects; i++) {
 		wrong += is_first(head());
 		free_ones--;
 	}

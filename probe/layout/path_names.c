@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "layout/names.h"
+#include "layout/path_names.h"
 
 #include "arch/sys.h"
 #include "layout/allocation_layout.h"
@@ -24,7 +24,7 @@
 
 /* Holders share this process's memory; the stack of each ends at the next. */
 static char *stacks;
-static pid_t holder[MOST_PLACES];
+static pid_t holder[MOST_OBJECTS];
 
 /* What a call with one path name takes with the object that is next in turn. */
 static uint64_t cost_of_name(void)
@@ -32,7 +32,7 @@ static uint64_t cost_of_name(void)
 	struct bench bench = {.calls = 1, .length = 1};
 
 	bench.call[0] = (struct call){CALLS(AS_ACCESS("/", F_OK))};
-	return places_cost(&bench, READINGS);
+	return layout_cost(&bench, READINGS);
 }
 
 static int open_and_wait(void *unused)
@@ -63,16 +63,16 @@ static void give_name_back(unsigned int number)
 	waitpid(holder[number], NULL, 0);
 }
 
-int names_hold_first_pages(void)
+int path_names_pin(void)
 {
-	static const struct place names = {.cost = cost_of_name,
-					   .take = take_name,
-					   .give_back = give_name_back,
-					   .objects = NAMES};
+	static const struct object_kind names = {.cost = cost_of_name,
+						 .take = take_name,
+						 .give_back = give_name_back,
+						 .objects = NAMES};
 
-	stacks = mmap(NULL, (MOST_PLACES + 1) * STACK, PROT_READ | PROT_WRITE,
+	stacks = mmap(NULL, (MOST_OBJECTS + 1) * STACK, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stacks == MAP_FAILED || mkfifo(FIFO, 0600))
 		return -errno;
-	return places_hold(&names);
+	return layout_pin(&names);
 }

@@ -7,13 +7,13 @@
  * object is next in turn depends on all that was allocated before: typical counts would be one
  * number in one boot and another in the next.
  */
-#ifndef LSMETER_LAYOUT_NAMES_H
-#define LSMETER_LAYOUT_NAMES_H
+#ifndef LSMETER_LAYOUT_PATH_NAMES_H
+#define LSMETER_LAYOUT_PATH_NAMES_H
 
 /*
  * Take the objects in first pages out of use for as long as the caller lives: processes that wait
  * in open() of a FIFO hold them, and share its memory. Returns how many are held, or -errno.
  */
-int names_hold_first_pages(void);
+int path_names_pin(void);
 
 #endif
