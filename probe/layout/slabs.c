@@ -14,6 +14,9 @@
  */
 #define OBJECTS 1200
 
+/* Of each kind that are taken by a turn. */
+#define TURNS 24
+
 /* Where they are; a path, since every process that is made pays for each descriptor. */
 static char worn[192];
 
@@ -51,11 +54,11 @@ void slabs_turn(void)
 	static unsigned int turns;
 	char name[sizeof(worn) + 16];
 
-	if (!*worn)
-		return;
-	snprintf(name, sizeof(name), "%s/t%u", worn, turns++);
-	if (!mkdir(name, 0700)) {
-		strcat(name, "/f");
-		mknod(name, S_IFREG | 0600, 0);
+	for (int i = 0; i < TURNS && *worn; i++) {
+		snprintf(name, sizeof(name), "%s/t%u", worn, turns++);
+		if (!mkdir(name, 0700)) {
+			strcat(name, "/f");
+			mknod(name, S_IFREG | 0600, 0);
+		}
 	}
 }

@@ -17,9 +17,10 @@
 int slabs_wear(const char *directory);
 
 /*
- * Take one more inode, directory entry and node of a directory's tree than before, for good. Where
- * the last free object of a slab is taken and given back in turn, each cycle goes the slow way
- * (maple nodes of Linux 6.12: 276 instructions in every mkdir() of one boot and none in the next).
+ * Take some more inodes, directory entries and nodes of a directory's tree than before, for good,
+ * so that slabs with few free ones are used up. Where the last free object of a slab is taken and
+ * given back in turn, each cycle goes the slow way (maple nodes of Linux 6.12: 276 instructions in
+ * every mkdir() of one boot and none in the next).
  */
 void slabs_turn(void);
 

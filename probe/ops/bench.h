@@ -113,8 +113,7 @@ struct op {
 	bool privileged; /* for root only */
 	bool processes;	 /* others take part: the hooks that they run count as well */
 	bool settles; /* what earlier readings left to timers and RCU would be seen in the next */
-	bool watches; /* once it ran, the kernel looks for watches at every access:
-			 perturb_watches() */
+	bool watches; /* once it ran, every access looks for watches: perturb_watches() */
 	const char
 		*timed_only; /* why a count of instructions says nothing; NULL: it says something */
 	bool network;	     /* the loopback device has to be up */
@@ -144,10 +143,19 @@ struct op {
 	static const struct op *const name##_entry __attribute__((used, section("lsmeter_ops"))) = \
 		&(name)
 
-/* A table of rows; the last one's suite is NULL. */
-#define REGISTER_ROWS(table) \
-	static const struct row *const table##_entry \
-		__attribute__((used, section("lsmeter_rows"))) = (table)
+/* A row of the suite SUITE: `same` in the suite `of`. */
+#define ROW(label, parameters, text, of, same) {SUITE, label, parameters, text, same, of}
+
+/* The rows of the suite SUITE, after its two controls; the last one's suite is NULL. */
+#define ROWS(...) \
+	static const struct row rows[] = { \
+		ROW("empty", "", "nothing: what the reading itself costs", "file", "empty"), \
+		ROW("getppid", "", "getppid, which asks no security module", "file", "getppid"), \
+		##__VA_ARGS__, \
+		{0}, \
+	}; \
+	static const struct row *const rows_entry __attribute__((used, section("lsmeter_rows"))) = \
+		rows
 
 extern const struct row *const __start_lsmeter_rows[];
 extern const struct row *const __stop_lsmeter_rows[];

@@ -14,21 +14,12 @@
 #define MOST	 1000
 #define INSECURE 4 /* GRND_INSECURE: waits for nothing */
 
-#define ROW(label, parameters, text, suite, same) {SUITE, label, parameters, text, same, suite}
-
-static const struct row rows[] = {
-	ROW("empty", "", "nothing: what the reading itself costs", "file", "empty"),
-	ROW("getppid", "", "getppid, which asks no security module", "file", "getppid"),
-	ROW("poll", "fds=10", "poll on 10 descriptors", "syscall", "poll fds=10"),
-	ROW("poll", "fds=500", "poll on 500 descriptors", "syscall", "poll fds=500"),
-	ROW("select", "fds=100", "select on 100 descriptors", "syscall", "select fds=100"),
-	ROW("select", "fds=500", "select on 500 descriptors", "syscall", "select fds=500"),
-	ROW("getdents", "entries=10", "getdents of 10 files", "syscall", "getdents entries=10"),
-	ROW("getdents", "entries=1000", "getdents of 1000 files", "syscall",
-	    "getdents entries=1000"),
-	{0},
-};
-REGISTER_ROWS(rows);
+ROWS(ROW("poll", "fds=10", "poll on 10 descriptors", "syscall", "poll fds=10"),
+     ROW("poll", "fds=500", "poll on 500 descriptors", "syscall", "poll fds=500"),
+     ROW("select", "fds=100", "select on 100 descriptors", "syscall", "select fds=100"),
+     ROW("select", "fds=500", "select on 500 descriptors", "syscall", "select fds=500"),
+     ROW("getdents", "entries=10", "getdents of 10 files", "syscall", "getdents entries=10"),
+     ROW("getdents", "entries=1000", "getdents of 1000 files", "syscall", "getdents entries=1000"));
 
 enum kind { PLAIN, CHAIN, LOAD, STORE, JUMP, DIVIDE, CALL, RANDOM, GUESS };
 

@@ -14,12 +14,7 @@
 #define SUITE	   "ipc"
 #define MOST_BYTES 65536
 
-static const struct row rows[] = {
-	{SUITE, "empty", "", "nothing: what the reading itself costs", "empty", "file"},
-	{SUITE, "getppid", "", "getppid, which asks no security module", "getppid", "file"},
-	{0},
-};
-REGISTER_ROWS(rows);
+ROWS();
 
 static char data[MOST_BYTES];
 static int to_peer[2], from_peer[2];

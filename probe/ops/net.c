@@ -13,12 +13,7 @@
 
 #define SUITE "net"
 
-static const struct row rows[] = {
-	{SUITE, "empty", "", "nothing: what the reading itself costs", "empty", "file"},
-	{SUITE, "getppid", "", "getppid, which asks no security module", "getppid", "file"},
-	{0},
-};
-REGISTER_ROWS(rows);
+ROWS();
 
 static char data[16384];
 static struct inet_address server, client;

@@ -13,12 +13,7 @@
 
 #define SUITE "process"
 
-static const struct row rows[] = {
-	{SUITE, "empty", "", "nothing: what the reading itself costs", "empty", "file"},
-	{SUITE, "getppid", "", "getppid, which asks no security module", "getppid", "file"},
-	{0},
-};
-REGISTER_ROWS(rows);
+ROWS();
 
 static int batch_setup(struct bench *bench)
 {

@@ -13,12 +13,7 @@ static char byte;
 static char text[4096];
 static struct stat status;
 
-static const struct row rows[] = {
-	{SUITE, "empty", "", "nothing: what the reading itself costs", "empty", "file"},
-	{SUITE, "getppid", "", "getppid, which asks no security module", "getppid", "file"},
-	{0},
-};
-REGISTER_ROWS(rows);
+ROWS();
 
 /* A byte from /dev/zero, a byte to /dev/null: what lmbench takes for read and write. */
 static int device_setup(struct bench *bench)

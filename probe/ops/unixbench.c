@@ -5,20 +5,12 @@
  */
 #include "ops/define.h"
 
-#define SUITE					  "unixbench"
-#define ROW(label, parameters, text, suite, same) {SUITE, label, parameters, text, same, suite}
-
-static const struct row rows[] = {
-	ROW("empty", "", "nothing: what the reading itself costs", "file", "empty"),
-	ROW("getppid", "", "getppid, which asks no security module", "file", "getppid"),
-	ROW("context1", "", "UnixBench pipe-based context switching", "ipc", "turn by=pipe"),
-	ROW("spawn", "", "UnixBench process creation: fork, exit, wait", "process", "fork"),
-	ROW("execl", "", "UnixBench execl throughput: a program that executes another", "process",
-	    "exec program=again"),
-	ROW("syscall", "", "UnixBench system call overhead: the whole mix", "syscall", "mix"),
-	{0},
-};
-REGISTER_ROWS(rows);
+#define SUITE "unixbench"
+ROWS(ROW("context1", "", "UnixBench pipe-based context switching", "ipc", "turn by=pipe"),
+     ROW("spawn", "", "UnixBench process creation: fork, exit, wait", "process", "fork"),
+     ROW("execl", "", "UnixBench execl throughput: a program that executes another", "process",
+	 "exec program=again"),
+     ROW("syscall", "", "UnixBench system call overhead: the whole mix", "syscall", "mix"));
 
 /*
  * UnixBench's shell script, and eight of them at a time. Their text to be sorted is made here.

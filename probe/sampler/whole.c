@@ -32,8 +32,11 @@ static int64_t middle(int64_t *values, unsigned int count)
 	return values[count / 2];
 }
 
-/* What ticks take after whole windows, and by how much it is more than after short ones; in
- * instructions. */
+/**
+ * struct left - what windows leave to the ticks after them, in instructions
+ * @ticks: what each tick takes after a whole window
+ * @more: by how much that is more than after a short one
+ */
 struct left {
 	int64_t ticks[1 + WHOLE_TICKS];
 	int64_t more[1 + WHOLE_TICKS];
@@ -194,7 +197,7 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 		return;
 	}
 	memset(table, 0, size);
-	for (int i = 0; i < TURNS && disk_none(request->filesystem); i++)
+	if (disk_none(request->filesystem))
 		slabs_turn();
 	prctl(PR_SET_TIMERSLACK, 1);
 	spin_tick();

@@ -48,9 +48,6 @@
 #define MOST_TRIES  8
 #define SKIPS	    5
 
-/* Objects taken before the first window, so that slabs with few free ones are used up. */
-#define TURNS 24
-
 /* Units of the counter. */
 struct whole_round {
 	unsigned int ops;
