@@ -52,12 +52,10 @@ static int hold_some(const struct object_kind *kind, struct object *object)
 	for (; taken < kind->objects && number < MOST_OBJECTS; number++) {
 		if (object[number].state == HELD)
 			continue;
-		object[number].cost = kind->cost ? kind->cost() : 0;
-		if (kind->take(number))
+		object[number].cost = kind->cost(kind->context);
+		if (kind->take(kind->context, number))
 			break;
 		object[number].state = TAKEN;
-		if (kind->cost_taken)
-			object[number].cost = kind->cost_taken(number);
 		taken++;
 	}
 	for (number = 0; number < MOST_OBJECTS; number++) {
@@ -68,7 +66,7 @@ static int hold_some(const struct object_kind *kind, struct object *object)
 			held++;
 		} else {
 			object[number].state = FREE;
-			kind->give_back(number);
+			kind->give_back(kind->context, number);
 		}
 	}
 	return taken ? held : -EIO;

@@ -14,15 +14,14 @@
 
 #include <stdint.h>
 
-/* One kind of object. */
+/* One kind of object; each function is given `context`. */
 struct object_kind {
-	/* What an operation takes that uses the object that is next in turn; or NULL. */
-	uint64_t (*cost)(void);
+	/* What an operation takes that uses the object that is next in turn. */
+	uint64_t (*cost)(void *context);
 	/* Take that object and keep it as number `number`; 0 or -errno. */
-	int (*take)(unsigned int number);
-	void (*give_back)(unsigned int number);
-	/* What an operation takes that uses it when it is taken; NULL otherwise. */
-	uint64_t (*cost_taken)(unsigned int number);
+	int (*take)(void *context, unsigned int number);
+	void (*give_back)(void *context, unsigned int number);
+	void *context;
 	unsigned int objects; /* that are looked at together: those of several slabs */
 };
 

@@ -15,12 +15,19 @@
 #define READINGS 4
 
 /* Bytes: with the kernel's own they take objects of up to 704 bytes, 1, 2, 4, 8 KiB. */
-static const int sizes[] = {1, 600, 1400, 3000, 7000};
+static const int sizes[DATAGRAM_SIZES] = {1, 600, 1400, 3000, 7000};
 static const char data[8192];
-static char received[8192];
-static int owns[2][2], pairs[2][ARRAY_SIZE(sizes)][MOST_OBJECTS][2]; /* by family */
-static int *own, (*pair)[2];					     /* of those at hand */
-static int bytes;
+
+/* What is accounted to a group of processes (AF_UNIX) comes from caches of its own. */
+static const int families[DATAGRAM_FAMILIES] = {AF_UNIX, AF_NETLINK};
+
+/* Those of one family and one size. */
+struct queues {
+	const int *own;
+	const int (*pair)[2];
+	int bytes;
+	char received[8192];
+};
 
 /* Two ends, of which one takes what is written into the other; of netlink both are one. */
 static int open_pair(int family, int ends[2])
@@ -36,55 +43,63 @@ static int open_pair(int family, int ends[2])
 	       connect(ends[0], (struct sockaddr *)&address, size);
 }
 
-static uint64_t cost_of_datagram(void)
+static uint64_t cost_of_datagram(void *context)
 {
+	struct queues *queues = context;
+	int bytes = queues->bytes;
 	struct bench bench = {.calls = 2, .length = 2};
 
-	bench.call[0] = (struct call){.nr = SYS_write, .arg = {own[1], (long)data, bytes}};
-	bench.call[1] = (struct call){.nr = SYS_read, .arg = {own[0], (long)received, bytes}};
+	bench.call[0] = (struct call){.nr = SYS_write, .arg = {queues->own[1], (long)data, bytes}};
+	bench.call[1] = (struct call){.nr = SYS_read,
+				      .arg = {queues->own[0], (long)queues->received, bytes}};
 	return layout_cost(&bench, READINGS);
 }
 
-static int take_datagram(unsigned int number)
+static int take_datagram(void *context, unsigned int number)
 {
-	return sys_write(pair[number][1], data, (unsigned long)bytes) == bytes ? 0 : -EIO;
+	const struct queues *queues = context;
+	int bytes = queues->bytes;
+
+	return sys_write(queues->pair[number][1], data, (unsigned long)bytes) == bytes ? 0 : -EIO;
 }
 
-static void give_datagram_back(unsigned int number)
+static void give_datagram_back(void *context, unsigned int number)
 {
-	sys4(SYS_read, pair[number][0], (long)received, bytes, 0);
+	struct queues *queues = context;
+
+	sys4(SYS_read, queues->pair[number][0], (long)queues->received, queues->bytes, 0);
 }
 
-/* What is accounted to a group of processes (AF_UNIX) comes from caches of its own. */
-static const int families[] = {AF_UNIX, AF_NETLINK};
-
-int datagrams_open(void)
+int datagrams_open(struct datagram_pairs *pairs)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
-		if (open_pair(families[i], owns[i]))
+		if (open_pair(families[i], pairs->own[i]))
 			return -errno;
 		for (size_t j = 0; j < ARRAY_SIZE(sizes) * MOST_OBJECTS; j++) {
-			if (open_pair(families[i], pairs[i][j / MOST_OBJECTS][j % MOST_OBJECTS]))
+			if (open_pair(families[i],
+				      pairs->pair[i][j / MOST_OBJECTS][j % MOST_OBJECTS]))
 				return -errno;
 		}
 	}
 	return 0;
 }
 
-int datagrams_pin(void)
+int datagrams_pin(const struct datagram_pairs *pairs)
 {
-	static const struct object_kind datagrams = {.cost = cost_of_datagram,
-						     .take = take_datagram,
-						     .give_back = give_datagram_back,
-						     .objects = OBJECTS};
+	struct queues queues;
+	const struct object_kind datagrams = {.cost = cost_of_datagram,
+					      .take = take_datagram,
+					      .give_back = give_datagram_back,
+					      .context = &queues,
+					      .objects = OBJECTS};
 	int held = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(families) * ARRAY_SIZE(sizes); i++) {
 		int more;
 
-		own = owns[i / ARRAY_SIZE(sizes)];
-		pair = pairs[i / ARRAY_SIZE(sizes)][i % ARRAY_SIZE(sizes)];
-		bytes = sizes[i % ARRAY_SIZE(sizes)];
+		queues.own = pairs->own[i / ARRAY_SIZE(sizes)];
+		queues.pair = pairs->pair[i / ARRAY_SIZE(sizes)][i % ARRAY_SIZE(sizes)];
+		queues.bytes = sizes[i % ARRAY_SIZE(sizes)];
 		more = layout_pin(&datagrams);
 		if (more < 0)
 			return more;
@@ -100,18 +115,23 @@ static const struct kind {
 	{AF_INET, SOCK_STREAM}, {AF_INET, SOCK_DGRAM}, {AF_INET6, SOCK_STREAM},
 	{AF_INET6, SOCK_DGRAM},
 };
-static const struct kind *kind;
-static int sockets[MOST_OBJECTS];
 
-static int make_socket(void)
+/* Those of one kind. */
+struct sockets {
+	const struct kind *kind;
+	int fd[MOST_OBJECTS];
+};
+
+static int make_socket(const struct kind *kind)
 {
 	return (int)sys4(SYS_socket, kind->family, kind->type, 0, 0);
 }
 
-static uint64_t cost_of_socket(void)
+static uint64_t cost_of_socket(void *context)
 {
+	const struct kind *kind = ((const struct sockets *)context)->kind;
 	struct bench bench = {.calls = 2, .length = 2};
-	int fd = make_socket(); /* the next one has the same number */
+	int fd = make_socket(kind); /* the next one has the same number */
 
 	sys_close(fd);
 	bench.call[0] = (struct call){.nr = SYS_socket, .arg = {kind->family, kind->type, 0, 0}};
@@ -119,30 +139,34 @@ static uint64_t cost_of_socket(void)
 	return layout_cost(&bench, READINGS);
 }
 
-static int take_socket(unsigned int number)
+static int take_socket(void *context, unsigned int number)
 {
-	sockets[number] = make_socket();
-	return sockets[number] < 0 ? sockets[number] : 0;
+	struct sockets *sockets = context;
+
+	sockets->fd[number] = make_socket(sockets->kind);
+	return sockets->fd[number] < 0 ? sockets->fd[number] : 0;
 }
 
-static void give_socket_back(unsigned int number)
+static void give_socket_back(void *context, unsigned int number)
 {
-	sys_close(sockets[number]);
+	sys_close(((const struct sockets *)context)->fd[number]);
 }
 
 int sockets_pin(void)
 {
-	static const struct object_kind place = {.cost = cost_of_socket,
-						 .take = take_socket,
-						 .give_back = give_socket_back,
-						 .objects = SOCKETS};
+	struct sockets sockets;
+	const struct object_kind object = {.cost = cost_of_socket,
+					   .take = take_socket,
+					   .give_back = give_socket_back,
+					   .context = &sockets,
+					   .objects = SOCKETS};
 	int held = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		int more;
 
-		kind = &kinds[i];
-		more = layout_pin(&place);
+		sockets.kind = &kinds[i];
+		more = layout_pin(&object);
 		held += more > 0 ? more : 0; /* a kernel need not have all of them */
 	}
 	return held;

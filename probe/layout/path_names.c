@@ -22,15 +22,18 @@
 #define STACK	 512
 #define READINGS 5
 
-/* Holders share this process's memory; the stack of each ends at the next. */
-static char *stacks;
-static pid_t holder[MOST_OBJECTS];
+/* Processes that share this one's memory; the stack of each ends at the next. */
+struct holders {
+	char *stacks;
+	pid_t pid[MOST_OBJECTS];
+};
 
 /* What a call with one path name takes with the object that is next in turn. */
-static uint64_t cost_of_name(void)
+static uint64_t cost_of_name(void *context)
 {
 	struct bench bench = {.calls = 1, .length = 1};
 
+	(void)context;
 	bench.call[0] = (struct call){CALLS(AS_ACCESS("/", F_OK))};
 	return layout_cost(&bench, READINGS);
 }
@@ -45,34 +48,40 @@ static int open_and_wait(void *unused)
 }
 
 /* A process that takes the object and waits. */
-static int take_name(unsigned int number)
+static int take_name(void *context, unsigned int number)
 {
+	struct holders *holders = context;
+	pid_t *pid = &holders->pid[number];
 	const struct timespec moment = {.tv_nsec = 2000000};
 
-	holder[number] =
-		clone(open_and_wait, stacks + (number + 1) * STACK, CLONE_VM | SIGCHLD, NULL);
-	if (holder[number] < 0)
+	*pid = clone(open_and_wait, holders->stacks + (number + 1) * STACK, CLONE_VM | SIGCHLD,
+		     NULL);
+	if (*pid < 0)
 		return -errno;
 	sys4(SYS_nanosleep, (long)&moment, 0, 0, 0);
 	return 0;
 }
 
-static void give_name_back(unsigned int number)
+static void give_name_back(void *context, unsigned int number)
 {
-	kill(holder[number], SIGKILL);
-	waitpid(holder[number], NULL, 0);
+	const struct holders *holders = context;
+
+	kill(holders->pid[number], SIGKILL);
+	waitpid(holders->pid[number], NULL, 0);
 }
 
 int path_names_pin(void)
 {
-	static const struct object_kind names = {.cost = cost_of_name,
-						 .take = take_name,
-						 .give_back = give_name_back,
-						 .objects = NAMES};
+	struct holders holders;
+	const struct object_kind names = {.cost = cost_of_name,
+					  .take = take_name,
+					  .give_back = give_name_back,
+					  .context = &holders,
+					  .objects = NAMES};
 
-	stacks = mmap(NULL, (MOST_OBJECTS + 1) * STACK, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (stacks == MAP_FAILED || mkfifo(FIFO, 0600))
+	holders.stacks = mmap(NULL, (MOST_OBJECTS + 1) * STACK, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (holders.stacks == MAP_FAILED || mkfifo(FIFO, 0600))
 		return -errno;
 	return layout_pin(&names);
 }

@@ -74,17 +74,18 @@ static _Noreturn void hold(int answer, bool beyond_files)
 {
 	const struct rlimit many = {.rlim_cur = MOST_FILES, .rlim_max = MOST_FILES};
 	struct pinned held = {0};
+	struct datagram_pairs pairs;
 	int ends[PIPES][2];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	held.pages = take_pages(ends);
 	held.names = path_names_pin();
 	setrlimit(RLIMIT_NOFILE, &many);
-	held.datagrams = datagrams_open();
+	held.datagrams = datagrams_open(&pairs);
 	if (beyond_files)
 		held.sockets = sockets_pin();
 	if (!held.datagrams)
-		held.datagrams = datagrams_pin();
+		held.datagrams = datagrams_pin(&pairs);
 	if (held.pages >= 0)
 		held.pages = give_pages_back(ends, held.pages);
 	if (write(answer, &held, sizeof(held)) != sizeof(held))

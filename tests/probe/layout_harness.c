@@ -52,28 +52,32 @@ static unsigned int head(void)
 	return next[free_ones - 1];
 }
 
-static uint64_t cost(void)
+static uint64_t cost(void *context)
 {
 	uint64_t more = stray && (unsigned int)rand() % stray == 0 ? 7777 : 0;
 
+	(void)context;
 	return BASE + more + (is_first(head()) ? 0 : BY_PLACE);
 }
 
-static int take(unsigned int number)
+static int take(void *context, unsigned int number)
 {
+	(void)context;
 	mine[number] = head();
 	free_ones--;
 	return 0;
 }
 
-static int refuse(unsigned int number)
+static int refuse(void *context, unsigned int number)
 {
+	(void)context;
 	(void)number;
 	return -1;
 }
 
-static void give_back(unsigned int number)
+static void give_back(void *context, unsigned int number)
 {
+	(void)context;
 	next[free_ones++] = mine[number];
 }
 
