@@ -24,13 +24,12 @@
 #define SLOW_NS 500000000
 
 /* Lines that begin with one of the words of `keep` (NULL: all), and of each the first `words`. */
-static struct source {
+static const struct source {
 	const char *name, *path;
 	const char *const *keep;
 	unsigned int skip_lines, words;
 	bool skip_unused; /* disks that nothing was read from or written to */
 	bool slow;
-	int fd;
 } sources[] = {
 	{.name = "stat",
 	 .path = "/proc/stat",
@@ -64,13 +63,16 @@ struct moment {
 	unsigned int lost; /* moments before it for which there was no room */
 };
 
-static char *buffer;
-static size_t used;
-static unsigned int moments, lost;
-static unsigned long every_ns;
-static uint64_t next_ns, slow_ns; /* when the next moment is due, and the last slow one was */
-static unsigned int known[MAX_KNOWN], n_known;
-static char file_text[FILE_BYTES];
+struct monitor {
+	int fd[SOURCES];
+	size_t used; /* of the buffer */
+	unsigned int moments, lost;
+	unsigned long every_ns;
+	uint64_t next_ns, slow_ns; /* when the next moment is due, and the last slow one was */
+	unsigned int known[MAX_KNOWN], n_known;
+	char file_text[FILE_BYTES];
+	char buffer[BATCH_BYTES];
+};
 
 static uint64_t now_ns(void)
 {
@@ -80,7 +82,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void find_network(const char *process)
+static void find_network(struct monitor *monitor, const char *process)
 {
 	unsigned int first = processes_first(process);
 	char path[64];
@@ -88,22 +90,24 @@ static void find_network(const char *process)
 	snprintf(path, sizeof(path), "/proc/%u/net/dev", first);
 	for (size_t i = 0; i < SOURCES; i++) {
 		if (first && !strcmp(sources[i].name, "net"))
-			sources[i].fd = open(path, O_RDONLY | O_CLOEXEC);
+			monitor->fd[i] = open(path, O_RDONLY | O_CLOEXEC);
 	}
 }
 
-bool monitor_open(unsigned long every_ms, const char *process)
+struct monitor *monitor_open(unsigned long every_ms, const char *process)
 {
-	every_ns = every_ms * 1000000;
-	buffer = malloc(BATCH_BYTES);
-	if (!buffer)
-		return false;
+	struct monitor *monitor = malloc(sizeof(*monitor));
+
+	if (!monitor)
+		return NULL;
 	/* No page of it is to be found while a batch runs. */
-	memset(buffer, 1, BATCH_BYTES);
+	memset(monitor, 1, sizeof(*monitor));
+	monitor->every_ns = every_ms * 1000000;
+	monitor->slow_ns = 0;
 	for (size_t i = 0; i < SOURCES; i++)
-		sources[i].fd = open(sources[i].path, O_RDONLY | O_CLOEXEC);
-	find_network(process);
-	return true;
+		monitor->fd[i] = open(sources[i].path, O_RDONLY | O_CLOEXEC);
+	find_network(monitor, process);
+	return monitor;
 }
 
 /* Read a file from its beginning to a NUL; false if there is nothing. */
@@ -177,14 +181,16 @@ static size_t squeeze(const char *line, unsigned int words, char *to, size_t roo
 }
 
 /* Append what is kept of a source, and a NUL. */
-static void take_source(const struct source *source)
+static void take_source(struct monitor *monitor, size_t at)
 {
-	char *to = buffer + used;
+	const struct source *source = &sources[at];
+	char *to = monitor->buffer + monitor->used;
 	unsigned int skip = source->skip_lines;
 	size_t size = 0;
 
-	if (source->fd >= 0 && read_whole(source->fd, file_text, sizeof(file_text))) {
-		for (const char *line = file_text; *line; line++) {
+	if (monitor->fd[at] >= 0 &&
+	    read_whole(monitor->fd[at], monitor->file_text, sizeof(monitor->file_text))) {
+		for (const char *line = monitor->file_text; *line; line++) {
 			bool wanted = !skip && kept(source, line);
 
 			skip -= skip > 0;
@@ -199,7 +205,7 @@ static void take_source(const struct source *source)
 		}
 	}
 	to[size] = '\0';
-	used += size + 1;
+	monitor->used += size + 1;
 }
 
 /* A process that has a memory of its own, and is not the first one. */
@@ -210,110 +216,112 @@ static bool is_program(unsigned int process)
 	return process != 1 && processes_usage(process, &usage) && usage.vsize_bytes;
 }
 
-static void find_processes(void)
+static void find_processes(struct monitor *monitor)
 {
 	DIR *proc = opendir("/proc");
 
-	n_known = 0;
+	monitor->n_known = 0;
 	if (!proc)
 		return;
-	for (struct dirent *entry; (entry = readdir(proc)) && n_known < MAX_KNOWN;) {
+	for (struct dirent *entry; (entry = readdir(proc)) && monitor->n_known < MAX_KNOWN;) {
 		unsigned int process = (unsigned int)strtoul(entry->d_name, NULL, 10);
 
 		if (is_program(process))
-			known[n_known++] = process;
+			monitor->known[monitor->n_known++] = process;
 	}
 	closedir(proc);
 }
 
-static void take_processes(void)
+static void take_processes(struct monitor *monitor)
 {
-	char *to = buffer + used;
+	char *to = monitor->buffer + monitor->used;
 	size_t size = 0;
 
-	for (unsigned int i = 0; i < n_known; i++) {
+	for (unsigned int i = 0; i < monitor->n_known; i++) {
+		unsigned int process = monitor->known[i];
 		struct processes_usage usage;
 		char line[300];
 
-		if (!processes_usage(known[i], &usage))
+		if (!processes_usage(process, &usage))
 			continue;
 		/* A name's blanks are no ends of words. */
 		for (char *c = usage.name; *c; c++)
 			*c = in_word(*c);
-		snprintf(line, sizeof(line), "%u %lu %lu %lu %lu %u %lu %lu %s", known[i],
+		snprintf(line, sizeof(line), "%u %lu %lu %lu %lu %u %lu %lu %s", process,
 			 usage.user_ticks, usage.system_ticks, usage.minor_faults,
 			 usage.major_faults, usage.threads, usage.vsize_bytes, usage.rss_pages,
 			 usage.name);
 		size += squeeze(line, ALL, to + size, SOURCE_BYTES - size);
 	}
 	to[size] = '\0';
-	used += size + 1;
+	monitor->used += size + 1;
 }
 
-static void take(enum moment_when when)
+static void take(struct monitor *monitor, enum moment_when when)
 {
 	size_t most = sizeof(struct moment) + (SOURCES + 1) * (SOURCE_BYTES + 1);
 	/* The end of a batch has its room. */
 	size_t reserved = when == MOMENT_END ? 0 : most;
-	struct moment moment = {now_ns(), when, lost};
-	bool slow = when != MOMENT_WITHIN || moment.time_ns - slow_ns >= SLOW_NS;
+	struct moment moment = {now_ns(), when, monitor->lost};
+	bool slow = when != MOMENT_WITHIN || moment.time_ns - monitor->slow_ns >= SLOW_NS;
 
-	if (used + most + reserved > BATCH_BYTES || (reserved && moments + 1 >= MAX_MOMENTS)) {
-		lost++;
+	if (monitor->used + most + reserved > BATCH_BYTES ||
+	    (reserved && monitor->moments + 1 >= MAX_MOMENTS)) {
+		monitor->lost++;
 		return;
 	}
-	memcpy(buffer + used, &moment, sizeof(moment));
-	used += sizeof(moment);
+	memcpy(monitor->buffer + monitor->used, &moment, sizeof(moment));
+	monitor->used += sizeof(moment);
 	for (size_t i = 0; i < SOURCES; i++) {
 		if (slow || !sources[i].slow)
-			take_source(&sources[i]);
+			take_source(monitor, i);
 		else
-			buffer[used++] = '\0';
+			monitor->buffer[monitor->used++] = '\0';
 	}
 	if (slow) {
-		slow_ns = moment.time_ns;
-		take_processes();
+		monitor->slow_ns = moment.time_ns;
+		take_processes(monitor);
 	} else {
-		buffer[used++] = '\0';
+		monitor->buffer[monitor->used++] = '\0';
 	}
-	moments++;
-	lost = 0;
+	monitor->moments++;
+	monitor->lost = 0;
 }
 
-void monitor_batch(enum moment_when when)
+void monitor_batch(struct monitor *monitor, enum moment_when when)
 {
 	if (when == MOMENT_BEGIN) {
 		/* This takes far longer than a moment: not while a batch runs. */
-		find_processes();
-		used = 0;
-		moments = lost = 0;
+		find_processes(monitor);
+		monitor->used = 0;
+		monitor->moments = monitor->lost = 0;
 	}
-	take(when);
-	next_ns = now_ns() + every_ns;
+	take(monitor, when);
+	monitor->next_ns = now_ns() + monitor->every_ns;
 }
 
-void monitor_wake(struct timespec *left)
+void monitor_wake(struct monitor *monitor, struct timespec *left)
 {
-	uint64_t now = now_ns(), wait_ns;
+	uint64_t now = now_ns(), every_ns = monitor->every_ns, wait_ns;
 
-	if (now >= next_ns) {
-		take(MOMENT_WITHIN);
+	if (now >= monitor->next_ns) {
+		take(monitor, MOMENT_WITHIN);
 		now = now_ns();
 		/* What is late is left out. */
-		next_ns += (now - next_ns) / every_ns * every_ns + every_ns;
+		monitor->next_ns += (now - monitor->next_ns) / every_ns * every_ns + every_ns;
 	}
-	wait_ns = next_ns - now;
+	wait_ns = monitor->next_ns - now;
 	if (wait_ns < (uint64_t)left->tv_sec * 1000000000 + (uint64_t)left->tv_nsec)
 		*left = (struct timespec){(time_t)(wait_ns / 1000000000),
 					  (long)(wait_ns % 1000000000)};
 }
 
-void monitor_send(unsigned int index, unsigned int batch)
+void monitor_send(const struct monitor *monitor, unsigned int index, unsigned int batch)
 {
 	static const char *const when[] = {"begin", "within", "end"};
-	const char *at = buffer;
+	const char *at = monitor->buffer;
 
-	while (at < buffer + used) {
+	while (at < monitor->buffer + monitor->used) {
 		struct moment moment;
 
 		memcpy(&moment, at, sizeof(moment));

@@ -6,25 +6,26 @@
 #ifndef LSMETER_OBSERVE_MONITOR_H
 #define LSMETER_OBSERVE_MONITOR_H
 
-#include <stdbool.h>
 #include <time.h>
+
+struct monitor;
 
 enum moment_when { MOMENT_BEGIN, MOMENT_WITHIN, MOMENT_END };
 
 /*
  * Be ready for batches with a moment at the begin, at the end, and every `every_ms` of guest time
- * between. Interfaces are those that the process sees whose name this is, so it must run. False
+ * between. Interfaces are those that the process sees whose name this is, so it must run. NULL
  * without memory.
  */
-bool monitor_open(unsigned long every_ms, const char *process);
+struct monitor *monitor_open(unsigned long every_ms, const char *process);
 
 /* Begin or end a batch. */
-void monitor_batch(enum moment_when when);
+void monitor_batch(struct monitor *monitor, enum moment_when when);
 
 /* Take a moment if one is due; then shorten `left` to the time until the next one. */
-void monitor_wake(struct timespec *left);
+void monitor_wake(struct monitor *monitor, struct timespec *left);
 
 /* Send what was kept of the last batch. */
-void monitor_send(unsigned int index, unsigned int batch);
+void monitor_send(const struct monitor *monitor, unsigned int index, unsigned int batch);
 
 #endif

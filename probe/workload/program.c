@@ -106,8 +106,8 @@ static bool listen_until_end(struct program *program, pid_t child, const struct 
 		struct signalfd_siginfo signal;
 		siginfo_t changed = {0};
 
-		if (program->wake)
-			program->wake(&left);
+		if (program->monitor)
+			monitor_wake(program->monitor, &left);
 		if (ppoll(ready, 2, &left, NULL) <= 0)
 			continue;
 		if (ready[0].revents && !take(program))

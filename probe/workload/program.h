@@ -6,6 +6,7 @@
 #ifndef LSMETER_WORKLOAD_PROGRAM_H
 #define LSMETER_WORKLOAD_PROGRAM_H
 
+#include "observe/monitor.h"
 #include "protocol/limits.h"
 
 #include <signal.h>
@@ -27,7 +28,7 @@ struct program {
 	unsigned int account;	   /* ACCOUNT_...; 0: that of the caller */
 	unsigned long deadline_ms; /* guest time */
 	bool alone;		   /* what it leaves in its process group is killed at its end */
-	void (*wake)(struct timespec *left); /* before each wait, which it may shorten; or NULL */
+	struct monitor *monitor;   /* that takes moments meanwhile; or NULL */
 
 	/* How it ended. */
 	bool ended; /* by itself, with `status` */

@@ -26,6 +26,14 @@
 #define TRY_MS	 1000
 #define RETRY_MS 50
 
+/* The batches of all benchmarks. */
+struct run {
+	const struct request *request;
+	struct monitor *monitor; /* NULL: not asked for */
+	uint64_t *value;
+	unsigned int batches; /* so far */
+};
+
 /* How a benchmark ended. */
 struct ending {
 	const char *status;
@@ -51,17 +59,17 @@ static void sleep_ms(unsigned long ms)
 }
 
 /* The same as sleep_ms(), with the moments that fall into it. */
-static void settle(const struct request *request)
+static void settle(const struct request *request, struct monitor *monitor)
 {
 	long end_ms = now_ms() + (long)request->settle_ms, left_ms;
 
-	while (request->monitor_ms && (left_ms = end_ms - now_ms()) > 0) {
+	while (monitor && (left_ms = end_ms - now_ms()) > 0) {
 		struct timespec left = {left_ms / 1000, left_ms % 1000 * 1000000};
 
-		monitor_wake(&left);
+		monitor_wake(monitor, &left);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &left, NULL);
 	}
-	if (!request->monitor_ms)
+	if (!monitor)
 		sleep_ms(request->settle_ms);
 }
 
@@ -247,9 +255,10 @@ static const struct words *client_of(const struct request *request, const char *
  * One batch; false if the client failed. What it took, in instructions or in ticks of the clock,
  * goes into `took`.
  */
-static bool run_batch(const struct request *request, unsigned int index, const struct words *client,
+static bool run_batch(const struct run *run, unsigned int index, const struct words *client,
 		      struct program *program, uint64_t *took)
 {
+	const struct request *request = run->request;
 	uint64_t first;
 
 	*program = (struct program){
@@ -257,10 +266,10 @@ static bool run_batch(const struct request *request, unsigned int index, const s
 		.account = strcmp(client->word[2], "service") ? ACCOUNT_CLIENT : ACCOUNT_SERVICE,
 		.deadline_ms = request->benchmark_deadline_ms,
 		.alone = true,
-		.wake = request->monitor_ms ? monitor_wake : NULL,
+		.monitor = run->monitor,
 	};
-	if (request->monitor_ms)
-		monitor_batch(MOMENT_BEGIN);
+	if (run->monitor)
+		monitor_batch(run->monitor, MOMENT_BEGIN);
 	program_prepare(program);
 	region_announce(index);
 	region_begin();
@@ -268,22 +277,21 @@ static bool run_batch(const struct request *request, unsigned int index, const s
 	program_carry_out(program);
 	if (request->timed)
 		*took = timing_now() - first; /* what was put off is not waited for by a client */
-	settle(request);
+	settle(request, run->monitor);
 	if (!request->timed)
 		*took = (counter_now() - first) >> request->icount_shift;
 	region_end();
-	if (request->monitor_ms)
-		monitor_batch(MOMENT_END);
+	if (run->monitor)
+		monitor_batch(run->monitor, MOMENT_END);
 	reap();
 	return program_finish(program);
 }
 
 /* All batches of a benchmark; how many samples there are. */
-static size_t run_batches(const struct request *request, unsigned int index, uint64_t *value,
-			  struct ending *ending)
+static size_t run_batches(struct run *run, unsigned int index, struct ending *ending)
 {
+	const struct request *request = run->request;
 	const struct words *client = client_of(request, request->benchmark[index]);
-	static unsigned int batches; /* of the whole boot */
 	size_t count = 0;
 
 	for (unsigned long i = 0; i < request->warmup + request->samples; i++) {
@@ -294,11 +302,11 @@ static size_t run_batches(const struct request *request, unsigned int index, uin
 
 		/* Which objects of slabs are next in turn is the same for all units of a batch. */
 		if (!request->timed)
-			perturb_batch(request->vary, ++batches);
-		ran = run_batch(request, index, client, &program, &took);
+			perturb_batch(request->vary, ++run->batches);
+		ran = run_batch(run, index, client, &program, &took);
 
-		if (request->monitor_ms) {
-			monitor_send(index, (unsigned int)i);
+		if (run->monitor) {
+			monitor_send(run->monitor, index, (unsigned int)i);
 			channel_drain();
 		}
 		if (!ran) {
@@ -309,7 +317,7 @@ static size_t run_batches(const struct request *request, unsigned int index, uin
 		}
 		if (i < request->warmup)
 			continue;
-		value[count++] = took;
+		run->value[count++] = took;
 		channel_said(index, program.last_line);
 		channel_drain();
 	}
@@ -328,8 +336,9 @@ static const char *service_gone(const struct request *request)
 	return NULL;
 }
 
-static void run_benchmark(const struct request *request, unsigned int index, uint64_t *value)
+static void run_benchmark(struct run *run, unsigned int index)
 {
+	const struct request *request = run->request;
 	struct ending ending = {.status = "ok", .detail = ""};
 	char detail[sizeof(ending.detail) + 200], key[128];
 	const char *gone;
@@ -338,7 +347,7 @@ static void run_benchmark(const struct request *request, unsigned int index, uin
 	channel_begin(index, request->benchmark[index], NULL);
 	state_send(request, index, "before");
 	channel_drain();
-	count = run_batches(request, index, value, &ending);
+	count = run_batches(run, index, &ending);
 	gone = service_gone(request);
 	snprintf(detail, sizeof(detail), "%s", ending.detail);
 	if (gone) {
@@ -350,7 +359,7 @@ static void run_benchmark(const struct request *request, unsigned int index, uin
 	if (strcmp(ending.status, "ok"))
 		count = 0;
 	state_send(request, index, "after");
-	channel_samples(index, value, count);
+	channel_samples(index, run->value, count);
 	channel_end(index, ending.status, count, !count, 0, detail);
 	if (count && request->timed) {
 		snprintf(key, sizeof(key), "timing.operations.%.100s", request->benchmark[index]);
@@ -367,20 +376,23 @@ static const char *monitored(const struct request *request)
 
 unsigned int workload_measure(const struct request *request)
 {
-	uint64_t *value = calloc(request->samples, sizeof(*value));
+	struct run run = {.request = request,
+			  .value = calloc(request->samples, sizeof(*run.value))};
 	unsigned int index = 0;
 
-	if (request->monitor_ms && !monitor_open(request->monitor_ms, monitored(request))) {
+	if (request->monitor_ms)
+		run.monitor = monitor_open(request->monitor_ms, monitored(request));
+	if (request->monitor_ms && !run.monitor) {
 		channel_error("no memory to monitor");
 		return 0;
 	}
-	if (!value) {
+	if (!run.value) {
 		channel_error("no memory for %lu samples", request->samples);
 		return 0;
 	}
 	for (; index < request->n_benchmarks; index++)
-		run_benchmark(request, index, value);
-	free(value);
+		run_benchmark(&run, index);
+	free(run.value);
 	for (size_t i = 0; i < request->n_services; i++) {
 		const struct words *words = words_of(request->service[i]);
 		char key[80];
