@@ -27,8 +27,6 @@ static const char usage[] =
 	"processes if they share a page; host says what of\n"
 	"this machine decides how long things take, as facts that begin with PREFIX.\n";
 
-static struct request request;
-
 static int fail(const char *error)
 {
 	fprintf(stderr, "lsmeter-probe: %s\n", error);
@@ -36,32 +34,33 @@ static int fail(const char *error)
 }
 
 /* On this machine as it is: modules, file system and sweep of the request are not for us. */
-static int sample_here(const char *directory, const char *file)
+static int sample_here(struct request *request, const char *directory, const char *file)
 {
 	char error[256];
 
-	if (!request_read(file, &request, error, sizeof(error)))
+	if (!request_read(file, request, error, sizeof(error)))
 		return fail(error);
-	if (request.n_modules || request.sweep_control || request.bpf_tunable ||
-	    request.bpf_empty || request.cold || request.landlock.layers > 0 || request.count)
+	if (request->n_modules || request->sweep_control || request->bpf_tunable ||
+	    request->bpf_empty || request->cold || request->landlock.layers > 0 || request->count)
 		return fail("sample: modules, sweep, cold, count and Landlock are for a guest");
-	if (request.root || request.n_steps || request.n_confine || request.n_checks ||
-	    request.n_states || request.n_before)
+	if (request->root || request->n_steps || request->n_confine || request->n_checks ||
+	    request->n_states || request->n_before)
 		return fail("sample: a policy, enforcement checks and state files are for a guest");
-	if (request.whole_ppm)
+	if (request->whole_ppm)
 		return fail("sample: the whole cost is for a guest");
-	if (request.n_clients)
+	if (request->n_clients)
 		return fail("sample: workloads are for a guest");
 	if (access(directory, W_OK | X_OK))
 		return fail("sample: cannot write the directory");
 	channel_open(STDOUT_FILENO);
 	channel_hello();
-	channel_bye(worker_run_all(&request, directory));
+	channel_bye(worker_run_all(request, directory));
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
+	static struct request request;
 	char error[256];
 
 	if (getpid() == 1)
@@ -73,7 +72,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "check-request"))
 		return request_read(argv[2], &request, error, sizeof(error)) ? 0 : fail(error);
 	if (argc == 4 && !strcmp(argv[1], "sample"))
-		return sample_here(argv[2], argv[3]);
+		return sample_here(&request, argv[2], argv[3]);
 	if (argc == 4 && !strcmp(argv[1], "native"))
 		return native_main(argv[2], argv[3], NULL, 0);
 	if (argc == 6 && !strcmp(argv[1], "native"))

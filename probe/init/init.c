@@ -52,8 +52,6 @@ static const struct mount_point mount_points[] = {
 	{"securityfs", "/sys/kernel/security"},
 };
 
-static struct request request;
-
 /*
  * Periodic work of the kernel, every second or so: it falls into one measurement and not into the
  * next. No system call takes another path without it.
@@ -181,9 +179,9 @@ static void open_empty(void)
 }
 
 /* Open what a module counts itself. */
-static void open_counters(void)
+static void open_counters(const struct request *request)
 {
-	const char *failed = counter_open(&request);
+	const char *failed = counter_open(request);
 
 	if (failed)
 		abandon(failed);
@@ -329,6 +327,7 @@ static unsigned int measure(const struct request *request, const char *work)
 
 _Noreturn void init_main(void)
 {
+	static struct request request;
 	char error[256];
 	const char *failed, *work;
 	int port;
@@ -368,7 +367,7 @@ _Noreturn void init_main(void)
 	if (request.bpf_empty)
 		open_empty();
 	if (request.n_counters)
-		open_counters();
+		open_counters(&request);
 	else if (request.count)
 		open_count();
 	open_network(&request);

@@ -33,25 +33,22 @@
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-static struct request request;
-static char work[LANDLOCK_PATH_BYTES];
-
 /* What is for guests alone; NULL: nothing of it was asked for. */
-static const char *refused(void)
+static const char *refused(const struct request *request)
 {
-	if (request.n_modules || request.root || request.sweep_control || request.bpf_tunable ||
-	    request.bpf_empty || request.count || request.whole_ppm || request.quiet)
+	if (request->n_modules || request->root || request->sweep_control || request->bpf_tunable ||
+	    request->bpf_empty || request->count || request->whole_ppm || request->quiet)
 		return "modules, images, sweeps, BPF programs, counts and whole costs are for a "
 		       "guest";
-	if (request.cold)
+	if (request->cold)
 		return "cold readings drop the caches of the whole machine: they are for a guest";
-	if (request.n_clients)
+	if (request->n_clients)
 		return "workloads are for a guest";
 	return NULL;
 }
 
 /* Mounts of our own, of which nobody else sees anything, and which end with us. */
-static const char *open_mounts(void)
+static const char *open_mounts(const struct request *request, const char *work)
 {
 	if (geteuid())
 		return NULL;
@@ -62,14 +59,14 @@ static const char *open_mounts(void)
 	/* Where it is not mounted, so that the list of modules can be read. */
 	if (access("/sys/kernel/security/lsm", F_OK))
 		mount("securityfs", "/sys/kernel/security", "securityfs", 0, NULL);
-	if (!strcmp(request.filesystem, "tmpfs") &&
+	if (!strcmp(request->filesystem, "tmpfs") &&
 	    mount("tmpfs", work, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755"))
 		return "mounting a tmpfs of our own";
 	return NULL;
 }
 
 /* What the directory is on, as mount(2) calls it; what is not known by number is a number. */
-static void filesystem_fact(void)
+static void filesystem_fact(const char *work)
 {
 	static const struct {
 		unsigned long magic;
@@ -92,46 +89,48 @@ static void filesystem_fact(void)
 	channel_fact("filesystem", "%lx", (unsigned long)status.f_type);
 }
 
-static const char *open_work(const char *top)
+/* Make the directory whose path is left in `work`, which has LANDLOCK_PATH_BYTES. */
+static const char *open_work(const struct request *request, const char *top, char *work)
 {
 	const char *failed;
 
-	if (top[0] != '/' || (size_t)snprintf(work, sizeof(work), "%s/data", top) >= sizeof(work))
+	if (top[0] != '/' ||
+	    snprintf(work, LANDLOCK_PATH_BYTES, "%s/data", top) >= LANDLOCK_PATH_BYTES)
 		return "taking the directory, whose path must be absolute and short";
 	if (mkdir(work, 0755))
 		return "making a directory to work in";
-	failed = open_mounts();
+	failed = open_mounts(request, work);
 	if (failed)
 		return failed;
 	landlock_rules_in(top);
-	filesystem_fact();
+	filesystem_fact(work);
 	return NULL;
 }
 
 /* `work` and `own` need nothing here but that files can be used by whoever measures. */
-static const char *take_step(const char *line)
+static const char *take_step(const struct request *request, const char *line)
 {
 	if (!strcmp(line, "work"))
 		return NULL;
 	if (!strncmp(line, "try", 3)) {
-		enforcement_before(&request, line);
+		enforcement_before(request, line);
 		return NULL;
 	}
 	if (strncmp(line, "own ", 4))
 		return step_run(line);
-	if (request.ordinary_user && !geteuid() && chown(line + 4, ORDINARY_USER, ORDINARY_USER))
+	if (request->ordinary_user && !geteuid() && chown(line + 4, ORDINARY_USER, ORDINARY_USER))
 		return "giving it to the ordinary user";
 	return NULL;
 }
 
-static bool take_steps(void)
+static bool take_steps(const struct request *request)
 {
-	for (size_t i = 0; i < request.n_steps; i++) {
-		const char *failed = take_step(request.step[i]);
+	for (size_t i = 0; i < request->n_steps; i++) {
+		const char *failed = take_step(request, request->step[i]);
 
 		if (!failed)
 			continue;
-		channel_error("step %zu (%.120s): %s", i + 1, request.step[i], failed);
+		channel_error("step %zu (%.120s): %s", i + 1, request->step[i], failed);
 		return false;
 	}
 	return true;
@@ -155,31 +154,32 @@ static const char *enter_group(void)
 }
 
 /* Everything up to the last line; false where an error was sent. */
-static bool run(const char *top)
+static bool run(const struct request *request, const char *top)
 {
+	static char work[LANDLOCK_PATH_BYTES];
 	const char *failed = enter_group(), *inside;
 	unsigned int begun;
 
 	if (!failed)
-		failed = open_work(top);
+		failed = open_work(request, top, work);
 	if (failed) {
 		channel_error("%s: %s", failed, strerror(errno));
 		return false;
 	}
-	timing_open(&request.spin);
+	timing_open(&request->spin);
 	host_facts("host");
-	if (!take_steps())
+	if (!take_steps(request))
 		return false;
 	facts_send();
-	state_facts(&request);
-	inside = landlock_prepare(work, &request.landlock);
+	state_facts(request);
+	inside = landlock_prepare(work, &request->landlock);
 	if (!inside) {
 		channel_error("making the directories of the Landlock rules: %s", strerror(errno));
 		return false;
 	}
-	identity_facts(&request, inside);
-	enforcement_check(&request, inside);
-	begun = worker_run_all(&request, inside);
+	identity_facts(request, inside);
+	enforcement_check(request, inside);
+	begun = worker_run_all(request, inside);
 	host_facts("host.after");
 	timing_close();
 	channel_bye(begun);
@@ -188,6 +188,7 @@ static bool run(const char *top)
 
 int native_main(const char *top, const char *file, const char *ring, unsigned int place)
 {
+	static struct request request;
 	char error[256];
 	const char *wrong;
 
@@ -199,7 +200,7 @@ int native_main(const char *top, const char *file, const char *ring, unsigned in
 		channel_error("%s", error);
 		return 2;
 	}
-	wrong = refused();
+	wrong = refused(&request);
 	if (wrong) {
 		channel_error("%s", wrong);
 		return 2;
@@ -213,5 +214,5 @@ int native_main(const char *top, const char *file, const char *ring, unsigned in
 			return 2;
 		}
 	}
-	return run(top) ? 0 : 1;
+	return run(&request, top) ? 0 : 1;
 }
