@@ -53,8 +53,31 @@ def part(module: str) -> str:
     )
 
 
+def literals(path: Path) -> str:
+    """Return the texts of a module that are not its documentation."""
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    of = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    told = {ast.get_docstring(item, clean=False) for item in nodes if isinstance(item, of)}
+    texts = {item.value for item in nodes if isinstance(item, ast.Constant)} - told
+    return " ".join(text for text in texts if isinstance(text, str))
+
+
 def is_command(module: str) -> bool:
     return module.endswith("command")
+
+
+_X86 = re.compile(r"x86|amd64|intel_|kvm_amd|\berms\b|swapgs|rdtsc|cpuid|%r[sd][pi]", re.I)
+# That no such word stands in, or that is not searched.
+_WITHOUT_A_WORD = {"Makefile", "test_architecture.py", "vmlinux.py"}
+
+
+def test_what_is_x86_is_said() -> None:
+    section = DOCUMENT.read_text(encoding="utf-8").partition("## What is x86")[2]
+    names = re.findall(r"`([\w/.]+\.\w+|\w+/Makefile)`", section.partition("\n## ")[0])
+    sources = {path: literals(path) for path in (SOURCE / "lsmeter").rglob("*.py")}
+    sources |= {path: path.read_text() for path in (ROOT / "plugin").rglob("*.[ch]")}
+    found = {path.name for path, text in sources.items() if _X86.search(text)}
+    assert {Path(name).name for name in names} - _WITHOUT_A_WORD == found - _WITHOUT_A_WORD
 
 
 PARTS = {name: part(name) for name in KNOWN}

@@ -16,9 +16,9 @@ import pytest
 import zstandard
 
 from lsmeter.core.model import Kernel
+from lsmeter.core.model.arch import GUEST
 from lsmeter.core.process import find
 from lsmeter.guest.probe import find_probe
-from lsmeter.machines.arch import GUEST
 from tests.conftest import DEADLINE_S, Done, Lsmeter
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]

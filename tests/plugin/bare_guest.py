@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from lsmeter.machines.arch import Kind
+from lsmeter.core.model.arch import Kind
 from lsmeter.machines.plugin import Symbol, SymbolTable, build_plugin, symbol_file
 from lsmeter.questions.attribution.profile import Profile, Tree, parse_profile
 from tests.conftest import DEADLINE_S

@@ -14,10 +14,10 @@ from enum import StrEnum
 
 from lsmeter.core import host, process, storage
 from lsmeter.core.errors import InfrastructureError, LsmeterError
+from lsmeter.core.model.arch import ARCHES
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.machines.arch import ARCHES
 from lsmeter.machines.kvm_proof import Proof, cached_kernel, prove_kvm
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.sources.images.bootstrap import need_to_build

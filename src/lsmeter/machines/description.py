@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import BootProtocol, Cell, Conditions, Kernel, Setup
-from lsmeter.machines.arch import GUEST, Arch
+from lsmeter.core.model.arch import GUEST, Arch
 from lsmeter.measure.tasks import serve
 
 _REST_MIB = 16  # behind an image in memory
@@ -176,12 +176,11 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         GUEST.reset,
         # 12 of the 19 guest seconds of Debian's boot, and of no concern to what is measured.
         "cryptomgr.notests",
-        # Else kernels from 7.x on have no high-resolution timers here: sleepers wake up at ticks.
-        "tsc=reliable",
+        GUEST.clock,
         # Names in the formats of trace events, and records of functions that were replaced: half
         # of the start of a kernel with every module, and only for who reads traces.
         "initcall_blacklist=trace_eval_init,ftrace_check_for_weak_functions",
-        *GUEST.words,
+        *GUEST.parameters,
         # Addresses and random numbers change how often hash chains are walked.
         *("nokaslr", "norandmaps", "randomize_kstack_offset=off", "random.trust_cpu=on"),
         # With the default tables, which grow with memory, names meet in a hash chain by chance

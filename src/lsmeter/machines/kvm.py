@@ -11,6 +11,7 @@ from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Conditions
+from lsmeter.core.model.arch import GUEST
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import host_words
 from lsmeter.guest.request import Request
@@ -65,9 +66,7 @@ class Kvm(RealTime):
     name = "kvm"
     title = "QEMU with KVM: guests in real time, where `lsmeter doctor` saw some end"
     accelerator = "kvm"
-    # The host's time stamp counter as it is: a guest that may be moved to another host has none
-    # that it can trust.
-    cpu = "host,migratable=off"
+    cpu = GUEST.host_cpu
 
     def prepare(self, cells: Iterable[Cell]) -> None:
         """See whether KVM works, which may take guests; InfrastructureError where it does not."""

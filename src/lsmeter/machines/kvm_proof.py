@@ -18,9 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError, LsmeterError
 from lsmeter.core.model import BootProtocol, Conditions, Kernel, Setup
+from lsmeter.core.model.arch import GUEST
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir, write_atomic
-from lsmeter.machines.arch import GUEST
 from lsmeter.machines.description import counted_guest, in_real_time, qemu_command
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.sources.kernels.resolve import Request, resolve

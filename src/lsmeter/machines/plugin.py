@@ -28,12 +28,12 @@ from lsmeter.core.errors import BootError, BuildError, InfrastructureError, Lsme
 from lsmeter.core.inputs import read_file
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Conditions, Kernel, Setup
+from lsmeter.core.model.arch import GUEST, Kind
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir, is_sealed, write_sealed
 from lsmeter.guest.conclude import clean_lines, tail
 from lsmeter.guest.initramfs import base
 from lsmeter.guest.probe import Program
-from lsmeter.machines.arch import GUEST, Kind
 from lsmeter.machines.description import counted_guest
 from lsmeter.machines.qemu import run_guest
 from lsmeter.sources.kernels.functions import assign_modules

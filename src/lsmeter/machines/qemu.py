@@ -16,10 +16,10 @@ from functools import cache, partial
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.limits import Limits
+from lsmeter.core.model.arch import GUEST
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults
-from lsmeter.machines.arch import GUEST
 from lsmeter.machines.description import Description, qemu_command
 from lsmeter.machines.processors import hold_processor
 from lsmeter.machines.waits import Waits

@@ -22,6 +22,7 @@ from pathlib import Path
 from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Kernel
+from lsmeter.core.model.arch import GUEST
 from lsmeter.core.storage import prove
 from lsmeter.guest.boot_image import make_request, setup_files
 from lsmeter.guest.capture import Capture, Ending
@@ -35,7 +36,6 @@ from lsmeter.machines import (
     Prepares,
     refuse_plugins,
 )
-from lsmeter.machines.arch import GUEST
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.remote import FORM, PREFIX, Answer, Link, Marks, parse_address, quoted
 from lsmeter.machines.replay import record

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lsmeter.core.errors import BuildError
-from lsmeter.machines.arch import Kind
+from lsmeter.core.model.arch import Kind
 from lsmeter.machines.plugin import (
     Symbol,
     SymbolTable,

@@ -14,9 +14,9 @@ import pytest
 
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import BootProtocol
+from lsmeter.core.model.arch import GUEST
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults, qemu
-from lsmeter.machines.arch import GUEST
 from lsmeter.machines.description import Description, Plugin
 
 pytestmark = pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs util-linux")

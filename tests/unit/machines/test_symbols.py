@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.core.errors import InfrastructureError
-from lsmeter.machines.arch import Kind
+from lsmeter.core.model.arch import Kind
 from lsmeter.machines.plugin import kind_of, parse_symbols, symbol_file
 from lsmeter.sources.kernels.functions import assign_modules, is_hook
 

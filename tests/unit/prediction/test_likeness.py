@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from lsmeter.core.model.arch import GUEST
 from lsmeter.core.model.cell import Conditions
-from lsmeter.machines.arch import GUEST
 from lsmeter.questions.time.likeness import (
     ALIKE,
     conditions,

@@ -4,6 +4,7 @@
 The words are those of `lsmeter help glossary`. Numbers carry their unit in their name.
 """
 
+from lsmeter.core.model.arch import BootProtocol
 from lsmeter.core.model.boot import (
     BenchmarkStatus,
     Boot,
@@ -21,7 +22,6 @@ from lsmeter.core.model.cell import (
     Artifact,
     Benchmark,
     Better,
-    BootProtocol,
     Cell,
     Conditions,
     Image,

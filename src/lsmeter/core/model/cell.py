@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from lsmeter.core.model.arch import GUEST, BootProtocol
 from lsmeter.core.model.setup import Setup
 from lsmeter.core.model.workload import Workload
 
@@ -56,17 +57,6 @@ class Benchmark:
     def syscalls(self) -> tuple[str, ...]:
         """The system calls of a reading, in their order."""
         return tuple(filter(None, self.calls.split("+")))
-
-
-class BootProtocol(StrEnum):
-    """How QEMU starts an image: an ELF through its PVH entry (fast), or a bzImage as it is.
-
-    RUNNING is that of a kernel which is not booted: it runs on the machine that measures.
-    """
-
-    PVH = "pvh"
-    BZIMAGE = "bzimage"
-    RUNNING = "running"
 
 
 @dataclass(frozen=True)
@@ -137,7 +127,7 @@ class Conditions:
     memcg: bool = False  # the probe is in a memory cgroup, as what systemd starts is
     lsms: str = ""  # modules that are active beside those of each setup: landlock,bpf
     icount_shift: int = 3  # guest nanoseconds per instruction = 2**shift
-    cpu: str = "max,-erms,-fsrm"
+    cpu: str = GUEST.cpu
     memory_mib: int = 256
 
     @property

@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError
+from lsmeter.core.model.arch import GUEST
 from lsmeter.core.progress import Progress
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
 from lsmeter.sources.images import ext4
@@ -171,7 +172,7 @@ def command(
     """Return the mmdebstrap command; pure."""
     words = [
         *("mmdebstrap", f"--mode={'root' if root else 'unshare'}", "--variant=minbase"),
-        *("--architectures=amd64", "--format=tar", "--verbose"),
+        *(f"--architectures={GUEST.debian}", "--format=tar", "--verbose"),
         *(f"--include={','.join(definition.packages)}",) * bool(definition.packages),
         '--aptopt=APT::Install-Recommends "false"',
         '--aptopt=Acquire::Languages "none"',

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.model.arch import GUEST
 from lsmeter.core.progress import Progress, shown
 from lsmeter.core.storage import cache_dir, locked, make_dir, write_atomic, writing
 from lsmeter.sources.kernels import apt_sources
@@ -182,9 +183,9 @@ Dir::Etc::sourcelist "{root}/debian.sources";
 Dir::Etc::sourceparts "/dev/null";
 Dir::Etc::preferences "/dev/null";  // a machine's pins must not hide a kernel
 Dir::Etc::preferencesparts "/dev/null";
-APT::Architecture "amd64";  // of the guest, whatever the host is
+APT::Architecture "{GUEST.debian}";  // of the guest, whatever the host is
 #clear APT::Architectures;
-APT::Architectures {{ "amd64"; }};
+APT::Architectures {{ "{GUEST.debian}"; }};
 APT::Sandbox::User "root";  // the cache is the user's; _apt could not write to it
 APT::Update::Error-Mode "any";
 // What the machine hooks into its own updates is not for this one.

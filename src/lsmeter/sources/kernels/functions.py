@@ -50,7 +50,7 @@ _BY_LENGTH = sorted(
 # Too general to speak for every kernel: they count only beside the module's own functions.
 _WEAK = frozenset({"hashtab_", "unpack_", "hook_", "ruleset_", "cap_", "mls_", "sel_"})
 # How many symbols away from its neighbours of the same module a nameless function may lie. The
-# largest gap in x86_64 builds of 5.3 to 6.12 is well below; between modules the gap is crossed
+# largest gap in builds of 5.3 to 6.12 is well below; between modules the gap is crossed
 # by a function of another module, which ends it.
 _REACH = 400
 

@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import BootProtocol
+from lsmeter.core.model.arch import GUEST
 from lsmeter.core.storage import reading, writing
 from lsmeter.sources.kernels.decompress import DamagedError, packing_of, unpack
 from lsmeter.sources.kernels.tree import elf_damage
@@ -121,7 +122,7 @@ def has_pvh_entry(path: Path, named: Path | None = None) -> bool:
     try:
         with path.open("rb") as file:
             elf = ELFFile(file)
-            if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_EXEC":
+            if elf["e_machine"] != GUEST.elf or elf["e_type"] != "ET_EXEC":
                 what = f"an ELF file of type {elf['e_type']} for {elf['e_machine']}"
                 raise not_a_kernel(named, what)
             size = path.stat().st_size

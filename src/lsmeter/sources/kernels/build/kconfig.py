@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from lsmeter.core.model.arch import GUEST
+
 Reader = Callable[[str], str | None]  # a file's text by its path in the tree, None if absent
 
 _MAX_FILES = 10_000
@@ -191,7 +193,7 @@ def _statements(
             continue
         word, rest = match[1], match[2].strip()
         if word in ("source", "osource", "rsource", "orsource"):
-            target = _ARCH.sub("x86", rest.strip("\"'"))
+            target = _ARCH.sub(GUEST.tree, rest.strip("\"'"))
             target = f"{path.rpartition('/')[0]}/{target}" if "rsource" in word else target
             yield path, "source", target
             yield from _statements(read, target, files, (*above, path))

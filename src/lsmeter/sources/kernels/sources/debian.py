@@ -13,6 +13,7 @@ from pathlib import Path
 
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Kernel
+from lsmeter.core.model.arch import GUEST
 from lsmeter.core.progress import shown
 from lsmeter.core.registry import nearest
 from lsmeter.core.storage import locked, make_dir, new_entry, write_atomic
@@ -28,7 +29,7 @@ from lsmeter.sources.kernels.resolve import (
 )
 
 _SPEC = re.compile(r"^debian:\d{1,3}\.\d{1,4}$")
-_IMAGE = re.compile(r"^linux-image-(?P<abi>\d\S*-cloud-amd64)$")
+_IMAGE = re.compile(rf"^linux-image-(?P<abi>\d\S*-cloud-{GUEST.debian})$")
 _SERIES = re.compile(r"^(\d+\.\d+)[.~+-]")
 _JUST_NOW_S = 3600.0
 
@@ -183,7 +184,7 @@ def _find(spec: str, request: Request) -> tuple[apt.AptState, tuple[package.Pack
     known = [f"debian:{name}" for name in by_number]
     raise UsageError(
         f"kernel {spec} is not in Debian's archive{nearest(spec, known)}",
-        hint=f"the archive has {', '.join(known) or 'none for amd64'}",
+        hint=f"the archive has {', '.join(known) or f'none for {GUEST.debian}'}",
     )
 
 
@@ -195,7 +196,7 @@ def _images(state: apt.AptState) -> dict[str, list[package.Package]]:
         series = _SERIES.match(item.version)
         # A package that only depends on the image of another name stands for that one.
         is_meta = any(_IMAGE.match(name) for name, _ in item.depends)
-        if series and not is_meta and item.architecture == "amd64":
+        if series and not is_meta and item.architecture == GUEST.debian:
             found.setdefault(series[1], []).append(item)
     return found
 

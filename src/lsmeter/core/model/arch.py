@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lsmeter.core.model import BootProtocol
+
+class BootProtocol(StrEnum):
+    """How QEMU starts an image: an ELF through its PVH entry (fast), or a bzImage as it is.
+
+    RUNNING is that of a kernel which is not booted: it runs on the machine that measures.
+    """
+
+    PVH = "pvh"
+    BZIMAGE = "bzimage"
+    RUNNING = "running"
 
 
 class Kind(StrEnum):
@@ -54,17 +63,22 @@ class Board:
 class Arch:
     """One processor architecture."""
 
-    name: str  # as uname -m prints it
+    name: str  # as uname -m prints it, and the kernel's make is told
+    debian: str  # its packages
+    tree: str  # its directory in the kernel's source: arch/x86
+    elf: str  # e_machine of its kernels
     program: str  # QEMU
     package: str  # that has it, in Debian
     cpu: str
+    host_cpu: str  # of a guest on KVM
     boards: Mapping[BootProtocol, Board]
     results: str  # device of the result channel; {}: the character device behind it
     bulk: str  # one that takes a buffer at a time
     bulk_needs: str  # kernel options
-    console: str  # words of the kernel's command line, from here on
+    console: str  # parameters of the kernel, from here on
     reset: str
-    words: tuple[str, ...]
+    clock: str
+    parameters: tuple[str, ...]
     mitigations: Mapping[str, tuple[str, ...]]  # by the condition's value
     entry: EntryCode
     exit_device: str  # ends QEMU when the guest writes to it
@@ -112,10 +126,16 @@ _NO_THUNKS = ("mitigations=auto", "retbleed=off", "spec_rstack_overflow=off")  #
 
 X86_64 = Arch(
     name="x86_64",
+    debian="amd64",
+    tree="x86",
+    elf="EM_X86_64",
     program="qemu-system-x86_64",
     package="qemu-system-x86",
     # String instructions that count one instruction a byte, and one that hangs Linux in its boot.
     cpu="max,-erms,-fsrm",
+    # The host's time stamp counter as it is: a guest that may be moved to another host has none
+    # that it can trust.
+    host_cpu="host,migratable=off",
     boards={
         # No firmware, no PCI. The RTC stays: without it the kernel's probe spins a guest second.
         BootProtocol.PVH: Board(
@@ -136,9 +156,11 @@ X86_64 = Arch(
     # firmware in place, and loop in the kernel's wiped image as often as not. A triple fault
     # ends the guest at once.
     reset="reboot=t",
+    # Else kernels from 7.x on have no high-resolution timers here: sleepers wake up at ticks.
+    clock="tsc=reliable",
     # With one processor each lock prefix would be patched away, each with two switches of
     # the address space: a sixth of a guest. A prefix is no instruction.
-    words=("noreplace-smp",),
+    parameters=("noreplace-smp",),
     # Forced: the code against attacks that the emulated processor does not know of, as far as it
     # is more instructions.
     mitigations={
