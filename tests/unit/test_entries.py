@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.core.storage import Entries
+from lsmeter.core.entries import Entries
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ PACKAGES = {
     "ssh": "openssh-client",
     "unshare": "util-linux",
 }
+# The kernel ends what these start when lsmeter ends, however that does.
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 DEADLINE_S = 600.0
 _POLL_S = 0.2
 
@@ -64,6 +66,13 @@ def missing(*programs: str, why: str = "") -> InfrastructureError:
     )
 
 
+def not_started(program: str, error: OSError) -> InfrastructureError:
+    """Build the error for a program that could not be started."""
+    if isinstance(error, FileNotFoundError):
+        return missing(program)
+    return InfrastructureError(f"{program} does not run: {error.strerror}")
+
+
 def need(programs: Sequence[str], why: str) -> None:
     """Raise InfrastructureError that names the packages to install if a program is missing."""
     if gone := [program for program in programs if find(program) is None]:
@@ -71,7 +80,7 @@ def need(programs: Sequence[str], why: str) -> None:
 
 
 def run_bytes(
-    words: Sequence[str],
+    command: Sequence[str],
     *,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
@@ -81,37 +90,37 @@ def run_bytes(
     env = environment() if env is None else env
     try:
         return subprocess.run(
-            words, env=env, input=stdin, capture_output=True, check=False, timeout=deadline_s
+            command, env=env, input=stdin, capture_output=True, check=False, timeout=deadline_s
         )
-    except FileNotFoundError as error:
-        raise missing(words[0]) from error
     except subprocess.TimeoutExpired as error:
         raise InfrastructureError(
-            f"{words[0]} did not end within {deadline_s:.0f} s", hint="try again"
+            f"{command[0]} did not end within {deadline_s:.0f} s", hint="try again"
         ) from error
     except OSError as error:
-        raise InfrastructureError(f"{words[0]} does not run: {error.strerror}") from error
+        raise not_started(command[0], error) from error
 
 
 def run(
-    words: Sequence[str],
+    command: Sequence[str],
     *,
     stdin: str = "",
     env: Mapping[str, str] | None = None,
     deadline_s: float = DEADLINE_S,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program whose output is text, as run_bytes does."""
-    done = run_bytes(words, stdin=stdin.encode(), env=env, deadline_s=deadline_s)
+    done = run_bytes(command, stdin=stdin.encode(), env=env, deadline_s=deadline_s)
     texts = (data.decode(errors="replace") for data in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(done.args, done.returncode, *texts)
 
 
-def output(words: Sequence[str], *, stdin: str = "", extra: Mapping[str, str] | None = None) -> str:
+def output(
+    command: Sequence[str], *, stdin: str = "", extra: Mapping[str, str] | None = None
+) -> str:
     """Run a program to its end; return what it printed, raise BuildError when it fails."""
-    done = run(words, stdin=stdin, env=environment(extra))
+    done = run(command, stdin=stdin, env=environment(extra))
     if done.returncode:
         raise BuildError(
-            f"{words[0]} failed with status {done.returncode}: {last_words(done)}",
+            f"{command[0]} failed with status {done.returncode}: {last_words(done)}",
             hint="is the disk full?" if "No space" in done.stderr else "",
             log_tail=tuple((done.stderr.strip() or done.stdout.strip()).splitlines()[-12:]),
         )
@@ -131,7 +140,7 @@ def last_words(done: subprocess.CompletedProcess[str]) -> str:
 
 @contextlib.contextmanager
 def started(
-    words: Sequence[str],
+    command: Sequence[str],
     *,
     env: Mapping[str, str],
     to: IO[str] | int = subprocess.PIPE,
@@ -148,7 +157,7 @@ def started(
     """
     try:
         process = subprocess.Popen(
-            words,
+            command,
             cwd=cwd,
             env=env,
             stdin=subprocess.DEVNULL,
@@ -159,8 +168,8 @@ def started(
             errors="replace",
             start_new_session=True,
         )
-    except FileNotFoundError as error:
-        raise missing(words[0]) from error
+    except OSError as error:
+        raise not_started(command[0], error) from error
     try:
         yield process
     finally:

@@ -1,45 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where files live, and how they are written so that a kill or a full disk breaks nothing.
 
-The cache holds what can be fetched or built again (kernels, images), an entry being a directory
-that is whole or absent; the data directory holds what was measured.
+The cache holds what can be fetched or built again (kernels, images), the data directory what was
+measured.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
-import functools
 import hashlib
 import os
 import secrets
 import shlex
-import shutil
 import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
+from typing import BinaryIO
 
 import platformdirs
 
-from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
+from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.inputs import open_file
 from lsmeter.core.owners import stranger_of
 from lsmeter.core.printable import printable
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
-T = TypeVar("T")
-
 LOCK_WAIT_S = 7200.0  # the longest that another process may rightly take: a kernel or an image
 _QUIET_S, _POLL_S = 1.0, 0.02
 _SEAL = ".sha256"
-_FILE, _PARTIAL = ".lsmeter-", ".partial"  # how names begin, and end, of what is not whole yet
+_FILE, PARTIAL = ".lsmeter-", ".partial"  # how names begin, and end, of what is not whole yet
 _RACY_S = 2.0  # a file changed so lately may change again without another time
 
 
@@ -199,7 +191,7 @@ def _write_in_place(path: Path, mode: int, data: bytes) -> None:
 
 
 def _replace(path: Path, data: bytes, mode: int | None) -> None:
-    partial = path.parent / f"{_FILE}{os.getpid()}-{secrets.token_hex(4)}{_PARTIAL}"
+    partial = path.parent / f"{_FILE}{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}"
     try:
         nameless = _nameless(path.parent)
         with nameless or partial.open("xb") as file:
@@ -219,7 +211,7 @@ def _replace(path: Path, data: bytes, mode: int | None) -> None:
 
 def is_partial(path: Path) -> bool:
     """Say whether a file is what write_atomic leaves in a directory if it is killed."""
-    return path.name.startswith(_FILE) and path.suffix == _PARTIAL
+    return path.name.startswith(_FILE) and path.suffix == PARTIAL
 
 
 def write_sealed(path: Path, data: bytes) -> None:
@@ -304,101 +296,3 @@ def _wait_for(number: int, what: str, wait_s: float) -> None:
             sys.stderr.write(f"waiting for {who}, which holds {what}\n")
             said = True
         time.sleep(_POLL_S)
-
-
-@contextmanager
-def new_entry(final: Path) -> Iterator[Path]:
-    """Give an empty directory that becomes `final` when the block ends without an error.
-
-    A kill in the middle leaves only a hidden directory beside `final`, which the next call for
-    any entry there removes; `final` itself is always whole. Hold `locked` around it.
-    """
-    make_dir(final.parent)
-    partial = final.parent / f".{final.name}{_PARTIAL}"
-    for path in final.parent.glob(f".*{_PARTIAL}"):
-        if path == partial or not _in_use(path):
-            shutil.rmtree(path, ignore_errors=True)
-    with writing(final):
-        partial.mkdir()
-        held = os.open(partial, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(held, fcntl.LOCK_SH)
-    try:
-        with writing(final):
-            yield partial
-            shutil.rmtree(final, ignore_errors=True)
-            partial.replace(final)
-    except LsmeterError as error:
-        # A reader knows the entry by its name alone.
-        error.title = error.title.replace(str(partial), str(final))
-        error.hint = error.hint.replace(str(partial), str(final))
-        raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        os.close(held)
-
-
-def drop_entry(final: Path) -> None:
-    """Remove an entry, which is whole until it is gone. Hold `locked` around it."""
-    gone = final.parent / f".{final.name}{_PARTIAL}"
-    with suppress(OSError):
-        final.rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
-
-
-def _in_use(partial: Path) -> bool:
-    """Say whether a process that lives is filling the directory."""
-    try:
-        number = os.open(partial, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(number)
-    return False
-
-
-@dataclass(frozen=True)
-class Entries(Generic[T]):
-    """The entries of one kind; their facts are a dataclass, checked when they are read.
-
-    folder: under the cache. file: the name of the JSON file. whole: says of an entry's facts, and
-    the directory that they are in, whether all that belongs to them is there.
-    """
-
-    folder: str
-    file: str
-    kind: type[T]
-    whole: Callable[[T, Path], bool] = lambda _facts, _home: True
-
-    @property
-    def home(self) -> Path:
-        """Return the directory of all entries; it may not exist yet."""
-        return cache_dir() / self.folder
-
-    def read(self, entry: Path) -> T | None:
-        """Return the facts of the entry in a directory; None when it is absent or damaged."""
-        from pydantic import ValidationError  # noqa: PLC0415  (loads in a tenth of a second)
-
-        try:
-            facts = self._adapter.validate_json((entry / self.file).read_bytes())
-            return facts if self.whole(facts, entry) else None
-        except (OSError, ValidationError):
-            return None
-
-    def all(self) -> tuple[T, ...]:
-        """Return the facts of every entry, by name; damaged ones are left out."""
-        homes = [path.parent for path in sorted(self.home.glob(f"[!.]*/{self.file}"))]
-        return tuple(facts for facts in map(self.read, homes) if facts is not None)
-
-    def write(self, entry: Path, facts: T) -> None:
-        """Describe the entry in a directory."""
-        write_atomic(entry / self.file, self._adapter.dump_json(facts, indent=1) + b"\n")
-
-    @functools.cached_property
-    def _adapter(self) -> TypeAdapter[T]:
-        from pydantic import TypeAdapter  # noqa: PLC0415
-
-        return TypeAdapter(self.kind)

@@ -53,16 +53,19 @@ class Emulation(Machine, Prepares, BootsByHand):
         """Describe a guest of `cell`."""
         return guest_of(cell, seed)
 
-    def plain_start(self) -> tuple[str, ...]:
-        """Return the command of a guest without a kernel or setup: what all guests share."""
-        return plain_start()
+    def plain_guest(self) -> Description:
+        """Describe a guest without a kernel or setup: what all guests share."""
+        kernel = Kernel("", "", "", "", Path("KERNEL"), "", BootProtocol.PVH)
+        return counted_guest(kernel, Setup("", "", lsms=None), Conditions())
 
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name QEMU, the probe, how guests are started apart from what a cell says, plugins."""
         return {
             "qemu": qemu_version(),
             "probe": find_probe().sha256,
-            "start": hashlib.sha256(" ".join(self.plain_start()).encode()).hexdigest(),
+            "start": hashlib.sha256(
+                " ".join(qemu_command(self.plain_guest())).encode()
+            ).hexdigest(),
             **{name: build_plugin(name, qemu_version(), build=False).sha256 for name in plugins},
         }
 
@@ -174,17 +177,6 @@ async def make_plugin(
         arguments=tuple(arguments),
         outputs=((name, "out"), *((item, item) for item in also)),
     )
-
-
-def plain_start() -> tuple[str, ...]:
-    """Return the command of a guest without a kernel or setup: what all guests share."""
-    return qemu_command(plain_guest())
-
-
-def plain_guest() -> Description:
-    """Describe a guest without a kernel or setup."""
-    kernel = Kernel("", "", "", "", Path("KERNEL"), "", BootProtocol.PVH)
-    return counted_guest(kernel, Setup("", "", lsms=None), Conditions())
 
 
 MACHINE = Emulation()

@@ -6,31 +6,30 @@ Nothing of the machine is changed: mounts are the probe's own, files go with the
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import hashlib
 import os
+from asyncio.subprocess import Process
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
+from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.host import processor
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Kernel, Setup
 from lsmeter.core.storage import prove, write_atomic
-from lsmeter.guest.boot_image import make_request, setup_files
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import find_probe
 from lsmeter.machines import HasHosts, Machine, OnResults, TakesTurns, Tunable, refuse_plugins
 from lsmeter.machines.apparmor import compiled, control, loaded
 from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
-from lsmeter.machines.qemu import run_child
+from lsmeter.machines.qemu import run_child, start_child
 from lsmeter.machines.replay import record
 from lsmeter.machines.tune import CGROUP, cgroup, tuned
 from lsmeter.machines.turns import Seat, seats
-from lsmeter.machines.workplace import find_base, relocated, workplace
+from lsmeter.machines.workplace import files_for, find_base, workplace
 from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.sources.kernels.running import running_kernel
 
@@ -84,7 +83,7 @@ class Here(Machine, HasHosts, TakesTurns, Tunable):
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return the words that start the probe, with words in place of what changes by block."""
         find_base(cell.filesystem)
-        return (*_PARENT_DIES, str(find_probe().path), "native", "DIRECTORY", "REQUEST")
+        return (*process.DIES_WITH_US, str(find_probe().path), "native", "DIRECTORY", "REQUEST")
 
     @contextmanager
     def tuned(self, tell: Callable[[str], None]) -> Iterator[None]:
@@ -129,43 +128,18 @@ class Here(Machine, HasHosts, TakesTurns, Tunable):
             # What could not be changed shows in the facts, and gives no number.
             changed(changes, needed=False),
         ):
-            _fill(top, planned, limits)
+            for name, data in files_for(planned, top, limits.benchmark_ms).items():
+                write_atomic(top / name, data)
 
-            async def start(console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
-                asked = (str(top), str(top / "request"), *self._seat)
-                words = (*_PARENT_DIES, str(probe.path), "native", *asked)
-                try:
-                    return await asyncio.create_subprocess_exec(
-                        *words,
-                        stdin=asyncio.subprocess.DEVNULL,
-                        stdout=results,
-                        stderr=stderr,
-                        start_new_session=True,
-                        cwd="/",
-                        env={CGROUP: self._cgroup} if self._cgroup else {},
-                    )
-                except OSError as error:
-                    raise InfrastructureError(f"cannot start {probe.path}: {error}") from error
-                finally:
-                    for number in (console, results, stderr):
-                        os.close(number)
+            async def start(_console: int, results: int, stderr: int) -> Process:
+                arguments = (str(top), str(top / "request"), *self._seat)
+                command = (*process.DIES_WITH_US, str(probe.path), "native", *arguments)
+                env = {CGROUP: self._cgroup} if self._cgroup else {}
+                return await start_child(command, stderr, results, env=env, cwd="/")
 
             capture = await run_child(start, limits, on_results, cell.units)
         record(planned, capture)
         return capture
-
-
-# The kernel ends the probe with lsmeter, however that ends.
-_PARENT_DIES = ("setpriv", "--pdeathsig", "KILL", "--")
-
-
-def _fill(top: Path, planned: PlannedBoot, limits: Limits) -> None:
-    """Put the request and the setup's files into the directory."""
-    request = make_request(planned.cell, planned.seed, limits.benchmark_ms)
-    request = replace(request, setup=relocated(planned.cell.setup, top))
-    write_atomic(top / "request", request.to_bytes())
-    for name, data in setup_files(planned.cell).items():
-        write_atomic(top / name.lstrip("/"), data)
 
 
 def _read(path: str) -> str:

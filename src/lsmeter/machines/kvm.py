@@ -17,8 +17,8 @@ from lsmeter.guest.probe import host_words
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import parse_session
 from lsmeter.machines import OnResults, refuse_plugins
-from lsmeter.machines.description import Description, guest_of, in_real_time, qemu_command
-from lsmeter.machines.emulation import Emulation, plain_guest
+from lsmeter.machines.description import Description, guest_of, in_real_time
+from lsmeter.machines.emulation import Emulation
 from lsmeter.machines.kvm_proof import prove_kvm
 from lsmeter.measure.experiment.plan import PlannedBoot
 
@@ -49,9 +49,9 @@ class RealTime(Emulation):
         capture = await super().run(planned, limits, on_results)
         return replace(capture, facts={**before, **await _host_facts("host.after")})
 
-    def plain_start(self) -> tuple[str, ...]:
-        """Return the command of a guest without a kernel or setup: what all guests share."""
-        return qemu_command(in_real_time(plain_guest(), self.accelerator, self.cpu))
+    def plain_guest(self) -> Description:
+        """Describe a guest without a kernel or setup: what all guests share."""
+        return in_real_time(super().plain_guest(), self.accelerator, self.cpu)
 
 
 async def _host_facts(prefix: str) -> dict[str, str]:

@@ -13,14 +13,13 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from lsmeter.core import process
+from lsmeter.core.entries import read_facts, write_facts
 from lsmeter.core.errors import InfrastructureError, LsmeterError
 from lsmeter.core.model import BootProtocol, Conditions, Kernel, Setup
 from lsmeter.core.model.arch import GUEST
 from lsmeter.core.scratch import scratch
-from lsmeter.core.storage import cache_dir, write_atomic
+from lsmeter.core.storage import cache_dir
 from lsmeter.machines.description import counted_guest, in_real_time, qemu_command
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.sources.kernels.resolve import Request, resolve
@@ -32,7 +31,6 @@ _KERNELS = ("debian:6.1", "host")  # what is measured unless another is named
 # A guest that ended once does so again until something is updated; one that hung may have met a
 # host that was too busy.
 _GOOD_S, _BAD_S = 24 * 3600.0, 3600.0
-_DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -74,7 +72,7 @@ def prove_kvm(*, fresh: bool = False, deadline_s: float = DEADLINE_S) -> Proof:
         return Proof(error.title, works=False, hint=error.hint)
     kernel = cached_kernel()
     subject = " ".join((_boot_id(), qemu_version(), kernel.image_sha256 if kernel else "no kernel"))
-    known = _read()
+    known = read_facts(_file(), Proof)
     if known is not None and known.is_fresh(subject, now_s) and not fresh:
         return replace(known, known=True)
     try:
@@ -83,7 +81,7 @@ def prove_kvm(*, fresh: bool = False, deadline_s: float = DEADLINE_S) -> Proof:
         proof = Proof(error.title, works=False, hint=error.hint, subject=subject, taken_s=now_s)
     # A full disk costs a proof of the next run, no more.
     with contextlib.suppress(LsmeterError):
-        write_atomic(_file(), _ADAPTER.dump_json(proof))
+        write_facts(_file(), proof)
     return proof
 
 
@@ -97,13 +95,6 @@ def cached_kernel() -> Kernel | None:
 
 def _file() -> Path:
     return cache_dir() / "kvm.json"
-
-
-def _read() -> Proof | None:
-    try:
-        return _ADAPTER.validate_json(_file().read_bytes())
-    except (OSError, ValidationError):
-        return None
 
 
 def _boot_id() -> str:
@@ -147,13 +138,10 @@ def _boot(what: str, words: tuple[str, ...], status: int, deadline_s: float) -> 
     for number in range(_BOOTS):
         try:
             # No guest is left behind, whatever happens to lsmeter.
-            done = process.run((*_DIES_WITH_US, *words), deadline_s=deadline_s)
+            done = process.run((*process.DIES_WITH_US, *words), deadline_s=deadline_s)
         except InfrastructureError as error:
             said = f"{what} hangs on it (boot {number + 1}: no end within {deadline_s:g} s)"
             hint = "nested virtualisation may be broken here"
             raise _NoKvmError(said, hint=hint) from error
         if done.returncode != status:
             raise _NoKvmError(f"{what} failed on it: {process.last_words(done)[:120]}")
-
-
-_ADAPTER = TypeAdapter(Proof)

@@ -124,7 +124,7 @@ class Pair(Machine, Addressed, HasHosts):
 
     def command(self, cell: Cell) -> tuple[str, ...]:  # noqa: ARG002
         """Return what reaches the client."""
-        return self._links[1].words()[:-1]
+        return self._links[1].command()[:-1]
 
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run every batch of one block; a connection that breaks ends it."""

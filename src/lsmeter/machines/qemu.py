@@ -9,7 +9,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -219,7 +219,7 @@ async def run_child(
 ) -> Capture:
     """Run what `start` starts to its end or to a limit; it is killed with all of its session.
 
-    start takes the ends of the pipes for console, results and standard error, and closes them.
+    start takes the ends of the pipes for console, results and standard error.
     """
     started = time.monotonic()
     patience, waits = Patience(limits, units, started), waits or Waits()
@@ -234,7 +234,11 @@ async def run_child(
     stderr = _Channel(_STDERR_BYTES, flood_bytes=limits.results_bytes)
     channels = (console, results, stderr)
     try:
-        qemu = await start(*(channel.guest_end for channel in channels))
+        try:
+            qemu = await start(*(channel.guest_end for channel in channels))
+        finally:
+            for channel in channels:
+                os.close(channel.guest_end)
         waits.add(qemu.pid)
         try:
             ending = await _wait(qemu, channels, patience, waits)
@@ -261,32 +265,42 @@ async def run_child(
 async def _start(
     guest: Description, initrd: bytes, processor: int | None, *ends: int
 ) -> asyncio.subprocess.Process:
-    """Start QEMU, on one processor or on any.
-
-    ends are the guest's of console, results and stderr, and are closed here.
-    """
+    """Start QEMU, on one processor or on any."""
     pin = () if processor is None else ("taskset", "--cpu-list", str(processor))
-    *channels, stderr = ends
-    given = (*channels, os.memfd_create("initrd"))
-    console, results, image = (f"/dev/fd/{fd}" for fd in given)
-    guest = replace(guest, console=console, results=results, initrd=image)
+    with os.fdopen(os.memfd_create("initrd"), "wb") as file:
+        file.write(initrd)
+        file.flush()
+        *channels, stderr = ends
+        passed = (*channels, file.fileno())
+        console, results, image = (f"/dev/fd/{number}" for number in passed)
+        guest = replace(guest, console=console, results=results, initrd=image)
+        command = (*process.DIES_WITH_US, *pin, *qemu_command(guest))
+        return await start_child(command, stderr, pass_fds=passed)
+
+
+async def start_child(
+    command: Sequence[str],
+    stderr: int,
+    stdout: int = asyncio.subprocess.DEVNULL,
+    stdin: int = asyncio.subprocess.DEVNULL,
+    env: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+    cwd: str | None = None,
+) -> asyncio.subprocess.Process:
+    """Start what run_child watches, in a session of its own."""
     try:
-        with os.fdopen(given[-1], "wb", closefd=False) as file:
-            file.write(initrd)
-        # setpriv makes the kernel kill QEMU when lsmeter is killed: no guest is left behind.
         return await asyncio.create_subprocess_exec(
-            *("setpriv", "--pdeathsig", "KILL", "--", *pin, *qemu_command(guest)),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
+            *command,
+            stdin=stdin,
+            stdout=stdout,
             stderr=stderr,
-            pass_fds=given,
+            env=env,
+            pass_fds=pass_fds,
+            cwd=cwd,
             start_new_session=True,
         )
     except OSError as error:
-        raise InfrastructureError(f"cannot start {guest.arch.program}: {error}") from error
-    finally:
-        for fd in {*ends, *given}:
-            os.close(fd)
+        raise process.not_started(command[0], error) from error
 
 
 async def _wait(

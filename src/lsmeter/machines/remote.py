@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
 import re
 import secrets
 import shlex
@@ -25,7 +24,7 @@ from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.limits import Limits
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Ending
-from lsmeter.machines.qemu import run_child
+from lsmeter.machines.qemu import run_child, start_child
 
 PREFIX = "ssh:"
 FORM = "ssh:USER@HOST or ssh:USER@HOST:/DIRECTORY"
@@ -89,8 +88,8 @@ class Link:
     address: Address
     config: Path | None = None
 
-    def words(self) -> tuple[str, ...]:
-        """Return the words that start a script on the host, which is read from standard input."""
+    def command(self) -> tuple[str, ...]:
+        """Return the command that starts a script, read from standard input, on the host."""
         options = (
             *("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "LogLevel=ERROR"),
             *(f"ServerAliveInterval={_ALIVE_S}", f"ServerAliveCountMax={_ALIVE_TIMES}"),
@@ -138,22 +137,10 @@ class Link:
             raise self.lost(done.stderr, done.exit_code)
         return Answer(marks.status, bytes(marks.payload).decode(errors="replace"), done.stderr)
 
-    async def start(self, console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
+    async def start(self, _console: int, results: int, stderr: int) -> asyncio.subprocess.Process:
         """Start ssh for run_child, which reads what comes; what to run is still to be said."""
-        try:
-            return await asyncio.create_subprocess_exec(
-                *self.words(),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=results,
-                stderr=stderr,
-                env=process.environment(),
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise process.missing("ssh") from error
-        finally:
-            for number in (console, results, stderr):
-                os.close(number)
+        pipe = asyncio.subprocess.PIPE
+        return await start_child(self.command(), stderr, results, pipe, process.environment())
 
     def lost(self, stderr: str, status: int | None) -> InfrastructureError:
         """Say why no answer came, by the last words of ssh."""
@@ -272,6 +259,6 @@ def _sockets() -> str:
 
 def _hang_up(sockets: Path) -> None:
     for socket in sockets.iterdir():
-        words = ["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "host"]
+        command = ["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "host"]
         with suppress(InfrastructureError):
-            process.run_bytes(words, deadline_s=_HANG_UP_S)
+            process.run_bytes(command, deadline_s=_HANG_UP_S)

@@ -24,7 +24,6 @@ from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Kernel
 from lsmeter.core.model.arch import GUEST
 from lsmeter.core.storage import prove
-from lsmeter.guest.boot_image import make_request, setup_files
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.probe import find_probe
 from lsmeter.machines import (
@@ -39,7 +38,7 @@ from lsmeter.machines import (
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.remote import FORM, PREFIX, Answer, Link, Marks, parse_address, quoted
 from lsmeter.machines.replay import record
-from lsmeter.machines.workplace import relocated
+from lsmeter.machines.workplace import files_for
 from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.sources.kernels.running import described
 
@@ -176,9 +175,9 @@ class Ssh(Machine, Addressed, HasHosts, ComesBack, Prepares):
         return {"probe": find_probe().sha256}
 
     def command(self, cell: Cell) -> tuple[str, ...]:
-        """Return the words that start a block, with what changes by block left out."""
+        """Return the command that starts a block, with what changes by block left out."""
         link, host = self.hosts[cell.kernel.name]
-        return (*link.words()[:-1], _script(link, host, cell.filesystem))
+        return (*link.command()[:-1], _script(link, host, cell.filesystem))
 
     def prepare(self, cells: Iterable[Cell]) -> None:
         """Copy the probe to each host once and start it, so that what is wrong is said first."""
@@ -271,20 +270,14 @@ class _Block:
         child.stdin.write(self._marks.around(self._script))
         place = await self._place
         try:
-            await _fill(self._link, place, self._files(place))
+            files = files_for(self._planned, Path(place), self._limits.benchmark_ms)
+            files["probe"] = find_probe().path.read_bytes()
+            await _fill(self._link, place, files)
             child.stdin.write(b"go\n")
             await child.stdin.drain()
         except (LsmeterError, OSError) as error:
             self._error = error if isinstance(error, LsmeterError) else None
             child.stdin.close()
-
-    def _files(self, place: str) -> Mapping[str, bytes]:
-        planned, top = self._planned, Path(place)
-        request = make_request(planned.cell, planned.seed, self._limits.benchmark_ms)
-        request = replace(request, setup=relocated(planned.cell.setup, top))
-        files = {name.lstrip("/"): data for name, data in setup_files(planned.cell).items()}
-        probe = find_probe().path.read_bytes()
-        return {"probe": probe, "request": request.to_bytes(), **files}
 
     def _after_place(self, data: bytes) -> bytes:
         """Take the first line, which names the directory; return what comes after it."""

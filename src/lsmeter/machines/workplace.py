@@ -16,6 +16,8 @@ from lsmeter.core.model.setup import Step
 from lsmeter.core.owners import stranger_of
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir, data_dir
+from lsmeter.guest.boot_image import make_request, setup_files
+from lsmeter.measure.experiment.plan import PlannedBoot
 
 WORK = "LSMETER_WORK"
 # What setups name by a guest's paths stands beneath the directory.
@@ -74,6 +76,14 @@ def type_of(path: Path) -> str:
             if head.split()[2:3] == [wanted]:
                 found = tail.split()[0]
     return found
+
+
+def files_for(planned: PlannedBoot, top: Path, benchmark_ms: int) -> dict[str, bytes]:
+    """Return the request and the setup's files, by their path beneath the directory `top`."""
+    request = make_request(planned.cell, planned.seed, benchmark_ms)
+    request = replace(request, setup=relocated(planned.cell.setup, top))
+    files = {name.lstrip("/"): data for name, data in setup_files(planned.cell).items()}
+    return {"request": request.to_bytes(), **files}
 
 
 def relocated(setup: Setup, top: Path) -> Setup:

@@ -15,13 +15,15 @@ from pathlib import Path
 import pytest
 
 from lsmeter.core import storage
+from lsmeter.core.entries import new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
 from tests.conftest import Wait
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from lsmeter.core.storage import cache_dir, locked, new_entry
+from lsmeter.core.entries import new_entry
+from lsmeter.core.storage import cache_dir, locked
 sys.argv[1:] = ["image", "build", "x\\x1b"]
 with locked("thing"), new_entry(cache_dir() / "things" / "a") as partial:
     (partial / "half").write_text("x")
@@ -149,11 +151,11 @@ def test_threads_of_one_process_wait_for_each_other() -> None:
 def test_what_a_killed_process_left_is_removed_and_what_lives_stays(cache: Path) -> None:
     left = cache / "things" / ".a.partial"
     with holder() as held:
-        with storage.new_entry(cache / "things" / "b"):
+        with new_entry(cache / "things" / "b"):
             assert (left / "half").exists(), "its process lives"
         held.kill()
         held.wait()
-        with storage.new_entry(cache / "things" / "b"):
+        with new_entry(cache / "things" / "b"):
             assert not left.exists()
     assert [path.name for path in (cache / "things").iterdir()] == ["b"]
 
@@ -163,7 +165,7 @@ def test_no_message_names_a_partial_entry(
     cache: Path, kind: type[UsageError | InfrastructureError]
 ) -> None:
     final = cache / "things" / "a"
-    with pytest.raises(kind) as caught, storage.new_entry(final) as partial:
+    with pytest.raises(kind) as caught, new_entry(final) as partial:
         raise kind(f"{partial}/vmlinux is bad", hint=f"see {partial}")
     assert (caught.value.title, caught.value.hint) == (f"{final}/vmlinux is bad", f"see {final}")
     assert list((cache / "things").iterdir()) == []

@@ -21,7 +21,7 @@ from lsmeter.machines.description import (
     kernel_cmdline,
     qemu_command,
 )
-from lsmeter.machines.emulation import MACHINE, guest_of, plain_start
+from lsmeter.machines.emulation import MACHINE, guest_of
 from lsmeter.measure.tasks.serve import serving
 from tests.unit.model_builders import cell
 
@@ -77,7 +77,7 @@ def test_guests_are_started_word_for_word_as_ever(name: str) -> None:
 
 
 def test_the_identity_of_the_machine_is_that_of_what_was_measured() -> None:
-    assert plain_start() == commands()["start"]
+    assert qemu_command(MACHINE.plain_guest()) == commands()["start"]
 
 
 def test_guests_with_a_link_wait_for_each_other(tmp_path: Path) -> None:

@@ -56,10 +56,10 @@ def test_only_ssh_is_at_a_place() -> None:
 
 
 def test_no_option_of_ssh_follows_the_host() -> None:
-    words = LINK.words()
+    words = LINK.command()
     assert words[-3:-1] == ("--", "me@host")
     assert "BatchMode=yes" in words
-    assert "-F" in Link(LINK.address, Path("config")).words()
+    assert "-F" in Link(LINK.address, Path("config")).command()
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]))))

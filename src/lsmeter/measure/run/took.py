@@ -6,7 +6,6 @@ A guess for plans. Nothing that is measured depends on it, and what cannot be re
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -14,16 +13,17 @@ from importlib import resources
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from lsmeter.core.entries import read_facts, write_facts
 from lsmeter.core.errors import LsmeterError
 from lsmeter.core.groups import grouped
-from lsmeter.core.storage import cache_dir, write_atomic
+from lsmeter.core.storage import cache_dir
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lsmeter.measure.experiment.plan import PlannedBoot
 
-_MOST_BYTES, _MOST_S = 1 << 16, 1e6
+_MOST_S = 1e6
 
 
 def read() -> Mapping[str, float]:
@@ -45,7 +45,7 @@ def keep(machine: str, took: Iterable[tuple[PlannedBoot, float]]) -> None:
     if each:
         found = {**_own(), **{kind: round(fmean(of), 4) for kind, of in each.items()}}
         with suppress(LsmeterError):
-            write_atomic(_file(), json.dumps(found).encode())
+            write_facts(_file(), found)
 
 
 def _kind(machine: str, boot: PlannedBoot) -> str:
@@ -55,14 +55,8 @@ def _kind(machine: str, boot: PlannedBoot) -> str:
 
 
 def _own() -> dict[str, float]:
-    with suppress(OSError, ValueError), _file().open("rb") as file:
-        found = json.loads(file.read(_MOST_BYTES))
-        return {
-            kind: float(value)
-            for kind, value in (found.items() if isinstance(found, dict) else ())
-            if isinstance(value, int | float) and 0 < value < _MOST_S
-        }
-    return {}
+    found: dict[str, float] = read_facts(_file(), dict[str, float]) or {}
+    return {kind: value for kind, value in found.items() if 0 < value < _MOST_S}
 
 
 def _file() -> Path:

@@ -17,20 +17,12 @@ from typing import Literal
 from debian.deb822 import Deb822
 
 from lsmeter.core import process
+from lsmeter.core.entries import Entries, new_entry
 from lsmeter.core.errors import BuildError, UsageError
 from lsmeter.core.model import Image
 from lsmeter.core.progress import Progress
 from lsmeter.core.registry import unknown
-from lsmeter.core.storage import (
-    Entries,
-    known_sha256,
-    locked,
-    make_dir,
-    new_entry,
-    prove,
-    sha256_of,
-    write_atomic,
-)
+from lsmeter.core.storage import known_sha256, locked, make_dir, prove, sha256_of, write_atomic
 from lsmeter.sources.images import ext4
 from lsmeter.sources.images.bootstrap import COPY, LABEL, UNPACK, Bootstrap, Steps, bootstrap
 from lsmeter.sources.images.definition import (

@@ -16,15 +16,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from lsmeter.core.entries import Entries, drop_entry, new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import BootProtocol, Kernel, KernelModule
 from lsmeter.core.progress import shown
 from lsmeter.core.storage import (
-    Entries,
-    drop_entry,
     known_sha256,
     locked,
-    new_entry,
     prove,
     sha256_of,
     write_atomic,

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lsmeter.core import process
+from lsmeter.core.entries import new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model.arch import GUEST
 from lsmeter.core.progress import Progress, shown
-from lsmeter.core.storage import cache_dir, known_sha256, locked, new_entry
+from lsmeter.core.storage import cache_dir, known_sha256, locked
 from lsmeter.sources.kernels import apt, package
 from lsmeter.sources.kernels.resolve import ANY, Request, not_cached, not_fetched
 

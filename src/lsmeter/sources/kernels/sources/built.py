@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lsmeter.core.entries import Entries, new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Artifact, BootProtocol, Kernel
 from lsmeter.core.registry import unknown
-from lsmeter.core.storage import Entries, cache_dir, locked, new_entry, prove
+from lsmeter.core.storage import cache_dir, locked, prove
 from lsmeter.sources.kernels.resolve import KernelListing, KernelSource, Request
 from lsmeter.sources.kernels.tree import parse_config
 

@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lsmeter.core.entries import new_entry, read_facts, write_facts
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Kernel
 from lsmeter.core.model.arch import GUEST
 from lsmeter.core.progress import shown
 from lsmeter.core.registry import nearest
-from lsmeter.core.storage import locked, make_dir, new_entry, write_atomic
+from lsmeter.core.storage import locked, make_dir
 from lsmeter.sources.kernels import apt, package
 from lsmeter.sources.kernels.entry import KERNELS, fill_from_packages, load, loaded
 from lsmeter.sources.kernels.resolve import (
@@ -107,12 +106,8 @@ def _latest_path(spec: str) -> Path:
 
 
 def _read_latest(spec: str) -> _Latest | None:
-    with suppress(OSError, ValueError, TypeError):
-        said = json.loads(_latest_path(spec).read_text())
-        latest = _Latest(**said)
-        if Path(latest.entry).name == latest.entry and isinstance(latest.asked_s, float):
-            return latest
-    return None
+    latest = read_facts(_latest_path(spec), _Latest)
+    return latest if latest and Path(latest.entry).name == latest.entry else None
 
 
 def _cached(spec: str, modules: tuple[str, ...], *, fresh: bool) -> Kernel | None:
@@ -142,7 +137,7 @@ def _renew(spec: str, request: Request) -> Kernel:
             raise not_fetched(f"kernel {spec}", error) from error
         notice = f"; update check failed ({error.title})"
         latest = replace(before, asked_s=time.time(), notice=notice)
-    write_atomic(_latest_path(spec), json.dumps(vars(latest)).encode())
+    write_facts(_latest_path(spec), latest)
     kernel = loaded(KERNELS.home / latest.entry, spec, request.modules)
     return replace(kernel, origin=kernel.origin + latest.notice)
 
