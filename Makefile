@@ -44,9 +44,7 @@ benchmark: .venv/.run-ready ## Measure lsmeter itself against its targets
 	$(BIN)/python bench/targets.py
 
 simulate: .venv/.run-ready ## Coverage, alarms and power on simulated hosts, at length
-	$(BIN)/lsmeter selftest timed --simulated --replicates 10000 --blocks 8
-	$(BIN)/lsmeter selftest timed --simulated --replicates 10000 --blocks 20
-	$(BIN)/lsmeter selftest timed --simulated --replicates 10000 --blocks 60
+	$(BIN)/python -m bench.simulate 10000 8 20 60
 
 alarms: .venv/.run-ready ## The baseline against itself on this machine, 200 times over
 	$(BIN)/python bench/alarms.py

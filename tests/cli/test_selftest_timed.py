@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`lsmeter selftest timed` without a machine, and runs that cannot grow, as a user types them."""
+"""`lsmeter selftest timed` of a run that is there, and runs that cannot grow, as users type."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ import json
 import pytest
 
 from tests.conftest import InProcess
+from tests.unit.selftest.test_timed import SPUN_NS, found
 
-SMALL = ("selftest", "timed", "--simulated", "--replicates", "20", "--blocks", "8")
 GROWING = ("run", "--instrument", "timed", "--until-conclusive")
 
 
-def test_it_simulates_without_measuring(in_process: InProcess) -> None:
-    done = in_process(*SMALL, "--format", "json", "--seed", "42")
-    assert done.code == 0, done.err
-    found = json.loads(done.out)
-    assert (found["passed"], found["replicates"], found["blocks"]) == (True, 20, 8)
-    assert len(found["rates"]) == 7
-    assert len(found["growing"]) == 14
-    assert found["spun"] == []
-    assert not list(in_process.home.rglob("manifest.json"))
+@pytest.mark.parametrize(("ns", "code"), [(SPUN_NS, 0), (0.0, 8)])
+def test_a_run_is_judged_again_and_nothing_else_is_done(
+    in_process: InProcess, ns: float, code: int
+) -> None:
+    found(in_process.home / "r", ns)
+    done = in_process("selftest", "timed", "r", "--format", "json")
+    assert done.code == code, done.err
+    shown = json.loads(done.out)
+    assert (shown["passed"], len(shown["spun"])) == (code == 0, 2)
+    assert shown.keys() & {"rates", "growing"} == set()
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("selftest", "timed", "--replicates", "5"), "--replicates"),
+        (("selftest", "timed", "--boots", "5"), "--boots"),
         (("run", "--until-conclusive"), "counts of the instrument exact have no noise"),
         (
             (*GROWING, "--boots", "9", "--blocks-max", "9"),

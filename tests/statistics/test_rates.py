@@ -2,7 +2,7 @@
 """Coverage, alarms and power on simulated hosts, and that a wrong method would be found out.
 
 Limits allow for what chance does to so many replicates: three standard errors and a half, which one
-rate in two thousand misses. `lsmeter selftest timed --simulated` does the same with many more.
+rate in two thousand misses. `make simulate` does the same with many more.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from lsmeter.measure.instruments.timed import compare
-from lsmeter.questions.selftest import rates
-from lsmeter.questions.selftest.rates import Growth, Rate, Row, Size
-from lsmeter.questions.selftest.simulated import MODELS, sides
 from lsmeter.statistics.blocks import Block
 from lsmeter.statistics.family import Looks
+from tests.statistics import rates
+from tests.statistics.noise import MODELS, sides
+from tests.statistics.rates import Growth, Rate, Row, Size
 
 SIZE = Size(replicates=200, blocks=12, readings=40, seed=1)
 

@@ -84,28 +84,14 @@ def exact(
 def timed(
     asked: Asked,
     run: options.RunArgument = None,
-    replicates: Annotated[
-        int,
-        typer.Option(metavar="N", min=20, help="Simulated comparisons of a rate."),
-    ] = 1000,
-    blocks: Annotated[
-        int, typer.Option(metavar="N", min=6, help="Blocks of each simulated side.")
-    ] = 20,
     boots: Annotated[int, typer.Option(metavar="N", min=6, help="Blocks of each setup here.")] = 20,
-    simulated: Annotated[
-        bool, typer.Option("--simulated", help="Simulate only, and measure nothing.")
-    ] = False,
 ) -> int:
-    """Simulate times whose truth is known, spin a known time here, and find both again.
+    """Spin a known time on this machine at the end of readings, and find it again.
 
-    The first table is of simulated hosts: plain, drifting, with slow blocks, late readings,
-    readings that depend on each other. It says how often intervals hold the truth, how often
-    the tests alarm where nothing differs, and what they see. The second is of runs that grow
-    until they are conclusive. The third is of this machine: the probe spins for a known time at
-    the end of readings, and the instrument has to find that time.
+    The instrument has to find the time that the probe spun, in the mean and, where every reading
+    spins, in the median. What its statistics do where the noise is known is part of the tests.
 
         lsmeter selftest timed
-        lsmeter selftest timed --simulated --replicates 10000
         lsmeter selftest timed --boots 60
 
     Exit code 0 if all of it is as it should be, 8 if any is not.
@@ -113,32 +99,20 @@ def timed(
     from lsmeter.cli.measure import measure, showing
     from lsmeter.cli.show import show
     from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.selftest.rates import Size, growths, rows
     from lsmeter.questions.selftest.spun import experiment, recoveries
     from lsmeter.questions.selftest.timed_document import TimedReport, document
-    from lsmeter.statistics.family import Looks
 
-    seed = 42 if asked.seed is None else asked.seed
-    code, found = ExitCode.OK, None
-    if run is None and not simulated:
+    code = ExitCode.OK
+    if run is None:
+        seed = 42 if asked.seed is None else asked.seed
         here = experiment(boots, seed, (asked.machine or ["here"])[0])
         run, code = measure([here], "selftest-timed", asked)
-    if run is not None:
-        with showing(code):
-            found = recoveries(read_run(run))
+    with showing(code):
+        report = TimedReport(recoveries(read_run(run)))
     if code is ExitCode.INTERRUPTED:
         return int(code)
-    size, looks = Size(replicates, blocks, 100, seed), Looks(10, 60)
-    report = TimedReport(
-        size,
-        looks,
-        tuple(rows(size, SCREEN.say)),
-        tuple(growths(Size(max(20, replicates // 5), 0, 60, seed), looks, SCREEN.say)),
-        found,
-    )
     show(document(report))
     if SCREEN.output is not None:
         SCREEN.say(report.summary)
-    if run is not None:
-        SCREEN.say(f"results {run}")
+    SCREEN.say(f"results {run}")
     return int(code or (ExitCode.OK if report.passed else ExitCode.SELFTEST))

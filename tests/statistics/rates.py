@@ -17,9 +17,9 @@ import numpy as np
 from lsmeter.core.model import Benchmark, Metric, Place
 from lsmeter.core.model.conclusion import Comparison, Verdict
 from lsmeter.measure.instruments.timed import compare, judge
-from lsmeter.questions.selftest.simulated import MODELS, Draw, Noise, sides
 from lsmeter.statistics.blocks import LEVEL, Block, level_of
 from lsmeter.statistics.family import ALPHA, Looks
+from tests.statistics.noise import MODELS, Draw, Noise, sides
 
 MARGIN = 0.01
 FAMILY = 20  # comparisons of a simulated report
