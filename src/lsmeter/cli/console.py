@@ -13,7 +13,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import IO, Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -131,15 +131,14 @@ class Screen:
         if stream is None:
             raise InfrastructureError("standard output is closed", hint="name a file: -o FILE")
         encoding = getattr(stream, "encoding", None) or "utf-8"
-        try:
-            stream.write(text.encode(encoding, _ERRORS.get(form, STAND_INS)).decode(encoding))
-            stream.flush()
-        except BrokenPipeError as error:
-            raise UnreadError from error
-        except OSError as error:
-            raise InfrastructureError(
-                f"cannot write to standard output: {error.strerror}", hint="name a file: -o FILE"
-            ) from error
+        _write_to(stream, text.encode(encoding, _ERRORS.get(form, STAND_INS)).decode(encoding))
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write results that are no text."""
+        stream = getattr(sys.stdout, "buffer", None)
+        if stream is None:
+            raise InfrastructureError("standard output is closed", hint="name a file: -o FILE")
+        _write_to(stream, data)
 
     def say(self, text: str, *, lead: str = "", style: str = "") -> None:
         """Say something about what is going on, to standard error; style is that of the lead."""
@@ -154,6 +153,18 @@ class Screen:
             _line(self._alarm, str(error.log_path), "  log: ", "dim")
         if error.hint:
             _line(self._alarm, error.hint, "  hint: ", "cyan")
+
+
+def _write_to(stream: IO[Any], data: str | bytes) -> None:
+    try:
+        stream.write(data)
+        stream.flush()
+    except BrokenPipeError as error:
+        raise UnreadError from error
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot write to standard output: {error.strerror}", hint="name a file: -o FILE"
+        ) from error
 
 
 def _line(console: Console, text: str, lead: str, style: str) -> None:

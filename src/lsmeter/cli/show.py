@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import typer
 from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN, Colour
 from lsmeter.cli.options import added, option
+from lsmeter.core.errors import UsageError
 from lsmeter.tables.model import Detail, Document, Section, Table
 
 if TYPE_CHECKING:
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
     from lsmeter.measure.experiment.plan import Plan
     from lsmeter.measure.results.directory import RunData
     from lsmeter.questions.time.calibration import Calibration
+    from lsmeter.tables.render import Files
 
 HTML_FILE = "report.html"
+_NEEDS_DIRECTORY = "name a directory for them: -o DIRECTORY, or -o NAME.svg for NAME-1.svg, ..."
 
 
 def _known_format(name: str) -> str:
@@ -91,7 +95,7 @@ class Look:
 
     form: str = option(
         "FORMAT",
-        "table, text (72 columns), markdown, csv, json or html.",
+        "table, text (72 columns), markdown, html, csv, json, parquet or svg (plots).",
         *("--format", "-f"),
         callback=_known_format,
         autocompletion=names.offer("formats"),
@@ -124,9 +128,19 @@ def looking(command: Callable[..., Any], without: Collection[str] = ()) -> Calla
         SCREEN.use(look.colour or SCREEN.when, quiet=quiet, verbose=verbose)
         SCREEN.form = look.form
         SCREEN.output = None if look.output == Path("-") else look.output
+        _check_output(look.form)
         return {}
 
     return added(command, Look, use, without)
+
+
+def _check_output(form: str) -> None:
+    """Refuse to write what is no text to a terminal, before anything is measured."""
+    from lsmeter.tables.render import find_format
+
+    terminal = SCREEN.output is None and sys.stdout is not None and sys.stdout.isatty()
+    if terminal and find_format(form).binary:
+        raise UsageError(f"--format {form}: not for a terminal", hint="name a file: -o FILE")
 
 
 def show(document: Document | Callable[[Detail], Document], *, everything: bool = False) -> None:
@@ -135,13 +149,17 @@ def show(document: Document | Callable[[Detail], Document], *, everything: bool 
     A function makes the document for the room that the format has; text has more than what comes
     first where everything is asked for.
     """
-    from lsmeter.tables.render import Options, find_format, render
+    from lsmeter.tables.render import Options, find_format, rendered
 
     if not isinstance(document, Document):
         detail = find_format(SCREEN.form).detail
         document = document(Detail.TERMINAL if everything and detail is Detail.SHORT else detail)
     colour = SCREEN.colour and SCREEN.output is None
-    deliver(render(document, SCREEN.form, Options(width=SCREEN.out.width, colour=colour)))
+    found = rendered(document, SCREEN.form, Options(width=SCREEN.out.width, colour=colour))
+    if isinstance(found, str):
+        deliver(found)
+    else:
+        deliver_files(found)
 
 
 def listed(
@@ -158,6 +176,32 @@ def deliver(text: str) -> None:
         SCREEN.write(text if text.endswith("\n") else text + "\n", SCREEN.form)
     else:
         write(SCREEN.output, text.encode())
+
+
+def deliver_files(found: bytes | Files) -> None:
+    """Write what is no text: one file to where text would go, several into a directory.
+
+    Where --output ends in a suffix, several get its name with a number.
+    """
+    from lsmeter.core.storage import output_dir
+
+    files = {"": found} if isinstance(found, bytes) else found.files
+    path = SCREEN.output
+    if len(files) == 1:
+        data = next(iter(files.values()))
+        if path is None:
+            SCREEN.write_bytes(data)
+        else:
+            write(path / next(iter(files)) if path.is_dir() else path, data)
+    elif path is None:
+        raise UsageError(f"--format {SCREEN.form}: {len(files)} files", hint=_NEEDS_DIRECTORY)
+    else:
+        numbered = path.suffix and not path.is_dir()
+        home = path.parent if numbered else output_dir(path, "--output")
+        for number, (name, data) in enumerate(files.items(), 1):
+            write(home / (f"{path.stem}-{number}{path.suffix}" if numbered else name), data)
+    for text in () if isinstance(found, bytes) else found.left_out:
+        SCREEN.say(f"left out: {text}")
 
 
 def write(path: Path, data: bytes, where: str = "--output") -> None:

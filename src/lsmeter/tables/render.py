@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lsmeter.core import registry
+from lsmeter.core.errors import UsageError
 from lsmeter.tables.data import scrubbed
 from lsmeter.tables.model import Detail, Document
 
@@ -24,19 +25,29 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Files:
+    """A document as files by name, and what of it is in none, a line each."""
+
+    files: Mapping[str, bytes]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Format:
     """One way to write a document.
 
     suffix is that of a file in this format, with its dot. render is pure: the same document and
-    options give the same text, which ends with a newline. aliases are old names.
+    options give the same text, which ends with a newline. aliases are old names. binary formats
+    are for files: bytes or several files, which no terminal shows.
     """
 
     name: str
     title: str
     suffix: str
     detail: Detail
-    render: Callable[[Document, Options], str]
+    render: Callable[[Document, Options], str | bytes | Files]
     aliases: tuple[str, ...] = ()
+    binary: bool = False
 
 
 DEFAULT_OPTIONS = Options()
@@ -56,9 +67,19 @@ def find_format(name: str) -> Format:
     raise registry.unknown("format", name, (item.name for item in formats()), where="--format")
 
 
-def render(document: Document, form: str, options: Options = DEFAULT_OPTIONS) -> str:
-    """Return a document as text in the format called `form`.
+def rendered(
+    document: Document, form: str, options: Options = DEFAULT_OPTIONS
+) -> str | bytes | Files:
+    """Return a document in the format called `form`.
 
     Text that came from a guest is freed of control characters first, whatever the format.
     """
     return find_format(form).render(scrubbed(document), options)
+
+
+def render(document: Document, form: str, options: Options = DEFAULT_OPTIONS) -> str:
+    """Return a document as text; UsageError for a format that gives none."""
+    found = rendered(document, form, options)
+    if not isinstance(found, str):
+        raise UsageError(f"--format {form}: not text")
+    return found

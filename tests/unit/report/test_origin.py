@@ -181,8 +181,8 @@ def test_json_keeps_its_contract(report: Report) -> None:
 def test_runs_without_attribution_are_reported_as_ever(tmp_path: Path) -> None:
     plain = read_report(write_run(tmp_path / "run", "before", attributed=False))
     assert plain.accounts == ()
-    for item in formats():
-        text = render(plain, item.name)
+    for form in (item.name for item in formats() if not item.binary):
+        text = render(plain, form)
         assert HEADING not in text
         assert "accounts" not in text
 

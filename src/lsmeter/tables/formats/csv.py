@@ -15,8 +15,8 @@ from lsmeter.tables.render import Format, Options
 _FORMULA = re.compile(r"\s*(?:[=@]|[+-](?!\s*[\d.,]+\s*%?\s*$)\s*\S)")
 
 
-def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
-    """Return a line of heads, and one for each row; a cell without a value is empty."""
+def rows_of(document: Document) -> tuple[tuple[str, ...], list[dict[str, Raw]]]:
+    """Return the names of all columns, and each row by them; `table` says of which of several."""
     several = len(document.tables) > 1
     rows = [
         {**({"table": table.key} if several else {}), **record}
@@ -24,7 +24,12 @@ def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width
         for record in records(table)
     ]
     columns = [column.key for table in document.tables for column in table.columns]
-    heads = dict.fromkeys([*(rows[0] if rows else ()), *columns])
+    return tuple(dict.fromkeys([*(rows[0] if rows else ()), *columns])), rows
+
+
+def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
+    """Return a line of heads, and one for each row; a cell without a value is empty."""
+    heads, rows = rows_of(document)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(map(_field, heads))
