@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -22,9 +21,8 @@ _FIRM = "\N{NO-BREAK SPACE}"
 _HEAD = 12  # columns of a head that can be broken
 _PROSE = 24  # columns that prose gets at least
 _RUN = 40  # columns of the longest cell of prose that is set as running text
-# Longest name in a head and in a row. A longer head is broken over lines; a longer label is
-# shortened in the middle, and stands above the table in full, but for names of the kernel, which
-# every reader knows.
+_SCREEN = 22  # lines that a terminal of 24 shows of what a command says, above the next prompt
+# Longest name in a head and in a row; longer ones are broken over lines.
 _ENDLESS = 10_000
 _LIMITS = tuple((head, label) for label in (_ENDLESS, 24, 20) for head in (_ENDLESS, 24, 12, 9))
 
@@ -37,7 +35,20 @@ def unpainted(text: str, tone: Tone) -> str:  # noqa: ARG001 - the tone is for t
 def document_lines(
     document: Document, width: int, *, rule: str, paint: Paint = unpainted
 ) -> Iterator[str]:
-    """Return a document as lines of at most `width` columns; rule underlines heads."""
+    """Return a document as lines of at most `width` columns; rule underlines heads.
+
+    The answer comes first, and again last where all that it rests on pushes it off the screen.
+    """
+    answer = [line for text in document.answer for line in wrapped(text, width, indent="  ")]
+    body = list(_body(document, width, rule, paint))
+    if answer:
+        yield from (*answer, "")
+    yield from body
+    if answer and len(answer) + len(body) >= _SCREEN:
+        yield from ("", *answer)
+
+
+def _body(document: Document, width: int, rule: str, paint: Paint) -> Iterator[str]:
     yield from _heading(document.title, width, paint)
     for name, value in document.facts:
         yield from wrapped(f"{name}: {value}", width, indent="  ")
@@ -101,10 +112,8 @@ def table_lines(table: Table, width: int, *, rule: str, paint: Paint = unpainted
     if table.rows:
         sheet = _Sheet(table, width)
         layout = sheet.layout()
-        for name, key in layout.keys.items():
-            yield from wrapped(f"{key.strip()} = {name.strip()}", width, indent="  ")
         for place, part in enumerate(layout.parts):
-            if place or table.lead or layout.keys:
+            if place or table.lead:
                 yield ""
             yield from sheet.running(part) or sheet.lines(layout, part, rule, paint)
     if table.more:
@@ -118,9 +127,8 @@ class _Layout:
     """A table shared out over parts that fit."""
 
     heads: list[list[str]]  # each broken over lines
-    labels: list[str]  # the first cell of each row
+    labels: list[list[str]]  # the first cell of each row, broken over lines
     parts: list[dict[int, int]]  # the width of each column
-    keys: dict[str, str]  # what stands for names that are explained
     gap: int
 
 
@@ -156,12 +164,12 @@ class _Sheet:
         return len(row) < len(self.table.columns)
 
     def layout(self) -> _Layout:
-        """Return the layout with the fewest parts, then shortened names, then lines of heads."""
+        """Return the layout with the fewest parts, then the fewest lines of names and of heads."""
         found = (self._layout(*limits, gap) for limits in _LIMITS for gap in (2, 1))
         return min(
             found,
             key=lambda item: (
-                *(len(item.parts), len(item.keys)),
+                *(len(item.parts), sum(map(len, item.labels))),
                 *(sum(map(len, item.heads)), -item.gap),
             ),
         )
@@ -169,17 +177,23 @@ class _Sheet:
     def _layout(self, head_limit: int, label_limit: int, gap: int) -> _Layout:
         kind = self.table.columns[0].kind
         limit = _ENDLESS if kind is Kind.PROSE else min(label_limit, self.width // 2)
-        short = shortened((row[0].text for row in self.rows if not self.is_heading(row)), limit)
-        labels = [short.get(row[0].text, row[0].text) for row in self.rows]
-        sizes = (max(map(cell_len, short.values()), default=0), *self._natural[1:])
+        labels = [
+            [row[0].text] if self.is_heading(row) else _folded(row[0].text, limit)
+            for row in self.rows
+        ]
+        each = [
+            cell_len(line)
+            for row, label in zip(self.rows, labels, strict=True)
+            for line in label
+            if not self.is_heading(row)
+        ]
+        sizes = (max(each, default=0), *self._natural[1:])
         titles = [column.head for column in self.table.columns]
         broken = [_broken(head, head_limit) for head in titles]
         natural = [
             max(size, *map(cell_len, head)) for size, head in zip(sizes, broken, strict=True)
         ]
-        told = {} if kind is Kind.CODE else short
-        keys = {name: key for name, key in told.items() if name != key}
-        return _Layout(broken, labels, self._parts(natural, gap), keys, gap)
+        return _Layout(broken, labels, self._parts(natural, gap), gap)
 
     def _parts(self, natural: list[int], gap: int) -> list[dict[int, int]]:
         """Share the columns over parts that fit; the first ones stand in each part."""
@@ -262,24 +276,24 @@ class _Sheet:
             yield rule * (sum(part.values()) + layout.gap * (len(part) - 1))
         for row, label in zip(self.rows, layout.labels, strict=True):
             if self.is_heading(row):
-                yield from _heading(label, self.width, paint, indent="  ")
+                yield from _heading(label[0], self.width, paint, indent="  ")
             else:
-                cells = [_cut(row[at].text if at else label, part[at]) for at in part]
+                cells = [
+                    [line for text in (() if at else label) for line in _cut(text, part[at])]
+                    or _cut(row[at].text, part[at])
+                    for at in part
+                ]
                 yield from painted(cells, row)
 
 
-def shortened(names: Iterable[str], limit: int) -> dict[str, str]:
-    """Shorten names in the middle to about `limit` columns; no two of them become the same."""
-    found = {name: name for name in names}
-    limits = dict.fromkeys(found, limit)
-    while limits:
-        for name, size in limits.items():
-            half = size // (4 if len(name) < cell_len(name) else 2)
-            short = f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
-            found[name] = name if cell_len(name) <= size else short
-        times = Counter(found.values())
-        limits = {name: size + 2 for name, size in limits.items() if times[found[name]] > 1}
-    return found
+def _folded(name: str, limit: int) -> list[str]:
+    """Break a name that is too long over lines, at its signs."""
+    found = [""]
+    for piece in re.split(r"(?<=[-_+:,/ ])", name):
+        if found[-1].strip() and cell_len(found[-1] + piece) > limit:
+            found.append("  ")
+        found[-1] += piece
+    return [line for text in found for line in _cut(text.rstrip(), limit)]
 
 
 def _broken(head: str, limit: int) -> list[str]:

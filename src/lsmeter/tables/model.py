@@ -125,18 +125,8 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Card:
-    """Numbers at a glance, for pages: each with what it is; others say them in sentences."""
-
-    title: str
-    numbers: tuple[tuple[str, str], ...]
-    lines: tuple[str, ...] = ()
-    tone: Tone = Tone.PLAIN
-
-
-@dataclass(frozen=True)
 class Section:
-    """A heading, how to read what follows, cards, sentences, plots, and tables.
+    """A heading, how to read what follows, sentences, plots, and tables.
 
     key is what a link inside a page goes to; by default it is made of the title.
     """
@@ -146,7 +136,6 @@ class Section:
     tables: tuple[Table, ...] = ()
     items: tuple[Item, ...] = ()
     key: str = ""
-    cards: tuple[Card, ...] = ()
     figures: tuple[Figure, ...] = ()
 
 
@@ -154,6 +143,8 @@ class Section:
 class Document:
     """All that a command shows.
 
+    answer says in a sentence each what came out: it begins a document, and ends one in text that
+    fills a screen. picture shows the same where plots can be.
     name and version are those of its JSON form. facts say what was measured, with what and in
     which unit. data is its form for machines, where that has more than the tables: frozen
     dataclasses, mappings, sequences and plain values.
@@ -167,6 +158,8 @@ class Document:
     sections: tuple[Section, ...] = ()
     notes: tuple[str, ...] = ()
     data: object | None = None
+    answer: tuple[str, ...] = ()
+    picture: Figure | None = None
 
     @property
     def tables(self) -> tuple[Table, ...]:

@@ -227,4 +227,4 @@ def test_the_sides_stand_first_and_the_overheads_beside_the_summary(
     short, full = (document(*sides, detail) for detail in (Detail.SHORT, Detail.FULL))
     assert short.facts[:4] == full.facts[:4]
     assert [part.title for part in full.sections][:2] == ["Summary", HEADING]
-    assert [part.title for part in short.sections][-2:] == [HEADING, "Summary"]
+    assert [part.title for part in short.sections][-2:] == [HEADING, "Conditions"]

@@ -13,7 +13,7 @@ from lsmeter.questions.cost import document, grids, overheads, summary
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
 from lsmeter.tables.model import Detail, Shown, Tone
-from lsmeter.tables.values import MISSING, percent
+from lsmeter.tables.values import percent
 from tests.unit.report import builders
 
 
@@ -21,9 +21,10 @@ def _with(report: Report, **changes: object) -> Report:
     return Report(**{**vars(report), **changes})  # type: ignore[arg-type]
 
 
-def said(report: Report) -> list[str]:
-    section = summary.section(report, grids.grids(report), Detail.FULL)
-    return [item.text for item in section.items]
+def said(report: Report, detail: Detail = Detail.FULL) -> list[str]:
+    shown = document.report_document(report, detail)
+    (section,) = [item for item in shown.sections if item.key == "summary"]
+    return [*shown.answer, *(item.text for item in section.items)]
 
 
 def test_variants_stand_in_natural_order_under_their_operation() -> None:
@@ -114,8 +115,9 @@ def test_problems_that_differ_in_their_benchmark_are_joined_and_none_is_lost() -
         for name in ("open depth=1", "open depth=2")
     ]
     shown = document.report_document(builders.report(problems=problems), Detail.SHORT)
-    assert shown.sections[-1].title == "Problems (5)"
-    assert [item.text for item in shown.sections[-1].items] == [
+    (section,) = [item for item in shown.sections if item.key == "problems"]
+    assert section.title == "Problems (5)"
+    assert [item.text for item in section.items] == [
         "denied (debian:6.1 · selinux · open, stat): EACCES",
         "boot hung (debian:6.1 · selinux)",
         "no number for selinux on debian:6.1 (open depth=1, open depth=2)",
@@ -129,8 +131,9 @@ def test_problems_that_differ_in_their_setup_are_joined_where_the_benchmarks_are
         for name in names
     ]
     shown = document.report_document(builders.report(problems=problems), Detail.SHORT)
-    assert shown.sections[-1].title == "Problems (5)"
-    assert [item.text for item in shown.sections[-1].items] == [
+    (section,) = [item for item in shown.sections if item.key == "problems"]
+    assert section.title == "Problems (5)"
+    assert [item.text for item in section.items] == [
         "no number for selinux, smack on K: skipped (a, b): no TUN",
         "no number for bpf on K: skipped (a): no TUN",
     ]
@@ -148,59 +151,66 @@ def test_the_summary_names_the_largest_overhead_with_its_values() -> None:
     (grid,) = grids.grids(report)
     found = summary.summarise(report, grid, 0)
     assert found.first == (
-        "SELinux without a policy: +22.6 % instructions on file system calls "
-        "(median, whole cost +15.7 %); "
-        "largest +35.2 %: open depth=4."
+        "SELinux without a policy: median +22.6 % over capability (whole cost +15.7 %), "
+        "stat +10.0 % to open +35.2 % (instructions a call)."
     )
     assert found.more[:2] == (
         "2 slower.",
         "Median over 2 benchmarks: typical +22.6 %, in-line mean +21.7 %, whole cost +15.7 %.",
     )
     assert found.more[2] == (
-        "Furthest out: typical +35.2 %: open depth=4 (1,234 → 1,668 instructions)."
+        "Largest deviation: typical +35.2 %: open depth=4 (1,234 → 1,668 instructions)."
     )
 
 
-def test_a_sentence_for_those_who_run_servers_has_the_calls_that_they_make_most() -> None:
-    (grid,) = grids.grids(builders.report(setups=("capability", "selinux")))
-    (shown,) = [item for item in said(builders.report()) if item.startswith("SELinux")]
-    assert shown.startswith(
-        "SELinux without a policy: +17.5 % instructions on file system calls "
-        "(median, whole cost +15.3 %), +4.1 % on read, +3.6 % on write; "
-        "largest +37.4 %: stat depth=8."
+def test_the_answer_says_what_was_compared_and_what_each_setup_costs() -> None:
+    shown = document.report_document(builders.report(), Detail.SHORT)
+    assert shown.answer[0] == (
+        f"Compared: {len(builders.suite()) - 2} benchmarks, debian:6.1 (6.1.0-49-cloud-amd64) · "
+        "suite file · tmpfs · user root; margin ±1.0 %; exact instrument."
     )
-    alike = summary.summarise(builders.report(setups=("capability", "bpf")), grid, 0)
-    assert "+4.1 % on read" in alike.first
-    tomoyo = builders.report(setups=("capability", "tomoyo"))
-    first = summary.summarise(tomoyo, grids.grids(tomoyo)[0], 0).first
-    assert "0.0 % on read and write" in first
+    assert len(shown.answer) == len(builders.SETUPS)
+    assert shown.answer[1] == (
+        "SELinux without a policy: median +17.5 % over capability (whole cost +15.3 %), "
+        "copy +2.3 % to stat +23.8 % (instructions a call)."
+    )
+
+
+def test_the_answer_of_much_is_short_and_says_what_it_leaves_out() -> None:
+    setups = ("capability", *(f"module-{n}" for n in range(30)))
+    report = builders.report(setups=setups, benchmarks=[builders.benchmark("open", depth=1)])
+    (grid,) = grids.grids(report)
+    all_of_it = summary.summarise_all(report, (grid,), Detail.SHORT)
+    first, *said_of, last = summary.answer(report, all_of_it, Detail.SHORT)
+    assert first.startswith("Compared: 1 benchmark")
+    assert len(said_of) == 14
+    assert last == "16 more setups: in the tables."
+    assert len(summary.answer(report, all_of_it, Detail.FULL)) == 31
+
+
+@pytest.mark.parametrize("setups", [(), ("capability",)])
+def test_nothing_compared_is_said(setups: tuple[str, ...]) -> None:
+    (answer,) = document.report_document(builders.report(setups=setups), Detail.SHORT).answer
+    assert answer.startswith("Nothing was compared:")
+    assert ("no number was measured" in answer) == (not setups)
 
 
 @pytest.mark.parametrize(
-    ("values", "words", "tone"),
+    ("values", "words"),
     [
-        ((79, 90), "-15.5 % instructions on file system calls (median, in-line", Tone.BETTER),
-        ((79, 90), "whole cost -10.8 %); best -21.0 %", Tone.BETTER),
-        ((70, 110), "; largest +10.0 %: open depth=1; best -30.0 %: stat depth=1.", Tone.BETTER),
-        ((90, 130), "; largest +30.0 %: open depth=1; best -10.0 %: stat depth=1.", Tone.WORSE),
-        ((130, 140), "; largest +40.0 %: open depth=1.", Tone.WORSE),
-        ((100, 100), "2 benchmarks identical in every number.", Tone.QUIET),
+        ((79, 90), "median -15.5 % over capability (in-line mean -1"),
+        ((79, 90), "stat -21.0 % to open -10.0 %"),
+        ((70, 110), "stat -30.0 % to open +10.0 %"),
+        ((130, 140), "stat +30.0 % to open +40.0 %"),
+        ((100, 100), "2 benchmarks identical in every number."),
     ],
 )
-def test_words_and_colours_are_right_for_gains(
-    values: tuple[int, int], words: str, tone: Tone
-) -> None:
+def test_words_are_right_for_gains(values: tuple[int, int], words: str) -> None:
     chosen = [builders.benchmark(name, depth=1) for name in ("stat", "open")]
     report = builders.report(setups=("capability", "bpf"), benchmarks=chosen)
     pairs = zip(chosen, values, strict=True)
     found = tuple(builders.comparison(item, "bpf", value, 100) for item, value in pairs)
-    report = _with(report, comparisons=found)
-    shown = summary.section(report, grids.grids(report), Detail.SHORT)
-    assert words in shown.items[0].text
-    (card,) = shown.cards
-    assert card.tone is tone
-    furthest = max(values, key=lambda value: abs(value - 100)) / 100 - 1
-    assert card.numbers[-1][1] == percent(furthest)
+    assert words in said(_with(report, comparisons=found), Detail.SHORT)[1]
 
 
 def test_the_summary_names_what_is_identical_and_what_is_faster() -> None:
@@ -213,10 +223,10 @@ def test_the_summary_names_what_is_identical_and_what_is_faster() -> None:
     report = _with(report, comparisons=comparisons)
     (grid,) = grids.grids(report)
     found = summary.summarise(report, grid, 0)
-    assert found.first.endswith("0.0 % on read; best -20.0 %: creat.")
+    assert found.first.endswith("creat -20.0 % to read 0.0 % (instructions a call).")
     text = " ".join(found.more)
     assert "1 faster" in text
-    assert "Furthest out: typical -20.0 %: creat (100 → 80 instructions)" in text
+    assert "Largest deviation: typical -20.0 %: creat (100 → 80 instructions)" in text
     assert "Identical in every number: read." in text
 
 
@@ -225,7 +235,7 @@ def test_the_summary_names_what_is_identical_and_what_is_faster() -> None:
         st.tuples(st.integers(50, 200), st.integers(50, 200)), min_size=1, max_size=6, unique=True
     )
 )
-def test_no_cell_of_a_row_says_two_things_and_the_variant_furthest_out_is_named(
+def test_no_cell_of_a_row_says_two_things_and_the_largest_deviation_is_named(
     values: list[tuple[int, int]],
 ) -> None:
     chosen = [builders.benchmark("open", depth=depth) for depth in range(1, len(values) + 1)]
@@ -238,7 +248,7 @@ def test_no_cell_of_a_row_says_two_things_and_the_variant_furthest_out_is_named(
     report = _with(report, comparisons=found)
     (grid,) = grids.grids(report)
     (table,) = overheads.section(report, grid, Detail.SHORT, 1).tables
-    _, *medians, furthest = table.rows[0]
+    _, *medians, largest = table.rows[0]
     for cell, costs in zip(medians, zip(*values, strict=True), strict=True):
         assert isinstance(cell, Shown)
         slower, faster = (
@@ -256,11 +266,11 @@ def test_no_cell_of_a_row_says_two_things_and_the_variant_furthest_out_is_named(
         item
         for item in found
         if math.isclose(abs(item.overhead), out)
-        and str(furthest).removeprefix(f"{item.place.setup} ")
+        and str(largest).removeprefix(f"{item.place.setup} ")
         == f"{numbers.variant(item.benchmark)} {percent(item.overhead)}"
     ]
     assert named or out == 0
-    assert (furthest is None) == (out == 0)
+    assert (largest is None) == (out == 0)
 
 
 def test_a_control_that_moved_is_a_warning_and_no_overhead() -> None:
@@ -271,10 +281,10 @@ def test_a_control_that_moved_is_a_warning_and_no_overhead() -> None:
         builders.comparison(opened, "bpf", 103, 100),
     )
     report = _with(report, comparisons=comparisons)
-    card = summary.summarise(report, grids.grids(report)[0], 0).card
-    assert card.numbers[-1] == ("typical, furthest out: open depth=1", "+3.0 %")
     texts = said(report)
-    assert texts[1].startswith("Controls (empty) changed in 1 of 1")
+    assert texts[1].startswith("bpf: median +3.0 % over capability")
+    assert "Largest deviation: typical +3.0 %: open depth=1" in texts[2]
+    assert texts[3].startswith("Controls (empty) changed in 1 of 1")
     assert any("the control empty changed by +100.0 %" in text for text in texts)
 
 
@@ -299,5 +309,4 @@ def test_overheads_of_a_zero_baseline_are_left_out_of_the_figures() -> None:
     report = _with(report, comparisons=(builders.comparison(zero, "bpf", 5, 0),))
     (grid,) = grids.grids(report)
     found = summary.summarise(report, grid, 0)
-    assert {number for _, number in found.card.numbers} == {MISSING}
-    assert found.card.lines[0] == "1 inconclusive"
+    assert found.first == "bpf: none of 1 comparison has an overhead."

@@ -45,7 +45,7 @@ def document(before: RunData, after: RunData, detail: Detail) -> Document:
     moved = _section(before, after, changes, detail)
     parts = list(made.sections)
     # On a page the summary comes first, elsewhere last, where it is in sight.
-    at = next((n for n, part in enumerate(parts) if part.title == "Summary"), len(parts))
+    at = next((n for n, part in enumerate(parts) if part.key == "summary"), len(parts))
     parts.insert(at + (detail is Detail.FULL), moved)
     return replace(made, facts=(*facts, *made.facts), sections=tuple(parts))
 

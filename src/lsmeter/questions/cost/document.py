@@ -122,9 +122,10 @@ def report_document(report: Report, detail: Detail) -> Document:
         content = data.document(report)
         return Document(data.NAME, data.VERSION, report.title, sections=numbers_only, data=content)
     found = grids(report)
+    said = summary.summarise_all(report, found, detail)
     sections = (
         item
-        for item in _sections(report, found, detail)
+        for item in _sections(report, found, said, detail)
         if item.tables or item.items or item.figures or item.key.startswith("grid")
     )
     return Document(
@@ -134,6 +135,8 @@ def report_document(report: Report, detail: Detail) -> Document:
         tuple(_facts(report, found, detail)),
         (summary.SIGN_RULE,),
         tuple(sections),
+        answer=summary.answer(report, said, detail),
+        picture=plots.picture(report, found) if detail is Detail.FULL else None,
     )
 
 
@@ -155,15 +158,22 @@ def _facts(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[
         yield "Made", f"{report.created} by {made_by}"
 
 
-def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[Section]:
+def _sections(
+    report: Report,
+    found: tuple[Grid, ...],
+    said: Sequence[summary.Summary],
+    detail: Detail,
+) -> Iterator[Section]:
     """Return all sections; a page begins with the summary, text ends with it, in sight."""
     full = detail is Detail.FULL
-    words = summary.section(report, found, detail)
+    words = summary.section(report, found, said, detail)
     if full:
         yield words
     for place, grid in enumerate(found, 1):
         shown = overheads.section(report, grid, detail, place)
-        yield replace(shown, figures=plots.of_grid(report, grid)) if full else shown
+        yield (
+            replace(shown, figures=plots.of_grid(report, grid, first=place == 1)) if full else shown
+        )
     yield whole.section(report, found, detail)
     yield from predicted.sections(report.told, report.comparisons, report.baseline_setup, detail)
     yield evidence.checks(report, detail)
@@ -175,8 +185,11 @@ def _sections(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterat
         yield evidence.one_off(report)
     yield from beside.sections(report)
     yield from _origins(report, detail)
-    yield _method(report) if full else words
+    if full:
+        yield _method(report)
     yield from frame.problem_section(report.problems, full=full) or (_NONE if full else ())
+    if not full:
+        yield words
 
 
 def _origins(report: Report, detail: Detail) -> tuple[Section, ...]:

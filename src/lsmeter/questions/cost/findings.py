@@ -309,7 +309,9 @@ def causes_in_short(columns: Iterable[tuple[str, Grid, int]]) -> Iterator[str]:
             continue
         why = "; ".join(filter(None, (kind, needed(item for _, item, _ in items))))
         titles = grouped((title, item) for title, item, _ in items)
-        said = "; ".join(f"{title} {_counted(own)}" for title, own in titles.items())
+        said = ", ".join(f"{title} {len(own)}" for title, own in titles.items())
+        if len(titles) == 1:
+            said = f"{title} {_counted([item for _, item, _ in items])}"
         yield f"{len(items):,} comparisons inconclusive ({why}): {said}."
 
 

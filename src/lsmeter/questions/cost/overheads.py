@@ -17,6 +17,7 @@ from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, To
 from lsmeter.tables.values import MISSING, count, percent
 
 _WHOLE_NUMBERS = 1000  # costs from which on medians are shown without decimals
+_LARGEST = Column("largest_deviation", "largest deviation", Kind.PROSE)
 _WHOSE = " (with its setup, unless its median is largest)"
 
 
@@ -34,7 +35,7 @@ def section(report: Report, grid: Grid, detail: Detail, place: int) -> Section:
 
 
 def _operations(report: Report, grid: Grid) -> Table:
-    """Tabulate the median of each operation's variants, and the variant furthest out."""
+    """Tabulate the median of each operation's variants, and their largest deviation."""
     indices = range(len(grid.columns))
     rows: list[tuple[Value, ...]] = []
     for group in grid.groups:
@@ -43,7 +44,7 @@ def _operations(report: Report, grid: Grid) -> Table:
         found = [group.comparisons(index) for index in indices]
         odd = any(findings.mark(item, report.margin) for part in found for item in part)
         name = Shown(group.operation, group.operation + numbers.APART_MARK * odd)
-        rows.append((name, *map(_median, found), _furthest(report, found)))
+        rows.append((name, *map(_median, found), _largest(report, found)))
     medians = [findings.medians(summary.tested(grid, index)) for index in indices]
     rows.append(("median, without controls",))
     kinds = (report.words.typical, report.words.mean.removeprefix("in-line "), "whole")
@@ -54,7 +55,7 @@ def _operations(report: Report, grid: Grid) -> Table:
     against = grid.baseline_head or "its own baseline"
     lead = (
         f"In % over {against}: median of an operation's variants that have the sign, by the number "
-        f"that decided, and the variant furthest out{_WHOSE * (len(grid.columns) > 1)}. "
+        f"that decided, and their largest deviation{_WHOSE * (len(grid.columns) > 1)}. "
         f"{summary.legend(report, rows)}"
     )
     return Table(
@@ -63,7 +64,7 @@ def _operations(report: Report, grid: Grid) -> Table:
         (
             Column("operation", "operation", Kind.NAME),
             *(Column(column.setup, head, Kind.PERCENT) for column, head in heads),
-            Column("furthest", "furthest", Kind.PROSE),
+            _LARGEST,
         ),
         tuple(rows),
         lead=(lead,),
@@ -80,7 +81,8 @@ def _sides(report: Report, grid: Grid) -> Iterator[Table]:
             Column("new", "new"),
             Column("difference", "difference", Kind.CHANGE),
         ),
-        *(Column("overhead", "%", Kind.PERCENT), Column("furthest", "furthest", Kind.PROSE)),
+        Column("overhead", "%", Kind.PERCENT),
+        *(Column("verdict", "verdict", Kind.NAME), _LARGEST),
     )
     for index, head in enumerate(grid.heads):
         rows: list[tuple[Value, ...]] = []
@@ -93,12 +95,14 @@ def _sides(report: Report, grid: Grid) -> Iterator[Table]:
             said = findings.operation(found)
             old, new = map(_rounded, (said.old, said.new))
             costs = (old, new, None if old is None or new is None else round(new - old, 1) + 0.0)
-            rows.append((name, *costs, _median(found), _furthest(report, [found], counts=False)))
+            ruling = said.verdict and said.verdict.value
+            cells = (*costs, _median(found), ruling, _largest(report, [found], counts=False))
+            rows.append((name, *cells))
         tables.append(Table("operations", head, columns, (*rows, *_totals(report, grid, index))))
     said_of = summary.legend(report, [row for table in tables for row in table.rows])
     lead = (
         f"Old, new and difference in {numbers.unit_word(report.unit)}: medians of an operation's "
-        f"variants that have the sign, by the number that decided, and the variant furthest out. "
+        f"variants that have the sign, by the number that decided, and their largest deviation. "
         f"{said_of}"
     )
     yield replace(tables[0], lead=(lead,))
@@ -116,7 +120,7 @@ def _totals(report: Report, grid: Grid, index: int) -> Iterator[tuple[Value, ...
     for name, share in zip(names, shares, strict=True):
         if share is not None:
             none = Shown(None, "")
-            yield f"all, {name}", none, none, none, _share(share, "  "), none
+            yield f"all, {name}", none, none, none, _share(share, "  "), none, none
 
 
 def _share(share: float | None, mark: str, verdict: Verdict | None = None) -> Shown:
@@ -134,12 +138,12 @@ def _median(found: Sequence[Comparison]) -> Shown:
     return replace(cell, text=text, tone=numbers.TONES[said.verdict])
 
 
-def _furthest(
+def _largest(
     report: Report, found: Sequence[Sequence[Comparison]], *, counts: bool = True
 ) -> Value:
-    """Name the variant furthest out, with its counts where there is one setup.
+    """Name the variant that deviates most, with its counts where there is one setup.
 
-    Its setup is the one whose median is furthest out, else it is named as well.
+    Its setup is the one whose median is largest, else it is named as well.
     """
     most = findings.most(chain.from_iterable(found), report.margin)
     if most is None or not most.overhead:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from lsmeter.core.groups import grouped
-from lsmeter.questions.cost import summary
+from lsmeter.questions.cost import findings, summary
 from lsmeter.questions.cost.grids import Grid, Group, Row, place_label
 from lsmeter.questions.cost.layers import BASE, Stack, largest, stacks
 from lsmeter.questions.cost.model import Report
@@ -22,6 +21,8 @@ from lsmeter.tables.values import MISSING, percent
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _STRONG = 20  # per cent, from where a cell is dark enough for the other ink
+_NARROW = 400  # pixels of the picture's axis: with its labels it can be read on a small screen
+_TALL = 470  # pixels, with which it stands in the first screen
 _PANELS = 3  # of layers, in a row
 _LETTER = 8  # pixels, of a label: a browser's letters may be wider than those of the layout
 # The same layer has the same colour in every report; what is not here gets one of the rest.
@@ -50,8 +51,8 @@ def _panels(
     return finish({**plot, "spacing": 24, **more})
 
 
-def _legend(names: list[str]) -> Specification:
-    columns = min(len(names), 4)
+def _legend(names: list[str], most: int = 4) -> Specification:
+    columns = min(len(names), most)
     return {"title": None, "orient": "top", "columns": columns, "columnPadding": 24}
 
 
@@ -60,38 +61,52 @@ def _tick(y: Specification, field: str, height: int) -> Specification:
     return {"mark": mark, "encoding": {"y": y, "x": channel(f"{field}:Q")}}
 
 
-def bars(grid: Grid) -> Specification | None:
-    """Draw median (bar) and largest (tick) overhead of each operation, a panel per setup."""
+def dots(grid: Grid) -> Specification | None:
+    """Draw each operation's overhead as tables have it (dot), and the range of its variants (line).
+
+    The line holds all their intervals. Controls are left out, as in the table.
+    """
     rows: Rows = []
     for index, name in enumerate(grid.heads):
         for group in grid.groups:
-            overheads = (item.overhead for item in group.comparisons(index))
-            found = [overhead * 100 for overhead in overheads if math.isfinite(overhead)]
-            if found:
-                median = statistics.median(found)
-                row = {"setup": name, "operation": group.operation, "median": median}
-                sign = "worse" if median > 0 else "better"
-                rows.append({**row, "largest": max(found, key=abs), "sign": sign})
+            found = [c for c in group.comparisons(index) if not c.benchmark.control]
+            found = [c for c in found if math.isfinite(c.overhead)]
+            said = findings.operation(found)
+            if said.overhead is not None:
+                lows, highs = zip(*((c.overhead_low, c.overhead_high) for c in found), strict=True)
+                ends = (min(lows), max(highs)) if math.isfinite(sum((*lows, *highs))) else ()
+                low, high = (end * 100 for end in ends or (said.overhead,) * 2)
+                row = {"setup": name, "operation": group.operation, "overhead": said.overhead * 100}
+                rows.append({**row, "low": low, "high": high})
     if not rows:
         return None
-    longest = max(map(len, grid.heads))
-    panels = max(1, min(len(grid.columns), 6, (WIDTH - 110) // (_LETTER * longest + 24)))
-    width = max(120, (WIDTH - 110) // panels - 24)
-    y = channel("operation:N", sort=[group.operation for group in grid.groups], title=None)
-    axis = {"title": None, "grid": True, "tickCount": 4, "labelExpr": "datum.label + ' %'"}
-    scale = {"domain": ["worse", "better"], "range": [look.BAR_WORSE, look.BAR_BETTER]}
-    colour = channel("sign:N", scale=scale, legend=None)
-    bar = {
-        "mark": {"type": "bar", "height": {"band": 0.62}},
-        "encoding": {"y": y, "x": channel("median:Q", axis=axis), "color": colour},
+    names = list(grid.heads)
+    operations = list(dict.fromkeys(str(row["operation"]) for row in rows))
+    step = max(4.0, min(14.0, _TALL / (len(operations) * (len(names) + 1))))
+    y = {
+        "y": channel(
+            "operation:N",
+            sort=operations,
+            title=None,
+            axis={"grid": True},
+            scale={"paddingInner": 0.05},
+        ),
+        "yOffset": channel("setup:N", sort=names, scale={"domain": names, "paddingOuter": 0.4}),
+        "color": _cycled(names, SERIES, columns=3),
     }
+    axis = {"title": "overhead in %", "grid": True, "tickCount": 6}
+    x, low = channel("overhead:Q", axis=axis), channel("low:Q", axis=axis)
+    line = {
+        "mark": {"type": "rule", "strokeWidth": 1.4},
+        "encoding": {**y, "x": low, "x2": {"field": "high"}},
+    }
+    point = {"mark": {"type": "circle", "size": 38, "opacity": 1}, "encoding": {**y, "x": x}}
     zero = {
         "mark": {"type": "rule", "color": look.INK, "strokeWidth": 1},
-        "encoding": {"y": y, "x": {"datum": 0}},
+        "encoding": {"x": {"datum": 0}},
     }
-    height = 21 * len(grid.groups)
-    spec = {"layer": [bar, _tick(y, "largest", 14), zero], "width": width, "height": height}
-    return _panels(rows, spec, "setup", list(grid.heads), panels)
+    plot = {"data": {"values": rows}, "layer": [zero, line, point], "width": _NARROW}
+    return finish({**plot, "height": {"step": step, "for": "offset"}})
 
 
 def _heat_rows(grid: Grid) -> Iterator[dict[str, object]]:
@@ -180,10 +195,10 @@ def _depth_rows(grid: Grid) -> Iterator[dict[str, object]]:
                     yield {**found, "setup": name, "cost": cost}
 
 
-def _cycled(names: list[str], marks: tuple[str, ...]) -> Specification:
+def _cycled(names: list[str], marks: tuple[str, ...], columns: int = 4) -> Specification:
     """Give each name one of `marks`, again from the first where there are too few."""
     scale = {"domain": names, "range": [marks[n % len(marks)] for n in range(len(names))]}
-    return channel("setup:N", scale=scale, legend=_legend(names))
+    return channel("setup:N", scale=scale, legend=_legend(names, columns))
 
 
 def depth_lines(grid: Grid, unit: str) -> Specification | None:
@@ -296,22 +311,37 @@ def _plot(
     return Figure(title, caption, draw, scale)
 
 
-def of_grid(report: Report, grid: Grid) -> tuple[Figure, ...]:
-    """Return bars, heat map and depth lines of a grid; what has no numbers is not drawn."""
+def picture(report: Report, grids: Sequence[Grid]) -> Figure | None:
+    """Return the plot that says most: the overheads of the first grid that has any."""
+    return next((_dots(report, grid) for grid in grids if grid.compared), None)
+
+
+def _dots(report: Report, grid: Grid) -> Figure:
+    caption = (
+        f"Overhead over {grid.baseline_head or 'its own baseline'} by operation and setup, in % of "
+        f"{summary.measured(report)}; right of zero is worse. Dot: median of an operation's "
+        "variants, by the number that decided. Line: from the least to the largest of all of them, "
+        "with their intervals."
+    )
+    title = "Overhead of each operation"
+    return _plot(title, caption, place_label(report, grid), partial(dots, grid))
+
+
+def of_grid(report: Report, grid: Grid, *, first: bool) -> tuple[Figure, ...]:
+    """Return dots, heat map and depth lines of a grid; what has no numbers is not drawn.
+
+    The dots of the first one are the picture of the page.
+    """
     unit = f"Unit: {report.words.typical} {summary.measured(report)}"
     against = grid.baseline_head or "its own baseline"
     where = place_label(report, grid)
-    median = (
-        "Bar: median over the variants of an operation. Tick: the variant furthest out. In % "
-        f"over {against}; right of zero is worse, left of it better. {unit}."
-    )
     heat = (
         f"Typical overhead in % over {against}; positive is worse. {unit}. {MISSING} means no "
         "number."
     )
     depth = f"Cost of operations by path depth. Lower is better. {unit}."
     return (
-        _plot("Overhead of each operation", median, where, partial(bars, grid)),
+        *(() if first else (_dots(report, grid),)),
         _plot("Every benchmark", heat, where, partial(heat_map, grid), _heat_scale()),
         _plot("Cost against path depth", depth, where, partial(depth_lines, grid, report.unit)),
     )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lsmeter.core.groups import grouped
@@ -15,76 +15,111 @@ from lsmeter.questions.cost import blocks, evidence, findings, layers, repeats
 from lsmeter.questions.cost.grids import Column, Grid, place_label, setup_facts, told_apart
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
-from lsmeter.tables.model import Card, Detail, Item, Section, Shown, Tone, Value
+from lsmeter.tables.model import Detail, Item, Section, Shown, Tone, Value
 from lsmeter.tables.values import MISSING, many, percent
 
 SIGN_RULE = "A positive overhead is always worse than the baseline."
 UNREPEATED = "the count does not repeat: the notes say why"
 _MORE = "all benchmarks, whole costs, checks, layers: --all or -f html."
 _EVENTS = "events of each benchmark: lsmeter report --events."
-_FREQUENT = ("read", "write")  # what servers call most
+_LINES = 16  # of a terminal that the answer takes; beyond that each setup has one
+_LINE = 80
 
 
 @dataclass(frozen=True)
 class Summary:
     """One setup against its baseline, in words, without the controls, which no setup may change.
 
-    more is said where there is room. Neither warnings nor notes have the title.
+    first is the answer, brief the same in a few words; more is said where there is room. Neither
+    of these nor warnings and notes have the title.
     """
 
     grid: Grid
+    index: int
+    setup: str
     title: str
-    card: Card
     first: str
+    brief: str
     more: tuple[str, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def section(report: Report, grids: tuple[Grid, ...], detail: Detail) -> Section:
-    """Put a whole report into words."""
-    short = detail is Detail.SHORT
+def summarise_all(report: Report, grids: tuple[Grid, ...], detail: Detail) -> list[Summary]:
+    """Put all columns into words but those of the baseline a second time; no two have one title."""
     places = [
         (grid, index)
         for grid in grids
         for index, column in enumerate(grid.columns)
         if not is_again(column.setup, report.baseline_setup)
     ]
-    found = [summarise(report, grid, index, short=short) for grid, index in places]
-    items = []
-    for grid in grids:
-        if len(grids) > 1 and grid.columns:
-            items.append(Item(place_label(report, grid), tone=Tone.HEADING))
-        own = [item for item in found if item.grid is grid]
-        if short and len(own) > 1:
-            items.append(Item(f"Median overhead in {_calls(report, grid)}; largest:"))
-        items += [Item(" ".join((item.first, *(() if short else item.more)))) for item in own]
+    found = [summarise(report, *place, short=detail is Detail.SHORT) for place in places]
+    words = told_apart([item.grid.place for item in found])
+    titles = [f"{s.title} ({w})" if w else s.title for s, w in zip(found, words, strict=True)]
+    return [replace(item, title=title) for item, title in zip(found, titles, strict=True)]
+
+
+def answer(report: Report, said: Sequence[Summary], detail: Detail) -> tuple[str, ...]:
+    """Say what was compared, and what came out for each setup; in few words where it is much."""
+    grids = list(dict.fromkeys(item.grid for item in said))
+    if not any(grid.compared for grid in grids):
+        setups = dict.fromkeys(item.place.setup for item in report.estimates)
+        alone = f" {sizes(report)}: {', '.join(setups)}" if setups else " no number was measured"
+        return (f"Nothing was compared:{alone}.",)
+    found = [
+        text
+        for grid in grids
+        for text in (_compared(report, grid), *(item.first for item in said if item.grid is grid))
+    ]
+    if detail is not Detail.SHORT or sum(-(-len(text) // _LINE) for text in found) <= _LINES:
+        return tuple(found)
+    rest = len(said) - (_LINES - 2)
+    named = [f"{item.title}: {item.brief}." for item in said[: _LINES - 2 if rest > 0 else None]]
+    left = [f"{many(rest, 'more setup')}: in the tables."] if rest > 0 else []
+    return (_compared(report, *grids), *named, *left)
+
+
+def _compared(report: Report, *grids: Grid) -> str:
+    kinds = {row.benchmark.id for grid in grids for row in grid.rows if not row.benchmark.control}
+    of = place_label(report, grids[0]) if len(grids) == 1 else many(len(grids), "place")
+    instrument = f"{report.instrument} instrument"
+    runs = grids[0].before_and_after and grids[0].place.kernel == grids[0].baseline_kernel
+    sides = "the second run with the first, " * runs
+    what = f"{sides}{many(len(kinds), 'benchmark')}, {of}"
+    return f"Compared: {what}; margin {margin(report)}; {instrument}."
+
+
+def section(
+    report: Report, grids: tuple[Grid, ...], said: Sequence[Summary], detail: Detail
+) -> Section:
+    """Say what the numbers rest on, and where there is room more of each setup."""
+    short = detail is Detail.SHORT
+    items = [Item(f"{s.title}: {' '.join(s.more)}") for s in said if s.more and not short]
     items.append(Item(findings.controls(grids, report.every_call)))
     items += map(Item, filter(None, [blocks.alarms(report)]))
     if short:
         items += map(Item, (*evidence.held(report), *layers.brief(report)))
-    words = told_apart([item.grid.place for item in found])
-    titles = [f"{s.title} ({w})" if w else s.title for s, w in zip(found, words, strict=True)]
-    columns = [(title, *place) for title, place in zip(titles, places, strict=True)]
+    alone = len({item.setup for item in said}) == len(said)
+    titles = [item.setup if short and alone else item.title for item in said]
+    columns = [(title, s.grid, s.index) for title, s in zip(titles, said, strict=True)]
     warnings = [
         *report.warnings,
         *findings.unmeasured(report),
         *_without_numbers(report),
-        *_joined(zip(titles, (item.warnings for item in found), strict=True)),
+        *_joined(zip(titles, (item.warnings for item in said), strict=True)),
         *(findings.causes_in_short(columns) if short else ()),
     ]
     notes = [
         *report.notes,
         *repeats.between_boots(report, short=short),
         *findings.without_typical(report.comparisons),
-        *_joined(zip(titles, (item.notes for item in found), strict=True)),
+        *_joined(zip(titles, (item.notes for item in said), strict=True)),
         *([_EVENTS] if short and report.events else []),
         *([_MORE] if short and report.estimates else []),
     ]
     items += [Item(f"Warning: {text}", (), Tone.WARNING) for text in warnings]
     items += [Item(f"Note: {text}", (), Tone.QUIET) for text in notes]
-    cards = tuple(replace(s.card, title=title) for s, title in zip(found, titles, strict=True))
-    return Section("Summary", items=tuple(items), key="summary", cards=cards)
+    return Section("Conditions" if short else "Summary", items=tuple(items), key="summary")
 
 
 def _joined(said: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
@@ -189,7 +224,7 @@ def column_title(grid: Grid, column: Column) -> str:
         base = f"{column.baseline_setup} on {grid.baseline_kernel}"
         return f"{column.setup} on {grid.place.kernel} against {base}"
     if column.setup == column.baseline_setup:
-        return f"{column.setup} (second run against the first)"
+        return column.setup
     if grid.baseline_setup is None:
         return f"{column.setup} against {column.baseline_setup}"
     return column.setup
@@ -216,38 +251,26 @@ def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) ->
     named = f"{title} ({words})" if words else title
     if words.lower().startswith(title.lower()):
         named = words
-    counts = verdicts([c for c in grid.comparisons(index) if not c.benchmark.control])
-    first, more = f"{named}: {_nothing(grid, index)}", tuple[str, ...]()
+    if column.setup == column.baseline_setup:
+        named = title
+    first = brief = _nothing(grid, index)
+    more: tuple[str, ...] = ()
     if usable and not findings.untouched(grid, index):
-        # Several setups share the words that say what is measured.
-        calls = "" if short and len(grid.columns) > 1 else f" {_calls(report, grid)}"
-        first = f"{named}: {_sentence(report, usable, calls)}"
+        counts = verdicts([c for c in grid.comparisons(index) if not c.benchmark.control])
+        brief = _sentence(report, grid, index, usable, counts)
+        first = f"{brief} ({_unit(report)})."
         more = (f"{counts.capitalize()}.", *_more(report, grid, index, usable))
     return Summary(
         grid,
+        index,
+        column.setup,
         title,
-        _card(report, title, usable, tuple(filter(None, (counts, words)))),
-        first,
+        f"{named}: {first}",
+        brief.rstrip("."),
         more,
         tuple(_warnings(report, grid, index, short=short)),
         tuple(f"{part.rstrip('.')}." for part in note.split("; ") if part),
     )
-
-
-def _card(report: Report, title: str, usable: list[Comparison], words: tuple[str, ...]) -> Card:
-    medians, leading = findings.medians(usable), findings.leading(usable)
-    far = findings.most(usable, report.margin)
-    where, overhead = (f": {far.item.benchmark.id}", far.overhead) if far else ("", None)
-    typical, mean = report.words.typical, report.words.mean
-    number = f"{_named(report, far.number)}, " if far else ""
-    labels = (f"median: {typical}", mean, "whole cost", f"{number}furthest out{where}")
-    values = zip(labels, (*medians, overhead), strict=True)
-    shown = (
-        (label, percent(value))
-        for label, value in values
-        if report.words.repeats or label != "whole cost"
-    )
-    return Card(title, tuple(shown), words, numbers.TONES[leading] if leading else Tone.PLAIN)
 
 
 def _named(report: Report, number: Number) -> str:
@@ -265,49 +288,63 @@ def _nothing(grid: Grid, index: int) -> str:
     return "there is no number to compare; see the problems."
 
 
-def _calls(report: Report, grid: Grid) -> str:
-    return f"{numbers.unit_word(report.unit)} on {grid.place.suite} system calls"
+def _unit(report: Report) -> str:
+    return f"{numbers.unit_word(report.unit)} a call"
 
 
-def _sentence(report: Report, usable: list[Comparison], calls: str) -> str:
-    """Say what a setup costs, for those who run servers: +31 % instructions on system calls.
+def _sentence(report: Report, grid: Grid, index: int, usable: list[Comparison], counts: str) -> str:
+    """Say what a setup costs: its median, and from which operation to which.
 
-    Means and whole costs are named where they differ from what is typical by over the margin.
+    Of a setup compared with itself: what came of that, and what moved most. Means and whole
+    costs are named where they differ from what is typical by over the margin.
     """
-    typical, *others = medians = findings.medians(usable)
+    typical, *others = findings.medians(usable)
     names = zip(others, (report.words.mean, "whole cost"), strict=True)
     apart = [
         f"{name} {percent(share)}"
         for share, name in names
         if share is not None and abs(share - (typical or 0.0)) > report.margin
     ]
-    said = ", ".join(("median",) * bool(calls) + (*apart,))
-    parts = {f"{percent(medians.typical)}{calls}{f' ({said})' * bool(said)}": [""]}
-    for name in _FREQUENT:
-        part = findings.medians([c for c in usable if c.benchmark.operation == name]).typical
-        if part is not None:
-            parts.setdefault(f"{percent(part)} on ", []).append(name)
-    said = ", ".join(text + " and ".join(names) for text, names in parts.items())
-    faster = [item for item in usable if item.verdict is Verdict.FASTER]
-    ends = (
-        ("largest", findings.most(usable, report.margin, key=lambda share: share)),
-        ("best", findings.most(faster, report.margin, key=lambda share: -share)),
-    )
-    named = (
-        f"; {word} {percent(part.overhead)}: {part.item.benchmark.id}"
-        f"{findings.named_number(part.number)}"
-        for word, part in ends
-        if part is not None and (part.overhead > 0 or word == "best")
-    )
-    return f"{said}{''.join(named)}."
+    beside = f" ({', '.join(apart)})" * bool(apart)
+    column = grid.columns[index]
+    if column.setup == column.baseline_setup:
+        far = findings.most(usable, report.margin)
+        moved = f", largest deviation {percent(far.overhead)}: {_which(far)}" if far else ""
+        return f"{counts}; median {percent(typical)}{beside}{moved}"
+    over = "" if column.baseline_setup in column_title(grid, column) else column.baseline_setup
+    base = f" over {over}" * bool(over)
+    return f"median {percent(typical)}{base}{beside}{_range(usable, report.margin)}"
+
+
+def _which(part: findings.Part) -> str:
+    return f"{part.item.benchmark.id}{findings.named_number(part.number)}"
+
+
+def _range(usable: list[Comparison], margin: float) -> str:
+    """Say from what to what a setup costs: its operations, or the variants of a single one.
+
+    A number that did not decide is named where it goes further by more than the margin.
+    """
+    said = {name: findings.operation(own) for name, own in numbers.by_operation(usable).items()}
+    parts = {name: (one.overhead or 0.0, one.verdict) for name, one in said.items()}
+    if len(parts) < 2:
+        parts = {item.benchmark.id: (item.overhead, item.verdict) for item in usable}
+    ends = sorted(parts, key=lambda name: parts[name][0])
+    texts = [f"{name} {numbers.overhead(*parts[name])} %" for name in (ends[0], ends[-1])]
+    text = f", {' to '.join(texts if len(ends) > 1 else texts[:1])}"
+    far = findings.most(usable, margin)
+    most = max(abs(share) for share, _ in parts.values()) + margin
+    if far is None or far.number is far.item.decided_by or abs(far.overhead) <= most:
+        return text
+    return f"{text}; largest deviation {percent(far.overhead)}: {_which(far)}"
 
 
 def _more(report: Report, grid: Grid, index: int, usable: list[Comparison]) -> Iterator[str]:
     medians = findings.medians(usable).text(report.words)
     yield f"Median over {many(len(usable), 'benchmark')}: {medians}."
     if (far := findings.most(usable, report.margin)) is not None:
-        number = f"{_named(report, far.number)} {percent(far.overhead)}"
-        yield f"Furthest out: {number}: {far.item.benchmark.id} ({findings.values(report, far)})."
+        said = f"{_named(report, far.number)} {percent(far.overhead)}: {far.item.benchmark.id}"
+        yield f"Largest deviation: {said} ({findings.values(report, far)})."
     yield from findings.disagreements(report, usable)
     yield from findings.differences(report, grid, index)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import jinja2
 from markupsafe import Markup
@@ -48,8 +48,8 @@ def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width
     """Return the page. Plots are drawn while it is made: about a second."""
     numbers = itertools.count(1)
 
-    def drawn(section: Section) -> Iterator[tuple[Figure, Markup]]:
-        for figure in section.figures:
+    def drawn(figures: Sequence[Figure]) -> Iterator[tuple[Figure, Markup]]:
+        for figure in figures:
             try:
                 drawing = figure.draw(f"plot-{next(numbers)}")
             except UndrawnError as error:

@@ -31,6 +31,7 @@ def _line(text: str) -> str:
 def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
     """Return headings, sentences and tables."""
     lines = [f"# {escape(document.title)}", ""]
+    lines += [*(f"- {_line(text)}" for text in document.answer), *([""] if document.answer else [])]
     lines += [f"- {_line(name)}: {escape(value)}" for name, value in document.facts]
     lines += [*([""] if document.facts else []), *_paragraphs(document.lead)]
     for section in document.sections:
