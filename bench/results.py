@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes the tables of the main experiment in README.md and docs/results.md, and the picture.
+
+    python bench/results.py                   # from examples/main.lsmeter
+    python bench/results.py --run runs/…      # from another run of experiments/main.toml
+    python bench/results.py --check           # exit 1 where a file is not what the run says
+
+A table stands between `<!-- table NAME -->` and `<!-- end -->`; nothing else of a document changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+if str(ROOT) not in sys.path:  # started as a program
+    sys.path.insert(0, str(ROOT))
+
+from bench.dot_plot import Dot, dot_plot  # noqa: E402
+from bench.hook_tables import document_with  # noqa: E402
+
+RUN = ROOT / "examples/main.lsmeter"
+MINUS = "\u2212"
+SETUPS = {
+    "selinux": "SELinux",
+    "apparmor": "AppArmor",
+    "tomoyo": "TOMOYO",
+    "landlock": "Landlock",
+    "bpf": "BPF LSM",
+    "distribution": "Debian\u2019s default stack",
+}
+CALLS = (
+    *(f"{call} depth={depth}" for call in ("stat", "open") for depth in (1, 4, 8)),
+    *("creat depth=1", "rename depth=2", "mkdir depth=1", "unlink depth=1", "chmod depth=1"),
+    *("close after=open", "read size=0", "write size=4096", "getppid"),
+)
+FIRST = ("stat depth=4", "open depth=4", "creat depth=1", "mkdir depth=1", "rename depth=2")
+FIRST = (*FIRST, "read size=0")
+CYCLES = {
+    "stat depth=1": "`stat`",
+    "open depth=1": "`open+close`",
+    "creat depth=1": "`creat+close+unlink`",
+    "mkdir depth=1": "`mkdir+rmdir`",
+    "rename depth=1": "`rename+rename`",
+    "symlink depth=1": "`symlink+unlink`",
+    "exit files=16": "`fork+open...+exit+wait4` with 16 files",
+    "read size=4096": "`read` 4096",
+    "write size=4096": "`write` 4096",
+}
+
+Rows = dict[tuple[str, str], dict[str, Any]]
+
+
+def report_of(run: Path) -> dict[str, Any]:
+    """Return what `lsmeter report` says of a run, as data."""
+    command = [sys.executable, "-m", "lsmeter", "report", str(run), "--format", "json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def compared(report: dict[str, Any]) -> Rows:
+    """Return the comparisons by benchmark and setup."""
+    return {(row["id"], row["setup"]): row for row in report["comparisons"]}
+
+
+def percent(fraction: float) -> str:
+    """Write an overhead: +1.2 %, and 0.0 % without a sign."""
+    text = f"{fraction * 100:+.1f}"
+    return f"{text.replace('-', MINUS) if float(text) else '0.0'} %"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+,.0f}".replace("-", MINUS) if round(value) else "0"
+
+
+def _half(row: dict[str, Any]) -> float:
+    value = row["difference"]
+    return float(max(row["high"] - value, value - row["low"]))
+
+
+def _table(first: str, lines: list[list[str]]) -> str:
+    titles = [first, "capabilities only", *SETUPS.values()]
+    rows = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return f"| {' | '.join(titles)} |\n|---|{'---:|' * (len(titles) - 1)}\n{rows}"
+
+
+def calls_table(rows: Rows, benchmarks: tuple[str, ...]) -> str:
+    """Return the typical counts of single calls: the baseline's, and overheads."""
+    lines = []
+    for name in benchmarks:
+        typical = [rows[name, setup]["typical"] for setup in SETUPS]
+        base = f"{typical[0]['baseline_value']:,}"
+        lines.append([f"`{name}`", base, *(percent(row["overhead"]) for row in typical)])
+    return _table("operation", lines)
+
+
+def cycles_table(rows: Rows) -> str:
+    """Return whole costs: the baseline's, and differences with their 99 % intervals."""
+    lines = []
+    for name, title in CYCLES.items():
+        whole = [rows[name, setup]["whole"] for setup in SETUPS]
+        cells = (
+            f"{_signed(row['difference'])} ±{_half(row):,.0f} ({percent(row['overhead'])})"
+            for row in whole
+        )
+        lines.append([title, f"{whole[0]['baseline_value']:,.0f}", *cells])
+    return _table("cycle", lines)
+
+
+def dots(rows: Rows) -> dict[str, list[Dot]]:
+    """Return the whole cost of each cycle under each setup, in per cent, for the picture."""
+    found = {}
+    for name, title in CYCLES.items():
+        whole = [rows[name, setup]["whole"] for setup in SETUPS]
+        found[title.replace("`", "").replace("open...+exit+wait4", "open\u2026wait4")] = [
+            Dot(
+                setup,
+                row["overhead"] * 100,
+                row["overhead_low"] * 100,
+                row["overhead_high"] * 100,
+            )
+            for setup, row in zip(SETUPS.values(), whole, strict=True)
+        ]
+    return found
+
+
+def origin(report: dict[str, Any]) -> str:
+    """Return the sentence that says what was measured."""
+    kernel, tools = report["kernels"][0], report["tools"]
+    qemu = tools["qemu"].split()[0]
+    return (
+        f"Kernel {kernel['release']} ({kernel['version']}), QEMU {qemu}, lsmeter"
+        f" {report['lsmeter_version']}, {report['created'][:10]}.\n"
+    )
+
+
+def files(report: dict[str, Any]) -> dict[Path, str]:
+    """Return what each file has to hold."""
+    rows = compared(report)
+    tables = {
+        ROOT / "docs/results.md": {
+            "origin": origin(report),
+            "calls": calls_table(rows, CALLS),
+            "cycles": cycles_table(rows),
+        },
+        ROOT / "README.md": {"calls": calls_table(rows, FIRST)},
+    }
+    found = {path: document_with(path.read_text("utf-8"), made) for path, made in tables.items()}
+    for scheme in ("light", "dark"):
+        found[ROOT / f"docs/pictures/overhead-{scheme}.svg"] = dot_plot(
+            "Additional kernel instructions per cycle, over capabilities only",
+            "in %: whole cost with its 99 % interval, Debian\u2019s 6.1 kernel, no policy loaded",
+            dots(rows),
+            dark=scheme == "dark",
+        )
+    return found
+
+
+def main() -> None:
+    """Write the files, or say which are not what the run says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--run", type=Path, default=RUN, help="run directory, or packed run")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    options = parser.parse_args()
+    made = files(report_of(options.run))
+    stale = [
+        path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text
+    ]
+    for path in stale:
+        print(path.relative_to(ROOT))
+        if not options.check:
+            path.write_text(made[path], "utf-8")
+    sys.exit(bool(stale) and options.check)
+
+
+if __name__ == "__main__":
+    main()
