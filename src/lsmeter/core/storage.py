@@ -23,7 +23,7 @@ from typing import BinaryIO
 
 import platformdirs
 
-from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.core.inputs import open_file
 from lsmeter.core.owners import stranger_of
 from lsmeter.core.printable import printable
@@ -73,12 +73,16 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def reading(path: Path | str, hint: str = "make it readable and try again") -> Iterator[None]:
-    """Turn a read of the user's file `path` that fails in the block into a UsageError."""
+def reading(
+    path: Path | str,
+    hint: str = "make it readable and try again",
+    kind: type[LsmeterError] = UsageError,
+) -> Iterator[None]:
+    """Turn a read of `path` that fails in the block into an error: UsageError for a user's file."""
     try:
         yield
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", hint=hint) from error
+        raise kind(f"cannot read {path}: {error.strerror}", hint=hint) from error
 
 
 def cannot_write(path: Path, error: OSError) -> InfrastructureError:
@@ -92,13 +96,8 @@ def cannot_write(path: Path, error: OSError) -> InfrastructureError:
 
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file in hex digits; InfrastructureError when it is unreadable."""
-    try:
-        with open_file(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot read {path}: {error.strerror}", hint="make it readable and try again"
-        ) from error
+    with reading(path, kind=InfrastructureError), open_file(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def known_sha256(path: Path) -> str:
@@ -163,7 +162,7 @@ def need_dir(path: Path, where: str) -> None:
 
 def _write(path: Path, data: bytes, mode: int | None) -> None:
     """Write a file; mode: that of a regular file, None to keep it, or to follow the umask."""
-    try:
+    with writing(path):
         # A link stays, what it leads to is written; /dev/stdout leads to no name that lasts.
         target = Path(os.path.realpath(path))
         present = path.stat().st_mode if path.exists() else None
@@ -171,8 +170,6 @@ def _write(path: Path, data: bytes, mode: int | None) -> None:
             _write_in_place(path, present, data)
         else:
             _replace(target, data, mode or present)
-    except OSError as error:
-        raise cannot_write(path, error) from error
 
 
 def _write_in_place(path: Path, mode: int, data: bytes) -> None:
@@ -286,10 +283,8 @@ def _wait_for(number: int, what: str, wait_s: float) -> None:
             waited_s = time.monotonic() - began
         except OSError:
             return None
-        who = (
-            printable(os.pread(number, 300, 0).decode(errors="replace").strip())
-            or "another process"
-        )
+        text = os.pread(number, 300, 0).decode(errors="replace").strip()
+        who = printable(text) or "another process"
         if waited_s >= wait_s:
             raise HeldError(who, what, wait_s)
         if waited_s > _QUIET_S and not said:

@@ -32,8 +32,6 @@ GUEST_KEYS = {
 }
 MAX_WORDS = 32  # of a line
 MAX_WORDS_BYTES = 4096
-MAX_UNITS = 1_000_000_000  # of a client in one batch
-MAX_PROCESS_BYTES = 15  # of a process's name, as the kernel keeps it
 MAX_COUNTINGS = 1000  # samples with count: each keeps a number for each hook
 # Fields that are always in a request, and those that are if they are set.
 _ALWAYS = (
@@ -41,15 +39,8 @@ _ALWAYS = (
     *("samples", "warmup", "icount_shift", "benchmark_deadline_ms"),
 )
 _IF_SET = (
-    "timed",
-    "copies",
-    "whole_ppm",
-    "vary",
-    "count",
-    "sweep.control",
-    "root",
-    "settle_ms",
-    "monitor_ms",
+    *("timed", "copies", "whole_ppm", "vary", "count"),
+    *("sweep.control", "root", "settle_ms", "monitor_ms"),
 )
 _WORDS = {
     **dict.fromkeys(("filesystem", "root"), ("file system", tuple(FILESYSTEMS))),

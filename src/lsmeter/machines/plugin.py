@@ -30,7 +30,7 @@ from lsmeter.core.limits import Limits
 from lsmeter.core.model import Conditions, Kernel, Setup
 from lsmeter.core.model.arch import GUEST, Kind
 from lsmeter.core.scratch import scratch
-from lsmeter.core.storage import cache_dir, is_sealed, write_sealed
+from lsmeter.core.storage import cache_dir, is_sealed, reading, write_sealed
 from lsmeter.guest.conclude import clean_lines, tail
 from lsmeter.guest.initramfs import base
 from lsmeter.guest.probe import Program
@@ -175,10 +175,8 @@ async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
         async with _locks.setdefault(kernel.image_sha256, asyncio.Lock()):
             if not is_sealed(path):
                 write_sealed(path, await _ask_guest(kernel, limits))
-    try:
+    with reading(path, kind=InfrastructureError):
         text = read_file(path, MAX_TEXT_BYTES, "a symbol table").decode("ascii", "replace")
-    except OSError as error:
-        raise InfrastructureError(f"cannot read {path}: {error.strerror}") from error
     return parse_symbols(text, where=str(path))
 
 

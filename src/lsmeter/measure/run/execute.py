@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -85,11 +86,14 @@ async def execute(
         while queue:
             block = _take_block(queue, machine)
             missing = _missing(block, run, settings, observer)
-            if isinstance(machine, TakesTurns) and len(block) > 1:
-                await _make_in_turns(missing, run, machine, settings, observer)
-            else:
-                for planned in missing:
-                    await _make(planned, run, machine, settings, observer)
+            turns: AbstractContextManager[Sequence[Machine]] = nullcontext([machine] * len(missing))
+            # Side by side; one that is left alone has its turns for itself.
+            if isinstance(machine, TakesTurns) and len(block) > 1 and missing:
+                turns = machine.in_turns(len(missing))
+            with turns as places:
+                async with asyncio.TaskGroup() as tasks:
+                    for planned, place in zip(missing, places, strict=True):
+                        tasks.create_task(_make(planned, run, place, settings, observer))
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -131,8 +135,7 @@ def _missing(
 
 def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Observer) -> bool:
     """Take a boot from the store, or from what the run directory has; False where it cannot be."""
-    stored = None if settings.fresh else find_stored(planned, observer)
-    if stored is not None:
+    if not settings.fresh and (stored := _read_whole(stored_path(planned), planned, observer)):
         copy_boot(stored_path(planned), stored.files, run, planned.id)
         observer.ended(planned, stored.boot, reused=True)
         return True
@@ -140,22 +143,6 @@ def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Obser
         observer.ended(planned, found.boot, reused=True)
         return True
     return False
-
-
-async def _make_in_turns(
-    missing: Sequence[PlannedBoot],
-    run: Path,
-    machine: TakesTurns,
-    settings: Settings,
-    observer: Observer,
-) -> None:
-    """Make boots of one block side by side; one that is left alone has its turns for itself."""
-    if not missing:
-        return
-    with machine.in_turns(len(missing)) as places:
-        async with asyncio.TaskGroup() as tasks:
-            for planned, place in zip(missing, places, strict=True):
-                tasks.create_task(_make(planned, run, place, settings, observer))
 
 
 async def _make(
@@ -219,21 +206,16 @@ def is_stored(planned: PlannedBoot) -> bool:
     return (stored_path(planned) / BOOT_FILE).exists()
 
 
-def find_stored(planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
-    """Return the boot if it was measured before; a damaged entry counts as not measured.
-
-    So does one that was stored before there were digests.
-    """
-    return _read_whole(stored_path(planned), planned, observer)
-
-
 def is_kept(run: Path, planned: PlannedBoot) -> bool:
     """Say whether the run directory seems to have the boot already."""
     return (boot_folder(run, planned.id) / BOOT_FILE).exists()
 
 
 def _read_whole(path: Path, planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
-    """Return the boot that a folder has, if it ended well and is what was written."""
+    """Return the boot that a folder has, if it ended well and is what was written.
+
+    What was stored before there were digests counts as not measured.
+    """
     if not (path / BOOT_FILE).exists():
         return None
     try:
