@@ -76,7 +76,7 @@ def test_a_profile_of_unknown_calls_costs_what_nobody_knows(ready: Lsmeter) -> N
     assert selinux["uncovered"] == ["made_up"]
     said = told(ready("estimate", "--profile", CALLS, "run"))
     assert "nothing is known of any call" in said
-    assert "no benchmark stands for it" in said
+    assert "it has no proxy benchmark" in said
     assert "of one call more" not in said
 
 

@@ -94,7 +94,7 @@ def test_calls_are_added_up_and_what_is_not_covered_is_named() -> None:
     assert selinux.calls_share == pytest.approx(15 / 20)
     assert [item.call.name for item in found.uncovered("selinux")] == ["frobnicate", "newfstatat"]
     why = {item.call.name: item.why for item in found.calls}
-    assert why["frobnicate"] == "no benchmark stands for it"
+    assert why["frobnicate"] == "it has no proxy benchmark"
     assert why["newfstatat"] == "not in these runs"
     assert why["openat"] == ""
 
@@ -131,10 +131,12 @@ def test_what_may_have_failed_widens_the_bounds() -> None:
 
 
 def test_kinds_are_taken_in_the_proportion_that_is_known() -> None:
-    made_on = {"read": {"file": 0.75, "tcp": 0.25}}
-    (read,) = estimate(replace(profile(read=4), made_on=made_on), KNOWN).calls
+    object_shares = {"read": {"file": 0.75, "tcp": 0.25}}
+    (read,) = estimate(replace(profile(read=4), object_shares=object_shares), KNOWN).calls
     assert read.cost("selinux") == Cost(3 * 20 + 200, 3 * 10 + 200, 3 * 30 + 200)
-    (asked,) = estimate(replace(profile(read=4), made_on=made_on), KNOWN, {"": "pipe"}).calls
+    (asked,) = estimate(
+        replace(profile(read=4), object_shares=object_shares), KNOWN, {"": "pipe"}
+    ).calls
     assert (asked.cost("selinux"), asked.on) == (exact(200), {})
 
 
@@ -143,7 +145,7 @@ def test_what_other_calls_suggest_does_not_narrow_the_bounds() -> None:
     assert read.on == {"file": 0.25, "tcp": 0.375, "tcp-new": 0.375, "unix": 0}
     cost = read.cost("selinux")
     assert cost is not None
-    # Without a benchmark of a connection's first use later uses stand for it.
+    # Without a benchmark of a connection's first use later uses are its proxies.
     assert cost.value == pytest.approx(8 * (0.25 * 20 + 0.75 * 200))
     assert (cost.low, cost.high) == (80, 1600)
 

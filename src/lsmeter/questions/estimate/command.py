@@ -74,7 +74,7 @@ def estimate(
 ) -> int:
     """Say what each setup would cost a service, from a profile of its system calls.
 
-    Each call costs what the benchmarks that stand for it cost more under a setup than under
+    Each call costs what its proxy benchmarks cost more under a setup than under
     the baseline, on what the other calls suggest that it is made on (a service that accepts
     and waits has sockets). What no benchmark covers is named, call by call. Of a workload
     that was counted, the estimate stands beside the count (-b names some of its benchmarks).
@@ -124,9 +124,9 @@ def estimate(
 def _kinds(words: list[str]) -> dict[str, str]:
     """Read what calls are made on: `tcp` of all that can be, `read=tcp` of one."""
     from lsmeter.core.registry import unknown
-    from lsmeter.questions.estimate.profiles.standins import stand_ins
+    from lsmeter.questions.estimate.profiles.proxies import proxies
 
-    table, found = stand_ins(), dict[str, str]()
+    table, found = proxies(), dict[str, str]()
     for word in words:
         call, _, kind = word.rpartition("=")
         name = table.name(call)

@@ -10,7 +10,7 @@ from lsmeter.core.errors import UsageError
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.estimate.profiles.hooked import with_hooks
 from lsmeter.questions.estimate.profiles.model import Calls, Profile, added
-from lsmeter.questions.estimate.profiles.standins import stand_ins
+from lsmeter.questions.estimate.profiles.proxies import proxies
 from lsmeter.questions.workload.figures import KERNEL, Measured, find_workloads
 
 
@@ -51,7 +51,7 @@ def counted(run: RunData) -> tuple[Counted, ...]:
 
 
 def _counted(base: Measured, found: Iterable[Measured]) -> Counted:
-    table = stand_ins()
+    table = proxies()
     calls = added(Calls(table.name(name), count) for name, count in base.in_calls().items())
     names = frozenset(item.name for item in calls)
     profile = Profile("counted by lsmeter", calls, unit=base.unit, errors_unknown=names)

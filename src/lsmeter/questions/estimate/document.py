@@ -11,7 +11,7 @@ from lsmeter.questions.estimate.counted import Counted
 from lsmeter.questions.estimate.figures import CallCost, Estimated, SetupCost
 from lsmeter.questions.estimate.known import EXACT, Cost, Known
 from lsmeter.questions.estimate.profiles.model import Profile
-from lsmeter.questions.estimate.profiles.standins import stand_ins
+from lsmeter.questions.estimate.profiles.proxies import proxies
 from lsmeter.tables import numbers
 from lsmeter.tables.model import (
     Column,
@@ -34,7 +34,7 @@ _RULE = (
     "A call costs what its benchmarks cost more than under the baseline: the median of them, in "
     "the proportion of what it is made on; at least and at most are all calls at their cheapest, "
     "and at their costliest benchmark, each at the end of its interval. + is worse. `lsmeter help "
-    "estimate` says which benchmarks stand for which call."
+    "estimate` lists the proxy benchmarks of each call."
 )
 _NO_SECONDS = (
     "The profile does not say how long it was watched: costs are those of all its calls, in "
@@ -128,7 +128,7 @@ def _sections(
     yield Section(
         f"Call by call{where}",
         tables=(*_calls(item, factor, per, detail), *_uncovered(item, factor, per)),
-        items=tuple(Item(text) for text in (*_made_on(item), *_covering(item))),
+        items=tuple(Item(text) for text in (*_object_notes(item), *_covering(item))),
         key=f"{key}-calls",
     )
 
@@ -214,8 +214,8 @@ def _sentences(item: Estimated, counted: Counted | None, factor: float, per: str
 
 
 def _covering(item: Estimated) -> Iterator[str]:
-    """Name the one command that measures all benchmarks that stand for calls of the profile."""
-    table, known = stand_ins(), item.known
+    """Name the one command that measures all proxy benchmarks of the profile."""
+    table, known = proxies(), item.known
     names = (table.name(call.call.name) for call in item.calls)
     found = [table.of[name] for name in names if name in table.of]
     found += [table.of[one.within] for one in found if one.within]
@@ -227,7 +227,7 @@ def _covering(item: Estimated) -> Iterator[str]:
         values = (known.baseline, known.filesystem, known.user)
         words += [f"{o} {v}" for (o, d), v in zip(usual.items(), values, strict=True) if v != d]
         words += [] if known.instrument == EXACT else [f"--instrument {known.instrument}"]
-        yield f"All that benchmarks stand for in this profile: lsmeter run {' '.join(words)}"
+        yield f"All proxy benchmarks of this profile: lsmeter run {' '.join(words)}"
 
 
 def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Iterator[Table]:
@@ -238,7 +238,7 @@ def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Iterator
         Column("calls", f"calls {per}"),
         Column("share", "share", Kind.SHARE),
         *(Column(f"{name}_{item.known.unit}", name, Kind.CHANGE) for name in setups),
-        *([Column("benchmarks", "stands for it", Kind.PROSE)] if detail is Detail.FULL else []),
+        *([Column("benchmarks", "proxy benchmarks", Kind.PROSE)] if detail is Detail.FULL else []),
     ]
     covered = [call for call in item.calls if call.costs]
     if not covered:
@@ -258,7 +258,7 @@ def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Iterator
     yield Table("calls", title, tuple(columns), tuple(rows), more=more)
 
 
-def _made_on(item: Estimated) -> Iterator[str]:
+def _object_notes(item: Estimated) -> Iterator[str]:
     """Say on what calls were taken to be made: calls of the same shares together."""
     groups: dict[str, list[str]] = {}
     for call in item.calls:

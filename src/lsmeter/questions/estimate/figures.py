@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From a system-call profile and what runs say of each call to what every setup would cost; pure.
 
-A call costs what the benchmarks that stand for it cost more under a setup than under the baseline.
+A call costs what its proxy benchmarks cost more under a setup than under the baseline.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from lsmeter.questions.estimate.known import NOTHING, Cost, Known
-from lsmeter.questions.estimate.profiles.made_on import made_on, with_new
 from lsmeter.questions.estimate.profiles.model import Calls, Profile
-from lsmeter.questions.estimate.profiles.standins import Name, Reading, StandIn, stand_ins
+from lsmeter.questions.estimate.profiles.objects import object_shares, with_new
+from lsmeter.questions.estimate.profiles.proxies import Name, Proxy, Reading, proxies
 
 _LEAST_PART = 0.0005  # of the calls: less would be shown as 0.0 %
 _ASKED, _COUNTED, _EXPECTED = "asked", "counted", "expected"  # who says what calls are made on
@@ -23,7 +23,7 @@ _ASKED, _COUNTED, _EXPECTED = "asked", "counted", "expected"  # who says what ca
 
 @dataclass(frozen=True)
 class CallCost:
-    """One call of the profile: what stands for it, and what one costs under each setup.
+    """One call of the profile: its proxy benchmarks, and what one costs under each setup.
 
     why says of what nothing is known, and why: "" is of nothing. on is on which share of each kind
     of thing it is made: {} where there is one kind, or nothing but --on says. parts are the shares
@@ -79,9 +79,8 @@ class Estimated:
     @property
     def told_by(self) -> str:
         """Who says what calls were made on, where --on does not."""
-        return (
-            "hooks counted beside them say" if self.profile.made_on else "the other calls suggest"
-        )
+        counted = self.profile.object_shares
+        return "hooks counted beside them say" if counted else "the other calls suggest"
 
     def uncovered(self, setup: str) -> tuple[CallCost, ...]:
         """Return the calls of which nothing, or not all, is known under a setup."""
@@ -89,7 +88,7 @@ class Estimated:
 
 
 @dataclass(frozen=True)
-class _MadeOn:
+class _Objects:
     """On which share of each kind of thing a call is made, and who says so."""
 
     shares: Mapping[str, float]
@@ -115,18 +114,18 @@ def estimate(profile: Profile, known: Known, on: Mapping[str, str] | None = None
     return Estimated(profile, known, tuple(setups), calls)
 
 
-def _told(profile: Profile, on: Mapping[str, str]) -> Mapping[str, _MadeOn]:
+def _told(profile: Profile, on: Mapping[str, str]) -> Mapping[str, _Objects]:
     """Return what is told of each call, by its usual name: by whoever asks, counts, or by calls."""
-    table, expected = stand_ins(), made_on(profile)
-    found: dict[str, _MadeOn] = {}
+    table, expected = proxies(), object_shares(profile)
+    found: dict[str, _Objects] = {}
     for name in {table.name(item.name) for item in profile.calls} & {*table.of}:
         kind = on.get(name, on.get("", ""))
         if kind and kind in table.of[name].kinds:
-            one = _MadeOn({kind: 1.0}, _ASKED)
-        elif name in profile.made_on:
-            one = _MadeOn(profile.made_on[name], _COUNTED)
+            one = _Objects({kind: 1.0}, _ASKED)
+        elif name in profile.object_shares:
+            one = _Objects(profile.object_shares[name], _COUNTED)
         elif name in expected:
-            one = _MadeOn(expected[name], _EXPECTED)
+            one = _Objects(expected[name], _EXPECTED)
         else:
             continue
         found[name] = replace(one, shares=with_new(profile, name, one.shares))
@@ -154,26 +153,24 @@ def _setup_cost(
 
 
 def _call_cost(
-    call: Calls, known: Known, told: Mapping[str, _MadeOn], unknown: frozenset[str]
+    call: Calls, known: Known, told: Mapping[str, _Objects], unknown: frozenset[str]
 ) -> CallCost:
-    table = stand_ins()
+    table = proxies()
     name = table.name(call.name)
-    stand_in = table.of.get(name)
-    if stand_in is None:
-        return CallCost(call, (), "", {}, {}, "no benchmark stands for it")
-    if stand_in.within:
-        outer = _call_cost(Calls(stand_in.within, 0.0), known, told, unknown)
-        return CallCost(
-            call, (), stand_in.within, dict.fromkeys(outer.costs, NOTHING), {}, outer.why
-        )
+    proxy = table.of.get(name)
+    if proxy is None:
+        return CallCost(call, (), "", {}, {}, "it has no proxy benchmark")
+    if proxy.within:
+        outer = _call_cost(Calls(proxy.within, 0.0), known, told, unknown)
+        return CallCost(call, (), proxy.within, dict.fromkeys(outer.costs, NOTHING), {}, outer.why)
     on = told.get(name)
     costs: dict[str, Cost] = {}
     failed: dict[str, Cost] = {}
     parts: dict[str, float] = {}
     used: dict[Name, None] = {}
     for setup, differences in known.costs.items():
-        one, parts[setup] = _of_kinds(stand_in.kinds, on, differences, used)
-        other, all_failed = _of_kinds(stand_in.failed, on, differences, {})
+        one, parts[setup] = _of_kinds(proxy.kinds, on, differences, used)
+        other, all_failed = _of_kinds(proxy.failed, on, differences, {})
         if one is None:
             continue
         if other is not None and all_failed == 1:
@@ -181,25 +178,25 @@ def _call_cost(
             if call.name in unknown:  # any of them may have failed
                 one = Cost(one.value, min(one.low, other.low), max(one.high, other.high))
         costs[setup] = one
-    why = _why(stand_in, known, on, {name: parts[name] for name in costs})
-    shares = on.shares if on and on.by != _ASKED and len(stand_in.kinds) > 1 else {}
+    why = _why(proxy, known, on, {name: parts[name] for name in costs})
+    shares = on.shares if on and on.by != _ASKED and len(proxy.kinds) > 1 else {}
     return CallCost(call, tuple(used), "", costs, failed, why, shares, parts)
 
 
-def _why(stand_in: StandIn, known: Known, on: _MadeOn | None, parts: Mapping[str, float]) -> str:
+def _why(proxy: Proxy, known: Known, on: _Objects | None, parts: Mapping[str, float]) -> str:
     lacking = [name for name in known.costs if parts.get(name, 0.0) < 1]
     if not lacking:
         return ""
     have = {suite for of in known.costs.values() for suite, _ in of}
-    kinds = [kind for kind in stand_in.kinds if not on or on.shares.get(kind)]
-    named = [kind for kind in kinds if not have & {*stand_in.suites_of([kind])}]
+    kinds = [kind for kind in proxy.kinds if not on or on.shares.get(kind)]
+    named = [kind for kind in kinds if not have & {*proxy.suites_of([kind])}]
     named = [kind for kind in named if _usual(kind) == kind or _usual(kind) not in named]
-    suites_of = stand_in.suites_of(named or kinds or stand_in.kinds)
+    suites_of = proxy.suites_of(named or kinds or proxy.kinds)
     needed = [suite for suite in suites_of if suite not in have]
     if len(lacking) < len(known.costs):
         return f"its benchmarks gave no number under {', '.join(lacking)}"
     on_what = f"on {', '.join(named)} " if on and any(named) else ""
-    guess = not on and len(stand_in.kinds) > 1 and have & {*stand_in.suites}
+    guess = not on and len(proxy.kinds) > 1 and have & {*proxy.suites}
     unsaid = "nothing says on what (--on), and " if guess else ""
     suites = f": --suite {', --suite '.join(needed)}" if needed else ""
     return f"{unsaid}{on_what}not in these runs{suites}"
@@ -207,13 +204,13 @@ def _why(stand_in: StandIn, known: Known, on: _MadeOn | None, parts: Mapping[str
 
 def _of_kinds(
     kinds: Mapping[str, Sequence[Reading]],
-    on: _MadeOn | None,
+    on: _Objects | None,
     differences: Mapping[Name, Cost],
     used: dict[Name, None],
 ) -> tuple[Cost | None, float]:
     """Return the mean over the kinds of things that a call is made on, and their share.
 
-    One kind never stands for another: the share of a kind of which nothing is known is left out.
+    One kind is never the proxy of another: the share of one of which nothing is known is left out.
     Where nothing says on what a call is made, all kinds must be known, and their median counts.
     What is expected of other calls may be wrong: bounds are those of all kinds then.
     """

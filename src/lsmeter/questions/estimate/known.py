@@ -12,7 +12,7 @@ from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, within_run
-from lsmeter.questions.estimate.profiles.standins import Name, stand_ins
+from lsmeter.questions.estimate.profiles.proxies import Name, proxies
 from lsmeter.questions.time.calibration import Calibration
 from lsmeter.questions.time.figures import predict
 
@@ -150,5 +150,5 @@ def is_of_use(manifest: Manifest) -> bool:
     """Tell whether a run has system calls one by one, under a setup and its baseline."""
     cells = manifest.cells
     names = {cell.place.setup for cell in cells if cell.task.name not in _NO_TASKS}
-    suites = {suite for item in stand_ins().of.values() for suite in item.suites}
+    suites = {suite for item in proxies().of.values() for suite in item.suites}
     return len(names) > 1 and any(cell.place.suite in suites for cell in cells)

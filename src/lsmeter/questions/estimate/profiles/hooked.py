@@ -35,15 +35,15 @@ def with_hooks(profile: Profile, hooks: Mapping[str, float]) -> Profile:
         failed |= {name: lost * count[name] for name in names if name in count}
     calls = tuple(_failing(item, failed.get(item.name)) for item in profile.calls)
     seen = profile.errors_unknown - failed.keys()
-    on = {name: shares for name, shares in _made_on(count, hooks) if name in count}
-    return replace(profile, calls=calls, errors_unknown=seen, made_on=on)
+    on = {name: shares for name, shares in _object_shares(count, hooks) if name in count}
+    return replace(profile, calls=calls, errors_unknown=seen, object_shares=on)
 
 
 def _failing(item: Calls, failed: float | None) -> Calls:
     return item if failed is None else replace(item, errors=failed)
 
 
-def _made_on(
+def _object_shares(
     count: Mapping[str, float], hooks: Mapping[str, float]
 ) -> Iterable[tuple[str, Mapping[str, float]]]:
     sent, received = hooks.get("socket_sendmsg", 0.0), hooks.get("socket_recvmsg", 0.0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from lsmeter.questions.estimate.profiles.model import Profile
-from lsmeter.questions.estimate.profiles.standins import stand_ins
+from lsmeter.questions.estimate.profiles.proxies import proxies
 
 Shares = Mapping[str, float]  # by kind of thing
 _WAITS = ("poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2")
@@ -23,7 +23,7 @@ _DATA = ("read", "readv", "write", "writev")
 _STREAMS = ("tcp", "unix")
 
 
-def made_on(profile: Profile) -> Mapping[str, Shares]:
+def object_shares(profile: Profile) -> Mapping[str, Shares]:
     """Return by a call's usual name on which share of each kind it is made; {} is not known."""
     calls = _made(profile)
 
@@ -69,7 +69,7 @@ def _made(profile: Profile) -> dict[str, float]:
     """Return how often each call was made and did not fail; a connection begun is one as well."""
     found: dict[str, float] = {}
     for item in profile.calls:
-        name = stand_ins().name(item.name)
+        name = proxies().name(item.name)
         failed = 0.0 if name == "connect" else item.errors  # EINPROGRESS
         found[name] = found.get(name, 0.0) + item.calls - failed
     return found

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every benchmark that stands for a call exists, and every call is named once."""
+"""Every proxy benchmark of a call exists, and every call is named once."""
 
 from __future__ import annotations
 
 import pytest
 
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.questions.estimate.profiles.standins import ANY_SUITE, Reading, _reading, stand_ins
+from lsmeter.questions.estimate.profiles.proxies import ANY_SUITE, Reading, _reading, proxies
 
 KNOWN = [(item.suite, item.id) for item in catalogue(find_probe())]
-TABLE = stand_ins()
+TABLE = proxies()
 READINGS = sorted(
     {
         reading
@@ -51,11 +51,9 @@ def test_a_benchmark_that_makes_the_call_stands_for_it() -> None:
     for item in catalogue(find_probe()):
         if item.suite != "file" or item.control or len(item.syscalls) != 1:
             continue
-        stand_in = TABLE.of.get(TABLE.name(item.syscalls[0]))
-        assert stand_in is not None, item.syscalls
-        patterns = [
-            r for kind in (*stand_in.kinds.values(), *stand_in.failed.values()) for r in kind
-        ]
+        proxy = TABLE.of.get(TABLE.name(item.syscalls[0]))
+        assert proxy is not None, item.syscalls
+        patterns = [r for kind in (*proxy.kinds.values(), *proxy.failed.values()) for r in kind]
         assert any(reading.matches((item.suite, item.id)) for reading in patterns), item.id
 
 

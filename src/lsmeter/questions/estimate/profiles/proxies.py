@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which benchmarks stand for which system call: stand-ins.toml, read and checked."""
+"""The proxy benchmarks of each system call: proxies.toml, read and checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from importlib import resources
 from typing import Any
 
-FILE = "stand-ins.toml"
+FILE = "proxies.toml"
 ANY_SUITE = "*"
 _TERM = re.compile(r"(?P<suite>[a-z]+|\*): (?P<name>[^/]+?)(?: / (?P<calls>[2-9]))?")
 _SIGN = re.compile(r" ([+-]) (?=[a-z]+: )")
@@ -35,8 +35,8 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class StandIn:
-    """What stands for a system call; within: another call, whose benchmarks have this one in them.
+class Proxy:
+    """Proxy benchmarks of a call; within: another call, whose benchmarks have this one in them.
 
     kinds are what the call may be made on, by name: "" where it is one. failed has those of which
     a call that fails costs something else: "" is any other.
@@ -61,11 +61,11 @@ class StandIn:
 
 
 @dataclass(frozen=True)
-class StandIns:
+class Proxies:
     """All of them, by the name of the call as strace has it; and what else calls are named."""
 
     aliases: Mapping[str, str]
-    of: Mapping[str, StandIn]
+    of: Mapping[str, Proxy]
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -79,13 +79,13 @@ class StandIns:
 
 
 @functools.cache
-def stand_ins() -> StandIns:
+def proxies() -> Proxies:
     """Read what is shipped."""
     file = resources.files("lsmeter.questions.estimate.profiles") / FILE
     data = tomllib.loads(file.read_text(encoding="utf-8"))
-    found: dict[str, StandIn] = {}
+    found: dict[str, Proxy] = {}
     for entry in data["calls"]:
-        one = StandIn(
+        one = Proxy(
             _kinds(entry.get("kinds", {})),
             _kinds(entry.get("failed", {})),
             entry.get("within", ""),
@@ -94,7 +94,7 @@ def stand_ins() -> StandIns:
             if name in found:
                 raise ValueError(f"{FILE}: {name} stands there twice")
             found[name] = one
-    return StandIns(data["aliases"], found)
+    return Proxies(data["aliases"], found)
 
 
 def _kinds(entry: Any) -> Mapping[str, tuple[Reading, ...]]:  # noqa: ANN401  (a list or a table)
