@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from lsmeter.statistics.blocks import Block, apart, level_of, paired, student
+from lsmeter.statistics.blocks import Block, compare_blocks, level_of, paired, student
 from lsmeter.statistics.family import ALPHA, Looks, holm
 from lsmeter.statistics.power import more_blocks
 from lsmeter.statistics.ranks import of_pairs, of_samples
@@ -25,7 +25,7 @@ P = st.floats(0.0, 1.0, allow_nan=False)
 
 
 def test_means_of_pairs_are_tested_as_students_paired_test_has_it() -> None:
-    found = apart(BEFORE, AFTER, together=True)
+    found = compare_blocks(BEFORE, AFTER, together=True)
     expected = stats.ttest_rel(AFTER, BEFORE)
     assert found.by_student() == pytest.approx(expected.pvalue)
     bounds, means = expected.confidence_interval(0.95), found.of_means()
@@ -33,7 +33,7 @@ def test_means_of_pairs_are_tested_as_students_paired_test_has_it() -> None:
 
 
 def test_means_of_sides_apart_are_tested_as_welch_has_it() -> None:
-    found = apart(BEFORE, AFTER[:9], together=False)
+    found = compare_blocks(BEFORE, AFTER[:9], together=False)
     expected = stats.ttest_ind(AFTER[:9], BEFORE, equal_var=False)
     assert found.by_student() == pytest.approx(expected.pvalue)
     bounds, means = expected.confidence_interval(0.95), found.of_means()
@@ -43,7 +43,7 @@ def test_means_of_sides_apart_are_tested_as_welch_has_it() -> None:
 @pytest.mark.parametrize("count", [6, 9, 12])
 def test_pairs_are_tested_as_wilcoxon_has_it(count: int) -> None:
     differences = DRAW.normal(0.4, 1.0, count)
-    found = apart(np.zeros(count), differences, together=True)
+    found = compare_blocks(np.zeros(count), differences, together=True)
     assert found.shift.differs().p == pytest.approx(stats.wilcoxon(differences).pvalue)
     one_sided = [
         stats.wilcoxon(differences - edge, alternative=side).pvalue
@@ -68,7 +68,7 @@ def test_an_interval_has_what_its_test_does_not_refuse(
 ) -> None:
     """Just inside of a bound the test says less than the level, just outside it says more."""
     before, after = np.random.default_rng(seed).normal(0.0, 1.0, (2, count))
-    shift = apart(before, after, together=together).shift
+    shift = compare_blocks(before, after, together=together).shift
     low, high = shift.bounds(level)
     assert low <= shift.value <= high
     for bound, inward, test in ((low, 1e-9, shift.above), (high, -1e-9, shift.below)):
@@ -91,7 +91,7 @@ def test_blocks_in_another_state_are_ranks_and_no_more() -> None:
     steady = DRAW.normal(0.01, 0.004, 30)
     met = steady + np.where(np.arange(30) % 15 == 0, 0.29, 0.0)
     zero = np.zeros(30)
-    quiet, shaken = (apart(zero, side, together=True) for side in (steady, met))
+    quiet, shaken = (compare_blocks(zero, side, together=True) for side in (steady, met))
     assert shaken.value == pytest.approx(quiet.value, abs=0.003)
     wide = shaken.interval()
     assert wide.high - wide.low < 0.01
@@ -102,7 +102,7 @@ def test_blocks_in_another_state_are_ranks_and_no_more() -> None:
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("count", [0, 1])
 def test_one_block_tells_nothing(count: int, *, together: bool) -> None:
-    found = apart(BEFORE[:count], AFTER[:count], together=together)
+    found = compare_blocks(BEFORE[:count], AFTER[:count], together=together)
     assert found.differs() == 1.0
     assert found.outside(-9.0, 9.0) >= 0.5
     if count:
@@ -112,9 +112,9 @@ def test_one_block_tells_nothing(count: int, *, together: bool) -> None:
 
 def test_blocks_without_any_noise_are_certain() -> None:
     same = np.full(8, 10.0)
-    assert apart(same, same, together=True).differs() == 1.0
-    assert apart(same, same, together=True).outside(-0.1, 0.1) == 0.0
-    assert apart(same, same + 1, together=True).differs() == 0.0
+    assert compare_blocks(same, same, together=True).differs() == 1.0
+    assert compare_blocks(same, same, together=True).outside(-0.1, 0.1) == 0.0
+    assert compare_blocks(same, same + 1, together=True).differs() == 0.0
 
 
 def test_a_level_is_a_geometric_mean_and_survives_zeros() -> None:
@@ -143,9 +143,9 @@ def test_ranks_are_a_permutation_test_of_all_signs() -> None:
 
 def test_where_ranks_can_say_no_more_the_means_decide() -> None:
     differences = 1.0 + DRAW.normal(0.0, 0.001, 7)
-    found = apart(np.zeros(7), differences, together=True)
+    found = compare_blocks(np.zeros(7), differences, together=True)
     assert found.differs() == found.by_student() < found.shift.differs().least
-    few = apart(np.zeros(4), differences[:4], together=True)
+    few = compare_blocks(np.zeros(4), differences[:4], together=True)
     assert (few.interval().low, few.interval().high) == (few.of_means().low, few.of_means().high)
 
 
@@ -175,7 +175,9 @@ def test_so_many_more_blocks_are_enough_four_times_of_five() -> None:
     more = more_blocks(truth, spread / math.sqrt(blocks), blocks, (-0.005, 0.005), 1)
     assert more is not None
     tries = [
-        apart(np.zeros(blocks + more), draw.normal(truth, spread, blocks + more), together=True)
+        compare_blocks(
+            np.zeros(blocks + more), draw.normal(truth, spread, blocks + more), together=True
+        )
         for _ in range(400)
     ]
     assert sum(item.differs() <= ALPHA for item in tries) / 400 == pytest.approx(0.8, abs=0.07)

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from lsmeter.core.model.conclusion import Verdict
-from lsmeter.statistics.means import Apart, Spread, apart, level, pooled, pooled_ratios, ratios
+from lsmeter.statistics.means import (
+    Difference,
+    Spread,
+    compare_ratios,
+    level,
+    pooled,
+    pooled_ratios,
+    ratios,
+)
 
 ROUNDS = 2000
 MARGIN = 0.01
@@ -19,12 +27,12 @@ def drawn(draw: np.random.Generator, mean: float, spread: float, boots: int) -> 
     return list(draw.normal(mean, spread * mean, boots))
 
 
-def compared(cells: list[list[float]]) -> Apart:
+def compared(cells: list[list[float]]) -> Difference:
     """Compare the second cell with the first, beside the others."""
     sides = [dict(enumerate(cell)) for cell in cells]
     found = [ratios(sides[0], side) for side in sides[1:]]
     mean = sum(cells[0]) / len(cells[0])
-    answer = apart(mean, found[0], pooled_ratios(found), MARGIN)
+    answer = compare_ratios(mean, found[0], pooled_ratios(found), MARGIN)
     assert answer is not None
     return answer
 
@@ -101,4 +109,4 @@ def test_one_boot_knows_no_interval() -> None:
 
 def test_boots_of_other_seeds_are_no_pair() -> None:
     assert ratios({1: 10.0, 2: 20.0, 3: 0.0}, {2: 22.0, 3: 1.0, 4: 5.0}) == (1.1,)
-    assert apart(10.0, (), Spread(math.inf, 0), MARGIN) is None
+    assert compare_ratios(10.0, (), Spread(math.inf, 0), MARGIN) is None

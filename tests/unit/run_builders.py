@@ -17,7 +17,7 @@ from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
 from lsmeter.measure.experiment.asked import build_experiment
-from lsmeter.measure.experiment.plan import Plan, PlannedBoot, joined, make_plan
+from lsmeter.measure.experiment.plan import Plan, PlannedBoot, make_plan, merge_plans
 from lsmeter.measure.results.boots import write_boot
 from lsmeter.measure.results.directory import RunData, create_run, read_run
 from lsmeter.measure.results.documents import SEALED, sealed
@@ -80,7 +80,7 @@ def plan_of(
     kernels: Sequence[Kernel], benchmarks: Sequence[Benchmark], *words: Mapping[str, Any]
 ) -> Plan:
     """Plan experiments as one run."""
-    return joined(
+    return merge_plans(
         [
             make_plan(
                 build_experiment({"boots": 1, "seed": 1, **item}, where="test"),

@@ -12,7 +12,7 @@ from lsmeter.catalogue.workloads import load_workload, workload_names
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Conditions, Image, Sampling
 from lsmeter.measure.experiment.asked import build_experiment
-from lsmeter.measure.experiment.plan import Plan, apart, baseline_name, make_plan
+from lsmeter.measure.experiment.plan import Plan, baseline_name, make_plan, split_workloads
 from lsmeter.measure.tasks import find_task
 from tests.unit.model_builders import benchmark, cell, kernel
 
@@ -59,7 +59,7 @@ def test_batches_are_as_the_workload_says_or_as_was_asked() -> None:
 
     def sampling(**words: int) -> Sampling:
         whole = build_experiment({"suites": ["web"], "sampling": words}, where="test")
-        ((experiment, offer),) = apart(whole)
+        ((experiment, offer),) = split_workloads(whole)
         assert offer is not None
         needed = dict.fromkeys(find_task("workload").needs, "y")
         made = make_plan(experiment, [kernel(**needed)], offer, {}, ["tmpfs"], {"servers": image})
@@ -92,7 +92,7 @@ def loaded(setup: str, workload: str, **conditions: int) -> Plan:
     """Return the plan of one setup, and its baseline, with a workload."""
     data = {"suites": [workload], "setups": [setup], "conditions": conditions}
     whole = build_experiment({**data, "baseline": "capability"}, where="test")
-    ((experiment, offer),) = apart(whole)
+    ((experiment, offer),) = split_workloads(whole)
     assert offer is not None
     needs = (*find_task("workload").needs, *parse_setup(setup).needs_config)
     image = Image("servers", Path("image"), "0" * 64)
@@ -157,7 +157,7 @@ def test_services_have_a_slower_clock_unless_one_is_asked_for() -> None:
 def test_a_workload_has_clients_and_no_copies() -> None:
     whole = build_experiment({"suites": ["web"], "instrument": "timed", "copies": [2]}, where="t")
     with pytest.raises(UsageError, match="--copies: the workload web has clients of its own"):
-        list(apart(whole))
+        list(split_workloads(whole))
 
 
 def test_the_baseline_is_measured_even_if_only_others_are_named() -> None:
@@ -306,7 +306,7 @@ def test_dac_without_its_kernel_is_a_problem() -> None:
 
 def test_a_suite_whose_image_cannot_be_built_is_skipped_with_the_reason() -> None:
     asked = build_experiment({"suites": ["web-nginx"], "setups": ["selinux"]}, where="test")
-    ((item, offer),) = apart(asked)
+    ((item, offer),) = split_workloads(asked)
     assert offer is not None
     images = {"servers": "mmdebstrap is not installed"}
     of = kernel(**dict.fromkeys(find_task("workload").needs, "y"))

@@ -20,7 +20,7 @@ from lsmeter.core.model import Better, Boot, BootStatus
 from lsmeter.core.model.conclusion import Comparison, Difference, Verdict
 from lsmeter.core.model.setup import is_again
 from lsmeter.measure.experiment.asked import build_experiment
-from lsmeter.measure.experiment.plan import PlannedBoot, make_plan, until
+from lsmeter.measure.experiment.plan import PlannedBoot, make_plan, with_blocks
 from lsmeter.measure.instruments.timed import LEAST_BLOCKS, blocks, compare, judge
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.compare import document as compared
@@ -340,7 +340,7 @@ class TestGrowing:
         assert asked.looks == Looks(10, 25)
         plan = make_plan(asked, [kernel("vmlinux")], (timed.STAT,), {}, ("tmpfs",))
         assert len(plan.boots) == 2 * 25
-        assert until(plan, 15).boots == plan.boots[: 2 * 15]
+        assert with_blocks(plan, 15).boots == plan.boots[: 2 * 15]
 
     @pytest.mark.parametrize(
         ("words", "said"),

@@ -67,7 +67,7 @@ def measure(
     from lsmeter.core.storage import need_dir
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.machines import HasHosts, find_machine, tuned
-    from lsmeter.measure.experiment.plan import apart, look_up, modules_for
+    from lsmeter.measure.experiment.plan import look_up, modules_for, split_workloads
     from lsmeter.measure.results.held import held, new_directory
     from lsmeter.sources.kernels.resolve import DEFAULT_MODULES, Request
 
@@ -85,7 +85,7 @@ def measure(
     for item in worded:
         _check_instrument(item, machine)
     benchmarks = catalogue(find_probe())
-    for item, offer in (part for whole in worded for part in apart(whole)):
+    for item, offer in (part for whole in worded for part in split_workloads(whole)):
         # What is wrong with them is said before anything is fetched.
         look_up(item, offer or benchmarks, machine.filesystems)
     names = [name for item in worded for name in item.kernels]
@@ -184,16 +184,16 @@ def _plan(
     from lsmeter.guest.probe import find_program
     from lsmeter.machines import HasHosts
     from lsmeter.measure.experiment.plan import (
-        apart,
         image_of,
-        joined,
         make_plan,
+        merge_plans,
         programs_of,
         setups_of,
+        split_workloads,
     )
 
     plans = []
-    for item, offer in (part for asked in experiments for part in apart(asked)):
+    for item, offer in (part for asked in experiments for part in split_workloads(asked)):
         setups = setups_of(item)
         named = {name for setup in setups for name in programs_of(setup)}
         programs = {name: find_program(name).sha256 for name in named}
@@ -214,7 +214,7 @@ def _plan(
                 machine.why_unsupported if isinstance(machine, HasHosts) else lambda _: "",
             )
         )
-    return joined(plans)
+    return merge_plans(plans)
 
 
 def _kernel(name: str, request: Request) -> Kernel:
@@ -269,7 +269,7 @@ def _image(name: str, asked: str | None, tasks: LiveTasks, *, build: bool) -> Im
 
 def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     """Carry a plan out; one that grows, look by look until its verdicts stand."""
-    from lsmeter.measure.experiment.plan import until
+    from lsmeter.measure.experiment.plan import with_blocks
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.cost.growing import still_open
 
@@ -279,7 +279,7 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
     _check_looks(out, asked.looks)
     began_s, since = time.monotonic(), 0
     for at in asked.looks.planned:
-        code = _stage(until(plan, at), machine, out, how, since)
+        code = _stage(with_blocks(plan, at), machine, out, how, since)
         if code is ExitCode.INTERRUPTED:
             break
         left, of = still_open(read_run(out))

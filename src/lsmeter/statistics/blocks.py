@@ -103,7 +103,7 @@ def paired(baseline: Sequence[Block], tested: Sequence[Block]) -> tuple[list[Blo
 
 
 @dataclass(frozen=True)
-class Apart:
+class BlockDifference:
     """How far two sides are apart on one scale: by the ranks of blocks, and by their means.
 
     Ranks of few blocks can say only so much. Where they say the most that they can, the means
@@ -171,22 +171,22 @@ def _decided(ranks: Permuted, means: float) -> float:
     return min(ranks.p, means) if ranks.p <= ranks.least else ranks.p
 
 
-def apart(before: Times, after: Times, *, together: bool) -> Apart:
+def compare_blocks(before: Times, after: Times, *, together: bool) -> BlockDifference:
     """Compare the values of blocks: pair by pair, or as two samples (means: Welch 1947)."""
     if together:
         values = after - before
         if values.size < 2:
             value = float(values[0]) if values.size else math.nan
-            return Apart(of_pairs(values), value, math.inf, 0)
+            return BlockDifference(of_pairs(values), value, math.inf, 0)
         mean, error = float(values.mean()), standard_error(values)
-        return Apart(of_pairs(values), mean, error, values.size - 1)
+        return BlockDifference(of_pairs(values), mean, error, values.size - 1)
     shift = of_samples(before, after)
     value = float(after.mean() - before.mean()) if before.size and after.size else math.nan
     if min(before.size, after.size) < 2:
-        return Apart(shift, value, math.inf, 0)
+        return BlockDifference(shift, value, math.inf, 0)
     first, second = standard_error(before) ** 2, standard_error(after) ** 2
     both = first + second
     freedom = float(before.size + after.size - 2)
     if both:
         freedom = both**2 / (first**2 / (before.size - 1) + second**2 / (after.size - 1))
-    return Apart(shift, value, math.sqrt(both), freedom)
+    return BlockDifference(shift, value, math.sqrt(both), freedom)

@@ -88,7 +88,7 @@ def _half(mean: float, boots: int, spread: Spread) -> float:
 
 
 @dataclass(frozen=True)
-class Apart:
+class Difference:
     """How far a tested level is from its baseline; boots is how many each would take.
 
     difference, low and high are in the numbers' own unit, overhead and its bounds fractions of the
@@ -105,7 +105,9 @@ class Apart:
     boots: int
 
 
-def apart(baseline: float, found: Sequence[float], spread: Spread, margin: float) -> Apart | None:
+def compare_ratios(
+    baseline: float, found: Sequence[float], spread: Spread, margin: float
+) -> Difference | None:
     """Compare a setup with the mean of its baseline by the ratios of their boots.
 
     None where there is no ratio. More is worse; margin is a fraction.
@@ -118,7 +120,7 @@ def apart(baseline: float, found: Sequence[float], spread: Spread, margin: float
     verdict = _verdict(bounds[1], bounds[2], margin)
     needed = _boots(ratio, spread) if verdict is Verdict.INCONCLUSIVE else 0
     value, low, high = (baseline * bound for bound in bounds)
-    return Apart(value, low, high, *bounds, verdict, needed)
+    return Difference(value, low, high, *bounds, verdict, needed)
 
 
 def _verdict(low: float, high: float, margin: float) -> Verdict:

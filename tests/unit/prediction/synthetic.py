@@ -9,7 +9,7 @@ import numpy as np
 
 from lsmeter.questions.time.calibration import Calibration, Counted, Host, calibrate
 from lsmeter.questions.time.expected import CYCLES
-from lsmeter.questions.time.fit import Known
+from lsmeter.questions.time.fit import Observation
 
 CYCLE_NS = 0.4
 # In cycles; some are far from what is expected, and one event costs nothing.
@@ -60,7 +60,7 @@ def cost_ns(counts: Mapping[str, float]) -> float:
 
 def known(
     *, operations: int = 14, variants: int = 4, noise: float = 0.0, seed: int = 1
-) -> list[Known]:
+) -> list[Observation]:
     """Return benchmarks; noise is the standard deviation of what is measured, as a share."""
     draw = np.random.default_rng(seed)
     found = []
@@ -70,7 +70,7 @@ def known(
             counts = events(draw, size * (1 + variant / 3))
             measured = cost_ns(counts) * float(np.exp(draw.normal(0, noise)))
             name = f"op{operation}"
-            found.append(Known("file", name, f"{name} variant={variant}", counts, measured))
+            found.append(Observation("file", name, f"{name} variant={variant}", counts, measured))
     return found
 
 

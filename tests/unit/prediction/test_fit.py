@@ -11,11 +11,11 @@ import pytest
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.questions.time.calibration import spread
 from lsmeter.questions.time.expected import CYCLES, vector
-from lsmeter.questions.time.fit import GROUND, STIFFNESS, Known, fit
+from lsmeter.questions.time.fit import GROUND, STIFFNESS, Observation, fit
 from tests.unit.prediction import synthetic
 
 
-def errors(known: list[Known]) -> list[float]:
+def errors(known: list[Observation]) -> list[float]:
     return [item.error for item in fit(known, CYCLES).left_out]
 
 
@@ -80,10 +80,10 @@ def test_programs_in_which_events_vary_apart_tell_them_apart() -> None:
     each = {"plain_insns": 20.0, "loads": 5.0, "returns": 1.0}
     cost = {"plain_insns": 0.05, "loads": 0.0, "returns": 7.0, "mode_switches": 15.0}
 
-    def program(suite: str, name: str, events: dict[str, float]) -> Known:
+    def program(suite: str, name: str, events: dict[str, float]) -> Observation:
         events = {"mode_switches": 2.0, **events}
         ns = sum(cost[key] * count for key, count in events.items())
-        return Known(suite, name, name, events, ns)
+        return Observation(suite, name, name, events, ns)
 
     calls = [
         program("file", f"call{n}", {key: (20 + 9 * n) * count for key, count in each.items()})

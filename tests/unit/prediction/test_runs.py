@@ -20,7 +20,7 @@ from lsmeter.questions.cost.document import document_of
 from lsmeter.questions.time import calibrations
 from lsmeter.questions.time.calibration import Overheads
 from lsmeter.questions.time.document import NO_CALIBRATION, NO_EVENTS
-from lsmeter.questions.time.figures import host_of, known, predict, quiet_ns
+from lsmeter.questions.time.figures import host_of, match_observations, predict, quiet_ns
 from lsmeter.questions.time.fitting import fitted
 from lsmeter.questions.time.validation import summaries, validated
 from lsmeter.statistics.blocks import Block
@@ -48,7 +48,7 @@ def shown(run: RunData, form: str, calibration: Any = None) -> str:
 def test_both_runs_meet_without_the_setup_and_without_the_region(
     runs: tuple[RunData, RunData],
 ) -> None:
-    found = {item.benchmark: item for item in known(*runs)}
+    found = {item.benchmark: item for item in match_observations(*runs)}
     assert set(found) == {item.id for item in recorded.BENCHMARKS} - {"empty"}
     for item in recorded.KNOWN:
         assert found[item.benchmark].cost_ns == pytest.approx(item.cost_ns, rel=0.03)
@@ -74,9 +74,9 @@ def test_what_disturbs_half_of_the_blocks_does_not_count() -> None:
 def test_runs_of_the_wrong_kind_are_refused(runs: tuple[RunData, RunData]) -> None:
     timed, counted = runs
     with pytest.raises(UsageError, match="no time was measured"):
-        known(counted, counted)
+        match_observations(counted, counted)
     with pytest.raises(UsageError, match="no events were counted"):
-        known(timed, timed)
+        match_observations(timed, timed)
 
 
 def test_predictions_of_what_was_measured_come_close(runs: tuple[RunData, RunData]) -> None:
@@ -215,7 +215,7 @@ class TestCommands:
         timed, counted = (str(run.path) for run in runs)
         done = in_process("calibrate", timed, counted, "--output", "mine.json")
         assert done.code == 0, done.err
-        assert "each operation left out" in " ".join(done.out.split())
+        assert "Leave-one-out error" in " ".join(done.out.split())
         (found,) = calibrations.kept()
         assert found == calibrations.read_calibration(in_process.home / "mine.json")
         assert found.name in in_process("calibrate", "show", "-f", "csv").out

@@ -15,7 +15,7 @@ from lsmeter.questions.workload import document as shown
 from lsmeter.questions.workload.figures import BootFigures, Compared, Measured, Workloads
 from lsmeter.statistics.compare import compare
 from lsmeter.statistics.estimate import BootReadings, rarest
-from lsmeter.statistics.means import apart, pooled, pooled_ratios
+from lsmeter.statistics.means import compare_ratios, pooled, pooled_ratios
 from lsmeter.tables import numbers
 from tests.statistics.simulated import boot
 from tests.unit.model_builders import benchmark, change
@@ -34,7 +34,7 @@ def measured(setup: str, *kernel: float, spread: float | None = None) -> Measure
 
 def workloads(base: Measured, item: Measured) -> tuple[Workloads, Compared]:
     ratio = [b / a for a, b in zip(base.of("kernel"), item.of("kernel"), strict=True)]
-    found = apart(base.mean("kernel"), ratio, pooled_ratios([ratio]), 0.01)
+    found = compare_ratios(base.mean("kernel"), ratio, pooled_ratios([ratio]), 0.01)
     assert found is not None
     compared = Compared(base, item, found, None)
     key = (base.place.beside, STATIC.id)

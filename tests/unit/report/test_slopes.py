@@ -10,7 +10,7 @@ import pytest
 import vl_convert
 
 from lsmeter.core.model import Problem
-from lsmeter.measure.experiment.plan import joined
+from lsmeter.measure.experiment.plan import merge_plans
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.slopes import figures as analysis
 from lsmeter.questions.slopes.document import document, specification
@@ -39,7 +39,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     on = replace(kernel(SECURITY_TUNABLE="y"), release="unknown")
     sweep = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
     looked = {"setups": ["selinux"], "task": "lookups"}
-    plan = joined([plan_of([on], SWEPT, sweep), plan_of([on], LOOKED_UP, looked)])
+    plan = merge_plans([plan_of([on], SWEPT, sweep), plan_of([on], LOOKED_UP, looked)])
     said = {"sweep": RECORDED.read_bytes(), "lookups": LOOKUPS.read_bytes()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LSMETER_DATA", str(path / "data"))

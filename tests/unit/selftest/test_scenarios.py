@@ -66,7 +66,7 @@ def test_every_kind_of_cost_is_there() -> None:
 
 @every_scenario
 def test_its_setups_inject_what_it_says(scenario: Scenario) -> None:
-    for injection in scenario.sides:
+    for injection in scenario.injections:
         setup = parse_setup(injection.setup)
         assert setup.name == injection.setup
         assert setup.expect[-1].value == injection.text
@@ -108,10 +108,10 @@ def test_sides_differ_in_costs_alone(scenario: Scenario) -> None:
     All BPF programs are always there.
     """
     if scenario.after.way is Way.BPF:
-        assert all(side.burnt for side in scenario.sides)
+        assert all(side.burnt for side in scenario.injections)
         return
     deferred = {Point.RCU, Point.TASK, Point.WORK, Point.OUTSIDE}
-    before, after = (deferred & set(side.costs) for side in scenario.sides)
+    before, after = (deferred & set(side.costs) for side in scenario.injections)
     assert before == after
 
 

@@ -11,7 +11,7 @@ from lsmeter.catalogue.workloads import is_workload, load_workload
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.workload import Client
 from lsmeter.measure.experiment.asked import Experiment
-from lsmeter.measure.experiment.plan import apart
+from lsmeter.measure.experiment.plan import split_workloads
 from lsmeter.sources.images.definition import load_definition
 
 EXAMPLE = Path(__file__).parents[3] / "examples/redis.toml"
@@ -116,7 +116,9 @@ def test_names_are_those_of_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("client", ["guest", "loopback"])
 def test_only_what_has_a_server_has_its_client_elsewhere(client: Client) -> None:
-    found = [offer for _, offer in apart(Experiment(suites=["postgresql"], client=client))]
+    found = [
+        offer for _, offer in split_workloads(Experiment(suites=["postgresql"], client=client))
+    ]
     assert [offer.workload.name for offer in found if offer] == ["postgresql"]
     with pytest.raises(UsageError, match="the suite workstation has no server"):
-        list(apart(Experiment(suites=["workstation"], client=client)))
+        list(split_workloads(Experiment(suites=["workstation"], client=client)))

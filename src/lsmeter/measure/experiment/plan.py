@@ -22,7 +22,7 @@ from lsmeter.core.model.setup import again
 from lsmeter.core.model.suites import suite_modules
 from lsmeter.core.registry import unknown
 from lsmeter.measure.experiment.asked import ConditionsTable, Experiment
-from lsmeter.measure.experiment.running import live, unfit
+from lsmeter.measure.experiment.running import as_running, why_unsupported
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.tasks import TaskKind, find_task
 from lsmeter.measure.tasks.workload import why_unconfined
@@ -86,10 +86,12 @@ def make_plan(  # noqa: PLR0913, PLR0917
     for kernel in kernels:
         problems += _without_filesystem(kernel, experiment.filesystems)
         for named in (*setups, *control):
-            setup = live(named) if kernel.runs else named
+            setup = as_running(named) if kernel.runs else named
             if not kernel.runs and is_dac(kernel) != (setup.lsms == ()):
                 continue  # the other kind of kernel: see _without_kernel
-            if why := unfit(named, kernel, lacks) or _unable(experiment, kernel, setup, offer):
+            if why := why_unsupported(named, kernel, lacks) or _unable(
+                experiment, kernel, setup, offer
+            ):
                 problems.append(why)
                 continue
             rootfs = image_of(experiment, offer) if offer else setup.image
@@ -129,7 +131,7 @@ def _unable(
     return None
 
 
-def apart(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
+def split_workloads(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
     """Give the suites of an experiment that the probe has, then each of its workloads."""
     suites = [name for name in experiment.suites if not is_workload(name)]
     if suites == experiment.suites and experiment.monitor_ms:
@@ -233,7 +235,7 @@ def look_up(
     )
 
 
-def joined(plans: Sequence[Plan]) -> Plan:
+def merge_plans(plans: Sequence[Plan]) -> Plan:
     """Join plans into one whose cells have several tasks; the first gives the experiment."""
     first = plans[0]
     benchmarks = dict.fromkeys(item for plan in plans for item in plan.benchmarks)
@@ -415,7 +417,7 @@ def _boots(experiment: Experiment, cells: Sequence[Cell]) -> tuple[PlannedBoot, 
     return tuple(boots)
 
 
-def until(plan: Plan, blocks: int) -> Plan:
+def with_blocks(plan: Plan, blocks: int) -> Plan:
     """Return the plan with so many blocks."""
     return replace(plan, boots=tuple(boot for boot in plan.boots if boot.index < blocks))
 

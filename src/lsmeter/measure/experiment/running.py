@@ -75,13 +75,13 @@ def on_running(asked: Experiment, kernels: Sequence[Kernel], users: Sequence[str
     return asked.model_copy(update=update)
 
 
-def live(setup: Setup) -> Setup:
+def as_running(setup: Setup) -> Setup:
     """Return the setup as something that is added to a machine as it runs."""
     over = BASELINE if setup.over in {"capability", "dac"} else setup.over
     return replace(setup, lsms=None, over=over)
 
 
-def unfit(setup: Setup, kernel: Kernel, lacks: Callable[[Setup], str]) -> Problem | None:
+def why_unsupported(setup: Setup, kernel: Kernel, lacks: Callable[[Setup], str]) -> Problem | None:
     """Say why a setup is none for a kernel that runs, or none for one that is booted.
 
     lacks says what the machine lacks for a setup that needs no boot, "" for nothing.

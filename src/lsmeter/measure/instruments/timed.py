@@ -29,10 +29,10 @@ from lsmeter.core.model.conclusion import (
 from lsmeter.measure.instruments import Instrument, Words
 from lsmeter.statistics.blocks import (
     LEVEL,
-    Apart,
     Block,
+    BlockDifference,
     Interval,
-    apart,
+    compare_blocks,
     level_of,
     paired,
     student,
@@ -120,7 +120,7 @@ def compare(
     if together:
         baseline, tested = paired(baseline, tested)
     before, after = _logs(baseline), _logs(tested)
-    logs = apart(before, after, together=together)
+    logs = compare_blocks(before, after, together=together)
     typical, mean = (
         _change(baseline, tested, name, better, together=together, level=level)
         for name in ("median", "mean")
@@ -168,12 +168,12 @@ def _change(
     if not base.size or not test.size:
         return Change(*(math.nan,) * 8)
     # The mean is there for what comes rarely, which ranks leave out.
-    interval = Apart.interval if name == "median" else Apart.of_means
-    ns = interval(apart(base, test, together=together), level)
+    interval = BlockDifference.interval if name == "median" else BlockDifference.of_means
+    ns = interval(compare_blocks(base, test, together=together), level)
     sides = (level_of(base).value, level_of(test).value)
     value = low = high = math.nan
     if (base > 0).all() and (test > 0).all():
-        ratio = interval(apart(np.log(base), np.log(test), together=together), level)
+        ratio = interval(compare_blocks(np.log(base), np.log(test), together=together), level)
         value, low, high = (math.expm1(min(x, 700.0)) for x in (ratio.value, ratio.low, ratio.high))
     if better is Better.HIGHER:
         value, low, high = -value, -high, -low
@@ -194,7 +194,9 @@ def index(
     shared = _shared([*before, *after] if together else before)
     others = shared if together else _shared(after)
     typical, mean = (
-        apart(_log_means(before, shared, name), _log_means(after, others, name), together=together)
+        compare_blocks(
+            _log_means(before, shared, name), _log_means(after, others, name), together=together
+        )
         for name in ("median", "mean")
     )
     return typical.interval(), mean.of_means()

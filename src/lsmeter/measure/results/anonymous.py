@@ -62,12 +62,12 @@ class _Names:
         """Take note of hosts that were measured, and of what names machines and boots."""
         for text in texts:
             self.hosts.update(found[1].strip("[]") for found in _SSH.finditer(text))
-            self.live(found[0] for found in _QUOTED_PATH.finditer(text))
+            self.learn_paths(found[0] for found in _QUOTED_PATH.finditer(text))
         for key, value in facts:
             if (kind := _FACTS.fullmatch(key)) and len(value) > 7:
                 self.secrets[value] = kind[1].removesuffix("_id")
 
-    def live(self, paths: Iterable[str]) -> None:
+    def learn_paths(self, paths: Iterable[str]) -> None:
         """Take note of paths, as far as their names would not be taken for one path."""
         for path in map(Path, paths):
             self.homes.update(str(item) for item in (path, *path.parents) if " " in str(item))
@@ -175,7 +175,7 @@ def _names_of(run: RunData) -> _Names:
     names = _Names()
     texts = _texts(TypeAdapter(Manifest).dump_python(run.manifest, mode="json"))
     facts = [pair for boot in run.boots for pair in boot.facts]
-    names.live(map(str, (run.path.absolute(), Path.home())))
+    names.learn_paths(map(str, (run.path.absolute(), Path.home())))
     names.learn(texts, [*run.manifest.tools, *facts])
     return names
 

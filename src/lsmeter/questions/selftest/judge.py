@@ -128,7 +128,7 @@ class Gatherer:
     def seen(self, scenario: Scenario) -> Seen:
         """Return all that the run says of a scenario."""
         comparison = self._comparison(scenario)
-        cells = (self._attributed.get(side.setup) for side in scenario.sides)
+        cells = (self._attributed.get(side.setup) for side in scenario.injections)
         before, after = (cell.wholes.get(scenario.benchmark) if cell else None for cell in cells)
         missing = self._unattributed if comparison is not None else self._unmeasured
         return Seen(
@@ -140,12 +140,12 @@ class Gatherer:
         )
 
     def _comparison(self, scenario: Scenario) -> Comparison | None:
-        sides = (scenario.before.setup, scenario.after.setup)
-        if sides not in self._compared:
-            before, after = (self._results.get(name) for name in sides)
+        setups = (scenario.before.setup, scenario.after.setup)
+        if setups not in self._compared:
+            before, after = (self._results.get(name) for name in setups)
             found = compare_cells(before, after, self._margin) if before and after else ()
-            self._compared[sides] = {item.benchmark.id: item for item in found}
-        return self._compared[sides].get(scenario.benchmark)
+            self._compared[setups] = {item.benchmark.id: item for item in found}
+        return self._compared[setups].get(scenario.benchmark)
 
     def _counted(self, scenario: Scenario, side: Injection) -> Counted:
         result = self._results.get(side.setup)
@@ -154,14 +154,14 @@ class Gatherer:
 
     def _unattributed(self, scenario: Scenario) -> Iterator[str]:
         """Say why a scenario has no attribution."""
-        for side in scenario.sides:
+        for side in scenario.injections:
             cell = self._attributed.get(side.setup)
             if cell is not None and (reason := cell.no_whole.get(scenario.benchmark)):
                 yield f"{side.setup}: {reason}"
 
     def _unmeasured(self, scenario: Scenario) -> Iterator[str]:
         """Say why a scenario has no numbers."""
-        found = (self._results.get(side.setup) for side in scenario.sides)
+        found = (self._results.get(side.setup) for side in scenario.injections)
         for problem in (item for result in found if result for item in result.problems):
             if problem.benchmark in {"", scenario.benchmark}:
                 yield f"{problem.title}: {problem.detail}".removesuffix(": ")
@@ -233,7 +233,7 @@ def _wrong_truth(scenario: Scenario, seen: Seen) -> Iterator[str]:
     """Hold the counters of the module against the definition of what it injects."""
     if lost := seen.before.lost + seen.after.lost:
         yield f"the truth is not known: the module could not put off {lost} costs"
-    for side, injection in zip((seen.before, seen.after), scenario.sides, strict=True):
+    for side, injection in zip((seen.before, seen.after), scenario.injections, strict=True):
         expected = float(scenario.injected_insns(injection))
         if side.insns is None:
             yield "the truth is not known: the module was never at a point that it had to be at"

@@ -117,7 +117,7 @@ class Scenario:
         return self.benchmark.partition(" ")[0]
 
     @property
-    def sides(self) -> tuple[Injection, Injection]:
+    def injections(self) -> tuple[Injection, Injection]:
         """The injections of the baseline and of the tested setup."""
         return (self.before, self.after)
 
@@ -152,7 +152,9 @@ class Scenario:
 
         Negative for a cost that was removed. For a blob it is the least (see is_least).
         """
-        before, after = (sum(self.costs(side, part).values(), Fraction()) for side in self.sides)
+        before, after = (
+            sum(self.costs(side, part).values(), Fraction()) for side in self.injections
+        )
         return after - before
 
     def injected_insns(self, injection: Injection) -> Fraction:
@@ -176,7 +178,7 @@ class Scenario:
 
         0 where costs cancel; for a larger blob the least.
         """
-        before, after = (self.costs(side, Part.WHOLE) for side in self.sides)
+        before, after = (self.costs(side, Part.WHOLE) for side in self.injections)
         return {
             self.site(point): after[point] - before[point]
             for point in after
@@ -185,7 +187,7 @@ class Scenario:
 
     def site_cost(self, site: Site) -> Fraction:
         """Return what a function costs on the side on which it costs most, in instructions."""
-        costs = (item for side in self.sides for item in self.costs(side, Part.WHOLE).items())
+        costs = (item for side in self.injections for item in self.costs(side, Part.WHOLE).items())
         return max(cost for point, cost in costs if self.site(point) == site)
 
     @property
@@ -198,7 +200,7 @@ class Scenario:
 
         As if the points of one operation took no notice of each other.
         """
-        return tuple(_peaks(side, _CALLS[part][self.operation]) for side in self.sides)
+        return tuple(_peaks(side, _CALLS[part][self.operation]) for side in self.injections)
 
 
 def _peaks(injection: Injection, points: Mapping[Point, int]) -> Mapping[int, Fraction]:
@@ -331,13 +333,13 @@ def _scenario(way: Way, name: str, operation: str, injected: str, title: str) ->
 def _bystanders(way: Way, scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
     """Return all else that setups without machinery have in common with the one without a cost."""
     nothing = INJECTIONS[NOTHING].by(way)
-    sides = [item.after for item in scenarios if item.before == nothing]
-    sides += [INJECTIONS[name].by(way) for name in ("flat", "cancel")]
-    sides += [INJECTIONS["blob"].unburnt] if way is Way.MODULE else []
-    known = {(*item.sides, item.benchmark) for item in scenarios}
+    injections = [item.after for item in scenarios if item.before == nothing]
+    injections += [INJECTIONS[name].by(way) for name in ("flat", "cancel")]
+    injections += [INJECTIONS["blob"].unburnt] if way is Way.MODULE else []
+    known = {(*item.injections, item.benchmark) for item in scenarios}
     every = (
         Scenario(f"{after.setup} {name}", "nothing", name, nothing, after, bystander=True)
-        for after in dict.fromkeys(sides)
+        for after in dict.fromkeys(injections)
         for name in dict.fromkeys(item.benchmark for item in scenarios)
         if (nothing, after, name) not in known
     )
@@ -355,7 +357,9 @@ class Plan:
     @property
     def setups(self) -> tuple[str, ...]:
         """Name the setups in the order in which they are first needed."""
-        return tuple(dict.fromkeys(side.setup for item in self.scenarios for side in item.sides))
+        return tuple(
+            dict.fromkeys(side.setup for item in self.scenarios for side in item.injections)
+        )
 
     @property
     def benchmarks(self) -> tuple[str, ...]:

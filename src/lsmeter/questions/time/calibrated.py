@@ -57,7 +57,7 @@ def document(item: Calibration, where: str = "") -> Document:
         ("Guest", f"{counted.kernel} (Linux {counted.release}), {conditions}"),
         ("Made", f"{item.created} by lsmeter {item.lsmeter_version}"),
         ("Of", of),
-        ("Error", f"{error_words(item)}, each operation left out"),
+        ("Leave-one-out error", error_words(item)),
     ]
     of = f" ({', '.join(item.overheads.setups)})" if item.overheads else ""
     facts.append(("Overheads", overhead_words(item) + of))

@@ -12,7 +12,7 @@ import numpy as np
 
 from lsmeter.core.groups import grouped
 from lsmeter.questions.time.expected import CYCLES, vector
-from lsmeter.questions.time.fit import Known, LeftOut, fit
+from lsmeter.questions.time.fit import LeftOut, Observation, fit
 
 LEVEL = 0.9  # of the intervals of predictions: so many of the benchmarks left out lie inside
 # Events of a call may be this much more or less frequent than in all that calibration has seen,
@@ -169,7 +169,7 @@ def spread(errors: Iterable[float]) -> tuple[float, float]:
 
 
 def calibrate(
-    known: Sequence[Known],
+    known: Sequence[Observation],
     *,
     name: str,
     created: str,
@@ -198,7 +198,7 @@ def calibrate(
     )
 
 
-def _seen(known: Sequence[Known], event: str) -> Seen:
+def _seen(known: Sequence[Observation], event: str) -> Seen:
     shares = [
         1000 * item.events.get(event, 0.0) / insns
         for item in known

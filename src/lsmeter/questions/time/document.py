@@ -76,7 +76,7 @@ def _lead(told: Told) -> Iterator[str]:
     host = f"{item.host.cpu}, Linux {item.host.kernel}"
     yield (
         f"Not measured: predicted from the events of each call by calibration {item.name} ({host}; "
-        f"events of {item.counted.kernel}). Error, each operation left out: {error_words(item)}; "
+        f"events of {item.counted.kernel}). Leave-one-out error: {error_words(item)}; "
         f"{_INTERVAL}."
     )
     yield why_no_overheads(item) or f"Overheads: off by {overhead_words(item)}, as measured here."

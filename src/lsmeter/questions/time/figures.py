@@ -20,7 +20,7 @@ from lsmeter.questions.cells.cells import CellResult, baseline_of, cell_results
 from lsmeter.questions.events.figures import event_vectors
 from lsmeter.questions.time.calibration import Calibration, Host, Prediction
 from lsmeter.questions.time.expected import vector
-from lsmeter.questions.time.fit import Known
+from lsmeter.questions.time.fit import Observation
 from lsmeter.statistics.blocks import Block
 
 _QUIET = 0.1  # of the blocks: what else a host does makes operations slower, never faster
@@ -104,7 +104,7 @@ def predict(run: RunData, calibration: Calibration, *, always: bool = False) -> 
     return Told(calibration, same, unlike, tuple(costs), tuple(changes))
 
 
-def known(timed: RunData, counted: RunData) -> list[Known]:
+def match_observations(timed: RunData, counted: RunData) -> list[Observation]:
     """Return the benchmarks that one run timed and another counted, each without a setup.
 
     The baselines of both runs are taken; file systems and users must be the same.
@@ -132,7 +132,7 @@ def known(timed: RunData, counted: RunData) -> list[Known]:
                     events = vector(of[kind.id], of.get(EMPTY, {}))
                     found.setdefault(kind, (events, []))[1].extend(blocks)
     return [
-        Known(kind.suite, kind.operation, kind.id, events, cost_ns)
+        Observation(kind.suite, kind.operation, kind.id, events, cost_ns)
         for kind, (events, blocks) in found.items()
         if (cost_ns := quiet_ns(blocks)) > 0
     ]

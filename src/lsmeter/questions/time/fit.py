@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Known:
+class Observation:
     """A benchmark whose events and whose time are both known."""
 
     suite: str
@@ -67,7 +67,7 @@ class Fit:
 class _Problem:
     """Benchmarks as a matrix of shares: of its time, what each event takes by what is expected."""
 
-    def __init__(self, known: Sequence[Known], expected: Mapping[str, float]) -> None:
+    def __init__(self, known: Sequence[Observation], expected: Mapping[str, float]) -> None:
         self.expected: Floats = np.array(list(expected.values()), dtype=float)
         counts = [[item.events.get(name, 0.0) for name in expected] for item in known]
         cost: Floats = np.array([item.cost_ns for item in known], dtype=float)
@@ -135,7 +135,7 @@ def _loss(errors: Floats) -> float:
     return float(away.mean() + np.median(away) + np.quantile(away, 0.9) / 3)
 
 
-def fit(known: Sequence[Known], expected: Mapping[str, float]) -> Fit:
+def fit(known: Sequence[Observation], expected: Mapping[str, float]) -> Fit:
     """Fit the weights of the events in `expected`, which has the cycles that each should take.
 
     Raises InfrastructureError where too few operations have both events and a time.

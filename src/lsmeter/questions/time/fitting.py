@@ -11,7 +11,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.time.calibration import Calibration, Counted, Overheads, calibrate
 from lsmeter.questions.time.calibrations import this_host
-from lsmeter.questions.time.figures import blocks_of, host_of, known
+from lsmeter.questions.time.figures import blocks_of, host_of, match_observations
 from lsmeter.questions.time.likeness import ALIKE
 from lsmeter.questions.time.validation import summaries, validated
 
@@ -23,7 +23,7 @@ def fitted(timed: RunData, counted: RunData) -> Calibration:
     settings = counted.manifest.conditions
     now = datetime.now(UTC)
     found = calibrate(
-        known(timed, counted),
+        match_observations(timed, counted),
         name=f"{now:%Y-%m-%dT%H-%M-%S}-{of.kernel[:40].replace('/', '_')}",
         created=now.isoformat(timespec="seconds"),
         lsmeter_version=__version__,

@@ -22,7 +22,7 @@ def document(found: Sequence[Validated], calibration: Calibration, detail: Detai
     facts = (
         ("Measured", f"{host.cpu}, Linux {host.kernel}, {calibration.blocks} blocks"),
         ("Predicted", f"from events on {counted.kernel} (Linux {counted.release})"),
-        ("Weights", f"{_WEIGHTS}: {error_words(calibration)}, each operation left out"),
+        ("Weights", f"{_WEIGHTS}; leave-one-out error {error_words(calibration)}"),
     )
     lead = (_ERROR,)
     sums = summaries(found)
@@ -38,7 +38,7 @@ def document(found: Sequence[Validated], calibration: Calibration, detail: Detai
     return Document(NAME, VERSION, "Predicted and measured", facts, (), tuple(sections), data=data)
 
 
-_WEIGHTS = "fitted to the same operations without any setup; their error"
+_WEIGHTS = "fitted to the same operations without any setup"
 _ERROR = (
     "Error: predicted overhead \N{MINUS SIGN} measured overhead, in percentage points; beside both "
     "stands the overhead in instructions."

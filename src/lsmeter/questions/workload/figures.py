@@ -22,10 +22,10 @@ from lsmeter.measure.tasks.workload import once_titles, said_by
 from lsmeter.questions.cells.cells import read_boots
 from lsmeter.questions.cells.evidence import BOOT_FACT
 from lsmeter.statistics.means import (
-    Apart,
+    Difference,
     Level,
     Spread,
-    apart,
+    compare_ratios,
     level,
     pooled,
     pooled_ratios,
@@ -105,8 +105,8 @@ class Compared:
 
     baseline: Measured
     tested: Measured
-    kernel: Apart
-    user: Apart | None
+    kernel: Difference
+    user: Difference | None
 
 
 @dataclass
@@ -210,11 +210,11 @@ def _apart(
     beside: Sequence[tuple[Measured, Measured]],
     name: str,
     margin: float,
-) -> Apart | None:
+) -> Difference | None:
     """Compare one figure; how far ratios spread is told by all setups beside it."""
     spread = pooled_ratios(ratios(a.by_seed(name), b.by_seed(name)) for a, b in beside)
     found = ratios(base.by_seed(name), item.by_seed(name))
-    return apart(base.mean(name), found, spread, margin)
+    return compare_ratios(base.mean(name), found, spread, margin)
 
 
 def _tallies(run: RunData, boot: Boot) -> tuple[Tally, ...]:
