@@ -118,7 +118,7 @@ def test_instruments_and_tasks_are_named_and_described() -> None:
         assert NAME.fullmatch(name) and item.title and item.covers and item.unit
         assert set(item.machines) <= set(machines())
         # What is measured on a machine as it runs has facts of that machine in their place.
-        if item.portable:
+        if item.reusable:
             assert set(item.comparable) <= {field.name for field in fields(Conditions)}
     assert DEFAULT in instruments()
     assert kinds().keys() >= {"readings", "attribute", "sweep", "count"}

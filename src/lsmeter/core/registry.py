@@ -11,7 +11,7 @@ import difflib
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from lsmeter.core.errors import UsageError
@@ -36,6 +36,13 @@ def members(package: str, attribute: str, kind: type[T]) -> tuple[T, ...]:
     if wrong := [value for value in found if not isinstance(value, kind)]:
         raise TypeError(f"{package}: {attribute} is no {kind.__name__}: {wrong[0]!r}")
     return found
+
+
+def find(kind: str, name: str, known: Mapping[str, T], *, where: str = "") -> T:
+    """Return what is registered as `name`; UsageError names the known ones when nothing is."""
+    if name not in known:
+        raise unknown(kind, name, known, where=where)
+    return known[name]
 
 
 def near(word: str, names: Iterable[str]) -> list[str]:

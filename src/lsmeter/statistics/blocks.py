@@ -24,16 +24,10 @@ LEVEL = 0.95  # of intervals, before they are widened for several comparisons
 
 @dataclass(frozen=True)
 class Block:
-    """The readings of one benchmark in one block, in nanoseconds of one operation.
-
-    empty_ns is what was subtracted from each of them: the median of the block's empty region;
-    empty_error_ns is its standard error.
-    """
+    """The readings of one benchmark in one block, in nanoseconds of one operation."""
 
     index: int
     values_ns: Times
-    empty_ns: float = 0.0
-    empty_error_ns: float = 0.0
     ring: str = ""  # names those that measured in turns with it; "": it was measured by itself
     is_lost: bool = False  # it went on by itself while the others took turns
 

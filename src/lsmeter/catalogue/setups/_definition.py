@@ -16,7 +16,7 @@ from lsmeter.catalogue.setups._file import SUFFIX, read_setup
 from lsmeter.catalogue.setups._guest import IMA_POLICY, WORK_DIRECTORY
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.setup import INTEGRITY, Layer, Setup, Step
-from lsmeter.core.registry import members, nearest, unknown
+from lsmeter.core.registry import find, members, nearest, unknown
 
 HOOKS_ONLY = "no policy loaded: this measures hook overhead, not policy evaluation"
 _SETTING = "[a-z][a-z0-9_]*=[a-z0-9][a-z0-9-]{0,31}"
@@ -205,9 +205,7 @@ def _component(word: str, where: str) -> Setup:
             hint="examples: selinux, landlock:layers=2,rules=8, landlock+apparmor",
         )
     name, _, settings = word.partition(":")
-    definition = definitions().get(name)
-    if definition is None:
-        raise unknown("setup", name, definitions(), where=where)
+    definition = find("setup", name, definitions(), where=where)
     if not settings:
         return definition.setup
     known = {parameter.name: parameter for parameter in definition.parameters}
@@ -216,9 +214,7 @@ def _component(word: str, where: str) -> Setup:
     given: dict[str, int | str] = {}
     for setting in settings.split(","):
         key, _, text = setting.partition("=")
-        if key not in known:
-            raise unknown(f"parameter of {name}", key, known, where=where)
-        given[key] = known[key].read(text, name, where)
+        given[key] = find(f"parameter of {name}", key, known, where=where).read(text, name, where)
     return definition.configure(Values(definition.parameters, given))
 
 

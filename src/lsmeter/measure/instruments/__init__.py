@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 DEFAULT = "exact"
 
 
-def as_stored(boot: Boot, found: Mapping[str, BootReadings]) -> Mapping[str, BootReadings]:  # noqa: ARG001
-    """Return the readings of a boot as they are."""
-    return found
-
-
-def each_alone(
-    found: Sequence[Comparison],
-    margin: float,  # noqa: ARG001
-    share: float = 1.0,  # noqa: ARG001
-) -> Sequence[Comparison]:
-    """Leave every comparison its verdict, whatever else is compared."""
-    return found
-
-
 @dataclass(frozen=True)
 class Words:
     """What the numbers of an instrument are called in reports.
@@ -59,19 +45,17 @@ class Instrument:
 
     unit is that of its numbers, unit_word the word for it, covers what they leave out.
     side_by_side says that guests may run at a time, reusable that a stored boot may serve another
-    day, portable that it may serve on another host, again that the baseline is measured a second
-    time under another name, as a control (A/A). machines are those that it can read. tasks are
-    those whose boots it can read (empty: all), boots and sampling what is asked where nothing is
-    said. comparable names the facts of a host that two runs must share. read turns the stored
-    readings of a boot, by benchmark, into what the other two take. estimate gives what one
-    benchmark costs in a cell, compare how two cells differ: baseline first, then the margin as a
-    fraction and which direction is good; calls says that a reading is one call of many of a cycle,
-    together that the sides were measured side by side. judge gives its verdicts to all comparisons
-    of a report.
-    index, if there is one, gives how many times slower all benchmarks together are, as logarithms
-    of the typical cost and of the mean; else an index has the bounds of single benchmarks.
-    witnessed says that lsmeter itself saw conditions and setups, ticks that the probe reads a clock
-    of real time.
+    day, again that the baseline is measured a second time under another name, as a control (A/A).
+    machines are those that it can read. tasks are those whose boots it can read (empty: all), boots
+    and sampling what is asked where nothing is said. comparable names the facts of a host that two
+    runs must share. read turns the stored readings of a boot, by benchmark, into what the other two
+    take. estimate gives what one benchmark costs in a cell, compare how two cells differ: baseline
+    first, then the margin as a fraction and which direction is good; calls says that a reading is
+    one call of many of a cycle, together that the sides were measured side by side. judge gives its
+    verdicts to all comparisons of a report. index, if there is one, gives how many times slower all
+    benchmarks together are, as logarithms of the typical cost and of the mean; else an index has
+    the bounds of single benchmarks. witnessed says that lsmeter itself saw conditions and setups,
+    ticks that the probe reads a clock of real time.
     """
 
     name: str
@@ -82,7 +66,6 @@ class Instrument:
     machines: tuple[str, ...]
     side_by_side: bool
     reusable: bool
-    portable: bool
     comparable: tuple[str, ...]
     words: Words
     estimate: Callable[[Place, Benchmark, Sequence[Any]], Estimate]
@@ -91,8 +74,8 @@ class Instrument:
     workload_task: str = "workload"  # that of its boots in which a service is under load
     boots: int = 2
     sampling: Sampling = field(default_factory=Sampling)
-    read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = as_stored
-    judge: Callable[..., Sequence[Comparison]] = each_alone
+    read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = lambda _, found: found
+    judge: Callable[..., Sequence[Comparison]] = lambda found, *_: found
     index: Callable[..., tuple[Interval, Interval]] | None = None
     again: bool = False
     witnessed: bool = True
@@ -108,7 +91,4 @@ def instruments() -> Mapping[str, Instrument]:
 
 def find_instrument(name: str, *, where: str = "--instrument") -> Instrument:
     """Return the instrument called `name`; UsageError names the known ones when there is none."""
-    found = instruments().get(name)
-    if found is None:
-        raise registry.unknown("instrument", name, instruments(), where=where)
-    return found
+    return registry.find("instrument", name, instruments(), where=where)

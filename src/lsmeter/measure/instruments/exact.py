@@ -41,7 +41,6 @@ INSTRUMENT = Instrument(
     machines=("emulation", "replay"),
     side_by_side=True,
     reusable=True,
-    portable=True,
     comparable=(),
     words=Words(
         typical="typical",

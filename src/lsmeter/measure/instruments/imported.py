@@ -28,7 +28,7 @@ def blocks(boot: Boot, found: Mapping[str, BootReadings]) -> dict[str, Block]:
         said = facts.get(DECIMALS + name, "0")
         decimals = int(said) if said.isdecimal() and len(said) < 3 else 0
         values = item.values / 10.0 ** min(decimals, _MOST_DECIMALS)
-        result[name] = Block(boot.index, values, 0.0, 0.0)
+        result[name] = Block(boot.index, values)
     return result
 
 
@@ -38,11 +38,10 @@ def compare(
     margin: float,
     better: Better = Better.LOWER,
     *,
-    calls: bool = True,  # noqa: ARG001  (of the exact instrument)
-    together: bool = True,  # noqa: ARG001  (nothing says that files were made side by side)
     level: float = LEVEL,
+    **_of_measured: object,
 ) -> Compared:
-    """Compare two sides as times are compared, file by file, and none with its namesake."""
+    """Compare two sides as times are compared; nothing says that files were made side by side."""
     return timed.compare(baseline, tested, margin, better, together=False, level=level)
 
 

@@ -49,7 +49,6 @@ LEAST_BLOCKS = 6  # fewer cannot make the permutation test's p 0.05, and interva
 NOT_ENOUGH = "not enough blocks"
 EMPTY = "empty"  # the benchmark whose readings have no operation
 _MEAN = "the median is equivalent, the mean is not"
-_NORMAL = 1.2533  # standard error of a median over that of a mean, of a normal distribution
 
 
 def blocks(boot: Boot, found: Mapping[str, BootReadings]) -> dict[str, Block]:
@@ -61,26 +60,15 @@ def blocks(boot: Boot, found: Mapping[str, BootReadings]) -> dict[str, Block]:
     hz = _number(facts.get(HZ, ""))
     if not hz:
         return {}
-    region, error = _empty(found, 1e9 / hz)
+    empty = float(np.median(found[EMPTY].values * (1e9 / hz))) if EMPTY in found else 0.0
     ring = facts.get(RING, "")
     result = {}
     for name, item in found.items():
         operations = _number(facts.get(OPERATIONS + name, "")) or 1.0
-        less, unsure = (0.0, 0.0) if name == EMPTY else (region, error)
+        less = 0.0 if name == EMPTY else empty
         values = ((item.values * (1e9 / hz) - less) / operations).astype(np.float64)
-        result[name] = Block(
-            boot.index, values, less / operations, unsure / operations, ring, LOST in facts
-        )
+        result[name] = Block(boot.index, values, ring, LOST in facts)
     return result
-
-
-def _empty(found: Mapping[str, BootReadings], tick_ns: float) -> tuple[float, float]:
-    """Return what a reading of nothing takes, and the standard error of that."""
-    if EMPTY not in found:
-        return 0.0, 0.0
-    values = found[EMPTY].values * tick_ns
-    error = _NORMAL * float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else 0.0
-    return float(np.median(values)), error
 
 
 def _number(text: str) -> float:
@@ -109,9 +97,9 @@ def compare(
     margin: float,
     better: Better = Better.LOWER,
     *,
-    calls: bool = True,  # noqa: ARG001  (of the exact instrument)
     together: bool = True,
     level: float = LEVEL,
+    **_of_calls: object,
 ) -> Compared:
     """Compare two sides; margin is a fraction, together says that they share their blocks.
 
@@ -270,7 +258,6 @@ INSTRUMENT: Instrument = Instrument(
     machines=("here", "kvm", "ssh", "pair", "tcg", "replay"),
     side_by_side=False,
     reusable=False,
-    portable=False,
     comparable=(
         # Facts of the host (host.*). Its kernel and mitigations may be what is compared.
         *("machine", "cpu", "microcode", "governor", "turbo", "no_turbo", "smt", "clocksource"),

@@ -120,29 +120,10 @@ def write_boot(
 
     boot.json comes last, and its presence says: all is there.
     """
-    table = io.BytesIO()
-    samples_table(boot).write_parquet(table, compression="zstd")
-    files = {
-        SAMPLES_FILE: table.getvalue(),
-        CONSOLE_FILE: capture.console,
-        RESULTS_FILE: zstandard.compress(capture.results),
-    }
-    for name, data in capture.outputs.items():
-        files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
-    light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
-    digests = {name: digest_of(data) for name, data in files.items()}
-    raw = (
-        digest_of(capture.results),
-        capture.ending,
-        capture.exit_code,
-        capture.stderr,
-        capture.facts,
-    )
-    kept = request.kept if request else None
-    document = _Document(light, VERSION, __version__, PARSER, digests, _Taken(*raw), kept)
-    content = _DOCUMENT.dump_python(document, mode="json")
-    del content["version"]
-    write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
+    raw = (capture.ending, capture.exit_code, capture.stderr, capture.facts)
+    taken = _Taken(digest_of(capture.results), *raw)
+    document = _Document(boot, VERSION, __version__, PARSER, {}, taken, request and request.kept)
+    _write(directory, document, capture.results, capture.console, capture.outputs)
 
 
 def write_foreign(
@@ -152,19 +133,29 @@ def write_foreign(
 
     Also one whose raw results may not be handed on, with the outputs of its plugin.
     """
+    _write(directory, _Document(boot, VERSION, __version__), raw, b"", outputs or {})
+
+
+def _write(
+    directory: Path,
+    document: _Document,
+    results: bytes,
+    console: bytes,
+    outputs: Mapping[str, bytes],
+) -> None:
     table = io.BytesIO()
+    boot = document.boot
     samples_table(boot).write_parquet(table, compression="zstd")
     files = {
         SAMPLES_FILE: table.getvalue(),
-        CONSOLE_FILE: b"",
-        RESULTS_FILE: zstandard.compress(raw),
+        CONSOLE_FILE: console,
+        RESULTS_FILE: zstandard.compress(results),
     }
-    for name, data in (outputs or {}).items():
+    for name, data in outputs.items():
         files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
     light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
     digests = {name: digest_of(data) for name, data in files.items()}
-    document = _Document(light, VERSION, __version__, 0, digests)
-    content = _DOCUMENT.dump_python(document, mode="json")
+    content = _DOCUMENT.dump_python(replace(document, boot=light, files=digests), mode="json")
     del content["version"]
     write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
 

@@ -12,18 +12,6 @@ from lsmeter.core import registry
 from lsmeter.core.model import Cell, Samples, Sampling
 
 
-def _nothing(cell: Cell) -> Mapping[str, Any]:  # noqa: ARG001
-    return {}
-
-
-def _no_lines(cell: Cell, facts: Mapping[str, str]) -> tuple[str, ...]:  # noqa: ARG001
-    return ()
-
-
-def _as_it_is(cell: Cell, samples: Samples) -> Samples:  # noqa: ARG001
-    return samples
-
-
 @dataclass(frozen=True)
 class TaskKind:
     """One kind of task.
@@ -40,7 +28,7 @@ class TaskKind:
 
     name: str
     title: str
-    request: Callable[[Cell], Mapping[str, Any]] = _nothing
+    request: Callable[[Cell], Mapping[str, Any]] = lambda _: {}
     needs: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     setups: tuple[str, ...] = ()
@@ -50,8 +38,8 @@ class TaskKind:
     also: tuple[str, ...] = ()
     costs: bool = False
     silence_s: float = 0.0
-    verify: Callable[[Cell, Mapping[str, str]], tuple[str, ...]] = _no_lines
-    judge: Callable[[Cell, Samples], Samples] = _as_it_is
+    verify: Callable[[Cell, Mapping[str, str]], tuple[str, ...]] = lambda *_: ()
+    judge: Callable[[Cell, Samples], Samples] = lambda _, samples: samples
 
 
 @functools.cache
@@ -68,6 +56,4 @@ def cost_tasks() -> frozenset[str]:
 
 def find_task(name: str, *, where: str = "task") -> TaskKind:
     """Return the task called `name`; UsageError names the known ones when there is none."""
-    if name not in kinds():
-        raise registry.unknown("task", name, kinds(), where=where)
-    return kinds()[name]
+    return registry.find("task", name, kinds(), where=where)

@@ -70,10 +70,7 @@ def formats() -> Mapping[str, Format]:
 
 def find_format(name: str) -> Format:
     """Return the format called `name`; UsageError names the known ones when there is none."""
-    found = formats().get(name)
-    if found is None:
-        raise registry.unknown("format", name, formats(), where="FORMAT")
-    return found
+    return registry.find("format", name, formats(), where="FORMAT")
 
 
 def number(text: str) -> Decimal:
