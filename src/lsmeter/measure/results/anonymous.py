@@ -8,7 +8,7 @@ Each of them becomes a name that stands for it in the whole run, so that what di
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from lsmeter.measure.results.boots import (
     write_foreign,
 )
 from lsmeter.measure.results.directory import RunData, boot_folder, write_manifest
+from lsmeter.measure.results.documents import texts_of
 from lsmeter.measure.results.manifest import Manifest
 
 T = TypeVar("T")
@@ -173,19 +174,11 @@ def write_anonymous(run: RunData, home: Path) -> int:
 
 def _names_of(run: RunData) -> _Names:
     names = _Names()
-    texts = _texts(TypeAdapter(Manifest).dump_python(run.manifest, mode="json"))
+    texts = texts_of(TypeAdapter(Manifest).dump_python(run.manifest, mode="json"))
     facts = [pair for boot in run.boots for pair in boot.facts]
     names.learn_paths(map(str, (run.path.absolute(), Path.home())))
     names.learn(texts, [*run.manifest.tools, *facts])
     return names
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401  (JSON of any shape)
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
 
 
 def _manifest(manifest: Manifest, names: _Names) -> Manifest:

@@ -13,7 +13,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -134,3 +134,15 @@ def validated(kind: TypeAdapter[K], value: object, path: Path) -> K:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise DamagedResultError(path, f"{key}: {first['msg']}") from None
+
+
+def texts_of(value: Any) -> Iterator[str]:  # noqa: ANN401  (JSON of any shape)
+    """Yield every text of a document, its keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.items():
+            yield from texts_of(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_of(item)

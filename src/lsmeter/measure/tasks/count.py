@@ -10,8 +10,8 @@ from typing import Any
 
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Cell, Place, Problem, Sampling
 from lsmeter.measure.tasks import TaskKind
-from lsmeter.measure.tasks.sweep import most_frequent
 from lsmeter.sources.kernels.functions import is_hook
+from lsmeter.statistics.estimate import mode
 
 WATCHED = "count.hooks"  # the fact: how many functions were counted
 WATCHED_NAMES = "count.watched."  # facts, numbered from 1: which functions were counted
@@ -57,7 +57,7 @@ class Count:
 
 def count_of(place: Place, benchmark: Benchmark, name: str, runs: tuple[int, ...]) -> Count:
     """Return the count that readings give; there is at least one."""
-    return Count(place, benchmark, name, most_frequent(runs), len(set(runs)) == 1, runs)
+    return Count(place, benchmark, name, mode(Counter(runs)), len(set(runs)) == 1, runs)
 
 
 def hook_counts(

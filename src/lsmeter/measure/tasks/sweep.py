@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Cell, Problem, Samples
 from lsmeter.measure.tasks import TaskKind
+from lsmeter.statistics.estimate import mode
 
 LEAST = 3  # two points make a line, and no judgement of it
 # What the kernel module and the BPF programs accept (TUNABLE_LIMIT_NS there).
@@ -108,7 +109,7 @@ def sweeps(
 
     def point(item: Samples) -> Point:
         delay_ns = item.delay_ns or 0
-        return Point(delay_ns, waits[delay_ns], most_frequent(item.values) * ns_per_insn)
+        return Point(delay_ns, waits[delay_ns], mode(Counter(item.values)) * ns_per_insn)
 
     found: list[Sweep] = []
     unreached: dict[int, list[Benchmark]] = {}
@@ -126,12 +127,6 @@ def sweeps(
     why = "the guest did not reach the others"
     problems += [_incomplete(of, count, len(delays_ns), why) for count, of in unreached.items()]
     return tuple(found), tuple(problems)
-
-
-def most_frequent(values: Iterable[int]) -> int:
-    """Return the most frequent value; of several, the smallest."""
-    counts = Counter(values)
-    return min(counts, key=lambda value: (-counts[value], value))
 
 
 def _waits(boot: Boot) -> tuple[dict[int, float], list[Problem]]:

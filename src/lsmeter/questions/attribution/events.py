@@ -3,7 +3,7 @@
 
 An event belongs to the function that was running, and to the outermost hook above it, as an
 instruction does. The numbers are those of one reading, whose call tree explains the instructions;
-the typical number of each event by itself is the median over readings (analysis/events.py).
+the typical number of each event by itself is the median over readings.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ import platform
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -22,6 +21,7 @@ from lsmeter.measure.results.documents import (
     DamagedResultError,
     read_document,
     sealed,
+    texts_of,
     validated,
 )
 from lsmeter.questions.time.calibration import Calibration, Host
@@ -136,17 +136,5 @@ def _wrong(item: Calibration) -> Iterator[str]:
         yield f"it covers {len(item.operations)} operations; at least {LEAST_OPERATIONS} are needed"
     if item.blocks < 1:
         yield "it was made of no block"
-    if any(len(text) > _MOST_TEXT or not text.isprintable() for text in _texts(plain(item))):
+    if any(len(text) > _MOST_TEXT or not text.isprintable() for text in texts_of(plain(item))):
         yield f"a text of more than {_MOST_TEXT} letters, or one that cannot be printed"
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401  (JSON)
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from _texts(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _texts(inner)

@@ -22,11 +22,11 @@ from functools import cached_property
 import networkx as nx
 
 from lsmeter.core.model import Benchmark, Place, Problem
-from lsmeter.measure.tasks.sweep import most_frequent
 from lsmeter.questions.attribution.profile import INTERRUPT, Node, Tree
 from lsmeter.questions.hooks.source.model import SourceAnalysis
 from lsmeter.questions.slopes.figures import Slope
 from lsmeter.sources.kernels.functions import base_name, is_hook
+from lsmeter.statistics.estimate import mode
 
 # The hooks that the tunable module delays: all that its slopes count.
 CHECKS = ("security_inode_permission", "security_file_permission")
@@ -115,7 +115,7 @@ class Readings:
         """The runs of each hook that ran, by the views that were measured hook by hook."""
         found: dict[View, Mapping[str, int]] = {}
         if self.counted is not None:
-            counts = {hook: most_frequent(of) for hook, of in self.counted.items()}
+            counts = {hook: mode(Counter(of)) for hook, of in self.counted.items()}
             found[View.COUNTING] = +Counter(counts)
         if self.tree is not None:
             found[View.ATTRIBUTION] = +hook_runs(self.tree)

@@ -58,7 +58,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("bpf_token_*", "BPF tokens: not used"),
     ("lsm_*", "the system calls of LSMs: not in the suites"),
 )
-_OTHERWISE = "no benchmark of the suites"
 
 
 @dataclass(frozen=True)
@@ -86,14 +85,15 @@ class Coverage:
 
 
 @lru_cache(maxsize=4096)
-def _first(name: str, only_out: bool) -> str:  # noqa: FBT001  (two uses, below)
-    table = _OUT_OF_REACH if only_out else _REASONS
-    return next((why for form, why in table if fnmatch.fnmatchcase(name, form)), "")
+def _reason(name: str) -> str:
+    """Say why no benchmark reaches a hook."""
+    found = (why for form, why in _REASONS if fnmatch.fnmatchcase(name, form))
+    return next(found, "no benchmark of the suites")
 
 
 def out_of_reach(name: str) -> bool:
     """Say whether no guest as they are can run a hook."""
-    return bool(_first(name, only_out=True))
+    return _reason(name) in dict(_OUT_OF_REACH).values()
 
 
 def coverage(run: RunData) -> tuple[Coverage, ...]:
@@ -124,7 +124,5 @@ def covered(kernel: str, watched: Iterable[str], counts: Iterable[Counts]) -> Co
                 suites.setdefault(item.benchmark.suite, set()).add(item.name)
     reached = set().union(*suites.values())
     hooks = tuple(sorted({*watched, *reached}))
-    missing = {
-        name: _first(name, only_out=False) or _OTHERWISE for name in hooks if name not in reached
-    }
+    missing = {name: _reason(name) for name in hooks if name not in reached}
     return Coverage(kernel, hooks, {k: frozenset(v) for k, v in suites.items()}, missing)
