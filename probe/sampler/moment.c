@@ -20,11 +20,6 @@
 #define AHEAD_NS       4000
 #define ROUNDS	       1000
 
-static struct moment kind;
-static bool by_period; /* as asked for, where periods were found */
-static bool begun;
-static uint64_t rounds_took; /* so many rounds of run_rounds(), by the counter */
-
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -34,35 +29,37 @@ static uint64_t now_ns(void)
 }
 
 /* Elsewhere ticks are taken to stand on multiples of their period. */
-static uint64_t phase_ns(void)
+static uint64_t phase_ns(const struct moment *moment)
 {
-	return kind.by_counter ? spin_phase(counter_now()) : now_ns() % (uint64_t)tick_ns();
+	return moment->by_counter ? spin_phase(counter_now()) : now_ns() % (uint64_t)tick_ns();
 }
 
-uint64_t moment_ticks(void)
+uint64_t moment_ticks(const struct moment *moment)
 {
-	return kind.by_counter ? spin_ticks_since(counter_now()) : now_ns() / (uint64_t)tick_ns();
+	return moment->by_counter ? spin_ticks_since(counter_now())
+				  : now_ns() / (uint64_t)tick_ns();
 }
 
 /*
  * Wait, without sleeping, until no timer tick is near: what a tick sets off is to be over, and
  * the reading is to end before the next one.
  */
-static void dodge_tick(uint64_t last_ns)
+static void dodge_tick(const struct moment *moment, uint64_t last_ns)
 {
 	uint64_t tick = (uint64_t)tick_ns(), room = tick_room(last_ns), phase;
 
 	do {
-		phase = phase_ns();
+		phase = phase_ns(moment);
 	} while (phase < tick_since(room) || phase > tick - room);
 }
 
 /* Wait until neither a tick nor the end of a period is near, and what was left is done. */
-static void settle(uint64_t last_ns)
+static void settle(const struct moment *moment, uint64_t last_ns)
 {
 	uint64_t room = tick_room(last_ns);
 
-	periods_await(SETTLE_NS, tick_since(room), room, kind.by_microsecond ? AHEAD_NS : 0);
+	periods_await(&moment->periods, SETTLE_NS, tick_since(room), room,
+		      moment->by_microsecond ? AHEAD_NS : 0);
 }
 
 /*
@@ -90,35 +87,34 @@ static __attribute__((noinline)) void run_rounds(uint64_t rounds)
 		asm volatile("" : "+r"(rounds));
 }
 
-static void measure_rounds(void)
+static uint64_t measure_rounds(void)
 {
-	rounds_took = UINT64_MAX;
+	uint64_t least = UINT64_MAX;
+
 	for (int i = 0; i < 4; i++) {
 		uint64_t before = counter_now(), took;
 
 		run_rounds(ROUNDS);
 		took = counter_now() - before;
-		if (took < rounds_took)
-			rounds_took = took;
+		if (took < least)
+			least = took;
 	}
+	return least;
 }
 
 /* Wait for its beginning, to within a few instructions: looking at the clock takes too many. */
-static void await_microsecond(void)
+static void await_microsecond(const struct moment *moment)
 {
 	uint64_t now = now_ns(), at = (now + AHEAD_NS) / MICROSECOND_NS * MICROSECOND_NS;
 
-	run_rounds((at - now) * ROUNDS / rounds_took);
+	run_rounds((at - now) * ROUNDS / moment->rounds_took);
 }
 
-void moment_open(const struct moment *asked)
+void moment_open(struct moment *moment)
 {
-	kind = *asked;
-	by_period = kind.by_period;
-	begun = false;
-	if (kind.by_microsecond)
-		measure_rounds();
-	if (kind.by_counter) {
+	if (moment->by_microsecond)
+		moment->rounds_took = measure_rounds();
+	if (moment->by_counter) {
 		/* The first may end at once: running code for the first time faults its pages in.
 		 */
 		spin_tick();
@@ -126,18 +122,18 @@ void moment_open(const struct moment *asked)
 	}
 }
 
-void moment_await(uint64_t last_ns)
+void moment_await(struct moment *moment, uint64_t last_ns)
 {
-	if (by_period && !begun)
-		by_period = periods_find();
-	begun = true;
-	if (by_period) {
-		settle(last_ns);
+	if (moment->by_period && !moment->begun)
+		moment->by_period = periods_find(&moment->periods);
+	moment->begun = true;
+	if (moment->by_period) {
+		settle(moment, last_ns);
 	} else {
-		if (kind.rests)
+		if (moment->rests)
 			sleep_long();
-		dodge_tick(last_ns);
+		dodge_tick(moment, last_ns);
 	}
-	if (kind.by_microsecond)
-		await_microsecond();
+	if (moment->by_microsecond)
+		await_microsecond(moment);
 }

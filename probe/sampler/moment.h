@@ -5,6 +5,8 @@
 #ifndef LSMETER_SAMPLER_MOMENT_H
 #define LSMETER_SAMPLER_MOMENT_H
 
+#include "sampler/periods.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,18 +19,23 @@ struct moment {
 	bool rests;
 	/* Begin with a microsecond of the kernel's clock, of which protocols count whole ones. */
 	bool by_microsecond;
+
+	/* For moment.c. */
+	bool begun;
+	uint64_t rounds_took; /* so many rounds of run_rounds(), by the counter */
+	struct periods periods;
 };
 
 /* Say what the readings to come wait for. */
-void moment_open(const struct moment *asked);
+void moment_open(struct moment *moment);
 
 /*
  * Wait until no timer tick is near: what a tick sets off is to be over, and a reading that takes
  * as long as the one before, and a bit more, is to end before the next one.
  */
-void moment_await(uint64_t last_ns);
+void moment_await(struct moment *moment, uint64_t last_ns);
 
 /* How many ticks there have been, from whenever. */
-uint64_t moment_ticks(void);
+uint64_t moment_ticks(const struct moment *moment);
 
 #endif

@@ -34,12 +34,6 @@
 #define MOST_PERIODS 256
 #define WITHIN_NS    32
 
-/*
- * By the kernel's own clock, which the counter may be apart from by 50 in a million: periods end
- * between `from` and `from` + `width`, and at multiples of a period from there; a tick ended.
- */
-static uint64_t from, width, tick;
-
 struct change {
 	uint64_t begin, took;
 };
@@ -99,7 +93,7 @@ static void score(int *place, uint64_t begin, uint64_t end, int by)
 }
 
 /* The places that most changes agree on: those with the highest score. */
-static void find_best(const int *place)
+static void find_best(const int *place, struct periods *periods)
 {
 	int best = 0, last;
 
@@ -109,11 +103,11 @@ static void find_best(const int *place)
 	}
 	for (last = best; last + 1 < PLACES && place[last + 1] == place[best];)
 		last++;
-	from = (uint64_t)best * PLACE_NS;
-	width = (uint64_t)(last + 1 - best) * PLACE_NS;
+	periods->from = (uint64_t)best * PLACE_NS;
+	periods->width = (uint64_t)(last + 1 - best) * PLACE_NS;
 }
 
-bool periods_find(void)
+bool periods_find(struct periods *periods)
 {
 	struct change change[CHANGES];
 	int place[PLACES] = {0};
@@ -136,22 +130,23 @@ bool periods_find(void)
 		else if (change[i].took < usual + MOST_NS)
 			score(place, begin, end, 1);
 	}
-	find_best(place);
-	if (width > ENOUGH_NS)
+	find_best(place, periods);
+	if (periods->width > ENOUGH_NS)
 		return false;
-	tick = now_ns() - spin_phase(counter_now());
+	periods->tick = now_ns() - spin_phase(counter_now());
 	prctl(PR_SET_TIMERSLACK, 1);
 	return true;
 }
 
 /* The first such moment; with whole microseconds, one that is `WITHIN_NS` past one at most. */
-static uint64_t choose(uint64_t earliest, uint64_t since_ns, uint64_t room_ns, bool whole)
+static uint64_t choose(const struct periods *periods, uint64_t earliest, uint64_t since_ns,
+		       uint64_t room_ns, bool whole)
 {
-	uint64_t between = (uint64_t)tick_ns(), at = from + width + AFTER_NS;
+	uint64_t between = (uint64_t)tick_ns(), at = periods->from + periods->width + AFTER_NS;
 
 	at += ((earliest - at) / PERIOD_NS + 1) * PERIOD_NS;
 	for (int i = 0; i < MOST_PERIODS; i++, at += PERIOD_NS) {
-		uint64_t phase = (at - tick) % between;
+		uint64_t phase = (at - periods->tick) % between;
 
 		if (phase >= since_ns && phase + room_ns <= between &&
 		    (!whole || at % 1000 < WITHIN_NS))
@@ -160,9 +155,11 @@ static uint64_t choose(uint64_t earliest, uint64_t since_ns, uint64_t room_ns, b
 	return at;
 }
 
-void periods_await(uint64_t least_ns, uint64_t since_ns, uint64_t room_ns, uint64_t ahead_ns)
+void periods_await(const struct periods *periods, uint64_t least_ns, uint64_t since_ns,
+		   uint64_t room_ns, uint64_t ahead_ns)
 {
-	uint64_t at = choose(now_ns() + least_ns, since_ns, room_ns, ahead_ns), ns = at - EARLY_NS;
+	uint64_t at = choose(periods, now_ns() + least_ns, since_ns, room_ns, ahead_ns),
+		 ns = at - EARLY_NS;
 	struct timespec until = {.tv_sec = (time_t)(ns / 1000000000),
 				 .tv_nsec = (long)(ns % 1000000000)};
 

@@ -17,17 +17,30 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The setup is one that denies some of what the suites do. */
-static bool denies;
+/* The readings of one benchmark. */
+struct sampling {
+	struct bench *bench;
+	const struct request *request;
+	const struct assistant *assistant;
+	struct outcome *outcome;
+	struct moment moment;
+	uint64_t last;	/* reading */
+	uint64_t least; /* the shortest reading so far, in ticks */
+};
 
-static bool is_denial(long result)
+/* Whether the setup is one that denies some of what the suites do. */
+static bool is_denial(const struct request *request, long result)
 {
+	bool denies = request->n_confine || request->landlock.layers;
+
 	return denies && (result == -EACCES || result == -EPERM);
 }
 
 /* Count a call that did not do what it had to; true if it did. */
-static bool check(const struct bench *bench, unsigned int place, struct outcome *outcome)
+static bool check(const struct sampling *sampling, unsigned int place)
 {
+	const struct bench *bench = sampling->bench;
+	struct outcome *outcome = sampling->outcome;
 	const struct call *call = &bench->call[place];
 
 	if (call_right(call))
@@ -38,7 +51,7 @@ static bool check(const struct bench *bench, unsigned int place, struct outcome 
 			 "there is no system call %ld: %s", call->nr, strerror(ENOSYS));
 		return false;
 	}
-	if (is_denial(call->result) && !bench->serial) {
+	if (is_denial(sampling->request, call->result) && !bench->serial) {
 		outcome->skipped = true;
 		snprintf(outcome->detail, sizeof(outcome->detail), "the setup denies it: %s",
 			 strerror((int)-call->result));
@@ -65,13 +78,14 @@ static bool check_status(const struct bench *bench, struct outcome *outcome)
 }
 
 /* Make the calls of the cycle from one place up to another; false when one went wrong. */
-static bool make_calls(struct bench *bench, unsigned int from, unsigned int to,
-		       struct outcome *outcome)
+static bool make_calls(const struct sampling *sampling, unsigned int from, unsigned int to)
 {
+	struct bench *bench = sampling->bench;
+
 	for (unsigned int i = from; i < to; i++) {
 		call_bind(bench, i);
 		call_make(&bench->call[i]);
-		if (!check(bench, i, outcome))
+		if (!check(sampling, i))
 			return false;
 	}
 	return true;
@@ -98,8 +112,6 @@ static bool fault(struct outcome *outcome, const char *where, long error)
 
 /* Readings that are not kept; an emulator is slow at making processes. */
 #define SLOW_WARMUP 5
-
-static bool by_counter;
 
 /* Put a new tree into a new directory, so that nothing of it was ever looked up. */
 static long renew(struct bench *bench, const struct assistant *assistant)
@@ -130,34 +142,31 @@ static void keep_calls(struct outcome *outcome)
 		outcome->calls[outcome->count * size + i] = (uint32_t)hook_count_calls(i);
 }
 
-/* The shortest reading so far, in ticks. */
-static uint64_t least;
-
-static uint64_t take_time(struct bench *bench, struct timing *timing, bool counts)
+static uint64_t take_time(struct sampling *sampling, bool counts)
 {
-	uint64_t took = timing_measure(bench, timing, counts);
+	uint64_t took = timing_measure(sampling->bench, &sampling->outcome->timing, counts);
 
-	if (took < least)
-		least = took;
+	if (took < sampling->least)
+		sampling->least = took;
 	return took;
 }
 
 /* Wait for the right moment and measure; what the counter moved by. */
-static uint64_t measure(struct bench *bench, const struct request *request, bool *ticked)
+static uint64_t measure(struct sampling *sampling, bool *ticked)
 {
-	/* Under emulation the time stamp counts nanoseconds; on hardware it counts faster. */
-	static uint64_t last;
+	bool counts = sampling->request->count;
 	uint64_t ticks;
 
-	moment_await(last);
-	ticks = moment_ticks();
-	if (request->count)
-		hook_count_begin(bench->op->processes);
-	last = region_measure(bench);
-	if (request->count)
+	/* Under emulation the time stamp counts nanoseconds; on hardware it counts faster. */
+	moment_await(&sampling->moment, sampling->last);
+	ticks = moment_ticks(&sampling->moment);
+	if (counts)
+		hook_count_begin(sampling->bench->op->processes);
+	sampling->last = region_measure(sampling->bench);
+	if (counts)
 		hook_count_end();
-	*ticked = moment_ticks() != ticks;
-	return last;
+	*ticked = moment_ticks(&sampling->moment) != ticks;
+	return sampling->last;
 }
 
 /* Keep a reading. */
@@ -171,9 +180,12 @@ static void keep(struct outcome *outcome, const struct request *request, uint64_
 }
 
 /* One reading, which is kept if it counts; false ends the benchmark. */
-static bool take(struct bench *bench, const struct request *request,
-		 const struct assistant *assistant, struct outcome *outcome, bool counts)
+static bool take(struct sampling *sampling, bool counts)
 {
+	struct bench *bench = sampling->bench;
+	const struct request *request = sampling->request;
+	const struct assistant *assistant = sampling->assistant;
+	struct outcome *outcome = sampling->outcome;
 	unsigned int end;
 	uint64_t took;
 	bool ticked = false;
@@ -186,24 +198,24 @@ static bool take(struct bench *bench, const struct request *request,
 	end = bench->first + bench->calls;
 	if (bench->op->before && fault(outcome, "before the cycle", bench->op->before(bench)))
 		return false;
-	if (!make_calls(bench, 0, bench->first, outcome))
+	if (!make_calls(sampling, 0, bench->first))
 		return false;
 	if (request->n_before && fault(outcome, "preparing", assistant->prepare()))
 		return false;
 	for (unsigned int i = bench->first; i < end; i++)
 		call_bind(bench, i);
 	if (request->timed)
-		took = take_time(bench, &outcome->timing, counts);
+		took = take_time(sampling, counts);
 	else
-		took = measure(bench, request, &ticked);
+		took = measure(sampling, &ticked);
 	for (unsigned int i = bench->first; i < end; i++) {
 		/* What went wrong is counted, and needs no undoing. */
-		if (!check(bench, i, outcome))
+		if (!check(sampling, i))
 			return true;
 	}
 	if (!check_status(bench, outcome))
 		return true;
-	if (!make_calls(bench, end, bench->length, outcome))
+	if (!make_calls(sampling, end, bench->length))
 		return false;
 	if (counts)
 		keep(outcome, request, took, ticked);
@@ -211,31 +223,26 @@ static bool take(struct bench *bench, const struct request *request,
 }
 
 /* So many readings; false ends the benchmark. */
-static bool take_some(struct bench *bench, const struct request *request,
-		      const struct assistant *assistant, struct outcome *outcome,
-		      unsigned long count, bool counts)
+static bool take_some(struct sampling *sampling, unsigned long count, bool counts)
 {
 	while (count-- > 0) {
-		bool more = take(bench, request, assistant, outcome, counts);
+		bool more = take(sampling, counts);
 
-		bench->serial++;
-		if (!more || outcome->skipped)
+		sampling->bench->serial++;
+		if (!more || sampling->outcome->skipped)
 			return false;
 	}
 	return true;
 }
 
 /* The readings of one part, after some that are not kept; false ends the benchmark. */
-static bool take_part(struct bench *bench, const struct request *request,
-		      const struct assistant *assistant, struct outcome *outcome,
-		      unsigned long warmup, unsigned long count)
+static bool take_part(struct sampling *sampling, unsigned long warmup, unsigned long count)
 {
-	bool more = copies_begin() &&
-		    take_some(bench, request, assistant, outcome, warmup, false) &&
-		    take_some(bench, request, assistant, outcome, count, true);
+	bool more = copies_begin() && take_some(sampling, warmup, false) &&
+		    take_some(sampling, count, true);
 
 	while (more && copies_go_on())
-		more = take_some(bench, request, assistant, outcome, 1, false);
+		more = take_some(sampling, 1, false);
 	copies_end(more);
 	return more;
 }
@@ -250,24 +257,26 @@ static void next_turn(struct outcome *outcome)
 }
 
 /* Warm up, and take the readings: all at once, or each part of them in a turn. */
-static void take_all(struct bench *bench, const struct request *request,
-		     const struct assistant *assistant, struct outcome *outcome)
+static void take_all(struct sampling *sampling)
 {
+	struct bench *bench = sampling->bench;
+	const struct request *request = sampling->request;
+	struct outcome *outcome = sampling->outcome;
 	unsigned long samples = request->samples, warmup = request->warmup;
 
-	if (by_counter && bench->op->settles && warmup > SLOW_WARMUP)
+	if (sampling->moment.by_counter && bench->op->settles && warmup > SLOW_WARMUP)
 		warmup = SLOW_WARMUP;
 	bench->serial = bench->batch = bench->since = 0;
-	least = UINT64_MAX;
-	if (!take_part(bench, request, assistant, outcome, warmup, 0))
+	sampling->least = UINT64_MAX;
+	if (!take_part(sampling, warmup, 0))
 		return;
 	/* As many operations in a reading as the clock needs. */
 	if (request->timed)
-		outcome->timing.batch = bench->batch =
-			copies_agree(warmup ? timing_batch(bench, least, request->batch) : 1);
+		outcome->timing.batch = bench->batch = copies_agree(
+			warmup ? timing_batch(bench, sampling->least, request->batch) : 1);
 	bench->since = bench->serial;
 	if (!scheduling_active()) {
-		take_part(bench, request, assistant, outcome, 0, samples);
+		take_part(sampling, 0, samples);
 		return;
 	}
 	for (unsigned int round = 0; round < SCHEDULING_ROUNDS; round++) {
@@ -275,12 +284,12 @@ static void take_all(struct bench *bench, const struct request *request,
 			      to = samples * (round + 1) / SCHEDULING_ROUNDS;
 
 		next_turn(outcome);
-		if (!take_part(bench, request, assistant, outcome, SCHEDULING_WARMUP, to - from))
+		if (!take_part(sampling, SCHEDULING_WARMUP, to - from))
 			return;
 	}
 	/* Nothing is cleared away while another setup has readings to take. */
 	next_turn(outcome);
-	take_part(bench, request, assistant, outcome, 0, 0);
+	take_part(sampling, 0, 0);
 }
 
 /* How often another task took the CPU from this one. */
@@ -299,8 +308,10 @@ static bool skip(struct outcome *outcome, const char *why, const char *what, int
 }
 
 /* Set up; false where that failed, or where there is nothing to measure. */
-static bool set_up(struct bench *bench, struct outcome *outcome)
+static bool set_up(const struct sampling *sampling)
 {
+	struct bench *bench = sampling->bench;
+	struct outcome *outcome = sampling->outcome;
 	const struct op *op = bench->op;
 	const char *needs = peer_missing() ? "second network namespace (veth)" : op->needs;
 	int error = op->setup ? op->setup(bench) : 0;
@@ -308,7 +319,7 @@ static bool set_up(struct bench *bench, struct outcome *outcome)
 	peer_close();
 	if (needs && is_unsupported(error))
 		return skip(outcome, "there is no ", needs, error);
-	if (is_denial(error))
+	if (is_denial(sampling->request, error))
 		return skip(outcome, "the setup denies it", "", error);
 	/* A container may refuse even root; a guest does not. */
 	if (!in_guest && (op->needs || op->privileged) && error == -EPERM)
@@ -321,7 +332,9 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 {
 	const struct op *op = bench->op;
 	const char *reason = unmet_requirement(bench, request);
-	struct moment moment;
+	bool by_counter = request->vary && !request->timed;
+	struct sampling sampling = {
+		.bench = bench, .request = request, .assistant = assistant, .outcome = outcome};
 	unsigned long preempted;
 
 	if (reason) {
@@ -329,22 +342,20 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		snprintf(outcome->detail, sizeof(outcome->detail), "%s", reason);
 		return;
 	}
-	by_counter = request->vary && !request->timed;
-	denies = request->n_confine || request->landlock.layers;
-	if (!request->cold && !set_up(bench, outcome))
+	if (!request->cold && !set_up(&sampling))
 		return;
-	moment = (struct moment){
+	sampling.moment = (struct moment){
 		.by_counter = by_counter,
 		.by_period = by_counter && op->settles && op->processes && !request->quiet,
 		.rests = request->quiet || (by_counter && op->settles),
 		.by_microsecond =
 			by_counter && op->settles && op->network && (op->run || op->processes),
 	};
-	moment_open(&moment);
+	moment_open(&sampling.moment);
 	if (request->sweep_control)
 		raise(SIGSTOP); /* the parent delays access checks from here */
 	preempted = request->timed ? times_preempted() : 0;
-	take_all(bench, request, assistant, outcome);
+	take_all(&sampling);
 	if (request->sweep_control)
 		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
 	if (request->timed)
