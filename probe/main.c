@@ -54,7 +54,7 @@ static int sample_here(struct request *request, const char *directory, const cha
 		return fail("sample: cannot write the directory");
 	channel_open(STDOUT_FILENO);
 	channel_hello();
-	channel_bye(worker_run_all(request, directory));
+	channel_bye(worker_run_all(&(struct session){.request = request, .work = directory}));
 	return 0;
 }
 

@@ -50,8 +50,6 @@ enum { INODE, FILE_CHECK, CHECKS };
 _Static_assert(sizeof(struct shared) == 64, "the programs address this layout");
 
 static const char *const hooks[CHECKS] = {"inode_permission", "file_permission"};
-static int map_fd = -1;
-static int links[CHECKS] = {-1, -1};
 
 #define INSN(op, dst, src, offset, immediate) \
 	{.code = (op), .dst_reg = (dst), .src_reg = (src), .off = (offset), .imm = (immediate)}
@@ -124,7 +122,7 @@ static int load_types(void)
 	return bpf_call(BPF_BTF_LOAD, &attr);
 }
 
-static int attach(int check, int btf_fd)
+static int attach(int map_fd, int check, int btf_fd)
 {
 	const int base = check * (int)(sizeof(struct shared) / CHECKS);
 	const struct bpf_insn insns[] = {
@@ -190,14 +188,12 @@ static int create_map(void)
 }
 
 /* Read or write the map's only entry. */
-static int access_map(enum bpf_cmd command, struct shared *value)
+static int access_map(int map_fd, enum bpf_cmd command, struct shared *value)
 {
 	uint32_t key = 0;
 	union bpf_attr attr;
 	int result;
 
-	if (map_fd < 0)
-		return bpf_fail(EBADF, "the waiting BPF programs are not loaded");
 	memset(&attr, 0, sizeof(attr));
 	attr.map_fd = (uint32_t)map_fd;
 	attr.key = (uintptr_t)&key;
@@ -210,7 +206,7 @@ static int access_map(enum bpf_cmd command, struct shared *value)
  * Cause both kinds of access checks: where `bpf` is not among the active LSMs it accepts
  * the programs and never calls them.
  */
-static int check_called(void)
+static int check_called(const struct tunable_bpf *bpf)
 {
 	struct tunable_bpf_counts inode, file;
 	struct stat status;
@@ -227,7 +223,7 @@ static int check_called(void)
 	if (result)
 		return bpf_fail(result, "cannot try the BPF programs (is /proc mounted?): %s",
 				strerror(result));
-	result = tunable_bpf_counts(&inode, &file);
+	result = tunable_bpf_counts(bpf, &inode, &file);
 	if (result)
 		return result;
 	if (!inode.calls || !file.calls)
@@ -236,35 +232,34 @@ static int check_called(void)
 	return 0;
 }
 
-int tunable_bpf_load(void)
+int tunable_bpf_load(struct tunable_bpf *bpf)
 {
 	int check, btf_fd, result = 0;
 
-	if (map_fd >= 0)
-		return bpf_fail(EALREADY, "the waiting BPF programs are loaded already");
+	*bpf = (struct tunable_bpf){-1, {-1, -1}};
 	btf_fd = load_types();
-	map_fd = btf_fd < 0 ? btf_fd : create_map();
-	if (map_fd < 0) {
-		result = map_fd;
+	bpf->map_fd = btf_fd < 0 ? btf_fd : create_map();
+	if (bpf->map_fd < 0) {
+		result = bpf->map_fd;
 		bpf_fail(-result, "the kernel refuses BPF types or maps: %s", strerror(-result));
 	}
 	for (check = 0; check < CHECKS && !result; check++) {
-		links[check] = attach(check, btf_fd);
-		if (links[check] < 0)
-			result = links[check];
+		bpf->links[check] = attach(bpf->map_fd, check, btf_fd);
+		if (bpf->links[check] < 0)
+			result = bpf->links[check];
 	}
 	if (btf_fd >= 0)
 		close(btf_fd);
 	if (!result)
-		result = check_called();
+		result = check_called(bpf);
 	if (!result)
-		result = tunable_bpf_set(0, 0);
+		result = tunable_bpf_set(bpf, 0, 0);
 	if (result)
-		tunable_bpf_unload();
+		tunable_bpf_unload(bpf);
 	return result;
 }
 
-int tunable_bpf_set(uint64_t inode_ns, uint64_t file_ns)
+int tunable_bpf_set(const struct tunable_bpf *bpf, uint64_t inode_ns, uint64_t file_ns)
 {
 	struct shared value;
 
@@ -275,13 +270,14 @@ int tunable_bpf_set(uint64_t inode_ns, uint64_t file_ns)
 	memset(&value, 0, sizeof(value));
 	value.check[INODE].delay_ns = inode_ns;
 	value.check[FILE_CHECK].delay_ns = file_ns;
-	return access_map(BPF_MAP_UPDATE_ELEM, &value);
+	return access_map(bpf->map_fd, BPF_MAP_UPDATE_ELEM, &value);
 }
 
-int tunable_bpf_counts(struct tunable_bpf_counts *inode, struct tunable_bpf_counts *file)
+int tunable_bpf_counts(const struct tunable_bpf *bpf, struct tunable_bpf_counts *inode,
+		       struct tunable_bpf_counts *file)
 {
 	struct shared value;
-	int result = access_map(BPF_MAP_LOOKUP_ELEM, &value);
+	int result = access_map(bpf->map_fd, BPF_MAP_LOOKUP_ELEM, &value);
 
 	if (result)
 		return result;
@@ -290,16 +286,16 @@ int tunable_bpf_counts(struct tunable_bpf_counts *inode, struct tunable_bpf_coun
 	return 0;
 }
 
-void tunable_bpf_unload(void)
+void tunable_bpf_unload(struct tunable_bpf *bpf)
 {
 	int check;
 
 	for (check = 0; check < CHECKS; check++) {
-		if (links[check] >= 0)
-			close(links[check]);
-		links[check] = -1;
+		if (bpf->links[check] >= 0)
+			close(bpf->links[check]);
+		bpf->links[check] = -1;
 	}
-	if (map_fd >= 0)
-		close(map_fd);
-	map_fd = -1;
+	if (bpf->map_fd >= 0)
+		close(bpf->map_fd);
+	bpf->map_fd = -1;
 }

@@ -20,17 +20,23 @@ struct tunable_bpf_counts {
 	uint64_t cut_short; /* waits that ended before their time: must be 0 */
 };
 
+struct tunable_bpf {
+	int map_fd;
+	int links[2]; /* by check */
+};
+
 /* Attach the programs, with delay 0, and check that the kernel calls them. */
-int tunable_bpf_load(void);
+int tunable_bpf_load(struct tunable_bpf *bpf);
 
 /* Set the wait of each inode check and of each file check, and set all counts to 0. */
-int tunable_bpf_set(uint64_t inode_ns, uint64_t file_ns);
+int tunable_bpf_set(const struct tunable_bpf *bpf, uint64_t inode_ns, uint64_t file_ns);
 
 /* Read the counts since the last tunable_bpf_set. */
-int tunable_bpf_counts(struct tunable_bpf_counts *inode, struct tunable_bpf_counts *file);
+int tunable_bpf_counts(const struct tunable_bpf *bpf, struct tunable_bpf_counts *inode,
+		       struct tunable_bpf_counts *file);
 
 /* Detach the programs; does nothing when they are not loaded. */
-void tunable_bpf_unload(void);
+void tunable_bpf_unload(struct tunable_bpf *bpf);
 
 /* The reason of the last failure, one line. */
 const char *bpf_error(void);

@@ -152,14 +152,14 @@ static void load_modules(const struct request *request)
 }
 
 /* Make the delay of access checks ready, where the request asks for one. */
-static void open_delay(const struct request *request)
+static void open_delay(const struct request *request, struct delay *delay)
 {
 	const char *control = request->bpf_tunable ? "tunable-bpf" : NULL;
 	const char *failed;
 
 	if (request->sweep_control)
 		control = request->sweep_control;
-	failed = control ? delay_open(control) : NULL;
+	failed = control ? delay_open(delay, control) : NULL;
 	if (failed)
 		abandon(failed);
 	if (control)
@@ -307,13 +307,14 @@ static void open_network(const struct request *request)
 }
 
 /* Run all benchmarks; how many were begun. */
-static unsigned int measure(const struct request *request, const char *work)
+static unsigned int measure(const struct request *request, const char *work, struct delay *delay)
 {
 	const char *failed;
 	unsigned int begun;
 
 	if (!request->n_clients)
-		return worker_run_timed(request, work);
+		return worker_run_timed(
+			&(struct session){.request = request, .work = work, .delay = delay});
 	failed = workload_start(request, work);
 	if (failed)
 		abandon(failed);
@@ -328,6 +329,7 @@ static unsigned int measure(const struct request *request, const char *work)
 _Noreturn void init_main(void)
 {
 	static struct request request;
+	static struct delay delay;
 	char error[256];
 	const char *failed, *work;
 	int port;
@@ -363,7 +365,7 @@ _Noreturn void init_main(void)
 	work = landlock_prepare(WORK, &request.landlock);
 	if (!work)
 		abandon("making the directories of the Landlock rules failed");
-	open_delay(&request);
+	open_delay(&request, &delay);
 	if (request.bpf_empty)
 		open_empty();
 	if (request.n_counters)
@@ -374,7 +376,7 @@ _Noreturn void init_main(void)
 	identity_facts(&request, work);
 	labels_facts(&request, work);
 	enforcement_check(&request, work);
-	channel_bye(measure(&request, work));
+	channel_bye(measure(&request, work, &delay));
 	channel_drain();
 	power_off();
 }

@@ -154,7 +154,7 @@ static const char *enter_group(void)
 }
 
 /* Everything up to the last line; false where an error was sent. */
-static bool run(const struct request *request, const char *top)
+static bool run(const struct request *request, const char *top, struct scheduling scheduling)
 {
 	static char work[LANDLOCK_PATH_BYTES];
 	const char *failed = enter_group(), *inside;
@@ -179,7 +179,8 @@ static bool run(const struct request *request, const char *top)
 	}
 	identity_facts(request, inside);
 	enforcement_check(request, inside);
-	begun = worker_run_all(request, inside);
+	begun = worker_run_all(
+		&(struct session){.request = request, .work = inside, .scheduling = scheduling});
 	host_facts("host.after");
 	timing_close();
 	channel_bye(begun);
@@ -190,6 +191,7 @@ int native_main(const char *top, const char *file, const char *ring, unsigned in
 {
 	static struct request request;
 	char error[256];
+	struct scheduling scheduling = {0};
 	const char *wrong;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -206,7 +208,7 @@ int native_main(const char *top, const char *file, const char *ring, unsigned in
 		return 2;
 	}
 	if (ring) {
-		int error_number = scheduling_open(ring, place);
+		int error_number = scheduling_open(&scheduling, ring, place);
 
 		if (error_number) {
 			channel_error("taking a place among the turns of %.120s: %s", ring,
@@ -214,5 +216,5 @@ int native_main(const char *top, const char *file, const char *ring, unsigned in
 			return 2;
 		}
 	}
-	return run(&request, top) ? 0 : 1;
+	return run(&request, top, scheduling) ? 0 : 1;
 }

@@ -8,6 +8,9 @@
 #ifndef LSMETER_POLICY_DELAY_H
 #define LSMETER_POLICY_DELAY_H
 
+#include "bpf/tunable.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How long one access check waits when asked for a delay: the median of a few. */
@@ -16,16 +19,23 @@ struct delay_wait {
 	uint64_t file_ns;
 };
 
-/* Make ready what request's sweep.control names: tunable, or tunable-bpf. */
-const char *delay_open(const char *control);
+struct delay {
+	bool use_bpf;
+	struct tunable_bpf bpf;
+	int inode_fd, file_fd, counts_fd; /* of the module */
+	char failure[256];
+};
 
-/* Measure how long checks wait with `delay`, decimal nanoseconds; then set it to 0. */
-const char *delay_measure(const char *delay, struct delay_wait *wait);
+/* Make ready what request's sweep.control names: tunable, or tunable-bpf. */
+const char *delay_open(struct delay *delay, const char *control);
+
+/* Measure how long checks wait with a delay of `ns`, decimal nanoseconds; then set it to 0. */
+const char *delay_measure(struct delay *delay, const char *ns, struct delay_wait *wait);
 
 /* Set the delay without measuring it. */
-const char *delay_set(const char *delay);
+const char *delay_set(struct delay *delay, const char *ns);
 
 /* NULL if no wait since the delay was last set was shorter than the delay. */
-const char *delay_check(void);
+const char *delay_check(struct delay *delay);
 
 #endif

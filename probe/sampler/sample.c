@@ -22,6 +22,7 @@ struct sampling {
 	struct bench *bench;
 	const struct request *request;
 	const struct assistant *assistant;
+	const struct scheduling *scheduling;
 	struct outcome *outcome;
 	struct moment moment;
 	uint64_t last;	/* reading */
@@ -247,13 +248,13 @@ static bool take_part(struct sampling *sampling, unsigned long warmup, unsigned 
 	return more;
 }
 
-static void next_turn(struct outcome *outcome)
+static void next_turn(const struct sampling *sampling)
 {
 	if (copies_place())
 		return;
-	outcome->passes++;
-	scheduling_release();
-	scheduling_acquire();
+	sampling->outcome->passes++;
+	scheduling_release(sampling->scheduling);
+	scheduling_acquire(sampling->scheduling);
 }
 
 /* Warm up, and take the readings: all at once, or each part of them in a turn. */
@@ -261,7 +262,6 @@ static void take_all(struct sampling *sampling)
 {
 	struct bench *bench = sampling->bench;
 	const struct request *request = sampling->request;
-	struct outcome *outcome = sampling->outcome;
 	unsigned long samples = request->samples, warmup = request->warmup;
 
 	if (sampling->moment.by_counter && bench->op->settles && warmup > SLOW_WARMUP)
@@ -272,10 +272,10 @@ static void take_all(struct sampling *sampling)
 		return;
 	/* As many operations in a reading as the clock needs. */
 	if (request->timed)
-		outcome->timing.batch = bench->batch = copies_agree(
+		sampling->outcome->timing.batch = bench->batch = copies_agree(
 			warmup ? timing_batch(bench, sampling->least, request->batch) : 1);
 	bench->since = bench->serial;
-	if (!scheduling_active()) {
+	if (!scheduling_active(sampling->scheduling)) {
 		take_part(sampling, 0, samples);
 		return;
 	}
@@ -283,12 +283,12 @@ static void take_all(struct sampling *sampling)
 		unsigned long from = samples * round / SCHEDULING_ROUNDS,
 			      to = samples * (round + 1) / SCHEDULING_ROUNDS;
 
-		next_turn(outcome);
+		next_turn(sampling);
 		if (!take_part(sampling, SCHEDULING_WARMUP, to - from))
 			return;
 	}
 	/* Nothing is cleared away while another setup has readings to take. */
-	next_turn(outcome);
+	next_turn(sampling);
 	take_part(sampling, 0, 0);
 }
 
@@ -328,13 +328,16 @@ static bool set_up(const struct sampling *sampling)
 }
 
 void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
-	    struct outcome *outcome)
+	    const struct scheduling *scheduling, struct outcome *outcome)
 {
 	const struct op *op = bench->op;
 	const char *reason = unmet_requirement(bench, request);
 	bool by_counter = request->vary && !request->timed;
-	struct sampling sampling = {
-		.bench = bench, .request = request, .assistant = assistant, .outcome = outcome};
+	struct sampling sampling = {.bench = bench,
+				    .request = request,
+				    .assistant = assistant,
+				    .scheduling = scheduling,
+				    .outcome = outcome};
 	unsigned long preempted;
 
 	if (reason) {

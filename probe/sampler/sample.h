@@ -8,6 +8,7 @@
 #include "ops/bench.h"
 #include "protocol/request.h"
 #include "sampler/outcome.h"
+#include "sampler/scheduling.h"
 
 /* What another process does for a reading, because the worker may not; each gives 0 or -errno. */
 struct assistant {
@@ -17,6 +18,6 @@ struct assistant {
 
 /* Run a benchmark in the current directory, which must be empty. */
 void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
-	    struct outcome *outcome);
+	    const struct scheduling *scheduling, struct outcome *outcome);
 
 #endif

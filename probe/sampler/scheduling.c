@@ -50,9 +50,6 @@ struct page {
 	struct seat seat[];
 };
 
-static struct page *page;
-static unsigned int me;
-
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -74,14 +71,14 @@ static void wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-static bool is_in(unsigned int place)
+static bool is_in(struct page *page, unsigned int place)
 {
 	return atomic_load(&page->seat[place].state) == HERE;
 }
 
 /* A process that never started has no number yet. One that has ended is dead before anybody waits
  * for it. */
-static bool is_dead(unsigned int place)
+static bool is_dead(struct page *page, unsigned int place)
 {
 	pid_t pid = atomic_load(&page->seat[place].pid);
 	struct pollfd ended = {.events = POLLIN};
@@ -98,12 +95,12 @@ static bool is_dead(unsigned int place)
 }
 
 /* Give the turn of `from` to the next one that is there, if `from` still has it. */
-static void hand_on(uint32_t from)
+static void hand_on(struct page *page, uint32_t from)
 {
 	for (unsigned int step = 1; step <= page->members; step++) {
 		uint32_t next = (from + step) % page->members;
 
-		if (!is_in(next))
+		if (!is_in(page, next))
 			continue;
 		if (next != from && atomic_compare_exchange_strong(&page->holder, &from, next)) {
 			atomic_fetch_add(&page->passes, 1);
@@ -113,7 +110,7 @@ static void hand_on(uint32_t from)
 	}
 }
 
-int scheduling_open(const char *path, unsigned int place)
+int scheduling_open(struct scheduling *scheduling, const char *path, unsigned int place)
 {
 	struct stat status;
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -129,28 +126,27 @@ int scheduling_open(const char *path, unsigned int place)
 	if (found == MAP_FAILED || !found->members || place >= found->members ||
 	    size < sizeof(*found) + found->members * sizeof(struct seat))
 		return -EINVAL;
-	page = found;
-	me = place;
-	atomic_store(&page->seat[me].pid, getpid());
+	*scheduling = (struct scheduling){found, place};
+	atomic_store(&found->seat[place].pid, getpid());
 	return 0;
 }
 
-bool scheduling_active(void)
+bool scheduling_active(const struct scheduling *scheduling)
 {
-	return page;
+	return scheduling->page;
 }
 
-static bool all_came(void)
+static bool all_came(struct page *page)
 {
 	for (unsigned int i = 0; i < page->members; i++) {
-		if (atomic_load(&page->seat[i].state) == ABSENT && !is_dead(i))
+		if (atomic_load(&page->seat[i].state) == ABSENT && !is_dead(page, i))
 			return false;
 	}
 	return true;
 }
 
 /* Whoever is not there by now stays out. */
-static void open_ring(void)
+static void open_ring(struct page *page)
 {
 	uint32_t closed = 0, first = page->members;
 
@@ -160,53 +156,57 @@ static void open_ring(void)
 		uint32_t absent = ABSENT;
 
 		atomic_compare_exchange_strong(&page->seat[i].state, &absent, LOST);
-		if (is_in(i))
+		if (is_in(page, i))
 			first = i;
 	}
 	atomic_store(&page->holder, first);
 	wake(&page->open);
 }
 
-void scheduling_join(void)
+void scheduling_join(const struct scheduling *scheduling)
 {
+	struct page *page = scheduling->page;
 	uint32_t absent = ABSENT, seen;
 	uint64_t until = now_ns() + GATHER_S * NS;
 
-	if (!page || !atomic_compare_exchange_strong(&page->seat[me].state, &absent, HERE))
+	if (!page ||
+	    !atomic_compare_exchange_strong(&page->seat[scheduling->place].state, &absent, HERE))
 		return;
 	while (atomic_load(&page->open) < 2) {
 		seen = atomic_load(&page->open);
-		if (!seen && (all_came() || now_ns() > until))
-			open_ring();
+		if (!seen && (all_came(page) || now_ns() > until))
+			open_ring(page);
 		else
 			sleep_on(&page->open, seen);
 	}
 }
 
 /* Leave out one that is dead, or has had its turn for too long. */
-static void look_after(uint32_t holder, uint32_t passes, uint64_t since_ns)
+static void look_after(struct page *page, uint32_t holder, uint32_t passes, uint64_t since_ns)
 {
-	if (!is_dead(holder) && now_ns() - since_ns < SCHEDULING_HOLD_S * NS)
+	if (!is_dead(page, holder) && now_ns() - since_ns < SCHEDULING_HOLD_S * NS)
 		return;
 	if (atomic_load(&page->passes) != passes)
 		return;
 	atomic_store(&page->seat[holder].state, LOST);
-	hand_on(holder);
+	hand_on(page, holder);
 }
 
-void scheduling_acquire(void)
+void scheduling_acquire(const struct scheduling *scheduling)
 {
+	struct page *page = scheduling->page;
+	unsigned int me = scheduling->place;
 	struct seat *seat;
 	uint64_t began_ns, held_ns;
 	uint32_t last;
 
-	if (!page || !is_in(me) || atomic_load(&page->holder) == me)
+	if (!page || !is_in(page, me) || atomic_load(&page->holder) == me)
 		return;
 	seat = &page->seat[me];
 	began_ns = held_ns = now_ns();
 	last = atomic_load(&page->passes);
 	atomic_store(&seat->since_ns, began_ns);
-	while (is_in(me)) {
+	while (is_in(page, me)) {
 		uint32_t seen = atomic_load(&seat->wake), passes = atomic_load(&page->passes),
 			 holder = atomic_load(&page->holder);
 
@@ -219,26 +219,28 @@ void scheduling_acquire(void)
 		}
 		sleep_on(&seat->wake, seen);
 		if (atomic_load(&seat->wake) == seen)
-			look_after(holder, passes, held_ns);
+			look_after(page, holder, passes, held_ns);
 	}
 	atomic_store(&seat->since_ns, 0);
 	atomic_fetch_add(&seat->waited_ns, now_ns() - began_ns);
 }
 
-void scheduling_release(void)
+void scheduling_release(const struct scheduling *scheduling)
 {
-	if (page && is_in(me))
-		hand_on(me);
+	if (scheduling->page && is_in(scheduling->page, scheduling->place))
+		hand_on(scheduling->page, scheduling->place);
 }
 
-void scheduling_measure(bool on)
+void scheduling_measure(const struct scheduling *scheduling, bool on)
 {
-	if (page)
-		atomic_store(&page->seat[me].measures, on);
+	if (scheduling->page)
+		atomic_store(&scheduling->page->seat[scheduling->place].measures, on);
 }
 
-void scheduling_leave(void)
+void scheduling_leave(const struct scheduling *scheduling)
 {
+	struct page *page = scheduling->page;
+	unsigned int me = scheduling->place;
 	unsigned int lost = 0;
 
 	if (!page)
@@ -246,9 +248,9 @@ void scheduling_leave(void)
 	for (unsigned int i = 0; i < page->members; i++) {
 		uint32_t state = atomic_load(&page->seat[i].state);
 
-		lost += state == LOST || (state != DONE && is_dead(i));
+		lost += state == LOST || (state != DONE && is_dead(page, i));
 	}
-	if (is_in(me)) {
+	if (is_in(page, me)) {
 		channel_fact("turns.ring", "%.27s", page->name);
 		channel_fact("turns.rounds", "%d", SCHEDULING_ROUNDS);
 		channel_fact("turns.members", "%u", page->members);
@@ -257,16 +259,18 @@ void scheduling_leave(void)
 	}
 	if (lost)
 		channel_fact("turns.without", "%u of %u", lost, page->members);
-	scheduling_release();
+	scheduling_release(scheduling);
 	atomic_store(&page->seat[me].state, DONE);
 }
 
-uint64_t scheduling_waited_ns(void)
+uint64_t scheduling_waited_ns(const struct scheduling *scheduling)
 {
+	const struct seat *seat;
 	uint64_t since_ns;
 
-	if (!page)
+	if (!scheduling->page)
 		return 0;
-	since_ns = atomic_load(&page->seat[me].since_ns);
-	return atomic_load(&page->seat[me].waited_ns) + (since_ns ? now_ns() - since_ns : 0);
+	seat = &scheduling->page->seat[scheduling->place];
+	since_ns = atomic_load(&seat->since_ns);
+	return atomic_load(&seat->waited_ns) + (since_ns ? now_ns() - since_ns : 0);
 }

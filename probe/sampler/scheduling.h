@@ -20,28 +20,34 @@
 /* Calls at the head of each turn that are not kept: others have used the caches meanwhile. */
 #define SCHEDULING_WARMUP 8
 
+/* Who takes turns; all zero where none are taken. */
+struct scheduling {
+	struct page *page;
+	unsigned int place; /* ours */
+};
+
 /* Take a place in the page of a file; 0, or -errno. */
-int scheduling_open(const char *path, unsigned int place);
+int scheduling_open(struct scheduling *scheduling, const char *path, unsigned int place);
 
 /* Whether turns are taken at all, alone or not. */
-bool scheduling_active(void);
+bool scheduling_active(const struct scheduling *scheduling);
 
 /* Wait until all who will come are there. */
-void scheduling_join(void);
+void scheduling_join(const struct scheduling *scheduling);
 
 /* Wait for our turn; nothing where there is none to wait for. */
-void scheduling_acquire(void);
+void scheduling_acquire(const struct scheduling *scheduling);
 
 /* Let the next one have the turn. */
-void scheduling_release(void);
+void scheduling_release(const struct scheduling *scheduling);
 
 /* Say that a benchmark is being measured from now on, or not any more. */
-void scheduling_measure(bool on);
+void scheduling_measure(const struct scheduling *scheduling, bool on);
 
 /* Be left out from now on, and say with whom the turns were shared. */
-void scheduling_leave(void);
+void scheduling_leave(const struct scheduling *scheduling);
 
 /* How long this place has waited for its turns so far. */
-uint64_t scheduling_waited_ns(void);
+uint64_t scheduling_waited_ns(const struct scheduling *scheduling);
 
 #endif

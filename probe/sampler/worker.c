@@ -43,11 +43,13 @@
 #define WHOLE_MS 20000
 
 struct run {
+	const struct session *session;
 	const struct request *request;
-	const char *work;
+	const struct scheduling *scheduling;
 	struct outcomes outcomes;
 	unsigned int index;
 	const char *sweep;
+	bool slow; /* access checks take the delay of the sweep just now */
 };
 
 static const char *enter(const struct run *run, unsigned int place)
@@ -56,8 +58,8 @@ static const char *enter(const struct run *run, unsigned int place)
 
 	if (copies_enter(place))
 		return "staying on a CPU of its own";
-	snprintf(path, sizeof(path), place ? "%s/b%04u.%u" : "%s/b%04u", run->work, run->index,
-		 place);
+	snprintf(path, sizeof(path), place ? "%s/b%04u.%u" : "%s/b%04u", run->session->work,
+		 run->index, place);
 	if (mkdir(path, 0755))
 		return "making the benchmark's directory";
 	if (run->request->ordinary_user && geteuid() == 0 &&
@@ -74,9 +76,9 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench, 
 	if (run->request->timed) /* nothing is left behind on a machine that goes on */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!failed && bench->variant->in_peer && in_guest)
-		failed = peer_open(run->request, run->work);
+		failed = peer_open(run->request, run->session->work);
 	if (!failed)
-		failed = become(run->request, run->work);
+		failed = become(run->request, run->session->work);
 	if (failed) {
 		outcome->failures = 1;
 		outcome->error = errno;
@@ -84,29 +86,27 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench, 
 			 strerror(errno));
 	} else {
 		region_announce(run->index);
-		sample(bench, run->request, worker_assistant(), outcome);
+		sample(bench, run->request, worker_assistant(), run->scheduling, outcome);
 	}
 	outcome->finished = true;
 	_exit(0);
 }
 
-/* Whether access checks take the delay of the sweep just now. */
-static bool slow;
-
 /* Begin or end the delay of the sweep; it is 0 while a benchmark is set up and cleared away. */
-static void set_slow(const struct run *run, bool on)
+static void set_slow(struct run *run, bool on)
 {
-	const char *failed = on ? NULL : delay_check();
+	struct delay *delay = run->session->delay;
+	const char *failed = on ? NULL : delay_check(delay);
 
 	if (!failed)
-		failed = delay_set(on ? run->sweep : "0");
+		failed = delay_set(delay, on ? run->sweep : "0");
 	if (failed)
 		channel_error("sweep: %s ns: %s", run->sweep, failed);
-	slow = on;
+	run->slow = on;
 }
 
 /* Whether every copy has ended; what stops is told to go on. */
-static bool all_ended(const struct run *run, const pid_t *child)
+static bool all_ended(struct run *run, const pid_t *child)
 {
 	bool all = true;
 
@@ -120,7 +120,7 @@ static bool all_ended(const struct run *run, const pid_t *child)
 			all = false;
 		} else if (WIFSTOPPED(status)) {
 			if (run->sweep)
-				set_slow(run, !slow);
+				set_slow(run, !run->slow);
 			kill(child[place], SIGCONT);
 			all = false;
 		} else {
@@ -134,10 +134,10 @@ static bool all_ended(const struct run *run, const pid_t *child)
 }
 
 /* Wait for all copies until the deadline, and kill what has not ended then. */
-static void wait_for(const struct run *run, const pid_t *child, unsigned long deadline_ms)
+static void wait_for(struct run *run, const pid_t *child, unsigned long deadline_ms)
 {
 	struct timespec now, began, left;
-	uint64_t waited_ns = scheduling_waited_ns();
+	uint64_t waited_ns = scheduling_waited_ns(run->scheduling);
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -148,7 +148,8 @@ static void wait_for(const struct run *run, const pid_t *child, unsigned long de
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		left_ns = (began.tv_sec - now.tv_sec) * 1000000000L + began.tv_nsec - now.tv_nsec +
-			  (long)deadline_ms * 1000000 + (long)(scheduling_waited_ns() - waited_ns);
+			  (long)deadline_ms * 1000000 +
+			  (long)(scheduling_waited_ns(run->scheduling) - waited_ns);
 		if (left_ns <= 0)
 			break;
 		left = (struct timespec){left_ns / 1000000000L, left_ns % 1000000000L};
@@ -189,7 +190,7 @@ static void bury_orphans(void)
 		;
 }
 
-static void run_one(const struct run *run, const char *id)
+static void run_one(struct run *run, const char *id)
 {
 	const struct request *request = run->request;
 	unsigned long deadline_ms = request->benchmark_deadline_ms;
@@ -209,15 +210,15 @@ static void run_one(const struct run *run, const char *id)
 	channel_drain();
 	if (!make_copies(run, bench, child))
 		return;
-	scheduling_measure(true);
+	scheduling_measure(run->scheduling, true);
 	wait_for(run, child, deadline_ms);
-	scheduling_measure(false);
-	if (slow)
+	scheduling_measure(run->scheduling, false);
+	if (run->slow)
 		set_slow(run, false);
-	scheduling_acquire();
-	while (scheduling_active() && outcome->passes++ < 1 + SCHEDULING_ROUNDS) {
-		scheduling_release();
-		scheduling_acquire();
+	scheduling_acquire(run->scheduling);
+	while (scheduling_active(run->scheduling) && outcome->passes++ < 1 + SCHEDULING_ROUNDS) {
+		scheduling_release(run->scheduling);
+		scheduling_acquire(run->scheduling);
 	}
 	state_send(request, run->index, "after");
 	outcomes_join(&run->outcomes);
@@ -225,10 +226,10 @@ static void run_one(const struct run *run, const char *id)
 	channel_drain();
 }
 
-static bool begin_sweep(const char *value)
+static bool begin_sweep(struct delay *delay, const char *value)
 {
 	struct delay_wait wait = {0};
-	const char *failed = delay_measure(value, &wait);
+	const char *failed = delay_measure(delay, value, &wait);
 	char key[64];
 
 	if (failed) {
@@ -285,9 +286,11 @@ static bool open_copies(const struct request *request)
 	return !error;
 }
 
-unsigned int worker_run_all(const struct request *request, const char *work)
+unsigned int worker_run_all(const struct session *session)
 {
-	struct run run = {.request = request, .work = work};
+	const struct request *request = session->request;
+	struct run run = {
+		.session = session, .request = request, .scheduling = &session->scheduling};
 	size_t rounds = request->n_sweep_values ? request->n_sweep_values : 1;
 
 	if (!outcomes_make(request, &run.outcomes) || !open_copies(request))
@@ -296,17 +299,17 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 	/* What it takes is not to lie in what is looked for then. */
 	if (request->vary && !request->timed)
 		channel_fact("network.steady", "%d", network_baseline_set());
-	worker_perturb(request, work);
+	worker_perturb(request, session->work);
 	if (request->vary && !request->timed) {
 		channel_fact("pids.held", "%d", pids_pin_nodes());
 		page_owners_settle();
 	}
-	scheduling_join();
-	scheduling_acquire();
+	scheduling_join(run.scheduling);
+	scheduling_acquire(run.scheduling);
 	for (size_t round = 0; round < rounds; round++) {
 		if (request->sweep_control) {
 			run.sweep = request->sweep_value[round];
-			if (!begin_sweep(run.sweep))
+			if (!begin_sweep(session->delay, run.sweep))
 				break;
 		}
 		for (size_t i = 0; i < request->n_benchmarks; i++) {
@@ -314,17 +317,18 @@ unsigned int worker_run_all(const struct request *request, const char *work)
 			run.index++;
 		}
 	}
-	scheduling_leave();
+	scheduling_leave(run.scheduling);
 	return run.index;
 }
 
-unsigned int worker_run_timed(const struct request *request, const char *work)
+unsigned int worker_run_timed(const struct session *session)
 {
+	const struct request *request = session->request;
 	unsigned int begun;
 
 	if (request->timed)
 		timing_open(&request->spin);
-	begun = worker_run_all(request, work);
+	begun = worker_run_all(session);
 	if (request->timed)
 		timing_close();
 	return begun;
