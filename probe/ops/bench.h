@@ -73,6 +73,7 @@ struct bench {
 	unsigned int first;
 	unsigned int calls;
 	unsigned int length;
+	unsigned int copy;   /* which one of those that run at once this is, from 0 */
 	unsigned int serial; /* number of the cycle, from 0; for fresh names */
 	unsigned int
 		batch; /* times that a reading makes its call, from cycle `since` on; 0: once */

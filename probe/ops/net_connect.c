@@ -2,7 +2,6 @@
 /* The suite `net`: connections by TCP, each of which is made, taken and closed in one reading. */
 #include "net/baseline.h"
 #include "ops/inet.h"
-#include "sampler/copies.h"
 
 #include <linux/tcp.h>
 #include <time.h>
@@ -144,7 +143,7 @@ static int listen_all(struct bench *bench, uint32_t *first)
 	int error;
 
 	listening = 0;
-	while (network_baseline() && !copies_place() && listening < LISTENING &&
+	while (network_baseline() && !bench->copy && listening < LISTENING &&
 	       !listen_at(bench, listening, FIRST_PORT + listening, &first[listening]))
 		listening++;
 	if (listening)

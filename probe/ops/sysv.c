@@ -4,7 +4,6 @@
  * keys. Objects are private to the process, and removed.
  */
 #include "ops/define.h"
-#include "sampler/copies.h"
 
 #include <linux/keyctl.h>
 #include <mqueue.h>
@@ -26,9 +25,9 @@ static struct msqid_ds queue_status;
 
 /* Whether others run the same benchmark: another copy, or another setup of the same turns. Names
  * that all processes share are then each one's own. */
-static bool is_beside_others(void)
+static bool is_beside_others(const struct bench *bench)
 {
-	return !in_guest || copies_place();
+	return !in_guest || bench->copy;
 }
 
 static int result_of(long result, struct bench *bench)
@@ -173,7 +172,7 @@ static int find_setup(struct bench *bench)
 	static const long made[] = {SYS_msgget, SYS_semget, SYS_shmget};
 	long kind = bench->variant->value;
 
-	if (is_beside_others())
+	if (is_beside_others(bench))
 		object_key += getpid();
 	if (kind == QUEUE)
 		return result_of(sys4(made[kind], object_key, IPC_CREAT | 0600, 0, 0), bench);
@@ -218,7 +217,7 @@ static int mq_setup(struct bench *bench)
 {
 	long fd;
 
-	if (is_beside_others())
+	if (is_beside_others(bench))
 		snprintf(queue_name, sizeof(queue_name), "lsmeter.%d", getpid());
 	fd = queue_open();
 	return result_of(fd, bench);

@@ -4,11 +4,8 @@
 #include "arch/sys.h"
 #include "net/peer.h"
 #include "observe/count.h"
-#include "sampler/copies.h"
-#include "sampler/moment.h"
 #include "sampler/region.h"
 #include "sampler/requirements.h"
-#include "sampler/scheduling.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,18 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-/* The readings of one benchmark. */
-struct sampling {
-	struct bench *bench;
-	const struct request *request;
-	const struct assistant *assistant;
-	const struct scheduling *scheduling;
-	struct outcome *outcome;
-	struct moment moment;
-	uint64_t last;	/* reading */
-	uint64_t least; /* the shortest reading so far, in ticks */
-};
 
 /* Whether the setup is one that denies some of what the suites do. */
 static bool is_denial(const struct request *request, long result)
@@ -239,18 +224,18 @@ static bool take_some(struct sampling *sampling, unsigned long count, bool count
 /* The readings of one part, after some that are not kept; false ends the benchmark. */
 static bool take_part(struct sampling *sampling, unsigned long warmup, unsigned long count)
 {
-	bool more = copies_begin() && take_some(sampling, warmup, false) &&
+	bool more = copies_begin(&sampling->copies) && take_some(sampling, warmup, false) &&
 		    take_some(sampling, count, true);
 
-	while (more && copies_go_on())
+	while (more && copies_go_on(&sampling->copies))
 		more = take_some(sampling, 1, false);
-	copies_end(more);
+	copies_end(&sampling->copies, more);
 	return more;
 }
 
 static void next_turn(const struct sampling *sampling)
 {
-	if (copies_place())
+	if (sampling->copies.place)
 		return;
 	sampling->outcome->passes++;
 	scheduling_release(sampling->scheduling);
@@ -273,6 +258,7 @@ static void take_all(struct sampling *sampling)
 	/* As many operations in a reading as the clock needs. */
 	if (request->timed)
 		sampling->outcome->timing.batch = bench->batch = copies_agree(
+			&sampling->copies,
 			warmup ? timing_batch(bench, sampling->least, request->batch) : 1);
 	bench->since = bench->serial;
 	if (!scheduling_active(sampling->scheduling)) {
@@ -327,17 +313,14 @@ static bool set_up(const struct sampling *sampling)
 	return !fault(outcome, "setting up", error);
 }
 
-void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
-	    const struct scheduling *scheduling, struct outcome *outcome)
+void sample(struct sampling *sampling)
 {
+	struct bench *bench = sampling->bench;
 	const struct op *op = bench->op;
+	const struct request *request = sampling->request;
+	struct outcome *outcome = sampling->outcome;
 	const char *reason = unmet_requirement(bench, request);
 	bool by_counter = request->vary && !request->timed;
-	struct sampling sampling = {.bench = bench,
-				    .request = request,
-				    .assistant = assistant,
-				    .scheduling = scheduling,
-				    .outcome = outcome};
 	unsigned long preempted;
 
 	if (reason) {
@@ -345,20 +328,20 @@ void sample(struct bench *bench, const struct request *request, const struct ass
 		snprintf(outcome->detail, sizeof(outcome->detail), "%s", reason);
 		return;
 	}
-	if (!request->cold && !set_up(&sampling))
+	if (!request->cold && !set_up(sampling))
 		return;
-	sampling.moment = (struct moment){
+	sampling->moment = (struct moment){
 		.by_counter = by_counter,
 		.by_period = by_counter && op->settles && op->processes && !request->quiet,
 		.rests = request->quiet || (by_counter && op->settles),
 		.by_microsecond =
 			by_counter && op->settles && op->network && (op->run || op->processes),
 	};
-	moment_open(&sampling.moment);
+	moment_open(&sampling->moment);
 	if (request->sweep_control)
 		raise(SIGSTOP); /* the parent delays access checks from here */
 	preempted = request->timed ? times_preempted() : 0;
-	take_all(&sampling);
+	take_all(sampling);
 	if (request->sweep_control)
 		raise(SIGSTOP); /* to here: 9,437 directories at 110 us each would take minutes */
 	if (request->timed)

@@ -7,6 +7,8 @@
 
 #include "ops/bench.h"
 #include "protocol/request.h"
+#include "sampler/copies.h"
+#include "sampler/moment.h"
 #include "sampler/outcome.h"
 #include "sampler/scheduling.h"
 
@@ -16,8 +18,22 @@ struct assistant {
 	int (*prepare)(void);	  /* the request's steps before each reading */
 };
 
+/* The readings of one benchmark. */
+struct sampling {
+	struct bench *bench;
+	const struct request *request;
+	const struct assistant *assistant;
+	const struct scheduling *scheduling;
+	struct copies copies;
+	struct outcome *outcome;
+
+	/* For sample.c. */
+	struct moment moment;
+	uint64_t last;	/* reading */
+	uint64_t least; /* the shortest reading so far, in ticks */
+};
+
 /* Run a benchmark in the current directory, which must be empty. */
-void sample(struct bench *bench, const struct request *request, const struct assistant *assistant,
-	    const struct scheduling *scheduling, struct outcome *outcome);
+void sample(struct sampling *sampling);
 
 #endif

@@ -47,6 +47,7 @@ struct run {
 	const struct request *request;
 	const struct scheduling *scheduling;
 	struct outcomes outcomes;
+	struct copies copies;
 	unsigned int index;
 	const char *sweep;
 	bool slow; /* access checks take the delay of the sweep just now */
@@ -56,8 +57,6 @@ static const char *enter(const struct run *run, unsigned int place)
 {
 	char path[256];
 
-	if (copies_enter(place))
-		return "staying on a CPU of its own";
 	snprintf(path, sizeof(path), place ? "%s/b%04u.%u" : "%s/b%04u", run->session->work,
 		 run->index, place);
 	if (mkdir(path, 0755))
@@ -68,10 +67,11 @@ static const char *enter(const struct run *run, unsigned int place)
 	return chdir(path) ? "entering the benchmark's directory" : NULL;
 }
 
-static _Noreturn void work_and_exit(const struct run *run, struct bench *bench, unsigned int place)
+static _Noreturn void work_and_exit(struct run *run, struct bench *bench, unsigned int place)
 {
 	struct outcome *outcome = outcome_of(&run->outcomes, place);
-	const char *failed = enter(run, place);
+	const char *failed = copies_enter(&run->copies, place) ? "staying on a CPU of its own"
+							       : enter(run, place);
 
 	if (run->request->timed) /* nothing is left behind on a machine that goes on */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -86,7 +86,13 @@ static _Noreturn void work_and_exit(const struct run *run, struct bench *bench, 
 			 strerror(errno));
 	} else {
 		region_announce(run->index);
-		sample(bench, run->request, worker_assistant(), run->scheduling, outcome);
+		bench->copy = place;
+		sample(&(struct sampling){.bench = bench,
+					  .request = run->request,
+					  .assistant = worker_assistant(),
+					  .scheduling = run->scheduling,
+					  .copies = run->copies,
+					  .outcome = outcome});
 	}
 	outcome->finished = true;
 	_exit(0);
@@ -127,7 +133,7 @@ static bool all_ended(struct run *run, const pid_t *child)
 			outcome->ended = true;
 			outcome->status = status;
 			if (!outcome->finished || !outcome->sampled)
-				copies_break();
+				copies_break(&run->copies);
 		}
 	}
 	return all;
@@ -164,9 +170,9 @@ static void wait_for(struct run *run, const pid_t *child, unsigned long deadline
 }
 
 /* Make the process of each copy; false: one could not be made, and there is none. */
-static bool make_copies(const struct run *run, struct bench *bench, pid_t *child)
+static bool make_copies(struct run *run, struct bench *bench, pid_t *child)
 {
-	copies_renew();
+	copies_renew(&run->copies);
 	for (unsigned int place = 0; place < run->outcomes.copies; place++) {
 		child[place] = fork();
 		if (child[place] == 0)
@@ -274,9 +280,9 @@ void worker_perturb(const struct request *request, const char *work)
 	wear_slabs(work);
 }
 
-static bool open_copies(const struct request *request)
+static bool open_copies(const struct request *request, struct copies *copies)
 {
-	int error = copies_open((unsigned int)request->copies);
+	int error = copies_open(copies, (unsigned int)request->copies);
 
 	if (error)
 		channel_error("%lu copies at once, with %u CPUs: %s", request->copies,
@@ -293,7 +299,7 @@ unsigned int worker_run_all(const struct session *session)
 		.session = session, .request = request, .scheduling = &session->scheduling};
 	size_t rounds = request->n_sweep_values ? request->n_sweep_values : 1;
 
-	if (!outcomes_make(request, &run.outcomes) || !open_copies(request))
+	if (!outcomes_make(request, &run.outcomes) || !open_copies(request, &run.copies))
 		return 0;
 	block_child_signal();
 	/* What it takes is not to lie in what is looked for then. */

@@ -5,7 +5,6 @@
  */
 #include "arch/sys.h"
 #include "ops/bench.h"
-#include "sampler/copies.h"
 #include "sampler/region.h"
 
 #include <errno.h>
@@ -19,21 +18,20 @@
 #define AMID 12 /* the reading in which it goes wrong: after 5 to warm up, in a turn */
 
 /* A file of that name is for every copy, NAME.1 for the second one. */
-static bool in_trouble(const char *name)
+static bool in_trouble(const struct bench *bench, const char *name)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "../../%s", name);
 	if (!access(path, F_OK))
 		return true;
-	snprintf(path, sizeof(path), "../../%s.%u", name, copies_place());
+	snprintf(path, sizeof(path), "../../%s.%u", name, bench->copy);
 	return !access(path, F_OK);
 }
 
 static int trouble_setup(struct bench *bench)
 {
-	(void)bench;
-	return in_trouble("skip") ? -ENODEV : 0;
+	return in_trouble(bench, "skip") ? -ENODEV : 0;
 }
 
 static int trouble_arm(struct bench *bench)
@@ -42,15 +40,15 @@ static int trouble_arm(struct bench *bench)
 	ONE_CALL(bench);
 	if (bench->serial != AMID)
 		return 0;
-	if (in_trouble("crash"))
+	if (in_trouble(bench, "crash"))
 		_exit(7);
-	if (in_trouble("fail"))
+	if (in_trouble(bench, "fail"))
 		return -EIO;
-	if (in_trouble("hang"))
+	if (in_trouble(bench, "hang"))
 		pause();
-	if (in_trouble("stopped"))
+	if (in_trouble(bench, "stopped"))
 		kill(getppid(), SIGSTOP);
-	if (in_trouble("killed"))
+	if (in_trouble(bench, "killed"))
 		kill(getppid(), SIGKILL);
 	return 0;
 }
@@ -88,7 +86,7 @@ static void uneven_run(struct bench *bench)
 	clock_gettime(CLOCK_MONOTONIC, &began);
 	do
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	while (copies_place() &&
+	while (bench->copy &&
 	       (now.tv_sec - began.tv_sec) * 1000000000L + now.tv_nsec - began.tv_nsec < SLOW_NS);
 }
 
@@ -98,7 +96,7 @@ static int uneven_teardown(struct bench *bench)
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "../../made.%u", copies_place());
+	snprintf(path, sizeof(path), "../../made.%u", bench->copy);
 	fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
 	dprintf(fd, "%u", bench->serial);
 	close(fd);
