@@ -17,29 +17,35 @@
 
 #define COUNTED_NAME_SIZE 64
 
+/* All zero where no hooks are counted. */
+struct bpf_count {
+	struct counted {
+		char name[COUNTED_NAME_SIZE]; /* without security_ */
+		int function_id;
+	} hook[MAX_HOOKS];
+	unsigned int n_hooks;
+	bool too_many;
+	char refused[1024]; /* names, separated by commas, of what takes no program; or "" */
+	int first_refusal;
+	volatile struct bpf_count_shared *shared;
+};
+
 /*
  * Put a counting program on every function security_*; more than MAX_HOOKS are an error. 0, or
  * -errno with a line in bpf_error(). */
-int bpf_count_open(void);
+int bpf_count_open(struct bpf_count *count);
 
 /* Cause calls whose hooks are known, and compare; 0, or -errno with a line in bpf_error(). */
-int bpf_count_check(void);
-
-/* How many functions are counted, and the name of each, without security_. */
-unsigned int bpf_count_size(void);
-const char *bpf_count_name(unsigned int index);
-
-/* Names, separated by commas, of the functions that take no program; "" when there are none. */
-const char *bpf_count_refused(void);
+int bpf_count_check(const struct bpf_count *count);
 
 /* Set all counts to 0, and count what this process calls from now on; does nothing if not open. */
-void bpf_count_begin(bool everyone);
+void bpf_count_begin(const struct bpf_count *count, bool everyone);
 
 /* Count no longer. */
-void bpf_count_end(void);
+void bpf_count_end(const struct bpf_count *count);
 
 /* The calls of one function in the stretch that has ended. */
-uint64_t bpf_count_calls(unsigned int index);
+uint64_t bpf_count_calls(const struct bpf_count *count, unsigned int index);
 
 /* The reason of the last failure, one line. */
 const char *bpf_error(void);

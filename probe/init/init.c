@@ -2,7 +2,6 @@
 #include "init/init.h"
 
 #include "arch/mark.h"
-#include "bpf/count.h"
 #include "bpf/empty.h"
 #include "bpf/syscall.h"
 #include "init/disk.h"
@@ -12,7 +11,6 @@
 #include "init/steps.h"
 #include "net/labels_check.h"
 #include "net/network.h"
-#include "observe/counter.h"
 #include "ops/bench.h"
 #include "policy/become.h"
 #include "policy/delay.h"
@@ -179,32 +177,32 @@ static void open_empty(void)
 }
 
 /* Open what a module counts itself. */
-static void open_counters(const struct request *request)
+static void open_counters(const struct request *request, struct counter *counter)
 {
-	const char *failed = counter_open(request);
+	const char *failed = counter_open(counter, request);
 
 	if (failed)
 		abandon(failed);
-	for (unsigned int i = 0; i < counter_size(); i++) {
+	for (unsigned int i = 0; i < counter->n_names; i++) {
 		char key[32];
 
 		snprintf(key, sizeof(key), "counter.%u", i + 1);
-		channel_fact(key, "%s", counter_name(i));
+		channel_fact(key, "%s", counter->name[i]);
 	}
 }
 
 /* Which functions are counted, in as many facts as that takes. */
-static void tell_watched(void)
+static void tell_watched(const struct bpf_count *hooks)
 {
 	char key[32], names[1024];
-	unsigned int i = 0, count = bpf_count_size();
+	unsigned int i = 0, count = hooks->n_hooks;
 
 	for (unsigned int part = 1; i < count; part++) {
 		size_t used = 0;
 
-		while (i < count && used + strlen(bpf_count_name(i)) + 2 < sizeof(names)) {
+		while (i < count && used + strlen(hooks->hook[i].name) + 2 < sizeof(names)) {
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-						 used ? "," : "", bpf_count_name(i));
+						 used ? "," : "", hooks->hook[i].name);
 			i++;
 		}
 		snprintf(key, sizeof(key), "count.watched.%u", part);
@@ -213,15 +211,15 @@ static void tell_watched(void)
 }
 
 /* Put counters on the kernel's hooks, and check that they count. */
-static void open_count(void)
+static void open_count(struct bpf_count *count)
 {
 	if (chdir(WORK))
 		abandon("entering the directory of the benchmarks failed");
-	if (bpf_count_open() || bpf_count_check())
+	if (bpf_count_open(count) || bpf_count_check(count))
 		abandon(bpf_error());
-	channel_fact("count.hooks", "%u", bpf_count_size());
-	tell_watched();
-	channel_fact("count.refused", "%s", bpf_count_refused());
+	channel_fact("count.hooks", "%u", count->n_hooks);
+	tell_watched(count);
+	channel_fact("count.refused", "%s", count->refused);
 }
 
 /* Mount what the benchmarks work on, unless that is done. */
@@ -307,15 +305,15 @@ static void open_network(const struct request *request)
 }
 
 /* Run all benchmarks; how many were begun. */
-static unsigned int measure(const struct request *request, const char *work, struct delay *delay)
+static unsigned int measure(const struct session *session)
 {
+	const struct request *request = session->request;
 	const char *failed;
 	unsigned int begun;
 
 	if (!request->n_clients)
-		return worker_run_timed(
-			&(struct session){.request = request, .work = work, .delay = delay});
-	failed = workload_start(request, work);
+		return worker_run_timed(session);
+	failed = workload_start(request, session->work);
 	if (failed)
 		abandon(failed);
 	if (request->timed)
@@ -330,6 +328,7 @@ _Noreturn void init_main(void)
 {
 	static struct request request;
 	static struct delay delay;
+	static struct hook_counts counts;
 	char error[256];
 	const char *failed, *work;
 	int port;
@@ -369,14 +368,15 @@ _Noreturn void init_main(void)
 	if (request.bpf_empty)
 		open_empty();
 	if (request.n_counters)
-		open_counters(&request);
+		open_counters(&request, &counts.counter);
 	else if (request.count)
-		open_count();
+		open_count(&counts.bpf);
 	open_network(&request);
 	identity_facts(&request, work);
 	labels_facts(&request, work);
 	enforcement_check(&request, work);
-	channel_bye(measure(&request, work, &delay));
+	channel_bye(measure(&(struct session){
+		.request = &request, .work = work, .counts = &counts, .delay = &delay}));
 	channel_drain();
 	power_off();
 }

@@ -30,15 +30,10 @@ static int *places(int family, int type)
 static _Noreturn void make_and_exit(const struct request *request, const char *work)
 {
 	static const int families[] = {AF_INET, AF_INET6}, types[] = {SOCK_STREAM, SOCK_DGRAM};
-	static struct request plain;
 	int error = network_enter(true);
 
-	/* Without a process that keeps the privileges: the worker has its own. */
-	plain = *request;
-	plain.cold = false;
-	plain.n_before = plain.n_counters = 0;
 	errno = -error;
-	sockets->failed = error ? "entering the peer network namespace" : become(&plain, work);
+	sockets->failed = error ? "entering the peer network namespace" : become(request, work);
 	sockets->error = errno;
 	for (int i = 0; !sockets->failed && i < 4 * PEER_SOCKETS; i++) {
 		int family = families[i / 2 % 2], type = types[i % 2];

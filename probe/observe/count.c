@@ -1,36 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "observe/count.h"
 
-#include "bpf/count.h"
-#include "observe/counter.h"
-
-unsigned int hook_count_size(void)
+unsigned int hook_count_size(const struct hook_counts *counts)
 {
-	return counter_size() ? counter_size() : bpf_count_size();
+	return counts->counter.n_names ? counts->counter.n_names : counts->bpf.n_hooks;
 }
 
-const char *hook_count_name(unsigned int index)
+const char *hook_count_name(const struct hook_counts *counts, unsigned int index)
 {
-	return counter_size() ? counter_name(index) : bpf_count_name(index);
+	return counts->counter.n_names ? counts->counter.name[index] : counts->bpf.hook[index].name;
 }
 
-void hook_count_begin(bool everyone)
+void hook_count_begin(struct hook_counts *counts, bool everyone)
 {
-	if (counter_size())
-		counter_begin();
+	if (counts->counter.n_names)
+		counter_begin(&counts->counter);
 	else
-		bpf_count_begin(everyone);
+		bpf_count_begin(&counts->bpf, everyone);
 }
 
-void hook_count_end(void)
+void hook_count_end(struct hook_counts *counts)
 {
-	if (counter_size())
-		counter_end();
+	if (counts->counter.n_names)
+		counter_end(&counts->counter);
 	else
-		bpf_count_end();
+		bpf_count_end(&counts->bpf);
 }
 
-uint64_t hook_count_calls(unsigned int index)
+uint64_t hook_count_calls(const struct hook_counts *counts, unsigned int index)
 {
-	return counter_size() ? counter_moved(index) : bpf_count_calls(index);
+	return counts->counter.n_names ? counter_moved(&counts->counter, index)
+				       : bpf_count_calls(&counts->bpf, index);
 }

@@ -18,32 +18,19 @@
 #define FILE_BYTES 4096
 #define MOMENTS	   3
 
-struct source {
-	int fd;
-	char name[COUNTER_NAME_SIZE];
-	unsigned int first, room; /* its numbers among all of them, and how many they may be */
-};
-
 /* Of a worker and the process that reads for it. */
-struct shared {
+struct counter_shared {
 	uint32_t asked, answered; /* how often */
 	unsigned int moment;	  /* which reading of a stretch was asked for */
 	int error;
 	uint64_t value[MOMENTS][MAX_COUNTERS];
 };
 
-static struct source sources[MAX_STATES];
-static unsigned int n_sources;
-static char names[MAX_COUNTERS][COUNTER_NAME_SIZE];
-static unsigned int n_names;
-static struct shared *shared;
-static bool unread; /* a reading of the stretch failed */
-
 /* Keep the name of a number, with what a name cannot have replaced. */
-static void note_name(unsigned int at, const char *source, const char *name, size_t length)
+static void note_name(char *to, const char *source, const char *name, size_t length)
 {
-	snprintf(names[at], COUNTER_NAME_SIZE, "%s.%.*s", source, (int)length, name);
-	for (char *c = names[at]; *c; c++)
+	snprintf(to, COUNTER_NAME_SIZE, "%s.%.*s", source, (int)length, name);
+	for (char *c = to; *c; c++)
 		*c = isalnum((unsigned char)*c) || *c == '.' ? (char)tolower(*c) : '_';
 }
 
@@ -54,7 +41,8 @@ static const char *next_line(const char *text)
 }
 
 /* The columns of a table: its first line names them, and the next one has numbers; else 0. */
-static unsigned int columns_of(const char *text, const struct source *source, bool naming)
+static unsigned int columns_of(const char *text, const struct counter_source *source,
+			       char (*names)[COUNTER_NAME_SIZE])
 {
 	const char *end = text + strcspn(text, "\n");
 	unsigned int columns = 0;
@@ -66,8 +54,8 @@ static unsigned int columns_of(const char *text, const struct source *source, bo
 
 		if (memchr(text, ':', length))
 			return 0;
-		if (naming)
-			note_name(source->first + columns, source->name, text, length);
+		if (names)
+			note_name(names[source->first + columns], source->name, text, length);
 		columns++;
 		text += length;
 		text += strspn(text, " ");
@@ -92,8 +80,8 @@ static void sum_rows(const char *text, unsigned int columns, uint64_t *value)
 }
 
 /* Lines of a name and a number; returns how many there are. */
-static unsigned int take_lines(const char *text, const struct source *source, bool naming,
-			       uint64_t *value)
+static unsigned int take_lines(const char *text, const struct counter_source *source,
+			       char (*names)[COUNTER_NAME_SIZE], uint64_t *value)
 {
 	unsigned int count = 0;
 
@@ -104,15 +92,16 @@ static unsigned int take_lines(const char *text, const struct source *source, bo
 
 		if (!isalpha((unsigned char)*text) || !isdigit((unsigned char)*number))
 			continue;
-		if (naming)
-			note_name(source->first + count, source->name, text, length);
+		if (names)
+			note_name(names[source->first + count], source->name, text, length);
 		value[count++] = strtoull(number, NULL, 10);
 	}
 	return count;
 }
 
 /* Read the numbers of a file; returns how many there are, or -errno. */
-static int read_source(const struct source *source, bool naming, uint64_t *value)
+static int read_source(const struct counter_source *source, char (*names)[COUNTER_NAME_SIZE],
+		       uint64_t *value)
 {
 	char text[FILE_BYTES];
 	ssize_t n = pread(source->fd, text, sizeof(text) - 1, 0);
@@ -121,15 +110,16 @@ static int read_source(const struct source *source, bool naming, uint64_t *value
 	if (n < 0)
 		return -errno;
 	text[n] = '\0';
-	columns = columns_of(text, source, naming);
+	columns = columns_of(text, source, names);
 	if (!columns)
-		return (int)take_lines(text, source, naming, value);
+		return (int)take_lines(text, source, names, value);
 	sum_rows(text, columns, value);
 	return (int)columns;
 }
 
-static const char *open_source(struct source *source, const char *line)
+static const char *open_source(struct counter *counter, const char *line)
 {
+	struct counter_source *source = &counter->source[counter->n_sources];
 	uint64_t value[MAX_COUNTERS];
 	static struct words words;
 	const char *failed = text_split(line, &words);
@@ -143,51 +133,41 @@ static const char *open_source(struct source *source, const char *line)
 	if (source->fd < 0)
 		return strerror(errno);
 	snprintf(source->name, sizeof(source->name), "%s", words.word[0]);
-	source->first = n_names;
-	source->room = MAX_COUNTERS - n_names;
-	count = read_source(source, true, value);
+	source->first = counter->n_names;
+	source->room = MAX_COUNTERS - counter->n_names;
+	count = read_source(source, counter->name, value);
 	if (count < 0)
 		return strerror(-count);
 	if (!count)
 		return "there is no number in it";
 	source->room = (unsigned int)count;
-	n_names += (unsigned int)count;
+	counter->n_names += (unsigned int)count;
+	counter->n_sources++;
 	return NULL;
 }
 
-const char *counter_open(const struct request *request)
+const char *counter_open(struct counter *counter, const struct request *request)
 {
 	static char failure[256];
 
 	for (size_t i = 0; i < request->n_counters; i++) {
-		const char *failed = open_source(&sources[i], request->counter[i]);
+		const char *failed = open_source(counter, request->counter[i]);
 
 		if (failed) {
 			snprintf(failure, sizeof(failure), "counter '%.60s': %s",
 				 request->counter[i], failed);
 			return failure;
 		}
-		n_sources++;
 	}
 	return NULL;
 }
 
-unsigned int counter_size(void)
-{
-	return n_names;
-}
-
-const char *counter_name(unsigned int index)
-{
-	return names[index];
-}
-
 /* Read all files; 0 or -errno. */
-static int read_all(uint64_t *value)
+static int read_all(const struct counter *counter, uint64_t *value)
 {
-	for (unsigned int i = 0; i < n_sources; i++) {
-		const struct source *source = &sources[i];
-		int count = read_source(source, false, value + source->first);
+	for (unsigned int i = 0; i < counter->n_sources; i++) {
+		const struct counter_source *source = &counter->source[i];
+		int count = read_source(source, NULL, value + source->first);
 
 		if (count != (int)source->room)
 			return count < 0 ? count : -EBADMSG;
@@ -207,31 +187,36 @@ static void put(uint32_t *word, uint32_t value)
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static _Noreturn void serve(void)
+static _Noreturn void serve(const struct counter *counter)
 {
+	struct counter_shared *shared = counter->shared;
+
 	for (uint32_t served = 0;; put(&shared->answered, ++served)) {
 		wait_while(&shared->asked, served);
-		shared->error = read_all(shared->value[shared->moment]);
+		shared->error = read_all(counter, shared->value[shared->moment]);
 	}
 }
 
-pid_t counter_start(void)
+pid_t counter_start(struct counter *counter)
 {
+	struct counter_shared *shared;
 	pid_t pid;
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (shared == MAP_FAILED)
 		return -errno;
+	counter->shared = shared;
 	pid = fork();
 	if (!pid)
-		serve();
+		serve(counter);
 	return pid < 0 ? -errno : pid;
 }
 
 /* Have the files read; false if that fails. */
-static bool take(unsigned int moment)
+static bool take(const struct counter *counter, unsigned int moment)
 {
+	struct counter_shared *shared = counter->shared;
 	uint32_t before = shared->answered;
 
 	shared->moment = moment;
@@ -240,21 +225,22 @@ static bool take(unsigned int moment)
 	return !shared->error;
 }
 
-void counter_begin(void)
+void counter_begin(struct counter *counter)
 {
-	unread = !take(0);
-	unread |= !take(1);
+	counter->unread = !take(counter, 0);
+	counter->unread |= !take(counter, 1);
 }
 
-void counter_end(void)
+void counter_end(struct counter *counter)
 {
-	unread |= !take(2);
+	counter->unread |= !take(counter, 2);
 }
 
-uint32_t counter_moved(unsigned int index)
+uint32_t counter_moved(const struct counter *counter, unsigned int index)
 {
+	const struct counter_shared *shared = counter->shared;
 	uint64_t first = shared->value[0][index], second = shared->value[1][index];
 	uint64_t moved = shared->value[2][index] - second - (second - first);
 
-	return unread || moved > COUNTER_UNREAD ? COUNTER_UNREAD : (uint32_t)moved;
+	return counter->unread || moved > COUNTER_UNREAD ? COUNTER_UNREAD : (uint32_t)moved;
 }

@@ -17,33 +17,44 @@
 #include "protocol/limits.h"
 #include "protocol/request.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define MAX_COUNTERS	  32
 #define COUNTER_NAME_SIZE 64
 
+/* All zero where nothing is counted so. */
+struct counter {
+	struct counter_source {
+		int fd;
+		char name[COUNTER_NAME_SIZE];
+		unsigned int first, room; /* its numbers among all, and how many they may be */
+	} source[MAX_STATES];
+	unsigned int n_sources;
+	char name[MAX_COUNTERS][COUNTER_NAME_SIZE];
+	unsigned int n_names; /* each is NAME.NUMBER: avc.lookups */
+	struct counter_shared *shared;
+	bool unread; /* a reading of the stretch failed */
+};
+
 /*
  * Open the files and find out which numbers they have; the processes that are forked after this
  * can read them. Returns NULL, or what went wrong.
  */
-const char *counter_open(const struct request *request);
-
-/* How many numbers there are, 0 where no files were opened; each is NAME.NUMBER: avc.lookups. */
-unsigned int counter_size(void);
-const char *counter_name(unsigned int index);
+const char *counter_open(struct counter *counter, const struct request *request);
 
 /*
  * Start the process that reads the files for this one, before it gives up its privileges; its
  * number or -errno. It ends when it is killed.
  */
-pid_t counter_start(void);
+pid_t counter_start(struct counter *counter);
 
 /* The stretch begins and ends. */
-void counter_begin(void);
-void counter_end(void);
+void counter_begin(struct counter *counter);
+void counter_end(struct counter *counter);
 
 /* How far the number went in the stretch that has ended; COUNTER_UNREAD: it is not known. */
-uint32_t counter_moved(unsigned int index);
+uint32_t counter_moved(const struct counter *counter, unsigned int index);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "policy/landlock.h"
 #include "protocol/text.h"
-#include "sampler/assistant.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,11 +43,6 @@ const char *become(const struct request *request, const char *work)
 	const char *failed;
 	int error;
 
-	if ((request->cold || request->n_before || request->n_counters) &&
-	    (error = assistant_start(request))) {
-		errno = -error;
-		return "starting the process that keeps its privileges";
-	}
 	failed = confine(request);
 	if (failed)
 		return failed;

@@ -3,39 +3,29 @@
 
 #include "arch/sys.h"
 #include "init/steps.h"
-#include "observe/counter.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
-static int request_fd = -1, answer_fd = -1;
-
-static int ask_assistant(char what)
+static int ask(const struct assistant *assistant, char what)
 {
 	int error = -EPIPE;
 
-	if (write(request_fd, &what, 1) == 1 &&
-	    read(answer_fd, &error, sizeof(error)) != sizeof(error))
+	if (write(assistant->request_fd, &what, 1) == 1 &&
+	    read(assistant->answer_fd, &error, sizeof(error)) != sizeof(error))
 		error = -EPIPE;
 	return error;
 }
 
-static int ask_drop(void)
+int assistant_drop_caches(const struct assistant *assistant)
 {
-	return ask_assistant('d');
+	return ask(assistant, 'd');
 }
 
-static int ask_prepare(void)
+int assistant_prepare(const struct assistant *assistant)
 {
-	return ask_assistant('p');
-}
-
-const struct assistant *worker_assistant(void)
-{
-	static const struct assistant assistant = {.drop_caches = ask_drop, .prepare = ask_prepare};
-
-	return &assistant;
+	return ask(assistant, 'p');
 }
 
 static int drop_caches(void)
@@ -62,12 +52,15 @@ static int prepare(const struct request *request)
 }
 
 /* A process that keeps the privileges which the worker gives up. */
-int assistant_start(const struct request *asked)
+int assistant_start(struct assistant *assistant, const struct request *asked,
+		    struct hook_counts *counts)
 {
 	int request[2], answer[2];
-	pid_t pid, counter = asked->n_counters ? counter_start() : 0;
+	pid_t pid, counter = asked->n_counters ? counter_start(&counts->counter) : 0;
 	char what;
 
+	if (!asked->cold && !asked->n_before && !asked->n_counters)
+		return 0;
 	if (counter < 0)
 		return counter;
 	if (pipe(request) || pipe(answer))
@@ -78,8 +71,7 @@ int assistant_start(const struct request *asked)
 	if (pid) {
 		close(request[0]);
 		close(answer[1]);
-		request_fd = request[1];
-		answer_fd = answer[0];
+		*assistant = (struct assistant){request[1], answer[0]};
 		return 0;
 	}
 	close(request[1]);

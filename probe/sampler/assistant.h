@@ -5,13 +5,24 @@
 #ifndef LSMETER_SAMPLER_ASSISTANT_H
 #define LSMETER_SAMPLER_ASSISTANT_H
 
+#include "observe/count.h"
 #include "protocol/request.h"
-#include "sampler/sample.h"
 
-/* Start it, before the worker gives up its privileges; it ends with the worker. 0 or -errno. */
-int assistant_start(const struct request *asked);
+struct assistant {
+	int request_fd, answer_fd;
+};
 
-/* What it can be asked for. */
-const struct assistant *worker_assistant(void);
+/*
+ * Start it, before the worker gives up its privileges, where the request has something for it; it
+ * ends with the worker. 0 or -errno.
+ */
+int assistant_start(struct assistant *assistant, const struct request *asked,
+		    struct hook_counts *counts);
+
+/* Before a reading that is to be cold; 0 or -errno. */
+int assistant_drop_caches(const struct assistant *assistant);
+
+/* Take the request's steps before each reading; 0 or -errno. */
+int assistant_prepare(const struct assistant *assistant);
 
 #endif

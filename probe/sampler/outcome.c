@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sampler/outcome.h"
 
-#include "observe/count.h"
 #include "protocol/channel.h"
 
 #include <signal.h>
@@ -10,11 +9,12 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-bool outcomes_make(const struct request *request, struct outcomes *outcomes)
+bool outcomes_make(const struct request *request, const struct hook_counts *counts,
+		   struct outcomes *outcomes)
 {
 	size_t ticked_at = sizeof(struct outcome) + request->samples * sizeof(uint64_t);
 	size_t calls_at = ticked_at + request->samples * sizeof(uint32_t);
-	size_t columns = request->count ? hook_count_size() : 0;
+	size_t columns = request->count ? hook_count_size(counts) : 0;
 	size_t size = calls_at + request->samples * columns * sizeof(uint32_t);
 
 	size = (size + 63) / 64 * 64; /* copies share no line of the caches */
@@ -108,9 +108,9 @@ void outcomes_join(const struct outcomes *outcomes)
 }
 
 /* What the hooks were run in each reading; a hook that never ran is not named. */
-static void send_counts(const struct outcome *outcome)
+static void send_counts(const struct hook_counts *counts, const struct outcome *outcome)
 {
-	unsigned int size = hook_count_size();
+	unsigned int size = hook_count_size(counts);
 
 	for (unsigned int hook = 0; hook < size; hook++) {
 		const uint32_t *first = outcome->calls + hook;
@@ -119,8 +119,8 @@ static void send_counts(const struct outcome *outcome)
 		for (size_t i = 0; i < outcome->count; i++)
 			any |= first[i * size];
 		if (any)
-			channel_counts(outcome->index, hook_count_name(hook), first, outcome->count,
-				       size);
+			channel_counts(outcome->index, hook_count_name(counts, hook), first,
+				       outcome->count, size);
 	}
 }
 
@@ -142,8 +142,8 @@ static void send_whole(const struct request *request, const struct outcome *outc
 	channel_whole(outcome->index, word, whole->error, detail);
 }
 
-void outcome_send(const struct request *request, const struct outcome *outcome,
-		  unsigned long deadline_ms)
+void outcome_send(const struct request *request, const struct hook_counts *counts,
+		  const struct outcome *outcome, unsigned long deadline_ms)
 {
 	const char *word = "ok";
 	size_t count = 0;
@@ -174,7 +174,7 @@ void outcome_send(const struct request *request, const struct outcome *outcome,
 	if (count)
 		channel_ticked(outcome->index, outcome->ticked_at, outcome->ticked);
 	if (count && request->count)
-		send_counts(outcome);
+		send_counts(counts, outcome);
 	if (count && outcome->whole.begun)
 		send_whole(request, outcome);
 	channel_end(outcome->index, word, count, outcome->failures, outcome->error, detail);

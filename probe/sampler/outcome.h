@@ -5,6 +5,7 @@
 #ifndef LSMETER_SAMPLER_OUTCOME_H
 #define LSMETER_SAMPLER_OUTCOME_H
 
+#include "observe/count.h"
 #include "protocol/request.h"
 #include "sampler/timing.h"
 #include "sampler/whole.h"
@@ -41,7 +42,8 @@ struct outcomes {
 };
 
 /* Touched here: no worker is to pay for its pages. False: no memory, which is sent. */
-bool outcomes_make(const struct request *request, struct outcomes *outcomes);
+bool outcomes_make(const struct request *request, const struct hook_counts *counts,
+		   struct outcomes *outcomes);
 
 struct outcome *outcome_of(const struct outcomes *outcomes, unsigned int place);
 
@@ -55,7 +57,7 @@ void outcomes_renew(const struct outcomes *outcomes, unsigned int index);
 void outcomes_join(const struct outcomes *outcomes);
 
 /* Send what there is of a benchmark whose time was up after deadline_ms. */
-void outcome_send(const struct request *request, const struct outcome *outcome,
-		  unsigned long deadline_ms);
+void outcome_send(const struct request *request, const struct hook_counts *counts,
+		  const struct outcome *outcome, unsigned long deadline_ms);
 
 #endif

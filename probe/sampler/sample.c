@@ -3,7 +3,6 @@
 
 #include "arch/sys.h"
 #include "net/peer.h"
-#include "observe/count.h"
 #include "sampler/region.h"
 #include "sampler/requirements.h"
 
@@ -116,16 +115,16 @@ static long renew(struct bench *bench, const struct assistant *assistant)
 		error = -errno;
 	if (!error && bench->op->setup)
 		error = bench->op->setup(bench);
-	return error ? error : assistant->drop_caches();
+	return error ? error : assistant_drop_caches(assistant);
 }
 
 /* Keep how often the reading just taken ran each hook. */
-static void keep_calls(struct outcome *outcome)
+static void keep_calls(const struct hook_counts *counts, struct outcome *outcome)
 {
-	unsigned int size = hook_count_size();
+	unsigned int size = hook_count_size(counts);
 
 	for (unsigned int i = 0; i < size; i++)
-		outcome->calls[outcome->count * size + i] = (uint32_t)hook_count_calls(i);
+		outcome->calls[outcome->count * size + i] = (uint32_t)hook_count_calls(counts, i);
 }
 
 static uint64_t take_time(struct sampling *sampling, bool counts)
@@ -147,19 +146,22 @@ static uint64_t measure(struct sampling *sampling, bool *ticked)
 	moment_await(&sampling->moment, sampling->last);
 	ticks = moment_ticks(&sampling->moment);
 	if (counts)
-		hook_count_begin(sampling->bench->op->processes);
+		hook_count_begin(sampling->counts, sampling->bench->op->processes);
 	sampling->last = region_measure(sampling->bench);
 	if (counts)
-		hook_count_end();
+		hook_count_end(sampling->counts);
 	*ticked = moment_ticks(&sampling->moment) != ticks;
 	return sampling->last;
 }
 
 /* Keep a reading. */
-static void keep(struct outcome *outcome, const struct request *request, uint64_t took, bool ticked)
+static void keep(const struct sampling *sampling, uint64_t took, bool ticked)
 {
+	const struct request *request = sampling->request;
+	struct outcome *outcome = sampling->outcome;
+
 	if (request->count)
-		keep_calls(outcome);
+		keep_calls(sampling->counts, outcome);
 	if (ticked)
 		outcome->ticked_at[outcome->ticked++] = (uint32_t)outcome->count;
 	outcome->value[outcome->count++] = took >> request->icount_shift;
@@ -170,13 +172,13 @@ static bool take(struct sampling *sampling, bool counts)
 {
 	struct bench *bench = sampling->bench;
 	const struct request *request = sampling->request;
-	const struct assistant *assistant = sampling->assistant;
 	struct outcome *outcome = sampling->outcome;
 	unsigned int end;
 	uint64_t took;
 	bool ticked = false;
 
-	if (request->cold && fault(outcome, "renewing the tree", renew(bench, assistant)))
+	if (request->cold &&
+	    fault(outcome, "renewing the tree", renew(bench, &sampling->assistant)))
 		return false;
 	bench->status = 0;
 	if (fault(outcome, "arming", bench->op->arm(bench)))
@@ -186,7 +188,8 @@ static bool take(struct sampling *sampling, bool counts)
 		return false;
 	if (!make_calls(sampling, 0, bench->first))
 		return false;
-	if (request->n_before && fault(outcome, "preparing", assistant->prepare()))
+	if (request->n_before &&
+	    fault(outcome, "preparing", assistant_prepare(&sampling->assistant)))
 		return false;
 	for (unsigned int i = bench->first; i < end; i++)
 		call_bind(bench, i);
@@ -204,7 +207,7 @@ static bool take(struct sampling *sampling, bool counts)
 	if (!make_calls(sampling, end, bench->length))
 		return false;
 	if (counts)
-		keep(outcome, request, took, ticked);
+		keep(sampling, took, ticked);
 	return true;
 }
 

@@ -7,23 +7,19 @@
 
 #include "ops/bench.h"
 #include "protocol/request.h"
+#include "sampler/assistant.h"
 #include "sampler/copies.h"
 #include "sampler/moment.h"
 #include "sampler/outcome.h"
 #include "sampler/scheduling.h"
 
-/* What another process does for a reading, because the worker may not; each gives 0 or -errno. */
-struct assistant {
-	int (*drop_caches)(void); /* before a reading that is to be cold */
-	int (*prepare)(void);	  /* the request's steps before each reading */
-};
-
 /* The readings of one benchmark. */
 struct sampling {
 	struct bench *bench;
 	const struct request *request;
-	const struct assistant *assistant;
+	struct assistant assistant;
 	const struct scheduling *scheduling;
+	struct hook_counts *counts;
 	struct copies copies;
 	struct outcome *outcome;
 

@@ -9,7 +9,6 @@
 #include "layout/slabs.h"
 #include "net/baseline.h"
 #include "net/peer.h"
-#include "observe/count.h"
 #include "policy/become.h"
 #include "policy/delay.h"
 #include "policy/tomoyo.h"
@@ -70,6 +69,12 @@ static const char *enter(const struct run *run, unsigned int place)
 static _Noreturn void work_and_exit(struct run *run, struct bench *bench, unsigned int place)
 {
 	struct outcome *outcome = outcome_of(&run->outcomes, place);
+	struct sampling sampling = {.bench = bench,
+				    .request = run->request,
+				    .scheduling = run->scheduling,
+				    .counts = run->session->counts,
+				    .outcome = outcome};
+	int error;
 	const char *failed = copies_enter(&run->copies, place) ? "staying on a CPU of its own"
 							       : enter(run, place);
 
@@ -77,6 +82,11 @@ static _Noreturn void work_and_exit(struct run *run, struct bench *bench, unsign
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!failed && bench->variant->in_peer && in_guest)
 		failed = peer_open(run->request, run->session->work);
+	if (!failed &&
+	    (error = assistant_start(&sampling.assistant, run->request, sampling.counts))) {
+		errno = -error;
+		failed = "starting the process that keeps its privileges";
+	}
 	if (!failed)
 		failed = become(run->request, run->session->work);
 	if (failed) {
@@ -87,12 +97,8 @@ static _Noreturn void work_and_exit(struct run *run, struct bench *bench, unsign
 	} else {
 		region_announce(run->index);
 		bench->copy = place;
-		sample(&(struct sampling){.bench = bench,
-					  .request = run->request,
-					  .assistant = worker_assistant(),
-					  .scheduling = run->scheduling,
-					  .copies = run->copies,
-					  .outcome = outcome});
+		sampling.copies = run->copies;
+		sample(&sampling);
 	}
 	outcome->finished = true;
 	_exit(0);
@@ -228,7 +234,7 @@ static void run_one(struct run *run, const char *id)
 	}
 	state_send(request, run->index, "after");
 	outcomes_join(&run->outcomes);
-	outcome_send(request, outcome, deadline_ms);
+	outcome_send(request, run->session->counts, outcome, deadline_ms);
 	channel_drain();
 }
 
@@ -299,7 +305,8 @@ unsigned int worker_run_all(const struct session *session)
 		.session = session, .request = request, .scheduling = &session->scheduling};
 	size_t rounds = request->n_sweep_values ? request->n_sweep_values : 1;
 
-	if (!outcomes_make(request, &run.outcomes) || !open_copies(request, &run.copies))
+	if (!outcomes_make(request, session->counts, &run.outcomes) ||
+	    !open_copies(request, &run.copies))
 		return 0;
 	block_child_signal();
 	/* What it takes is not to lie in what is looked for then. */

@@ -5,6 +5,7 @@
 #ifndef LSMETER_SAMPLER_WORKER_H
 #define LSMETER_SAMPLER_WORKER_H
 
+#include "observe/count.h"
 #include "policy/delay.h"
 #include "protocol/request.h"
 #include "sampler/scheduling.h"
@@ -14,6 +15,7 @@ struct session {
 	const struct request *request;
 	const char *work;
 	struct scheduling scheduling;
+	struct hook_counts *counts; /* NULL: the request has no count */
 	struct delay *delay; /* of access checks, which a sweep sets; NULL: there is no sweep */
 };
 

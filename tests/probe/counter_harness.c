@@ -29,6 +29,7 @@ ssize_t harness_pread(int fd, void *buffer, size_t size, off_t at)
 int main(int argc, char **argv)
 {
 	static struct request request;
+	static struct counter counter;
 	const char *failed;
 	pid_t pid;
 
@@ -36,16 +37,16 @@ int main(int argc, char **argv)
 		return 2;
 	text = argv + 2;
 	request.counter[request.n_counters++] = argv[1];
-	failed = counter_open(&request);
+	failed = counter_open(&counter, &request);
 	if (failed) {
 		puts(failed);
 		return 1;
 	}
-	pid = counter_start();
-	counter_begin();
-	counter_end();
-	for (unsigned int i = 0; i < counter_size(); i++)
-		printf("%s %" PRIu32 "\n", counter_name(i), counter_moved(i));
+	pid = counter_start(&counter);
+	counter_begin(&counter);
+	counter_end(&counter);
+	for (unsigned int i = 0; i < counter.n_names; i++)
+		printf("%s %" PRIu32 "\n", counter.name[i], counter_moved(&counter, i));
 	kill(pid, SIGKILL);
 	return 0;
 }
