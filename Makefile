@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What people and machines type. Every target sets up what it needs and is safe to repeat.
 .DEFAULT_GOAL := help
-.PHONY: help run test quick faults hosts check format lock benchmark simulate alarms clean
+.PHONY: help run test quick faults hosts check format lock benchmark simulate alarms site clean
 
 PYTHON ?= python3
 # Ubuntu's archive has no Debian kernel: there the main experiment takes the machine's own.
@@ -48,6 +48,9 @@ simulate: .venv/.run-ready ## Coverage, alarms and power on simulated hosts, at 
 
 alarms: .venv/.run-ready ## The baseline against itself on this machine, 200 times over
 	$(BIN)/python bench/alarms.py
+
+site: .venv/.test-ready ## Build the documentation as a site: build/site/index.html
+	$(BIN)/zensical build --clean --strict
 
 lock: .venv/.test-ready ## Pin every dependency anew
 	$(BIN)/uv pip compile -q --upgrade --generate-hashes --no-header --no-emit-index-url \
