@@ -101,6 +101,14 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("path", TEXTS, ids=str)
+def test_files_of_the_repository_that_are_named_exist(path: Path) -> None:
+    tree = "|".join(("bench", "bpf", "experiments", "examples", "kernel", "plugin", "probe"))
+    named = re.findall(rf"`((?:{tree}|scripts|src|tests)/[\w./-]+)", TEXTS[path])
+    kept = [name.rpartition("/")[0] if "NAME" in name else name for name in named]
+    assert [name for name in kept if not (ROOT / name).exists()] == []
+
+
 def test_every_document_is_listed_once() -> None:
     listed = list(links(TEXTS[Path("docs/README.md")]))
     there = [str(path.relative_to("docs")) for path in TEXTS if path.parts[0] == "docs"]
