@@ -14,8 +14,9 @@ from lsmeter import __version__
 from lsmeter.cli import completion, manual
 from lsmeter.cli import list_command as listing
 from lsmeter.cli.console import SCREEN, STAND_INS
-from lsmeter.cli.ending import ended
-from lsmeter.cli.show import looking
+from lsmeter.cli.exit_status import exit_status
+from lsmeter.cli.options import Display, but, expand
+from lsmeter.cli.show import apply
 from lsmeter.core.owners import leave_strangers
 from lsmeter.measure.results import command as pack
 from lsmeter.questions.bisect import command as bisect
@@ -58,8 +59,8 @@ on this machine; `lsmeter help` shows the documents.
     "125 a gate cannot judge, 130 interrupted. `lsmeter help exit-codes` says more.",
 )
 
-# The groups of commands with their help ("" is lsmeter itself), in the order of the help. A
-# command is called like its function, up to the first underscore.
+# Commands that have commands, with their help ("" is lsmeter itself); manual.MENU has the order
+# of help. A command is called like its function, up to the first underscore.
 _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
     "": (
         "",
@@ -71,7 +72,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         ),
     ),
     "hooks": (
-        "Show where the cost comes from.",
+        "Show which hooks a cost comes from.",
         (
             *(hooks.source, hooks.cost, hooks.diff, hooks.count, hooks.coverage),
             hooks_agree.agree,
@@ -81,7 +82,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
     "kernel": (kernel.HELP, (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)),
     "image": (image.HELP, (image.build, image.add, image.list_images, image.path, image.remove)),
     "selftest": (
-        "Show that an instrument says what is true, by costs that are known.",
+        "Show that an instrument finds costs that are known.",
         (selftest.exact, selftest.timed),
     ),
 }
@@ -96,10 +97,11 @@ for _group, (_told, _commands) in _GROUPS.items():
     for _command in _commands:
         _without = ["form"] * (_command in _LINES + _NOTHING) + ["output"] * (_command in _NOTHING)
         _name = _command.__name__.partition("_")[0]
-        _home.command(_name, cls=manual.Command)(looking(_command, _without))
+        _made = expand(_command, Annotated[Display, but(*_without)], apply)
+        _home.command(_name, cls=manual.Command)(_made)
 
 
-def _version(value: bool) -> None:  # noqa: FBT001  (typer calls it so)
+def _version(value: bool) -> None:
     if value:
         SCREEN.tell(f"lsmeter {__version__}")
         raise typer.Exit
@@ -118,7 +120,7 @@ def _options(
     here.put_back()
 
 
-app.callback()(looking(_options, ["form", "output"]))
+app.callback()(expand(_options, Annotated[Display, but("form", "output")], apply))
 completion.use()
 
 
@@ -128,7 +130,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=STAND_INS)
-    sys.exit(ended(lambda: app(prog_name="lsmeter", standalone_mode=False)))
+    sys.exit(exit_status(lambda: app(prog_name="lsmeter", standalone_mode=False)))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ import pytest
 import typer
 
 from lsmeter.app import app
-from lsmeter.cli import ending
+from lsmeter.cli import exit_status
+from lsmeter.cli.manual import MENU
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.registry import unknown
 from tests.conftest import Done, InProcess, Lsmeter
@@ -36,6 +37,7 @@ def walk(command: Any, words: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any
 COMMANDS = walk(typer.main.get_command(app))
 GROUPS = [words for words, item in COMMANDS.items() if hasattr(item, "commands")]
 LEAVES = [words for words in COMMANDS if words not in GROUPS]
+DOCUMENTS = {path.stem for path in (ROOT / "docs").rglob("[a-z]*.md")}
 OPTIONS = {
     words: {name for item in COMMANDS[words].params for name in item.opts} for words in LEAVES
 }
@@ -55,6 +57,35 @@ def test_help_is_for_people(in_process: InProcess, words: tuple[str, ...]) -> No
     if words in LEAVES and words[0] in {"run", "report", "compare", "slopes", "history", "hooks"}:
         assert examples
     assert all(line.count("lsmeter ") - line.count("; lsmeter ") == 1 for line in examples)
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_all_of_a_command_is_in_help(in_process: InProcess, words: tuple[str, ...]) -> None:
+    done = in_process("help", *words)
+    assert done.code == 0
+    text, _, document = done.out.partition("\n# ")
+    assert max(map(len, text.splitlines())) <= 80
+    assert bool(document) == ("-".join(words) in DOCUMENTS)
+    shown = [item for item in COMMANDS[words].params if not getattr(item, "hidden", False)]
+    for item in shown:
+        assert (item.opts[0] if item.opts[0][0] == "-" else item.metavar) in text
+    brief = in_process(*words, "--help").out
+    # What is left out is said to be elsewhere.
+    assert ("lsmeter help " in brief.splitlines()[-1]) == (text.count("\n") > brief.count("\n"))
+
+
+def test_every_command_is_in_a_group_of_the_help(in_process: InProcess) -> None:
+    listed = [name for names in MENU.values() for name in names]
+    assert sorted(listed) == sorted(words[0] for words in COMMANDS if len(words) == 1)
+    text = in_process("--help").out.partition("\nMeasure:\n")[2]
+    lines = [line for line in text.split("\n\n  Exit codes")[0].splitlines() if line]
+    assert [line[:-1] for line in lines if line[0] != " "] == [*MENU][1:]
+    # Each is told in one line.
+    assert [line.split()[0] for line in lines if line[0] == " "] == listed
+
+
+def test_the_help_of_run_fits_60_lines(in_process: InProcess) -> None:
+    assert len(in_process("run", "--help").out.splitlines()) <= 60
 
 
 @pytest.mark.parametrize("words", GROUPS, ids=" ".join)
@@ -136,7 +167,7 @@ def test_every_topic_is_shown_and_hints_name_real_ones(in_process: InProcess) ->
     assert in_process("help", "experiments").out.startswith("# Experiments\n")
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
     named = {word for text in texts for word in _topics(text)}
-    assert named <= set(listed) | {"TOPIC"}
+    assert named <= {*listed, *(words[0] for words in COMMANDS if words)}
 
 
 def _topics(text: str) -> list[str]:
@@ -305,7 +336,7 @@ def test_whatever_is_raised_ends_in_one_line(
     monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
     monkeypatch.setattr(os, "dup2", lambda *_: None)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
-    assert ending.ended(work) == code
+    assert exit_status.exit_status(work) == code
     assert part in capsys.readouterr().err
 
 

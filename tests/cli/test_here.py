@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lsmeter.cli import measure
-from lsmeter.cli.options import Asked
+from lsmeter.cli.options import Options
 from lsmeter.core.errors import ExitCode
 from tests.conftest import Done, Lsmeter, Wait
 
@@ -216,7 +216,7 @@ def test_a_stopped_calibration_goes_on_in_its_directory(
     calls: list[tuple[Path | None, Path | None]] = []
 
     def stopped(
-        _asked: object, _stem: str, how: Asked, *, resume: Path | None
+        _asked: object, _stem: str, how: Options, *, resume: Path | None
     ) -> tuple[Path, ExitCode]:
         calls.append((how.run_dir, resume))
         if len(calls) % 2:

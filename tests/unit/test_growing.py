@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lsmeter.cli.measure import _carry_out
-from lsmeter.cli.options import Asked
+from lsmeter.cli.options import Options
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.model.conclusion import Verdict
 from lsmeter.measure.experiment.asked import build_experiment
@@ -44,7 +44,7 @@ def grown(
     path: Path, factors: Mapping[tuple[str, str], float], plan: Plan | None = None
 ) -> tuple[timed.Clocked, ExitCode]:
     machine = timed.Clocked(factors)
-    return machine, _carry_out(plan or planned(), machine, path, Asked())
+    return machine, _carry_out(plan or planned(), machine, path, Options())
 
 
 def test_it_ends_as_soon_as_all_verdicts_stand(

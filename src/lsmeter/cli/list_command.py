@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated
 
-import typer
-
 from lsmeter.cli import names
 from lsmeter.cli.names import KINDS, Row
-from lsmeter.cli.options import Asked
+from lsmeter.cli.options import Options, argument, flag, option
 from lsmeter.cli.show import listed, show
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.registry import unknown
@@ -27,30 +25,19 @@ def names_document(kind: str, found: Iterable[Row]) -> Document:
 
 
 def list_names(
-    kind: Annotated[
-        str,
-        typer.Argument(
-            metavar="KIND", help=f"One of {', '.join(KINDS)}, hooks.", autocompletion=names.kinds
-        ),
-    ],
+    kind: Annotated[str, argument("KIND", f"{', '.join(KINDS)}, hooks.", names.kinds)],
     kernel: Annotated[
         str | None,
-        typer.Option(
-            "--kernel",
-            "-k",
-            help="Of `list hooks`: whose hooks, with what each suite reaches of them.",
-            metavar="KERNEL",
-            autocompletion=names.offer("kernels"),
-        ),
+        option("KERNEL", "Whose hooks, of list hooks.", "--kernel", "-k", offer="kernels"),
     ] = None,
 ) -> int:
-    """List the names that options and experiment files take, each with one line on it.
+    """List the names that options and experiment files take.
 
     `lsmeter list hooks --kernel KERNEL` shows which of its hooks the suites reach: what is not
     known is counted first, as `lsmeter hooks coverage` does.
     """
     if kind == HOOKS:
-        return show_coverage(Asked(kernel=[kernel] if kernel else None))
+        return show_coverage(Options(kernel=[kernel] if kernel else None))
     if kind not in KINDS:
         raise unknown("list", kind, (*KINDS, HOOKS))
     if kernel is not None:
@@ -62,10 +49,10 @@ def list_names(
 def doctor(
     *,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Boot guests on KVM again, whatever is known of it.")
+        bool, flag("Boot guests on KVM again, whatever is known of it.", "--fresh")
     ] = False,
 ) -> int:
-    """Check QEMU, the probe, the compiler, memory, disk, and whether KVM works.
+    """Check this machine: QEMU, compiler, memory, disk, KVM.
 
     Each line says how one thing is, and how to get it where it is missing. KVM is tested by
     booting guests under a deadline; what came of it is kept for a day where they ended, for an

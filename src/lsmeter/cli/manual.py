@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How commands explain themselves, and `lsmeter help`: the documents that come with lsmeter."""
+"""How commands explain themselves, and `lsmeter help`: all of that, and the documents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,23 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from lsmeter.cli.options import GROUPS, OUTPUT, RARE, argument
 from lsmeter.core.errors import ExitCode
+from lsmeter.core.groups import grouped
 
+# The commands of lsmeter by what they are for, as help lists them.
+MENU = {
+    "Measure": ("run", "import"),
+    "Read": ("report", "compare", "history", "index", "monitor", "estimate", "pack"),
+    "Judge": ("gate", "bisect"),
+    "Explain": ("hooks", "slopes"),
+    "Time": ("calibrate", "validate", "here"),
+    "Prepare": ("kernel", "image", "doctor", "list", "selftest", "help"),
+}
 _TYPE = re.compile(r"<(.*)>")  # how typer names a type
+_FULL = "lsmeter.full"  # the key of a context that shows all there is
+_WIDEST = 27  # of the names of options
+_LONG = 200  # characters of text that `--help` leaves out
 
 # What options were called once; they are still taken.
 _OLD_NAMES = {
@@ -25,13 +39,16 @@ _OLD_NAMES = {
 
 
 class _Text:
-    """Help in plain text: paragraphs, and examples (what is indented) one a line."""
+    """Help in plain text: paragraphs, and examples (what is indented) one a line.
+
+    `--help` has the first paragraph, the examples and the usual options; `lsmeter help` has all.
+    """
 
     help: str | None
     params: list[Any]
     get_params: Any
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take old names of options for new ones."""
         known = {name for param in self.params for name in param.opts}
         for index, word in enumerate(args):
@@ -41,42 +58,85 @@ class _Text:
         found: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
         return found
 
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the text above the options."""
-        for paragraph in (self.help or "").split("\n\n"):
+        first, *others = (self.help or "").split("\n\n")
+        brief = _is_brief(self, ctx)
+        for paragraph in (first, *(item for item in others if not brief or _is_example(item))):
             formatter.write_paragraph()
             with formatter.indentation():
-                if not paragraph.startswith((" ", "lsmeter ")):
+                if not _is_example(paragraph):
                     formatter.write_text(paragraph)
                     continue
                 for line in paragraph.splitlines():
                     formatter.write(f"{'':{formatter.current_indent + 4}}{line.strip()}\n")
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Write arguments and options under one name each, without the types of Python."""
-        for kind in ("argument", "option"):
-            shown = [item for item in self.get_params(ctx) if item.param_type_name == kind]
-            rows = [_row(item, ctx) for item in shown if not item.hidden]
-            if rows:
-                with formatter.section(f"{kind.capitalize()}s"):
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options by their groups, in one column."""
+        shown = [item for item in self.get_params(ctx) if not item.hidden]
+        groups = grouped((_group(item), _row(item, ctx)) for item in shown)
+        brief = _is_brief(self, ctx)
+        if brief:
+            groups.pop(RARE, None)
+        width = max(len(name) for rows in groups.values() for name, _ in rows)
+        for title in ("Arguments", "Options", *GROUPS):
+            if title in groups:
+                with formatter.section(title):
+                    rows = [(name.ljust(min(width, _WIDEST)), text) for name, text in groups[title]]
                     formatter.write_dl(rows)
+        notes = []
+        if any(name.endswith("...") for rows in groups.values() for name, _ in rows):
+            notes.append("...: may be repeated.")
+        if brief:
+            words = ctx.command_path.partition(" ")[2]
+            notes.append(f"All options and text: lsmeter help {words}")
+        if notes:
+            formatter.write(f"\n{'  '.join(notes)}\n")
 
 
-def _row(item: Any, ctx: Any) -> tuple[str, str]:  # noqa: ANN401
-    names, told = item.get_help_record(ctx)
+def _is_brief(command: Any, ctx: Any) -> bool:
+    """Tell whether help leaves text and options out: `--help` of commands with much of them."""
+    if ctx.meta.get(_FULL) or isinstance(command, TyperGroup):
+        return False
+    text = (command.help or "").split("\n\n")[1:]
+    rare = any(_group(item) == RARE for item in command.params)
+    return rare or sum(len(item) for item in text if not _is_example(item)) > _LONG
+
+
+def _is_example(paragraph: str) -> bool:
+    return paragraph.startswith((" ", "lsmeter ", "strace "))
+
+
+def _group(item: Any) -> str:
+    """Return the title under which help shows a parameter."""
     if item.param_type_name == "argument":
-        return item.metavar, told.replace("  [required]", "")
-    return _TYPE.sub(lambda found: found[1] if "|" in found[1] else item.name.upper(), names), told
+        return "Arguments"
+    return OUTPUT if item.name == "help" else item.rich_help_panel or "Options"
+
+
+def _row(item: Any, ctx: Any) -> tuple[str, str]:
+    """Return what is written for a parameter: its names, and what it does."""
+    if item.param_type_name == "argument":
+        return item.metavar, item.help or ""
+    names, _ = item.get_help_record(ctx)
+    names = _TYPE.sub(lambda found: found[1] if "|" in found[1] else item.name.upper(), names)
+    default = item.show_default if isinstance(item.show_default, str) else item.default
+    told = [item.help]
+    if item.required:
+        told.append("[required]")
+    elif item.show_default and default not in (None, False) and not isinstance(default, list):
+        told.append(f"[default: {f'{default:g}' if isinstance(default, float) else default}]")
+    return names + "..." * item.multiple, " ".join(told)
 
 
 class Command(_Text, TyperCommand):
     """A command; its arguments have names in capitals."""
 
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line: RUN, [RUN], not {RUN}."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
-    def __init__(self, name: str | None, **words: Any) -> None:  # noqa: ANN401
+    def __init__(self, name: str | None, **words: Any) -> None:
         super().__init__(name, **words)
         for item in self.params:
             if item.param_type_name == "argument":
@@ -86,23 +146,27 @@ class Command(_Text, TyperCommand):
 class Group(_Text, TyperGroup):
     """A group of commands, which are listed with the whole of their first sentence."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Show the help where nothing was said, which is wrong usage."""
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help(), err=True)
             raise typer.Exit(ExitCode.USAGE)
         return super().parse_args(ctx, args)
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+    def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, then the commands."""
         super().format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
-        """Write what each command does."""
-        with formatter.section("Commands"):
-            first = ((name, item.help or "") for name, item in self.commands.items())
-            formatter.write_dl([(name, text.partition("\n\n")[0]) for name, text in first])
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write what each command does, group by group."""
+        texts = {
+            name: (item.help or "").partition("\n\n")[0] for name, item in self.commands.items()
+        }
+        width = max(map(len, texts))
+        for title, names in (MENU if ctx.parent is None else {"Commands": (*texts,)}).items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:{width}}", texts[name]) for name in names])
 
 
 def documents() -> dict[str, Path]:
@@ -120,26 +184,42 @@ def topics(incomplete: str) -> list[str]:
 
 
 def help_(
-    topic: Annotated[
-        str | None, typer.Argument(metavar="TOPIC", help="What about.", autocompletion=topics)
-    ] = None,
+    context: typer.Context,
+    words: Annotated[list[str] | None, argument("TOPIC|COMMAND", "What about.", topics)] = None,
 ) -> None:
-    """Show a document of lsmeter's, or without a topic which there are.
+    """Show a document, or all about a command.
 
-    What a command does, and all of its options, `lsmeter COMMAND --help` says.
+    Without a topic it lists the documents.
 
-        lsmeter help
-        lsmeter help experiments
+    lsmeter help
+    lsmeter help experiments
+    lsmeter help run
+    lsmeter help hooks count
     """
     from lsmeter.cli.show import deliver
     from lsmeter.core.registry import unknown
 
     known = {name: path.read_text(encoding="utf-8") for name, path in documents().items()}
     known = {name: text[text.index("# ") :] for name, text in known.items()}
-    if topic is None:
+    if not words:
         width = max(map(len, known), default=0)
         deliver("\n".join(f"{n:{width}}  {t.splitlines()[0][2:]}" for n, t in known.items()))
-    elif topic in known:
-        deliver(known[topic])
-    else:
-        raise unknown("topic", topic, known)
+        return
+    root = context.find_root()
+    topic, about = " ".join(words), _about(root.command, words)
+    if about is None and topic not in known:
+        raise unknown("topic", topic, {*known, *root.command.commands})  # type: ignore[attr-defined]
+    deliver("\n".join(filter(None, (about, known.get(topic)))))
+
+
+def _about(command: Any, words: list[str]) -> str | None:
+    """Return all of a command's help; None where there is no such command."""
+    context = typer.Context(command, info_name="lsmeter", **command.context_settings)
+    for word in words:
+        command = getattr(command, "commands", {}).get(word)
+        if command is None:
+            return None
+        context = typer.Context(command, info_name=word, parent=context)
+    context.meta[_FULL] = True
+    text: str = command.get_help(context)
+    return text

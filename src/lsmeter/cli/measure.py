@@ -29,7 +29,7 @@ from lsmeter.core.limits import Limits
 
 if TYPE_CHECKING:
     from lsmeter.cli.live import LiveTasks
-    from lsmeter.cli.options import Asked
+    from lsmeter.cli.options import Options
     from lsmeter.core.model import Benchmark, Image, Kernel
     from lsmeter.machines import Machine
     from lsmeter.measure.experiment.asked import Experiment
@@ -45,9 +45,9 @@ _PLOTS = (".svg", ".png")
 
 
 def measure(
-    asked: Experiments,
+    experiments: Experiments,
     stem: str,
-    how: Asked,
+    options: Options,
     *,
     named: Sequence[Experiment] = (),
     dry_run: bool = False,
@@ -57,117 +57,126 @@ def measure(
 ) -> tuple[Path, ExitCode]:
     """Plan experiments as one run, show the plan, and carry it out.
 
-    A function lays out the experiments once their kernels are known; `named` has all of their
-    words then. Without announce, the plan is not shown. resume: the --run-dir with which the user's
+    A function makes the experiments once their kernels are known; `named` has all other keys of
+    them. Without announce, the plan is not shown. resume: the --run-dir with which the user's
     command goes on, where that is another than the run's. Returns the run directory, and OK,
     INCOMPLETE when something gave no number, or INTERRUPTED.
     """
-    from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.show import show_plan
     from lsmeter.core.storage import need_dir
-    from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.machines import HasHosts, find_machine, tuned
-    from lsmeter.measure.experiment.plan import look_up, modules_for, split_workloads
+    from lsmeter.machines import find_machine, tuned
     from lsmeter.measure.results.held import held, new_directory
+
+    known = named if callable(experiments) else experiments
+    machine = find_machine(_joined(options.machine) or _machine_of(known))
+    plan = _planned(experiments, known, machine, build=not dry_run)
+    if announce:
+        show_plan(plan, machine, commands=dry_run)
+    if dry_run:
+        _show_times(plan, machine, options)
+        return Path(), ExitCode.OK
+    if not plan.boots and not plan.problems:
+        raise UsageError("nothing to measure")
+    if options.run_dir is not None:
+        need_dir(options.run_dir.parent, "--run-dir")
+    where = options.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
+    with held(where), tuned(machine, SCREEN.say) if tune else nullcontext():
+        return where, _carried_out(plan, machine, where, options, resume)
+
+
+def _planned(
+    experiments: Experiments, named: Sequence[Experiment], machine: Machine, *, build: bool
+) -> Plan:
+    """Plan experiments: check their names, then fetch their kernels and build their images."""
+    from lsmeter.cli.live import LiveTasks
+    from lsmeter.guest.probe import catalogue, find_probe
+    from lsmeter.machines import HasHosts
+    from lsmeter.measure.experiment.plan import look_up, modules_for, split_workloads
     from lsmeter.sources.kernels.resolve import DEFAULT_MODULES, Request
 
-    worded = named if callable(asked) else asked
-    machine = find_machine(_joined(how.machine) or _machine_of(worded))
     running = machine.kernels() if isinstance(machine, HasHosts) else ()
     own = {kernel.name: kernel for kernel in running}
-    if not callable(asked):
-        asked = worded = [_at(item, machine) for item in asked]
+    if not callable(experiments):
+        experiments = named = [_as_on(item, machine) for item in named]
     elif own:
         raise UsageError(
             f"--machine {machine.name}: this command boots guests",
             hint="leave --machine out; lsmeter run measures a machine as it runs",
         )
-    for item in worded:
+    for item in named:
         _check_instrument(item, machine)
     benchmarks = catalogue(find_probe())
-    for item, offer in (part for whole in worded for part in split_workloads(whole)):
+    for item, offer in (part for whole in named for part in split_workloads(whole)):
         # What is wrong with them is said before anything is fetched.
         look_up(item, offer or benchmarks, machine.filesystems)
-    names = [name for item in worded for name in item.kernels]
+    names = dict.fromkeys(name for item in named for name in item.kernels)
     with LiveTasks(SCREEN.err) as tasks:
-        modules = (*DEFAULT_MODULES, *modules_for(worded))
-        request = Request(modules=modules, offline=dry_run, progress=tasks)
-        found = {name: own.get(name) or _kernel(name, request) for name in dict.fromkeys(names)}
-        experiments = asked(tuple(found.values())) if callable(asked) else asked
-        plan = _plan(experiments, found, benchmarks, machine, tasks, build=not dry_run)
-    if announce:
-        show_plan(plan, machine, commands=dry_run)
-    if dry_run:
-        _show_times(plan, machine, how)
-        return Path(), ExitCode.OK
-    if not plan.boots and not plan.problems:
-        raise UsageError("nothing to measure")
-    if how.run_dir is not None:
-        need_dir(how.run_dir.parent, "--run-dir")
-    where = how.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
-    with held(where), tuned(machine, SCREEN.say) if tune else nullcontext():
-        return where, _carried_out(plan, machine, where, how, resume)
+        modules = (*DEFAULT_MODULES, *modules_for(named))
+        request = Request(modules=modules, offline=not build, progress=tasks)
+        found = {name: own.get(name) or _kernel(name, request) for name in names}
+        made = experiments(tuple(found.values())) if callable(experiments) else experiments
+        return _plan(made, found, benchmarks, machine, tasks, build=build)
 
 
-def _at(asked: Experiment, machine: Machine) -> Experiment:
-    """Return what was asked as it is for a machine, whose kernels run already or are booted."""
+def _as_on(experiment: Experiment, machine: Machine) -> Experiment:
+    """Return an experiment as it is on a machine, whose kernels run already or are booted."""
     from lsmeter.machines import HasHosts
     from lsmeter.measure.experiment.asked import with_copies
     from lsmeter.measure.experiment.running import on_running
 
     if not isinstance(machine, HasHosts):
-        return with_copies(asked, cores())
-    return on_running(with_copies(asked, machine.cpus), machine.kernels(), machine.users)
+        return with_copies(experiment, cores())
+    return on_running(with_copies(experiment, machine.cpus), machine.kernels(), machine.users)
 
 
 def _carried_out(
-    plan: Plan, machine: Machine, where: Path, how: Asked, resume: Path | None
+    plan: Plan, machine: Machine, where: Path, options: Options, resume: Path | None
 ) -> ExitCode:
-    """Carry a plan out, and say with which words a command that was stopped goes on."""
+    """Carry a plan out, and say how a command that was stopped goes on."""
     from lsmeter.measure.instruments import find_instrument
 
-    code = _carry_out(plan, machine, where, how)
+    code = _carry_out(plan, machine, where, options)
     if code is ExitCode.INTERRUPTED:
         # What repeats is in the store; all else is only in its run directory.
         stored = find_instrument(plan.experiment.instrument).reusable
-        into = resume or (None if stored or how.run_dir else where)
-        words = "the same command" + (f" with --run-dir {into}" if into else "")
-        SCREEN.say(f"stopped; what was measured is kept, and {words} resumes it")
+        into = resume or (None if stored or options.run_dir else where)
+        command = "the same command" + (f" with --run-dir {into}" if into else "")
+        SCREEN.say(f"stopped; what was measured is kept, and {command} resumes it")
     return code
 
 
-def _joined(words: Sequence[str] | None) -> str:
-    """Return the word for a machine that was named; several are hosts behind ssh."""
-    if words and len(words) > 1:
-        if other := [word for word in words if not word.startswith("ssh:")]:
+def _joined(names: Sequence[str] | None) -> str:
+    """Return one name for the machines that were named; several are hosts behind ssh."""
+    if names and len(names) > 1:
+        if other := [name for name in names if not name.startswith("ssh:")]:
             raise UsageError(
                 f"--machine {other[0]}: only hosts behind ssh can be several at once",
                 hint="name one machine, or --machine ssh:USER@HOST for each host",
             )
-        return "ssh:" + ",".join(word.removeprefix("ssh:") for word in words)
-    return words[0] if words else ""
+        return "ssh:" + ",".join(name.removeprefix("ssh:") for name in names)
+    return names[0] if names else ""
 
 
-def _machine_of(asked: Sequence[Experiment]) -> str:
+def _machine_of(experiments: Sequence[Experiment]) -> str:
     """Return the machine that experiments name, else that of the first one's instrument."""
     from lsmeter.measure.instruments import DEFAULT, find_instrument
 
-    named = next((item.machine for item in asked if item.machine), None)
-    instrument = asked[0].instrument if asked else DEFAULT
+    named = next((item.machine for item in experiments if item.machine), None)
+    instrument = experiments[0].instrument if experiments else DEFAULT
     return named or find_instrument(instrument).machines[0]
 
 
-def _check_instrument(asked: Experiment, machine: Machine) -> None:
+def _check_instrument(experiment: Experiment, machine: Machine) -> None:
     """Refuse an instrument that cannot read what the machine gives, or a client without a host."""
     from lsmeter.measure.instruments import find_instrument, instruments
 
-    if asked.client == "host" and machine.name != "pair":
+    if experiment.client == "host" and machine.name != "pair":
         raise UsageError("--client host: which host?", hint="--server ssh:HOST --client ssh:HOST")
-    if machine.name in find_instrument(asked.instrument).machines:
+    if machine.name in find_instrument(experiment.instrument).machines:
         return
     others = [item.name for item in instruments().values() if machine.name in item.machines]
     raise UsageError(
-        f"--machine {machine.name}: the instrument {asked.instrument} cannot read it",
+        f"--machine {machine.name}: the instrument {experiment.instrument} cannot read it",
         hint=f"lsmeter run --instrument {others[0]} can" if others else "",
     )
 
@@ -193,7 +202,7 @@ def _plan(
     )
 
     plans = []
-    for item, offer in (part for asked in experiments for part in split_workloads(asked)):
+    for item, offer in (part for whole in experiments for part in split_workloads(whole)):
         setups = setups_of(item)
         named = {name for setup in setups for name in programs_of(setup)}
         programs = {name: find_program(name).sha256 for name in named}
@@ -230,7 +239,7 @@ def _kernel(name: str, request: Request) -> Kernel:
         return Kernel(name, "not here yet", "", "", Path("KERNEL"), "", BootProtocol.PVH)
 
 
-def _show_times(plan: Plan, machine: Machine, how: Asked) -> None:
+def _show_times(plan: Plan, machine: Machine, options: Options) -> None:
     """Say how long each part of a plan would take, by how long such parts took before."""
     from lsmeter.cli.live import clock
     from lsmeter.measure.instruments import find_instrument
@@ -243,8 +252,8 @@ def _show_times(plan: Plan, machine: Machine, how: Asked) -> None:
     images = {cell.image.name for cell in plan.cells if cell.image and not cell.image.sha256}
     parts = [(f"fetch kernel {name}", times.get("fetch")) for name in sorted(kernels)]
     parts += [(f"build image {name}", times.get(f"image {name}")) for name in sorted(images)]
-    jobs = (how.jobs or cores()) if instrument.side_by_side else 1
-    again = how.fresh or not instrument.reusable
+    jobs = (options.jobs or cores()) if instrument.side_by_side else 1
+    again = options.fresh or not instrument.reusable
     known = [boot for boot in plan.boots if not again and is_stored(boot)]
     pace = Pace(plan.boots, jobs, known, lambda boot: took.length_s(times, machine.name, boot))
     boots = f"{len(plan.boots) - len(known)} boots, {jobs} at a time"
@@ -255,39 +264,39 @@ def _show_times(plan: Plan, machine: Machine, how: Asked) -> None:
         SCREEN.say(f"{'takes':<12}{name}: {'about ' * (length_s is not None)}{about}")
 
 
-def _image(name: str, asked: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:
+def _image(name: str, own: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:
     """Return an image, built if it has to be, or why it cannot be; one that was named has to be."""
     from lsmeter.sources.images.build import resolve_image
 
     try:
-        return resolve_image(asked or name, tasks, build=build)
+        return resolve_image(own or name, tasks, build=build)
     except (BuildError, InfrastructureError) as error:
-        if asked:
+        if own:
             raise
         return f"{error.title}; {error.hint}".strip("; ")
 
 
-def _carry_out(plan: Plan, machine: Machine, out: Path, how: Asked) -> ExitCode:
+def _carry_out(plan: Plan, machine: Machine, out: Path, options: Options) -> ExitCode:
     """Carry a plan out; one that grows, look by look until its verdicts stand."""
     from lsmeter.measure.experiment.plan import with_blocks
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.cost.growing import still_open
 
-    asked = plan.experiment
-    if asked.looks is None:
-        return _stage(plan, machine, out, how)
-    _check_looks(out, asked.looks)
+    experiment = plan.experiment
+    if experiment.looks is None:
+        return _stage(plan, machine, out, options)
+    _check_looks(out, experiment.looks)
     began_s, since = time.monotonic(), 0
-    for at in asked.looks.planned:
-        code = _stage(with_blocks(plan, at), machine, out, how, since)
+    for at in experiment.looks.planned:
+        code = _stage(with_blocks(plan, at), machine, out, options, since)
         if code is ExitCode.INTERRUPTED:
             break
         left, of = still_open(read_run(out))
         SCREEN.say(f"after {at} blocks: {left} of {of} comparisons have no verdict yet")
         if not left:
             break
-        if asked.minutes_max and time.monotonic() - began_s > 60 * asked.minutes_max:
-            SCREEN.say(f"--minutes-max {asked.minutes_max}: no more blocks")
+        if experiment.minutes_max and time.monotonic() - began_s > 60 * experiment.minutes_max:
+            SCREEN.say(f"--minutes-max {experiment.minutes_max}: no more blocks")
             break
         since = at
     return code
@@ -306,11 +315,11 @@ def _check_looks(out: Path, looks: Looks) -> None:
         said = "no bound" if known is None else f"--boots {known.first} --blocks-max {known.most}"
         raise UsageError(
             f"--run-dir: {out} was begun with {said}",
-            hint="go on with the same words, or name another directory",
+            hint="go on with the same options, or name another directory",
         )
 
 
-def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) -> ExitCode:
+def _stage(plan: Plan, machine: Machine, out: Path, options: Options, since: int = 0) -> ExitCode:
     """Carry out the blocks of a plan from `since` on; the run directory is told of all of them."""
     from lsmeter.cli.live import LiveRun
     from lsmeter.machines import Prepares
@@ -337,11 +346,11 @@ def _stage(plan: Plan, machine: Machine, out: Path, how: Asked, since: int = 0) 
     manifest = make_manifest(plan, circumstances, commands)
     if said := create_run(out, manifest):
         SCREEN.say(said)
-    jobs = (how.jobs or cores()) if instrument.side_by_side else 1
-    fresh = how.fresh or not instrument.reusable
+    jobs = (options.jobs or cores()) if instrument.side_by_side else 1
+    fresh = options.fresh or not instrument.reusable
     todo = replace(plan, boots=tuple(boot for boot in plan.boots if boot.index >= since))
-    kept = not (instrument.reusable or how.fresh)
-    limits = Limits(boot_s=how.boot_deadline)
+    kept = not (instrument.reusable or options.fresh)
+    limits = Limits(boot_s=options.boot_deadline)
     store = instrument.reusable
     settings = Settings(jobs=jobs, fresh=fresh, kept=kept, store=store, limits=limits)
     known = [
@@ -386,9 +395,9 @@ def showing(code: ExitCode) -> Iterator[None]:
 @contextmanager
 def measured(
     run: Path | None,
-    asked: Experiments,
+    experiments: Experiments,
     stem: str,
-    how: Asked,
+    options: Options,
     *,
     named: Sequence[Experiment] = (),
     tasks: Collection[str] = (),
@@ -400,7 +409,9 @@ def measured(
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.cells.verify import damage_code
 
-    found = (run, ExitCode.OK) if run is not None else measure(asked, stem, how, named=named)
+    found = (
+        (run, ExitCode.OK) if run is not None else measure(experiments, stem, options, named=named)
+    )
     with showing(found[1]):
         data = read_run(found[0])
         yield data, int(found[1] or damage_code(data, tasks))

@@ -6,9 +6,6 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-import typer
 
 from lsmeter.core.errors import LsmeterError
 from lsmeter.core.groups import grouped
@@ -156,22 +153,6 @@ def setups(incomplete: str) -> list[str]:
         if parameter == (":" in last) and name != "a+b+c":
             found.append(f"{setup}{name.strip().partition('=')[0]}=" if parameter else name)
     return [f"{done}{plus}{name}" for name in found if name.startswith(last)]
-
-
-def setup_option(told: str, *words: str, **more: Any) -> Any:  # noqa: ANN401  (typer's own)
-    """Make an option that names setups; words: --setup and -s by default."""
-    return typer.Option(
-        *(words or ("--setup", "-s")),
-        metavar="SETUP",
-        help=told,
-        autocompletion=setups,
-        **more,
-    )
-
-
-def run_argument(metavar: str, told: str) -> Any:  # noqa: ANN401  (typer's own)
-    """Make an argument that names a run directory."""
-    return typer.Argument(metavar=metavar, help=told, autocompletion=runs)
 
 
 def runs(incomplete: str) -> list[str]:

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Options that all measuring commands share, and the experiment that they ask for."""
+"""Options: each is declared once, with its group in the help; and the experiment they make.
+
+Commands take options one by one, or a dataclass of them, whose fields are declared like a
+command's own parameters.
+"""
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import math
-from collections.abc import Callable, Collection
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from lsmeter.cli import names
+from lsmeter.cli.console import Colour
 from lsmeter.core.errors import UsageError
 from lsmeter.core.inputs import whole_number
 from lsmeter.core.limits import BOOT_S
@@ -21,13 +27,20 @@ from lsmeter.core.limits import BOOT_S
 if TYPE_CHECKING:
     from lsmeter.measure.experiment.asked import Experiment
 
-T = TypeVar("T")
+# The groups of options, as help shows them after a command's own; the last only `lsmeter help`.
+MEASURED = "What to measure"
+READING = "How to measure"
+ORIGIN = "Where the cost comes from"
+RULES = "Rules"
+WORKLOADS = "Workloads"
+TIMES = "Times"
+OUTPUT = "Output"
+RARE = "Rarely needed"
+GROUPS = (MEASURED, READING, ORIGIN, RULES, WORKLOADS, TIMES, OUTPUT, RARE)
 
-CONDITIONS_HELP = (
-    "What changes counts without being the setup: "
-    "mitigations=off|auto|immune|retpoline|retpoline+pti|forced, "
-    "init_on_alloc=true|false, tick=nohz|periodic, slabs=single|default, memcg=true|false, "
-    "lsms=NAME,NAME, icount_shift=N, memory_mib=N, cpu=MODEL."
+CONDITIONS = (
+    "mitigations, init_on_alloc, tick, slabs, memcg, lsms, icount_shift, memory_mib or cpu: "
+    "lsmeter help experiments"
 )
 
 # What an experiment may have of one kind; a plan of more would not end.
@@ -46,203 +59,329 @@ def fraction(text: str) -> float:
     return value
 
 
-RunArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="RUN",
-        help="Run directory to show again; without one, measure.",
-        autocompletion=names.runs,
-    ),
-]
-BootsOption = Annotated[
-    int | None, typer.Option(metavar="N", help="Boots of each cell.  [default: 2]")
-]
-SamplesOption = Annotated[
-    int | None, typer.Option(metavar="N", help="Samples of a benchmark in a boot.")
-]
-WarmupOption = Annotated[int | None, typer.Option(metavar="N", help="Samples discarded before.")]
-MarginOption = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE",
-        parser=fraction,
-        help="Overheads within ± this share are equivalent: 1% or 0.01.  [default: 1%]",
-    ),
-]
-PlotOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the plot, too: .svg or .png.")
-]
-
-
 def option(
     metavar: str | None,
-    told: str,
-    *names: str,
-    default: object = None,
-    shown: str = "",
-    **more: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
-    """Make a field of a dataclass of options; names are given where it is not called like it.
+    text: str,
+    *flags: str,
+    group: str | None = None,
+    default: str | None = None,
+    offer: str | Callable[[str], list[str]] | None = None,
+    **more: Any,
+) -> Any:
+    """Declare an option; flags are given where it is not called like its parameter.
 
-    shown: what help says of the default, where that is not the default itself.
+    default: what help says of it, where that is not the default itself; "" for nothing. offer: the
+    names that the shell completes, or which of `lsmeter list`.
     """
-    metadata = {"told": told, "names": names, "shown": shown, "more": {"metavar": metavar, **more}}
-    return field(default=default, metadata=metadata)
+    return typer.Option(
+        *flags,
+        metavar=metavar,
+        help=text,
+        rich_help_panel=group,
+        show_default=True if default is None else default or False,
+        autocompletion=names.offer(offer) if isinstance(offer, str) else offer,
+        **more,
+    )
+
+
+def argument(metavar: str, text: str, offer: Callable[[str], list[str]] | None = None) -> Any:
+    """Declare an argument."""
+    return typer.Argument(metavar=metavar, help=text, autocompletion=offer)
+
+
+def flag(text: str, name: str, group: str | None = None) -> Any:
+    """Declare an option without a value."""
+    return option(None, text, name, group=group)
+
+
+_List = list[str] | None
+RunArgument = Annotated[
+    Path | None, argument("RUN", "Run to show again; without one, measure.", names.runs)
+]
+LatestRunArgument = Annotated[
+    Path | None,
+    argument("RUN", "Run directory, or packed run. [default: the latest in runs/]", names.runs),
+]
+BootsOption = Annotated[int | None, option("N", "Boots of each cell.", group=READING, default="2")]
+SamplesOption = Annotated[int | None, option("N", "Samples of a benchmark in a boot.", group=RARE)]
+MarginOption = Annotated[
+    float | None,
+    option(
+        "SHARE",
+        "±SHARE counts as equivalent.",
+        group=READING,
+        default="1%",
+        parser=fraction,
+    ),
+]
+TuneOption = Annotated[
+    bool, flag("Fix governor, turbo, ASLR, CPU; restored after.", "--tune", TIMES)
+]
+PlotOption = Annotated[
+    Path | None, option("FILE", "Write the plot, too: .svg or .png.", group=OUTPUT)
+]
+AllOption = Annotated[bool, flag("Every benchmark, whole cost, check and layer.", "--all", OUTPUT)]
+SetupOption = Annotated[
+    _List,
+    option("SETUP", "Only these setups, and the baseline.", "--setup", "-s", offer=names.setups),
+]
+BenchmarkOption = Annotated[
+    _List,
+    option("PATTERN", "Only these operations: 'open*'.", "--benchmark", "-b", offer="benchmarks"),
+]
+CalibrationOption = Annotated[
+    str | None,
+    option(
+        "NAME|FILE",
+        "Predict times by it, or none.",
+        group=ORIGIN,
+        default="newest",
+    ),
+]
+BesideOption = Annotated[
+    _List,
+    option(
+        "STUDY", "Printed values: lomac2001, or a file of yours.", group=OUTPUT, offer="studies"
+    ),
+]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the options said that all measuring commands take; None: not said."""
+class Options:
+    """The options of all commands that measure; None where one is not given."""
 
-    kernel: list[str] | None = option(
-        "KERNEL",
-        "Kernel: debian:6.1, host, a path. Repeatable.",
-        *("--kernel", "-k"),
-        autocompletion=names.offer("kernels"),
-        shown="debian:6.1",
+    kernel: Annotated[
+        _List,
+        option(
+            "KERNEL",
+            "debian:6.1, host or a path",
+            *("--kernel", "-k"),
+            group=MEASURED,
+            default="debian:6.1",
+            offer="kernels",
+        ),
+    ] = None
+    setup: Annotated[
+        _List,
+        option(
+            "SETUP",
+            "selinux, landlock:layers=2, apparmor+bpf",
+            *("--setup", "-s"),
+            group=MEASURED,
+            offer=names.setups,
+        ),
+    ] = None
+    suite: Annotated[
+        _List,
+        option("SUITE", "Suite of benchmarks.", group=MEASURED, default="file", offer="suites"),
+    ] = None
+    benchmark: Annotated[
+        _List,
+        option(
+            "PATTERN",
+            "Only these operations: 'open*', 'ipc/pipe*'.",
+            *("--benchmark", "-b"),
+            group=MEASURED,
+            offer="benchmarks",
+        ),
+    ] = None
+    filesystem: Annotated[
+        _List,
+        option(
+            "NAME",
+            "tmpfs (default), ext2, ext4, xfs, btrfs, overlay",
+            group=MEASURED,
+            offer="filesystems",
+        ),
+    ] = None
+    user: Annotated[
+        _List,
+        option("USER", "root or user (uid 1000)", group=MEASURED, default="root", offer="users"),
+    ] = None
+    image: Annotated[
+        str | None,
+        option("IMAGE", "Root file system of setups that need one.", group=RARE, offer="images"),
+    ] = None
+    condition: Annotated[_List, option("KEY=VALUE", f"Set {CONDITIONS}.", group=RARE)] = None
+    machine: Annotated[
+        _List,
+        option(
+            "NAME",
+            "emulation (exact), here (timed), kvm, ssh:HOST",
+            group=READING,
+            offer="machines",
+        ),
+    ] = None
+    jobs: Annotated[
+        int | None,
+        option(
+            "N", "Guests at a time.", "--jobs", "-j", group=READING, default="one a core", min=1
+        ),
+    ] = None
+    fresh: Annotated[bool, flag("Measure again what is known.", "--fresh", READING)] = False
+    seed: Annotated[int | None, option("N", "Seed of orders and random numbers.", group=RARE)] = (
+        None
     )
-    setup: list[str] | None = option(
-        "SETUP",
-        "Setup: selinux, landlock:layers=2, apparmor+bpf. Repeatable.",
-        *("--setup", "-s"),
-        autocompletion=names.setups,
-    )
-    suite: list[str] | None = option(
-        "SUITE",
-        "Suite of benchmarks. Repeatable.",
-        autocompletion=names.offer("suites"),
-        shown="file",
-    )
-    benchmark: list[str] | None = option(
-        "PATTERN",
-        "Only these: an operation or a pattern: 'open*', 'ipc/pipe*'. Repeatable.",
-        *("--benchmark", "-b"),
-        autocompletion=names.offer("benchmarks"),
-        shown="all",
-    )
-    filesystem: list[str] | None = option(
-        "NAME",
-        "tmpfs, ext2, ext4, xfs, btrfs or overlay. Repeatable.",
-        autocompletion=names.offer("filesystems"),
-        shown="tmpfs",
-    )
-    user: list[str] | None = option(
-        "USER",
-        "root or user (uid 1000). Repeatable.",
-        autocompletion=names.offer("users"),
-        shown="root",
-    )
-    image: str | None = option(
-        "IMAGE",
-        "Root file system for the setups that need one: yours for theirs.",
-        autocompletion=names.offer("images"),
-    )
-    condition: list[str] | None = option("KEY=VALUE", CONDITIONS_HELP + " Repeatable.")
-    seed: int | None = option("N", "Seed of orders and random numbers.")
-    jobs: int | None = option(
-        "N", "Guests at a time.", *("--jobs", "-j"), min=1, shown="one a core"
-    )
-    fresh: bool = option(None, "Measure again what is known.", "--fresh", default=False)
-    run_dir: Path | None = option(
-        "DIR",
-        "Directory to keep the run in; --output is for what is shown.",
-        shown="runs/TIME-NAME",
-    )
-    machine: list[str] | None = option(
-        "NAME",
-        "Where it is measured: emulation, here, kvm, ssh:USER@HOST (repeatable).",
-        autocompletion=names.offer("machines"),
-        shown="that of the instrument",
-    )
-    boot_deadline: float = option(
-        "SECONDS",
-        "What a guest may take that finishes no benchmark. One that goes on finishing them "
-        "may take an hour, or 20 times this.",
-        default=BOOT_S,
-        min=1,
-    )
+    boot_deadline: Annotated[
+        float,
+        option(
+            "SECONDS",
+            "What a guest may take that finishes no benchmark. One that goes on finishing them "
+            "may take an hour, or 20 times this.",
+            group=RARE,
+            min=1,
+        ),
+    ] = BOOT_S
+    run_dir: Annotated[
+        Path | None,
+        option("DIR", "Keep the run here.", group=OUTPUT, default="runs/TIME-NAME"),
+    ] = None
 
-    def words(self, **otherwise: Any) -> dict[str, Any]:  # noqa: ANN401  (of any key)
-        """Return the keys of an experiment; otherwise has those of what was not said."""
+    def keys(self, **defaults: Any) -> dict[str, Any]:
+        """Return the keys of an experiment: those of the options over defaults."""
         lists = ("kernel", "setup", "suite", "benchmark", "filesystem", "user")
-        said = {f"{name}s": getattr(self, name) for name in lists}
+        found = {f"{name}s": getattr(self, name) for name in lists}
         for name in lists:
-            if len(said[f"{name}s"] or ()) > _MOST_NAMES:
+            if len(found[f"{name}s"] or ()) > _MOST_NAMES:
                 raise UsageError(f"--{name}: given more than {_MOST_NAMES} times")
-        said |= {"image": self.image, "seed": self.seed}
-        said["conditions"] = conditions(self.condition) or None
-        return {**otherwise, **{key: value for key, value in said.items() if value is not None}}
+        found |= {"image": self.image, "seed": self.seed}
+        found["conditions"] = conditions(self.condition) or None
+        return {**defaults, **{key: value for key, value in found.items() if value is not None}}
+
+    def experiment(self, **defaults: Any) -> Experiment:
+        """Return the experiment of the options, over defaults."""
+        return make_experiment(self.keys(**defaults))
 
 
-def measuring(
-    command: Callable[..., int], without: Collection[str] = (), **defaults: str
-) -> Callable[..., int]:
-    """Add the options of Asked to a command, which gets them as `asked`.
+def _known_format(name: str) -> str:
+    from lsmeter.tables.render import find_format
 
-    without: those that it does not take. defaults: what its help says of an option's default.
-    """
-    return added(command, Asked, lambda asked: {"asked": asked}, without, **defaults)
+    return find_format(name).name
 
 
-def added(
-    command: Callable[..., Any],
-    kind: type[T],
-    use: Callable[[T], dict[str, T]],
-    without: Collection[str] = (),
-    **defaults: str,
+@dataclass(frozen=True)
+class Display:
+    """How a command shows what it has."""
+
+    form: Annotated[
+        str,
+        option(
+            "FORMAT",
+            "table, text, html, json...: lsmeter list formats",
+            *("--format", "-f"),
+            default="",
+            group=OUTPUT,
+            callback=_known_format,
+            offer="formats",
+        ),
+    ] = "table"
+    output: Annotated[
+        Path | None,
+        option("FILE", "Write what is shown to a file.", "--output", "-o", group=OUTPUT),
+    ] = None
+    colour: Annotated[
+        Colour | None,
+        option("WHEN", "auto (default), always or never", group=OUTPUT),
+    ] = None
+    quiet: Annotated[
+        bool, option(None, "Show results and errors only.", "--quiet", "-q", group=OUTPUT)
+    ] = False
+    verbose: Annotated[
+        bool,
+        option(None, "Say more: each boot, QEMU's arguments.", "--verbose", "-v", group=OUTPUT),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a command changes of a dataclass of options, as an annotation beside it."""
+
+    without: tuple[str, ...]
+    defaults: dict[str, str]
+
+
+def but(*without: str, **defaults: str) -> Change:
+    """Leave options out, and say other defaults of them in help."""
+    return Change(without, defaults)
+
+
+def expand(
+    command: Callable[..., Any], display: object, use: Callable[[Any], None]
 ) -> Callable[..., Any]:
-    """Add the options of a dataclass to a command, which gets what `use` makes of them.
+    """Replace a command's dataclasses of options by their fields, and add those of `display`.
 
     What the command has of its own under the same name stays its own.
     """
     own = inspect.signature(command, eval_str=True).parameters
-    types = get_type_hints(kind)
-    common = {
-        item.name: inspect.Parameter(
-            item.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=item.default,
-            annotation=Annotated[
-                types[item.name], _typed(item, defaults.get(item.name, item.metadata["shown"]))
-            ],
+    plain, groups = dict[str, inspect.Parameter](), dict[str, tuple[type, set[str]]]()
+    for name, annotation in {**{n: p.annotation for n, p in own.items()}, "": display}.items():
+        kind, change = (
+            (*get_args(annotation), None)[:2] if get_args(annotation) else (annotation, None)
         )
-        for item in fields(kind)  # type: ignore[arg-type]
-        if item.name not in own and item.name not in without
-    }
+        if not (isinstance(kind, type) and is_dataclass(kind)):
+            plain[name] = own[name].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            continue
+        change = change if isinstance(change, Change) else but()
+        fields = {n: p for n, p in _parameters(kind).items() if n not in {*own, *change.without}}
+        plain |= {n: _said(p, change.defaults.get(n)) for n, p in fields.items()}
+        groups[name] = kind, set(fields)
 
     @functools.wraps(command)
-    def call(**words: Any) -> Any:  # noqa: ANN401  (the values of options)
-        chosen = kind(**{name: words.pop(name) for name in common})
-        return command(**words, **use(chosen))
+    def call(**values: Any) -> Any:
+        made = {
+            name: kind(**{field: values.pop(field) for field in fields})
+            for name, (kind, fields) in groups.items()
+        }
+        use(made.pop(""))
+        return command(**values, **made)
 
-    mine = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in own.values()]
-    shown = [item for item in (*mine, *common.values()) if item.annotation is not kind]
-    call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    call.__annotations__ = {item.name: item.annotation for item in shown}
+    call.__signature__ = inspect.Signature([*plain.values()])  # type: ignore[attr-defined]
+    call.__annotations__ = {name: item.annotation for name, item in plain.items()}
     return call
 
 
-def _typed(item: Field[Any], shown: str) -> Any:  # noqa: ANN401  (typer's own types)
-    told = item.metadata["told"] + (f"  [default: {shown}]" if shown else "")
-    return typer.Option(*item.metadata["names"], help=told, **item.metadata["more"])
+@functools.cache
+def _parameters(kind: type) -> dict[str, inspect.Parameter]:
+    """Return the fields of a dataclass of options as a command's parameters."""
+    return {
+        name: inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=getattr(kind, name),
+            annotation=annotation,
+        )
+        for name, annotation in get_type_hints(kind, include_extras=True).items()
+    }
 
 
-def experiment(words: dict[str, Any], file: Path | None = None) -> Experiment:
-    """Lay the words of the command line over those of a file; None means: not said."""
+def _said(item: inspect.Parameter, default: str | None) -> inspect.Parameter:
+    """Return an option with another default in its help."""
+    if default is None:
+        return item
+    kind, declared = get_args(item.annotation)
+    declared = copy.copy(declared)
+    declared.show_default = default
+    return item.replace(annotation=Annotated[kind, declared])
+
+
+def make_experiment(keys: dict[str, Any], file: Path | None = None) -> Experiment:
+    """Lay keys over those of a file; None means: not given."""
     from lsmeter.measure.experiment.asked import build_experiment, merge, read_experiment
 
     data = read_experiment(file) if file is not None else {}
-    return build_experiment(merge(data, words), where=str(file or "command line"))
+    return build_experiment(merge(data, keys), where=str(file or "command line"))
 
 
 def conditions(settings: list[str] | None) -> dict[str, Any]:
-    """Read KEY=VALUE words into what TOML would have given."""
+    """Read KEY=VALUE settings into what TOML would have given."""
     found: dict[str, Any] = {}
     words = {"true": True, "false": False}
     for setting in settings or []:
         key, equals, text = setting.partition("=")
         if not equals:
-            raise UsageError(f"--condition: '{setting}' is not KEY=VALUE", hint=CONDITIONS_HELP)
+            raise UsageError(
+                f"--condition: '{setting}' is not KEY=VALUE", hint=f"KEY: {CONDITIONS}"
+            )
         number = whole_number(text)
         found[key] = words.get(text, text) if number is None else number
     return found

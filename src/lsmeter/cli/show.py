@@ -5,16 +5,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
-
-from lsmeter.cli import names
-from lsmeter.cli.console import SCREEN, Colour
-from lsmeter.cli.options import added, option
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.options import Display
 from lsmeter.core.errors import UsageError
 from lsmeter.tables.model import Detail, Document, Section, Table
 
@@ -31,107 +27,13 @@ HTML_FILE = "report.html"
 _NEEDS_DIRECTORY = "name a directory for them: -o DIRECTORY, or -o NAME.svg for NAME-1.svg, ..."
 
 
-def _known_format(name: str) -> str:
-    from lsmeter.tables.render import find_format
-
-    return find_format(name).name
-
-
-SetupOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        *("--setup", "-s"),
-        metavar="SETUP",
-        help="Only these setups, and the baseline. Repeatable.",
-        autocompletion=names.setups,
-    ),
-]
-
-
-BenchmarkOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        *("--benchmark", "-b"),
-        metavar="PATTERN",
-        help="Only these: an operation or a pattern: 'open*'. Repeatable.",
-        autocompletion=names.offer("benchmarks"),
-    ),
-]
-
-
-AllOption = Annotated[
-    bool,
-    typer.Option(
-        "--all", help="Every benchmark, whole cost, check and layer, not operations alone."
-    ),
-]
-
-
-CalibrationOption = Annotated[
-    str | None,
-    typer.Option(
-        "--calibration",
-        metavar="NAME|FILE|none",
-        help="By what times are predicted from events: lsmeter calibrate.  "
-        "[default: the newest of this machine]",
-    ),
-]
-
-
-BesideOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--beside",
-        metavar="STUDY|FILE",
-        help="Printed values of a study beside ours: lomac2001, or a file. Repeatable.",
-        autocompletion=names.offer("studies"),
-    ),
-]
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a command shows what it has."""
-
-    form: str = option(
-        "FORMAT",
-        "table, text (72 columns), markdown, html, csv, json, parquet or svg (plots).",
-        *("--format", "-f"),
-        callback=_known_format,
-        autocompletion=names.offer("formats"),
-        default="table",
-    )
-    output: Path | None = option(
-        "FILE",
-        "File to write what is shown to; - is standard output.",
-        *("--output", "-o"),
-        shown="-",
-    )
-    colour: Colour | None = option(
-        "WHEN",
-        "auto, always or never; NO_COLOR works too.",
-        "--colour",
-        "--color",
-        shown="auto",
-    )
-    quiet: bool = option(None, "Show results and errors only.", "--quiet", "-q", default=False)
-    verbose: bool = option(
-        None, "Say more: each boot, how guests are started.", "--verbose", "-v", default=False
-    )
-
-
-def looking(command: Callable[..., Any], without: Collection[str] = ()) -> Callable[..., Any]:
-    """Add the options of Look to a command; what it shows follows them."""
-
-    def use(look: Look) -> dict[str, Look]:
-        quiet, verbose = look.quiet or SCREEN.quiet, look.verbose or SCREEN.verbose
-        SCREEN.use(look.colour or SCREEN.when, quiet=quiet, verbose=verbose)
-        SCREEN.form = look.form
-        SCREEN.output = None if look.output == Path("-") else look.output
-        _check_output(look.form)
-        return {}
-
-    return added(command, Look, use, without)
+def apply(display: Display) -> None:
+    """Show from now on as the options of a command say."""
+    quiet, verbose = display.quiet or SCREEN.quiet, display.verbose or SCREEN.verbose
+    SCREEN.use(display.colour or SCREEN.when, quiet=quiet, verbose=verbose)
+    SCREEN.form = display.form
+    SCREEN.output = None if display.output == Path("-") else display.output
+    _check_output(display.form)
 
 
 def _check_output(form: str) -> None:
@@ -290,13 +192,13 @@ def calibration_for(run: RunData, named: str | None) -> Calibration | None:
     return of_host(this_host()) if named is None else find_calibration(named)
 
 
-def studies_of(words: list[str] | None) -> list[Published]:
+def studies_of(names: list[str] | None) -> list[Published]:
     """Return the studies that were named; UsageError for one that is not known or damaged."""
-    if not words:
+    if not names:
         return []
     from lsmeter.catalogue.studies import find_published
 
-    return [find_published(word) for word in words]
+    return [find_published(name) for name in names]
 
 
 def the_latest() -> Path:

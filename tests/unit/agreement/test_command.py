@@ -155,14 +155,14 @@ def test_without_a_run_it_measures_and_shows_what_it_made(
 
 
 def test_without_a_run_all_three_are_planned_as_one() -> None:
-    asked = hooks_agree._asked(ABLE, ["selinux"], {"seed": 1, "image": None})
+    asked = hooks_agree._experiments(ABLE, ["selinux"], {"seed": 1, "image": None})
     assert [(item.task, item.setups) for item in asked] == [
         ("attribute", ["selinux"]),
         ("count", ["selinux"]),
         ("sweep", ["tunable"]),
     ]
     without = replace(ABLE, config={**ABLE.config, "SECURITY_TUNABLE": "n", "BPF_LSM": "n"})
-    assert [item.task for item in hooks_agree._asked(without, ["selinux"], {})] == [
+    assert [item.task for item in hooks_agree._experiments(without, ["selinux"], {})] == [
         *("attribute", "count"),
     ]
 

@@ -4,20 +4,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
+from lsmeter.cli.options import LatestRunArgument
 from lsmeter.cli.show import the_latest, write
 
 
-def pack(
-    run: Annotated[
-        Path | None,
-        names.run_argument("RUN", "Run directory of any command.  [default: the latest in runs/]"),
-    ] = None,
-) -> int:
-    """Make one file of a run to hand on, without what says who made it and where.
+def pack(run: LatestRunArgument = None) -> int:
+    """Make one anonymous file of a run.
 
     It leaves out files of your own, paths, hosts, users, and the ids of machines and boots.
     Every command that reads a run reads the file as well, and checks it first.

@@ -3,25 +3,25 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import Asked
-from lsmeter.core.errors import LsmeterError
-from lsmeter.questions.gate.command import (
-    InconclusiveOption,
-    MaxOption,
-    NumberOption,
-    RulesOption,
-    chosen_rules,
+from lsmeter.cli.options import (
+    MEASURED,
+    READING,
+    Options,
+    SamplesOption,
+    argument,
+    but,
+    make_experiment,
+    option,
 )
+from lsmeter.core.errors import LsmeterError
+from lsmeter.questions.gate.command import InconclusiveOption, RuleOptions
 
 if TYPE_CHECKING:
     from lsmeter.questions.bisect.document import Difference
@@ -32,41 +32,47 @@ if TYPE_CHECKING:
 DEFAULT_CONFIG = "lsm-tiny"
 
 
-@functools.partial(options.measuring, without=("kernel",), run_dir="runs/bisect-…")
-def bisect(
-    asked: Asked,
-    tree: Annotated[
-        Path, typer.Argument(metavar="TREE", help="A kernel's git work tree; only read.")
-    ],
-    good: Annotated[str, typer.Option(metavar="COMMIT", help="A commit that is cheap enough.")],
-    bad: Annotated[
-        str, typer.Option(metavar="COMMIT", help="A later one that costs too much.")
-    ] = "HEAD",
+@dataclass(frozen=True)
+class JudgeOptions(RuleOptions):
+    """The options of gate; what is not known well enough is no step to skip."""
+
+    inconclusive: InconclusiveOption = "pass"
+
+
+@dataclass(frozen=True)
+class BisectOptions(Options):
+    """The options of `lsmeter bisect`, but for commits and rules."""
+
     config: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "FRAGMENT",
+            "As for `lsmeter kernel build`.",
             *("--config", "-c"),
-            metavar="FRAGMENT",
-            help="As in `lsmeter kernel build`. Repeatable.",
-            show_default=DEFAULT_CONFIG,
+            group=MEASURED,
+            default=DEFAULT_CONFIG,
         ),
-    ] = None,
-    maximum: MaxOption = None,
-    rules: RulesOption = None,
-    number: NumberOption = None,
-    margin: options.MarginOption = None,
-    inconclusive: InconclusiveOption = "pass",
-    boots: Annotated[int, typer.Option(metavar="N", min=1, help="Boots of each kernel.")] = 1,
-    samples: options.SamplesOption = None,
-) -> int:
-    """Find the first commit that breaks a rule: builds, boots and gates each step by itself.
+    ] = None
+    boots: Annotated[int, option("N", "Boots of each kernel.", group=READING, min=1)] = 1
+    samples: SamplesOption = None
 
-    The good commit is measured first, and each step is held against it by the rules of
-    `lsmeter gate`. Kernels are built in a work tree of lsmeter's own, in one directory of
-    objects, so that a step compiles what the commits changed. A commit is bad when a rule is
-    broken for certain, as it is at --bad; one that does not build or boot is skipped. In the
-    end the first bad commit is measured with the one before it, and the hooks and functions
-    that moved are shown. Stop it at any time (Ctrl-C): the same words go on from there.
+
+def bisect(
+    options: Annotated[BisectOptions, but("kernel", run_dir="runs/bisect-…")],
+    judging: JudgeOptions,
+    tree: Annotated[Path, argument("TREE", "A kernel's git work tree; only read.")],
+    good: Annotated[str, option("COMMIT", "A commit that is cheap enough.")],
+    bad: Annotated[str, option("COMMIT", "A later one that costs too much.")] = "HEAD",
+) -> int:
+    """Find the first commit that breaks a rule.
+
+    It builds, boots and judges each step by itself. The good commit is measured first, and each
+    step is held against it by the rules of `lsmeter gate`. Kernels are built in a work tree of
+    lsmeter's own, in one directory of objects, so that a step compiles what the commits changed. A
+    commit is bad when a rule is broken for certain, as it is at --bad; one that does not build or
+    boot is skipped. In the end the first bad commit is measured with the one before it, and the
+    hooks and functions that moved are shown. Stop it at any time (Ctrl-C): the same command goes on
+    from there.
 
         lsmeter bisect ~/linux --good v6.11 --bad v6.12 -s selinux -b open
         lsmeter bisect . --good HEAD~16 -b stat --max 'stat<=9insns' -c ./a.config
@@ -85,17 +91,17 @@ def bisect(
     history = find_history(tree)
     ends = history.commit(good, "--good"), history.commit(bad, "--bad")
     history.check_order(*ends)
-    words = _experiment(asked, boots, samples)
-    chosen = chosen_rules(maximum, rules, number, margin)
-    _check(words, chosen, (asked.machine or ["emulation"])[0])
-    configs = tuple(config or [DEFAULT_CONFIG])
-    said = (repr(sorted(words.items())), *configs, *(item.text for item in chosen), inconclusive)
-    question = Question(*ends, said)
+    keys = _step_keys(options)
+    chosen = judging.choose()
+    _check(keys, chosen, (options.machine or ["emulation"])[0])
+    configs = tuple(options.config or [DEFAULT_CONFIG])
+    said = (repr(sorted(keys.items())), *configs, *(item.text for item in chosen))
+    question = Question(*ends, (*said, judging.inconclusive))
     name = hashlib.sha256(repr((history.key, question)).encode()).hexdigest()[:10]
-    home = asked.run_dir or HOME / f"bisect-{name}"
-    with held_bisection(home, fresh=asked.fresh), locked(f"bisect-{history.key}"):
-        workshop = Workshop(history, own_tree(history), home, asked, words, configs)
-        test = Trial(workshop, chosen, inconclusive, ends[0])
+    home = options.run_dir or HOME / f"bisect-{name}"
+    with held_bisection(home, fresh=options.fresh), locked(f"bisect-{history.key}"):
+        workshop = Workshop(history, own_tree(history), home, options, keys, configs)
+        test = Trial(workshop, chosen, judging.inconclusive, ends[0])
         state, ended = search(history, question, home, test, SCREEN.say)
         where = _difference(workshop, ended)
         named = {step.commit for step in state.steps} | {*ended.suspects}
@@ -105,14 +111,17 @@ def bisect(
     return int(exit_code(ended))
 
 
-def _experiment(asked: Asked, boots: int, samples: int | None) -> Mapping[str, Any]:
-    """Return the words of a step's experiment: the setups alone, with no other as baseline."""
-    words = asked.words(boots=boots, setups=["capability"])
-    words["baseline"] = words["setups"][0]
-    return {**words, **({} if samples is None else {"sampling": {"samples": samples}})}
+def _step_keys(options: BisectOptions) -> Mapping[str, Any]:
+    """Return the keys of a step's experiment: the setups alone, with no other as baseline."""
+    keys = options.keys(boots=options.boots, setups=["capability"])
+    keys["baseline"] = keys["setups"][0]
+    return {
+        **keys,
+        **({} if options.samples is None else {"sampling": {"samples": options.samples}}),
+    }
 
 
-def _check(words: Mapping[str, Any], rules: Sequence[Rule], machine: str) -> None:
+def _check(keys: Mapping[str, Any], rules: Sequence[Rule], machine: str) -> None:
     """Say what is wrong with setups, benchmarks and rules before anything is built."""
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.machines import find_machine
@@ -120,7 +129,7 @@ def _check(words: Mapping[str, Any], rules: Sequence[Rule], machine: str) -> Non
     from lsmeter.measure.instruments import find_instrument
     from lsmeter.questions.gate.judge import check_rules
 
-    found = options.experiment(dict(words))
+    found = make_experiment(dict(keys))
     files = find_machine(machine).filesystems
     setups, benchmarks = look_up(found, catalogue(find_probe()), files)
     names = {setup.name for setup in setups}

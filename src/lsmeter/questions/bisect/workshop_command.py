@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
+from lsmeter.cli.options import Options, make_experiment
 from lsmeter.core.errors import BuildError, ExitCode, UsageError
 from lsmeter.core.storage import HeldError, hold, make_dir, need_dir
 from lsmeter.measure.results.held import HOME
@@ -32,13 +32,13 @@ _RULINGS = {ExitCode.OK: Ruling.GOOD, ExitCode.INCOMPLETE: Ruling.BAD}
 
 @dataclass(frozen=True)
 class Workshop:
-    """Builds and measures any commit of a history; words are those of an experiment."""
+    """Builds and measures any commit of a history; keys are those of an experiment."""
 
     history: History
     tree: Path  # our own, whose files are those of the commit that is built
     home: Path  # the bisection's directory
-    asked: options.Asked
-    words: Mapping[str, Any]
+    options: Options
+    keys: Mapping[str, Any]
     configs: Sequence[str]
 
     def build(self, commit: str) -> Kernel:
@@ -57,12 +57,11 @@ class Workshop:
         from lsmeter.cli.measure import measure
         from lsmeter.measure.results.directory import read_run
 
-        words = {**self.words, "kernels": [kernel], "title": f"Commit {commit[:SHORT]}"}
-        words |= {"task": "attribute"} if attribute else {}
+        keys = {**self.keys, "kernels": [kernel], "title": f"Commit {commit[:SHORT]}"}
+        keys |= {"task": "attribute"} if attribute else {}
         home = make_dir(self.home / (ATTRIBUTED if attribute else RUNS))
-        how = replace(self.asked, run_dir=home / commit[:SHORT])
-        found = [options.experiment(words)]
-        path, code = measure(found, "bisect", how, announce=False)
+        options = replace(self.options, run_dir=home / commit[:SHORT])
+        path, code = measure([make_experiment(keys)], "bisect", options, announce=False)
         if code is ExitCode.INTERRUPTED:
             raise KeyboardInterrupt
         return read_run(path)

@@ -8,20 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from lsmeter.cli import names
-from lsmeter.cli.show import (
+from lsmeter.cli.names import runs, setups
+from lsmeter.cli.options import (
+    OUTPUT,
     AllOption,
     BenchmarkOption,
     BesideOption,
     CalibrationOption,
+    LatestRunArgument,
     SetupOption,
-    calibration_for,
-    show,
-    studies_of,
-    the_latest,
+    argument,
+    flag,
+    option,
 )
+from lsmeter.cli.show import calibration_for, show, studies_of, the_latest
 from lsmeter.core.errors import InfrastructureError
 
 if TYPE_CHECKING:
@@ -30,48 +30,33 @@ if TYPE_CHECKING:
 
 
 def report(
-    run: Annotated[
-        Path | None,
-        names.run_argument("RUN", "Run directory, or packed run.  [default: the latest in runs/]"),
-    ] = None,
+    run: LatestRunArgument = None,
     setup: SetupOption = None,
     benchmark: BenchmarkOption = None,
     baseline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SETUP",
-            help="Compare with this setup of the run.",
-            autocompletion=names.setups,
-        ),
+        str | None, option("SETUP", "Compare with this setup of the run.", offer=setups)
     ] = None,
-    events: Annotated[
-        bool, typer.Option("--events", help="Only the events of each benchmark: run --events.")
-    ] = False,
+    events: Annotated[bool, flag("Only the events of each benchmark.", "--events")] = False,
     calibration: CalibrationOption = None,
     beside: BesideOption = None,
     everything: AllOption = False,
     nameless: Annotated[
-        bool,
-        typer.Option("--anonymous", help="Leave out paths, hosts, and ids of machines and boots."),
+        bool, flag("Leave out paths, hosts, ids of machines and boots.", "--anonymous", OUTPUT)
     ] = False,
     verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify", help="Check every file against its digest: exit 7 damaged, 1 missing."
-        ),
+        bool, flag("Check every file: exit code 7 damaged, 1 missing.", "--verify")
     ] = False,
 ) -> int:
-    """Show any run again: as a table, for a mail or commit message, as a page, as data.
+    """Show a run as a table, as text for a mail, as a page, or as data.
 
     Nothing is measured: --setup and --benchmark leave out the rest of the run, and --baseline
-    compares with another setup of it.
+    compares with another setup of it. --events are those of a run --events; --verify checks
+    each file against its digest.
 
         lsmeter report
-        lsmeter report runs/2026-11-20T10-00-00-main -f text
         lsmeter report -s selinux -b 'open*' --baseline apparmor
         lsmeter report runs/2026-11-20T10-00-00-main -f html -o page.html
         lsmeter report --beside lomac2001 --beside own.toml
-        lsmeter report --anonymous -f html -o page.html
         lsmeter report main.lsmeter
     """
     from lsmeter.measure.results.anonymous import anonymous
@@ -109,17 +94,17 @@ def _events_of(run: RunData) -> Callable[[Detail], Document]:
 
 
 def compare(
-    run_a: Annotated[Path, typer.Argument(help="Run directory: the baseline.")],
-    run_b: Annotated[Path, typer.Argument(help="Run directory: what is compared with it.")],
+    run_a: Annotated[Path, argument("RUN_A", "Run directory: the baseline.", runs)],
+    run_b: Annotated[Path, argument("RUN_B", "Run directory: what is compared with it.", runs)],
     everything: AllOption = False,
 ) -> int:
-    """Line up two runs, each setup with the setup of the same name: RUN_A is the baseline.
+    """Compare two runs, each setup with its namesake.
 
-    RUN_A is called before, or the first run, and RUN_B after, or the second. First what the
-    sides are, and what only one of them has; then each setup against itself, and how the
-    overhead of each over the baseline setup changed. Use it for two kernels, two versions of
-    a patch, two conditions. Runs of different instruments are refused: instructions and
-    nanoseconds are not comparable.
+    RUN_A is the baseline. It is called before, or the first run, and RUN_B after, or the second.
+    First what the runs are, and what only one of them has; then each setup against itself, and how
+    its overhead over the baseline setup changed. Use it for two kernels, two versions of a patch,
+    two conditions. Runs of different instruments are refused: instructions and nanoseconds are not
+    comparable.
 
         lsmeter compare runs/before runs/after --format text
     """

@@ -3,130 +3,129 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
-
-from lsmeter.cli import options
-from lsmeter.cli.options import Asked
-from lsmeter.cli.show import AllOption, BesideOption, CalibrationOption
+from lsmeter.cli import options as declared
+from lsmeter.cli.options import (
+    MEASURED,
+    ORIGIN,
+    OUTPUT,
+    RARE,
+    READING,
+    TIMES,
+    WORKLOADS,
+    argument,
+    flag,
+    option,
+)
 from lsmeter.core.errors import UsageError
 
 
-@options.measuring
-def run(
-    asked: Asked,
-    experiment: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="EXPERIMENT", help="Experiment file (TOML); options are laid over it."
-        ),
-    ] = None,
-    instrument: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How cost is read.")
-    ] = None,
+@dataclass(frozen=True)
+class RunOptions(declared.Options):
+    """The options of `lsmeter run`."""
+
     baseline: Annotated[
         str | None,
-        typer.Option(
-            metavar="SETUP",
-            help="Setup that the others are compared with.",
-            show_default="capability, or dac if asked for",
-        ),
-    ] = None,
-    copies: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="N",
-            help="Of times: N processes do the same at once; cpus: one a CPU. Repeatable.",
-            show_default="1",
-        ),
-    ] = None,
-    boots: options.BootsOption = None,
-    samples: options.SamplesOption = None,
-    warmup: options.WarmupOption = None,
+        option("SETUP", "Compare with this setup.", group=MEASURED, default="capability"),
+    ] = None
+    instrument: Annotated[
+        str | None, option("NAME", "exact (counts) or timed", group=READING, default="exact")
+    ] = None
+    boots: declared.BootsOption = None
+    samples: declared.SamplesOption = None
+    warmup: Annotated[int | None, option("N", "Samples discarded before.", group=RARE)] = None
     cold: Annotated[
-        bool | None, typer.Option("--cold/--warm", help="Drop the kernel's caches each time.")
-    ] = None,
+        bool | None,
+        option(None, "Drop the kernel's caches each time.", "--cold/--warm", group=RARE),
+    ] = None
     quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick", help="No whole costs: amortised and deferred work is not measured then."
-        ),
-    ] = False,
-    margin: options.MarginOption = None,
+        bool, flag("No whole costs: no amortised and deferred work.", "--quick", READING)
+    ] = False
+    margin: declared.MarginOption = None
     attribute: Annotated[
-        bool, typer.Option("--attribute", help="Also find which hook and function it comes from.")
-    ] = False,
+        bool, flag("Find the hooks and functions, too.", "--attribute", ORIGIN)
+    ] = False
     events: Annotated[
-        bool,
-        typer.Option(
-            "--events",
-            help="Also count what a processor does: loads, locks, branches, misses; implies"
-            " --attribute.",
-        ),
-    ] = False,
-    monitor: Annotated[
-        int | None,
-        typer.Option(
-            metavar="MS",
-            help="Of workloads: watch the whole guest every MS of its time: `lsmeter monitor`.",
-        ),
-    ] = None,
+        bool, flag("Count loads, locks, branches, misses, too.", "--events", ORIGIN)
+    ] = False
+    calibration: declared.CalibrationOption = None
     client: Annotated[
         str | None,
-        typer.Option(
-            metavar="WHERE",
-            help="Of a workload: namespace (one guest), guest (one of its own), loopback, or "
-            "ssh:USER@HOST (with --server).",
-            show_default="namespace",
+        option(
+            "WHERE",
+            "namespace (default), guest, loopback, ssh:HOST",
+            group=WORKLOADS,
         ),
-    ] = None,
+    ] = None
     server: Annotated[
         str | None,
-        typer.Option(
-            metavar="ssh:USER@HOST",
-            help="Of a workload: the host on which its services already run.",
-        ),
-    ] = None,
+        option("ssh:USER@HOST", "Host where its services run already.", group=WORKLOADS),
+    ] = None
+    monitor: Annotated[
+        int | None, option("MS", "Watch the guest every MS: lsmeter monitor.", group=WORKLOADS)
+    ] = None
+    copies: Annotated[
+        list[str] | None,
+        option("N", "Processes at once; cpus: one a CPU.", group=TIMES, default="1"),
+    ] = None
     until_conclusive: Annotated[
-        bool,
-        typer.Option(
-            "--until-conclusive",
-            help="Of times: add blocks until every comparison has a verdict; --boots to begin.",
-        ),
-    ] = False,
+        bool, flag("Add blocks until every comparison has a verdict.", "--until-conclusive", TIMES)
+    ] = False
+    tune: declared.TuneOption = False
     blocks_max: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Blocks at most, with --until-conclusive.  [default: 200]"),
-    ] = None,
+        option("N", "At most, for --until-conclusive.", group=RARE, default="200"),
+    ] = None
     minutes_max: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Add no more blocks after N minutes."),
-    ] = None,
-    tune: Annotated[
-        bool,
-        typer.Option(
-            "--tune",
-            help="Of --machine here: governor, turbo, ASLR, a CPU alone; put back at the end.",
-        ),
-    ] = False,
-    calibration: CalibrationOption = None,
-    beside: BesideOption = None,
-    everything: AllOption = False,
+        int | None, option("N", "Add no more blocks after N minutes.", group=RARE)
+    ] = None
+    beside: declared.BesideOption = None
+    everything: declared.AllOption = False
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the plan, and how long it would take.")
-    ] = False,
-) -> int:
-    """Boot kernels with different security setups and measure what each operation costs.
+        bool, flag("Show the plan, and how long it would take.", "--dry-run", OUTPUT)
+    ] = False
 
-    Without any words it runs the main experiment: Debian's 6.1 kernel, every module that
-    it has, the file-access suite, counted in instructions. The baseline and the controls are
-    measured whatever is asked. It can be stopped at any time (Ctrl-C); the same words resume
+    def keys(self, **defaults: Any) -> dict[str, Any]:
+        """Return the keys of an experiment: those of the options over defaults."""
+        found = {
+            **{key: getattr(self, key) for key in ("instrument", "baseline", "boots", "margin")},
+            **{key: getattr(self, key) for key in ("client", "blocks_max", "minutes_max")},
+            "copies": [int(n) if n.isdecimal() else n for n in self.copies or ()] or None,
+            "task": "events" if self.events else "attribute" if self.attribute else None,
+            "monitor_ms": self.monitor,
+            "until_conclusive": self.until_conclusive or None,
+            "sampling": {
+                "samples": self.samples,
+                "warmup": self.warmup,
+                "cold": self.cold,
+                "whole_ppm": 0 if self.quick else None,
+            },
+        }
+        return super().keys(**defaults, **found)
+
+
+def run(
+    options: RunOptions,
+    file: Annotated[
+        Path | None,
+        argument("EXPERIMENT", "Experiment file (TOML) under the options."),
+    ] = None,
+) -> int:
+    """Measure what security setups cost each operation.
+
+    It boots kernels with the setups and measures in each. Without options it runs the main
+    experiment: Debian's 6.1 kernel with every module it has, the file suite, counted in
+    instructions. The controls and the baseline are always measured; the baseline is dac where
+    that is a setup of the run. It can be stopped at any time (Ctrl-C); the same command resumes
     it, and nothing is measured twice.
 
-        lsmeter run
+    --events implies --attribute. Copies, --until-conclusive and --tune are for times
+    (--instrument timed); --tune also wants --machine here. --client and --server name two hosts
+    by ssh:USER@HOST; the other places of a client are in guests.
+
         lsmeter run -k debian:6.1 -k debian:7.2 -s selinux -s apparmor
         lsmeter run -s landlock:layers=4,rules=16 -b open --filesystem ext4
         lsmeter run experiments/main.toml --boots 3
@@ -136,56 +135,35 @@ def run(
     from lsmeter.cli.show import check_calibration, show_run, studies_of
     from lsmeter.measure.experiment.asked import MAIN, is_main
 
-    asked, client = _between_hosts(asked, server, client)
-    words = {
-        "instrument": instrument,
-        "baseline": baseline,
-        "copies": [int(n) if n.isdecimal() else n for n in copies] if copies else None,
-        "boots": boots,
-        "margin": margin,
-        "client": client,
-        "task": "events" if events else "attribute" if attribute else None,
-        "monitor_ms": monitor,
-        "until_conclusive": until_conclusive or None,
-        "blocks_max": blocks_max,
-        "minutes_max": minutes_max,
-        "sampling": {
-            "samples": samples,
-            "warmup": warmup,
-            "cold": cold,
-            "whole_ppm": 0 if quick else None,
-        },
-    }
-    said = asked.words(**words)
-    stem = experiment.stem if experiment is not None else "run"
-    if experiment is None and is_main(said):
-        said, stem = {**said, **MAIN}, "main"
-    found = options.experiment(said, experiment)
-    if tune and found.copies != [1]:
+    options = _between_hosts(options)
+    keys = options.keys()
+    stem = file.stem if file is not None else "run"
+    if file is None and is_main(keys):
+        keys, stem = {**keys, **MAIN}, "main"
+    found = declared.make_experiment(keys, file)
+    if options.tune and found.copies != [1]:
         raise UsageError(
             "--tune: it keeps one CPU apart, and each copy wants one of its own",
             hint="leave out --tune, or --copies",
         )
-    check_calibration(calibration, found.task)
-    studies = studies_of(beside)
-    where, code = measure([found], stem, asked, dry_run=dry_run, tune=tune)
-    if not dry_run:
+    check_calibration(options.calibration, found.task)
+    studies = studies_of(options.beside)
+    where, code = measure([found], stem, options, dry_run=options.dry_run, tune=options.tune)
+    if not options.dry_run:
         with showing(code):
-            show_run(where, calibration, studies=studies, everything=everything)
+            show_run(where, options.calibration, studies=studies, everything=options.everything)
     return int(code)
 
 
-def _between_hosts(
-    asked: Asked, server: str | None, client: str | None
-) -> tuple[Asked, str | None]:
-    """Return the options for services on one host under load from another, if that is asked for."""
-    hosts = [word for word in (server, client) if word and word.startswith("ssh:")]
-    if not hosts and server is None:
-        return asked, client
-    if len(hosts) < 2 or asked.machine:
+def _between_hosts(options: RunOptions) -> RunOptions:
+    """Return the options for services on one host under load from another, if they name hosts."""
+    hosts = [name for name in (options.server, options.client) if name and name.startswith("ssh:")]
+    if not hosts and options.server is None:
+        return options
+    if len(hosts) < 2 or options.machine:
         raise UsageError(
             "--server and --client name a host each, and no --machine goes with them",
             hint="--server ssh:USER@HOST --client ssh:USER@HOST",
         )
-    pair = ",".join(word.removeprefix("ssh:") for word in hosts)
-    return replace(asked, machine=[f"pair:{pair}"]), "host"
+    pair = ",".join(name.removeprefix("ssh:") for name in hosts)
+    return replace(options, machine=[f"pair:{pair}"], client="host")

@@ -3,23 +3,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.show import (
+from lsmeter.cli.names import runs
+from lsmeter.cli.options import (
     AllOption,
     BenchmarkOption,
     CalibrationOption,
     SetupOption,
-    calibration_for,
-    show,
+    argument,
+    option,
 )
+from lsmeter.cli.show import calibration_for, show
 from lsmeter.core.errors import LsmeterError, UsageError
 
 if TYPE_CHECKING:
@@ -29,50 +28,36 @@ if TYPE_CHECKING:
     from lsmeter.questions.estimate.profiles.model import Profile
 
 
-def estimate(
-    profile: Annotated[
-        Path,
-        typer.Option(
-            "--profile",
-            metavar="FILE|RUN",
-            help="What strace -c or perf trace -s wrote, or a run that counted a workload.",
-        ),
-    ],
-    run: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="RUN",
-            help="Runs of suites.  [default: the latest in runs/ that has system calls]",
-            autocompletion=names.runs,
-        ),
-    ] = None,
+@dataclass(frozen=True)
+class EstimateOptions:
+    """The options of `lsmeter estimate`, but for the profile."""
+
     seconds: Annotated[
-        float | None,
-        typer.Option(
-            metavar="N", min=1e-6, max=1e9, help="The profile was taken for so many seconds."
-        ),
-    ] = None,
+        float | None, option("N", "How long the profile was taken.", min=1e-6, max=1e9)
+    ] = None
     units: Annotated[
         float | None,
-        typer.Option(
-            metavar="N", min=1e-6, max=1e15, help="The profile covers so many requests (or others)."
-        ),
-    ] = None,
-    setup: SetupOption = None,
-    benchmark: BenchmarkOption = None,
+        option("N", "How many requests (or others) it covers.", min=1e-6, max=1e15),
+    ] = None
+    setup: SetupOption = None
+    benchmark: BenchmarkOption = None
     on: Annotated[
         list[str] | None,
-        typer.Option(
-            "--on",
-            metavar="[CALL=]KIND",
-            help="What read, write and so on are made on: file, pipe, unix, tcp, udp. Repeatable.  "
-            "[default: what the profile says]",
-        ),
+        option("[CALL=]KIND", "Calls are made on file, pipe, unix, tcp, udp."),
+    ] = None
+    calibration: CalibrationOption = None
+    everything: AllOption = False
+
+
+def estimate(
+    options: EstimateOptions,
+    profile: Annotated[Path, option("FILE|RUN", "What strace -c wrote, perf trace -s, or a run.")],
+    run: Annotated[
+        list[Path] | None,
+        argument("RUN", "Runs of suites. [default: the latest in runs/ with system calls]", runs),
     ] = None,
-    calibration: CalibrationOption = None,
-    everything: AllOption = False,
 ) -> int:
-    """Say what each setup would cost a service, from a profile of its system calls.
+    """Estimate what setups would cost a service, from its system calls.
 
     Each call costs what its proxy benchmarks cost more under a setup than under
     the baseline, on what the other calls suggest that it is made on (a service that accepts
@@ -88,26 +73,16 @@ def estimate(
         lsmeter estimate --profile runs/web-nginx runs/suites
     """
     from lsmeter.questions.cells.verify import damage_code
-    from lsmeter.questions.estimate.counted import counted
     from lsmeter.questions.estimate.document import document
     from lsmeter.questions.estimate.figures import Estimated, estimate
     from lsmeter.questions.estimate.known import known_costs, together
 
-    kinds = _kinds(on or [])
-    items: list[tuple[Profile, Counted | None]]
-    if profile.is_dir():
-        for option, given in (("--seconds", seconds), ("--units", units)):
-            if given is not None:
-                raise UsageError(f"{option}: of a workload costs are those of a unit of its work")
-        own = _picked(counted(_read(profile)), benchmark or [])
-        items = [(item.profile, item) for item in own]
-    else:
-        if benchmark:
-            raise UsageError("--benchmark: a file of system calls has none")
-        items = [(_profile(profile, seconds, units), None)]
+    kinds = _kinds(options.on or [])
+    items = _profiles(profile, options)
     runs = [_read(path) for path in run] if run else [_latest()]
-    found = [one for data in runs for one in known_costs(data, calibration_for(data, calibration))]
-    known = [_only(one, setup or []) for one in together(found)]
+    named = options.calibration
+    found = [one for data in runs for one in known_costs(data, calibration_for(data, named))]
+    known = [_only(one, options.setup or []) for one in together(found)]
     if not any(one.costs for one in known):
         paths = ", ".join(str(data.path) for data in runs)
         raise UsageError(
@@ -117,8 +92,26 @@ def estimate(
     shown: list[tuple[Estimated, Counted | None]] = [
         (estimate(calls, one, kinds), own) for calls, own in items for one in known if one.costs
     ]
-    show(partial(document, str(profile), shown), everything=everything)
+    show(partial(document, str(profile), shown), everything=options.everything)
     return max(map(damage_code, runs))
+
+
+def _profiles(path: Path, options: EstimateOptions) -> list[tuple[Profile, Counted | None]]:
+    """Return the profile of a file, or those of a counted workload's benchmarks."""
+    from lsmeter.questions.estimate.counted import counted
+    from lsmeter.questions.estimate.profiles import read_profile
+
+    if not path.is_dir():
+        if options.benchmark:
+            raise UsageError("--benchmark: a file of system calls has none")
+        found = read_profile(path)
+        seconds = found.seconds if options.seconds is None else options.seconds
+        return [(replace(found, seconds=seconds, units=options.units), None)]
+    for name in ("seconds", "units"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"--{name}: of a workload costs are those of a unit of its work")
+    own = _picked(counted(_read(path)), options.benchmark or [])
+    return [(item.profile, item) for item in own]
 
 
 def _kinds(words: list[str]) -> dict[str, str]:
@@ -137,13 +130,6 @@ def _kinds(words: list[str]) -> dict[str, str]:
             raise unknown("kind", kind, [item for item in known if item], where="--on")
         found[name] = kind
     return found
-
-
-def _profile(path: Path, seconds: float | None, units: float | None) -> Profile:
-    from lsmeter.questions.estimate.profiles import read_profile
-
-    found = read_profile(path)
-    return replace(found, seconds=found.seconds if seconds is None else seconds, units=units)
 
 
 def _picked(found: tuple[Counted, ...], patterns: list[str]) -> list[Counted]:

@@ -3,39 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from lsmeter.cli import names, options
+from lsmeter.cli.names import runs
+from lsmeter.cli.options import OUTPUT, RULES, MarginOption, argument, option
 from lsmeter.cli.show import show, write
 
 if TYPE_CHECKING:
     from lsmeter.measure.results.directory import RunData
     from lsmeter.questions.gate.rules import Rule
-
-MaxOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--max",
-        metavar="RULE",
-        help="PATTERN[@SETUP]<=LIMIT: 'open*<=2%', 'stat*@selinux<=50insns'. Repeatable.",
-        show_default="no more than the margin",
-    ),
-]
-RulesOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Rules from a TOML file: `lsmeter help gate`.")
-]
-NumberOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Look at this number only: typical, mean or whole. Repeatable.",
-        show_default="all",
-    ),
-]
 
 
 def _known(word: str) -> str:
@@ -48,28 +26,58 @@ def _known(word: str) -> str:
 
 
 InconclusiveOption = Annotated[
-    str,
-    typer.Option(
-        metavar="WHAT",
-        help="fail, skip (exit 125) or pass what is not known well enough.",
-        callback=_known,
-    ),
+    str, option("WHAT", "fail, skip or pass what is not known.", group=RULES, callback=_known)
 ]
 
 
+@dataclass(frozen=True)
+class RuleOptions:
+    """The options of commands that judge."""
+
+    maximum: Annotated[
+        list[str] | None,
+        option(
+            "RULE",
+            "PATTERN[@SETUP]<=LIMIT: 'stat*@selinux<=50insns'.",
+            "--max",
+            group=RULES,
+            default="the margin",
+        ),
+    ] = None
+    rules: Annotated[
+        Path | None, option("FILE", "Rules from a TOML file: lsmeter help gate.", group=RULES)
+    ] = None
+    number: Annotated[
+        list[str] | None,
+        option("NAME", "typical, mean or whole.", group=RULES, default="all"),
+    ] = None
+    margin: MarginOption = None
+    inconclusive: InconclusiveOption = "skip"
+
+    def choose(self, run: RunData | None = None) -> tuple[Rule, ...]:
+        """Return the rules of the command line and of a file; without any, the margin's."""
+        from lsmeter.core.model.conclusion import Number
+        from lsmeter.questions.gate.rules import margin_rule, parse_rule, read_numbers, read_rules
+
+        numbers = read_numbers(self.number, "--number") if self.number else tuple(Number)
+        found = [parse_rule(text, numbers) for text in self.maximum or ()]
+        if self.rules is not None:
+            found += read_rules(self.rules)
+        if found:
+            return tuple(found)
+        least = run.manifest.margin if run is not None else 0.01
+        return (margin_rule(least if self.margin is None else self.margin, numbers),)
+
+
 def gate(
-    run_a: Annotated[Path, names.run_argument("RUN_A", "Run directory: the good one.")],
-    run_b: Annotated[Path, names.run_argument("RUN_B", "Run directory: what is judged.")],
-    maximum: MaxOption = None,
-    rules: RulesOption = None,
-    number: NumberOption = None,
-    margin: options.MarginOption = None,
-    inconclusive: InconclusiveOption = "skip",
+    options: RuleOptions,
+    run_a: Annotated[Path, argument("RUN_A", "Run directory: the good one.", runs)],
+    run_b: Annotated[Path, argument("RUN_B", "Run directory: what is judged.", runs)],
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for CI, too.")
+        Path | None, option("FILE", "Write JUnit XML for CI, too.", group=OUTPUT)
     ] = None,
 ) -> int:
-    """Judge by rules whether RUN_B costs too much more than RUN_A: an exit code for machines.
+    """Judge by rules whether RUN_B costs too much more than RUN_A.
 
     A rule holds for every number there is (typical, in-line mean, whole cost). The verdict is
     that of reports with the limit for a margin: slower beyond it for certain breaks the rule,
@@ -89,8 +97,7 @@ def gate(
     from lsmeter.questions.gate.judged import judge_runs
 
     found = read_run(run_a), read_run(run_b)
-    chosen = chosen_rules(maximum, rules, number, margin, found[1])
-    gated = judge_runs(*found, chosen, inconclusive)
+    gated = judge_runs(*found, options.choose(found[1]), options.inconclusive)
     if junit is not None:
         from lsmeter.questions.gate.document import junit as written
 
@@ -99,24 +106,3 @@ def gate(
 
     show(document(gated))
     return int(gated.code)
-
-
-def chosen_rules(
-    maximum: Sequence[str] | None,
-    file: Path | None,
-    number: Sequence[str] | None,
-    margin: float | None,
-    run: RunData | None = None,
-) -> tuple[Rule, ...]:
-    """Return the rules of the command line and of a file; without any, the margin's."""
-    from lsmeter.core.model.conclusion import Number
-    from lsmeter.questions.gate.rules import margin_rule, parse_rule, read_numbers, read_rules
-
-    numbers = read_numbers(number, "--number") if number else tuple(Number)
-    said = [parse_rule(text, numbers) for text in maximum or ()]
-    if file is not None:
-        said += read_rules(file)
-    if said:
-        return tuple(said)
-    least = run.manifest.margin if run is not None else 0.01
-    return (margin_rule(least if margin is None else margin, numbers),)

@@ -4,15 +4,20 @@
 from __future__ import annotations
 
 import shlex
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from lsmeter.cli import names, options
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import Asked
-from lsmeter.cli.show import AllOption, show
+from lsmeter.cli.names import setups
+from lsmeter.cli.options import (
+    AllOption,
+    BootsOption,
+    Options,
+    SamplesOption,
+    TuneOption,
+    but,
+    option,
+)
+from lsmeter.cli.show import show
 from lsmeter.core.errors import UsageError
 from lsmeter.tables.model import Document, Item, Section, Tone
 
@@ -42,23 +47,16 @@ def put_back() -> None:
         SCREEN.say(f"could not be put back: {text}", style="yellow")
 
 
-@partial(options.measuring, without=("kernel", "setup", "condition", "machine", "image"))
 def run(
-    asked: Asked,
-    label: Annotated[
-        str, typer.Option(metavar="NAME", help="What to call this boot: a word for its run.")
-    ],
+    options: Annotated[Options, but("kernel", "setup", "condition", "machine", "image")],
+    label: Annotated[str, option("NAME", "What to call this boot.")],
     booted: Annotated[
         str | None,
-        names.setup_option(
-            "Refuse to measure unless the machine was booted for this setup.", "--booted"
-        ),
+        option("SETUP", "Refuse to measure if booted for another.", offer=setups),
     ] = None,
-    boots: options.BootsOption = None,
-    samples: options.SamplesOption = None,
-    tune: Annotated[
-        bool, typer.Option("--tune", help="Governor, turbo, ASLR, a CPU alone; put back after.")
-    ] = False,
+    boots: BootsOption = None,
+    samples: SamplesOption = None,
+    tune: TuneOption = False,
     everything: AllOption = False,
 ) -> int:
     """Measure this machine as it is booted now, and call the run so.
@@ -81,25 +79,26 @@ def run(
         )
     if booted is not None:
         _check_booted(booted)
-    words = {
-        "setups": ["running"],
-        "title": f"This machine as booted: {label}",
-        "instrument": "timed",
-        "machine": "here",
-        "boots": boots,
-        "sampling": {"samples": samples},
-    }
-    found = options.experiment(asked.words(**words))
-    where, code = measure([found], f"here-{label}", asked, tune=tune)
+    found = options.experiment(
+        setups=["running"],
+        title=f"This machine as booted: {label}",
+        instrument="timed",
+        machine="here",
+        boots=boots,
+        sampling={"samples": samples},
+    )
+    where, code = measure([found], f"here-{label}", options, tune=tune)
     with showing(code):
         show_run(where, everything=everything)
     return int(code)
 
 
 def plan(
-    setup: Annotated[list[str], names.setup_option("Setup to boot for. Repeatable.")],
+    setup: Annotated[
+        list[str], option("SETUP", "Setup to boot for.", "--setup", "-s", offer=setups)
+    ],
 ) -> int:
-    """Say what to boot this machine with for setups that need it, and how; changes nothing.
+    """Say how to boot this machine for setups that need it; changes nothing.
 
     lsmeter here plan -s capability -s selinux
     """

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from lsmeter.cli import options
-from lsmeter.cli.options import Asked
+from lsmeter.cli.options import BootsOption, Options, PlotOption, RunArgument
 from lsmeter.cli.show import show
 
 _TITLE = "Overhead of security modules over kernel versions"
@@ -12,16 +11,16 @@ _KERNELS = ["debian:6.1", "debian:6.12", "debian:7.2"]
 _SETUPS = ["capability", "selinux", "apparmor", "tomoyo", "landlock", "bpf"]
 
 
-@options.measuring
 def history(
-    asked: Asked,
-    run: options.RunArgument = None,
-    boots: options.BootsOption = None,
-    plot: options.PlotOption = None,
+    options: Options,
+    run: RunArgument = None,
+    boots: BootsOption = None,
+    plot: PlotOption = None,
 ) -> int:
-    """Show what each setup cost over kernel versions: oldest kernel first.
+    """Show what each setup costs over kernel versions.
 
-    Without a run it measures Debian's 6.1, 6.12 and 7.2 with every module that they have.
+    Without a run it measures Debian's 6.1, 6.12 and 7.2 with every module that they have. The
+    oldest kernel stands first.
 
         lsmeter history
         lsmeter history -k built:6.1-lsm-all -k built:7.2-lsm-all -s smack
@@ -32,9 +31,8 @@ def history(
     from lsmeter.questions.history import document as report
 
     check_plot(plot)
-    words = asked.words(title=_TITLE, kernels=_KERNELS, setups=_SETUPS)
-    experiment = options.experiment({**words, "boots": boots})
-    with measured(run, [experiment], "history", asked, tasks=cost_tasks()) as (data, code):
+    found = options.experiment(title=_TITLE, kernels=_KERNELS, setups=_SETUPS, boots=boots)
+    with measured(run, [found], "history", options, tasks=cost_tasks()) as (data, code):
         show(report.document(data))
         draw(plot, lambda: report.plot(data))
     return code

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
-from lsmeter.cli.options import Asked
+from lsmeter.cli.names import runs, setups
+from lsmeter.cli.options import OUTPUT, Options, RunArgument, argument, flag, option
 from lsmeter.cli.show import deliver, show, write
 from lsmeter.core.errors import ExitCode, InfrastructureError, UsageError
 
@@ -29,47 +27,37 @@ COUNTED_SUITES = ("file", "process", "ipc", "net", "syscall")
 
 _TITLE = "Where the cost of each operation comes from"
 
-_Attributed = Annotated[Path, typer.Argument(help="A run that was made with --attribute.")]
-_Setups = Annotated[
-    list[str] | None, typer.Option("--setup", "-s", help="Only these setups. Repeatable.")
-]
+_Attributed = Annotated[Path, argument("RUN", "A run that was made with --attribute.", runs)]
 
 
 def source(
     tree: Annotated[
-        str,
-        typer.Argument(
-            help="The top folder of a kernel's source, a tarball of it, or debian-source:6.1."
-        ),
+        str, argument("TREE", "A kernel's source, a tarball of it, or debian-source:6.1.")
     ],
     config: Annotated[
         str | None,
-        typer.Option(
-            help="Count what this configuration compiles: a file, a kernel's name (debian:6.12),"
-            " or `none`. Default: .config of the tree, where it has one.",
-            metavar="FILE|KERNEL|none",
+        option(
+            "FILE|KERNEL|none", "Count what this configuration compiles.", default="its .config"
         ),
     ] = None,
     explain: Annotated[
         tuple[str, str] | None,
-        typer.Option(help="Show how this system call comes to this hook.", metavar="SYSCALL HOOK"),
+        option("SYSCALL HOOK", "Show how this system call comes to it."),
     ] = None,
     graph: Annotated[
         Literal["text", "dot"],
-        typer.Option(help="With --explain: a chain, or the graph of all ways."),
+        option(None, "With --explain: a chain, or the graph of all ways."),
     ] = "text",
     filesystem: Annotated[
-        str | None,
-        typer.Option(help="For files on this one: ext4, or any name under fs/, or tmpfs."),
+        str | None, option("NAME", "For its files: ext4, any name under fs/, tmpfs.")
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Read the tree again, whatever an earlier call found.")
-    ] = False,
+    fresh: Annotated[bool, flag("Read the tree again.", "--fresh")] = False,
 ) -> None:
-    """List the hooks of a kernel's source, who implements them, and what reaches them.
+    """List the hooks of a kernel's source, and what reaches them.
 
-    No build is needed; any kernel from 5.3 on is understood. A configuration leaves out what is
-    not compiled; without one every option is taken to be on.
+    No build is needed; any kernel from 5.3 on is understood. It says who implements each hook. A
+    configuration (a file, or that of a kernel: debian:6.12) leaves out what is not compiled;
+    with none, every option is taken to be on.
 
         lsmeter hooks source debian-source:6.12 --config debian:6.12
         lsmeter hooks source linux-6.12 --explain open inode_permission
@@ -110,7 +98,7 @@ def analysed(
 
 
 def _configuration(tree: Path, named: str | None) -> Config:
-    """Return the configuration that is asked for: a file's, a kernel's, or the tree's own."""
+    """Return the configuration that is named: a file's, a kernel's, or the tree's own."""
     from lsmeter.questions.hooks.source.config import EVERYTHING, Config, read_config
     from lsmeter.sources.kernels.resolve import resolve
 
@@ -128,16 +116,14 @@ def _configuration(tree: Path, named: str | None) -> Config:
     return Config(dict(kernel.config), named, ".".join(kernel.release.split(".")[:2]))
 
 
-@options.measuring
 def cost(
-    asked: Asked,
-    run: options.RunArgument = None,
+    options: Options,
+    run: RunArgument = None,
     graphs: Annotated[
-        Path | None,
-        typer.Option(help="Also write flame graphs (HTML) and folded stacks to this directory."),
+        Path | None, option("DIR", "Write flame graphs and folded stacks, too.", group=OUTPUT)
     ] = None,
 ) -> int:
-    """Show which hooks and which functions the cost of each operation comes from.
+    """Show which hooks and functions a cost comes from.
 
     Without RUN it measures capability and selinux. With RUN, a run that was made with
     --attribute, --setup shows only these setups of it.
@@ -152,10 +138,11 @@ def cost(
     from lsmeter.questions.attribution.load import load_run
     from lsmeter.questions.attribution.tables import cost_document
 
-    code, only = ExitCode.OK, asked.setup
+    code, only = ExitCode.OK, options.setup
     if run is None:
-        words = asked.words(title=_TITLE, task="attribute", setups=["capability", "selinux"])
-        run, code = measure([options.experiment(words)], "hooks-cost", asked)
+        setups = ["capability", "selinux"]
+        experiment = options.experiment(title=_TITLE, task="attribute", setups=setups)
+        run, code = measure([experiment], "hooks-cost", options)
         only = None
     with showing(code):
         data, cells, damaged = load_run(run)
@@ -200,9 +187,11 @@ def _only(accounts: Sequence[Account], setups: Sequence[str] | None) -> Sequence
 def diff(
     run_a: _Attributed,
     run_b: _Attributed,
-    setup: _Setups = None,
+    setup: Annotated[
+        list[str] | None, option("SETUP", "Only these.", "--setup", "-s", offer=setups)
+    ] = None,
 ) -> int:
-    """Show which hook and which function changed between two runs, per operation and per call.
+    """Show which hooks and functions changed between two runs.
 
     Setups of the same name are compared: two kernels, or a kernel before and after a patch.
 
@@ -231,14 +220,11 @@ def diff(
     return int(ExitCode.INCOMPLETE if lost else ExitCode.OK)
 
 
-@options.measuring
-def count(
-    asked: Asked,
-    run: options.RunArgument = None,
-) -> int:
-    """Let an unmodified kernel count how often each of its hooks runs in one operation.
+def count(options: Options, run: RunArgument = None) -> int:
+    """Count how often each hook runs in one operation.
 
-    Only the measured system call is counted, not what sets it up or undoes it.
+    The kernel is not changed. Only the measured system call is counted, not what sets it up or
+    undoes it.
 
         lsmeter hooks count
         lsmeter hooks count --kernel debian:7.2 --setup selinux --benchmark open
@@ -248,19 +234,15 @@ def count(
     from lsmeter.questions.hooks.count.document import document
 
     title = "Runs of each hook in one operation"
-    words = asked.words(title=title, task="count", setups=["capability"], boots=1, seed=1)
-    found = [options.experiment(words)]
-    with measured(run, found, "hooks-count", asked, tasks=["count"]) as (data, code):
+    setups = ["capability"]
+    found = options.experiment(title=title, task="count", setups=setups, boots=1, seed=1)
+    with measured(run, [found], "hooks-count", options, tasks=["count"]) as (data, code):
         show(document(data))
     return code
 
 
-@options.measuring
-def coverage(
-    asked: Asked,
-    run: options.RunArgument = None,
-) -> int:
-    """Show which of a kernel's hooks each suite reaches, and why some are reached by none.
+def coverage(options: Options, run: RunArgument = None) -> int:
+    """Show which hooks each suite reaches, and why it does not reach others.
 
     Without RUN every suite of system calls is counted, or taken from what was counted before.
     With RUN, a run of `hooks count`, only what that run has.
@@ -268,19 +250,20 @@ def coverage(
         lsmeter hooks coverage --kernel debian:6.12
         lsmeter hooks coverage --kernel debian:6.12 --setup selinux --suite net
     """
-    return show_coverage(asked, run)
+    return show_coverage(options, run)
 
 
-def show_coverage(asked: Asked, run: Path | None = None) -> int:
+def show_coverage(options: Options, run: Path | None = None) -> int:
     """Count where that is not known, and show what the suites reach."""
     from lsmeter.cli.measure import measured
     from lsmeter.questions.hooks.count.figures import find_counts
     from lsmeter.questions.hooks.coverage.document import coverage_document
     from lsmeter.questions.hooks.coverage.figures import coverage as find_coverage
 
-    title = "Hooks that the suites reach"
-    defaults = {"setups": ["capability"], "suites": list(COUNTED_SUITES), "boots": 1, "seed": 1}
-    found = [options.experiment(asked.words(title=title, task="count", **defaults))]
-    with measured(run, found, "hooks-coverage", asked, tasks=["count"]) as (data, code):
+    title, suites = "Hooks that the suites reach", list(COUNTED_SUITES)
+    found = options.experiment(
+        title=title, task="count", setups=["capability"], suites=suites, boots=1, seed=1
+    )
+    with measured(run, [found], "hooks-coverage", options, tasks=["count"]) as (data, code):
         show(coverage_document(data, find_coverage(data), find_counts(data).problems))
     return code

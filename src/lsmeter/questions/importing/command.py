@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lsmeter import __version__
-from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.show import AllOption, show_run
+from lsmeter.cli.names import offer, setups
+from lsmeter.cli.options import OUTPUT, AllOption, argument, option
+from lsmeter.cli.show import show_run
 from lsmeter.core.errors import UsageError
 from lsmeter.core.printable import printable
 
@@ -23,34 +22,22 @@ _LONGEST = 100
 
 def import_(
     program: Annotated[
-        str,
-        typer.Argument(
-            metavar="FORMAT",
-            help="lmbench, unixbench or phoronix.",
-            autocompletion=names.offer("imports"),
-        ),
+        str, argument("FORMAT", "lmbench, unixbench or phoronix.", offer("imports"))
     ],
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Results; a file is a replicate.")
-    ],
+    files: Annotated[list[Path], argument("FILE...", "Results; a file is a replicate.")],
     setup: Annotated[
-        str, typer.Option("--setup", "-s", metavar="SETUP", help="What they were measured under.")
+        str, option("SETUP", "What they were measured under.", "--setup", "-s", offer=setups)
     ],
+    system: Annotated[
+        str | None, option("NAME", "Which system of a file with several (phoronix).")
+    ] = None,
     run_dir: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Directory of the run; one that has the same program's results gets more.",
-            show_default="runs/TIME-FORMAT",
-        ),
-    ] = None,
-    system: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Which system of a file that has several (phoronix)."),
+        option("DIR", "The run, which may exist.", group=OUTPUT, default="runs/TIME-FORMAT"),
     ] = None,
     everything: AllOption = False,
 ) -> int:
-    """Make a run of what lmbench, UnixBench or the Phoronix Test Suite measured.
+    """Import results of lmbench, UnixBench or the Phoronix Test Suite.
 
     Every file is one replicate of a setup; a second import into the same directory adds files or
     another setup, and the first setup is the baseline. Six files of each setup are the

@@ -6,30 +6,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from lsmeter.cli.names import runs, setups
+from lsmeter.cli.options import argument, option
 from lsmeter.cli.show import show
 from lsmeter.core.errors import UsageError
 
 
 def index(
-    run: Annotated[Path, typer.Argument(help="A run that measured suites.", metavar="RUN")],
+    run: Annotated[Path, argument("RUN", "A run that measured suites.", runs)],
     reference: Annotated[
-        Path | None,
-        typer.Option(
-            "--reference",
-            help="The run that is 100. Default: this one.",
-            metavar="RUN",
-        ),
+        Path | None, option("RUN", "The run that is 100.", default="this one")
     ] = None,
     setup: Annotated[
         str | None,
-        typer.Option(
-            "--setup", "-s", help="The setup that is 100. Default: the reference's baseline."
+        option(
+            "SETUP",
+            "The setup that is 100.",
+            *("--setup", "-s"),
+            default="the baseline of the reference",
+            offer=setups,
         ),
     ] = None,
 ) -> int:
-    """Show an index like UnixBench's: the geometric mean over a suite, against a reference.
+    """Show the geometric mean over a suite, as UnixBench does.
 
     100 is the reference; a lower index is always slower. Instruments are never mixed.
 

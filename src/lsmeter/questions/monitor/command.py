@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from lsmeter.cli import names
+from lsmeter.cli.names import setups
+from lsmeter.cli.options import OUTPUT, LatestRunArgument, flag, option
 from lsmeter.cli.show import show, the_latest
 from lsmeter.core.errors import UsageError
 
@@ -19,20 +17,18 @@ if TYPE_CHECKING:
 
 
 def monitor(
-    source: Annotated[
-        Path | None,
-        names.run_argument("RUN", "Run directory.  [default: the latest in runs/]"),
+    run: LatestRunArgument = None,
+    setup: Annotated[
+        str | None, option("SETUP", "Only this setup.", "--setup", "-s", offer=setups)
     ] = None,
-    setup: Annotated[str | None, names.setup_option("Only this setup of the run.")] = None,
     boot: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=0, help="This boot of each cell.  [default: the first]"),
+        int | None, option("N", "This boot of each cell.", default="the first", min=0)
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also the mean, least and most of every series.")
+        bool, flag("Also the mean, least and most of every series.", "--all", OUTPUT)
     ] = False,
 ) -> int:
-    """Show what a server does over time, beside the load: CPU, memory, network, cache of SELinux.
+    """Show what a guest does over time: CPU, memory, network, load.
 
     For runs that were made with `run --monitor MS`. A page has plots; csv and json have
     every value.
@@ -46,10 +42,10 @@ def monitor(
     from lsmeter.questions.cells.verify import damage_code
     from lsmeter.questions.monitor.document import document
 
-    run = read_run(source or the_latest())
-    found = _chosen(run, setup, boot)
-    show(partial(document, run, boots=found), everything=everything)
-    return damage_code(run)
+    data = read_run(run or the_latest())
+    found = _chosen(data, setup, boot)
+    show(partial(document, data, boots=found), everything=everything)
+    return damage_code(data)
 
 
 def _chosen(run: RunData, setup: str | None, boot: int | None) -> list[Monitored]:

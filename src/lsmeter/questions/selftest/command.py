@@ -3,31 +3,24 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Annotated
 
-import typer
-
-from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import Asked
+from lsmeter.cli.options import READING, Options, RunArgument, but, option
 from lsmeter.core.errors import ExitCode, UsageError
 
-_NOT_ASKED = ("setup", "suite", "benchmark", "filesystem", "user", "image")
+_NEITHER = ("setup", "suite", "benchmark", "filesystem", "user", "image")
 
 
-@functools.partial(
-    options.measuring, without=(*_NOT_ASKED, "machine"), kernel="one that is built for this"
-)
 def exact(
-    asked: Asked,
-    run: options.RunArgument = None,
-    boots: Annotated[int, typer.Option(metavar="N", min=2, help="Boots of each setup.")] = 3,
+    options: Annotated[Options, but(*_NEITHER, "machine", kernel="built for this")],
+    run: RunArgument = None,
+    boots: Annotated[int, option("N", "Boots of each setup.", group=READING, min=2)] = 3,
     seed: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Seed of orders and random numbers.")
+        int, option("N", "Seed of orders and random numbers.", group=READING, min=0)
     ] = 42,
 ) -> int:
-    """Inject known costs into a kernel, measure them, and check every number against them.
+    """Inject known costs into a kernel, and check every number of them.
 
     The kernel is the smallest one that runs the probe, with a security module that costs
     what it is set to: in all calls or in some, at once or in an RCU callback, in a hook or
@@ -55,15 +48,15 @@ def exact(
     from lsmeter.questions.selftest.scenarios import PLANS, selftest_experiment, selftest_kernel
 
     code = ExitCode.OK
-    if len(asked.kernel or ()) > 1:
+    if len(options.kernel or ()) > 1:
         raise UsageError("--kernel: one at a time", hint="the table is of one kernel")
     if run is None:
-        words = asked.words(boots=boots, seed=seed)
-        if not asked.kernel:
+        keys = options.keys(boots=boots, seed=seed)
+        if not options.kernel:
             with LiveTasks(SCREEN.err) as tasks:
-                words["kernels"] = [selftest_kernel(tasks).name]
-        plan = PLANS[Way.BPF if asked.kernel else Way.MODULE]
-        run, code = measure([selftest_experiment(plan, words)], "selftest", asked)
+                keys["kernels"] = [selftest_kernel(tasks).name]
+        plan = PLANS[Way.BPF if options.kernel else Way.MODULE]
+        run, code = measure([selftest_experiment(plan, keys)], "selftest", options)
     with showing(code):
         data = read_run(run)
         attributed, damaged = run_cells(data)
@@ -80,16 +73,16 @@ def exact(
     return int(code)
 
 
-@functools.partial(options.measuring, without=(*_NOT_ASKED, "kernel", "condition", "jobs"))
 def timed(
-    asked: Asked,
-    run: options.RunArgument = None,
-    boots: Annotated[int, typer.Option(metavar="N", min=6, help="Blocks of each setup here.")] = 20,
+    options: Annotated[Options, but(*_NEITHER, "kernel", "condition", "jobs")],
+    run: RunArgument = None,
+    boots: Annotated[int, option("N", "Blocks of each setup.", group=READING, min=6)] = 20,
 ) -> int:
-    """Spin a known time on this machine at the end of readings, and find it again.
+    """Spin a known time on this machine, and find it again.
 
-    The instrument has to find the time that the probe spun, in the mean and, where every reading
-    spins, in the median. What its statistics do where the noise is known is part of the tests.
+    The probe spins at the end of readings. The instrument has to find that time, in the mean and,
+    where every reading spins, in the median. What its statistics do where the noise is known is
+    part of the tests.
 
         lsmeter selftest timed
         lsmeter selftest timed --boots 60
@@ -104,9 +97,9 @@ def timed(
 
     code = ExitCode.OK
     if run is None:
-        seed = 42 if asked.seed is None else asked.seed
-        here = experiment(boots, seed, (asked.machine or ["here"])[0])
-        run, code = measure([here], "selftest-timed", asked)
+        seed = 42 if options.seed is None else options.seed
+        here = experiment(boots, seed, (options.machine or ["here"])[0])
+        run, code = measure([here], "selftest-timed", options)
     with showing(code):
         report = TimedReport(recoveries(read_run(run)))
     if code is ExitCode.INTERRUPTED:

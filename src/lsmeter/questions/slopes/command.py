@@ -4,12 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from lsmeter.cli import names, options
-from lsmeter.cli.options import Asked
+from lsmeter.cli.names import setups
+from lsmeter.cli.options import (
+    MEASURED,
+    READING,
+    Options,
+    PlotOption,
+    RunArgument,
+    make_experiment,
+    option,
+)
 from lsmeter.cli.show import show
 from lsmeter.core.errors import UsageError
 from lsmeter.measure.tasks.sweep import DEFAULT, parse_delays
@@ -25,36 +32,42 @@ _LOOKUPS = ("selinux",)
 _NO_LOOKUPS = "none"
 
 
-@options.measuring
-def slopes(
-    asked: Asked,
-    run: options.RunArgument = None,
+@dataclass(frozen=True)
+class SlopesOptions(Options):
+    """The options of `lsmeter slopes`."""
+
     setup: Annotated[
         list[str] | None,
-        names.setup_option(
-            "tunable (the module, in kernels built with it) or tunable-bpf (BPF programs, "
-            "in kernels with BPF LSM). Default: the first that the kernel has."
+        option(
+            "SETUP",
+            "What makes hooks wait: tunable or tunable-bpf.",
+            *("--setup", "-s"),
+            group=MEASURED,
+            offer=setups,
         ),
-    ] = None,
-    delays: Annotated[
-        str,
-        typer.Option(
-            help="What a call that consults the policy waits, in ns: FIRST:LAST:STEP or 0,500,900."
-        ),
-    ] = DEFAULT,
+    ] = None
     lookups: Annotated[
         list[str] | None,
-        names.setup_option(
-            "Show what a module looks up, too, by its own count. Repeat for more; none: "
-            "nothing. Default: selinux, where the kernel has it.",
-            "--lookups",
+        option(
+            "SETUP",
+            "Count what it looks up, or none.",
+            group=MEASURED,
+            default="selinux",
+            offer=setups,
         ),
-    ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Samples at each delay.")] = 11,
-    warmup: Annotated[int, typer.Option(min=0, help="Samples discarded before.")] = 3,
-    plot: options.PlotOption = None,
-) -> int:
-    """Count the calls of hooks that consult the policy, by making them wait.
+    ] = None
+    delays: Annotated[
+        str, option("NS", "How long a call waits: FIRST:LAST:STEP or 0,500.", group=READING)
+    ] = DEFAULT
+    samples: Annotated[int, option("N", "Samples at each delay.", group=READING, min=1)] = 11
+    warmup: Annotated[int, option("N", "Samples discarded before.", group=READING, min=0)] = 3
+
+
+def slopes(options: SlopesOptions, run: RunArgument = None, plot: PlotOption = None) -> int:
+    """Count the calls of hooks that consult the policy.
+
+    They are made to wait: by the module tunable in kernels that were built with it, by BPF
+    programs in kernels with BPF LSM. Without --setup it is the first that the kernel has.
 
     The latency of each operation is fitted to what such a call waits: the slope is how many
     of them the operation makes, and the slopes over the depth of the path say what one of its
@@ -72,33 +85,36 @@ def slopes(
     from lsmeter.questions.slopes.figures import find_slopes
 
     check_plot(plot)
-    sampling = {"samples": samples, "warmup": warmup}
-    words = asked.words(title=_TITLE, boots=1, seed=1, sampling=sampling)
-    sweep = {**words, "task": "sweep", "delays_ns": list(parse_delays(delays))}
-    looked = {**words, "task": "lookups"}
-    beside = _lookup_setups(lookups)
-    kernels = {"kernels": asked.kernel or ["debian:6.1"]}
-    swept = setup or list(find_task("sweep").setups)
-    named = [options.experiment({**sweep, **kernels, "setups": swept})]
-    named += [options.experiment({**looked, **kernels, "setups": [*beside]})] if beside else []
+    sampling = {"samples": options.samples, "warmup": options.warmup}
+    keys = options.keys(title=_TITLE, boots=1, seed=1, sampling=sampling)
+    sweep = {**keys, "task": "sweep", "delays_ns": list(parse_delays(options.delays))}
+    looked = {**keys, "task": "lookups"}
+    beside = _lookup_setups(options.lookups)
+    kernels = {"kernels": options.kernel or ["debian:6.1"]}
+    swept = options.setup or list(find_task("sweep").setups)
+    named = [make_experiment({**sweep, **kernels, "setups": swept})]
+    named += [make_experiment({**looked, **kernels, "setups": [*beside]})] if beside else []
 
-    def lay_out(kernels: Sequence[Kernel]) -> list[Experiment]:
-        return _asked(kernels, setup, beside, sweep, looked)
+    def plan_kernels(kernels: Sequence[Kernel]) -> list[Experiment]:
+        return _experiments(kernels, options.setup, beside, sweep, looked)
 
-    with measured(run, lay_out, "slopes", asked, named=named, tasks=["sweep"]) as (data, code):
+    with measured(run, plan_kernels, "slopes", options, named=named, tasks=["sweep"]) as (
+        data,
+        code,
+    ):
         show(document(data))
         draw(plot, lambda: specification(find_slopes(data)))
     return code
 
 
-def _asked(
+def _experiments(
     kernels: Sequence[Kernel],
     setups: list[str] | None,
     beside: Sequence[str] | None,
     sweep: dict[str, Any],
     looked: dict[str, Any],
 ) -> list[Experiment]:
-    """Sweep each kernel with the setups asked for, else the first that it has.
+    """Sweep each kernel with the setups that were named, else the first that it has.
 
     beside are the setups whose counters are read; None for the usual ones, where a kernel is
     known to have them.
@@ -110,10 +126,10 @@ def _asked(
         possible = sweeping(kernel)
         swept = setups or possible[:1] or list(find_task("sweep").setups)
         named = {"kernels": [kernel.name]}
-        found.append(options.experiment({**sweep, **named, "setups": swept}))
+        found.append(make_experiment({**sweep, **named, "setups": swept}))
         read = list(_able(kernel, _LOOKUPS) if beside is None and kernel.config else beside or ())
         if read and possible:
-            found.append(options.experiment({**looked, **named, "setups": read}))
+            found.append(make_experiment({**looked, **named, "setups": read}))
     return found
 
 
@@ -131,22 +147,22 @@ def _able(kernel: Kernel, setups: Sequence[str]) -> list[str]:
     return [n for n in setups if not missing_options(kernel, parse_setup(n).needs_config)]
 
 
-def _lookup_setups(words: list[str] | None) -> tuple[str, ...] | None:
-    """Return the setups whose counters are to be read, from the words of a user.
+def _lookup_setups(named: list[str] | None) -> tuple[str, ...] | None:
+    """Return the setups whose counters are to be read, as the user named them.
 
     Raises UsageError for a setup of which no counters are known.
     """
-    if words is None:
+    if named is None:
         return None
-    if _NO_LOOKUPS in words:
+    if _NO_LOOKUPS in named:
         return ()
     from lsmeter.catalogue.setups import definitions, parse_setup
 
-    for name in words:
+    for name in named:
         if not parse_setup(name, where="--lookups").counters:
             known = [key for key, item in definitions().items() if item.setup.counters]
             raise UsageError(
                 f"--lookups: {name} has no counters of what it looks up",
                 hint=f"these have: {', '.join(sorted(known))}; or {_NO_LOOKUPS}",
             )
-    return tuple(dict.fromkeys(words))
+    return tuple(dict.fromkeys(named))

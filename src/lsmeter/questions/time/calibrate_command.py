@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,11 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from lsmeter.cli import options
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import Asked
+from lsmeter.cli.options import OUTPUT, READING, Options, argument, but, make_experiment, option
 from lsmeter.core.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -32,35 +28,26 @@ SETUPS = (
     "landlock:layers=1,rules=1,depth=4",
     "seccomp:filters=1,length=100",
 )
-NOT_ASKED = ("filesystem", "user", "image", "condition", "machine")
-BlocksOption = Annotated[
-    int, typer.Option(metavar="N", min=4, help="Blocks of readings on this machine.")
-]
-# What measures here and in a guest takes these options.
-timed_and_counted = functools.partial(
-    options.measuring, kernel="the nearest to this machine's", suite="file"
-)
+WITHOUT = ("filesystem", "user", "image", "condition", "machine")
+DEFAULTS = {"kernel": "the nearest", "suite": "file"}
+BlocksOption = Annotated[int, option("N", "Blocks of readings here.", group=READING, min=4)]
 
 
-@functools.partial(timed_and_counted, without=("setup", *NOT_ASKED))
 def calibrate(
-    asked: Asked,
+    options: Annotated[Options, but("setup", *WITHOUT, **DEFAULTS)],
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[show [CALIBRATION] | TIMED_RUN EVENTS_RUN]",
-            help="Show the calibrations of this machine, or one; or fit to runs made before.",
+        argument(
+            "show|RUN", "show [CALIBRATION]: what is known; TIMED_RUN EVENTS_RUN: fit to two."
         ),
     ] = None,
     boots: BlocksOption = BLOCKS,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="File to write the calibration to, for others."
-        ),
+        option("FILE", "Write the calibration, for others.", "--output", "-o", group=OUTPUT),
     ] = None,
 ) -> int:
-    """Learn what this machine takes for each event, so that reports can predict times.
+    """Learn what each event takes here, to predict times.
 
     Runs the suites on this machine as it runs, and once in a guest that counts events, on
     the kernel nearest to this machine's, both with and without Landlock and seccomp. Weights
@@ -84,7 +71,7 @@ def calibrate(
         )
     from lsmeter.cli.measure import showing
 
-    timed, counted, code = both_runs([Path(word) for word in words or ()], asked, boots)
+    timed, counted, code = both_runs([Path(word) for word in words or ()], options, boots)
     if code is not ExitCode.INTERRUPTED:
         with showing(code):
             _finish(timed, counted, output)
@@ -111,7 +98,7 @@ def _show(words: list[str], output: Path | None) -> int:
 
 def both_runs(
     runs: Sequence[Path],
-    asked: Asked,
+    options: Options,
     blocks: int,
     setups: tuple[str, ...] = SETUPS,
     stem: str = "calibrate",
@@ -131,16 +118,16 @@ def both_runs(
     from lsmeter.questions.time.likeness import lsms_beside
     from lsmeter.sources.kernels.resolve import resolve
 
-    timed, counted = _experiments(asked, blocks, setups)
-    _check_enough(options.experiment(timed))
+    timed, counted = _experiments(options, blocks, setups)
+    _check_enough(make_experiment(timed))
     guest = resolve(counted["kernels"][0])  # a wrong name is said before anything is timed
     # Both stand in one directory, so that a stopped command can go on.
-    folder = asked.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
-    resume = None if asked.run_dir else folder
+    folder = options.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
+    resume = None if options.run_dir else folder
 
-    def measured(words: dict[str, Any], name: str) -> tuple[Path, ExitCode]:
-        how = replace(asked, run_dir=folder / name)
-        return measure([options.experiment(words)], stem, how, resume=resume)
+    def measured(keys: dict[str, Any], name: str) -> tuple[Path, ExitCode]:
+        own = replace(options, run_dir=folder / name)
+        return measure([make_experiment(keys)], stem, own, resume=resume)
 
     try:
         make_dir(folder)
@@ -158,7 +145,7 @@ def both_runs(
     return here, there, ExitCode.INTERRUPTED if second is ExitCode.INTERRUPTED else code or second
 
 
-def _check_enough(asked: Experiment) -> None:
+def _check_enough(experiment: Experiment) -> None:
     """Refuse so few operations that nothing could be fitted to them, before any is measured."""
     from lsmeter.guest.probe import catalogue, find_probe
     from lsmeter.measure.experiment.plan import select_benchmarks
@@ -166,7 +153,7 @@ def _check_enough(asked: Experiment) -> None:
     from lsmeter.questions.time.fit import GROUND, LEAST_OPERATIONS
 
     offered = catalogue(find_probe())
-    found = select_benchmarks(offered, asked.suites, asked.benchmarks, controls=True)
+    found = select_benchmarks(offered, experiment.suites, experiment.benchmarks, controls=True)
     told = [item for item in found if item.operation != EMPTY and item.suite != GROUND]
     count = len({(item.suite, item.operation) for item in told})
     if count < LEAST_OPERATIONS:
@@ -178,9 +165,9 @@ def _check_enough(asked: Experiment) -> None:
 
 
 def _experiments(
-    asked: Asked, blocks: int, setups: tuple[str, ...]
+    options: Options, blocks: int, setups: tuple[str, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the words of both experiments."""
+    """Return the keys of both experiments."""
     from lsmeter.core.host import cgroups, command_line, flags
     from lsmeter.machines import find_machine
     from lsmeter.questions.time.calibrations import this_host
@@ -189,9 +176,9 @@ def _experiments(
     from lsmeter.sources.kernels.running import running_kernel
 
     host, running = this_host(), running_kernel()
-    kernel, why = (asked.kernel[0], "as asked") if asked.kernel else nearest(running)
-    suites = [*dict.fromkeys((*(asked.suite or ["file"]), GROUND))]
-    chosen = [*asked.benchmark, f"{GROUND}/*"] if asked.benchmark else None
+    kernel, why = (options.kernel[0], "as named") if options.kernel else nearest(running)
+    suites = [*dict.fromkeys((*(options.suite or ["file"]), GROUND))]
+    chosen = [*options.benchmark, f"{GROUND}/*"] if options.benchmark else None
     user = getattr(find_machine("here"), "users", ("root",))[0]
     common = {"suites": suites, "users": [user], "benchmarks": chosen}
     like = conditions(host.mitigations, running.config, command_line(), flags(), cgroups())
@@ -216,8 +203,8 @@ def _experiments(
         "conditions": like,
         "sampling": {"samples": _READINGS, "whole_ppm": 0},
     }
-    said = {"seed": asked.seed} if asked.seed is not None else {}
-    known = {key: value for key, value in {**common, **said}.items() if value is not None}
+    given = {**common, "seed": options.seed}
+    known = {key: value for key, value in given.items() if value is not None}
     return {**timed, **known}, {**counted, **known}
 
 

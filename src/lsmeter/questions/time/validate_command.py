@@ -3,46 +3,43 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lsmeter.cli import names
-from lsmeter.cli.options import Asked
-from lsmeter.cli.show import AllOption
+from lsmeter.cli.options import MEASURED, AllOption, Options, argument, but, option
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.questions.time.calibrate_command import (
     BLOCKS,
-    NOT_ASKED,
+    DEFAULTS,
     SETUPS,
+    WITHOUT,
     BlocksOption,
     both_runs,
-    timed_and_counted,
 )
 
 
-@functools.partial(timed_and_counted, without=NOT_ASKED)
 def validate(
-    asked: Asked,
+    options: Annotated[Options, but(*WITHOUT, **DEFAULTS)],
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="[TIMED_RUN EVENTS_RUN]", help="Line up two runs that were made before."
-        ),
+        argument("RUN", "TIMED_RUN EVENTS_RUN: two that were made before.", names.runs),
     ] = None,
     setup: Annotated[
         list[str] | None,
-        names.setup_option(
-            "Setups that need no reboot: landlock:layers=2, seccomp. Repeatable.  "
-            "[default: Landlock by layers and depth, and seccomp]"
+        option(
+            "SETUP",
+            "Setups that need no reboot: landlock:layers=2.",
+            *("--setup", "-s"),
+            group=MEASURED,
+            default="Landlock, seccomp",
+            offer=names.setups,
         ),
     ] = None,
     boots: BlocksOption = BLOCKS,
     everything: AllOption = False,
 ) -> int:
-    """Predict what Landlock and seccomp cost here, measure it, and show both.
+    """Predict what Landlock and seccomp cost here, and measure it.
 
     Times operations on this machine with and without each setup, and counts their events in
     a guest on the kernel nearest to it. Weights are fitted to the operations without a setup
@@ -62,7 +59,7 @@ def validate(
     if runs and len(runs) != 2:
         raise UsageError("validate: name both runs, TIMED_RUN EVENTS_RUN, or none")
     chosen = tuple(setup or SETUPS)
-    timed, counted, code = both_runs(runs or (), asked, boots, chosen, "validate")
+    timed, counted, code = both_runs(runs or (), options, boots, chosen, "validate")
     if code is ExitCode.INTERRUPTED:
         return int(code)
     with showing(code):

@@ -8,39 +8,34 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
+from lsmeter.cli.names import offer
+from lsmeter.cli.options import argument, flag, option
 from lsmeter.cli.show import deliver, listed, show
 from lsmeter.tables.model import Column, Document, Kind, Shown, Table, Value, columns
 
 if TYPE_CHECKING:
     from lsmeter.sources.images.build import BuiltImage
 
-HELP = """Build guest images: Debian root file systems with real policies and their tools.
+HELP = """Build guest images with real policies and their tools.
 
-A setup that enforces a policy starts its guests from an image. `lsmeter run` builds it when
-it is first needed; `lsmeter image build` does so ahead of time. Guests never change an
-image: each writes to an overlay of its own, which is thrown away.
+They are root file systems of Debian. A setup that enforces a policy starts its guests from an
+image. `lsmeter run` builds it when it is first needed; `lsmeter image build` does so ahead of
+time. Guests never change an image: each writes to an overlay of its own, which is thrown away.
 
 Root is not needed where user namespaces are allowed.
 """
 
 Name = Annotated[
-    str,
-    typer.Argument(
-        help="An image's name, or the definition of one of your own (`./mine.toml`).",
-    ),
+    str, argument("NAME", "An image, or a definition of your own (`./mine.toml`).", offer("images"))
 ]
 
 
 def build(
     name: Name = "policy",
     *,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Build it anew, with the archive's packages of today.")
-    ] = False,
+    fresh: Annotated[bool, flag("Build it anew, with the packages of today.", "--fresh")] = False,
 ) -> None:
     """Build an image and print its path.
 
@@ -63,16 +58,9 @@ def build(
 
 
 def add(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="An ext4 file system (no partition table), or a directory to make one of.",
-            show_default=False,
-        ),
-    ],
+    source: Annotated[Path, argument("SOURCE", "An ext4 file system, or a directory.")],
     name: Annotated[
-        str | None,
-        typer.Option(help="What to call it.  [default: after the file]", show_default=False),
+        str | None, option("NAME", "What to call it.", default="after the file")
     ] = None,
 ) -> None:
     """Copy an image of your own into the cache, and print its path.
@@ -141,7 +129,7 @@ def path(name: Name = "policy") -> None:
 
 
 def remove(
-    name: Annotated[str, typer.Argument(help="The image's name, as `lsmeter image list` has it.")],
+    name: Annotated[str, argument("NAME", "As `lsmeter image list` has it.", offer("images"))],
 ) -> None:
     """Remove an image, of every identity that it was built with."""
     from lsmeter.core.errors import UsageError

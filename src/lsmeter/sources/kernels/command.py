@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
+from lsmeter.cli.options import argument, flag, option
 from lsmeter.cli.show import deliver, listed, show
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Kind, Shown
@@ -18,55 +17,44 @@ from lsmeter.tables.model import Document, Kind, Shown
 if TYPE_CHECKING:
     from lsmeter.sources.kernels.sources.built import BuiltKernel
 
-HELP = """Build kernels from source, and list or remove those that were built.
+HELP = """Build kernels from source, list and remove them.
 
 `lsmeter kernel build debian-source:6.1 --config lsm-all` builds every security module into
 one kernel; `--config dac` builds the baseline without any. A built kernel is used like any
 other: `lsmeter run --kernel built:6.1-lsm-all`.
 """
 
-Name = Annotated[str, typer.Argument(help="The kernel's name, with or without `built:`.")]
+Name = Annotated[str, argument("NAME", "The kernel's name, with or without `built:`.")]
 
 
 def build(
     source: Annotated[
-        str,
-        typer.Argument(
-            help="`debian-source:6.1` (or :6.12, :7.2), a tarball, or the directory of a kernel "
-            "tree. A tree is never changed; one with uncommitted changes is built as it is.",
-            show_default=False,
-        ),
+        str, argument("SOURCE", "debian-source:6.1 (6.12, 7.2), a tarball, or a kernel tree.")
     ],
     config: Annotated[
         list[str] | None,
-        typer.Option(
-            "--config",
-            "-c",
-            help="A fragment by name (dac, lsm-all, tunable, mitigations, tracing) or a file of "
-            "your own (./my.config). May be given more than once.  [default: lsm-all]",
-            show_default=False,
+        option(
+            "FRAGMENT",
+            "A fragment (lsm-all), or a file of yours.",
+            *("--config", "-c"),
+            default="lsm-all",
         ),
     ] = None,
     with_lsm: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--with-lsm",
-            help="A directory with Kconfig, Makefile and C files: a security module of your own "
-            "to build in. May be given more than once.",
-            show_default=False,
-        ),
+        list[Path] | None, option("DIR", "Build in a security module of yours.")
     ] = None,
     name: Annotated[
-        str | None,
-        typer.Option(help="What to call the kernel.  [default: after source and fragments]"),
+        str | None, option("NAME", "What to call the kernel.", default="after its source")
     ] = None,
     *,
-    offline: Annotated[bool, typer.Option("--offline", help="Fetch nothing.")] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Look for a newer patch of a Debian series now.")
-    ] = False,
+    offline: Annotated[bool, flag("Fetch nothing.", "--offline")] = False,
+    fresh: Annotated[bool, flag("Look for a newer patch of a series.", "--fresh")] = False,
 ) -> None:
     """Build a kernel and print its name.
+
+    A tree is never changed; one with uncommitted changes is built as it is. Fragments are dac,
+    lsm-all, tunable, mitigations, tracing. A module of yours is a directory with Kconfig, Makefile
+    and C files.
 
     What is unchanged is not built again. After a change in one file only that file is compiled
     and the kernel linked. When an option is not available, the error names it and the reason.

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from lsmeter.cli import options
+from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import Asked
+from lsmeter.cli.options import Options, argument, make_experiment, option
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.measure.tasks.sweep import DEFAULT, parse_delays
 
@@ -21,44 +19,35 @@ if TYPE_CHECKING:
     from lsmeter.measure.results.directory import RunData
 
 
-@options.measuring
 def agree(
-    asked: Asked,
+    options: Options,
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="RUN",
-            help="Run directories that counted, attributed or swept; without one, measure.",
+        argument(
+            "RUN", "Runs that counted, attributed or swept; without one, measure.", names.runs
         ),
     ] = None,
     source: Annotated[
-        str | None,
-        typer.Option(metavar="TREE", help="The kernel's source, named as for `hooks source`."),
+        str | None, option("TREE", "The kernel's source, as for `hooks source`.")
     ] = None,
     config: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|KERNEL|none",
-            help="With --source: what this configuration compiles, as for `hooks source`.",
-        ),
+        str | None, option("FILE|KERNEL|none", "Of --source, as for `hooks source`.")
     ] = None,
     old: Annotated[
-        list[Path] | None, typer.Option("--run", "--counts", "--slopes", hidden=True)
+        list[Path] | None, option(None, "", "--run", "--counts", "--slopes", hidden=True)
     ] = None,
-    save: Annotated[bool, typer.Option("--save", hidden=True)] = False,
+    save: Annotated[bool, option(None, "", "--save", hidden=True)] = False,
 ) -> int:
-    """Compare what source, counting, attribution and slopes say of the hooks of each operation.
+    """Compare what four views say of the hooks of each operation.
 
-    Says how many benchmarks agree exactly, which do not, and why: a reason is shown with its
-    evidence, and what has none is open. Without RUN it attributes, counts and sweeps delays
-    in one run, whose report shows the agreement as well.
+    The views are source, counting, attribution and slopes. Says how many benchmarks agree exactly,
+    which do not, and why: a reason is shown with its evidence, and what has none is open. Without
+    RUN it attributes, counts and sweeps delays in one run, whose report shows the agreement as
+    well.
 
         lsmeter hooks agree --setup selinux --source linux-6.1
         lsmeter run --attribute --run-dir a; lsmeter hooks count --run-dir c
         lsmeter hooks agree a c --source linux-6.1 --config debian:6.1
-
-    Counts and slopes are read from run directories; the files that `hooks count --format json`
-    and `slopes --format json` write are no longer taken.
     """
     from lsmeter.cli.measure import measure, showing
     from lsmeter.cli.show import show
@@ -73,15 +62,15 @@ def agree(
         raise UsageError("--config says what of a source is compiled", hint="add --source TREE")
     code = ExitCode.OK
     if not given:
-        words = asked.words(title="Agreement of views on hooks", boots=1, seed=1)
-        setups = words.pop("setups", ["capability"])
+        keys = options.keys(title="Agreement of views on hooks", boots=1, seed=1)
+        setups = keys.pop("setups", ["capability"])
 
-        def lay_out(kernels: Sequence[Kernel]) -> list[Experiment]:
-            return [item for one in kernels for item in _asked(one, setups, words)]
+        def plan_kernels(kernels: Sequence[Kernel]) -> list[Experiment]:
+            return [item for one in kernels for item in _experiments(one, setups, keys)]
 
-        kernels = asked.kernel or ["debian:6.1"]
-        named = options.experiment({**words, "kernels": kernels, "setups": setups})
-        made, code = measure(lay_out, "hooks-agree", asked, named=[named])
+        kernels = options.kernel or ["debian:6.1"]
+        named = make_experiment({**keys, "kernels": kernels, "setups": setups})
+        made, code = measure(plan_kernels, "hooks-agree", options, named=[named])
         given = [made]
     with showing(code):
         data = _read(given, source)
@@ -92,7 +81,7 @@ def agree(
     return int(code or max(map(damage_code, data)))
 
 
-def _asked(kernel: Kernel, setups: Sequence[str], words: dict[str, Any]) -> list[Experiment]:
+def _experiments(kernel: Kernel, setups: Sequence[str], keys: dict[str, Any]) -> list[Experiment]:
     """Attribute and count a kernel's setups, and sweep its delays where a setup of it can."""
     from lsmeter.questions.slopes.command import sweeping
 
@@ -108,7 +97,7 @@ def _asked(kernel: Kernel, setups: Sequence[str], words: dict[str, Any]) -> list
         sampling = {"samples": 11, "warmup": 3}
         sweep = {"setups": able[:1], "delays_ns": delays, "sampling": sampling}
         tasks.append({"task": "sweep", "image": None, **sweep})
-    return [options.experiment({**words, "kernels": [kernel.name], **task}) for task in tasks]
+    return [make_experiment({**keys, "kernels": [kernel.name], **task}) for task in tasks]
 
 
 def _read(given: Sequence[Path], source: str | None) -> list[RunData]:

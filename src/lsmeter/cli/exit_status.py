@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a command ends: whatever was raised becomes one line and a documented exit code."""
+"""The exit status of a command: whatever was raised becomes one line and a documented exit code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _InternalError(LsmeterError):
     exit_code = ExitCode.INTERNAL
 
 
-def ended(work: Callable[[], object]) -> int:
+def exit_status(work: Callable[[], object]) -> int:
     """Run a command to its end, say what was wrong, and return its exit code."""
     try:
         _check_limits()
