@@ -32,7 +32,7 @@ def main() -> None:
     encoding = sys.stderr.encoding if sys.stderr else "utf-8"
     error = _StandardError(2, "w", closefd=False)
     sys.stderr = io.TextIOWrapper(error, encoding, "backslashreplace", write_through=True)
-    from lsmeter.app import main as run  # noqa: PLC0415  (this is what takes its time)
+    from lsmeter.app import main as run
 
     heed_signals()
     run()

@@ -114,7 +114,7 @@ class Entries(Generic[T]):
 
 def read_facts(path: Path, kind: type[T]) -> T | None:
     """Return what a JSON file of the cache says; None when it is absent or damaged."""
-    from pydantic import ValidationError  # noqa: PLC0415  (loads in a tenth of a second)
+    from pydantic import ValidationError
 
     try:
         return _adapter(kind).validate_json(path.read_bytes())
@@ -128,7 +128,7 @@ def write_facts(path: Path, facts: object) -> None:
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    from pydantic import TypeAdapter  # noqa: PLC0415
+    from pydantic import TypeAdapter
 
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)

@@ -72,7 +72,7 @@ def drawn(
     return ET.tostring(root, encoding="unicode")
 
 
-def _safe(value: Any, values: list[None]) -> Any:  # noqa: ANN401  (JSON)
+def _safe(value: Any, values: list[None]) -> Any:
     """Return a part of a plot with names that can be drawn; values counts its parts."""
     values.append(None)
     if len(values) > _MOST_VALUES:

@@ -96,7 +96,7 @@ class _Names:
             return found[0]
         return self.name("path", path) + found[0][len(path) :]
 
-    def value(self, value: Any) -> Any:  # noqa: ANN401  (JSON of any shape)
+    def value(self, value: Any) -> Any:
         """Return JSON with every text hidden; keys stay."""
         if isinstance(value, str):
             return self.hide(value)

@@ -153,7 +153,7 @@ def links_of(manifest: Manifest) -> tuple[Link, ...]:
     )
 
 
-def upgrade(document: Any) -> None:  # noqa: ANN401  (JSON of any shape)
+def upgrade(document: Any) -> None:
     """Bring a run's document into today's form, as far as an older one can be read so.
 
     Raises what comes of a document of another shape. The defaults of `Setup` would put every setup

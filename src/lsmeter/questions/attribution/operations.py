@@ -80,7 +80,7 @@ def chart(item: Account) -> Figure:
 
     def draw(identity: str) -> str:
         # The plot library is heavy; other formats must not wait for it.
-        from lsmeter.tables import svg  # noqa: PLC0415
+        from lsmeter.tables import svg
 
         title = f"{_TITLE}: {item.label}"
         return svg.drawn(_bars(item), identity=identity, title=title, description=_CAPTION)

@@ -303,7 +303,7 @@ def _plot(
 ) -> Figure:
     def draw(identity: str) -> str:
         # The plot library is heavy; the other formats must not wait for it.
-        from lsmeter.tables import svg  # noqa: PLC0415
+        from lsmeter.tables import svg
 
         text = f"{title}, {where}"
         return svg.drawn(make(), identity=identity, title=text, description=caption)

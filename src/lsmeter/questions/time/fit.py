@@ -97,8 +97,8 @@ class _Problem:
 
     def _fit(self, within: Sequence[int], stiffness: float) -> Floats:
         # 25 MB, and every report imports this module.
-        from scipy.linalg import solve_triangular  # noqa: PLC0415
-        from scipy.optimize import nnls  # noqa: PLC0415
+        from scipy.linalg import solve_triangular
+        from scipy.optimize import nnls
 
         products, sums = (
             part[list(within)].sum(axis=0) + part[self.ground].sum(axis=0) * self.ground_weight

@@ -167,8 +167,8 @@ def parse_modules_builtin(text: str) -> frozenset[str]:
 
 def elf_damage() -> tuple[type[Exception], ...]:
     """Return what pyelftools raises on a damaged file: it does not check all that it reads."""
-    from elftools.common.exceptions import ELFError  # noqa: PLC0415  (only new kernels are read)
-    from elftools.construct import ConstructError  # noqa: PLC0415
+    from elftools.common.exceptions import ELFError
+    from elftools.construct import ConstructError
 
     # OSError: what is damaged may ask for a place that no file has.
     anything = (ValueError, LookupError, AttributeError, TypeError, AssertionError, OSError)
@@ -177,7 +177,7 @@ def elf_damage() -> tuple[type[Exception], ...]:
 
 def read_modinfo(content: bytes) -> ModuleInfo:
     """Read the dependencies out of an unpacked module. Raises ValueError when it is damaged."""
-    from elftools.elf.elffile import ELFFile  # noqa: PLC0415
+    from elftools.elf.elffile import ELFFile
 
     try:
         section = ELFFile(io.BytesIO(content)).get_section_by_name(".modinfo")

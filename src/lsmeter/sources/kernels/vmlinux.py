@@ -115,8 +115,8 @@ def has_pvh_entry(path: Path, named: Path | None = None) -> bool:
 
     named: what the user calls it.
     """
-    from elftools.elf.elffile import ELFFile  # noqa: PLC0415  (a cache hit needs no ELF reader)
-    from elftools.elf.segments import NoteSegment  # noqa: PLC0415
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.segments import NoteSegment
 
     named = named or path
     try:

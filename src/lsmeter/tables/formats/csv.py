@@ -27,7 +27,7 @@ def rows_of(document: Document) -> tuple[tuple[str, ...], list[dict[str, Raw]]]:
     return tuple(dict.fromkeys([*(rows[0] if rows else ()), *columns])), rows
 
 
-def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
+def render(document: Document, options: Options) -> str:
     """Return a line of heads, and one for each row; a cell without a value is empty."""
     heads, rows = rows_of(document)
     text = io.StringIO()

@@ -44,7 +44,7 @@ def _key(section: Section, place: int) -> str:
     return section.key or f"{words or 'section'}-{place}"
 
 
-def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
+def render(document: Document, options: Options) -> str:
     """Return the page. Plots are drawn while it is made: about a second."""
     numbers = itertools.count(1)
 

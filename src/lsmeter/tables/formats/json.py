@@ -12,7 +12,7 @@ from lsmeter.tables.model import Detail, Document, Raw, Table
 from lsmeter.tables.render import Format, Options
 
 
-def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
+def render(document: Document, options: Options) -> str:
     """Return one JSON object; numbers that do not exist are null."""
     head = {"format": document.name, "version": document.version}
     rest = _content(document) if document.data is None else plain(document.data)

@@ -28,7 +28,7 @@ def _line(text: str) -> str:
     return _BEGIN.sub(r"\1\\\2", escape(text))
 
 
-def render(document: Document, options: Options) -> str:  # noqa: ARG001 - width has no meaning
+def render(document: Document, options: Options) -> str:
     """Return headings, sentences and tables."""
     lines = [f"# {escape(document.title)}", ""]
     lines += [*(f"- {_line(text)}" for text in document.answer), *([""] if document.answer else [])]

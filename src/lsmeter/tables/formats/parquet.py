@@ -11,7 +11,7 @@ from lsmeter.tables.model import Detail, Document, Raw
 from lsmeter.tables.render import Format, Options
 
 
-def render(document: Document, options: Options) -> bytes:  # noqa: ARG001 - width has no meaning
+def render(document: Document, options: Options) -> bytes:
     """Return one file; its metadata have the document's name, version, title and facts."""
     import polars as pl
 

@@ -18,7 +18,7 @@ _LINE, _LETTER, _BOX = 16, 6.2, 12  # pixels
 _FONT = {"font-family": "Liberation Sans, Arial, sans-serif"}
 
 
-def render(document: Document, options: Options) -> Files:  # noqa: ARG001 - width has no meaning
+def render(document: Document, options: Options) -> Files:
     """Return a file for each plot; UsageError where the document has none."""
     files: dict[str, bytes] = {}
     left_out: list[str] = []

@@ -10,7 +10,7 @@ from lsmeter.tables.render import Format, Options
 WIDTH = 72
 
 
-def render(document: Document, options: Options) -> str:  # noqa: ARG001 - 72 columns, always
+def render(document: Document, options: Options) -> str:
     """Return text that fits a mail; no line is a comment to git."""
     found = (line.rstrip() for line in lines.document_lines(document, WIDTH - 1, rule="-"))
     return "\n".join(f" {line}" if line.startswith("#") else line for line in found) + "\n"

@@ -37,7 +37,7 @@ def trees_of(run: RunData) -> tuple[Trees, tuple[Problem, ...]]:
     """Return the call trees of a run's cells that were attributed, and which are damaged."""
     if not any(find_task(cell.task.name).plugin == ATTRIBUTION for cell in run.manifest.cells):
         return {}, ()
-    from lsmeter.questions.attribution.load import run_cells  # noqa: PLC0415 (slow, and rarely needed)
+    from lsmeter.questions.attribution.load import run_cells
 
     cells, problems = run_cells(run)
     return {item.cell.place: item.trees for item in cells if item.trees}, problems
