@@ -62,7 +62,7 @@ def measure(
     command goes on, where that is another than the run's. Returns the run directory, and OK,
     INCOMPLETE when something gave no number, or INTERRUPTED.
     """
-    from lsmeter.cli.show import show_plan
+    from lsmeter.cli.plan import show_plan, show_times
     from lsmeter.core.storage import need_dir
     from lsmeter.machines import find_machine, tuned
     from lsmeter.measure.results.held import held, new_directory
@@ -73,7 +73,7 @@ def measure(
     if announce:
         show_plan(plan, machine, commands=dry_run)
     if dry_run:
-        _show_times(plan, machine, options)
+        show_times(plan, machine, options)
         return Path(), ExitCode.OK
     if not plan.boots and not plan.problems:
         raise UsageError("nothing to measure")
@@ -237,31 +237,6 @@ def _kernel(name: str, request: Request) -> Kernel:
         if not request.offline:
             raise
         return Kernel(name, "not here yet", "", "", Path("KERNEL"), "", BootProtocol.PVH)
-
-
-def _show_times(plan: Plan, machine: Machine, options: Options) -> None:
-    """Say how long each part of a plan would take, by how long such parts took before."""
-    from lsmeter.cli.live import clock
-    from lsmeter.measure.instruments import find_instrument
-    from lsmeter.measure.run import took
-    from lsmeter.measure.run.execute import is_stored
-    from lsmeter.measure.run.pace import Pace
-
-    times, instrument = took.read(), find_instrument(plan.experiment.instrument)
-    kernels = {cell.kernel.name for cell in plan.cells if not cell.kernel.image_sha256}
-    images = {cell.image.name for cell in plan.cells if cell.image and not cell.image.sha256}
-    parts = [(f"fetch kernel {name}", times.get("fetch")) for name in sorted(kernels)]
-    parts += [(f"build image {name}", times.get(f"image {name}")) for name in sorted(images)]
-    jobs = (options.jobs or cores()) if instrument.side_by_side else 1
-    again = options.fresh or not instrument.reusable
-    known = [boot for boot in plan.boots if not again and is_stored(boot)]
-    pace = Pace(plan.boots, jobs, known, lambda boot: took.length_s(times, machine.name, boot))
-    boots = f"{len(plan.boots) - len(known)} boots, {jobs} at a time"
-    boots += f" ({len(known)} more are known from earlier runs)" if known else ""
-    parts.append((boots, pace.left_s(0.0)))
-    for name, length_s in parts:
-        about = "not known: none like it was made here" if length_s is None else clock(length_s)
-        SCREEN.say(f"{'takes':<12}{name}: {'about ' * (length_s is not None)}{about}")
 
 
 def _image(name: str, own: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,9 +15,6 @@ from lsmeter.tables.model import Detail, Document, Section, Table
 
 if TYPE_CHECKING:
     from lsmeter.catalogue.studies import Published
-    from lsmeter.core.model import Kernel
-    from lsmeter.machines import Machine
-    from lsmeter.measure.experiment.plan import Plan
     from lsmeter.measure.results.directory import RunData
     from lsmeter.questions.time.calibration import Calibration
     from lsmeter.tables.render import Files
@@ -112,52 +108,6 @@ def write(path: Path, data: bytes, where: str = "--output") -> None:
 
     write_output(path, data, where)
     SCREEN.say(f"written to {path}")
-
-
-def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
-    """Print what will be measured, and how guests are started when that was asked for."""
-    from lsmeter.measure.experiment.plan import baseline_name, describe_size
-    from lsmeter.measure.instruments import find_instrument
-
-    experiment = plan.experiment
-    if experiment.title:
-        SCREEN.say(experiment.title, style="bold")
-    if experiment.question:
-        _say_wrapped(" ".join(experiment.question.split()))
-    instrument = find_instrument(experiment.instrument)
-    base = baseline_name(experiment)
-    setups = dict.fromkeys(cell.setup.name for cell in plan.cells)
-    named = (f"{name} (baseline)" if name == base else name for name in setups)
-    facts = [
-        *(("kernel", _described(cell.kernel)) for cell in plan.cells),
-        ("setups", ", ".join(named)),
-        ("instrument", f"{instrument.name}: {instrument.title}"),
-        ("machine", f"{machine.name}: {machine.title}"),
-        ("plan", describe_size(plan)),
-    ]
-    for name, text in dict.fromkeys(facts):
-        _say_wrapped(f"{name:<12}{text}", " " * 12)
-    for problem in plan.problems:
-        SCREEN.say(problem.title, lead="problem     ", style="yellow")
-    for cell in plan.cells if commands or SCREEN.verbose else ():
-        tell = SCREEN.tell if commands else SCREEN.say
-        tell(f"# {cell.setup.name} on {cell.kernel.name}")
-        there = cell.image is None or cell.image.sha256  # else its size is not known yet
-        tell(shlex.join(machine.command(cell)) if there else "# known once its image is built")
-
-
-def _say_wrapped(text: str, indent: str = "") -> None:
-    """Say a line, broken at spaces where it is shown: a terminal would cut through names."""
-    from lsmeter.tables.lines import wrapped
-
-    screen = SCREEN.err
-    for line in wrapped(text, screen.width, indent) if screen.is_terminal else (text,):
-        SCREEN.say(line)
-
-
-def _described(kernel: Kernel) -> str:
-    version = f", package {kernel.version}" if kernel.version else ""
-    return f"{kernel.name} ({kernel.release}{version})"
 
 
 def check_calibration(named: str | None, task: str) -> None:
