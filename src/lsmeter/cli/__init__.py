@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command line: words to calls, results to text, errors to exit codes."""
+"""The command line: options to calls, results to text, errors to exit codes."""

@@ -405,7 +405,7 @@ def check_plot(plot: Path | None) -> None:
 
 
 def draw(plot: Path | None, specification: Callable[[], dict[str, object]]) -> None:
-    """Write a Vega-Lite plot to a file, if one was asked for."""
+    """Write a Vega-Lite plot to a file, if one was named."""
     if plot is None:
         return
     import vl_convert

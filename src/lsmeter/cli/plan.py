@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
-    """Print what will be measured, and how guests are started when that was asked for."""
+    """Print what will be measured, and how guests are started where that is wanted."""
     from lsmeter.measure.experiment.plan import baseline_name, describe_size
     from lsmeter.measure.instruments import find_instrument
 

@@ -42,10 +42,10 @@ def _check_output(form: str) -> None:
 
 
 def show(document: Document | Callable[[Detail], Document], *, everything: bool = False) -> None:
-    """Print a document in the format that was asked for, or write it to a file.
+    """Print a document in the format of --format, or write it to a file.
 
     A function makes the document for the room that the format has; text has more than what comes
-    first where everything is asked for.
+    first where everything is wanted.
     """
     from lsmeter.tables.render import Options, find_format, rendered
 
@@ -69,7 +69,7 @@ def listed(
 
 
 def deliver(text: str) -> None:
-    """Print text, or write it to the file that was asked for."""
+    """Print text, or write it to the file of --output."""
     if SCREEN.output is None:
         SCREEN.write(text if text.endswith("\n") else text + "\n", SCREEN.form)
     else:

@@ -137,7 +137,7 @@ def create_run(path: Path, manifest: Manifest) -> str:
     if asked != there:
         raise UsageError(
             f"--run-dir: {path} holds another run",
-            hint="name another directory; a run is continued only with the same words",
+            hint="name another directory; a run is continued only with the same options",
         )
     for partial in filter(is_partial, path.glob("*")):  # of a run that was killed
         partial.unlink(missing_ok=True)

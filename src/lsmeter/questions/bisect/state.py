@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a bisection knows, kept after each step: the same words go on from there."""
+"""What a bisection knows, kept after each step: the same command goes on from there."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def load(home: Path, question: Question) -> State:
     if found.question != question:
         raise UsageError(
             f"--run-dir: {home} holds another bisection",
-            hint="name another directory; a bisection is continued only with the same words",
+            hint="name another directory; a bisection is continued only with the same options",
         )
     return found
 

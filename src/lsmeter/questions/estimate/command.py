@@ -148,7 +148,7 @@ def _picked(found: tuple[Counted, ...], patterns: list[str]) -> list[Counted]:
 
 
 def _only(known: Known, setups: list[str]) -> Known:
-    """Leave out the setups that were not asked for; one that no run has is a UsageError."""
+    """Leave out the setups that were not named; one that no run has is a UsageError."""
     from lsmeter.core.registry import unknown
 
     for name in setups:
