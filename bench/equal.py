@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 _SETUPS = (
     *("capability", "selinux", "selinux-permissive", "selinux-enforcing"),
@@ -86,7 +87,7 @@ def _run(home: Path, words: list[str], output: Path, name: str) -> None:
     print(f"{name}: exit {done.returncode}, {time.monotonic() - start:.1f} s", flush=True)
 
 
-def numbers(value: object, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:
+def numbers(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:
     """Yield every number of a document with what it is of."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return

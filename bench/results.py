@@ -39,8 +39,10 @@ CALLS = (
     *("creat depth=1", "rename depth=2", "mkdir depth=1", "unlink depth=1", "chmod depth=1"),
     *("close after=open", "read size=0", "write size=4096", "getppid"),
 )
-FIRST = ("stat depth=4", "open depth=4", "creat depth=1", "mkdir depth=1", "rename depth=2")
-FIRST = (*FIRST, "read size=0")
+FIRST = (
+    *("stat depth=4", "open depth=4", "creat depth=1", "mkdir depth=1", "rename depth=2"),
+    "read size=0",
+)
 CYCLES = {
     "stat depth=1": "`stat`",
     "open depth=1": "`open+close`",

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,7 +120,7 @@ def test_a_host_that_stays_away_is_told_and_resumed(
     monkeypatch.setattr(ssh, "_BACK_S", 0.01)
     monkeypatch.setattr(ssh, "_TRIES", 2)
     kept = ssh.Ssh.run
-    made = []
+    made: list[Any] = []
 
     async def run(self: ssh.Ssh, *words: object) -> object:
         if made:  # the host goes down after the first block

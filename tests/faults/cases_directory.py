@@ -48,7 +48,7 @@ def _file_in_place(run: Path) -> None:
     run.write_bytes(b"")
 
 
-_DAMAGED = {
+_DAMAGED: dict[str, Callable[[Path], object]] = {
     "no manifest": partial(_removed, _MANIFEST),
     "no manifest and a part of one": lambda run: (
         _removed(_MANIFEST, run),
@@ -103,7 +103,7 @@ _LONG = (
     "no raw",
     "a file",
 )
-_TAKEN = {
+_TAKEN: dict[str, Callable[[Path], object]] = {
     "the directory": shutil.rmtree,
     "the manifest": partial(_removed, _MANIFEST),
     "the boots": partial(_removed, "boots"),

@@ -7,6 +7,7 @@ A program in ssh's place stands for the host; a real sshd is in tests/end_to_end
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def _pair_gone(field: Field) -> Ended:
     return field("run", "--instrument", "timed", "--suite", "./mine.toml", *hosts)
 
 
-def _case(name: str, inject: object, code: int, says: str = "") -> Case:
+def _case(name: str, inject: Callable[[Field], Ended], code: int, says: str = "") -> Case:
     return Case(
         "hosts",
         name,
@@ -113,7 +114,7 @@ def _case(name: str, inject: object, code: int, says: str = "") -> Case:
         frozenset({code}),
         says,
         sound=False,
-        recovers=False,  # type: ignore[arg-type]
+        recovers=False,
     )
 
 

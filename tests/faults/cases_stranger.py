@@ -50,7 +50,12 @@ def _put(field: Field, name: str, data: bytes, raw: bytes = b"") -> None:
 
 def _rows(count: int = 10, **columns: pl.Expr) -> bytes:
     names = ("benchmark", "index", "value", "delay_ns")
-    usual = {"benchmark": "getppid", "index": 0, "value": 5, "delay_ns": None}
+    usual: dict[str, str | int | None] = {
+        "benchmark": "getppid",
+        "index": 0,
+        "value": 5,
+        "delay_ns": None,
+    }
     types = (pl.String, pl.UInt32, pl.UInt64, pl.UInt32)
     made = pl.DataFrame(
         {

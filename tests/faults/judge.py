@@ -93,8 +93,8 @@ def defects(case: Case, ended: Ended, field: Field, truth: Truth) -> Iterator[tu
             yield Defect.LOST, f"{known} boots were known, not {case.kept}: {again.err}"
     if left := [path.name for path in field.temporary.iterdir()]:
         yield Defect.LEFTOVER, f"temporary files: {left}"
-    if left := field.processes():
-        yield Defect.LEFTOVER, f"processes: {left}"
+    if running := field.processes():
+        yield Defect.LEFTOVER, f"processes: {running}"
     if str(field.home) in Path("/proc/mounts").read_text():
         yield Defect.LEFTOVER, "a mount"
     if case.recovers and (left := [str(path) for path in _hidden(field)]):

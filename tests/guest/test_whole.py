@@ -54,7 +54,15 @@ def test_a_call_that_leaves_nothing_costs_what_it_costs(
 
 def probe_with(source: Path, folder: Path) -> Path:
     """Build the probe with one more file of operations."""
-    words = ["make", "-s", "-C", SOURCES, f"O={folder}", f"OPS={source}", "CFLAGS=-O1"]
+    words: list[str | Path] = [
+        "make",
+        "-s",
+        "-C",
+        SOURCES,
+        f"O={folder}",
+        f"OPS={source}",
+        "CFLAGS=-O1",
+    ]
     subprocess.run(words, check=True, timeout=DEADLINE_S)
     return folder / "lsmeter-probe"
 

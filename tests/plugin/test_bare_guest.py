@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,8 @@ from tests.plugin import bare_guest
 pytestmark = pytest.mark.guest
 
 TURNS = 200_000  # of the long region; guest.S has the number too
-USER = {"[user]": (0, 11, {})}
-LEAVES = {"f_leaf": (2, 4, {})}
+USER: dict[str, Any] = {"[user]": (0, 11, {})}
+LEAVES: dict[str, Any] = {"f_leaf": (2, 4, {})}
 # The marker, the first rdtsc and what follows the second one are in the region, not in the TSC.
 OUTSIDE_TSC = 4
 
@@ -36,8 +37,8 @@ EXPECTED = {
     18: {"f_spawn_two": (1, 3, {"f_spawn": (2, 12, {"switch_far": (2, 12, LEAVES)})})},
     20: {"f_turns": (1, 10, {})},
 }
-IRQ = {"irq_entry": (1, 4, {"irq_body": (1, 2, {})})}
-D_INNER = (1, 4, {"f_work": (1, 2, {}), "switch_stacks": (1, 5, {})})
+IRQ: dict[str, Any] = {"irq_entry": (1, 4, {"irq_body": (1, 2, {})})}
+D_INNER: tuple[Any, ...] = (1, 4, {"f_work": (1, 2, {}), "switch_stacks": (1, 5, {})})
 # What stands beside the system call: interrupts apart, and a task that was in the kernel before.
 BESIDE = {
     6: {"[interrupt]": (0, 0, IRQ)},
@@ -107,7 +108,10 @@ def test_call_tree_is_exact(run: bare_guest.Run, region: int) -> None:
 
 
 def test_interrupt_in_user_space_and_in_its_handler(run: bare_guest.Run) -> None:
-    moved = {"f_leaf": (1, 2, {}), "f_moved": (1, 3006, {"f_leaf": (1000, 2000, {})})}
+    moved: dict[str, Any] = {
+        "f_leaf": (1, 2, {}),
+        "f_moved": (1, 3006, {"f_leaf": (1000, 2000, {})}),
+    }
     interrupts = {"irq_moving_entry": (1, 6, moved), "irq_apic": (1, 3, {})}
     assert bare_guest.calls(run.profile.region(15).trees[0]) == {
         "[user]": (0, 9, {}),
@@ -118,14 +122,14 @@ def test_interrupt_in_user_space_and_in_its_handler(run: bare_guest.Run) -> None
 def test_long_region_is_whole(run: bare_guest.Run) -> None:
     """System calls, interrupts in them and in user space, and a task that was in the kernel."""
     n = TURNS
-    switch = {"switch_stacks": (n, 5 * n, {})}
-    nested = {"f_middle": (2 * n, 6 * n, {"f_leaf": (2 * n, 4 * n, {})})}
+    switch: dict[str, Any] = {"switch_stacks": (n, 5 * n, {})}
+    nested: dict[str, Any] = {"f_middle": (2 * n, 6 * n, {"f_leaf": (2 * n, 4 * n, {})})}
     mix = {
         "f_nested": (n, 5 * n, nested),
         "f_interrupt": (n, 4 * n, {}),
         "f_yield": (n, 4 * n, switch),
     }
-    irq = {"irq_entry": (2 * n, 8 * n, {"irq_body": (2 * n, 4 * n, {})})}
+    irq: dict[str, Any] = {"irq_entry": (2 * n, 8 * n, {"irq_body": (2 * n, 4 * n, {})})}
     # Its first instruction jumps, which does not tell where from.
     task_b = {"task_b": (1, 5 * n - 1, {"f_work": (n, 2 * n, {})} | switch)}
     assert bare_guest.calls(run.profile.region(19).trees[0]) == {
@@ -164,6 +168,7 @@ def test_tree_is_that_of_the_most_frequent_total(run: bare_guest.Run) -> None:
 def test_samples_of_bulk_regions_are_summed(run: bare_guest.Run) -> None:
     region = run.profile.region(0x4007)
     assert region.totals == ((23, 1), (25, 1), (27, 1))
+    assert region is not None and region.sum is not None
     assert (region.samples, region.summed, region.trees) == (3, 3, ())
     assert bare_guest.calls(region.sum) == {
         "[user]": (0, 33, {}),

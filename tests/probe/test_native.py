@@ -8,6 +8,7 @@ import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def native(
     setup: str = "running",
     suite: str = "file",
     batch: int = 0,
-    **more: object,
+    **more: Any,
 ) -> tuple[Session, int]:
     """Run a block; gives its session and the exit code. batch: as of a CPU of another speed."""
     options: dict[str, object] = {"samples": 30, "warmup": 5, "timed": True, "user": USER, **more}
@@ -108,7 +109,7 @@ def test_filters_are_counted_by_the_kernel(probe: Program, tmp_path: Path, setup
 
 def test_a_long_filter_costs_more_than_none(probe: Program, tmp_path: Path) -> None:
     """A filter that the kernel did not run would show here: 16 of 2,000 instructions are slow."""
-    least = {}
+    least: dict[str, int] = {}
     for setup in ("running", "seccomp:filters=16,length=2000"):
         top = tmp_path / str(len(least))
         top.mkdir()
@@ -153,7 +154,7 @@ def test_root_leaves_nothing_in_the_directory(probe: Program, tmp_path: Path) ->
     ],
 )
 def test_what_is_for_guests_is_refused(
-    probe: Program, tmp_path: Path, more: dict[str, object], why: str
+    probe: Program, tmp_path: Path, more: dict[str, Any], why: str
 ) -> None:
     session, code = native(probe, tmp_path, "empty", **more)
     assert (code, session.complete) == (2, False)
@@ -193,7 +194,7 @@ def test_nothing_is_left_of_a_block_that_was_killed(probe: Program, tmp_path: Pa
 
 
 def test_scripts_beside_each_other_are_timed(probe: Program, tmp_path: Path) -> None:
-    short = {"samples": 3, "warmup": 1, "benchmark_deadline_ms": 120_000}
+    short: dict[str, Any] = {"samples": 3, "warmup": 1, "benchmark_deadline_ms": 120_000}
     session, code = native(probe, tmp_path, "shell1", "shell8", suite="unixbench", **short)
     assert (code, session.complete, session.errors) == (0, True, ())
     once, eight = session.samples

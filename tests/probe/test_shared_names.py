@@ -138,11 +138,11 @@ def test_what_became_slower_in_one_suite_did_so_in_no_other(
     assert moved == {(suite, SHARED)}
 
     def typical() -> Iterator[tuple[str, float]]:
-        sides = (
+        left, right = (
             [item for result in cell_results(run.run) for item in result.estimates]
             for run in (after, before)
         )
-        for index in indices(*sides, "capability"):
+        for index in indices(left, right, "capability"):
             if index.place.setup == "capability":
                 yield index.place.suite, round(index.typical.value, 6)
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 
 def begin(
-    probe: Program, top: Path, seat: Seat, *ids: str, setup: str = "running", **more: object
+    probe: Program, top: Path, seat: Seat, *ids: str, setup: str = "running", **more: Any
 ) -> tuple[subprocess.Popen[bytes], Request]:
     options: dict[str, object] = {"samples": 30, "warmup": 5, "timed": True, "user": USER, **more}
     asked = Request("file", ids, icount_shift=0, **options)  # type: ignore[arg-type]
@@ -42,7 +43,7 @@ def begin(
 
 
 def in_turns(
-    probe: Program, home: Path, troubles: tuple[str, ...], **more: object
+    probe: Program, home: Path, troubles: tuple[str, ...], **more: Any
 ) -> list[tuple[Session, int]]:
     """Run a process for each trouble, "" for none; gives sessions and exit codes."""
     begun = []

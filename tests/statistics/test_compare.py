@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from lsmeter.statistics.estimate import BootReadings
 from tests.statistics.simulated import BASE, UNDO, Cost, boot, boots, evenly, every, nothing
 
 MARGIN = 0.01
-NOISE = {"noise_insns": 20, "restless": True, "refill": every(21, 163)}
+NOISE: dict[str, Any] = {"noise_insns": 20, "restless": True, "refill": every(21, 163)}
 
 
 def spread(call: int) -> int:
@@ -110,7 +111,7 @@ def test_the_same_in_other_boots_raises_no_false_alarm() -> None:
 
 def test_a_small_real_difference_is_seen_and_does_not_matter() -> None:
     """Between builds that differ in a patch only, +3 instructions are a difference."""
-    quiet = {"noise_insns": 0}
+    quiet: dict[str, Any] = {"noise_insns": 0}
     found = compare(boots(**quiet), boots(lambda _: 3, **quiet), MARGIN)
     assert found.verdict is Verdict.EQUIVALENT
     assert found.found is Difference.SEEN
@@ -191,7 +192,7 @@ def test_windows_that_agree_do_not_hide_what_their_boots_have_in_common() -> Non
             [boot(index, noise_insns=0, deferred=state[2 * side + index]) for index in range(2)]
             for side in range(2)
         ]
-        found = compare(*sides, MARGIN).whole
+        found = compare(sides[0], sides[1], MARGIN).whole
         assert found is not None
         held += found.low <= 0 <= found.high
     assert held >= 0.97 * 200

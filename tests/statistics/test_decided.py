@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from tests.unit.model_builders import benchmark
 from tests.unit.report.builders import place
 
 MARGIN = 0.01
-QUIET = {"noise_insns": 400}
+QUIET: dict[str, Any] = {"noise_insns": 400}
 SEARCH = 186_322  # what find_inode_bit() takes where it searches a group of ext2
 KIND = replace(benchmark("creat", depth=1), cycle="creat+close+unlink")
 ALLOWED = {

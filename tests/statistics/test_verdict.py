@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def test_a_boot_that_one_side_lost_is_no_difference(lost: str) -> None:
     for seed in range(TIMES):
         both = [[scattered(10 * seed + n, shift) for n in range(3)] for shift in (1e-9, 0)]
         both[lost == "tested"].pop(seed % 3)
-        ruled[compare(*both, MARGIN).verdict] += 1
+        ruled[compare(both[0], both[1], MARGIN).verdict] += 1
     assert ruled[Verdict.EQUIVALENT] >= 0.95 * TIMES, ruled
     assert ruled[Verdict.SLOWER] + ruled[Verdict.FASTER] == 0, ruled
 
@@ -100,7 +101,7 @@ def test_no_verdict_is_against_the_truth(share: float, deferred: int, seed: int)
         assert (total > -0.001) if found is Verdict.SLOWER else (total < 0.001)
 
 
-WILD = {"spread": 0.05}
+WILD: dict[str, Any] = {"spread": 0.05}
 
 
 def test_a_whole_cost_decides_where_the_mean_is_not_known() -> None:
@@ -186,7 +187,7 @@ def test_a_count_that_is_another_one_in_each_boot_is_not_typical() -> None:
 def test_costs_that_cancel_are_not_equivalent_where_no_count_stands_out() -> None:
     """Eleven costs around the one that there was: the mean and the whole are the same."""
     for seed in range(0, TIMES, 10):
-        quiet = {"noise_insns": 2000}
+        quiet: dict[str, Any] = {"noise_insns": 2000}
         base = boots(seed=seed, **quiet)
         tested = boots(lambda call: 20 * (call % 11) - 100, seed=seed, **quiet)
         found = compare(base, tested, MARGIN)

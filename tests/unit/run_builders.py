@@ -34,7 +34,7 @@ class Scripted(Machine):
 
     answer: Callable[[Cell], Answer]
     booted: list[Cell] = field(default_factory=list)
-    finished: list[int | None] = field(default_factory=list)
+    finished: list[int | Ending | None] = field(default_factory=list)
     name = "scripted"
     title = "a test"
 

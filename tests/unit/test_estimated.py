@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -194,7 +195,8 @@ def test_an_estimate_lies_between_its_bounds_and_grows_with_its_calls(
         assert (once, twice, [*calls]) == (None, None, ["none"])
         return
     assert once.low <= once.value <= once.high
-    assert twice == Cost(*(pytest.approx(2 * part) for part in vars(once).values()))
+    doubled: list[Any] = [pytest.approx(2 * part) for part in vars(once).values()]
+    assert twice == Cost(*doubled)
 
 
 def test_runs_of_one_kind_are_put_together_and_others_stay_apart() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from lsmeter.core.errors import UsageError
 from lsmeter.measure.experiment.asked import (
@@ -68,7 +69,11 @@ def test_copies_are_counted_by_the_processors_of_the_machine() -> None:
         with_copies(asked, 2)
 
 
-_TABLES = {(): Experiment, ("sampling",): SamplingTable, ("conditions",): ConditionsTable}
+_TABLES: dict[tuple[str, ...], type[BaseModel]] = {
+    (): Experiment,
+    ("sampling",): SamplingTable,
+    ("conditions",): ConditionsTable,
+}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -104,7 +105,7 @@ def test_a_second_interrupt_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -
         with process.started(["sh", "-c", script], env=dict(os.environ)) as child:
             assert child.stdout is not None
             sleepers.append(int(child.stdout.readline()))
-            monkeypatch.setattr(process.subprocess.Popen, "wait", interrupted)
+            monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

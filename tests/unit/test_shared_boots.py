@@ -15,7 +15,7 @@ import pytest
 
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import Boot
-from lsmeter.core.storage import hold, make_dir
+from lsmeter.core.storage import hold, make_dir, write_atomic
 from lsmeter.measure.results import boots
 from lsmeter.measure.run.execute import stored_path
 from tests.unit.run_builders import Scripted, carry_out, run_of
@@ -30,7 +30,7 @@ def _data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_runs_that_write_the_same_boot_at_once_leave_a_whole_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = boots.write_atomic
+    write = write_atomic
 
     def slow(path: Path, data: bytes) -> None:
         time.sleep(random.Random(path.name.encode() + data).random() / 20)

@@ -94,7 +94,8 @@ class Clocked(Machine):
     def command(self, cell: Cell) -> tuple[str, ...]:
         return (cell.setup.name,)
 
-    async def run(self, boot: PlannedBoot, _: Limits, on_results: OnResults) -> Capture:
+    async def run(self, boot: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
+        del limits
         cell = boot.cell
         self.booted.append((cell.setup.name, boot.index))
         draw = np.random.default_rng([boot.seed, len(self.booted)])

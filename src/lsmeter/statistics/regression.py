@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from statsmodels.api import OLS  # type: ignore[import-untyped]
+from statsmodels.api import OLS
 
 CONFIDENCE = 0.95
 

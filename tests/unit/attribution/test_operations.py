@@ -8,6 +8,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -126,7 +127,8 @@ def test_the_cells_of_a_row_make_up_its_difference(
         for name, (old, new) in zip(names, pairs, strict=False)
     }
     for row in table(replace(account, typical=Explained(sides)), most).rows:
-        difference, *parts = (cell.value if isinstance(cell, Shown) else 0 for cell in row[1:])
+        cells: list[Any] = [cell.value if isinstance(cell, Shown) else 0 for cell in row[1:]]
+        difference, *parts = cells
         # What is below half an instruction has no cell.
         assert sum(map(float, parts)) == pytest.approx(float(difference or 0), abs=0.5 * 40)
         if all(isinstance(part, int) for part in parts):

@@ -94,8 +94,8 @@ def test_what_is_the_same_after_half_a_window_is_no_cost() -> None:
 
 def test_work_of_others_below_a_hook_is_not_the_hooks() -> None:
     softirq: Spec = ("__do_softirq", 1, 30, (("net_rx_action", 1, 50, ()),))
-    found = tree(("security_file_open", 1, 5, (("dput", 1, 7, (softirq,)),)))
-    found = whole_cost([(found, 1)])
+    opened = tree(("security_file_open", 1, 5, (("dput", 1, 7, (softirq,)),)))
+    found = whole_cost([(opened, 1)])
     explained = explain(whole_cost([(tree(("dput", 0, 0, ())), 1)]), found)
     assert (explained.hook_inline_insns, explained.outside_deferred_insns) == (12.0, 80.0)
 

@@ -19,8 +19,8 @@ from lsmeter.questions.hooks.source import analysis
 from lsmeter.questions.hooks.source.analysis import analyse
 from lsmeter.questions.hooks.source.config import Config
 from lsmeter.questions.hooks.source.document import document, explain
-from lsmeter.questions.hooks.source.model import Count, SourceAnalysis
-from lsmeter.questions.hooks.source.syntax import FileFacts
+from lsmeter.questions.hooks.source.model import Count, FileFacts, SourceAnalysis
+from lsmeter.questions.hooks.source.syntax import read_file
 from lsmeter.tables.model import Table
 
 Writer = Callable[..., Path]
@@ -123,13 +123,12 @@ def test_the_cache_spares_reading_and_sees_changes(
 ) -> None:
     root = tree()
     reads: list[str] = []
-    real = analysis.read_file
 
-    def read_file(path: str, text: str, config: Config) -> FileFacts:
+    def read(path: str, text: str, config: Config) -> FileFacts:
         reads.append(path)
-        return real(path, text, config)
+        return read_file(path, text, config)
 
-    monkeypatch.setattr(analysis, "read_file", read_file)
+    monkeypatch.setattr(analysis, "read_file", read)
     first = analyse(root, filesystems=("alpha",))
     assert reads
     reads.clear()
@@ -176,14 +175,14 @@ def whole_tree(tree: Writer) -> Path:
 
 
 def test_the_command(whole_tree: Path) -> None:
-    words = ("source", str(whole_tree))
+    words: tuple[str, ...] = ("source", str(whole_tree))
     assert "demo" in run(*words)
     content = json.loads(run(*words, "--format", "json"))
     assert content["format"] == "lsmeter-hooks-source"
     assert [one["name"] for one in content["modules"]] == ["demo", "pathy"]
     for form, begin in (("csv", "table,module,hooks,"), ("markdown", "# Hooks in the source")):
         assert run(*words, "--format", form).startswith(begin)
-    words = (*words, "--explain", "open", "file_open")
+    words += ("--explain", "open", "file_open")
     assert "open on ext4 reaches security_file_open" in run(*words, "--format", "text")
     assert "open on alpha reaches" in run(*words, "--filesystem", "alpha", "--format", "html")
     assert run(*words, "--graph", "dot").startswith("digraph")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 from pathlib import Path
 
@@ -165,7 +166,7 @@ def test_missing_programs_are_named_with_their_packages(monkeypatch: pytest.Monk
 
 def test_without_root_a_range_of_users_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "find", lambda _: "/x")
-    monkeypatch.setattr(bootstrap.os, "geteuid", lambda: 4242)
+    monkeypatch.setattr(os, "geteuid", lambda: 4242)
     with pytest.raises(InfrastructureError, match="no range for this user") as caught:
         bootstrap.need_to_build()
     assert "--add-subuids" in caught.value.hint

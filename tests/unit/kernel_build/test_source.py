@@ -8,6 +8,7 @@ import os
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,7 +123,8 @@ def test_another_tree_that_was_built_in_place_is_refused(tree: Path) -> None:
 @pytest.mark.parametrize("name", ["linux.tar", "linux.tar.xz", "linux.tar.gz"])
 def test_a_tarball_is_unpacked_once_and_named_by_its_content(tree: Path, name: str) -> None:
     tarball = tree.parent / name
-    with tarfile.open(tarball, f"w:{name.rpartition('.')[2].removeprefix('tar')}") as archive:
+    mode: Any = f"w:{name.rpartition('.')[2].removeprefix('tar')}"
+    with tarfile.open(tarball, mode) as archive:
         archive.add(tree, arcname="linux-6.1")
     found = resolve(tarball)
     assert kernel_release(found.path) == "6.1.9-rc2"

@@ -133,7 +133,8 @@ def slot_with(tmp_path: Path, makefile: str) -> Slot:
 
 def test_steps_are_counted(tmp_path: Path) -> None:
     rule = "all:\n\t@echo '  CC      a.o'; echo '  LD      b'; echo other; echo '  AR      c'\n"
-    slot, seen = slot_with(tmp_path, rule), []
+    slot = slot_with(tmp_path, rule)
+    seen: list[int] = []
     run_make(slot, ["all"], seen.append)
     assert seen == [1, 2, 3]
     assert "other" in slot.log.read_text()

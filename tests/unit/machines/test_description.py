@@ -18,10 +18,11 @@ from lsmeter.machines.description import (
     Network,
     Plugin,
     counted_guest,
+    guest_of,
     kernel_cmdline,
     qemu_command,
 )
-from lsmeter.machines.emulation import MACHINE, guest_of
+from lsmeter.machines.emulation import MACHINE
 from lsmeter.measure.tasks.serve import serving
 from tests.unit.model_builders import cell
 

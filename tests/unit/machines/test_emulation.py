@@ -14,8 +14,8 @@ from lsmeter.catalogue.setups import parse_setup
 from lsmeter.core.model import Task
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.machines import emulation
-from lsmeter.machines.description import qemu_command
-from lsmeter.machines.emulation import MACHINE, guest_of
+from lsmeter.machines.description import guest_of, qemu_command
+from lsmeter.machines.emulation import MACHINE
 from lsmeter.measure.experiment.plan import PlannedBoot
 from tests.unit.model_builders import cell
 

@@ -6,16 +6,18 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Conditions
-from lsmeter.machines import find_machine, kvm_proof
+from lsmeter.machines import Prepares, find_machine, kvm_proof
 from lsmeter.machines.kvm_proof import Proof, prove_kvm
 from lsmeter.machines.qemu import qemu_version
 from tests.unit.model_builders import cell
@@ -63,8 +65,8 @@ def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qemu:
 
 
 def later(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    now_s = kvm_proof.time.time()
-    monkeypatch.setattr(kvm_proof.time, "time", lambda: now_s + seconds)
+    now_s = time.time()
+    monkeypatch.setattr(time, "time", lambda: now_s + seconds)
 
 
 def test_a_guest_on_kvm_has_the_hosts_clock_and_processor() -> None:
@@ -124,7 +126,7 @@ def test_that_kvm_hangs_is_believed_for_an_hour(
     assert prove_kvm().known
     find_machine("kvm").identity()  # a plan needs no proof
     with pytest.raises(InfrastructureError, match=r"--machine kvm cannot be used: .*hangs") as said:
-        find_machine("kvm").prepare([])
+        cast("Prepares", find_machine("kvm")).prepare([])
     assert "doctor --fresh" in said.value.hint
     assert qemu.starts == 1
     qemu.does(ENDS)

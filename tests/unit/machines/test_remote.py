@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.core.errors import InfrastructureError, UsageError
-from lsmeter.machines import find_machine
+from lsmeter.machines import HasHosts, find_machine
 from lsmeter.machines.remote import Address, Link, Marks, parse_address, quoted
 from lsmeter.machines.ssh import read_look
 
@@ -52,7 +53,7 @@ def test_only_ssh_is_at_a_place() -> None:
     with pytest.raises(UsageError, match="here is at no other place"):
         find_machine("here:elsewhere")
     with pytest.raises(UsageError, match="which host"):
-        find_machine("ssh").kernels()
+        cast("HasHosts", find_machine("ssh")).kernels()
 
 
 def test_no_option_of_ssh_follows_the_host() -> None:

@@ -35,7 +35,7 @@ def _recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def replayed(planned: PlannedBoot, told: list[bytes] | None = None) -> Capture:
     told = [] if told is None else told
-    return asyncio.run(MACHINE.run(planned, Limits(), told.append))  # type: ignore[arg-type]
+    return asyncio.run(MACHINE.run(planned, Limits(), told.append))
 
 
 def test_each_boot_is_replayed_as_it_was() -> None:

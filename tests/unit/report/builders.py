@@ -250,7 +250,7 @@ def kernel_facts(name: str) -> Kernel:
 
 
 def setup_facts(kernel: str, setup: str) -> SetupFacts:
-    own = () if setup in {"capability", "landlock"} else (setup,)
+    own: tuple[str, ...] = () if setup in {"capability", "landlock"} else (setup,)
     if setup == "distribution":
         own = ("lockdown", "landlock", "yama", "apparmor")
     note = "" if setup == "capability" else "no policy loaded: this measures hooking only"

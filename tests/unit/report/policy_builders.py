@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lsmeter.core.model import Problem
-from lsmeter.core.model.setup import Layer
+from lsmeter.core.model import Benchmark, Problem
+from lsmeter.core.model.setup import Layer, Link
 from lsmeter.measure.results.manifest import ManifestCell
 from lsmeter.questions.attribution.account import Account, Explained
 from lsmeter.questions.attribution.cost import Amount, Cost, Site
@@ -21,7 +21,7 @@ from lsmeter.questions.cells.evidence import (
     OneOffCost,
     StateChange,
 )
-from lsmeter.questions.cells.layers import Link, layered_costs
+from lsmeter.questions.cells.layers import layered_costs
 from lsmeter.questions.cost.model import Report
 from tests.unit.report import builders
 
@@ -56,7 +56,7 @@ AVC = (
 )
 
 
-def benchmarks() -> tuple[builders.Benchmark, ...]:
+def benchmarks() -> tuple[Benchmark, ...]:
     found = [builders.benchmark("empty"), builders.benchmark("getppid")]
     for operation in ("stat", "open"):
         found += [builders.benchmark(operation, depth=depth) for depth in (4, 1)]
@@ -90,7 +90,7 @@ def proof(setup: str, name: str, *, denied: bool, held: int = 2) -> CheckOutcome
     )
 
 
-def state(setup: str, item: builders.Benchmark, boot: int) -> StateChange:
+def state(setup: str, item: Benchmark, boot: int) -> StateChange:
     return StateChange(
         place=builders.place(setup),
         benchmark=item,
@@ -131,10 +131,11 @@ def origin(setup: str, over: str) -> Account:
         )
         for name in (over, setup)
     ]
+    old, new = cells
     nothing = Cost({}, {})
     found = {str(number): explain(nothing, nothing) for number in range(5)}
     operations = {**found, "open": explain(nothing, cost)}
-    return Account(*cells, {}, Explained(operations), Explained({}))
+    return Account(old, new, {}, Explained(operations), Explained({}))
 
 
 def report() -> Report:

@@ -18,7 +18,7 @@ from tests.unit.report import builders
 
 
 def _with(report: Report, **changes: object) -> Report:
-    return Report(**{**vars(report), **changes})  # type: ignore[arg-type]
+    return Report(**{**vars(report), **changes})
 
 
 def said(report: Report, detail: Detail = Detail.FULL) -> list[str]:

@@ -41,7 +41,7 @@ def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunData:
 def test_json_has_what_programs_are_promised(counted: RunData) -> None:
     data = json.loads(render(document(counted), "json", Options()))
     assert (data["format"], data["version"]) == ("lsmeter-hook-counts", 1)
-    place = {"kernel": "debian:6.1", "setup": "capability", "suite": "file"}
+    place: dict[str, object] = {"kernel": "debian:6.1", "setup": "capability", "suite": "file"}
     place |= {"filesystem": "ext4", "user": "user", "copies": 1}
     assert data["counts"][1] == {
         **place,

@@ -68,7 +68,7 @@ def test_services_that_are_equal_say_what_that_leaves_out() -> None:
 @pytest.mark.parametrize("windows", [1, 2, 3])
 def test_one_window_has_no_spread(windows: int) -> None:
     sides = [[shortened(boot(seed, noise_insns=9000), windows)] for seed in (1, 2)]
-    found = compare(*sides, 0.0001)
+    found = compare(sides[0], sides[1], 0.0001)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert ("windows of boot" in found.cause) == (windows > 1)
     assert (found.whole is None) == (windows == 1)

@@ -52,7 +52,7 @@ LONG = "landlock:layers=16,rules=4096,depth=12+bpf+tomoyo"
 
 
 def _with(report: Report, **changes: object) -> Report:
-    return Report(**{**vars(report), **changes})  # type: ignore[arg-type]
+    return Report(**{**vars(report), **changes})
 
 
 def all_verdicts() -> Report:

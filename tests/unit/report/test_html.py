@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import vl_convert
 
 from lsmeter.core.model import Problem
 from lsmeter.questions.cost.model import Report
@@ -216,7 +217,7 @@ def test_a_plot_that_cannot_be_drawn_is_left_out_with_a_line(
     def broken(*_: object, **__: object) -> str:
         raise error
 
-    monkeypatch.setattr(svg.vl_convert, "vegalite_to_svg", broken)
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", broken)
     text = render(builders.report(), "html")
     assert "<svg" not in text
     said = f"This plot is left out: the plot library fails: {type(error).__name__}: no font."

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.unit.model_builders import benchmark
 from tests.unit.report import builders
 
 
-def cycle(operation: str, calls: str, **params: int | str) -> Benchmark:
+def cycle(operation: str, calls: str, **params: Any) -> Benchmark:
     return replace(benchmark(operation, **params), cycle=calls)
 
 
@@ -55,7 +56,7 @@ def estimates(**more: float) -> dict[str, Estimate]:
 )
 def test_the_sum_of_the_calls_stands_beside(kind: Benchmark, calls: tuple[Benchmark, ...]) -> None:
     known = estimates()
-    whole, left, total, rest = (item.value for item in parts._parts(known[kind.id], known))  # type: ignore[union-attr]
+    whole, left, total, rest = (item.value for item in parts._parts(known[kind.id], known))
     assert (whole, left) == (2500, 300)
     assert total == sum(known[call.id].centre for call in calls)
     assert rest == 2500 - 300 - total
@@ -69,7 +70,7 @@ def test_what_is_not_measured_alone_is_named(kind: Benchmark, missing: str) -> N
     """An unlink of a file is none of a link, and an open that makes a file none of one that is."""
     known = estimates()
     _, left, calls, rest = parts._parts(known[kind.id], known)
-    assert (left.value, calls, rest) == (300, f"not alone: {missing}", None)  # type: ignore[union-attr]
+    assert (left.value, calls, rest) == (300, f"not alone: {missing}", None)
 
 
 def test_cycles_of_one_call_are_not_taken_apart() -> None:

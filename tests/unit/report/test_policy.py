@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from lsmeter.core.model.setup import Layer
-from lsmeter.questions.cells.layers import Link, layered_costs
+from lsmeter.core.model.setup import Layer, Link
+from lsmeter.questions.cells.layers import layered_costs
 from lsmeter.questions.cost import layers
 from lsmeter.questions.cost.document import report_document
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables.model import Detail
-from tests.unit.report import policy_builders
+from tests.unit.report import builders, policy_builders
 from tests.unit.report.builders import render
 from tests.unit.report.test_html import Page, assert_needs_nothing, attacked
 
@@ -123,10 +123,7 @@ def test_layers_that_add_the_same_are_told_apart() -> None:
         Link("apparmor+evm", "apparmor", (Layer.INTEGRITY,)),
     )
     item = policy_builders.benchmarks()[2]
-    estimates = [
-        policy_builders.builders.estimate(item, link.setup, 100 + at)
-        for at, link in enumerate(links)
-    ]
+    estimates = [builders.estimate(item, link.setup, 100 + at) for at, link in enumerate(links)]
     (stack,) = layers.stacks(
         replace(policy_builders.report(), layers=layered_costs(links, estimates, {}))
     )
@@ -191,5 +188,5 @@ def test_texts_of_guests_do_nothing_in_the_page(report: Report) -> None:
 
 
 def test_reports_without_policies_have_no_chapters() -> None:
-    shown = report_document(policy_builders.builders.report(), Detail.TERMINAL)
+    shown = report_document(builders.report(), Detail.TERMINAL)
     assert [section.key for section in shown.sections] == ["grid-1", "whole", "summary"]

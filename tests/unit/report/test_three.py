@@ -82,7 +82,9 @@ def test_a_whole_cost_disagrees_beyond_margin_and_interval(
 
 
 def test_a_single_round_cannot_disagree() -> None:
-    item = replace(hidden(), whole=replace(hidden().whole, low=-math.inf, high=math.inf))
+    whole = hidden().whole
+    assert whole is not None
+    item = replace(hidden(), whole=replace(whole, low=-math.inf, high=math.inf))
     assert not findings.mark(item, MARGIN)
 
 

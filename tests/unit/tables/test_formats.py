@@ -28,6 +28,7 @@ from lsmeter.tables.model import (
     Shown,
     Table,
     Tone,
+    Value,
 )
 from lsmeter.tables.render import Options, formats, render
 from tests.unit.report.test_html import ATTACK, assert_needs_nothing, attacked
@@ -308,7 +309,7 @@ def test_no_head_loses_a_letter(width: int) -> None:
         Column("benchmark", "benchmark", Kind.NAME),
         *(Column(head, head, Kind.PERCENT) for head in heads),
     )
-    row = ("path=dotdot-9", *(0.1 for _ in heads))
+    row: tuple[Value, ...] = ("path=dotdot-9", *(0.1 for _ in heads))
     found = list(lines.table_lines(Table("t", "", columns, (row,)), width, rule="="))
     text = "\n".join(found)
     assert "\N{HORIZONTAL ELLIPSIS}" not in text

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lsmeter.core.model import Problem
 from lsmeter.tables import values
 from lsmeter.tables.data import plain, scrub_text, scrubbed
 from lsmeter.tables.model import Column, Kind, Shown
@@ -94,7 +95,7 @@ def test_scrubbed_text_is_printable_and_loses_nothing(text: str) -> None:
 def test_scrubbing_reaches_every_text_and_nothing_else() -> None:
     whole = builders.report(
         setups=("capability", "selinux"),
-        problems=[builders.Problem("bad\x1b[31m", detail="a\nb", log_tail=("\u202eabc", "\ud800"))],
+        problems=[Problem("bad\x1b[31m", detail="a\nb", log_tail=("\u202eabc", "\ud800"))],
     )
     clean = scrubbed(whole)
     assert clean.problems[0].title == r"bad\x1b[31m"
