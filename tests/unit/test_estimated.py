@@ -283,7 +283,12 @@ def test_what_was_counted_stands_beside() -> None:
         "web", "static", "request", "debian:6.1", "capability", 10_000, found, {"selinux": 250}
     )
     pair = (estimate(found, KNOWN), counted)
-    said = text(document("run", [pair], Detail.SHORT))
+    made = document("run", [pair], Detail.SHORT)
+    answer, *_ = made.answer
+    assert answer.startswith("selinux: +2.0 % of all that the kernel does for this service, +200 ")
+    errors, *_ = document("run", [pair, pair], Detail.SHORT).answer
+    assert errors.startswith("selinux: estimates are off by -20.0 %")
+    said = text(made)
     assert "static +200 +250 -20.0 % -0.5 %" in said
     assert "selinux: estimates are off by -20.0 %; of all kernel instructions -0.5 %." in said
     # Another kernel's count is no check of this one's estimate.

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from lsmeter.core.model.conclusion import Estimate
 from lsmeter.measure.instruments.timed import index as timed_index
+from lsmeter.questions.index.document import index_document
 from lsmeter.questions.index.figures import indices, run_indices
 from lsmeter.statistics.blocks import Block
 from tests.unit.model_builders import benchmark
@@ -161,5 +162,12 @@ def test_a_run_of_times_has_an_index_with_its_interval(tmp_path: Path) -> None:
     for each in (index.typical, index.mean):
         assert each.low < truth < each.high
         assert each.high - each.low < 2
+    first, *rest = index_document(data, tuple(found.values()), "capability of this run").answer
+    assert first == "capability: index 100.00 of suite file; capability of this run is 100."
+    own = index.typical
+    span = f"index {own.value:.2f} ({own.low:.2f} to {own.high:.2f}) of suite file"
+    assert any(text.startswith(f"landlock: {span}") for text in rest)
+    (empty,) = index_document(data, (), "capability of this run").answer
+    assert empty.startswith("Nothing was compared")
     assert found["capability"].typical.value == pytest.approx(100)
     assert found["capability again"].typical.low < 100 < found["capability again"].typical.high

@@ -45,6 +45,13 @@ def some(names: Iterable[str], most: int) -> str:
     return ", ".join((*found[:most], *more))
 
 
+def first_of(texts: Iterable[str], most: int = 9) -> tuple[str, ...]:
+    """Return sentences that one screen holds, and how many more there are."""
+    found = tuple(texts)
+    left = len(found) - most
+    return (*found[:most], f"{left:,} more: in the tables.") if left > 0 else found
+
+
 def raw(value: Value) -> Raw:
     """Return what programs get of a value; numbers that do not exist are None."""
     found = value.value if isinstance(value, Shown) else value

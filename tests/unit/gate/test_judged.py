@@ -61,6 +61,8 @@ def test_what_only_one_run_has_is_not_judged_and_named(
 ) -> None:
     found = gated(sides, rule, "open<=1%", inconclusive=inconclusive)
     assert found.code == 125
+    assert not any("kept:" in text for text in document(found).answer)
+    assert "(exit code 125)" in document(found).answer[0]
     text = " ".join(render(document(found), "text", Options(colour=False)).split())
     assert f"{rule}: " in text
     assert text.count(why) == 2  # of the rule, and of what has no number
@@ -121,6 +123,12 @@ def test_each_rule_counts_its_own_comparisons(sides: tuple[RunData, RunData]) ->
     dearer = {"capability": {OPEN: 1100, STAT: 500}, "selinux": {OPEN: 1300}}
     sides = sides[0], run(sides[0].path.with_name("c"), dearer)
     found = gated(sides, "open<=1%", "open@selinux<=50%", "open<=1%")
+    first, *broken = document(found).answer
+    assert first == (
+        "Gate: a rule is broken: 2 broken, 1 kept of 3 comparisons, by 2 rules (exit code 1)."
+    )
+    assert len(broken) == 2
+    assert "typical +100 insns (+10.00 %), limit 1%" in broken[0]
     facts = [text for name, text in document(found).facts if name == "rule"]
     assert facts == [
         "open<=1%: 2 broken of 2 comparisons; 2 not compared, which only the first run has",

@@ -25,7 +25,7 @@ from lsmeter.tables.model import (
     Tone,
     Value,
 )
-from lsmeter.tables.values import change, count, many, percent
+from lsmeter.tables.values import change, count, first_of, many, percent
 
 NAME = "lsmeter-estimate"
 VERSION = 1
@@ -63,8 +63,26 @@ def document(
     if len(sections) == 1 and detail is Detail.SHORT:
         notes = ("there is more: --all, or --benchmark, shows the calls of each",)
     data = {"profile": _profile_data(source, profile), "estimates": [_data(*a) for a in found]}
-    title = "What it would cost"
-    return Document(NAME, VERSION, title, tuple(facts), (_RULE,), tuple(sections), notes, data)
+    return Document(
+        NAME,
+        VERSION,
+        "What it would cost",
+        tuple(facts),
+        (_RULE,),
+        tuple(sections),
+        notes,
+        data,
+        answer=first_of(_answer(found)),
+    )
+
+
+def _answer(found: Sequence[tuple[Estimated, Counted | None]]) -> Iterator[str]:
+    """Say what each setup would cost; of several benchmarks, how far that is from what they do."""
+    errors = list(_errors(_checks(found))) if len(found) > 1 else []
+    yield from errors
+    for item, counted in found if not errors else ():
+        named = f"{counted.benchmark}, " if counted and len(found) > 1 else ""
+        yield from (f"{named}{text}" for text in _sentences(item, counted, *_per(item.profile)))
 
 
 def _told(source: str, profile: Profile) -> str:
@@ -122,7 +140,6 @@ def _sections(
     yield Section(
         f"Cost {per}{where}",
         tables=(_setups(item, head, factor),),
-        items=tuple(Item(text) for text in _sentences(item, counted, factor, per)),
         key=key,
     )
     yield Section(
@@ -319,13 +336,7 @@ def _checked(
     found: Sequence[tuple[Estimated, Counted | None]], detail: Detail
 ) -> Iterator[Section]:
     """Hold what was estimated against what was counted under the same load."""
-    rows = [
-        (setup.setup, _check(counted, setup.cost, counted.added_insns[setup.setup]))
-        for item, counted in found
-        if counted is not None and _comparable(item.known, counted)
-        for setup in item.setups
-        if setup.setup in counted.added_insns and setup.cost
-    ]
+    rows = _checks(found)
     if not rows:
         return
     bounds = detail in {Detail.FULL, Detail.DATA}
@@ -348,8 +359,21 @@ def _checked(
             shown.append((*((name,) * bounds), benchmark, value, *between, *rest))
     table = Table("checked", "", columns, tuple(shown), fixed=2 if bounds else 1)
     unit = next(item.unit for _, item in found if item)
-    items = tuple(Item(text) for text in _errors(rows))
-    yield Section(f"Estimated and counted, a {unit}", (_CHECKED,), (table,), items, "checked")
+    errors = tuple(Item(text) for text in _errors(rows)) if len(found) == 1 else ()
+    yield Section(f"Estimated and counted, a {unit}", (_CHECKED,), (table,), errors, "checked")
+
+
+def _checks(
+    found: Sequence[tuple[Estimated, Counted | None]],
+) -> list[tuple[str, tuple[Value, ...]]]:
+    """Return what was estimated beside what was counted, with the setup."""
+    return [
+        (setup.setup, _check(counted, setup.cost, counted.added_insns[setup.setup]))
+        for item, counted in found
+        if counted is not None and _comparable(item.known, counted)
+        for setup in item.setups
+        if setup.setup in counted.added_insns and setup.cost
+    ]
 
 
 def _errors(rows: Sequence[tuple[str, Sequence[Value]]]) -> Iterator[str]:

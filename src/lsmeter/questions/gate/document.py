@@ -17,7 +17,7 @@ from lsmeter.questions.gate.judge import Applied, Finding, Judgement, Outcome, u
 from lsmeter.questions.gate.origin import Moved
 from lsmeter.questions.gate.rules import PERCENT
 from lsmeter.tables.model import Document, Item, Section, Tone
-from lsmeter.tables.values import change, many
+from lsmeter.tables.values import change, first_of, many
 
 BROKEN = ExitCode.INCOMPLETE  # 1: what `git bisect run` takes for bad
 _CODES = {"fail": BROKEN, "skip": ExitCode.SKIPPED, "pass": ExitCode.OK}
@@ -80,11 +80,22 @@ def document(gated: Gated) -> Document:
         "lsmeter-gate",
         1,
         f"Gate: {_title(gated)}",
+        answer=_answer(gated),
         facts=facts,
         sections=(*sections, *problem_section(judged.problems)),
         notes=judged.notes,
         data=data,
     )
+
+
+def _answer(gated: Gated) -> tuple[str, ...]:
+    """Say whether the rules are kept, by how many comparisons, and what breaks them."""
+    found = Counter(item.outcome for of in gated.judged.applied for item in of.findings)
+    counts = ", ".join(f"{found[kind]} {kind}" for kind in Outcome if found[kind])
+    said = f"{counts} of {many(found.total(), 'comparison')}" if found else "nothing was compared"
+    by = many(len(gated.judged.applied), "rule")
+    first = f"Gate: {_title(gated)}: {said}, by {by} (exit code {int(gated.code)})."
+    return (first, *first_of((line(gated, x) for x in gated.judged.of(Outcome.BROKEN)), 6))
 
 
 def lines(gated: Gated, outcome: Outcome) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +25,10 @@ from lsmeter.questions.cost import findings
 from lsmeter.tables import look, numbers
 from lsmeter.tables.look import channel
 from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table, Value
-from lsmeter.tables.values import percent
+from lsmeter.tables.values import first_of, percent
 
 ALL = "all operations"
+_KERNELS = 4  # that a sentence names
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,7 @@ def document(run: RunData) -> Document:
         "lsmeter-history",
         1,
         manifest.title or "Overhead of security modules over kernel versions",
+        answer=first_of(_answer(run, points, setups, list(kernels))),
         facts=run_facts(run),
         sections=(Section("", tables=tables), *problem_section(problems)),
         notes=(*_signs(run), *missing_note(run), *run.notes),
@@ -139,6 +141,26 @@ def document(run: RunData) -> Document:
             "problems": [vars(problem) for problem in problems],
         },
     )
+
+
+def _answer(
+    run: RunData, points: Sequence[Point], setups: Sequence[str], kernels: Sequence[str]
+) -> Iterator[str]:
+    """Say how each setup's overhead went from the oldest kernel to the newest."""
+    if not points:
+        yield f"Nothing was compared: no setup beside {run.manifest.baseline_setup} has a number."
+    unit = numbers.unit_word(find_instrument(run.manifest.instrument).unit)
+    for setup in setups:
+        mine = [p for p in points if (p.setup, p.operation) == (setup, ALL)]
+        mine.sort(key=lambda point: kernels.index(point.kernel))
+        shown = mine if len(mine) <= _KERNELS else [mine[0], mine[-1]]
+        costs = ", ".join(f"{percent(point.median)} on {point.kernel}" for point in shown)
+        ends = [percent(f(point.median for point in mine)) for f in (min, max)]
+        span = (
+            f"; {ends[0]} to {ends[1]} over {len(mine)} kernels" if len(mine) > len(shown) else ""
+        )
+        base = run.manifest.baseline_setup
+        yield f"{setup}: median {costs}{span}, over {base} ({unit} a call)."
 
 
 def _signs(run: RunData) -> tuple[str, ...]:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lsmeter.measure.instruments import find_instrument
@@ -13,6 +14,7 @@ from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.index.figures import Index
 from lsmeter.statistics.blocks import Interval
 from lsmeter.tables.model import Column, Document, Kind, Section, Table
+from lsmeter.tables.values import first_of
 
 _COLUMNS = (
     Column("setup", "setup", Kind.NAME),
@@ -33,7 +35,20 @@ def index_document(run: RunData, found: Sequence[Index], reference: str) -> Docu
     lead = (f"{says} Geometric mean of the {words.typical} costs, and of the {also}.",)
     section = Section("Index", lead=lead, tables=tables)
     data = {"reference": reference, "indices": [_data(item) for item in found]}
-    return run_document(run, "lsmeter-index", "Index over suites", (section,), (), data)
+    made = run_document(run, "lsmeter-index", "Index over suites", (section,), (), data)
+    return replace(made, answer=first_of(_sentences(found, reference)))
+
+
+def _sentences(found: Sequence[Index], reference: str) -> Iterator[str]:
+    """Say the index of each setup."""
+    if not found:
+        yield "Nothing was compared: no suite has an index."
+    several = len({item.place.beside for item in found}) > 1
+    for item in found:
+        at, where = item.typical, f", {item.place.kernel}, {item.place.filesystem}" * several
+        known = f" ({at.low:.2f} to {at.high:.2f})" if at.low < at.high < math.inf else ""
+        of = f"of suite {item.place.suite}{where}"
+        yield f"{item.place.setup}: index {at.value:.2f}{known} {of}; {reference} is 100."
 
 
 def _table(found: Sequence[Index]) -> Table:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -47,7 +48,7 @@ from lsmeter.tables.model import (
     Tone,
     Value,
 )
-from lsmeter.tables.values import change
+from lsmeter.tables.values import change, first_of, many
 
 NAME = "lsmeter-workloads"
 _MOST_HOOKS = 12
@@ -75,7 +76,8 @@ def document(run: RunData, detail: Detail) -> Document:
     )
     title = "What security modules cost real services"
     made = run_document(run, NAME, title, sections, found.problems, _data(found))
-    return replace(made, notes=(*_conditions(run), *made.notes))
+    answer = first_of(_answer(found, run.manifest.baseline_setup))
+    return replace(made, notes=(*_conditions(run), *made.notes), answer=answer)
 
 
 def _conditions(run: RunData) -> Iterator[str]:
@@ -102,7 +104,7 @@ def _sections(
         f"{suite} on {kernel}, {filesystem}: kernel instructions a {unit}",
         lead=lead,
         tables=tuple(_overheads(found, measured, compared, baseline)),
-        items=tuple(_sentences(compared, unit)),
+        items=tuple(_doubts(compared)),
     )
     if detail is not Detail.SHORT:
         tables = (
@@ -168,26 +170,45 @@ def _left_out(compared: Sequence[Compared]) -> Iterator[str]:
         )
 
 
-def _cell(item: Compared) -> Shown:
+def _overhead(item: Compared, digits: int) -> str:
+    """Write an overhead in % and half its interval; what a verdict is of is never written as 0."""
     kernel = item.kernel
     half = (kernel.overhead_high - kernel.overhead_low) / 2
-    known = f" {numbers.PLUS_MINUS}{100 * half:.2f}" if math.isfinite(half) else ""
-    mark = numbers.VERDICT_MARKS[kernel.verdict]
-    text = f"{numbers.overhead(kernel.overhead, kernel.verdict, 2)}{known} {mark}"
+    known = f" {numbers.PLUS_MINUS}{100 * half:.{digits}f}" if math.isfinite(half) else ""
+    return f"{numbers.overhead(kernel.overhead, kernel.verdict, digits)}{known}"
+
+
+def _cell(item: Compared) -> Shown:
+    kernel = item.kernel
+    text = f"{_overhead(item, 2)} {numbers.VERDICT_MARKS[kernel.verdict]}"
     return Shown(kernel.overhead, text, numbers.TONES[kernel.verdict])
 
 
-def _sentences(compared: Sequence[Compared], unit: str) -> Iterator[Item]:
-    """Say for each setup from where to where its overheads go, and which are not resolved."""
-    for setup in dict.fromkeys(item.tested.place.setup for item in compared):
-        mine = [item for item in compared if item.tested.place.setup == setup]
-        low, high = (f(mine, key=lambda item: item.kernel.overhead) for f in (min, max))
+def _answer(found: Workloads, baseline: str) -> Iterator[str]:
+    """Say for each setup from where to where its overheads go, and what came of it."""
+    if not found.compared:
+        yield f"Nothing was compared: no setup beside {baseline} has a number."
+    places = grouped((item.tested.place, item) for item in found.compared)
+    several = len({place.beside for place in places}) > 1
+    for place, mine in places.items():
+        ends = [f(mine, key=lambda item: item.kernel.overhead) for f in (min, max)]
         each = [
-            f"{100 * item.kernel.overhead:+.1f} % ({item.tested.benchmark.id}, "
+            f"{_overhead(item, 1)} % ({item.tested.benchmark.id}, "
             f"{change(round(item.kernel.difference))} instructions)"
-            for item in ([low] if low is high else [low, high])
+            for item in (ends if len(mine) > 1 else mine)
         ]
-        yield Item(f"{setup}: {' to '.join(each)} kernel instructions a {unit}.")
+        counts = Counter(item.kernel.verdict.value for item in mine)
+        said = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        where = f" ({', '.join(place.beside)})" * several
+        yield (
+            f"{place.setup}{where}: {' to '.join(each)} over {baseline}, of the kernel "
+            f"instructions a {mine[0].tested.unit}; of {many(len(mine), 'benchmark')} {said}."
+        )
+
+
+def _doubts(compared: Sequence[Compared]) -> Iterator[Item]:
+    """Say for each setup what is not resolved."""
+    for setup, mine in grouped((item.tested.place.setup, item) for item in compared).items():
         yield from (Item(text, tone=Tone.WARNING) for text in _unresolved(mine, setup))
 
 
