@@ -162,6 +162,12 @@ class Document:
     picture: Figure | None = None
 
     @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All plots, the picture first."""
+        first = () if self.picture is None else (self.picture,)
+        return (*first, *(figure for section in self.sections for figure in section.figures))
+
+    @property
     def tables(self) -> tuple[Table, ...]:
         """All tables, section by section."""
         return tuple(table for section in self.sections for table in section.tables)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -116,6 +117,13 @@ def test_each_plot_is_a_file_that_stands_alone() -> None:
     assert {"selinux", "setups", "more"} <= set(texts)
     assert "Costs <&>. In instructions" in " ".join(texts)
     assert {"#b9502f", "#1d2126"} <= {item.attrib.get("fill") for item in root.iter()}
+
+
+def test_the_picture_of_the_answer_is_the_first_file() -> None:
+    others = Figure("Others", "", _plot)
+    found = rendered(replace(document(figures=(others,)), picture=PLOT), "svg")
+    assert isinstance(found, Files)
+    assert list(found.files) == ["01-costs.svg", "02-others.svg"]
 
 
 def test_a_document_without_plots_is_an_error_that_says_why() -> None:

@@ -22,7 +22,7 @@ def render(document: Document, options: Options) -> Files:
     """Return a file for each plot; UsageError where the document has none."""
     files: dict[str, bytes] = {}
     left_out: list[str] = []
-    for number, figure in enumerate((f for s in document.sections for f in s.figures), 1):
+    for number, figure in enumerate(document.figures, 1):
         words = re.sub(r"[^a-z0-9]+", "-", figure.title.lower()).strip("-")
         try:
             drawing = figure.draw(f"plot-{number}")
