@@ -21,7 +21,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from lsmeter.core.model import BenchmarkStatus, BootStatus, Setup
-from lsmeter.core.model.moment import END
+from lsmeter.core.model.boot import END
 from lsmeter.core.model.setup import StateFile
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import diagnose

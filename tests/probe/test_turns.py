@@ -38,7 +38,7 @@ def begin(
     asked = Request("file", ids, icount_shift=0, **options)  # type: ignore[arg-type]
     asked = replace(asked, setup=relocated(parse_setup(setup), top))
     (top / "request").write_bytes(asked.to_bytes())
-    words = [str(probe.path), "native", str(top), str(top / "request"), *seat.words]
+    words = [str(probe.path), "native", str(top), str(top / "request"), *seat]
     return subprocess.Popen(words, stdout=subprocess.PIPE), asked
 
 
@@ -49,7 +49,7 @@ def in_turns(
     begun = []
     with seats(len(troubles)) as places:
         for seat, trouble in zip(places, troubles, strict=True):
-            top = home / str(seat.place)
+            top = home / seat[1]
             top.mkdir()
             top.joinpath(trouble or "none").touch()
             begun.append(begin(probe, top, seat, *IDS, **more))
@@ -153,6 +153,6 @@ def test_a_place_that_is_not_there_is_refused(
     assert "turns" in session.errors[0]
     empty = tmp_path / "empty"
     empty.touch()
-    process, asked = begin(troubled, tmp_path, Seat(str(empty), 0), *IDS)
+    process, asked = begin(troubled, tmp_path, (str(empty), "0"), *IDS)
     assert process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 2

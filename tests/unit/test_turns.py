@@ -120,10 +120,10 @@ def test_here_lets_those_take_turns_for_whom_nothing_is_changed() -> None:
 
 def test_a_page_has_a_name_of_its_own_and_places(tmp_path: Path) -> None:
     with seats(2) as (first, second):
-        assert first.page == second.page
-        assert (first.place, second.place) == (0, 1)
-        page = Path(first.page).read_bytes()
-    assert not Path(first.page).exists() or Path(first.page).read_bytes() != page
+        assert first[0] == second[0]
+        assert (first[1], second[1]) == ("0", "1")
+        page = Path(first[0]).read_bytes()
+    assert not Path(first[0]).exists() or Path(first[0]).read_bytes() != page
     assert page[:4] == (2).to_bytes(4, "little")
     assert blank(2)[4:20] != blank(2)[4:20]
 

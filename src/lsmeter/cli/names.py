@@ -91,12 +91,12 @@ def _machines() -> Iterable[Row]:
 
 
 def _images() -> Iterable[Row]:
-    from lsmeter.sources.images.build import list_images
+    from lsmeter.sources.images.build import IMAGES
     from lsmeter.sources.images.definition import definition_names, load_definition
 
     for name in definition_names():
         yield name, load_definition(name).title
-    yield from ((image.name, image.title) for image in list_images())
+    yield from ((image.name, image.title) for image in IMAGES.all())
 
 
 def _studies() -> Iterable[Row]:

@@ -6,7 +6,7 @@ The texts of a moment are kept as they came; lsmeter.questions.monitor makes num
 
 from __future__ import annotations
 
-from lsmeter.core.model.moment import BEGIN, END, WITHIN, Moment
+from lsmeter.core.model.boot import BEGIN, END, WITHIN, Moment
 from lsmeter.guest.protocol import MAX_MOMENTS, BadLineError, ContradictionError
 from lsmeter.guest.request import Request
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lsmeter.core.model import BenchmarkStatus, HookReadings, Samples, StateReading
-from lsmeter.core.model.moment import Moment
+from lsmeter.core.model.boot import Moment
 from lsmeter.core.printable import printable
 from lsmeter.guest import protocol
 from lsmeter.guest.moments import MomentReader

@@ -41,7 +41,7 @@ class Here(Machine, HasHosts, TakesTurns, Tunable):
     title = "this machine as it runs: one process of the probe is one block of readings"
     filesystems = ("tmpfs", "ext4", "xfs", "btrfs", "overlay")
     _cgroup = ""  # that the probe is to enter
-    _seat: tuple[str, ...] = ()  # among those that take turns, as the probe is told
+    _seat: Seat | tuple[()] = ()
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -105,12 +105,10 @@ class Here(Machine, HasHosts, TakesTurns, Tunable):
     def in_turns(self, count: int) -> Iterator[Sequence[Here]]:
         """Give each of so many processes a place."""
         with seats(count) as given:
-            yield [self._with_seat(seat) for seat in given]
-
-    def _with_seat(self, seat: Seat) -> Here:
-        found = copy.copy(self)
-        vars(found)["_seat"] = seat.words
-        return found
+            machines = [copy.copy(self) for _ in given]
+            for machine, seat in zip(machines, given, strict=True):
+                machine._seat = seat  # noqa: SLF001  (of the same class)
+            yield machines
 
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one process of a block in a directory of its own."""

@@ -20,14 +20,15 @@ from urllib.parse import quote
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Kernel
-from lsmeter.core.model.moment import BEGIN, END, WITHIN
+from lsmeter.core.model.boot import BEGIN, END, WITHIN
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.protocol import VERSION
 from lsmeter.guest.request import Request
 from lsmeter.machines import Addressed, HasHosts, Machine, OnResults, refuse_plugins
 from lsmeter.machines.remote import PREFIX, Answer, Link, quoted
-from lsmeter.machines.ssh import Ssh, kernel_of, look
+from lsmeter.machines.remote_host import kernel_of, look
+from lsmeter.machines.ssh import Ssh
 from lsmeter.measure.experiment.plan import PlannedBoot
 
 _MOST_SEEN = 3500  # bytes of one source at one moment

@@ -21,8 +21,7 @@ from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults
 from lsmeter.machines.description import Description, qemu_command
-from lsmeter.machines.processors import hold_processor
-from lsmeter.machines.waits import Waits
+from lsmeter.machines.processors import Waits, hold_processor
 
 _CHUNK_BYTES = 1 << 16
 _PIPE_BYTES = 1 << 20  # what a pipe holds at most, as root may set it

@@ -9,10 +9,8 @@ that breaks, ends the probe first. Nothing else of a host is changed.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import io
 import os
-import re
 import tarfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +20,6 @@ from pathlib import Path
 from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Kernel
-from lsmeter.core.model.arch import GUEST
 from lsmeter.core.storage import prove
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.probe import find_probe
@@ -37,28 +34,13 @@ from lsmeter.machines import (
 )
 from lsmeter.machines.qemu import run_child
 from lsmeter.machines.remote import FORM, PREFIX, Answer, Link, Marks, parse_address, quoted
+from lsmeter.machines.remote_host import Host, directory_on, kernel_of, look_measurable
 from lsmeter.machines.replay import record
 from lsmeter.machines.workplace import files_for
 from lsmeter.measure.experiment.plan import PlannedBoot
-from lsmeter.sources.kernels.running import described
 
 CONFIG = "LSMETER_SSH_CONFIG"
 _MANY = ","  # between several hosts
-# What stat calls a file system, and mount(2).
-_TYPES = {"ext2/ext3": "ext4", "overlayfs": "overlay"}
-# One line each, `key value`. What a kernel was built with comes last, behind a line of its own.
-_LOOK = (
-    'echo "machine $(uname -m)"; echo "release $(uname -r)"; echo "build $(uname -v)"; '
-    'echo "user $(id -u)"; echo "cpus $(nproc 2>/dev/null)"; '
-    'echo "cpu $(sed -n "s/^model name[^:]*: *//p" /proc/cpuinfo | head -n 1)"; '
-    'echo "id $(cat /etc/machine-id 2>/dev/null)"; '
-    "for d in {places}; do "
-    '[ -d "$d" ] && [ -w "$d" ] && [ -x "$d" ] && echo "place $(stat -f -c %T "$d") $d"; done; '
-    "echo config; c=/boot/config-$(uname -r); "
-    "zcat /proc/config.gz 2>/dev/null || cat $c 2>/dev/null || "
-    "cat /lib/modules/$(uname -r)/config 2>/dev/null || :"
-)
-_PLACES = '"${TMPDIR:-/tmp}" /dev/shm /var/tmp "$HOME"'
 # The directory lives as long as this; the probe as long as the connection. `read` is no process of
 # its own, so that nothing is left of the watch.
 _HOLD = (
@@ -89,35 +71,6 @@ _REHEARSE = _SWEEP + _HOLD + _FILL + '; "$d/probe" catalogue >/dev/null || exit 
 _NO_PLACE = 90
 _DIRECTORY_CHARS = 300
 _BACK_S, _TRIES = 10.0, 12  # between looks for a host that is gone, and how often one is taken
-
-
-@dataclass(frozen=True)
-class Host:
-    """What is known of a host before it is measured."""
-
-    facts: Mapping[str, str]
-    places: tuple[tuple[str, str], ...]  # directories: type of file system, path
-    config: str
-
-    @property
-    def is_root(self) -> bool:
-        """Whether ssh logs in as root."""
-        return self.facts.get("user") == "0"
-
-    @property
-    def cpus(self) -> int:
-        """How many CPUs it has; one where it does not say."""
-        said = self.facts.get("cpus", "")
-        return int(said) if re.fullmatch("[1-9][0-9]{0,4}", said) else 1
-
-
-def read_look(text: str) -> Host:
-    """Read what a host printed of itself; what is not said is left out."""
-    head, _, config = text.partition("\nconfig\n")
-    lines = [line.partition(" ")[::2] for line in head.splitlines()]
-    places = [value.partition(" ")[::2] for key, value in lines if key == "place"]
-    typed = tuple((_TYPES.get(kind, kind), path) for kind, path in places if path[:1] == "/")
-    return Host({key: value for key, value in lines if key != "place"}, typed, config)
 
 
 @dataclass
@@ -153,7 +106,7 @@ class Ssh(Machine, Addressed, HasHosts, ComesBack, Prepares):
         """Ask each host what it is; an error names the first that cannot be measured."""
         if not self.links:
             raise UsageError("--machine ssh: which host?", hint=f"write {FORM}")
-        return {link.address.name: (link, _look(link)) for link in self.links}
+        return {link.address.name: (link, look_measurable(link)) for link in self.links}
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -296,54 +249,7 @@ class _Block:
 
 
 def _script(link: Link, host: Host, filesystem: str) -> str:
-    return _BLOCK.format(base=quoted(_base(link, host, filesystem)))
-
-
-def _base(link: Link, host: Host, filesystem: str) -> str:
-    """Return the directory in which blocks are to have theirs; root mounts a tmpfs in any."""
-    for kind, path in host.places:
-        if (filesystem == "tmpfs" and host.is_root) or kind == filesystem:
-            return path
-    looked = ", ".join(f"{path} ({kind})" for kind, path in host.places) or "nothing writable"
-    raise InfrastructureError(
-        f"{link.address.name}: no directory on {filesystem} that can be written to: {looked}",
-        hint=f"name one: {PREFIX}{link.address.login}:/DIRECTORY",
-    )
-
-
-def look(link: Link) -> Host:
-    """Ask a host what it is."""
-    named = link.address.directory
-    return read_look(link.ask(_LOOK.replace("{places}", quoted(named) if named else _PLACES)).out)
-
-
-def _look(link: Link) -> Host:
-    """Ask a host what it is; refuse one that the probe cannot run on."""
-    named, host = link.address.directory, look(link)
-    machine = host.facts.get("machine", "")
-    if machine != GUEST.name:
-        raise InfrastructureError(
-            f"{link.address.name}: its processor is {machine[:40] or 'not told'}, and the probe is "
-            f"for {GUEST.name}",
-            hint="only hosts of this architecture can be measured",
-        )
-    if not host.places:
-        where = named or "${TMPDIR:-/tmp}"
-        raise InfrastructureError(
-            f"{link.address.name}: {where} is no directory that {link.address.login} may write to",
-            hint=f"name another: {PREFIX}{link.address.login}:/DIRECTORY",
-        )
-    return host
-
-
-def kernel_of(name: str, host: Host) -> Kernel:
-    """Describe the kernel of a host, under the host's name: two hosts never share a cell."""
-    facts = host.facts
-    kernel = described(facts.get("release", ""), facts.get("build", ""), host.config)
-    parts = (kernel.image_sha256, name, facts.get("cpu", ""), facts.get("id", ""))
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    origin = f"running on {name}, {facts.get('build', '')}"
-    return replace(kernel, name=name, image_sha256=digest, origin=origin)
+    return _BLOCK.format(base=quoted(directory_on(link, host, filesystem)))
 
 
 async def _fill(link: Link, place: str, files: Mapping[str, bytes]) -> None:

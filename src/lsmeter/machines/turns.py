@@ -12,23 +12,13 @@ import secrets
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 _HEAD = struct.Struct("=I28s16x")  # how many they are, and the ring's name; the rest is theirs
 _SEAT_BYTES = 32
 
 
-@dataclass(frozen=True)
-class Seat:
-    """A place among those that take turns: the page that they share, and the number in it."""
-
-    page: str
-    place: int
-
-    @property
-    def words(self) -> tuple[str, str]:
-        """What the probe is told."""
-        return self.page, str(self.place)
+# Among those that take turns, as the probe is told: the page that they share, the number in it.
+Seat = tuple[str, str]
 
 
 @contextmanager
@@ -38,7 +28,7 @@ def seats(count: int) -> Iterator[tuple[Seat, ...]]:
     try:
         os.write(page, blank(count))
         path = f"/proc/{os.getpid()}/fd/{page}"
-        yield tuple(Seat(path, place) for place in range(count))
+        yield tuple((path, str(place)) for place in range(count))
     finally:
         os.close(page)
 

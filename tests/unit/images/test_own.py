@@ -39,7 +39,7 @@ def tree(tmp_path: Path) -> Path:
 
 def test_a_directory_becomes_an_image(tree: Path) -> None:
     image = build.add_image(tree, "mine")
-    assert build.list_images() == (image,)
+    assert build.IMAGES.all() == (image,)
     assert stat.S_IMODE(image.file.stat().st_mode) == 0o444
     found = build.resolve_image("mine", Silent())
     assert (found.file, found.sha256) == (image.file, image.identity)
@@ -50,11 +50,11 @@ def test_a_file_system_is_copied_and_replaces_the_one_before(tree: Path, tmp_pat
     build.add_image(tree, "mine")
     ext4.make_ext4(tree, tmp_path / "root.ext4", 64)
     second = build.add_image(tmp_path / "root.ext4", "mine")
-    assert build.list_images() == (second,)
+    assert build.IMAGES.all() == (second,)
     assert second.file.read_bytes() == (tmp_path / "root.ext4").read_bytes()
     assert build.built_image("mine") == second
     assert build.remove_images("mine") == (second,)
-    assert build.list_images() == ()
+    assert build.IMAGES.all() == ()
 
 
 def test_a_path_is_used_where_it_is(tree: Path, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_damaged_image_does_not_count(tree: Path) -> None:
     image.file.chmod(0o644)
     with image.file.open("ab") as file:
         file.truncate(4096)
-    assert build.list_images() == ()
+    assert build.IMAGES.all() == ()
     with pytest.raises(UsageError, match="unknown image 'mine'"):
         build.resolve_image("mine", Silent())
 
@@ -147,4 +147,4 @@ def test_a_damaged_image_is_built_again_when_that_is_asked_for(
 def test_a_build_that_is_still_going_on_does_not_count(tree: Path, cache: Path) -> None:
     image = build.add_image(tree, "mine")
     image.home.rename(cache / "images" / f".{image.home.name}.partial")
-    assert build.list_images() == ()
+    assert build.IMAGES.all() == ()

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+BEGIN, WITHIN, END = "begin", "within", "end"  # of a batch
 UNREAD = 2**32 - 1  # in counts: a counter was not read, or went back (probe/observe/counter.h)
 
 
@@ -95,6 +97,21 @@ class StateReading:
     state: str
     before: tuple[tuple[str, int], ...]
     after: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One moment of a batch (warm-up included, from 0): texts by source, as the probe cut them.
+
+    lost is how many moments before it the guest had no room for.
+    """
+
+    benchmark: str
+    batch: int
+    when: str
+    time_ns: int  # of the guest's clock since it was started
+    lost: int = 0
+    texts: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

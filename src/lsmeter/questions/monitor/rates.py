@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lsmeter.core.model.moment import BEGIN, END, Moment
+from lsmeter.core.model.boot import BEGIN, END, Moment
 from lsmeter.questions.monitor.proc import (
     PAGE_KIB,
     SECTOR_KIB,

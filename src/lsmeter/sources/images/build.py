@@ -102,13 +102,8 @@ def describe(image: Path, name: str, title: str, began: float) -> BuiltImage:
     )
 
 
-def list_images() -> tuple[BuiltImage, ...]:
-    """Return all images, sorted by name; a damaged one is passed over."""
-    return IMAGES.all()
-
-
 def _called(name: str) -> tuple[BuiltImage, ...]:
-    return tuple(image for image in list_images() if image.name == name)
+    return tuple(image for image in IMAGES.all() if image.name == name)
 
 
 def _own(name: str) -> BuiltImage | None:
@@ -275,7 +270,7 @@ def resolve_image(word: str, progress: Progress, *, build: bool = True) -> Image
         if "/" in word:
             return _file(Path(word).expanduser())
         if word not in definition_names() and not _own(word):
-            names = {*definition_names(), *(image.name for image in list_images())}
+            names = {*definition_names(), *(image.name for image in IMAGES.all())}
             raise unknown("image", word, names)
     own = _own(word)
     image = own or _defined(word)

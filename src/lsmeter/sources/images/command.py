@@ -78,12 +78,12 @@ def add(
 
 def list_images() -> None:
     """List images: those that were built or added, and those that can be built."""
-    from lsmeter.sources.images.build import list_images
+    from lsmeter.sources.images.build import IMAGES
     from lsmeter.sources.images.definition import definition_names, load_definition
 
     definitions = [load_definition(name) for name in definition_names()]
     titles = {definition.name: definition.title for definition in definitions}
-    show(images_document(list_images(), titles))
+    show(images_document(IMAGES.all(), titles))
 
 
 def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]) -> Document:
@@ -136,7 +136,7 @@ def remove(
     from lsmeter.core.registry import unknown
     from lsmeter.sources.images import build as store
 
-    images = store.list_images()
+    images = store.IMAGES.all()
     if not images:
         raise UsageError("there is no image to remove", hint="see: lsmeter image list")
     if name not in {image.name for image in images}:

@@ -78,9 +78,9 @@ def build(
 
 def list_kernels() -> None:
     """List built kernels: name, release, size, time of the build, what it was built from."""
-    from lsmeter.sources.kernels.sources.built import list_built
+    from lsmeter.sources.kernels.sources.built import KERNELS
 
-    show(kernels_document(list_built()))
+    show(kernels_document(KERNELS.all()))
 
 
 def kernels_document(kernels: Sequence[BuiltKernel]) -> Document:

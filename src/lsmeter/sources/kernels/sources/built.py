@@ -73,11 +73,6 @@ def check_name(name: str) -> str:
     return bare
 
 
-def list_built() -> tuple[BuiltKernel, ...]:
-    """Return all built kernels, sorted by name; a damaged one is passed over."""
-    return KERNELS.all()
-
-
 def find_built(name: str) -> BuiltKernel | None:
     """Return the kernel called `name`, None when there is none (or it is damaged)."""
     return KERNELS.read(KERNELS.home / check_name(name))
@@ -87,7 +82,7 @@ def get_built(name: str) -> BuiltKernel:
     """Return the kernel called `name`; raise UsageError with the nearest name otherwise."""
     if found := find_built(name):
         return found
-    if names := [kernel.name for kernel in list_built()]:
+    if names := [kernel.name for kernel in KERNELS.all()]:
         raise unknown("built kernel", check_name(name), names)
     raise UsageError(
         f"no kernel called '{check_name(name)}' has been built, nor any other",
@@ -157,7 +152,7 @@ def slots_dir() -> Path:
 
 def drop_slot(slot: str) -> None:
     """Remove the objects in `slot` unless a built kernel still refers to them."""
-    if slot and all(kernel.slot != slot for kernel in list_built()):
+    if slot and all(kernel.slot != slot for kernel in KERNELS.all()):
         shutil.rmtree(slots_dir() / Path(slot).name, ignore_errors=True)
 
 
@@ -176,7 +171,7 @@ class BuiltSource(KernelSource):
         """Return all built kernels."""
         return tuple(
             KernelListing(PREFIX + built.name, built.origin, cached=True, version=built.release)
-            for built in list_built()
+            for built in KERNELS.all()
         )
 
 
