@@ -57,7 +57,7 @@ class LsmeterError(Exception):
 
 
 class UsageError(LsmeterError):
-    """The user's words are off: an unknown name, a bad option, a malformed experiment file."""
+    """The command line is wrong: an unknown name, a bad option, a malformed experiment file."""
 
     exit_code = ExitCode.USAGE
 

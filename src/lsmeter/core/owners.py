@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who may put something in the place of a file: what a stranger may, is not obeyed."""
+"""Who else can replace a file: what another user can write is not trusted."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def contradictions(
         del expected["filesystem"], expected["worker.uid"]
     said = facts.get("kernel.cmdline", "")
     if kernel.config.get("CMDLINE_BOOL") == "y" and said.endswith(expected["kernel.cmdline"]):
-        del expected["kernel.cmdline"]  # words of the kernel's own stand before it
+        del expected["kernel.cmdline"]  # parameters of the kernel's own stand before it
     return tuple(
         f"{fact}: asked for '{value}', the guest reported '{facts.get(fact, '')[:_FACT_CHARS]}'"
         for fact, value in expected.items()

@@ -90,8 +90,8 @@ def catalogue(probe: Program) -> tuple[Benchmark, ...]:
     raise BuildError(f"the probe {probe.path}: {why}", hint=_REBUILD)
 
 
-def host_words(prefix: str) -> tuple[str, ...]:
-    """Return the words that say what of this machine decides how long things take."""
+def host_command(prefix: str) -> tuple[str, ...]:
+    """Return the command that says what of this machine decides how long things take."""
     return (str(find_probe().path), "host", prefix)
 
 

@@ -62,8 +62,8 @@ class Plugin:
 class Description:
     """All that decides what QEMU runs.
 
-    console and results are the files of the channels. Their paths and that of initrd are words in
-    place of what changes by boot; what runs the guest replaces them.
+    console and results are the files of the channels. Their paths and that of initrd are
+    placeholders for what changes by boot; what runs the guest replaces them.
     """
 
     arch: Arch
@@ -92,7 +92,7 @@ def qemu_command(guest: Description) -> tuple[str, ...]:
     arch = guest.arch
     board = arch.boards[guest.boot_protocol]
     results = (arch.bulk if guest.bulk else arch.results).format("results")
-    words = [
+    arguments = [
         *(arch.program, "-M", board.machine + (board.memory_disk if guest.memory_disk else "")),
         *_time(guest),
         *("-seed", str(guest.seed)),
@@ -108,15 +108,15 @@ def qemu_command(guest: Description) -> tuple[str, ...]:
     for number, disk in enumerate(guest.disks):
         name = f"disk{number}" if number else "root"
         drive = f"if=none,id={name},format=raw,snapshot=on,cache=unsafe,file={_comma(disk)}"
-        words += ["-drive", drive, "-device", f"{board.disk},drive={name}"]
+        arguments += ["-drive", drive, "-device", f"{board.disk},drive={name}"]
     for number, network in enumerate(guest.networks):
         here, there = (f"{_comma(network.link)}.{end}" for end in (network.end, 1 - network.end))
         ends = f"local.type=unix,local.path={here},remote.type=unix,remote.path={there}"
         device = f"{board.network},netdev=link{number},mac={network.mac}"
-        words += ["-netdev", f"dgram,id=link{number},{ends}", "-device", device]
+        arguments += ["-netdev", f"dgram,id=link{number},{ends}", "-device", device]
     if guest.plugin:
-        words += ["-plugin", _plugin(guest.plugin)]
-    return tuple(words)
+        arguments += ["-plugin", _plugin(guest.plugin)]
+    return tuple(arguments)
 
 
 def _plugin(plugin: Plugin) -> str:
@@ -133,7 +133,7 @@ def _plugin(plugin: Plugin) -> str:
 
 
 def _memory(guest: Description) -> tuple[str, ...]:
-    """Return the words for the memory: the guest's own, then the image, then a rest.
+    """Return the arguments for the memory: the guest's own, then the image, then a rest.
 
     A firmware may put tables at the end, which must not be part of the image.
     """
@@ -142,11 +142,11 @@ def _memory(guest: Description) -> tuple[str, ...]:
     sizes = (guest.memory_mib, guest.memory_disk.size_mib, _REST_MIB)
     file = f",mem-path={_comma(guest.memory_disk.file)},share=off"
     parts = (("ram", ""), ("file", file), ("ram", ""))
-    words = ["-m", f"{sum(sizes)}"]
+    arguments = ["-m", f"{sum(sizes)}"]
     for number, (size, (kind, more)) in enumerate(zip(sizes, parts, strict=True)):
         backend = f"memory-backend-{kind},id=memory{number},size={size}M{more}"
-        words += ["-object", backend, "-numa", f"node,memdev=memory{number}"]
-    return tuple(words)
+        arguments += ["-object", backend, "-numa", f"node,memdev=memory{number}"]
+    return tuple(arguments)
 
 
 def _time(guest: Description) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _comma(path: str) -> str:
 
 def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
     """Return the kernel's command line: what holds still, the conditions, then the setup."""
-    words = [
+    parameters = [
         GUEST.console,
         "quiet",
         # End at once, and say why, whatever goes wrong: a damaged kernel gives no numbers.
@@ -192,13 +192,13 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
     if conditions.slabs == "single":
         # In a slab of several pages the kernel has to find the first one: an instruction more
         # or less by where an object happens to lie.
-        words.append("slub_max_order=0")
+        parameters.append("slub_max_order=0")
     if conditions.tick == "periodic":
-        words += ["nohz=off", "highres=off"]
+        parameters += ["nohz=off", "highres=off"]
     if setup.lsms:
         modules = [name for name in setup.lsms if name != "capability"]
-        words.append("lsm=" + (",".join(modules) if modules else "capability"))
-    return " ".join((*words, *setup.cmdline))
+        parameters.append("lsm=" + (",".join(modules) if modules else "capability"))
+    return " ".join((*parameters, *setup.cmdline))
 
 
 def counted_guest(
@@ -231,7 +231,7 @@ def in_real_time(guest: Description, accelerator: str, cpu: str) -> Description:
 def guest_of(cell: Cell, seed: int = 0) -> Description:
     """Describe a guest of `cell`; a workload has its image in memory, as the kernel is told.
 
-    The path of a link is a word in place of what changes by boot.
+    The path of a link is a placeholder for what changes by boot.
     """
     guest = counted_guest(cell.kernel, cell.setup, cell.conditions, seed)
     guest = replace(guest, cpus=cell.copies)

@@ -70,7 +70,7 @@ class Emulation(Machine, Prepares, BootsByHand):
         }
 
     def command(self, cell: Cell) -> tuple[str, ...]:
-        """Return the QEMU command of a cell, with words in place of what changes by boot."""
+        """Return the QEMU command of a cell, with placeholders for what changes by boot."""
         plugin = Plugin("PLUGIN") if find_task(cell.task.name).plugin else None
         return qemu_command(replace(self.guest(cell), plugin=plugin))
 
@@ -87,8 +87,8 @@ class Emulation(Machine, Prepares, BootsByHand):
     def write_boot_files(self, planned: PlannedBoot, folder: Path) -> str:
         """Write the guest's initramfs, and a script that boots it with its console shown."""
         paths = {"console": "/dev/stdout", "results": "results", "initrd": "initramfs"}
-        words = qemu_command(replace(self.guest(planned.cell, planned.seed), **paths))  # type: ignore[arg-type]
-        script = f'#!/bin/sh\ncd "$(dirname "$0")" && exec {shlex.join(words)}\n'
+        command = qemu_command(replace(self.guest(planned.cell, planned.seed), **paths))  # type: ignore[arg-type]
+        script = f'#!/bin/sh\ncd "$(dirname "$0")" && exec {shlex.join(command)}\n'
         write_atomic(folder / "initramfs", initramfs_for(planned.cell, planned.seed))
         write_atomic(folder / "boot.sh", script.encode())
         return shlex.join(["sh", str(folder / "boot.sh")])
@@ -125,14 +125,14 @@ class Emulation(Machine, Prepares, BootsByHand):
         """Run a guest and, joined to it by a link, the guest that has the clients of its cell."""
         other, seed = serving(planned.cell), planned.seed
         with scratch("link") as folder:
-            near, far = (Network(f"{folder}/link", end) for end in (0, 1))
-            guest = replace(self.guest(other, seed), networks=(far,))
+            own, peer = (Network(f"{folder}/link", end) for end in (0, 1))
+            guest = replace(self.guest(other, seed), networks=(peer,))
             # It says nothing while it works; the other guest's limits end both.
             limits = replace(limits, boot_s=limits.most_s)
             initrd = initramfs_for(other, seed)
             client = asyncio.create_task(run_guest(guest, initrd, limits, waits=waits))
             try:
-                capture = await run(near)
+                capture = await run(own)
             finally:
                 client.cancel()
                 await asyncio.wait([client])

@@ -81,7 +81,7 @@ class Here(Machine, HasHosts, TakesTurns, Tunable):
         return ""
 
     def command(self, cell: Cell) -> tuple[str, ...]:
-        """Return the words that start the probe, with words in place of what changes by block."""
+        """Return the command that starts the probe, with placeholders for what changes by block."""
         find_base(cell.filesystem)
         return (*process.DIES_WITH_US, str(find_probe().path), "native", "DIRECTORY", "REQUEST")
 

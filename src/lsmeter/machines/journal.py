@@ -89,7 +89,7 @@ def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[
         with writing(journal):
             # Held before anything stands in it, and written before anything is changed.
             fcntl.flock(file, fcntl.LOCK_EX)
-            file.write(_written(changes))
+            file.write(_to_json(changes))
             os.fsync(file)
         left: list[str] = []
         try:
@@ -109,18 +109,18 @@ def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[
 
 
 def restore() -> tuple[list[str], list[str]]:
-    """Put back what killed processes left: what was, and what could not be, in words."""
+    """Put back what killed processes left; return what was, and what could not be."""
     done, failed = [], []
     for journal in _journals():
         with ExitStack() as stack:
             try:
                 number = os.open(journal, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
                 stack.callback(os.close, number)
-                changes = _obeyed(number, journal.parent)
+                changes = _read_trusted(number, journal.parent)
             except (BlockingIOError, FileNotFoundError):
                 continue  # its process lives, or has just ended
             except OSError as error:
-                failed.append(printable(f"{journal} is not obeyed: {error.strerror}"))
+                failed.append(printable(f"{journal} is not trusted: {error.strerror}"))
                 continue
             left = _put_back(changes)
             failed += left
@@ -176,12 +176,12 @@ def _boot() -> str:
     return value_of(root() / "proc/sys/kernel/random/boot_id")
 
 
-def _written(changes: Sequence[Change]) -> bytes:
+def _to_json(changes: Sequence[Change]) -> bytes:
     said = {"boot": _boot(), "changes": [asdict(change) for change in changes]}
     return json.dumps(said, indent=1).encode()
 
 
-def _obeyed(number: int, home: Path) -> list[Change]:
+def _read_trusted(number: int, home: Path) -> list[Change]:
     """Read a journal that nobody holds; OSError for one that may be of somebody else's making."""
     if not is_own(os.fstat(number)) or not is_own(home.lstat()):
         raise PermissionError(EPERM, "others may have written it; remove it")

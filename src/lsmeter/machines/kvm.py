@@ -13,7 +13,7 @@ from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Conditions
 from lsmeter.core.model.arch import GUEST
 from lsmeter.guest.capture import Capture
-from lsmeter.guest.probe import host_words
+from lsmeter.guest.probe import host_command
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import parse_session
 from lsmeter.machines import OnResults, refuse_plugins
@@ -56,7 +56,7 @@ class RealTime(Emulation):
 
 async def _host_facts(prefix: str) -> dict[str, str]:
     """Return what the probe says of this machine."""
-    done = await asyncio.to_thread(process.run_bytes, host_words(prefix), deadline_s=_FACTS_S)
+    done = await asyncio.to_thread(process.run_bytes, host_command(prefix), deadline_s=_FACTS_S)
     return dict(parse_session(done.stdout, _NOTHING).facts)
 
 

@@ -118,12 +118,12 @@ def _boot_guests(kernel: Kernel | None, deadline_s: float) -> str:
         disk, initrd = directory / "disk", directory / "initrd"
         disk.write_bytes(GUEST.exit_sector)
         initrd.touch()
-        words = (
+        command = (
             *(GUEST.program, "-accel", "kvm", "-M", GUEST.boards[BootProtocol.BZIMAGE].machine),
             *("-m", "256", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             *("-device", GUEST.exit_device, "-drive", f"file={disk},format=raw,if=ide"),
         )
-        _boot("a guest of one instruction", words, GUEST.exit_code, deadline_s)
+        _boot("a guest of one instruction", command, GUEST.exit_code, deadline_s)
         if kernel is None:
             return "guests of one instruction ended; no kernel is here to boot"
         # Without a root file system it panics at the end of its boot, and is not started again.
@@ -134,11 +134,11 @@ def _boot_guests(kernel: Kernel | None, deadline_s: float) -> str:
     return f"{kernel.name} booted {_BOOTS} times"
 
 
-def _boot(what: str, words: tuple[str, ...], status: int, deadline_s: float) -> None:
+def _boot(what: str, command: tuple[str, ...], status: int, deadline_s: float) -> None:
     for number in range(_BOOTS):
         try:
             # No guest is left behind, whatever happens to lsmeter.
-            done = process.run((*process.DIES_WITH_US, *words), deadline_s=deadline_s)
+            done = process.run((*process.DIES_WITH_US, *command), deadline_s=deadline_s)
         except InfrastructureError as error:
             said = f"{what} hangs on it (boot {number + 1}: no end within {deadline_s:g} s)"
             hint = "nested virtualisation may be broken here"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two hosts behind ssh: services that already run on the one, under load from the other.
 
-Nothing is installed, started or changed on either. The client's words are run there, and timed by
+Nothing is installed, started or changed on either. The client's command is run there, and timed by
 its clock; what the kernel of the server says over time is read beside it. What comes of it is
 written down as the probe would say it, so that it goes the same way as all results.
 """

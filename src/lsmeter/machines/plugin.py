@@ -99,11 +99,11 @@ def build_plugin(name: str, qemu_version: str, *, build: bool = True) -> Program
     """
     interface = plugin_interface(qemu_version)
     home = source_dir()
-    words = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", f"-I{home}")
+    flags = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", f"-I{home}")
     folders = (home, *(home / part for part in (name, *_PARTS.get(name, ()))))
     sources = sorted(path for folder in folders for path in folder.glob("*.[ch]"))
     options = f"{interface} {_FLAGS}"
-    return _built(f"{name}-{interface}-{{}}.so", options, words, sources, build=build)
+    return _built(f"{name}-{interface}-{{}}.so", options, flags, sources, build=build)
 
 
 def kallsyms_init() -> Program:
@@ -112,7 +112,7 @@ def kallsyms_init() -> Program:
 
 
 def _built(
-    name: str, options: str, words: Sequence[str], sources: Sequence[Path], *, build: bool = True
+    name: str, options: str, flags: Sequence[str], sources: Sequence[Path], *, build: bool = True
 ) -> Program:
     """Return what is compiled from `sources`, now or found in the cache by their digest.
 
@@ -130,7 +130,7 @@ def _built(
     with scratch("plugin") as folder:
         output = folder / "built"
         try:
-            process.output([os.environ.get("CC", "cc"), "-o", str(output), *words, *files])
+            process.output([os.environ.get("CC", "cc"), "-o", str(output), *flags, *files])
         except LsmeterError as error:
             raise BuildError(
                 f"the QEMU plugin could not be compiled: {error.title}",

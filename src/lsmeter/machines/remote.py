@@ -143,7 +143,7 @@ class Link:
         return await start_child(self.command(), stderr, results, pipe, process.environment())
 
     def lost(self, stderr: str, status: int | None) -> InfrastructureError:
-        """Say why no answer came, by the last words of ssh."""
+        """Say why no answer came, by the last line of ssh."""
         lines = [line.strip() for line in stderr.splitlines() if line.strip()]
         why = lines[-1][:200] if lines else "the connection was lost"
         if status != _LOST and not lines:
@@ -165,7 +165,7 @@ async def _tell(child: asyncio.subprocess.Process, data: bytes) -> None:
 
 @dataclass(frozen=True)
 class Answer:
-    """How a script ended on a host, what it printed, and its last words."""
+    """How a script ended on a host, what it printed, and its errors."""
 
     status: int
     out: str

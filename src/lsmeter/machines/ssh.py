@@ -143,7 +143,7 @@ class Ssh(Machine, Addressed, HasHosts, ComesBack, Prepares):
         cell, name = planned.cell, planned.cell.kernel.name
         link, host = self.hosts[name]
         if name in self.gone:
-            return _nothing(self.gone[name])
+            return _lost_capture(self.gone[name])
         prove(find_probe().path, dict(cell.identity)["probe"], "what was measured before is kept")
         block = _Block(link, _script(link, host, cell.filesystem), planned, limits)
         capture = await block.run(on_results)
@@ -198,9 +198,9 @@ class _Block:
             if self._talk:
                 self._talk.cancel()
                 await asyncio.wait([self._talk])
-        return self._judged(capture)
+        return self._with_status(capture)
 
-    def _judged(self, capture: Capture) -> Capture:
+    def _with_status(self, capture: Capture) -> Capture:
         """Return the capture with what is the probe's alone, and what became of the connection."""
         found = replace(capture, results=bytes(self._results))
         if self._error is not None:
@@ -301,7 +301,7 @@ def _refused(link: Link, what: str) -> InfrastructureError:
     )
 
 
-def _nothing(why: str) -> Capture:
+def _lost_capture(why: str) -> Capture:
     return Capture(b"", b"", Ending.LOST, None, 0.0, why)
 
 

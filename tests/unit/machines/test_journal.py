@@ -198,7 +198,7 @@ def test_a_journal_that_others_may_have_written_is_not_obeyed(place: Path, kind:
     before = sorted(place.rglob("*"))
     done, failed = restore()
     assert (done, len(failed)) == ([], 1)
-    assert f"{journal} is not obeyed: " in failed[0]
+    assert f"{journal} is not trusted: " in failed[0]
     assert (place / SETTING).read_text() == "new"
     assert sorted(place.rglob("*")) == before
 

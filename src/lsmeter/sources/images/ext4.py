@@ -186,14 +186,14 @@ def listing(labels: dict[str, str]) -> bytes:
     return "".join(lines).encode("utf-8", "surrogateescape")
 
 
-def mke2fs(image: Path, size: str, config: str, uuid: str, *words: str, option: str = "") -> None:
-    """Make the file system `image`: the same bytes for the same words and version of mke2fs."""
+def mke2fs(image: Path, size: str, config: str, uuid: str, *more: str, option: str = "") -> None:
+    """Make the file system `image`: the same bytes for the same call and version of mke2fs."""
     settings = image.with_name("mke2fs.conf")
     write_atomic(settings, config.encode())
     options = f"hash_seed={uuid},lazy_itable_init=0,{option}root_owner=0:0"
     command = ["mke2fs", "-q", "-F", "-U", uuid, "-E", options]
     extra = {"MKE2FS_CONFIG": str(settings), "E2FSPROGS_FAKE_TIME": str(TIME_S)}
-    process.output([*command, *words, str(image), size], extra=extra)
+    process.output([*command, *more, str(image), size], extra=extra)
     settings.unlink()
 
 

@@ -118,7 +118,7 @@ def build_kernel(
 def prepare(
     source: str, configs: Sequence[str], with_lsms: Sequence[Path], request: Request = ANY
 ) -> Recipe:
-    """Read all that goes into a kernel; what is wrong with the user's words is said here."""
+    """Read all that goes into a kernel; mistakes of the user are reported here."""
     named = [fragment.load_fragment(word) for word in dict.fromkeys(configs)]
     foundation = fragment.foundation_of(named)
     below = [fragment.load_fragment(foundation)] if foundation else []

@@ -193,7 +193,7 @@ def shipped_lsm(name: str) -> Path:
 def configure(assignments: Sequence[Assignment], slot: Slot) -> Mapping[str, str]:
     """Make the slot's .config of `assignments` and return it; raise BuildError if one is dropped.
 
-    Nothing runs when the slot was last built from the same words, Kconfig files and .config: a
+    Nothing runs when the slot was last built from the same options, Kconfig files and .config: a
     .config that is written again, be it the same, costs make seconds of work.
     """
     wanted, stamp = slot.home / "wanted.config", slot.home / _STAMP
