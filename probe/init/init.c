@@ -2,6 +2,7 @@
 #include "init/init.h"
 
 #include "arch/mark.h"
+#include "arch/sys.h"
 #include "bpf/empty.h"
 #include "bpf/syscall.h"
 #include "init/disk.h"
@@ -239,14 +240,6 @@ static void open_work(const struct request *request)
 		abandon(error);
 	}
 	channel_fact("filesystem", "%s", request->filesystem);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static const char *give_to_worker(const struct request *request, const char *path)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "observe/monitor.h"
 
+#include "arch/sys.h"
 #include "observe/processes.h"
 #include "protocol/channel.h"
 
@@ -73,14 +74,6 @@ struct monitor {
 	char file_text[FILE_BYTES];
 	char buffer[BATCH_BYTES];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static void find_network(struct monitor *monitor, const char *process)
 {

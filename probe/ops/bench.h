@@ -144,6 +144,15 @@ struct op {
 	static const struct op *const name##_entry __attribute__((used, section("lsmeter_ops"))) = \
 		&(name)
 
+/* The one operation of a file of the suite `file`; what follows are further members. */
+#define DEFINE_FILE_OP(label, ...) \
+	static const struct op op = {.suite = "file", \
+				     .name = label, \
+				     .variants = variants, \
+				     .n_variants = ARRAY_SIZE(variants), \
+				     __VA_ARGS__}; \
+	REGISTER_OP(op)
+
 /* A row of the suite SUITE: `same` in the suite `of`. */
 #define ROW(label, parameters, text, of, same) {SUITE, label, parameters, text, same, of}
 

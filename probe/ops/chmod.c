@@ -23,12 +23,4 @@ static int arm(struct bench *bench)
 
 static const struct variant variants[] = {STUDY_DEPTHS("chmod a file")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "chmod",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("chmod", .setup = setup, .arm = arm);

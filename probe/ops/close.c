@@ -63,12 +63,4 @@ static const struct variant variants[] = {
 	CLOSE_VARIANT("unlink", UNLINKED, "without a name: its inode and dentry are dropped"),
 };
 
-static const struct op op = {
-	.suite = "file",
-	.name = "close",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("close", .setup = setup, .arm = arm);

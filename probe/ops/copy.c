@@ -4,13 +4,4 @@
 
 static const struct variant variants[] = {STUDY_BUFFERS("copy")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "copy",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = copy_setup,
-	.arm = copy_arm,
-	.teardown = close_files,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("copy", .setup = copy_setup, .arm = copy_arm, .teardown = close_files);

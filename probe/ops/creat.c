@@ -28,12 +28,4 @@ static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_STUDY, "creat a
 					  NEW_NAME(8, NAME_8), NEW_NAME(24, NAME_24),
 					  NEW_NAME(60, NAME_60)};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "creat",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = depth_setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("creat", .setup = depth_setup, .arm = arm);

@@ -12,12 +12,4 @@ static const struct variant variants[] = {
 	{.params = "", .origin = ORIGIN_OWN, .title = "nothing: what the reading itself costs"},
 };
 
-static const struct op op = {
-	.suite = "file",
-	.name = "empty",
-	.control = true,
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("empty", .control = true, .arm = arm);

@@ -76,16 +76,5 @@ static const struct variant variants[] = {
 	 .value = 16},
 };
 
-static const struct op op = {
-	.suite = "file",
-	.name = "exit",
-	.calls = "write+exit_group+wait4",
-	.cycle = "fork+open...+exit+wait4",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = setup,
-	.arm = arm,
-	.before = before,
-	.teardown = teardown,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("exit", .calls = "write+exit_group+wait4", .cycle = "fork+open...+exit+wait4",
+	       .setup = setup, .arm = arm, .before = before, .teardown = teardown);

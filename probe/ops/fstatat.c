@@ -19,12 +19,4 @@ static int arm(struct bench *bench)
 
 static const struct variant variants[] = {AT_PATHS("fstatat")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "fstatat",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = tree_setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("fstatat", .setup = tree_setup, .arm = arm);

@@ -14,12 +14,4 @@ static const struct variant variants[] = {
 	{.params = "", .origin = ORIGIN_OWN, .title = "getppid, which asks no security module"},
 };
 
-static const struct op op = {
-	.suite = "file",
-	.name = "getppid",
-	.control = true,
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("getppid", .control = true, .arm = arm);

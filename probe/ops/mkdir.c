@@ -15,13 +15,4 @@ static int arm(struct bench *bench)
 static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_OWN, "mkdir"),
 					  MANY_VARIANT("mkdir")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "mkdir",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = many_setup,
-	.arm = arm,
-	.teardown = many_teardown,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("mkdir", .setup = many_setup, .arm = arm, .teardown = many_teardown);

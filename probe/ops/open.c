@@ -20,12 +20,4 @@ static int arm(struct bench *bench)
 
 static const struct variant variants[] = {STUDY_PATHS("open"), NAMES("open")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "open",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = tree_setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("open", .setup = tree_setup, .arm = arm);

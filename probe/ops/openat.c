@@ -21,12 +21,4 @@ static int arm(struct bench *bench)
 
 static const struct variant variants[] = {AT_PATHS("openat")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "openat",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = tree_setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("openat", .setup = tree_setup, .arm = arm);

@@ -18,13 +18,4 @@ static int arm(struct bench *bench)
 static const struct variant variants[] = {STUDY_BUFFERS("read"),
 					  BUFFER_VARIANT(1, ORIGIN_OWN, "read")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "read",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = setup,
-	.arm = arm,
-	.teardown = close_files,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("read", .setup = setup, .arm = arm, .teardown = close_files);

@@ -26,12 +26,4 @@ static int arm(struct bench *bench)
 
 static const struct variant variants[] = {STUDY_DEPTHS("rename a file")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "rename",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("rename", .setup = setup, .arm = arm);

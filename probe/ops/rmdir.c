@@ -16,13 +16,4 @@ static int arm(struct bench *bench)
 static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_OWN, "rmdir"),
 					  MANY_VARIANT("rmdir")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "rmdir",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = many_setup,
-	.arm = arm,
-	.teardown = many_teardown,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("rmdir", .setup = many_setup, .arm = arm, .teardown = many_teardown);

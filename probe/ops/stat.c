@@ -19,12 +19,4 @@ static int arm(struct bench *bench)
 
 static const struct variant variants[] = {STUDY_PATHS("stat"), NAMES("stat")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "stat",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = tree_setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("stat", .setup = tree_setup, .arm = arm);

@@ -17,12 +17,4 @@ static int arm(struct bench *bench)
 
 static const struct variant variants[] = {NEW_NAME_DEPTHS(ORIGIN_STUDY, "symlink a new name")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "symlink",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = depth_setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("symlink", .setup = depth_setup, .arm = arm);

@@ -35,12 +35,4 @@ static const struct variant variants[] = {
 	 .value = 1},
 };
 
-static const struct op op = {
-	.suite = "file",
-	.name = "unlink",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = depth_setup,
-	.arm = arm,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("unlink", .setup = depth_setup, .arm = arm);

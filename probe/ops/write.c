@@ -18,13 +18,4 @@ static int arm(struct bench *bench)
 static const struct variant variants[] = {STUDY_BUFFERS("write"),
 					  BUFFER_VARIANT(1, ORIGIN_OWN, "write")};
 
-static const struct op op = {
-	.suite = "file",
-	.name = "write",
-	.variants = variants,
-	.n_variants = ARRAY_SIZE(variants),
-	.setup = setup,
-	.arm = arm,
-	.teardown = close_files,
-};
-REGISTER_OP(op);
+DEFINE_FILE_OP("write", .setup = setup, .arm = arm, .teardown = close_files);

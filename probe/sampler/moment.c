@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sampler/moment.h"
 
+#include "arch/sys.h"
 #include "sampler/periods.h"
 #include "sampler/region.h"
 #include "sampler/spin.h"
@@ -19,14 +20,6 @@
 #define MICROSECOND_NS 1000
 #define AHEAD_NS       4000
 #define ROUNDS	       1000
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Elsewhere ticks are taken to stand on multiples of their period. */
 static uint64_t phase_ns(const struct moment *moment)

@@ -38,14 +38,6 @@ struct change {
 	uint64_t begin, took;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void wait_until(uint64_t at)
 {
 	while (now_ns() < at)

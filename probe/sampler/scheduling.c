@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sampler/scheduling.h"
 
+#include "arch/sys.h"
 #include "protocol/channel.h"
 
 #include <errno.h>
@@ -49,14 +50,6 @@ struct page {
 	uint32_t unused;
 	struct seat seat[];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
-}
 
 static void sleep_on(_Atomic uint32_t *word, uint32_t seen)
 {
