@@ -21,7 +21,6 @@ from lsmeter.questions.attribution.profile import Tree
 
 NAMES = tuple(EVENTS)
 _INSNS = NAMES.index("insns")
-_LEAST = 1e-9  # below it is rounding
 _LISTED = 0.05  # events of one operation: a smaller change is not shown
 
 Numbers = tuple[float, ...]  # as EVENTS

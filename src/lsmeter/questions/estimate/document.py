@@ -46,7 +46,6 @@ _CHECKED = (
     "instructions."
 )
 _NS_PER_S = 1e9
-_LEAST_SHARE = 0.0005  # of what a call is made on: less would be shown as 0.0 %
 
 
 def document(

@@ -133,14 +133,8 @@ def _findings(items: Iterable[BenchmarkAgreement]) -> Table:
     )
     found = [
         (
-            *(
-                outcome,
-                views,
-                some(
-                    dict.fromkeys(one.hook.removeprefix("security_") for _, one in members), _NAMED
-                ),
-            ),
-            *(len(dict(members)), some(_examples(members), _NAMED), reason or MISSING, evidence),
+            *(outcome, views, some(_hooks(members), _NAMED), len(dict(members))),
+            *(some(_examples(members), _NAMED), reason or MISSING, evidence),
         )
         for (outcome, views, reason, evidence), members in groups.items()
     ]
