@@ -7,6 +7,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.cli.test_replay import measured
@@ -57,6 +58,9 @@ def test_all_values_for_programs(run: Lsmeter) -> None:
     heads, *rows = run("monitor", "run", "--format", "csv").out.splitlines()
     assert heads.startswith("time_s,benchmark,batch,cpu_user_percent,")
     assert len(rows) == 40
+    assert run("monitor", "run", "--format", "parquet", "-o", "series.parquet").code == 0
+    table = pl.read_parquet(run.home / "series.parquet")
+    assert (table.height, table.columns) == (40, heads.split(","))
 
 
 def test_a_page_has_plots_with_the_load_behind(run: Lsmeter) -> None:

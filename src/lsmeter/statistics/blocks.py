@@ -70,14 +70,14 @@ def quantile(freedom: float, level: float = LEVEL) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-def level_of(values: Times, level: float = LEVEL) -> Interval:
+def level_of(values: Times) -> Interval:
     """Return the centre of times over blocks: their geometric mean, where none is 0 or less.
 
     Times of blocks are skewed, their logarithms much less.
     """
     if (values <= 0).any():
-        return student(values, level)
-    found = student(np.log(values), level)
+        return student(values)
+    found = student(np.log(values))
     return Interval(math.exp(found.value), math.exp(found.low), math.exp(min(found.high, 700.0)))
 
 

@@ -22,6 +22,7 @@ from lsmeter.core.registry import unknown
 from lsmeter.core.toml_file import checked, read_toml
 
 SUFFIX = ".toml"
+_WHERE = "--beside"
 _HINT = "every key: lsmeter help published"
 _BENCHMARK = re.compile(r"([a-z][a-z0-9-]{0,49}): ([ -~]{1,100})")
 
@@ -132,27 +133,23 @@ def published_names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)))
 
 
-def find_published(word: str, where: str = "--beside") -> Published:
+def find_published(word: str) -> Published:
     """Return a study by its name, or what a user's file has; UsageError says what is wrong."""
     if "/" in word or word.endswith(SUFFIX):
-        path = Path(word)
-    elif word in published_names():
-        with resources.as_file(
-            resources.files("lsmeter.catalogue.studies") / f"{word}{SUFFIX}"
-        ) as file:
-            return _read(file, where)
-    else:
-        raise unknown("study", word, published_names(), where=where)
-    return _read(path, where)
+        return _read(Path(word))
+    if word not in published_names():
+        raise unknown("study", word, published_names(), where=_WHERE)
+    with resources.as_file(resources.files("lsmeter.catalogue.studies")) as home:
+        return _read(home / f"{word}{SUFFIX}")
 
 
-def _read(path: Path, where: str) -> Published:
-    data = read_toml(path, "printed values", hint=_HINT, where=where, missing="no such file")
-    found = checked(_File, data, where=f"{where}: {path}", hint=_HINT)
+def _read(path: Path) -> Published:
+    data = read_toml(path, "printed values", hint=_HINT, where=_WHERE, missing="no such file")
+    found = checked(_File, data, where=f"{_WHERE}: {path}", hint=_HINT)
     wrong = partial(UsageError, hint=_HINT)
     for number, row in enumerate(found.rows, 1):
         if said := next(_off(row, found), ""):
-            raise wrong(f"{where}: {path}: rows.{number} ({row.name}): {said}")
+            raise wrong(f"{_WHERE}: {path}: rows.{number} ({row.name}): {said}")
     rows = tuple(_row(item) for item in found.rows)
     top = {key: value for key, value in found if key != "rows"}
     return Published(name=path.name.removesuffix(SUFFIX), **{**top, "rows": rows})

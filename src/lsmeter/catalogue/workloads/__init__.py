@@ -100,13 +100,13 @@ def is_workload(word: str) -> bool:
     return word.endswith(SUFFIX) or word in workload_names()
 
 
-def load_workload(word: str, *, where: str = "--suite") -> Offer:
+def load_workload(word: str) -> Offer:
     """Return the workload that `word` names, or the user's own file (`./mine.toml`)."""
     own = word.endswith(SUFFIX)
     if not own and word not in workload_names():
-        raise unknown("workload", word, workload_names(), where=where)
+        raise unknown("workload", word, workload_names(), where="--suite")
     path = Path(word).expanduser() if own else _home() / f"{word}{SUFFIX}"
-    data = read_toml(path, "a workload file", hint=_HINT, where=where)
+    data = read_toml(path, "a workload file", hint=_HINT, where="--suite")
     table = checked(_File, data, where=str(path), hint=_HINT)
     name = path.name.removesuffix(SUFFIX)
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,49}", name):

@@ -63,7 +63,7 @@ TASK = TaskKind(
 )
 
 
-def parse_delays(text: str, *, where: str = "--delays") -> tuple[int, ...]:
+def parse_delays(text: str) -> tuple[int, ...]:
     """Return the delays in nanoseconds that `text` names, ascending and without repetition.
 
     `0:110000:10000` is a range with its last value included; `0,5000,50000` is a list. Raises
@@ -83,7 +83,7 @@ def parse_delays(text: str, *, where: str = "--delays") -> tuple[int, ...]:
         wrong = f"{max(delays)} ns is more than the {LIMIT_NS} ns that a hook may wait"
     elif delays:
         return tuple(sorted(delays))
-    raise UsageError(f"{where}: {wrong}", hint=_HINT)
+    raise UsageError(f"--delays: {wrong}", hint=_HINT)
 
 
 def sweeps(
