@@ -36,7 +36,7 @@ def bisect(
     ):
         if commit not in state.rulings:
             say(f"the {name} commit: {_named(history, commit)}")
-            state = _tried(home, state, test(commit), say)
+            state = _record_step(home, state, test(commit), say)
         _check_end(state, name, commit, wanted)
     while True:
         candidates = history.candidates(state.bad, state.goods)
@@ -46,14 +46,14 @@ def bisect(
         left = steps_left(len(candidates))
         about = "the last step" if left <= 1 else f"about {left} steps"
         say(f"{len(candidates)} commits left, {about}: {_named(history, following)}")
-        state = _tried(home, state, test(following), say)
+        state = _record_step(home, state, test(following), say)
 
 
 def _named(history: History, commit: str) -> str:
     return f"{commit[:SHORT]} {history.describe(commit)[0][:60]}"
 
 
-def _tried(home: Path, state: State, step: Step, say: Callable[[str], None]) -> State:
+def _record_step(home: Path, state: State, step: Step, say: Callable[[str], None]) -> State:
     took = f"build {step.build_s:.0f} s, run {step.run_s:.0f} s"
     say(f"{step.ruling}: {step.detail or 'every rule is kept'} ({took})")
     state = state.after(step)

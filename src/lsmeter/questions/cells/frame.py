@@ -115,12 +115,12 @@ def problem_section(problems: Sequence[Problem], *, full: bool = False) -> tuple
         title = problem.title.replace(f"{problem.setup} on ", " on ", 1)
         key = replace(problem, title=title, setup=""), frozenset(names)
         joined.setdefault(key, []).append((problem, names))
-    items = tuple(_joined(each, full=full) for each in joined.values())
+    items = tuple(_merge_problems(each, full=full) for each in joined.values())
     head = f"Problems ({len(problems)})"
     return (Section(head, items=items, key="problems"),) if items else ()
 
 
-def _joined(each: Sequence[tuple[Problem, list[str]]], *, full: bool) -> Item:
+def _merge_problems(each: Sequence[tuple[Problem, list[str]]], *, full: bool) -> Item:
     problem, names = each[0]
     setups = ", ".join(item.setup for item, _ in each)
     title = problem.title.replace(f"{problem.setup} on ", f"{setups} on ", 1)

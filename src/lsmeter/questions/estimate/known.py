@@ -103,12 +103,12 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
         of = found.setdefault(key, {}).setdefault(part.place.setup, {})
         of[part.place.suite, part.benchmark.id] = cost
     return tuple(
-        replace(_known(run, key, costs, calibration), base=bases.get(key, {}))
+        replace(_reference(run, key, costs, calibration), base=bases.get(key, {}))
         for key, costs in found.items()
     )
 
 
-def _known(
+def _reference(
     run: RunData, key: tuple[str, ...], costs: Costs, calibration: Calibration | None
 ) -> Known:
     manifest = run.manifest

@@ -77,7 +77,7 @@ def add(
     home: Path, form: Format, setup: str, sources: Sequence[Source], made: Circumstances
 ) -> Manifest:
     """Write files as boots of a setup, into a new run or one that was imported before."""
-    known = _known(home, form)
+    known = _read_imported(home, form)
     boots: list[tuple[Boot, bytes]] = []
     cells: dict[str, ManifestCell] = {}
     count: dict[str, int] = {}
@@ -100,7 +100,7 @@ def add(
 def check(home: Path | None, form: Format, sources: Sequence[Source]) -> None:
     """Refuse files that are in the run already, or are there twice, and other runs."""
     seen: dict[str, str] = {}
-    if home is not None and _known(home, form) is not None:
+    if home is not None and _read_imported(home, form) is not None:
         for boot in read_run(home).boots:
             facts = dict(boot.facts)
             seen[facts.get(DIGEST, "")] = f"{home} has it already"
@@ -112,7 +112,7 @@ def check(home: Path | None, form: Format, sources: Sequence[Source]) -> None:
         seen[source.digest] = f"it is the same as {source.path}"
 
 
-def _known(home: Path, form: Format) -> Manifest | None:
+def _read_imported(home: Path, form: Format) -> Manifest | None:
     """Return the manifest of a run that files can be added to, None for a new one."""
     if not (home / MANIFEST_FILE).exists():
         return None

@@ -98,7 +98,7 @@ def _truths(result: CellResult) -> Mapping[str, Truth]:
     """Return what the boots of a cell say that they spun, by benchmark."""
     usable = [boot for boot in result.boots if boot.status.usable]
     return {
-        name: _joined(parts)
+        name: _combine_truths(parts)
         for name in result.readings
         if (parts := list(_spun(usable, name))) and len(parts) == len(usable)
     }
@@ -118,7 +118,7 @@ def _spun(boots: Sequence[Boot], name: str) -> Iterator[Truth]:
             yield Truth(total / count * tick, least * tick, most * tick, share)
 
 
-def _joined(parts: Sequence[Truth]) -> Truth:
+def _combine_truths(parts: Sequence[Truth]) -> Truth:
     mean = float(np.mean([item.mean for item in parts]))
     least, share = (min(getattr(item, name) for item in parts) for name in ("least", "share"))
     # A single one that an interrupt fell into says nothing of the median.

@@ -41,7 +41,7 @@ NO_COSTS: Costs = {}
 _Way = Costs | None  # the costs on the way to a place; None: there is no way
 
 
-def _joined(join: Callable[[Count, Count], Count], *costs: Costs) -> Costs:
+def _combine(join: Callable[[Count, Count], Count], *costs: Costs) -> Costs:
     result: dict[int | str, Count] = {}
     for one in costs:
         for interface, count in one.items():
@@ -49,8 +49,8 @@ def _joined(join: Callable[[Count, Count], Count], *costs: Costs) -> Costs:
     return result
 
 
-_highest = partial(_joined, Count.__or__)
-_added = partial(_joined, Count.__add__)
+_highest = partial(_combine, Count.__or__)
+_added = partial(_combine, Count.__add__)
 
 
 def _either(*ways: _Way) -> _Way:
