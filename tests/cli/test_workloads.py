@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import subprocess
@@ -10,12 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import zstandard
 
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.catalogue.workloads import load_workload
 from lsmeter.measure.tasks.workload import once_titles
+from lsmeter.questions.cost.data import schema
 from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FINE, measured
 from tests.conftest import Done, Lsmeter
@@ -57,7 +61,7 @@ def test_a_workload_is_measured_and_compared(web: Lsmeter) -> None:
     assert done.code == 0, done.err + done.out
     assert "kernel instructions a request" in done.out
     said = " ".join(done.out.split())
-    overhead = r"\+\d+\.\d ±\d+\.\d % \([a-z-]+, \+[\d,]+ instructions\)"
+    overhead = r"\+\d+\.\d ±\d+\.\d % \([a-z]+ concurrency=1, \+[\d,]+ instructions\)"
     assert re.match(
         rf"selinux-enforcing: {overhead} to {overhead} over capability, of the kernel instructions "
         r"a request; of 2 benchmarks 2 slower\.",
@@ -69,9 +73,28 @@ def test_a_workload_is_measured_and_compared(web: Lsmeter) -> None:
     assert {item["setup"] for item in found["benchmarks"]} == {"capability", "selinux-enforcing"}
     assert len(found["comparisons"]) == 2
     for item in found["comparisons"]:
-        kernel = item["kernel"]
-        assert kernel["verdict"] == "slower"
-        assert 0.02 < kernel["overhead_low"] < kernel["overhead"] < kernel["overhead_high"] < 0.2
+        assert (item["kernel"], item["unit"], item["per"]) == ("debian:6.1", "insns", "request")
+        assert (item["verdict"], item["decided_by"]) == ("slower", "mean")
+        assert 0.02 < item["overhead_low"] < item["overhead"] < item["overhead_high"] < 0.2
+        assert item["difference"] == pytest.approx(item["value"] - item["baseline_value"], rel=0.02)
+        assert item["decided"] == item["mean"]
+        assert item["mean"]["overhead"] == item["overhead"]
+
+
+def test_a_comparison_has_the_keys_of_a_report_of_calls(web: Lsmeter) -> None:
+    assert run(web).code == 0
+    found = report(web)
+    assert found["version"] == 2
+    described = schema()["properties"]["comparisons"]["items"]
+    for item in found["comparisons"]:
+        own = {key: item.pop(key) for key in ("per", "more_boots")}
+        assert own == {"per": "request", "more_boots": 0}
+        jsonschema.validate(item, described)
+    rows = list(csv.DictReader(io.StringIO(web("report", "run", "-f", "csv").out)))
+    rows = [row for row in rows if row["table"] == "comparisons"]
+    assert [(row["unit"], row["decided_by"]) for row in rows] == [("insns", "mean")] * 2
+    said = [float(row["mean_overhead"]) for row in rows]
+    assert said == pytest.approx([item["overhead"] for item in found["comparisons"]])
 
 
 def test_all_of_it_says_where_the_cost_comes_from(web: Lsmeter) -> None:
@@ -89,7 +112,7 @@ def test_all_of_it_says_where_the_cost_comes_from(web: Lsmeter) -> None:
 
 def test_one_boot_gives_no_verdict(web: Lsmeter) -> None:
     assert run(web, "--boots", "1").code == 0
-    assert {item["kernel"]["verdict"] for item in report(web)["comparisons"]} == {"inconclusive"}
+    assert {item["verdict"] for item in report(web)["comparisons"]} == {"inconclusive"}
     assert "one boot does not show how far boots differ" in " ".join(
         web("report", "run").out.split()
     )

@@ -13,7 +13,7 @@ from lsmeter.app import app
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Place
 from lsmeter.questions.attribution.account import layer_accounts, run_accounts
-from lsmeter.questions.attribution.data import layer_entry
+from lsmeter.questions.attribution.data import LAYER
 from lsmeter.questions.attribution.load import OUTPUT, load_run
 from lsmeter.questions.cells.layers import LayerCost, LayeredCost
 from tests.unit.attribution.recorded import BENCHMARKS, VALUES, write_run
@@ -65,7 +65,7 @@ def test_a_layer_is_an_account_of_the_setup_below_it(before: Path) -> None:
     cost = LayeredCost(place, below, BENCHMARKS[0], 1.0, (layer, missing), 2.0)
     (found,) = layer_accounts([cost, cost], cells)
     assert found.label == "smack over selinux (vmlinux, file, tmpfs, root)"
-    entry = layer_entry(found)
+    entry = LAYER.entry(found)
     own, base = VALUES["before-smack"], VALUES["before-selinux"]
     assert entry["difference_insns"] == sum(own.values()) - sum(base.values())
     assert (entry["suite"], entry["over"], entry["operations"]) == ("file", "selinux", 3)

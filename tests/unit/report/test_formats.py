@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What every format must do: whole output against golden files, and awkward reports.
 
-`python -m tests.unit.report.test_formats` writes the golden files anew; read the difference.
+`python -m tests.unit.report.test_formats` writes golden files and schema anew; read the difference.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import lsmeter.questions.cost.schema
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Problem
 from lsmeter.core.model.conclusion import Comparison, Verdict
-from lsmeter.questions.cost import findings, grids, summary
+from lsmeter.questions.cost import data, findings, grids, summary
 from lsmeter.questions.cost.document import report_document
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
@@ -34,9 +34,8 @@ from tests.unit.report import builders, policy_builders
 from tests.unit.report.builders import render
 
 GOLDEN = Path(__file__).parents[2] / "data" / "report"
-SCHEMA = json.loads(
-    (Path(lsmeter.questions.cost.schema.__file__).parent / "report-1.json").read_text("utf-8")
-)
+STORED = Path(lsmeter.questions.cost.schema.__file__).parent / "report-1.json"
+SCHEMA = json.loads(STORED.read_text("utf-8"))
 NAMES = [item.name for item in formats() if not item.binary]
 GOLDEN_SHAPES = ("main", "one-setup", "side-by-side", "verdicts", "policy")
 TEXTS = [name for name in NAMES if name != "html"]
@@ -321,6 +320,10 @@ def test_sign_and_what_is_measured_are_said_to_people(name: str) -> None:
     assert "hooking only" in text
 
 
+def test_the_stored_schema_is_that_of_the_rows() -> None:
+    assert data.schema() == SCHEMA
+
+
 @pytest.mark.parametrize("shape", REPORTS)
 def test_json_follows_its_schema(shape: str) -> None:
     validator = jsonschema.Draft202012Validator(SCHEMA)
@@ -409,6 +412,7 @@ def test_text_of_a_guest_cannot_act_on_a_terminal(name: str) -> None:
 def main() -> None:
     """Write the golden files anew."""
     GOLDEN.mkdir(parents=True, exist_ok=True)
+    STORED.write_text(json.dumps(data.schema(), indent=1) + "\n", "utf-8")
     for shape in GOLDEN_SHAPES:
         for name in ("table", "markdown", "text", "csv"):
             (GOLDEN / f"{shape}.{name}").write_text(render(REPORTS[shape](), name), "utf-8")

@@ -15,7 +15,7 @@ from lsmeter.core.model import Round
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.attribution.account import Explained
 from lsmeter.questions.attribution.cost import Amount, Cost, Site
-from lsmeter.questions.attribution.data import report_entry
+from lsmeter.questions.attribution.data import ACCOUNT
 from lsmeter.questions.attribution.explain import explain
 from lsmeter.questions.attribution.flame import graph_files
 from lsmeter.questions.attribution.load import run_cells
@@ -49,7 +49,7 @@ def page(report: Report) -> str:
 
 
 def test_every_setup_is_accounted_for_to_the_last_instruction(report: Report) -> None:
-    found = {item.place.setup: (item, report_entry(item)) for item in report.accounts}
+    found = {item.place.setup: (item, ACCOUNT.entry(item)) for item in report.accounts}
     assert set(found) == {"smack", "selinux"}
     for setup, (account, item) in found.items():
         base, own = VALUES["before-capability"], VALUES[f"before-{setup}"]
@@ -124,7 +124,7 @@ def with_windows(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def test_whole_costs_are_shown_by_context(with_windows: Report) -> None:
-    smack = report_entry(with_windows.accounts[0])["whole"]
+    smack = ACCOUNT.entry(with_windows.accounts[0])["whole"]
     assert smack["operations"] == 3
     assert smack["baseline_insns"] == pytest.approx(3 * (200 + 3 + 40))
     assert smack["difference_insns"] == 0
@@ -165,7 +165,7 @@ def test_suites_are_told_apart(report: Report) -> None:
         "smack over capability (vmlinux, file, tmpfs, root)",
         "smack over capability (vmlinux, net, tmpfs, root)",
     ]
-    assert [report_entry(item)["suite"] for item in (first, other)] == ["file", "net"]
+    assert [ACCOUNT.entry(item)["suite"] for item in (first, other)] == ["file", "net"]
     assert len(graph_files([first, other])) == 6
 
 

@@ -208,6 +208,11 @@ class Comparison(Compared):
     repeats: bool
 
     @property
+    def first(self) -> Change:
+        """The number that heads an entry: the typical one, or that which was measured alone."""
+        return self.decided if math.isnan(self.typical.value) else self.typical
+
+    @property
     def value(self) -> float:
         """The typical cost under the tested setup."""
         return self.typical.value

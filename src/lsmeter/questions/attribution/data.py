@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 from lsmeter.questions.attribution import events
 from lsmeter.questions.attribution.account import Account, Explained
 from lsmeter.questions.attribution.cost import Change
 from lsmeter.questions.attribution.explain import Cause, Explanation, HookChange, by_context
 from lsmeter.questions.attribution.profile import Context
+from lsmeter.questions.cells.rows import PLACE
+from lsmeter.tables.fields import Each, Field, Maybe, Row, named
 
 LEAST_INSNS = 0.5  # of one operation: a smaller change of a whole cost is not listed
 _LEAST_CALLS = 0.01
@@ -18,7 +21,6 @@ _IN_REPORT = 12  # hooks, and functions, of an account
 _OF_LAYER = 5
 
 # Names of attributes that are keys too.
-_LINE = ("function", "module", "difference_insns")
 _CALLS = ("baseline_calls", "tested_calls", "difference_insns")
 _FUNCTION = ("function", "module", *_CALLS, "difference_per_call")
 _SITE = ("context", "deferred", "hook", *_FUNCTION)
@@ -43,81 +45,131 @@ def _picked(item: object, names: Iterable[str]) -> Entry:
     return {name: getattr(item, name) for name in names}
 
 
-def report_entry(item: Account) -> Entry:
-    """Return what the report's JSON has of an account: sums, and the largest changes."""
-    total, found = item.typical.total, item.typical.benchmarks
-    residue = [_picked(i, _LINE) for i in listed(total.outside) if not i.deferred]
-    return {
-        **_place(item),
-        "operations": len(item.typical.by_operation),
-        "benchmarks": len(found),
-        "exact": sum(one.exact for one in found.values()),
-        "doubtful": sum(bool(one.doubt) for one in found.values()),
-        "difference_insns": total.clock_insns,
-        "hook_insns": total.hook_inline_insns,
-        "residue_insns": total.outside_inline_insns,
-        "other_insns": total.other,
-        **_hook_lines(total, _IN_REPORT),
-        **_first("residue", residue, _IN_REPORT),
-        "missing": list(item.missing),
-        "whole": _report_whole(item.whole) if item.whole.benchmarks else None,
-    }
+class _Part(NamedTuple):
+    """A hook, and its share of the difference."""
+
+    hook: HookChange
+    share: float | None
 
 
-def layer_entry(item: Account) -> Entry:
-    """Return what the report's JSON has of a layer: sums, and the largest changes."""
-    total = item.typical.total
-    functions = [_picked(change, _LINE) for change in listed(total.functions)]
-    return {
-        **vars(item.place),
-        "over": item.baseline.cell.place.setup,
-        "operations": len(item.typical.by_operation),
-        "difference_insns": total.difference_insns,
-        **_hook_lines(total, _OF_LAYER),
-        **_first("functions", functions, _OF_LAYER),
-    }
+def _first(
+    name: str, line: Sequence[Field], count: int, of: Callable[[Any], Sequence[object]]
+) -> tuple[Field, Field]:
+    """Return the fields of the largest changes, and of how many more there are."""
+    return (
+        Field(name, value=lambda item: of(item)[:count], of=Each(Row(tuple(line)))),
+        Field(f"more_{name}", value=lambda item: max(0, len(of(item)) - count), of=int),
+    )
 
 
-def _report_whole(item: Explained) -> Entry:
-    total = item.total
-    inside, outside = by_context(total.hooks), by_context(total.outside)
-    return {
-        "operations": len(item.by_operation),
-        **_picked(total, ("baseline_insns", "difference_insns", "reported_insns")),
-        "contexts": [
-            {
-                "context": context.value,
-                "deferred": not context.inline,
-                "hook_insns": inside.get(context, 0.0),
-                "outside_insns": outside.get(context, 0.0),
-            }
-            for context in Context
-            if context in inside or context in outside
-        ],
-        **_hook_lines(total, _IN_REPORT, contexts=True),
-        "causes": [
-            {"cause": one.words, "difference_insns": one.insns, "operations": one.operations}
-            for one in item.causes
-        ],
-    }
+def _hooks(total: str, count: int, *, contexts: bool = False) -> tuple[Field, Field]:
+    read = attrgetter(total)
+    line = (
+        named("hook", "hook.hook"),
+        *([named("context", "hook.context")] * contexts),
+        Field("baseline_calls", value="hook.baseline_calls"),
+        Field("calls", value="hook.tested_calls"),
+        Field("difference_insns", value="hook.difference_insns"),
+        Field("share"),
+    )
+
+    def parts(item: object) -> list[_Part]:
+        found: Explanation = read(item)
+        return [_Part(hook, found.share(hook)) for hook in listed(found.hooks)]
+
+    return _first("hooks", line, count, parts)
+
+
+def _contexts(item: Explained) -> list[dict[str, object]]:
+    inside, outside = by_context(item.total.hooks), by_context(item.total.outside)
+    return [
+        {
+            "context": context,
+            "deferred": not context.inline,
+            "hook_insns": inside.get(context, 0.0),
+            "outside_insns": outside.get(context, 0.0),
+        }
+        for context in Context
+        if context in inside or context in outside
+    ]
+
+
+_CHANGED = (named("function"), named("module"), Field("difference_insns"))
+_OPERATIONS = Field("operations", value=lambda i: len(i.typical.by_operation), of=int)
+_WHOLE_SUMS = Row(
+    (
+        Field("operations", value=lambda item: len(item.by_operation), of=int),
+        *(
+            Field(key, value=f"total.{key}")
+            for key in ("baseline_insns", "difference_insns", "reported_insns")
+        ),
+        Field(
+            "contexts",
+            value=_contexts,
+            of=Each(
+                Row(
+                    (
+                        *(named("context"), Field("deferred", of=bool)),
+                        *(Field("hook_insns"), Field("outside_insns")),
+                    )
+                )
+            ),
+        ),
+        *_hooks("total", _IN_REPORT, contexts=True),
+        Field(
+            "causes",
+            of=Each(
+                Row(
+                    (
+                        named("cause", "words"),
+                        Field("difference_insns", value="insns"),
+                        Field("operations", of=int),
+                    )
+                )
+            ),
+        ),
+    )
+)
+# What the report's JSON has of an account, and of a layer: sums, and the largest changes.
+ACCOUNT = Row(
+    (
+        *(*PLACE, named("baseline_setup", "baseline.cell.place.setup"), _OPERATIONS),
+        Field("benchmarks", value=lambda i: len(i.typical.benchmarks), of=int),
+        Field("exact", value=lambda i: sum(b.exact for b in i.typical.benchmarks.values()), of=int),
+        Field(
+            "doubtful",
+            value=lambda i: sum(bool(b.doubt) for b in i.typical.benchmarks.values()),
+            of=int,
+        ),
+        Field("difference_insns", value="typical.total.clock_insns"),
+        Field("hook_insns", value="typical.total.hook_inline_insns"),
+        Field("residue_insns", value="typical.total.outside_inline_insns"),
+        Field("other_insns", value="typical.total.other"),
+        *_hooks("typical.total", _IN_REPORT),
+        *_first(
+            "residue",
+            _CHANGED,
+            _IN_REPORT,
+            lambda i: [one for one in listed(i.typical.total.outside) if not one.deferred],
+        ),
+        Field("missing", of=Each(str)),
+        Field(
+            "whole", value=lambda i: i.whole if i.whole.benchmarks else None, of=Maybe(_WHOLE_SUMS)
+        ),
+    )
+)
+LAYER = Row(
+    (
+        *(*PLACE, named("over", "baseline.cell.place.setup"), _OPERATIONS),
+        Field("difference_insns", value="typical.total.difference_insns"),
+        *_hooks("typical.total", _OF_LAYER),
+        *_first("functions", _CHANGED, _OF_LAYER, lambda i: listed(i.typical.total.functions)),
+    )
+)
 
 
 def _place(item: Account) -> Entry:
     return {**vars(item.place), "baseline_setup": item.baseline.cell.place.setup}
-
-
-def _first(name: str, lines: Iterable[Entry], count: int) -> Entry:
-    known = list(lines)
-    return {name: known[:count], f"more_{name}": max(0, len(known) - count)}
-
-
-def _hook_lines(total: Explanation, count: int, *, contexts: bool = False) -> Entry:
-    names = ("hook", *(["context"] * contexts), "baseline_calls", "difference_insns")
-    lines = (
-        {**_picked(hook, names), "calls": hook.tested_calls, "share": total.share(hook)}
-        for hook in listed(total.hooks)
-    )
-    return _first("hooks", lines, count)
 
 
 def cost_entry(item: Account) -> Entry:

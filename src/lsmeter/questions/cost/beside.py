@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lsmeter.catalogue.studies import Published, Row
+from lsmeter.catalogue.studies import Published
+from lsmeter.catalogue.studies import Row as Printed
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
 from lsmeter.core.model.conclusion import Comparison
 from lsmeter.measure.instruments import instruments
 from lsmeter.questions.cost.grids import told_apart
 from lsmeter.questions.cost.model import Report
-from lsmeter.tables.data import plain, plain_fields
+from lsmeter.tables.fields import By, Each, Field, Row, fields_of
 from lsmeter.tables.model import Column, Kind, Section, Shown, Table, Value
 from lsmeter.tables.values import percent
 
@@ -107,7 +108,7 @@ def _names(places: Sequence[Place]) -> list[str]:
     return [" ".join(filter(None, (place.setup, words))) for place, words in apart]
 
 
-def _name(row: Row) -> Shown:
+def _name(row: Printed) -> Shown:
     return Shown(row.name, row.name, hover=row.note)
 
 
@@ -118,7 +119,7 @@ def _printed_columns(study: Published, setup: str) -> Iterator[Column]:
         yield Column(f"printed_sd_{setup}", "sd, %", Kind.NAME, joined=True)
 
 
-def _printed_values(study: Published, row: Row, setup: str) -> Iterator[Value]:
+def _printed_values(study: Published, row: Printed, setup: str) -> Iterator[Value]:
     """Give a printed overhead; of a row without one the value itself, with its unit."""
     overhead, value = row.overhead(setup), row.values.get(setup)
     if overhead is not None:
@@ -153,7 +154,7 @@ def _scatters(study: Published, setup: str) -> bool:
     return any(row.scatter(setup) is not None for row in study.rows)
 
 
-def _own(row: Row, ours: _Found, place: Place) -> float | None:
+def _own(row: Printed, ours: _Found, place: Place) -> float | None:
     """Return our overhead: of several benchmarks that of their sum."""
     parts = [
         next((item for at, item in ours.get(name, {}).items() if _apart(at) == place), None)
@@ -196,20 +197,38 @@ def _lacking(study: Published, ours: _Found) -> Iterator[str]:
         yield f"Of the rows: {'; '.join(said)}."
 
 
+_ROW = Row(
+    (
+        *(field for field in fields_of(Printed) if field.key != "benchmarks"),
+        Field("benchmarks", of=Each(By(str))),
+        Field("overheads", of=By(float)),
+        Field(
+            "own",
+            of=Each(Row((*(f for f in fields_of(Place) if f.key != "suite"), Field("overhead")))),
+        ),
+    )
+)
+STUDY = Row(
+    (
+        *(field for field in fields_of(Published) if field.key != "rows"),
+        Field("rows", of=Each(_ROW)),
+    )
+)
+
+
 def entries(report: Report) -> list[dict[str, Any]]:
     """Return the same for programs; `lsmeter help report-json` describes it."""
     ours = _comparisons(report)
     return [
         {
-            **{key: plain(value) for key, value in vars(study).items() if key != "rows"},
+            **vars(study),
             "rows": [_entry(study, row, ours) for row in study.rows],
         }
         for study in report.beside
     ]
 
 
-def _entry(study: Published, row: Row, ours: _Found) -> dict[str, Any]:
-    found = plain_fields(row)
+def _entry(study: Published, row: Printed, ours: _Found) -> dict[str, Any]:
     printed = {name: over for name in study.setups if (over := row.overhead(name)) is not None}
     places = {_apart(place): place for name in row.benchmarks for place in ours.get(name, {})}
     own = [
@@ -218,4 +237,4 @@ def _entry(study: Published, row: Row, ours: _Found) -> dict[str, Any]:
         if (over := _own(row, ours, at)) is not None
     ]
     benchmarks = [{"suite": suite, "id": name} for suite, name in row.benchmarks]
-    return {**found, "benchmarks": benchmarks, "overheads": printed, "own": own}
+    return {**vars(row), "benchmarks": benchmarks, "overheads": printed, "own": own}

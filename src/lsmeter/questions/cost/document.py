@@ -118,8 +118,8 @@ def _joined(makers: Sequence[Callable[[Detail], Document]], detail: Detail) -> D
 def report_document(report: Report, detail: Detail) -> Document:
     """Return a report as a document for a format with this much room."""
     if detail is Detail.DATA:
-        numbers_only = (Section("", tables=(data.table(report),)),)
         content = data.document(report)
+        numbers_only = (Section("", tables=(data.table(report, content),)),)
         return Document(data.NAME, data.VERSION, report.title, sections=numbers_only, data=content)
     found = grids(report)
     said = summary.summarise_all(report, found, detail)

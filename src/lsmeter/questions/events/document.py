@@ -10,9 +10,11 @@ from typing import Any
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, Place, Problem
 from lsmeter.measure.tasks.events import BY_ADDRESS, EVENTS
+from lsmeter.questions.cells.rows import PLACED
 from lsmeter.questions.events.figures import EventCell, EventCount
 from lsmeter.tables import numbers
-from lsmeter.tables.model import Column, Detail, Document, Kind, Section, Shown, Table, Value, rows
+from lsmeter.tables.fields import By, Field, Row, fields_of, flat_table
+from lsmeter.tables.model import Column, Detail, Document, Kind, Raw, Section, Shown, Table, Value
 from lsmeter.tables.values import change, count
 
 HEADING = "Events"
@@ -24,10 +26,19 @@ _LEAD = (
     "them. Events that never occur have no column."
 )
 _UNSTEADY = f"{numbers.UNREPEATED_MARK} fewer than half of the readings have this number."
-_LONG = (
-    *("kernel", "setup", "filesystem", "user", "suite", "benchmark", "params", "event", "value"),
-    *("share", "least", "most", "repeats", "baseline_value", "difference"),
-)
+
+
+@dataclass(frozen=True)
+class _Event:
+    """One event of a benchmark, and how often the baseline has it."""
+
+    found: EventCount
+    baseline_value: int | None
+
+    @property
+    def difference(self) -> int | None:
+        """Return tested - baseline; None for the baseline itself."""
+        return None if self.baseline_value is None else self.found.typical - self.baseline_value
 
 
 @dataclass(frozen=True)
@@ -41,11 +52,28 @@ class _Row:
 
     def difference(self, name: str) -> int | None:
         """Return tested - baseline; None for the baseline itself."""
-        return (
-            None
-            if self.baseline is None
-            else self.counts[name].typical - self.baseline[name].typical
-        )
+        return self.events[name].difference
+
+    @property
+    def events(self) -> dict[str, _Event]:
+        """The events by name."""
+        base = self.baseline
+        return {
+            name: _Event(self.counts[name], None if base is None else base[name].typical)
+            for name in EVENTS
+        }
+
+
+EVENT = Row(
+    (
+        Field("value", value="found.typical", of=int),
+        *fields_of(EventCount, "share", "least", "most", of="found."),
+        Field("repeats", value="found.repeats", kind=Kind.YES),
+        *fields_of(_Event, "baseline_value"),
+        Field("difference", of=int | None),
+    )
+)
+VECTOR = Row((*PLACED, Field("events", of=By(EVENT))))
 
 
 def sections(cells: Sequence[EventCell], baseline: str, detail: Detail) -> Iterator[Section]:
@@ -78,8 +106,7 @@ def document(
         raise UsageError("this run has no events", hint="make one: lsmeter run --events ...")
     found = entries(cells, baseline)
     if detail is Detail.DATA:
-        columns = tuple(Column(name, name) for name in _LONG)
-        table = Table("events", "", columns, rows(_long(found)))
+        table = flat_table("events", [*_long(found)])
         data = {"title": title, "baseline_setup": baseline, "events": found}
         return Document(NAME, VERSION, title, sections=(Section("", tables=(table,)),), data=data)
     notes = [f"{item.title}: {item.detail}" for item in problems if "no events" in item.title]
@@ -90,14 +117,7 @@ def document(
 
 def entries(cells: Sequence[EventCell], baseline: str) -> list[dict[str, Any]]:
     """Return the events of every benchmark for programs."""
-    return [
-        {
-            **_where(row),
-            "events": {name: _entry(row, name) for name in EVENTS},
-        }
-        for cell in cells
-        for row in _rows(cells, baseline, cell)
-    ]
+    return [VECTOR.entry(row) for cell in cells for row in _rows(cells, baseline, cell)]
 
 
 def _rows(cells: Sequence[EventCell], baseline: str, cell: EventCell) -> Iterator[_Row]:
@@ -109,34 +129,11 @@ def _rows(cells: Sequence[EventCell], baseline: str, cell: EventCell) -> Iterato
         yield _Row(place, cell.kinds[name], counts, known)
 
 
-def _where(row: _Row) -> dict[str, Any]:
-    return {
-        **vars(row.place),
-        "id": row.benchmark.id,
-        "benchmark": row.benchmark.operation,
-        "params": dict(row.benchmark.params),
-    }
-
-
-def _entry(row: _Row, name: str) -> dict[str, Any]:
-    found = row.counts[name]
-    return {
-        "value": found.typical,
-        "share": found.share,
-        "least": found.least,
-        "most": found.most,
-        "repeats": found.repeats,
-        "baseline_value": None if row.baseline is None else row.baseline[name].typical,
-        "difference": row.difference(name),
-    }
-
-
-def _long(found: Iterable[Mapping[str, Any]]) -> Iterator[list[Value]]:
+def _long(found: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Raw]]:
+    """Give a row for each event of each benchmark."""
     for item in found:
-        params = " ".join(f"{key}={value}" for key, value in item["params"].items())
-        for event, numbers_of in item["events"].items():
-            line = {**item, **numbers_of, "event": event, "params": params}
-            yield [line[name] for name in _LONG]
+        for event, entry in item["events"].items():
+            yield {**VECTOR.flat(item), "event": event, **EVENT.flat(entry)}
 
 
 def _table(found: list[_Row]) -> Table:

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
 from lsmeter.core.model.conclusion import Comparison
 from lsmeter.measure.tasks.events import EVENTS
+from lsmeter.questions.cells.rows import BASELINE, PLACE
 from lsmeter.questions.time.calibrated import error_words, overhead_words, why_no_overheads
 from lsmeter.questions.time.calibration import LEVEL
 from lsmeter.questions.time.figures import Predicted, PredictedChange, Told
-from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.fields import Each, Field, Row, named, tabled
 from lsmeter.tables.model import Detail, Item, Kind, Raw, Section, Shown, Value
 from lsmeter.tables.values import change, count
 
@@ -22,10 +22,6 @@ NO_EVENTS = "not predicted: events were not counted; lsmeter run --events counts
 NO_CALIBRATION = "not predicted: this machine is not calibrated; lsmeter calibrate does it"
 OUTSIDE = "!"
 _NAMED = 4  # benchmarks in a sentence
-HEADS = (
-    *("predicted_ns", "predicted_low_ns", "predicted_high_ns", "predicted_difference_ns"),
-    *("predicted_overhead", "predicted_outside", "calibration"),
-)
 _INTERVAL = f"low and high hold {LEVEL:.0%} of the benchmarks that were left out of the calibration"
 _TITLES = {**EVENTS, "plain_insns": EVENTS["insns"]}
 
@@ -142,71 +138,64 @@ def _outside(found: Iterable[Predicted]) -> Iterator[str]:
         yield f"{OUTSIDE} outside of what calibration covered ({words}): {_few(names)}"
 
 
+_AT = (*PLACE, named("id", "benchmark.id"))
+COST = Row(
+    (
+        *_AT,
+        Field("predicted_ns", value="prediction.ns"),
+        Field("low_ns", value="prediction.low_ns", flat="predicted_low_ns"),
+        Field("high_ns", value="prediction.high_ns", flat="predicted_high_ns"),
+        Field(
+            "outside",
+            value="prediction.outside",
+            of=Each(str),
+            flat="predicted_outside",
+            text=" ".join,
+        ),
+    )
+)
+CHANGE = Row(
+    (
+        *_AT,
+        *BASELINE,
+        Field("predicted_difference_ns", value="difference_ns"),
+        Field("predicted_overhead", value="overhead"),
+    )
+)
+_CALIBRATION = Row(
+    (
+        *(named(key) for key in ("name", "created")),
+        *(named(key, f"host.{key}") for key in ("cpu", "microcode")),
+        named("host_kernel", "host.kernel"),
+        named("counted_kernel", "counted.kernel"),
+        Field("median_error", value=lambda item: item.error[0]),
+        Field("error_90", value=lambda item: item.error[1]),
+        Field("overhead_error", value=lambda i: i.overheads.median if i.overheads else None),
+        Field("overhead_error_90", value=lambda i: i.overheads.most if i.overheads else None),
+        Field("level", value=lambda _: LEVEL),
+    )
+)
+TOLD = Row(
+    (
+        Field("calibration", of=_CALIBRATION),
+        Field("costs", of=Each(COST)),
+        Field("changes", of=Each(CHANGE)),
+    )
+)
+
+
 def by_row(told: Told | None) -> dict[tuple[Place, str], dict[str, Raw]]:
     """Return what tables for programs have of each cost, by place and benchmark."""
     if told is None:
         return {}
-    found: dict[tuple[Place, str], dict[str, Raw]] = {
-        (item.place, item.benchmark.id): {
-            "predicted_ns": item.prediction.ns,
-            "predicted_low_ns": item.prediction.low_ns,
-            "predicted_high_ns": item.prediction.high_ns,
-            "predicted_outside": " ".join(item.prediction.outside),
-            "calibration": told.calibration.name,
-        }
+    by = {"calibration": told.calibration.name}
+    found = {
+        (item.place, item.benchmark.id): {**COST.flat(COST.entry(item)), **by}
         for item in told.costs
     }
     for part in told.changes:
-        found[part.place, part.benchmark.id] |= {
-            "predicted_difference_ns": part.difference_ns,
-            "predicted_overhead": part.overhead,
-        }
+        found[part.place, part.benchmark.id] |= CHANGE.flat(CHANGE.entry(part))
     return found
-
-
-def entries(told: Told | None) -> dict[str, Any]:
-    """Return the predictions for programs; nothing where there are none."""
-    if told is None:
-        return {}
-    item = told.calibration
-    median, most = item.error
-    return {
-        "calibration": {
-            "name": item.name,
-            "created": item.created,
-            "cpu": item.host.cpu,
-            "microcode": item.host.microcode,
-            "host_kernel": item.host.kernel,
-            "counted_kernel": item.counted.kernel,
-            "median_error": median,
-            "error_90": most,
-            "overhead_error": item.overheads.median if item.overheads else None,
-            "overhead_error_90": item.overheads.most if item.overheads else None,
-            "level": LEVEL,
-        },
-        "costs": [
-            {
-                **vars(cost.place),
-                "id": cost.benchmark.id,
-                "predicted_ns": cost.prediction.ns,
-                "low_ns": cost.prediction.low_ns,
-                "high_ns": cost.prediction.high_ns,
-                "outside": list(cost.prediction.outside),
-            }
-            for cost in told.costs
-        ],
-        "changes": [
-            {
-                **vars(part.place),
-                "baseline_kernel": part.baseline.kernel,
-                "baseline_setup": part.baseline.setup,
-                "id": part.benchmark.id,
-                "predicted_difference_ns": part.difference_ns,
-                "predicted_overhead": part.overhead,
-            }
-            for part in told.changes
-        ],
-    }
 
 
 def _few(names: list[str]) -> str:

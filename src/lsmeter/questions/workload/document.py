@@ -17,6 +17,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.covers import once_in
 from lsmeter.questions.cells.frame import placed, run_document
+from lsmeter.questions.cells.rows import COMPARISON
 from lsmeter.questions.workload.figures import (
     AVC_LOOKUPS,
     AVC_MISSES,
@@ -35,7 +36,7 @@ from lsmeter.questions.workload.figures import (
     find_workloads,
 )
 from lsmeter.tables import numbers
-from lsmeter.tables.fields import BENCHMARK, SETUP, Field, tabled
+from lsmeter.tables.fields import BENCHMARK, SETUP, Field, flat_table, tabled
 from lsmeter.tables.model import (
     Column,
     Detail,
@@ -51,6 +52,7 @@ from lsmeter.tables.model import (
 from lsmeter.tables.values import change, first_of, many
 
 NAME = "lsmeter-workloads"
+VERSION = 2
 _MOST_HOOKS = 12
 _COUNTS = (HOOK_CALLS, AVC_LOOKUPS, AVC_MISSES)
 _COVERS = (
@@ -75,9 +77,17 @@ def document(run: RunData, detail: Detail) -> Document:
         for section in _sections(found, beside, run.manifest, detail)
     )
     title = "What security modules cost real services"
-    made = run_document(run, NAME, title, sections, found.problems, _data(found))
+    data = _data(found, run.manifest)
+    if detail is Detail.DATA:
+        flat = [
+            {**COMPARISON.flat(item), "per": item["per"], "more_boots": item["more_boots"]}
+            for item in data["comparisons"]
+        ]
+        sections = (Section("", tables=(flat_table("comparisons", flat),)), *sections)
+    made = run_document(run, NAME, title, sections, found.problems, data)
     answer = first_of(_answer(found, run.manifest.baseline_setup))
-    return replace(made, notes=(*_conditions(run), *made.notes), answer=answer)
+    notes = (*_conditions(run), *made.notes)
+    return replace(made, version=VERSION, notes=notes, answer=answer)
 
 
 def _conditions(run: RunData) -> Iterator[str]:
@@ -335,12 +345,13 @@ def _mean(values: Sequence[int]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _data(found: Workloads) -> dict[str, Any]:
+def _data(found: Workloads, manifest: Manifest) -> dict[str, Any]:
     return {
         "benchmarks": [
             {
                 **placed(item.place, item.benchmark),
-                "unit": item.unit,
+                "unit": "insns",
+                "per": item.unit,
                 "kernel_insns": found.level(item).mean,
                 "half_insns": found.level(item).half,
                 "boots": [
@@ -369,9 +380,13 @@ def _data(found: Workloads) -> dict[str, Any]:
         ],
         "comparisons": [
             {
-                **placed(item.tested.place, item.tested.benchmark),
-                "baseline_setup": item.baseline.place.setup,
-                "kernel": vars(item.kernel),
+                **COMPARISON.entry(
+                    item.comparison,
+                    instrument=manifest.instrument,
+                    margin=manifest.margin,
+                ),
+                "per": item.tested.unit,
+                "more_boots": item.kernel.boots,
             }
             for item in found.compared
         ],

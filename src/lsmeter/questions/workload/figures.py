@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Place, Problem
+from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
+from lsmeter.core.model.conclusion import Difference as Whether
 from lsmeter.core.model.workload import Batch, Workload
 from lsmeter.measure.results.boots import read_output
 from lsmeter.measure.results.directory import RunData
@@ -107,6 +109,34 @@ class Compared:
     tested: Measured
     kernel: Difference
     user: Difference | None
+
+    @property
+    def comparison(self) -> Comparison:
+        """Return it as a comparison: of means over boots, without a typical number."""
+        found, value = self.kernel, self.tested.mean(KERNEL)
+        bounds = (found.low, found.high, found.overhead, found.overhead_low, found.overhead_high)
+        base = self.baseline.mean(KERNEL)
+        mean = Change(base, value, found.difference, *bounds)
+        sides = (self.baseline, self.tested)
+        return Comparison(
+            typical=Change(*[math.nan] * 8),
+            mean=mean,
+            whole=None,
+            in_step=None,
+            moved=math.nan,
+            found=Whether.UNSEEN if found.low <= 0 <= found.high else Whether.SEEN,
+            verdict=found.verdict,
+            cause="not told from the spread between boots"
+            if found.verdict is Verdict.INCONCLUSIVE
+            else "",
+            decided_by=Number.MEAN,
+            decided=mean,
+            cycles=min(sum(boot.units for boot in side.boots) for side in sides),
+            place=self.tested.place,
+            baseline=self.baseline.place,
+            benchmark=self.tested.benchmark,
+            repeats=False,
+        )
 
 
 @dataclass
