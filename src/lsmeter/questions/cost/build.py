@@ -120,18 +120,8 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     A setup is compared with the setup of the same name; where each run has one kernel they may
     differ, else a kernel is compared with the one of the same name.
     """
+    _check_comparable(before, after)
     first, second = before.manifest, after.manifest
-    if first.instrument != second.instrument:
-        raise UsageError(
-            f"cannot compare {before.path} ({first.instrument}) with {after.path} "
-            f"({second.instrument}): numbers of different instruments are not comparable"
-        )
-    if unlike := differences(before, after):
-        raise UsageError(
-            f"cannot compare {before.path} with {after.path}: times of machines that differ "
-            f"({'; '.join(unlike)})",
-            hint="compare runs of one machine in one state",
-        )
     report = make_report(after)
     baselines, tested = cell_results(before), cell_results(after)
     pairs = [
@@ -146,18 +136,6 @@ def compare_runs(before: RunData, after: RunData) -> Report:
                 f"{run.path}: it has no benchmarks that can be compared",
                 hint=f"lsmeter report {run.path} shows what it has",
             )
-    ours, theirs = dict(_conditions(first)), dict(_conditions(second))
-    differing = [
-        f"{key}: {ours.get(key, AS_IT_RUNS)} and {theirs.get(key, AS_IT_RUNS)}"
-        for key in sorted({*ours, *theirs})
-        if ours.get(key) != theirs.get(key)
-    ]
-    known = {setup.name: setup for setup in first.setups}
-    redefined = (
-        f"{item.name} is defined differently in the two runs ({', '.join(keys)})"
-        for item in second.setups
-        if item.name in known and (keys := known[item.name].differs(item))
-    )
     marked = (
         replace(problem, title=f"{before.path.name}: {problem.title}")
         for problem in (
@@ -181,13 +159,41 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         notes=(
             *report.notes,
             *(f"{before.path.name}: {note}" for note in (*missing_note(before), *before.notes)),
-            *(f"the runs differ in conditions ({item})" for item in differing),
-            *redefined,
+            *_differing(first, second),
         ),
         kernels=tuple({(k.name, k.image_sha256): k for k in kernels}.values()),
         caveats=(*caveats(_kernels(first, second, pairs)), *moved(found, (), report.every_call)),
         looks=None,
     )
+
+
+def _check_comparable(before: RunData, after: RunData) -> None:
+    """Refuse runs of different instruments, and times of machines that differ."""
+    first, second = before.manifest, after.manifest
+    if first.instrument != second.instrument:
+        raise UsageError(
+            f"cannot compare {before.path} ({first.instrument}) with {after.path} "
+            f"({second.instrument}): numbers of different instruments are not comparable"
+        )
+    if unlike := differences(before, after):
+        raise UsageError(
+            f"cannot compare {before.path} with {after.path}: times of machines that differ "
+            f"({'; '.join(unlike)})",
+            hint="compare runs of one machine in one state",
+        )
+
+
+def _differing(first: Manifest, second: Manifest) -> Iterator[str]:
+    """Say which conditions differ between runs, and which setups are not defined alike."""
+    ours, theirs = dict(_conditions(first)), dict(_conditions(second))
+    for key in sorted({*ours, *theirs}):
+        if ours.get(key) != theirs.get(key):
+            values = f"{ours.get(key, AS_IT_RUNS)} and {theirs.get(key, AS_IT_RUNS)}"
+            yield f"the runs differ in conditions ({key}: {values})"
+    known = {setup.name: setup for setup in first.setups}
+    for item in second.setups:
+        if item.name in known and (keys := known[item.name].differs(item)):
+            yield f"{item.name} is defined differently in the two runs ({', '.join(keys)})"
 
 
 def _kernels(
