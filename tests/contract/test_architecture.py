@@ -41,7 +41,7 @@ def imports(name: str) -> Iterator[str]:
 
 def layers() -> list[str]:
     """Return the parts in the order of the document's table."""
-    text = DOCUMENT.read_text(encoding="utf-8")
+    text = DOCUMENT.read_text(encoding="utf-8").partition("\n## ")[0]  # then the probe's
     return re.findall(r"^\| `([a-z_/]+)/` \|", text, re.MULTILINE)
 
 
