@@ -12,7 +12,6 @@ from typing import Any
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Cell, Problem, Samples
 from lsmeter.measure.tasks import TaskKind
-from lsmeter.statistics.estimate import mode
 
 LEAST = 3  # two points make a line, and no judgement of it
 # What the kernel module and the BPF programs accept (TUNABLE_LIMIT_NS there).
@@ -95,6 +94,8 @@ def sweeps(
     that did so at fewer than LEAST. Delays that are missing give a Problem, which says how many
     there are.
     """
+    from lsmeter.statistics.estimate import mode
+
     waits, problems = _waits(boot)
     by_id: dict[str, list[Samples]] = {benchmark.id: [] for benchmark in benchmarks}
     lost: set[int] = set()
