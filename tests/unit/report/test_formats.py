@@ -286,6 +286,19 @@ def test_a_setup_against_itself_has_old_new_and_difference() -> None:
             assert difference == float(new or 0) - float(old or 0)
 
 
+@pytest.mark.parametrize("shape", REPORTS)
+def test_the_answer_is_on_the_screen_when_the_command_has_ended(shape: str) -> None:
+    """`run` says after it where the results and the page are; the prompt takes the last line."""
+    text = render(REPORTS[shape](), "table")
+    screen = "".join("".join(text.splitlines()[-21:]).split())
+    answer = [
+        "".join(said.split()) for said in report_document(REPORTS[shape](), Detail.SHORT).answer
+    ]
+    assert answer
+    assert all(sentence in screen for sentence in answer)
+    assert "".join(text.split()).startswith("".join(answer))
+
+
 def test_text_does_not_call_an_open_verdict_unchanged() -> None:
     text = " ".join(render(REPORTS["verdicts"](), "text").split())
     assert f"bpf: 1 comparison inconclusive: rename ({builders.CAUSE})" in text

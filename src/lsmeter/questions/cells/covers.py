@@ -30,6 +30,14 @@ def left_out(found: Iterable[Comparison], words: Words) -> str:
     )
 
 
+def left_out_of_services(units: Iterable[int]) -> str:
+    """Say the same of services, of which so many units were counted each."""
+    return (
+        f"costs rarer than once in {once_in(units)} units, of a service's start, of longer names "
+        "and paths, of further CPUs"
+    )
+
+
 def once_in(cycles: Iterable[int]) -> str:
     """Write how rare a cost may be to be met for certain in so many cycles."""
     each = sorted({rarest(count) for count in cycles})

@@ -9,7 +9,7 @@ from functools import partial
 
 from lsmeter.catalogue.studies import Published
 from lsmeter.core.errors import UsageError
-from lsmeter.measure.instruments import Words, instruments
+from lsmeter.measure.instruments import instruments
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks import cost_tasks, find_task
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
@@ -32,7 +32,6 @@ _OVERHEAD = (
     "tested \N{DIVISION SIGN} baseline \N{MINUS SIGN} 1 for costs, 1 \N{MINUS SIGN} tested "
     "\N{DIVISION SIGN} baseline for throughput"
 )
-_SIGNS = (("overhead", f"{_OVERHEAD}. {summary.SIGN_RULE}"),)
 
 
 def document_of(
@@ -215,15 +214,6 @@ def _table(key: str, title: str, heads: str, rows: Iterable[tuple[Value, ...]]) 
     return Table(key, title, columns, tuple(rows))
 
 
-def _signs(words: Words) -> Iterator[tuple[str, str]]:
-    yield from _SIGNS
-    other = f"{words.mean} or whole cost differ" if words.repeats else f"the {words.mean} differs"
-    yield numbers.APART_MARK, f"{other} by more than the margin"
-    yield numbers.SOME_MARK, "not all variants of the operation have the sign"
-    if words.repeats:
-        yield numbers.UNREPEATED_MARK, summary.UNREPEATED
-
-
 def _method(report: Report) -> Section:
     kernels = (
         (k.name, k.release, k.version, k.origin, k.boot_protocol.value, k.image_sha256)
@@ -243,13 +233,12 @@ def _method(report: Report) -> Section:
         )
         for facts in report.setups
     )
-    marks = (
-        *summary.decided_marks(report).items(),
-        *(
-            (f"{numbers.VERDICT_MARKS[kind]} {kind}", words)
-            for kind, words in report.words.verdicts.items()
-        ),
-    )
+    verdicts = report.words.verdicts.items()
+    marks = {
+        "overhead": f"{_OVERHEAD}. {summary.SIGN_RULE}",
+        **summary.signs(report),
+        **{f"{numbers.VERDICT_MARKS[kind]} {kind}": words for kind, words in verdicts},
+    }
     tables = (
         _table(
             "kernels",
@@ -266,12 +255,7 @@ def _method(report: Report) -> Section:
         ),
         _table("tools", "Tools", "tool, version:prose", report.tools),
         _table("host", "Host", "fact, value:prose", report.host),
-        _table(
-            "signs",
-            "Signs",
-            "sign, meaning:prose",
-            (*_signs(report.words), *marks),
-        ),
+        _table("signs", "Signs", "sign, meaning:prose", marks.items()),
     )
     instrument = instruments().get(report.instrument)
     lead: tuple[str, ...] = (report.words.numbers, *statements(report))

@@ -318,7 +318,7 @@ def picture(report: Report, grids: Sequence[Grid]) -> Figure | None:
 
 def _dots(report: Report, grid: Grid) -> Figure:
     caption = (
-        f"Overhead over {grid.baseline_head or 'its own baseline'} by operation and setup, in % of "
+        f"Overhead over {summary.baseline(report, (grid,))} by operation and setup, in % of "
         f"{summary.measured(report)}; right of zero is worse. Dot: median of an operation's "
         "variants, by the number that decided. Line: from the least to the largest of all of them, "
         "with their intervals."
@@ -333,7 +333,7 @@ def of_grid(report: Report, grid: Grid, *, first: bool) -> tuple[Figure, ...]:
     The dots of the first one are the picture of the page.
     """
     unit = f"Unit: {report.words.typical} {summary.measured(report)}"
-    against = grid.baseline_head or "its own baseline"
+    against = summary.baseline(report, (grid,))
     where = place_label(report, grid)
     heat = (
         f"Typical overhead in % over {against}; positive is worse. {unit}. {MISSING} means no "

@@ -171,11 +171,7 @@ def legend(report: Report, rows: Iterable[Iterable[Value]]) -> str:
         marks[Verdict.FASTER]: "faster",
         marks[Verdict.EQUIVALENT]: f"equivalent within {margin(report)}",
         marks[Verdict.INCONCLUSIVE]: "inconclusive",
-        numbers.APART_MARK: f"mean {'or whole differ' if report.words.repeats else 'differs'} "
-        f"by over {percent(report.margin, sign=False)}",
-        **decided_marks(report),
-        numbers.SOME_MARK: "not all variants",
-        numbers.UNREPEATED_MARK: UNREPEATED,
+        **signs(report),
         MISSING: "no number (see problems)",
     }
     said = [f"{mark} {words}" for mark, words in meanings.items() if mark in cells]
@@ -184,13 +180,17 @@ def legend(report: Report, rows: Iterable[Iterable[Value]]) -> str:
     return f"{', '.join(said)}.{more if hidden else ''}" if said else ""
 
 
-def decided_marks(report: Report) -> dict[str, str]:
-    """Explain the marks of numbers that decided instead of the typical one."""
-    means = numbers.DECIDED_MARKS[Number.MEAN]
-    found = {means: f"of the {report.words.mean}"}
-    if report.words.repeats:
-        found[numbers.DECIDED_MARKS[Number.WHOLE]] = "of the whole cost, in % of its cycle"
-    return found
+def signs(report: Report) -> dict[str, str]:
+    """Explain the marks beside a verdict's."""
+    repeats, mean = report.words.repeats, numbers.DECIDED_MARKS[Number.MEAN]
+    differ = f"mean {'or whole differ' if repeats else 'differs'}"
+    whole = {numbers.DECIDED_MARKS[Number.WHOLE]: "of the whole cost, in % of its cycle"}
+    return {
+        numbers.APART_MARK: f"{differ} by over {percent(report.margin, sign=False)}",
+        **({mean: f"of the {report.words.mean}"} | (whole if repeats else {})),
+        numbers.SOME_MARK: "not all variants",
+        **({numbers.UNREPEATED_MARK: UNREPEATED} if repeats else {}),
+    }
 
 
 def baseline(report: Report, grids: tuple[Grid, ...]) -> str:

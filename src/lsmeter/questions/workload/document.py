@@ -15,7 +15,7 @@ from lsmeter.core.model.conclusion import Verdict
 from lsmeter.core.model.workload import Client
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
-from lsmeter.questions.cells.covers import once_in
+from lsmeter.questions.cells.covers import left_out_of_services
 from lsmeter.questions.cells.frame import placed, run_document
 from lsmeter.questions.cells.rows import COMPARISON
 from lsmeter.questions.workload.figures import (
@@ -174,10 +174,7 @@ def _left_out(compared: Sequence[Compared]) -> Iterator[str]:
         for item in same
     ]
     if units:
-        yield (
-            f"Equivalent leaves out costs rarer than once in {once_in(units)} units, of a "
-            "service's start, of longer names and paths, of further CPUs."
-        )
+        yield f"Equivalent leaves out {left_out_of_services(units)}."
 
 
 def _overhead(item: Compared, digits: int) -> str:
