@@ -12,7 +12,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 WIDTH = 800
-_LEFT, _RIGHT = 200, 24  # of the plot's area
+_LEFT, _RIGHT = 240, 24  # of the plot's area
 _TOP = 96
 _STEP = 9  # from one setup's dot to the next one's
 _GAP = 14  # from one row to the next
