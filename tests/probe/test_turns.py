@@ -147,7 +147,7 @@ def test_a_place_that_is_not_there_is_refused(
     troubled: Program, tmp_path: Path, place: str
 ) -> None:
     with seats(2) as (seat, _):
-        process, asked = begin(troubled, tmp_path, replace(seat, place=int(place)), *IDS)
+        process, asked = begin(troubled, tmp_path, (seat[0], place), *IDS)
         session = parse_session(process.communicate(timeout=DEADLINE_S)[0], asked)
     assert process.returncode == 2
     assert "turns" in session.errors[0]
