@@ -133,11 +133,9 @@ def test_what_may_have_failed_widens_the_bounds() -> None:
 
 def test_kinds_are_taken_in_the_proportion_that_is_known() -> None:
     object_shares = {"read": {"file": 0.75, "tcp": 0.25}}
-    (read,) = estimate(replace(profile(read=4), object_shares=object_shares), KNOWN).calls
+    (read,) = estimate(replace(profile(read=4), made_on=object_shares), KNOWN).calls
     assert read.cost("selinux") == Cost(3 * 20 + 200, 3 * 10 + 200, 3 * 30 + 200)
-    (asked,) = estimate(
-        replace(profile(read=4), object_shares=object_shares), KNOWN, {"": "pipe"}
-    ).calls
+    (asked,) = estimate(replace(profile(read=4), made_on=object_shares), KNOWN, {"": "pipe"}).calls
     assert (asked.cost("selinux"), asked.on) == (exact(200), {})
 
 

@@ -79,7 +79,7 @@ def test_shares_are_of_known_kinds_and_make_a_whole(count: dict[str, float]) -> 
 @given(COUNTS, st.dictionaries(st.sampled_from(["socket_recvmsg", "sock_graft"]), st.floats(0, 9)))
 def test_hooks_say_what_kinds_there_are(count: dict[str, float], hooks: dict[str, float]) -> None:
     found = with_hooks(of(**count), hooks)
-    for name, shares in found.object_shares.items():
+    for name, shares in found.made_on.items():
         assert shares.keys() <= proxies().of[name].kinds.keys()
         assert sum(shares.values()) == pytest.approx(1)
     assert all(0 <= item.errors <= item.calls for item in found.calls)
@@ -98,10 +98,10 @@ def test_hooks_tell_sockets_files_and_what_failed() -> None:
         "file_lock": 3.0,
     }
     found = with_hooks(profile, hooks)
-    assert found.object_shares["read"] == {"file": 0.4, "unix": 0.15, "tcp": pytest.approx(0.45)}
-    assert found.object_shares["accept4"] == {"unix": 0, "tcp": 1}
-    assert found.object_shares["connect"] == {"unix": 1, "tcp": 0}
-    assert found.object_shares["fcntl"] == {"flags": 0.75, "lock": 0.25}
+    assert found.made_on["read"] == {"file": 0.4, "unix": 0.15, "tcp": pytest.approx(0.45)}
+    assert found.made_on["accept4"] == {"unix": 0, "tcp": 1}
+    assert found.made_on["connect"] == {"unix": 1, "tcp": 0}
+    assert found.made_on["fcntl"] == {"flags": 0.75, "lock": 0.25}
     errors = {item.name: item.errors for item in found.calls if item.errors}
     assert errors == {"newfstatat": 3, "accept4": 1}
     assert found.errors_unknown == {"read", "recvfrom", "connect", "fcntl", "flock"}

@@ -79,7 +79,7 @@ class Estimated:
     @property
     def told_by(self) -> str:
         """Who says what calls were made on, where --on does not."""
-        counted = self.profile.object_shares
+        counted = self.profile.made_on
         return "hooks counted beside them say" if counted else "the other calls suggest"
 
     def uncovered(self, setup: str) -> tuple[CallCost, ...]:
@@ -122,8 +122,8 @@ def _told(profile: Profile, on: Mapping[str, str]) -> Mapping[str, _Objects]:
         kind = on.get(name, on.get("", ""))
         if kind and kind in table.of[name].kinds:
             one = _Objects({kind: 1.0}, _ASKED)
-        elif name in profile.object_shares:
-            one = _Objects(profile.object_shares[name], _COUNTED)
+        elif name in profile.made_on:
+            one = _Objects(profile.made_on[name], _COUNTED)
         elif name in expected:
             one = _Objects(expected[name], _EXPECTED)
         else:

@@ -36,7 +36,7 @@ def with_hooks(profile: Profile, hooks: Mapping[str, float]) -> Profile:
     calls = tuple(_failing(item, failed.get(item.name)) for item in profile.calls)
     seen = profile.errors_unknown - failed.keys()
     on = {name: shares for name, shares in _object_shares(count, hooks) if name in count}
-    return replace(profile, calls=calls, errors_unknown=seen, object_shares=on)
+    return replace(profile, calls=calls, errors_unknown=seen, made_on=on)
 
 
 def _failing(item: Calls, failed: float | None) -> Calls:

@@ -24,7 +24,7 @@ class Profile:
 
     source says who counted, clock which time a call's is ("" where calls have none). unit is what
     the numbers are of: profile (the whole of it), or request where lsmeter counted a workload.
-    errors_unknown are calls of which it does not say how many failed. object_shares: what calls
+    errors_unknown are calls of which it does not say how many failed. made_on: what calls
     were made on, as shares by the call's usual name and the kind of thing, where it was seen.
     """
 
@@ -35,7 +35,7 @@ class Profile:
     tables: int = 1  # threads, or kinds of programs, that were added up
     unit: str = "profile"
     errors_unknown: frozenset[str] = frozenset()
-    object_shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    made_on: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     units: float | None = None  # it covers so many units of the service's work
 
     @property
