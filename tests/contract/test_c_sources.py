@@ -24,7 +24,7 @@ SOURCES = tuple(
 )
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # A definition at file level: its name, and its body up to the brace that closes it.
-_FUNCTION = re.compile(r"^[a-zA-Z_][^\n;={}]*?(\w+)\((?:[^{};]|\n)*?\)\n\{\n(.*?)^\}", re.M | re.S)
+_FUNCTION = re.compile(r"^[a-zA-Z_][^\n;={}]*?(\w+)\([^{};]*?\)\n\{\n(.*?)^\}", re.M | re.S)
 
 
 def check_order(graph: Mapping[str, set[str]]) -> None:

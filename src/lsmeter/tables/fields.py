@@ -45,7 +45,7 @@ class Field(NamedTuple):
         return attrgetter(value) if isinstance(value, str) else value
 
     @property
-    def type(self) -> Any:  # noqa: ANN401  (an annotation)
+    def type(self) -> Any:
         """What programs get."""
         by_kind = str if self.kind in _WORDS else bool if self.kind is Kind.YES else float
         return by_kind if self.of is None else self.of
@@ -122,7 +122,7 @@ class Row:
                 yield key, field.text(value) if field.text and value is not None else value
 
 
-def _value(field: Field, item: object, whole: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _value(field: Field, item: object, whole: Mapping[str, Any]) -> Any:
     if field.value == _GIVEN:
         return whole[field.key]
     return item[field.key] if isinstance(item, Mapping) else field.read()(item)
@@ -134,7 +134,7 @@ def fields_of(kind: type, *names: str, of: str = "") -> tuple[Field, ...]:
     return tuple(Field(name, value=f"{of}{name}", of=_hint(kind, name)) for name in shown)
 
 
-def _hint(kind: type, name: str) -> Any:  # noqa: ANN401
+def _hint(kind: type, name: str) -> Any:
     """Return the type of an attribute, or of a property."""
     found = getattr(kind, name, None)
     if isinstance(found, property):
@@ -142,7 +142,7 @@ def _hint(kind: type, name: str) -> Any:  # noqa: ANN401
     return typing.get_type_hints(kind)[name]
 
 
-def _written(of: object, value: Any, whole: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _written(of: object, value: Any, whole: Mapping[str, Any]) -> Any:
     """Return a value as programs get it."""
     if value is None:
         return None
@@ -155,7 +155,7 @@ def _written(of: object, value: Any, whole: Mapping[str, Any]) -> Any:  # noqa: 
     return _written(of.of, value, whole) if isinstance(of, Maybe) else plain(value)
 
 
-def _schema(of: Any) -> dict[str, Any]:  # noqa: ANN401, PLR0911  (one for each kind of type)
+def _schema(of: Any) -> dict[str, Any]:  # noqa: PLR0911  (one for each kind of type)
     if isinstance(of, Row):
         return of.schema()
     if isinstance(of, Maybe):
