@@ -212,7 +212,7 @@ static void tell_watched(const struct bpf_count *hooks)
 }
 
 /* Put counters on the kernel's hooks, and check that they count. */
-static void open_count(struct bpf_count *count)
+static void open_hooks(struct bpf_count *count)
 {
 	if (chdir(WORK))
 		abandon("entering the directory of the benchmarks failed");
@@ -221,6 +221,15 @@ static void open_count(struct bpf_count *count)
 	channel_fact("count.hooks", "%u", count->n_hooks);
 	tell_watched(count);
 	channel_fact("count.refused", "%s", count->refused);
+}
+
+/* Make ready what is counted in each reading. */
+static void open_counts(const struct request *request, struct hook_counts *counts)
+{
+	if (request->n_counters)
+		open_counters(request, &counts->counter);
+	else if (request->count)
+		open_hooks(&counts->bpf);
 }
 
 /* Mount what the benchmarks work on, unless that is done. */
@@ -360,10 +369,7 @@ _Noreturn void init_main(void)
 	open_delay(&request, &delay);
 	if (request.bpf_empty)
 		open_empty();
-	if (request.n_counters)
-		open_counters(&request, &counts.counter);
-	else if (request.count)
-		open_count(&counts.bpf);
+	open_counts(&request, &counts);
 	open_network(&request);
 	identity_facts(&request, work);
 	labels_facts(&request, work);
