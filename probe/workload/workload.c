@@ -2,6 +2,7 @@
 #include "workload/workload.h"
 
 #include "arch/mark.h"
+#include "arch/sys.h"
 #include "init/state.h"
 #include "layout/perturbation.h"
 #include "observe/monitor.h"
@@ -14,7 +15,6 @@
 #include "workload/program.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +44,7 @@ static char failure[FAILURE_BYTES + 100];
 
 static long now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (long)(now_ns() / 1000000);
 }
 
 static void sleep_ms(unsigned long ms)
@@ -297,14 +294,12 @@ static size_t run_batches(struct run *run, unsigned int index, struct ending *en
 	for (unsigned long i = 0; i < request->warmup + request->samples; i++) {
 		static struct program program;
 		uint64_t took = 0;
-
 		bool ran;
 
 		/* Which objects of slabs are next in turn is the same for all units of a batch. */
 		if (!request->timed)
 			perturb_batch(request->vary, ++run->batches);
 		ran = run_batch(run, index, client, &program, &took);
-
 		if (run->monitor) {
 			monitor_send(run->monitor, index, (unsigned int)i);
 			channel_drain();
