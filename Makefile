@@ -18,8 +18,9 @@ test: .venv/.test-ready ## Set everything up, check the code and run all tests
 	$(MAKE) check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-quick: .venv/.test-ready ## Run the tests that need no guest: seconds
-	$(BIN)/python -m pytest -q -m 'not guest and not network and not build and not browser'
+quick: .venv/.test-ready ## Run the fast tests that need no guest: minutes
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/unit tests/statistics tests/contract \
+		-m "not guest and not network and not build and not browser"
 
 faults: .venv/.test-ready ## Inject every fault of the campaign: half an hour
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/faults --all-faults
