@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
@@ -90,9 +90,8 @@ def document(gated: Gated) -> Document:
 
 def _answer(gated: Gated) -> tuple[str, ...]:
     """Say whether the rules are kept, by how many comparisons, and what breaks them."""
-    found = Counter(item.outcome for of in gated.judged.applied for item in of.findings)
-    counts = ", ".join(f"{found[kind]} {kind}" for kind in Outcome if found[kind])
-    said = f"{counts} of {many(found.total(), 'comparison')}" if found else "nothing was compared"
+    found = [item for of in gated.judged.applied for item in of.findings]
+    said = _say_outcomes(found) if found else "nothing was compared"
     by = many(len(gated.judged.applied), "rule")
     first = f"Gate: {_title(gated)}: {said}, by {by} (exit code {int(gated.code)})."
     return (first, *first_of((line(gated, x) for x in gated.judged.of(Outcome.BROKEN)), 6))
@@ -152,15 +151,19 @@ def _counts(item: Applied) -> dict[str, object]:
 
 def _counted(item: Applied) -> str:
     """Say the same in words."""
-    outcomes = Counter(finding.outcome for finding in item.findings)
-    counts = [f"{outcomes[kind]} {kind}" for kind in Outcome if outcomes[kind]]
     alone = (("first", item.only_before), ("second", item.only_after))
     only = [
         f"; {count} not compared, which only the {run} run has" for run, count in alone if count
     ]
-    of = many(len(item.findings), "comparison")
-    said = f"{', '.join(counts)} of {of}{''.join(only)}" if item.findings else item.unjudged
+    said = f"{_say_outcomes(item.findings)}{''.join(only)}" if item.findings else item.unjudged
     return f"{item.rule.text}: {said}"
+
+
+def _say_outcomes(findings: Sequence[Finding]) -> str:
+    """Count outcomes in words: 1 broken, 3 kept of 4 comparisons."""
+    outcomes = Counter(finding.outcome for finding in findings)
+    counts = ", ".join(f"{outcomes[kind]} {kind}" for kind in Outcome if outcomes[kind])
+    return f"{counts} of {many(len(findings), 'comparison')}"
 
 
 def _title(gated: Gated) -> str:
