@@ -68,7 +68,7 @@ def measure(
     from lsmeter.measure.results.held import held, new_directory
 
     known = named if callable(experiments) else experiments
-    machine = find_machine(_joined(options.machine) or _machine_of(known))
+    machine = find_machine(_join_machines(options.machine) or _machine_of(known))
     plan = _planned(experiments, known, machine, build=not dry_run)
     if announce:
         show_plan(plan, machine, commands=dry_run)
@@ -145,7 +145,7 @@ def _carried_out(
     return code
 
 
-def _joined(names: Sequence[str] | None) -> str:
+def _join_machines(names: Sequence[str] | None) -> str:
     """Return one name for the machines that were named; several are hosts behind ssh."""
     if names and len(names) > 1:
         if other := [name for name in names if not name.startswith("ssh:")]:

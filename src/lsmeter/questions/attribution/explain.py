@@ -222,7 +222,7 @@ def find_causes(changes: Iterable[FunctionChange]) -> tuple[Cause, ...]:
 
 
 def sum_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
-    """Sum causes with the same words, the largest sum first."""
+    """Sum causes by their text, the largest sum first."""
     sums = []
     for words, items in grouped((cause.words, cause) for cause in causes).items():
         functions = _by_size(part for item in items for part in item.functions)

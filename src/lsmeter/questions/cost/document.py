@@ -79,7 +79,7 @@ def document_of(
         found.append(lambda _: counts.document(run))
     if tasks & {"sweep", "lookups"}:
         found.append(lambda _: slopes.document(run))
-    return partial(_joined, found)
+    return partial(_join_documents, found)
 
 
 def _under_load(run: RunData, shown: Callable[[Detail], Document], detail: Detail) -> Document:
@@ -99,7 +99,7 @@ def _under_load(run: RunData, shown: Callable[[Detail], Document], detail: Detai
     return replace(first, sections=sections)
 
 
-def _joined(makers: Sequence[Callable[[Detail], Document]], detail: Detail) -> Document:
+def _join_documents(makers: Sequence[Callable[[Detail], Document]], detail: Detail) -> Document:
     """Return the first document; where all is shown, the sections of the others stand below it."""
     first = makers[0](detail)
     if len(makers) == 1 or detail is Detail.DATA:

@@ -106,14 +106,14 @@ def section(
         *report.warnings,
         *findings.unmeasured(report),
         *_without_numbers(report),
-        *_joined(zip(titles, (item.warnings for item in said), strict=True)),
+        *_merge_texts(zip(titles, (item.warnings for item in said), strict=True)),
         *(findings.causes_in_short(columns) if short else ()),
     ]
     notes = [
         *report.notes,
         *repeats.between_boots(report, short=short),
         *findings.without_typical(report.comparisons),
-        *_joined(zip(titles, (item.notes for item in said), strict=True)),
+        *_merge_texts(zip(titles, (item.notes for item in said), strict=True)),
         *([_EVENTS] if short and report.events else []),
         *([_MORE] if short and report.estimates else []),
     ]
@@ -122,8 +122,8 @@ def section(
     return Section("Conditions" if short else "Summary", items=tuple(items), key="summary")
 
 
-def _joined(said: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
-    """Say the same words of several setups once."""
+def _merge_texts(said: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
+    """Yield each text once, after the setups that have it."""
     titles = grouped((text, title) for title, texts in said for text in texts)
     for text, names in titles.items():
         yield f"{', '.join(dict.fromkeys(names))}: {text}"

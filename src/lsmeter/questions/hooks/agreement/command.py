@@ -31,7 +31,7 @@ def agree(
         str | None, option("TREE", "The kernel's source, as for `hooks source`.")
     ] = None,
     config: Annotated[
-        str | None, option("FILE|KERNEL|none", "Of --source, as for `hooks source`.")
+        str | None, option("FILE|KERNEL|none", "Configuration of --source, as in `hooks source`.")
     ] = None,
     old: Annotated[
         list[Path] | None, option(None, "", "--run", "--counts", "--slopes", hidden=True)
