@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads a setup of the user's own from a TOML file: `--setup ./mymodule.toml`.
+"""Reads setups from TOML: a user's own (`--setup ./mymodule.toml`), and those of lsmeter.
 
-It can say all that a setup that comes with lsmeter says, but for parameters. Nothing in it is
-run on this machine. `lsmeter help own-setups` lists the keys.
+A user's own has neither parameters nor a part that touches this machine: nothing in its file is
+run here. `lsmeter help own-setups` lists the keys.
 """
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -138,6 +139,45 @@ class _SetupTable(_Table):
     layer: Layer = Field(Layer.POLICY, strict=False)
 
 
+def _shipped_step(said: dict[str, Any] | list[str], info: ValidationInfo) -> Step:
+    """Read a step that may have a title: its one-off cost is reported by it."""
+    table: dict[str, Any] = said if isinstance(said, dict) else {"do": said}
+    return replace(_step(table["do"], info), title=table.get("title", ""))
+
+
+def _shipped_files(contents: dict[str, Any]) -> tuple[SetupFile, ...]:
+    """Read files by their text, or by where they come from."""
+    return tuple(
+        SetupFile(name, **({"text": content} if isinstance(content, str) else content))
+        for name, content in contents.items()
+    )
+
+
+_Pairs = Annotated[dict[str, str], AfterValidator(lambda found: tuple(found.items()))]
+_ShippedSteps = list[Annotated[Any, AfterValidator(_shipped_step)]]
+
+
+class _ShippedTable(_SetupTable):
+    """A setup that comes with lsmeter; what no file of a user's may say is here."""
+
+    name: str
+    title: str
+    lsms: list[_Lsm] = []
+    cmdline: list[str] = []
+    note: str = ""
+    over: str = "capability"
+    layer: Annotated[Any, AfterValidator(lambda word: Layer(word) if word else None)] = Layer.HOOKS
+    files: Annotated[dict[str, Any], AfterValidator(_shipped_files)] = {}
+    steps: _ShippedSteps = []
+    before: _ShippedSteps = []
+    states: list[Annotated[Any, AfterValidator(lambda item: StateFile(**item))]] = []
+    guest: _Pairs = {}
+    host: _Pairs = {}
+    profiles: _Pairs = {}
+    live: bool = False
+    every_call: bool = False
+
+
 def read_setup(path: Path, *, where: str = "--setup") -> Setup:
     """Return the setup that the file describes."""
     data = read_toml(
@@ -147,7 +187,17 @@ def read_setup(path: Path, *, where: str = "--setup") -> Setup:
         where=where,
         missing="no such setup file",
     )
-    table = checked(_SetupTable, data, where=str(path), hint=_HINT, context=path)
+    return _setup(checked(_SetupTable, data, where=str(path), hint=_HINT, context=path))
+
+
+def to_setup(data: dict[str, Any], file: Path) -> Setup:
+    """Return a setup that comes with lsmeter, from its table in a file."""
+    table = checked(_ShippedTable, data, where=f"{file}: {data['name']}", hint="", context=file)
+    setup = _setup(table)
+    return setup if "lsms" in table.model_fields_set else replace(setup, lsms=None)
+
+
+def _setup(table: _SetupTable) -> Setup:
     # No collection of a setup can change: what was not given is an empty tuple as well.
     found: dict[str, Any] = dict(table)
     lists = {key: tuple(value) for key, value in table if isinstance(value, (list, dict))}
