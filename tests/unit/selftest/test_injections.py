@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lsmeter
-from lsmeter.catalogue.setups import parse_setup
+from lsmeter.catalogue.setups import Choice, definitions, parse_setup
 from lsmeter.catalogue.setups.inject import INJECTIONS, NOTHING, Injection, Point, Way
 from lsmeter.questions.selftest.scenarios import SITES
 from lsmeter.sources.kernels.build.fragment import shipped_lsm
@@ -27,6 +27,13 @@ def defined(name: str, file: str = "inject.h") -> int:
 
 def made(text: str) -> Injection:
     return Injection("test", "a test", text)
+
+
+@pytest.mark.parametrize("way", Way)
+def test_each_injection_can_be_named(way: Way) -> None:
+    (cost,) = (item for item in definitions()[way].parameters if item.name == "cost")
+    assert isinstance(cost, Choice)
+    assert cost.choices == tuple(INJECTIONS)
 
 
 def test_points_have_the_order_and_the_words_of_the_module() -> None:

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Security setups: one file for each or for a family of them, found by its presence.
+"""Security setups: a TOML file for each or for a family of them, found by its presence.
 
 The files whose names begin with an underscore turn what a user says into a Setup: names with
 parameters and stacks, and setup files of the user's own. See `lsmeter help adding-things`.
 """
 
-from lsmeter.catalogue.setups._definition import (
-    Choice,
-    SetupDefinition,
-    Word,
-    definitions,
-    one_each,
-    parse_setup,
-)
+from lsmeter.catalogue.setups._definition import definitions, one_each, parse_setup
+from lsmeter.catalogue.setups._family import SetupDefinition
 from lsmeter.catalogue.setups._file import read_setup
+from lsmeter.catalogue.setups._parameters import Choice, Word
 
 __all__ = [
     "Choice",

@@ -12,11 +12,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from lsmeter.catalogue.setups import _family
 from lsmeter.catalogue.setups._file import SUFFIX, read_setup
 from lsmeter.catalogue.setups._guest import IMA_POLICY, WORK_DIRECTORY
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.setup import INTEGRITY, Layer, Setup, Step
-from lsmeter.core.registry import find, members, nearest, unknown
+from lsmeter.core.registry import find, nearest, unknown
 
 HOOKS_ONLY = "no policy loaded: this measures hook overhead, not policy evaluation"
 _SETTING = "[a-z][a-z0-9_]*=[a-z0-9][a-z0-9-]{0,31}"
@@ -138,20 +139,15 @@ class SetupDefinition:
 
 
 @cache
-def definitions() -> Mapping[str, SetupDefinition]:
+def definitions() -> Mapping[str, _family.SetupDefinition]:
     """Return every setup that this package has, by name."""
-    found: dict[str, SetupDefinition] = {}
-    for item in chain.from_iterable(members("lsmeter.catalogue.setups", "SETUPS", tuple)):
-        definition = item if isinstance(item, SetupDefinition) else _constant(item)
-        name = definition.setup.name
+    found: dict[str, _family.SetupDefinition] = {}
+    for definition in _family.families():
+        name = definition.table["name"]
         if name in found:
             raise TypeError(f"two setups are named {name}")
         found[name] = definition
     return dict(sorted(found.items()))
-
-
-def _constant(setup: Setup) -> SetupDefinition:
-    return SetupDefinition(lambda _: setup)
 
 
 def parse_setup(spec: str, *, where: str = "--setup") -> Setup:
@@ -215,7 +211,7 @@ def _component(word: str, where: str) -> Setup:
     for setting in settings.split(","):
         key, _, text = setting.partition("=")
         given[key] = find(f"parameter of {name}", key, known, where=where).read(text, name, where)
-    return definition.configure(Values(definition.parameters, given))
+    return definition.configure(given)
 
 
 def _stack(parts: list[Setup], where: str) -> Setup:

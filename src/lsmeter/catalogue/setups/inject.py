@@ -16,16 +16,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Self
 
-from lsmeter.catalogue.setups import _guest as guest
-from lsmeter.catalogue.setups._definition import Choice, SetupDefinition, Values
-from lsmeter.catalogue.setups.bpf import LOADED, LOADER
-from lsmeter.core.model.setup import Expectation, Setup, StateFile
-
 NOTHING = "none"  # what the module says when it injects nothing
-_DIRECTORY = "/sys/kernel/security/inject"
-_PINNED = "/sys/fs/bpf/lsmeter-inject"
-_FACT = "inject.costs"
-_OTHER = "other costs are another setup"
 _AMOUNTS = re.compile(r"(?:insns|bytes)=[0-9+]+")
 _BYTES_PER_INSN = 8  # `rep stosq` clears a word with each instruction that counts
 
@@ -180,44 +171,3 @@ _ALL = (
     ),
 )
 INJECTIONS: Mapping[str, Injection] = {item.name: item for item in _ALL}
-
-_COST = Choice("cost", "what costs more", NOTHING, tuple(INJECTIONS))
-# What puts work off costs something by itself, which nobody injected: a boot without the
-# injected instructions, and with all the rest, is what to compare with.
-_BURN = Choice("burn", "run the instructions, or all but them", "yes", ("yes", "no"))
-_NOTE = "costs that no module has: they show what an instrument sees, and what it does not"
-
-
-def _configure(values: Values) -> Setup:
-    injection = INJECTIONS[values.word("cost")].by(Way.MODULE)
-    burnt = values.word("burn") == "yes"
-    text = (injection if burnt else injection.unburnt).text
-    return Setup(
-        name=values.name("inject"),
-        title=f"known costs injected, for the selftest: {injection.title}"
-        + ("" if burnt else ", but no instruction"),
-        lsms=("inject",),
-        cmdline=() if text == NOTHING else (f"inject={text}",),
-        expect=(Expectation(_FACT, text, _OTHER),),
-        reads=((_FACT, f"{_DIRECTORY}/costs"),),
-        states=(StateFile("inject", f"{_DIRECTORY}/counters"),),
-        needs_config=("SECURITY_INJECT",),
-        note=_NOTE,
-    )
-
-
-def _load(values: Values) -> Setup:
-    injection = INJECTIONS[values.word("cost")].by(Way.BPF)
-    return replace(
-        LOADED,
-        name=values.name(Way.BPF),
-        title=f"known costs injected by BPF programs, for the selftest: {injection.title}",
-        expect=(*LOADED.expect, Expectation(_FACT, injection.text, _OTHER)),
-        steps=(guest.do("run", LOADER, "inject", injection.text, title="loading the programs"),),
-        reads=((_FACT, f"{_PINNED}/costs"),),
-        states=(StateFile("inject", f"{_PINNED}/counters"),),
-        note=_NOTE,
-    )
-
-
-SETUPS = (SetupDefinition(_configure, (_COST, _BURN)), SetupDefinition(_load, (_COST,)))
