@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.catalogue.setups import parse_setup
-from lsmeter.catalogue.setups._guest import TRY, WORK
-from lsmeter.catalogue.setups.selinux import categories
+from lsmeter.catalogue.setups._computed import categories
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Setup
-from lsmeter.core.model.setup import Layer
+from lsmeter.core.model.setup import TRY, Layer, Step
 from lsmeter.guest.boot_image import make_request
 from tests.unit.model_builders import cell
 
@@ -55,7 +54,12 @@ def test_the_layers_lie_over_one_another_with_the_same_parameters() -> None:
 def test_what_is_labelled_is_mounted_under_the_policy_and_before_it_is_enforced() -> None:
     steps = parse_setup("selinux-enforcing").steps
     actions = [step.action for step in steps]
-    assert steps.index(TRY) < actions.index("load") < steps.index(WORK) < actions.index("label")
+    assert (
+        steps.index(TRY)
+        < actions.index("load")
+        < steps.index(Step("work"))
+        < actions.index("label")
+    )
     assert steps[-1].words == ("/sys/fs/selinux/enforce", "1")
     assert [step.title for step in steps if step.title] == ["policy load"]
 
