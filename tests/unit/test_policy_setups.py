@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.catalogue.setups import parse_setup
-from lsmeter.catalogue.setups._guest import TRY, WORK
-from lsmeter.catalogue.setups.tomoyo import NEEDED, further_rules
+from lsmeter.catalogue.setups import definitions, parse_setup
+from lsmeter.catalogue.setups._computed import further_rules
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Setup
-from lsmeter.core.model.setup import Layer
+from lsmeter.core.model.setup import TRY, Layer, Step
 from lsmeter.guest.boot_image import make_request
 from tests.unit.model_builders import cell
 
+NEEDED = tuple(definitions()["tomoyo-enforcing"].shared["lists"]["needed"])
 ENFORCING = ("apparmor-enforcing", "tomoyo-enforcing", "smack-enforcing")
 REFUSING_NOTHING = (
     "apparmor-complain",
@@ -139,7 +139,7 @@ class TestSmack:
     def test_the_files_are_labelled_once_they_are_there(self) -> None:
         steps = parse_setup("smack-enforcing").steps
         labelled = [index for index, step in enumerate(steps) if step.action == "label"]
-        assert min(labelled) > steps.index(WORK)
+        assert min(labelled) > steps.index(Step("work"))
         assert {steps[index].words[0] for index in labelled} == {
             "/srv/lsmeter/secret",
             "/data/closed",
