@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from lsmeter.catalogue.setups import parse_setup
-from lsmeter.catalogue.setups._guest import TRY, WORK
-from lsmeter.core.model.setup import EnforcementCheck, Step, ordered
+from lsmeter.core.model.setup import TRY, EnforcementCheck, Step, ordered
 from lsmeter.guest.conclude import verify
 from tests.unit.model_builders import kernel
 
+WORK = Step("work")
 DENIED = EnforcementCheck("secret", "read", "/secret", denied=True, message="avc:  denied")
 ALLOWED = EnforcementCheck("public", "read", "/public", denied=False)
 SETUP = replace(parse_setup("capability"), checks=(DENIED, ALLOWED))

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from lsmeter.catalogue.setups import parse_setup
-from lsmeter.catalogue.setups._guest import do
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import (
     BenchmarkStatus,
@@ -21,7 +20,7 @@ from lsmeter.core.model import (
     Setup,
     StateReading,
 )
-from lsmeter.core.model.setup import EnforcementCheck, Layer
+from lsmeter.core.model.setup import EnforcementCheck, Layer, Step
 from lsmeter.measure.experiment.asked import build_experiment
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 from lsmeter.measure.results.directory import MANIFEST_FILE, read_run
@@ -38,7 +37,7 @@ PERMISSIVE = replace(
     name="logging",
     over="selinux",
     layer=Layer.PERMISSIVE,
-    steps=(do("write", "/x", "0"),),
+    steps=(Step("write", ("/x", "0")),),
 )
 ENFORCED = replace(
     parse_setup("selinux"),
@@ -46,9 +45,9 @@ ENFORCED = replace(
     over="logging",
     layer=Layer.POLICY,
     steps=(
-        do("write", "/x", "1"),
-        do("run", "/load", title="policy load"),
-        do("run", "/label", title="relabelling"),
+        Step("write", ("/x", "1")),
+        Step("run", ("/load",), "policy load"),
+        Step("run", ("/label",), "relabelling"),
     ),
     checks=(
         EnforcementCheck("secret", "read", "/secret", denied=True, message="avc:"),

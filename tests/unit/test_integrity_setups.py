@@ -8,14 +8,13 @@ import hashlib
 import pytest
 
 from lsmeter.catalogue.setups import parse_setup
-from lsmeter.catalogue.setups._guest import IMA_POLICY, TRY, tried
-from lsmeter.catalogue.setups.integrity import DIRECTORY, digest
 from lsmeter.core.model import Conditions, Setup
 from lsmeter.core.model.filesystems import FILESYSTEMS, UUID
 from lsmeter.core.model.setup import (
     ACCESSES,
     ACTIONS,
     INTEGRITY,
+    TRY,
     EnforcementCheck,
     Layer,
     Step,
@@ -32,6 +31,7 @@ from lsmeter.measure.experiment.plan import missing_options
 from tests.unit.guest.packed import unpack
 from tests.unit.model_builders import cell, kernel
 
+IMA_POLICY = "/sys/kernel/security/ima/policy"
 ALONE = ("ima-measure", "ima-appraise", "ima-audit", "ima", "evm")
 STACKS = ("ima-appraise+evm", "evm+ima-appraise", "ima+evm", "audit+ima+evm", "audit-rules+ima")
 
@@ -136,11 +136,16 @@ def test_the_hash_that_the_list_must_hold_is_that_of_the_content() -> None:
     assert "ima.file.measured" in verify(setup, kernel(), {"lsm": "capability"})[0]
 
 
+def test_the_hash_that_is_audited_is_that_of_a_new_file() -> None:
+    (check,) = parse_setup("ima-audit").checks
+    assert f'hash="sha256:{hashlib.sha256(b"x").hexdigest()}"' in check.message
+
+
 def test_the_wrong_label_has_the_length_of_a_hash_that_nobody_has() -> None:
     steps = parse_setup("ima-appraise").steps
     (label,) = [step.words[2] for step in steps if step.action == "label"]
     assert len(label.encode()) == 2 + 32
-    assert digest("wrong\n")[7:] != label[2:].encode().hex()
+    assert hashlib.sha256(b"wrong\n").hexdigest() != label[2:].encode().hex()
 
 
 class TestChecks:
@@ -187,7 +192,7 @@ class TestTries:
         assert ordered((self.step,), ()) == (self.step,)
 
     def test_those_that_are_named_are_left_to_their_step(self) -> None:
-        named = tried(self.second)
+        named = Step("try", ("second",))
         both = (self.first, self.second)
         assert ordered((self.step, named), both) == (Step("try", ("first",)), self.step, named)
         assert ordered((TRY, self.step, named), both)[0] == Step("try", ("first",))
@@ -235,6 +240,6 @@ def test_files_to_work_with_are_made_when_integrity_can_keep_their_hash() -> Non
     steps = parse_setup("selinux-enforcing+ima-appraise").steps
     public = steps.index(Step("file", ("/data/public", "public")))
     policy = next(i for i, step in enumerate(steps) if step.words[:1] == (IMA_POLICY,))
-    wrong = next(i for i, step in enumerate(steps) if step.words[:1] == (f"{DIRECTORY}/wrong",))
+    wrong = next(i for i, step in enumerate(steps) if step.words[:1] == ("/data/integrity/wrong",))
     assert wrong < policy < public
     assert parse_setup("selinux-enforcing+yama").steps == parse_setup("selinux-enforcing").steps

@@ -5,21 +5,23 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lsmeter.catalogue.setups import _family
+from lsmeter.catalogue.setups._family import SetupDefinition, families
 from lsmeter.catalogue.setups._file import SUFFIX, read_setup
-from lsmeter.catalogue.setups._guest import IMA_POLICY, WORK_DIRECTORY
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.setup import INTEGRITY, Layer, Setup, Step
-from lsmeter.core.registry import find, nearest, unknown
+from lsmeter.core.registry import find, nearest
 
-HOOKS_ONLY = "no policy loaded: this measures hook overhead, not policy evaluation"
+# Where the guest mounts the file system of the benchmarks (probe/init/init.c).
+_WORK_DIRECTORY = "/data"
+# Without CONFIG_IMA_WRITE_POLICY the kernel takes one policy in a boot, then this file is gone.
+_IMA_POLICY = "/sys/kernel/security/ima/policy"
 _SETTING = "[a-z][a-z0-9_]*=[a-z0-9][a-z0-9-]{0,31}"
 _COMPONENT = re.compile(f"[a-z][a-z0-9-]*(:{_SETTING}(,{_SETTING})*)?")
 _MAX_COMPONENTS = 16
@@ -27,122 +29,11 @@ _MAX_COMPONENTS = 16
 _JOINED = tuple(item.name for item in fields(Setup) if item.default == ())
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A number that a setup takes, with its default and its limits (both included)."""
-
-    name: str
-    title: str
-    default: int
-    limits: tuple[int, int]
-    kind = "N"
-
-    @property
-    def accepts(self) -> str:
-        """Say which values it takes."""
-        return "{} to {}".format(*self.limits)
-
-    def read(self, text: str, setup: str, where: str) -> int:
-        """Read its value for a setup; UsageError unless it lies within the limits."""
-        low, high = self.limits
-        named, limits = f"{where}: {setup}: {self.name}", f"{self.accepts} ({self.title})"
-        if not text.isdecimal():
-            raise UsageError(f"{named}={text} is not a number of {limits}")
-        if not low <= int(text) <= high:
-            raise UsageError(f"{named}={int(text)} is outside {limits}")
-        return int(text)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A word that a setup takes, one of several."""
-
-    name: str
-    title: str
-    default: str
-    choices: tuple[str, ...]
-    kind = "WORD"
-
-    @property
-    def accepts(self) -> str:
-        """Say which values it takes."""
-        return ", ".join(self.choices)
-
-    def read(self, text: str, setup: str, where: str) -> str:
-        """Read its value for a setup; UsageError unless it is one of the choices."""
-        if text not in self.choices:
-            raise unknown(f"{self.name} of {setup}", text, self.choices, where=where)
-        return text
-
-
-@dataclass(frozen=True)
-class Word:
-    """A name that a setup takes, of which there are too many to list."""
-
-    name: str
-    title: str
-    accepts: str
-    default = "none"
-    kind = "NAME"
-
-    def read(self, text: str, setup: str, where: str) -> str:  # noqa: ARG002
-        """Read its value: what the pattern of settings lets through."""
-        return text
-
-
-_FOUND = "the rules that the suite needs stand before the further ones, or after them"
-FOUND = Choice("found", _FOUND, "last", ("first", "last"))
-
-
-@dataclass(frozen=True)
-class Values:
-    """What the parameters of a setup are set to: those that were given, defaults for the rest."""
-
-    parameters: tuple[Parameter | Choice | Word, ...]
-    given: Mapping[str, int | str] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> int:
-        """Return a Parameter's value."""
-        return int(self.settings[name])
-
-    def word(self, name: str) -> str:
-        """Return a Choice's value."""
-        return str(self.settings[name])
-
-    def name(self, setup: str, *, always: tuple[str, ...] = ()) -> str:
-        """Return the setup's name with those parameters that differ from their defaults.
-
-        Those of `always` stand in the name as soon as any does.
-        """
-        differ = [p.name for p in self.parameters if self.settings[p.name] != p.default]
-        shown = [p.name for p in self.parameters if differ and p.name in (*differ, *always)]
-        settings = ",".join(f"{name}={self.settings[name]}" for name in shown)
-        return f"{setup}:{settings}" if settings else setup
-
-    @property
-    def settings(self) -> dict[str, int | str]:
-        """All of them by name, in the order of the parameters."""
-        return {item.name: self.given.get(item.name, item.default) for item in self.parameters}
-
-
-@dataclass(frozen=True)
-class SetupDefinition:
-    """How a setup is built; configure takes values that all lie within their limits."""
-
-    configure: Callable[[Values], Setup]
-    parameters: tuple[Parameter | Choice | Word, ...] = ()
-
-    @property
-    def setup(self) -> Setup:
-        """The setup with the defaults of its parameters."""
-        return self.configure(Values(self.parameters))
-
-
 @cache
-def definitions() -> Mapping[str, _family.SetupDefinition]:
+def definitions() -> Mapping[str, SetupDefinition]:
     """Return every setup that this package has, by name."""
-    found: dict[str, _family.SetupDefinition] = {}
-    for definition in _family.families():
+    found: dict[str, SetupDefinition] = {}
+    for definition in families():
         name = definition.table["name"]
         if name in found:
             raise TypeError(f"two setups are named {name}")
@@ -226,7 +117,7 @@ def _stack(parts: list[Setup], where: str) -> Setup:
     }
     joined["steps"] = _stacked_steps(parts, joined["steps"])
     # A second policy for IMA needs an option of its own.
-    if sum(step.words[:1] == (IMA_POLICY,) for part in parts for step in part.steps) > 1:
+    if sum(step.words[:1] == (_IMA_POLICY,) for part in parts for step in part.steps) > 1:
         joined["needs_config"] += ("IMA_WRITE_POLICY",)
     return Setup(
         name="+".join(names),
@@ -255,7 +146,7 @@ def _stacked_steps(parts: list[Setup], joined: tuple[Step, ...]) -> tuple[Step, 
 
 
 def _makes_work_file(step: Step, steps: tuple[Step, ...]) -> bool:
-    if step.action != "file" or not step.words[0].startswith(f"{WORK_DIRECTORY}/"):
+    if step.action != "file" or not step.words[0].startswith(f"{_WORK_DIRECTORY}/"):
         return False
     return not any(step.words[0] in other.words for other in steps if other != step)
 
