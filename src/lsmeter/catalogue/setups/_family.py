@@ -42,7 +42,7 @@ class _Scope:
             return bool(self.values[name] == word)
         return name in self.changed if name in self.parameters else bool(self.values[name])
 
-    def fill(self, value: object) -> Any:  # noqa: ANN401  (as TOML has it)
+    def fill(self, value: object) -> Any:
         """Put in values, and lists by their names; leave out what is under other conditions."""
         if isinstance(value, str):
             return _PLACE.sub(lambda found: str(self.values[found[1]]), value)
@@ -130,7 +130,7 @@ def _family(file: Path) -> Iterator[SetupDefinition]:
         yield SetupDefinition(file, shared, table, offered)
 
 
-def _parameter(name: str, **table: Any) -> Parameter:  # noqa: ANN401  (as TOML has it)
+def _parameter(name: str, **table: Any) -> Parameter:
     if "limits" in table:
         low, high = table.pop("limits")
         return Number(name, limits=(low, high), **table)
