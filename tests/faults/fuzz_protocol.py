@@ -58,7 +58,6 @@ _ODD = (
 _WORDS = (*_NUMBERS, *_ODD, *(f"status={status}" for status in BenchmarkStatus), "errno=13", "n=9")
 _KINDS = (
     *("hello", "fact", "begin", "samples", "ticked", "window", "whole", "counts", "state"),
-    *("round", "idle"),
     *("said", "moment", "seen", "end", "error", "bye", "dance", ""),
 )
 

@@ -99,10 +99,11 @@ GUARDS = (
         "name not in asked or (name, moment) in running.states",
         _SAYS + "a state",
     ),
-    _off(
+    Guard(
         "windows that cannot come",
         _WINDOWS,
-        "not self._asked or self.whole or self._clocked",
+        'if not self._asked or self.whole:\n            raise self._unasked("a window',
+        'if False:\n            raise self._unasked("a window',
         _SAYS + "a window after the whole cost",
     ),
     _off(

@@ -18,7 +18,6 @@ from lsmeter.core.model.setup import INTEGRITY, EnforcementCheck
 from lsmeter.core.printable import printable
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.guest.protocol import VERSION
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.measure.tasks import find_task
@@ -57,15 +56,13 @@ def conclude(
     command: Sequence[str],
     capture: Capture,
     kept: Request | None = None,
-    oldest: int = VERSION,
 ) -> Boot:
     """Parse, diagnose and verify one boot of `cell`, whose guests are started by `command`.
 
-    kept is what a stored boot was asked for: what would be asked today may be something else; and
-    oldest the first version of the protocol that it may speak.
+    kept is what a stored boot was asked for: what would be asked today may be something else.
     """
     request, task = kept or make_request(cell, asked.seed), find_task(cell.task.name)
-    session = parse_session(capture.complete_lines, request, oldest)
+    session = parse_session(capture.complete_lines, request)
     lines = clean_lines(capture.console)
     status, detail = diagnose(lines, session, capture)
     facts = {**dict(session.facts), **capture.facts}

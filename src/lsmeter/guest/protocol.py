@@ -17,7 +17,6 @@ from lsmeter.core.model import BenchmarkStatus
 from lsmeter.core.printable import printable
 
 VERSION = 2
-CLOCKED = 1  # the version whose whole costs had the guest's clock in them
 LINE_BYTES = 4096
 TOTAL_BYTES = 64 << 20
 MAX_LINES = 1_000_000
@@ -195,9 +194,6 @@ _GRAMMAR = {
     "ticked": "index:number readings:runs",
     "window": "index:number cycles:number loop:number bulk:number ticks:number taken:runs?",
     "whole": "index:number status=status errno=number detail=text",
-    # Of version 1: whole costs with the guest's clock in them.
-    "round": "index:number cycles:number loop:number bulk:number settle:number taken:number",
-    "idle": "elapsed:number taken:number ticks:number",
     "counts": "index:number hook:hook readings:runs",
     "state": "index:number name:text moment:moment state:text",
     "end": "index:number status=status n=number failures=number errno=number detail=text",

@@ -30,7 +30,7 @@ _HEAD = re.compile(r"[a-z_]{1,32}(?: [a-z_]{1,32})+")
 _ALONE = re.compile(r"[0-9]{1,18}")
 _ROW = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
 # What a guest reports of itself; every other kind of line belongs to the benchmark that has begun.
-_OF_GUEST = frozenset({"hello", "fact", "idle", "begin", "error", "bye"})
+_OF_GUEST = frozenset({"hello", "fact", "begin", "error", "bye"})
 
 Numbers = tuple[tuple[str, int], ...]  # by name
 
@@ -52,12 +52,9 @@ class Session:
     moments: tuple[Moment, ...] = ()  # of a monitored guest
 
 
-def parse_session(results: bytes, asked: Request, oldest: int = protocol.VERSION) -> Session:
-    """Read all that came over the result channel of a guest that was asked for `asked`.
-
-    oldest is the first version of the protocol that it may speak: an earlier one for stored boots.
-    """
-    reader = SessionReader(asked, oldest)
+def parse_session(results: bytes, asked: Request) -> Session:
+    """Read all that came over the result channel of a guest that was asked for `asked`."""
+    reader = SessionReader(asked)
     reader.feed(results)
     return reader.close()
 
@@ -84,14 +81,12 @@ class SessionReader:
     over, nothing that the guest may still say can give the boot numbers.
     """
 
-    def __init__(self, asked: Request, oldest: int = protocol.VERSION) -> None:
+    def __init__(self, asked: Request) -> None:
         self.finished = 0
         self._asked = asked
-        self._oldest = oldest
         self._lines = LineReader(self._take)
         self.feed = self._lines.feed
         self._greeted = False
-        self._clocked = False  # an older probe, whose whole costs are not read any more
         self._begun = 0
         self._done = False
         self._running: _Running | None = None
@@ -155,10 +150,9 @@ class SessionReader:
             self._contradiction, self._lines.over = str(error), True
 
     def _on_hello(self, version: int, _probe: str) -> None:
-        if not self._oldest <= version <= protocol.VERSION:
+        if version != protocol.VERSION:
             raise BadLineError(f"version {version} of the protocol, not {protocol.VERSION}")
         self._greeted = True
-        self._clocked = version == protocol.CLOCKED
 
     def _on_fact(self, key: str, value: str) -> None:
         if key in self._facts:
@@ -167,10 +161,6 @@ class SessionReader:
         if len(self._facts) == MAX_FACTS:
             raise ContradictionError(f"more than {MAX_FACTS} facts")
         self._facts[key] = value
-
-    def _on_idle(self, *_numbers: int) -> None:
-        if not self._clocked:
-            raise BadLineError("an idle span, which only version 1 has")
 
     def _on_error(self, text: str) -> None:
         if len(self._errors) == MAX_ERRORS:
@@ -194,8 +184,7 @@ class SessionReader:
         said = _unit(benchmark, delay_ns)
         if index != self._begun or said != asked:
             raise ContradictionError(f"{index}: {said}; asked for: {self._begun}: {asked}")
-        whole = bool(self._asked.whole_ppm)
-        windows = WindowReader(benchmark, asked=whole, clocked=self._clocked)
+        windows = WindowReader(benchmark, asked=bool(self._asked.whole_ppm))
         self._running = _Running(index, benchmark, delay_ns, windows)
         self._begun += 1
 
@@ -228,10 +217,6 @@ class SessionReader:
         running.ticked += places
         if sorted(set(running.ticked)) != running.ticked:
             raise ContradictionError(f"{running.benchmark}: two ticks in one reading")
-
-    def _on_round(self, _running: _Running, *_numbers: int) -> None:
-        if not self._clocked:
-            raise BadLineError("a round, which only version 1 has")
 
     def _on_window(self, running: _Running, *numbers: Any) -> None:  # noqa: ANN401
         running.windows.take(*numbers)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from lsmeter.core.model import BenchmarkStatus, Round, Whole
-from lsmeter.core.model.boot import CLOCKED_WHOLE
 from lsmeter.guest.protocol import (
     MAX_CYCLES,
     MAX_ROUNDS,
@@ -19,14 +18,13 @@ EMPTY = "empty"  # the one operation without a cycle
 class WindowReader:
     """Takes the windows of one benchmark in their order, then how its whole cost ended.
 
-    asked: that it has a whole cost; clocked: an older guest, whose whole costs are read no more.
+    asked: that it has a whole cost.
     """
 
-    def __init__(self, benchmark: str, *, asked: bool, clocked: bool) -> None:
+    def __init__(self, benchmark: str, *, asked: bool) -> None:
         self.whole: Whole | None = None
         self._benchmark = benchmark
         self._asked = asked and benchmark.partition(" ")[0] != EMPTY
-        self._clocked = clocked
         self._rounds: list[Round] = []
 
     def take(self, cycles: int, loop: int, bulk: int, ticks: int, taken: list[int] | None) -> None:
@@ -37,7 +35,7 @@ class WindowReader:
             raise BadLineError("a window that cannot be")
         if len(self._rounds) == MAX_ROUNDS:
             raise BadLineError("too many windows")
-        if not self._asked or self.whole or self._clocked:
+        if not self._asked or self.whole:
             raise self._unasked("a window of whole cycles")
         if wrong := self._wrong(found):
             raise ContradictionError(f"{self._benchmark}: {wrong}")
@@ -66,9 +64,6 @@ class WindowReader:
         """Note how the whole cost ended, with an errno and what is said of it."""
         if not self._asked or self.whole:
             raise self._unasked("a whole cost")
-        if self._clocked:
-            self.whole = Whole(BenchmarkStatus.FAILED, (), CLOCKED_WHOLE)
-            return
         seen = sum(bool(item.taken) for item in self._rounds)
         alone = f"{seen} windows that were seen through" if seen % 2 or not seen else ""
         if status is BenchmarkStatus.OK and (wrong := detail if number else alone):

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
 from lsmeter.core.model import BenchmarkStatus, HookReadings, Round, Samples, Setup, Whole
-from lsmeter.core.model.boot import CLOCKED_WHOLE
 from lsmeter.core.model.setup import StateFile
-from lsmeter.guest import protocol
 from lsmeter.guest.session import Session, parse_session
 from tests.unit.guest.lines import HELLO, asked, ended, line, lines, ran
-
-CLOCKED = Path(__file__).parents[2] / "data" / "clocked" / "results"
 
 
 def session(*bodies: str, of: tuple[str, ...], samples: int = 1, **more: Any) -> Session:
@@ -167,45 +161,8 @@ def test_a_whole_cost_that_failed_keeps_the_readings() -> None:
     )
 
 
-def test_an_older_guest_is_read_but_for_its_whole_costs() -> None:
-    """Rounds until all was quiet, and an idle guest, had the guest's clock in them."""
-    said = CLOCKED.read_bytes()
-    assert b" hello version=1 " in said
-    assert b" round 1 " in said
-    names = ["getppid", "open depth=1", "open depth=2", "stat depth=1", "stat depth=2"]
-    order = [line.split(" ")[3] for line in said.decode().splitlines() if " begin " in line]
-    benchmarks = [unquote(name) for name in order]
-    assert set(names) < set(benchmarks)
-    found = parse_session(said, asked(*benchmarks, samples=20, whole_ppm=1000), protocol.CLOCKED)
-    assert (found.complete, found.contradiction, found.garbage) == (True, "", ())
-    assert all(len(item.values) == 20 for item in found.samples)
-    wholes = [item.whole for item in found.samples if item.whole is not None]
-    assert len(wholes) == 5
-    assert set(wholes) == {Whole(BenchmarkStatus.FAILED, (), CLOCKED_WHOLE)}
-
-
-@pytest.mark.parametrize(
-    ("version", "said", "wrong"),
-    [
-        (2, "idle 100 1 2", "an idle span, which only version 1 has"),
-        (2, "begin 0 a\nround 0 500 1 2 3 2", "a round, which only version 1 has"),
-        (3, "idle 100 1 2", "version 3 of the protocol, not 2"),
-        (1, "idle 100 1 2", "version 1 of the protocol, not 2"),
-    ],
-)
-def test_what_only_older_guests_say_is_garbage_of_others(
-    version: int, said: str, wrong: str
-) -> None:
+@pytest.mark.parametrize("version", [1, 3])
+def test_another_version_of_the_protocol_is_garbage(version: int) -> None:
     hello = HELLO.replace("version=2", f"version={version}")
-    bodies = (hello, *said.split("\n"))
-    data = b"".join(line(f"{number} {body}") for number, body in enumerate(bodies))
-    found = parse_session(data, asked("a", whole_ppm=1000))
-    assert wrong in " ".join(found.garbage)
-
-
-def test_an_older_guest_has_no_windows() -> None:
-    old = HELLO.replace("version=2", "version=1")
-    bodies = (old, "begin 0 a", "window 0 24 1 2 0 5,9")
-    data = b"".join(line(f"{number} {body}") for number, body in enumerate(bodies))
-    found = parse_session(data, asked("a", whole_ppm=1000), protocol.CLOCKED)
-    assert found.contradiction == "a: a window of whole cycles that nobody asked for"
+    found = parse_session(line(f"0 {hello}"), asked("a", whole_ppm=1000))
+    assert f"version {version} of the protocol, not 2" in " ".join(found.garbage)

@@ -19,7 +19,6 @@ from lsmeter.core.model import Boot, BootId, Cell, Problem
 from lsmeter.core.storage import is_partial, make_dir, write_atomic, writing
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.conclude import PARSER, conclude
-from lsmeter.guest.protocol import CLOCKED
 from lsmeter.guest.request import Request
 from lsmeter.measure.experiment.asked import MAX_MARGIN
 from lsmeter.measure.results.boots import (
@@ -267,7 +266,7 @@ def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
     boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
     asked = asked_cell(manifest, cell)
     request = request_of(stored, asked)
-    return conclude(boot, asked, cell.command, stored.capture, request, CLOCKED)
+    return conclude(boot, asked, cell.command, stored.capture, request)
 
 
 def request_of(stored: StoredBoot, cell: Cell) -> Request:
