@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds what one file each adds: every public module of a package offers one named object.
 
-A package of the registry (setups, kernel sources, machines, report formats) needs no list of
+A package of the registry (kernel sources, machines, report formats, programs) needs no list of
 its members: a new file is found by its presence.
 """
 
