@@ -92,8 +92,7 @@ def timed(
     from lsmeter.cli.measure import measure, showing
     from lsmeter.cli.show import show
     from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.selftest.spun import experiment, recoveries
-    from lsmeter.questions.selftest.timed_document import TimedReport, document
+    from lsmeter.questions.selftest.spun import TimedReport, document, experiment, recoveries
 
     code = ExitCode.OK
     if run is None:

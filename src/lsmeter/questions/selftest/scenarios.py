@@ -6,10 +6,12 @@ The truth comes from the definition of the injection, and from what the module o
 counted while it was measured (`counted_insns`).
 """
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, StrEnum
+from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from lsmeter.catalogue.setups.inject import INJECTIONS, NOTHING, Injection, Point, Way
@@ -28,10 +30,10 @@ NO_SYMBOL = "[no symbol]"
 Numbers = Sequence[tuple[str, int]]  # a state of the module, as StateReading has it
 
 
-class Part(Enum):
+class Part(StrEnum):
     """Which of a benchmark's numbers a truth is about."""
 
-    IN_LINE = "in-line"  # the measured call alone
+    IN_LINE = "in_line"  # the measured call alone
     WHOLE = "whole"  # the call, its undo, and all that both leave to be done
 
 
@@ -53,51 +55,19 @@ class Site:
     context: Context | None = Context.CALL  # None: as the kernel's release has it
 
 
+_FILE = tomllib.loads(Path(__file__).with_name("scenarios.toml").read_text(encoding="utf-8"))
 SITES: Mapping[Point, Site] = {
-    Point.GETATTR: Site("inject_inode_getattr", "inode_getattr"),
-    Point.OPEN: Site("inject_file_open", "file_open"),
-    Point.RENAME: Site("inject_inode_rename", "inode_rename"),
-    Point.SETATTR: Site("inject_inode_setattr", "inode_setattr"),
-    Point.RMDIR: Site("inject_inode_rmdir", "inode_rmdir"),
-    Point.MKDIR: Site("inject_inode_mkdir", "inode_mkdir"),
-    Point.CREATE: Site("inject_inode_create", "inode_create"),
-    Point.PERMISSION: Site("inject_file_permission", "file_permission"),
-    Point.FILE_FREE: Site("inject_file_free", "file_free", Context.TASK_WORK),
-    Point.INODE_FREE: Site("inject_inode_free", "inode_free"),
-    Point.RCU: Site("inject_rcu_file_free", "", Context.RCU),
-    Point.TASK: Site("inject_task_work", "", Context.TASK_WORK),
-    Point.WORK: Site("inject_worker", "", Context.WORKER),
-    Point.OUTSIDE: Site("inject_outside_getattr", ""),
-    Point.INODE_RCU: Site("i_callback", "", Context.RCU),
-    Point.BLOB: Site("memset", "inode_alloc"),
+    Point(point): Site(**{**words, "context": Context(words.get("context", Context.CALL))})
+    for point, words in _FILE["sites"].items()
 }
-
-# How often each point is met: by the measured call, and by it and its undo together.
-_IN_LINE: Mapping[str, Mapping[Point, int]] = {
-    "stat": {Point.GETATTR: 1, Point.OUTSIDE: 1},
-    "open": {Point.OPEN: 1},
-    "rename": {Point.RENAME: 1},
-    "chmod": {Point.SETATTR: 1, Point.TASK: 1},
-    "mkdir": {Point.MKDIR: 1, Point.BLOB: 1},
-    "rmdir": {Point.RMDIR: 1, Point.INODE_FREE: 1},
-    "creat": {Point.CREATE: 1, Point.OPEN: 1, Point.BLOB: 1},
-    "unlink": {Point.INODE_FREE: 1},
-    "read": {Point.PERMISSION: 1},
+# How often each point is met, by operation.
+_CALLS: Mapping[Part, Mapping[str, Mapping[Point, int]]] = {
+    part: {
+        operation: {Point(point): count for point, count in points.items()}
+        for operation, points in {**_FILE["calls"]["in_line"], **_FILE["calls"][part]}.items()
+    }
+    for part in Part
 }
-_OPEN_CLOSE = {Point.OPEN: 1, Point.FILE_FREE: 1, Point.RCU: 1}
-_INODE = dict.fromkeys((Point.INODE_FREE, Point.INODE_RCU, Point.BLOB), 1)
-_CREAT_UNLINK = {**_OPEN_CLOSE, Point.CREATE: 1, **_INODE}
-_MKDIR_RMDIR = {Point.MKDIR: 1, Point.RMDIR: 1, Point.WORK: 1, **_INODE}
-_WHOLE: Mapping[str, Mapping[Point, int]] = {
-    **_IN_LINE,
-    "open": _OPEN_CLOSE,
-    "rename": {Point.RENAME: 2},
-    "mkdir": _MKDIR_RMDIR,
-    "rmdir": _MKDIR_RMDIR,
-    "creat": _CREAT_UNLINK,
-    "unlink": _CREAT_UNLINK,
-}
-_CALLS = {Part.IN_LINE: _IN_LINE, Part.WHOLE: _WHOLE}
 
 
 @dataclass(frozen=True)
@@ -238,7 +208,7 @@ def counted_slack(
 ) -> Fraction:
     """Return what one cost more or less is worth in what was counted, in instructions."""
     total = Fraction(0)
-    for point, count in _WHOLE[operation].items():
+    for point, count in _CALLS[Part.WHOLE][operation].items():
         if (calls := _counted(f"{point}_calls", before, after)) > 0:
             insns = injection.peaks(point)
             total += count * Fraction(max(insns) - min(insns), calls)
@@ -258,71 +228,9 @@ def lost(numbers: Numbers) -> int:
 # baseline has all of that, and no instruction.
 _WITH_MACHINERY = ("rows", "elsewhere", "blob")
 
-# Name, operation, what is injected (into the baseline, and into the tested setup), title.
-_ROWS = (
-    ("row-stat", "stat", "rows", "+500 in 40 % of calls"),
-    (
-        "row-open",
-        "open",
-        "rows",
-        "+500 in 55 %; +1,000 on release of the file, +5,000 in its RCU callback",
-    ),
-    ("row-rename", "rename", "rows", "+5,000 in 45 %"),
-    ("row-chmod", "chmod", "rows", "+32,000 in every 64th call"),
-    ("row-rmdir", "rmdir", "rows", "+500 in 60 %"),
-    ("row-ten", "read", "rows", "ten costs, evenly spread"),
-    ("always", "stat", "even", "+500 always"),
-    ("share-10", "chmod", "even", "+500 in 10 %"),
-    ("share-40", "creat", "even", "+500 in 40 %"),
-    ("share-55", "mkdir", "even", "+500 in 55 %"),
-    ("share-60", "rename", "even", "+500 in 60 %"),
-    ("share-90", "read", "even", "+500 in 90 %"),
-    ("random-10", "stat", "random", "+500 in 10 %, in no period"),
-    ("random-40", "chmod", "random", "+500 in 40 %, in no period"),
-    ("random-55", "creat", "random", "+500 in 55 %, in no period"),
-    ("random-60", "mkdir", "random", "+500 in 60 %, in no period"),
-    ("random-90", "rename", "random", "+500 in 90 %, in no period"),
-    ("every-8", "stat", "rare", "+2,000 in every 8th call"),
-    ("every-64", "chmod", "rare", "+16,000 in every 64th call"),
-    ("every-1000", "read", "rare", "+200,000 in every 1,000th call"),
-    ("free-file", "open", "free", "+1,000 on release of the file"),
-    ("free-unlink", "unlink", "free", "+1,000 on release of the file, +700 of the inode"),
-    ("free-rmdir", "rmdir", "free", "+700 on release of the inode"),
-    ("rcu", "open", "elsewhere", "+5,000 in an RCU callback"),
-    ("task-work", "chmod", "elsewhere", "+500 in task work"),
-    ("worker", "mkdir", "elsewhere", "+2,000 in a kernel thread, a tick later"),
-    ("outside", "stat", "elsewhere", "+500 outside of hooks"),
-    ("inode-rcu-creat", "creat", "elsewhere", "+5,000 in an RCU callback of the inode"),
-    ("inode-rcu-rmdir", "rmdir", "elsewhere", "+5,000 in an RCU callback of the inode"),
-    ("blob-creat", "creat", "blob", "1,000 bytes more for each inode"),
-    ("blob-mkdir", "mkdir", "blob", "1,000 bytes more for each inode"),
-    ("removed-always", "stat", "even, none", "500 always, removed"),
-    ("removed-10", "chmod", "even, none", "500 in 10 %, removed"),
-    ("removed-90", "read", "even, none", "500 in 90 %, removed"),
-    ("removed-free", "open", "free, none", "1,000 on release of the file, removed"),
-    ("cancel-turns", "stat", "flat, cancel", "500 always, then 0 and 1,000 in turn"),
-    ("cancel-even", "chmod", "flat, cancel", "500 always, then 1,000 in half of the calls"),
-    ("cancel-rename", "rename", "flat, cancel", "500 always, then 1,000 in half, in no period"),
-    ("cancel-read", "read", "flat, cancel", "500 always, then 1,000 in half, in no period"),
-    # Without these, an instrument that calls everything slower would pass.
-    ("control-stat", "stat", "none, free", "nothing"),
-    ("control-rename", "rename", "none, free", "nothing"),
-    ("control-chmod", "chmod", "none, free", "nothing"),
-    ("control-read", "read", "none, free", "nothing"),
-    ("control-open", "open", "none, rare", "nothing"),
-)
 
-
-# What only the module, or only BPF programs can do.
-_ALONE = {
-    **dict.fromkeys(("row-open", "rcu", "task-work", "worker"), Way.MODULE),
-    **dict.fromkeys(("blob-creat", "blob-mkdir"), Way.MODULE),
-    **dict.fromkeys(("inode-rcu-creat", "inode-rcu-rmdir"), Way.BPF),
-}
-
-
-def _scenario(way: Way, name: str, operation: str, injected: str, title: str) -> Scenario:
-    *others, tested = injected.split(", ")
+def _scenario(way: Way, name: str, operation: str, injected: Sequence[str], title: str) -> Scenario:
+    *others, tested = injected
     after = INJECTIONS[tested]
     before = after.unburnt if tested in _WITH_MACHINERY else INJECTIONS[NOTHING]
     before = INJECTIONS[others[0]] if others else before
@@ -368,8 +276,11 @@ class Plan:
 
 
 def _plan(way: Way) -> Plan:
-    rows = (row for row in _ROWS if _ALONE.get(row[0], way) is way)
-    scenarios = tuple(_scenario(way, *row) for row in rows)
+    scenarios = tuple(
+        _scenario(way, name, row["operation"], row["injected"], row["title"])
+        for name, row in _FILE["scenarios"].items()
+        if row.get("only", way) == way
+    )
     return Plan(way, scenarios, _bystanders(way, scenarios))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A known time spun at the end of readings on this machine, and what the instrument says of it."""
+"""A known time spun at the end of readings here, and what the instrument says of it; pure."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from lsmeter.measure.instruments.timed import HZ, OPERATIONS, compare
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.cells import CellResult, cell_results
 from lsmeter.statistics.blocks import LEVEL
+from lsmeter.tables.data import plain_fields
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone
+from lsmeter.tables.numbers import PLUS_MINUS
+from lsmeter.tables.values import change, count
 
 SETUPS = (
     *("spin:ns=50", "spin:ns=200", "spin:ns=1000", "spin:ns=5000,every=10"),
@@ -23,6 +28,11 @@ SETUPS = (
 )
 BENCHMARKS = ("getppid", "stat depth=1", "open depth=1", "read size=1024")
 TITLE = "Selftest of the timed instrument: times that are known, and what it says of them"
+NAME, VERSION = "lsmeter-selftest-timed", 2
+_LEGEND = (
+    "Nanoseconds of an operation, spun on this machine at the end of readings; truth: as the probe "
+    f"counted it, mean. {PLUS_MINUS}: half the interval; all of them together hold in 95 %."
+)
 _SPUN = "spin.ticks."  # and a benchmark: ticks spun in all its readings, the least and the most
 _SURE = 0.5  # of the readings at least are spun, where the median has to show it
 
@@ -124,3 +134,57 @@ def _combine_truths(parts: Sequence[Truth]) -> Truth:
     # A single one that an interrupt fell into says nothing of the median.
     most = float(np.median([item.most for item in parts]))
     return Truth(mean, least, most if math.isfinite(most) else mean, share)
+
+
+@dataclass(frozen=True)
+class TimedReport:
+    """All that a selftest of the timed instrument found."""
+
+    recoveries: tuple[Recovery, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything passed, and there was anything to pass."""
+        return bool(self.recoveries) and all(item.passed for item in self.recoveries)
+
+    @property
+    def summary(self) -> str:
+        """How it ended, in one line."""
+        good = sum(item.passed for item in self.recoveries)
+        text = f"{good} of {len(self.recoveries)} times spun on this machine are found"
+        return text if self.passed else f"FAIL: {text}"
+
+
+def document(report: TimedReport) -> Document:
+    """Return what every format shows."""
+    spun = [{**plain_fields(item), "passed": item.passed} for item in report.recoveries]
+    tables = (_table(report.recoveries),) if report.recoveries else ()
+    sections = (Section("", tables=tables), Section("Result", lead=(report.summary,)))
+    return Document(
+        NAME, VERSION, TITLE, sections=sections, data={"passed": report.passed, "spun": spun}
+    )
+
+
+def _table(found: tuple[Recovery, ...]) -> Table:
+    def truth(item: Recovery) -> Shown:
+        return Shown(item.truth.mean, count(round(item.truth.mean, 1)))
+
+    fields = (
+        *(named("setup"), named("benchmark"), Field("truth_ns", "truth", truth)),
+        Field("median_ns", "median", lambda item: _amount(item.median), Kind.CHANGE),
+        Field("mean_ns", "mean", lambda item: _amount(item.mean), Kind.CHANGE),
+        named("result", _result),
+    )
+    return tabled("spun", "Spun on this machine", fields, found, more=(_LEGEND,))
+
+
+def _result(item: Recovery) -> Shown:
+    if item.passed:
+        return Shown(item.passed, "pass")
+    return Shown(item.passed, "FAIL", Tone.WARNING)
+
+
+def _amount(item: Change) -> Shown:
+    half = (item.high - item.low) / 2
+    known = f"{half:,.1f}" if math.isfinite(half) else "?"
+    return Shown(item.difference, f"{change(round(item.difference, 1))} {PLUS_MINUS}{known}")
