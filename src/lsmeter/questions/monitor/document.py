@@ -13,7 +13,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.monitor import plots as monitoring_plots
 from lsmeter.questions.monitor.figures import Monitored, find_monitored, modes
-from lsmeter.questions.monitor.series import GROUPS, Batch, Monitoring, Series, top
+from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series, top
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import (
     Column,
@@ -47,16 +47,6 @@ _MOST_PROCESSES = 12
 _TOP = (
     "% of one processor, of all processes of a name together; MiB: the most at one time, what "
     "they share counted for each."
-)
-_LOAD = (
-    ("cpu_user_percent", "user %"),
-    ("cpu_system_percent", "kernel %"),
-    ("cpu_interrupts_percent", "irq %"),
-    ("cpu_wait_percent", "wait %"),
-    ("cpu_idle_percent", "idle %"),
-    ("context_switches_per_s", "switches/s"),
-    ("avc_lookups_per_s", "AVC/s"),
-    ("avc_misses_per_s", "misses/s"),
 )
 _BENCHMARK = Column("benchmark", "benchmark", Kind.NAME)
 
@@ -96,7 +86,7 @@ def _span(found: Monitoring) -> str:
 
 def _load(found: Monitoring) -> Iterator[Table]:
     """Show the mean of some series in the batches that count, benchmark by benchmark."""
-    known = [(found.find(name), head) for name, head in _LOAD]
+    known = [(found.find(name), head) for name, head in TABLES["load"].items()]
     series = [(item, head) for item, head in known if item is not None]
     columns = (
         _BENCHMARK,

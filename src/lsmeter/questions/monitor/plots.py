@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lsmeter.questions.monitor.series import GROUPS, Batch, Monitoring, Series
+from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series
 from lsmeter.tables import look
 from lsmeter.tables.look import SERIES, Specification, channel, finish
 from lsmeter.tables.svg import drawn
@@ -19,33 +19,6 @@ _MOST_LINES = 8
 _MOST_NAMES = 32
 _ROW = 15  # pixels, of the names of benchmarks above a plot
 _LETTER = 7
-# Which series a plot has, by the ends of their names; all of a group that is not here.
-_SHOWN = {
-    "memory": (
-        *("memory_free_mib", "memory_cached_mib", "memory_anonymous_mib"),
-        *("memory_slab_mib", "memory_active_mib", "memory_shared_mib"),
-    ),
-    "network": ("received_kib_per_s", "sent_kib_per_s"),
-    "disk": ("read_kib_per_s", "written_kib_per_s"),
-    "kernel": ("context_switches_per_s", "interrupts_per_s", "forks_per_s", "page_faults_per_s"),
-    "avc": ("avc_lookups_per_s", "avc_misses_per_s", "avc_reclaims_per_s"),
-}
-_AXES = {
-    "cpu": "% of the processors",
-    "memory": "MiB",
-    "network": "KiB/s",
-    "disk": "KiB/s",
-    "kernel": "1/s",
-    "avc": "1/s",
-}
-_COLOURS = {
-    "cpu_user_percent": SERIES[0],
-    "cpu_system_percent": SERIES[1],
-    "cpu_interrupts_percent": SERIES[2],
-    "cpu_wait_percent": SERIES[4],
-    "cpu_steal_percent": SERIES[3],
-    "cpu_idle_percent": look.EMPTY,
-}
 
 
 @dataclass(frozen=True)
@@ -60,7 +33,7 @@ class _Span:
 
 def shown(found: Monitoring, group: str) -> tuple[Series, ...]:
     """Return the series that the plot of a group has; what never is anything else than 0 is out."""
-    ends = _SHOWN.get(group, ("",))
+    ends = tuple(GROUPS[group].get("plotted", [""]))
     known = [item for item in found.of(group) if item.name.endswith(ends)]
     moving = [item for item in known if any(item.known)]
     return tuple(moving[:_MOST_LINES])
@@ -68,21 +41,22 @@ def shown(found: Monitoring, group: str) -> tuple[Series, ...]:
 
 def captions(found: Monitoring) -> Iterator[tuple[str, str, str]]:
     """Give group, title and caption of each plot that there is anything for."""
-    for group, title in GROUPS.items():
+    for group, item in GROUPS.items():
         series = shown(found, group)
         if not series or len(found.times_s) < 2:
             continue
-        left = len([item for item in found.of(group) if any(item.known)]) - len(series)
-        means = ", ".join(f"{item.title} {_short(item.mean)} {item.unit}" for item in series)
+        left = len([each for each in found.of(group) if any(each.known)]) - len(series)
+        means = ", ".join(f"{one.title} {_short(one.mean)} {one.unit}" for one in series)
         load = "Shaded: batches of the load; lighter: those for warming up. " * bool(found.batches)
         more = f" {left} further series are in the table." * bool(left)
+        title = item["title"]
         yield group, title[0].upper() + title[1:], f"{load}Means: {means}.{more}"
 
 
 def draw(found: Monitoring, group: str, identity: str) -> str:
     """Draw the plot of a group."""
     series = shown(found, group)
-    title = f"{GROUPS[group]} over time"
+    title = f"{GROUPS[group]['title']} over time"
     said = f"{len(series)} series: {', '.join(item.title for item in series)}"
     return drawn(specification(found, group), identity=identity, title=title, description=said)
 
@@ -94,7 +68,7 @@ def specification(found: Monitoring, group: str) -> Specification:
     gauges = group == "memory"
     rows = [row for item in series for row in (_points if gauges else _steps)(found, item, spans)]
     titles = [item.title for item in series]
-    colours = [_COLOURS.get(item.name, SERIES[at]) for at, item in enumerate(series)]
+    colours = [_colour(item, at) for at, item in enumerate(series)]
     x = channel(
         "s:Q",
         title="seconds of the guest's clock",
@@ -107,7 +81,7 @@ def specification(found: Monitoring, group: str) -> Specification:
         scale={"domain": titles, "range": colours},
         legend={"title": None, "orient": "top", "columns": 4, "columnPadding": 24, "offset": 22},
     )
-    y = channel("value:Q", title=_AXES[group], axis={"tickCount": 4, "minExtent": 44})
+    y = channel("value:Q", title=GROUPS[group]["axis"], axis={"tickCount": 4, "minExtent": 44})
     encoding: Specification = {"x": x, "y": y, "color": colour, "detail": channel("batch:N")}
     if group == "cpu":
         rows = _stacked(rows)
@@ -120,6 +94,13 @@ def specification(found: Monitoring, group: str) -> Specification:
         data["encoding"] = encoding
     layers = [*_load(found.batches, x), {"data": {"values": rows}, **data}]
     return finish({"layer": layers, "width": _WIDTH, "height": _HEIGHT}, right=40)
+
+
+def _colour(item: Series, at: int) -> str:
+    """Return a mode's own colour, as empty as its time where it has none; else those in turn."""
+    mode = TABLES["cpu"].get(item.name)
+    at = at if mode is None else mode.get("colour")
+    return look.EMPTY if at is None else SERIES[at]
 
 
 def _load(batches: Sequence[Batch], x: Specification) -> Iterator[Specification]:

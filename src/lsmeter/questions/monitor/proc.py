@@ -14,7 +14,6 @@ from lsmeter.core.inputs import whole_number
 
 TICKS_PER_S = 100  # of the times in /proc/stat and /proc/PID/stat, on every x86
 PAGE_KIB = 4
-SECTOR_KIB = 0.5  # of /proc/diskstats, whatever the disk has
 _MOST_DEVICES = 16  # disks, interfaces
 Numbers = dict[str, int]
 Lines = list[list[str]]

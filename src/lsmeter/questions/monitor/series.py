@@ -8,20 +8,16 @@ that it is the rate of.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from lsmeter.core.groups import grouped
 
-# Of series, in the order in which they are shown.
-GROUPS = {
-    "cpu": "CPU by mode",
-    "memory": "memory",
-    "network": "network",
-    "disk": "disks",
-    "kernel": "the kernel's work",
-    "avc": "SELinux's access vector cache",
-}
+TABLES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("series.toml").read_text())
+GROUPS: Mapping[str, Mapping[str, Any]] = TABLES["groups"]  # of series
 
 
 @dataclass(frozen=True)
