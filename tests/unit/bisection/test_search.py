@@ -11,10 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lsmeter.core.errors import GuestError, InfrastructureError, UsageError
-from lsmeter.questions.bisect.drive import bisect
 from lsmeter.questions.bisect.history import Candidate, check_out, find_history, own_tree
-from lsmeter.questions.bisect.search import Ended, Ruling, Step, next_step, steps_left
-from lsmeter.questions.bisect.state import STATE_FILE, Question, load
+from lsmeter.questions.bisect.search import (
+    STATE_FILE,
+    Ended,
+    Question,
+    Ruling,
+    Step,
+    bisect,
+    load,
+    next_step,
+    steps_left,
+)
 from tests.unit.bisection.repositories import commit, git, repository
 
 COMMITS = 17

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,11 +83,11 @@ def bisect(
     from lsmeter.cli.show import show
     from lsmeter.core.storage import locked
     from lsmeter.measure.results.held import HOME
-    from lsmeter.questions.bisect.document import Commit, document, exit_code
-    from lsmeter.questions.bisect.drive import bisect as search
+    from lsmeter.questions.bisect.document import document, exit_code
     from lsmeter.questions.bisect.history import find_history, own_tree
-    from lsmeter.questions.bisect.state import Question
-    from lsmeter.questions.bisect.workshop_command import Trial, Workshop, held_bisection
+    from lsmeter.questions.bisect.search import Question
+    from lsmeter.questions.bisect.search import bisect as search
+    from lsmeter.questions.bisect.workshop_command import Workshop, held_bisection
 
     history = find_history(tree)
     ends = history.commit(good, "--good"), history.commit(bad, "--bad")
@@ -101,11 +102,11 @@ def bisect(
     home = options.run_dir or HOME / f"bisect-{name}"
     with held_bisection(home, fresh=options.fresh), locked(f"bisect-{history.key}"):
         workshop = Workshop(history, own_tree(history), home, options, keys, configs)
-        test = Trial(workshop, chosen, judging.inconclusive, ends[0])
+        test = partial(workshop.judge, chosen, judging.inconclusive, ends[0])
         state, ended = search(history, question, home, test, SCREEN.say)
         where = _difference(workshop, ended)
         named = {step.commit for step in state.steps} | {*ended.suspects}
-        commits = {item: Commit(*history.describe(item)) for item in named}
+        commits = {item: history.describe(item) for item in named}
     show(document(state, ended, commits, [rule.text for rule in chosen], where))
     SCREEN.say(f"results {home}")
     return int(exit_code(ended))

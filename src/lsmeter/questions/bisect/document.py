@@ -7,21 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lsmeter.core.errors import ExitCode
-from lsmeter.questions.bisect.history import SHORT
-from lsmeter.questions.bisect.search import Ended
-from lsmeter.questions.bisect.state import State
+from lsmeter.questions.bisect.history import SHORT, Commit
+from lsmeter.questions.bisect.search import Ended, State
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Kind, Section, Shown
 from lsmeter.tables.values import many
-
-
-@dataclass(frozen=True)
-class Commit:
-    """What people see of a commit."""
-
-    subject: str
-    author: str
-    date: str
 
 
 @dataclass(frozen=True)

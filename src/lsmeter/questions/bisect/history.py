@@ -25,6 +25,15 @@ SHORT = 12  # letters of a commit's name that people see
 
 
 @dataclass(frozen=True)
+class Commit:
+    """What people see of a commit."""
+
+    subject: str
+    author: str
+    date: str
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A commit that may be the first bad one; distance is how well it halves what is left."""
 
@@ -76,11 +85,10 @@ class History:
         found = (_CANDIDATE.match(line) for line in lines)
         return tuple(Candidate(item[1], int(item[2])) for item in found if item is not None)
 
-    def describe(self, commit: str) -> tuple[str, str, str]:
-        """Return subject, author and date of a commit."""
+    def describe(self, commit: str) -> Commit:
+        """Return what people see of a commit."""
         parts = _git(self.tree, "show", "-s", "--format=%s%x00%an <%ae>%x00%cs", commit)
-        subject, author, date = (part.strip() for part in parts.split("\0"))
-        return subject, author, date
+        return Commit(*(part.strip() for part in parts.split("\0")))
 
     def parent(self, commit: str) -> str:
         """Return the first parent of a commit."""

@@ -16,13 +16,12 @@ from lsmeter.core.errors import BuildError, ExitCode, UsageError
 from lsmeter.core.storage import HeldError, hold, make_dir, need_dir
 from lsmeter.measure.results.held import HOME
 from lsmeter.questions.bisect.history import SHORT, History, check_out
-from lsmeter.questions.bisect.search import Ruling, Step
-from lsmeter.questions.bisect.state import STATE_FILE
+from lsmeter.questions.bisect.search import STATE_FILE, Ruling, Step
 
 if TYPE_CHECKING:
     from lsmeter.core.model import Kernel
     from lsmeter.measure.results.directory import RunData
-    from lsmeter.questions.gate.document import Gated
+    from lsmeter.questions.gate.judged import Gated
     from lsmeter.questions.gate.rules import Rule
 
 RUNS, ATTRIBUTED = "runs", "attributed"  # in a bisection's directory
@@ -66,34 +65,24 @@ class Workshop:
             raise KeyboardInterrupt
         return read_run(path)
 
-
-@dataclass(frozen=True)
-class Trial:
-    """Judges one commit by the good one: what a bisection calls for each step."""
-
-    workshop: Workshop
-    rules: Sequence[Rule]
-    inconclusive: str
-    good: str
-
-    def __call__(self, commit: str) -> Step:
+    def judge(self, rules: Sequence[Rule], inconclusive: str, good: str, commit: str) -> Step:
         """Build, boot and gate a commit; what does not build or boot is a step to skip."""
         from lsmeter.measure.results.directory import read_run
         from lsmeter.questions.gate.judged import judge_runs
 
         began = time.monotonic()
         try:
-            kernel = self.workshop.build(commit)
+            kernel = self.build(commit)
         except BuildError as error:
             return Step(commit, Ruling.SKIP, error.title, round(time.monotonic() - began, 1))
         built = time.monotonic()
-        run = self.workshop.measure(commit, kernel.name)
+        run = self.measure(commit, kernel.name)
         took_s = round(built - began, 1), round(time.monotonic() - built, 1)
         if not run.manifest.cells:
             why = next((item.title for item in run.manifest.problems), "nothing was measured")
             return Step(commit, Ruling.SKIP, why, *took_s)
-        first = read_run(self.workshop.home / RUNS / self.good[:SHORT])
-        gated = judge_runs(first, run, self.rules, self.inconclusive)
+        first = read_run(self.home / RUNS / good[:SHORT])
+        gated = judge_runs(first, run, rules, inconclusive)
         ruling = _RULINGS.get(gated.code, Ruling.SKIP)
         return Step(commit, ruling, _why(gated), *took_s)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def _known(word: str) -> str:
     from lsmeter.core.registry import unknown
-    from lsmeter.questions.gate.document import INCONCLUSIVE
+    from lsmeter.questions.gate.judged import INCONCLUSIVE
 
     if word not in INCONCLUSIVE:
         raise unknown("word", word, INCONCLUSIVE, where="--inconclusive")

@@ -5,62 +5,33 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from lsmeter.core.errors import ExitCode
 from lsmeter.core.model.conclusion import Number
 from lsmeter.core.printable import printable
 from lsmeter.questions.cells.frame import placed, problem_section
-from lsmeter.questions.gate.judge import Applied, Finding, Judgement, Outcome, unit_of
-from lsmeter.questions.gate.origin import Moved
+from lsmeter.questions.gate.judge import Applied, Finding, Outcome, unit_of
+from lsmeter.questions.gate.judged import Gated
 from lsmeter.questions.gate.rules import PERCENT
 from lsmeter.tables.model import Document, Item, Section, Tone
 from lsmeter.tables.values import change, first_of, many
 
-BROKEN = ExitCode.INCOMPLETE  # 1: what `git bisect run` takes for bad
-_CODES = {"fail": BROKEN, "skip": ExitCode.SKIPPED, "pass": ExitCode.OK}
-INCONCLUSIVE = tuple(_CODES)
 _HEADS = {
-    Outcome.BROKEN: "Rules broken",
-    Outcome.MISSING: "No number",
-    Outcome.OPEN: "Inconclusive",
+    Outcome.BROKEN: ("Rules broken", Tone.WORSE),
+    Outcome.MISSING: ("No number", Tone.WARNING),
+    Outcome.OPEN: ("Inconclusive", Tone.WARNING),
 }
-_TONES = {
-    Outcome.BROKEN: Tone.WORSE,
-    Outcome.MISSING: Tone.WARNING,
-    Outcome.OPEN: Tone.WARNING,
-}
-
-
-@dataclass(frozen=True)
-class Gated:
-    """A judgement with where each increase sits, and what is done with what is open."""
-
-    judged: Judgement
-    origins: Mapping[Finding, Moved]
-    inconclusive: str = "skip"
-    before: str = ""
-    after: str = ""
-
-    @property
-    def code(self) -> ExitCode:
-        """The exit code: a broken rule outweighs a missing number, and that one what is open."""
-        if self.judged.of(Outcome.BROKEN):
-            return BROKEN
-        if self.judged.of(Outcome.MISSING) or any(item.unjudged for item in self.judged.applied):
-            return ExitCode.SKIPPED
-        return _CODES[self.inconclusive] if self.judged.of(Outcome.OPEN) else ExitCode.OK
 
 
 def document(gated: Gated) -> Document:
     """Return what `gate` shows."""
     judged = gated.judged
     sections = []
-    for outcome, head in _HEADS.items():
+    for outcome, (head, tone) in _HEADS.items():
         if found := lines(gated, outcome):
-            items = tuple(Item(text, tone=_TONES[outcome]) for text in found)
+            items = tuple(Item(text, tone=tone) for text in found)
             sections.append(Section(f"{head} ({len(found)})", items=items, key=outcome.name))
     facts = (
         ("before", gated.before),
@@ -167,9 +138,10 @@ def _say_outcomes(findings: Sequence[Finding]) -> str:
 
 
 def _title(gated: Gated) -> str:
-    words = {BROKEN: "a rule is broken", ExitCode.OK: "every rule is kept"}
-    if gated.judged.of(Outcome.BROKEN) or gated.code is ExitCode.OK:
-        return words[gated.code]
+    if gated.judged.of(Outcome.BROKEN):
+        return "a rule is broken"
+    if gated.code is ExitCode.OK:
+        return "every rule is kept"
     if any(item.unjudged for item in gated.judged.applied):
         return "a rule is not judged"
     return "a number is missing" if gated.judged.of(Outcome.MISSING) else "not known well enough"

@@ -108,14 +108,7 @@ class Judgement:
         return tuple(item for item in found if item.outcome is outcome)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A benchmark in a place that a run was asked for."""
-
-    place: Place
-    benchmark: Benchmark
-
-
+_Asked = tuple[Place, Benchmark]  # that a run was asked for
 _ByPlace = Mapping[tuple[Place, str], _Asked]
 
 
@@ -133,8 +126,8 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
         Applied(
             rule,
             tuple(
-                _finding(rule, item, known.get((item.place, item.benchmark.id)), report)
-                for item in _named(rule, sides[0])
+                _finding(rule, place, benchmark, known.get((place, benchmark.id)), report)
+                for place, benchmark in _named(rule, sides[0])
             ),
             *(len(_named(rule, side)) for side in sides[1:]),
         )
@@ -198,13 +191,15 @@ def _in(change: Change, higher: bool) -> Change:  # noqa: FBT001  (is better)
     return replace(change, overhead=worse[0], overhead_low=worse[1], overhead_high=worse[2])
 
 
-def _finding(rule: Rule, asked: _Asked, item: Comparison | None, report: Report) -> Finding:
+def _finding(
+    rule: Rule, place: Place, benchmark: Benchmark, item: Comparison | None, report: Report
+) -> Finding:
     found = hold(rule, item, report.margin) if item is not None else None
     if found is not None:
         return found
     why = "" if item is None else f"no {' or '.join(rule.numbers)} was measured"
-    why = why or _why(asked.place, asked.benchmark, report.problems)
-    return Finding(rule, asked.place, asked.benchmark, Outcome.MISSING, detail=why)
+    why = why or _why(place, benchmark, report.problems)
+    return Finding(rule, place, benchmark, Outcome.MISSING, detail=why)
 
 
 def hold(rule: Rule, item: Comparison, margin: float) -> Finding | None:
@@ -255,7 +250,7 @@ def _why(place: Place, benchmark: Benchmark, problems: Sequence[Problem]) -> str
 
 
 def _named(rule: Rule, asked: _ByPlace) -> list[_Asked]:
-    return [item for item in asked.values() if applies(rule, item.benchmark, item.place.setup)]
+    return [item for item in asked.values() if applies(rule, item[1], item[0].setup)]
 
 
 def _sides(before: RunData, after: RunData) -> tuple[_ByPlace, _ByPlace, _ByPlace]:
@@ -277,9 +272,7 @@ def _sides(before: RunData, after: RunData) -> tuple[_ByPlace, _ByPlace, _ByPlac
 
 def _of(run: RunData, single: bool) -> _ByPlace:  # noqa: FBT001
     return {
-        (replace(cell.place, kernel="") if single else cell.place, item.id): _Asked(
-            cell.place, item
-        )
+        (replace(cell.place, kernel="") if single else cell.place, item.id): (cell.place, item)
         for cell in run.manifest.cells
         for item in run.manifest.benchmarks_of(cell)
         if not cell.benchmarks or item.id in cell.benchmarks

@@ -49,23 +49,20 @@ class Rule:
     numbers: tuple[Number, ...] = tuple(Number)
     where: str = "--max"
 
-    @property
-    def _of(self) -> str:
-        return self.benchmark + ("" if self.setup == "*" else f"@{self.setup}")
-
-    @property
-    def _some(self) -> str:
-        return "" if self.numbers == tuple(Number) else f" ({', '.join(self.numbers)})"
+    def _said(self, limit: str) -> str:
+        of = self.benchmark + ("" if self.setup == "*" else f"@{self.setup}")
+        some = "" if self.numbers == tuple(Number) else f" ({', '.join(self.numbers)})"
+        return f"{of}{limit}{some}"
 
     @property
     def name(self) -> str:
         """Write what the rule is about, without its limit."""
-        return f"{self._of}{self._some}"
+        return self._said("")
 
     @property
     def text(self) -> str:
         """Write the rule as it is typed."""
-        return f"{self._of}<={self.limit.text}{self._some}"
+        return self._said(f"<={self.limit.text}")
 
 
 def parse_limit(text: str, *, where: str) -> Limit:
