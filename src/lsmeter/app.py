@@ -33,8 +33,7 @@ from lsmeter.questions.index import command as index
 from lsmeter.questions.monitor import command as monitor
 from lsmeter.questions.selftest import command as selftest
 from lsmeter.questions.slopes import command as slopes
-from lsmeter.questions.time import calibrate_command as calibrate
-from lsmeter.questions.time import validate_command as validate
+from lsmeter.questions.time import command as time
 from lsmeter.sources.images import command as image
 from lsmeter.sources.kernels import command as kernel
 
@@ -67,7 +66,7 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
         (
             *(run.run, report.report, report.compare, pack.pack, monitor.monitor),
             *(gate.gate, bisect.bisect, import_.import_, slopes.slopes, history.history),
-            *(calibrate.calibrate, validate.validate, index.index, estimate.estimate),
+            *(time.calibrate, time.validate, index.index, estimate.estimate),
             *(listing.list_names, listing.doctor, manual.help_),
         ),
     ),

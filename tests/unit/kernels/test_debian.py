@@ -16,7 +16,7 @@ import pytest
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import BootProtocol
 from lsmeter.core.progress import SILENT
-from lsmeter.questions.time.calibrate_command import nearest
+from lsmeter.questions.time.command import nearest
 from lsmeter.sources.kernels import apt, package
 from lsmeter.sources.kernels.resolve import Request, listings, resolve
 from lsmeter.sources.kernels.running import described

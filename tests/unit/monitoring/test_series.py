@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.core.model.boot import BEGIN, END, WITHIN, Moment
-from lsmeter.questions.monitor.proc import numbers_of, processes_of
-from lsmeter.questions.monitor.rates import batches_of, process_uses, series_of
+from lsmeter.questions.monitor.rates import (
+    batches_of,
+    numbers_of,
+    process_uses,
+    processes_of,
+    series_of,
+)
 from lsmeter.questions.monitor.series import Series, top
 
 S = 1_000_000_000

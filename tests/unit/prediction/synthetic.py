@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from lsmeter.questions.time.calibration import Calibration, Counted, Host, calibrate
-from lsmeter.questions.time.expected import CYCLES
-from lsmeter.questions.time.fit import Observation
+from lsmeter.questions.time.fit import CYCLES, Observation
 
 CYCLE_NS = 0.4
 # In cycles; some are far from what is expected, and one event costs nothing.
@@ -77,8 +77,8 @@ def known(
 def calibration(**more: object) -> Calibration:
     """Return the calibration of such benchmarks."""
     words: dict[str, object] = {"noise": 0.02, **more}
-    return calibrate(
-        known(**words),  # type: ignore[arg-type]
+    make = partial(
+        Calibration,
         name="synthetic",
         created="2026-11-20T10:00:00+00:00",
         lsmeter_version="1",
@@ -86,3 +86,4 @@ def calibration(**more: object) -> Calibration:
         counted=COUNTED,
         blocks=8,
     )
+    return calibrate(known(**words), make)  # type: ignore[arg-type]

@@ -13,9 +13,9 @@ import pytest
 
 from lsmeter.core.errors import LsmeterError, UsageError
 from lsmeter.measure.results.documents import DamagedResultError, sealed
-from lsmeter.questions.time import calibrations
-from lsmeter.questions.time.calibration import Overheads
-from lsmeter.questions.time.calibrations import (
+from lsmeter.questions.time import calibration as calibrations
+from lsmeter.questions.time.calibration import (
+    Overheads,
     find_calibration,
     keep,
     kept,

@@ -10,8 +10,7 @@ import pytest
 
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.questions.time.calibration import spread
-from lsmeter.questions.time.expected import CYCLES, vector
-from lsmeter.questions.time.fit import GROUND, STIFFNESS, Observation, fit
+from lsmeter.questions.time.fit import CYCLES, GROUND, STIFFNESS, Observation, fit, vector
 from tests.unit.prediction import synthetic
 
 

@@ -17,12 +17,11 @@ import pytest
 from lsmeter.core.errors import UsageError
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cost.document import document_of
-from lsmeter.questions.time import calibrations
+from lsmeter.questions.time import calibration as calibrations
 from lsmeter.questions.time.calibration import Overheads
 from lsmeter.questions.time.document import NO_CALIBRATION, NO_EVENTS
 from lsmeter.questions.time.figures import host_of, match_observations, predict, quiet_ns
-from lsmeter.questions.time.fitting import fitted
-from lsmeter.questions.time.validation import summaries, validated
+from lsmeter.questions.time.validation import fitted, summaries, validated
 from lsmeter.statistics.blocks import Block
 from lsmeter.tables.render import Options, find_format, render
 from tests.conftest import InProcess

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,10 @@ from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.instruments.timed import EMPTY
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
-from lsmeter.questions.cells.cells import CellResult, baseline_of, cell_results
+from lsmeter.questions.cells.cells import baseline_of, cell_results
 from lsmeter.questions.events.figures import event_vectors
 from lsmeter.questions.time.calibration import Calibration, Host, Prediction
-from lsmeter.questions.time.expected import vector
-from lsmeter.questions.time.fit import Observation
+from lsmeter.questions.time.fit import Observation, vector
 from lsmeter.statistics.blocks import Block
 
 _QUIET = 0.1  # of the blocks: what else a host does makes operations slower, never faster
@@ -121,16 +120,17 @@ def match_observations(timed: RunData, counted: RunData) -> list[Observation]:
             hint="make it with: lsmeter run --setup capability --events",
         )
     baseline = counted.manifest.baseline_setup
-    counts = {_like(place): of for place, of in vectors.items() if place.setup == baseline}
+    counts = {place.beside[1:]: of for place, of in vectors.items() if place.setup == baseline}
     found: dict[Benchmark, tuple[dict[str, float], list[Block]]] = {}
     for result in cell_results(timed):
-        of = counts.get(_like(result.cell.place))
+        of = counts.get(result.cell.place.beside[1:])
+        setup, base = result.cell.place.setup, timed.manifest.baseline_setup
         # The control is the baseline under another name, and its blocks are as good.
-        if of is not None and _is_base(timed, result.cell.place):
-            for kind, blocks in _timed(result):
-                if kind.id in of:
+        if of is not None and (setup == base or is_again(setup, base)):
+            for kind in (item.benchmark for item in result.estimates):
+                if kind.id in of and kind.id != EMPTY:
                     events = vector(of[kind.id], of.get(EMPTY, {}))
-                    found.setdefault(kind, (events, []))[1].extend(blocks)
+                    found.setdefault(kind, (events, []))[1].extend(result.readings[kind.id])
     return [
         Observation(kind.suite, kind.operation, kind.id, events, cost_ns)
         for kind, (events, blocks) in found.items()
@@ -138,26 +138,8 @@ def match_observations(timed: RunData, counted: RunData) -> list[Observation]:
     ]
 
 
-def _is_base(run: RunData, place: Place) -> bool:
-    baseline = run.manifest.baseline_setup
-    return place.setup == baseline or is_again(place.setup, baseline)
-
-
-def _like(place: Place) -> tuple[str, ...]:
-    return place.beside[1:]
-
-
-def _timed(result: CellResult) -> Iterable[tuple[Benchmark, Sequence[Block]]]:
-    for item in result.estimates:
-        if item.benchmark.id != EMPTY:
-            yield item.benchmark, result.readings[item.benchmark.id]
-
-
 def quiet_ns(blocks: Sequence[Block]) -> float:
-    """Return what an operation takes in the blocks that nothing disturbed: a quarter of them.
-
-    The time of a block is its median reading; of these it is the first quartile.
-    """
+    """Return what an operation takes undisturbed: the first decile of the medians of its blocks."""
     return float(np.quantile([block.median for block in blocks], _QUIET))
 
 

@@ -2,7 +2,7 @@
 """Non-negative weights from events to nanoseconds, and how wrong they are; pure.
 
 Errors are relative, so that an operation of 100 ns counts as much as one of 10 us. A fit starts
-from what processors are known to take (`expected`) and goes away from it as far as that lets it
+from what processors are known to take (expected.toml) and goes away from it as far as that lets it
 tell operations that it has not seen. The error that is stated is always that of operations left
 out: all variants of an operation are predicted from weights that never saw any of them, and how
 far those may go is decided without it, too. The programs of the suite GROUND, in which events vary
@@ -11,9 +11,11 @@ apart, are in every fit and in no error.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,9 @@ GROUND = "calibration"
 LEAST_OPERATIONS = 6  # of which one is left out at a time
 # How much it costs to move a weight by all of itself, in squares of relative errors.
 STIFFNESS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+
+_EXPECTED = Path(__file__).with_name("expected.toml")
+CYCLES: Mapping[str, float] = tomllib.loads(_EXPECTED.read_text(encoding="utf-8"))["cycles"]
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +67,13 @@ class Fit:
     weights_ns: Mapping[str, float]
     stiffness: float
     left_out: tuple[LeftOut, ...]
+
+
+def vector(events: Mapping[str, float], empty: Mapping[str, float]) -> dict[str, float]:
+    """Return the events of a call as a fit takes them, without those of an empty region."""
+    found = {name: max(0.0, value - empty.get(name, 0.0)) for name, value in events.items()}
+    found["plain_insns"] = max(0.0, found.get("insns", 0.0) - found.get("string_steps", 0.0))
+    return {name: found.get(name, 0.0) for name in CYCLES}
 
 
 class _Problem:

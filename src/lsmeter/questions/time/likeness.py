@@ -57,7 +57,7 @@ def conditions(
     mitigations are what the host's kernel says of each vulnerability, options those that it was
     built with, as far as they are known; flags what its processor can, cgroups /proc/self/cgroup.
     """
-    words = dict(_word(word) for word in command_line.split())
+    words = dict(word.partition("=")[::2] for word in command_line.split())
     built = options.get("INIT_ON_ALLOC_DEFAULT_ON") == "y"
     cleared = words.get("init_on_alloc", "1" if built else "0")
     return {
@@ -102,8 +102,3 @@ def unlike(said: Mapping[str, str]) -> Iterable[str]:
         yield "the guest isolates page tables, the host does not"
     if "Retpoline" not in said.get("spectre_v2", ""):
         yield "the guest has thunks for indirect branches, the host has none"
-
-
-def _word(word: str) -> tuple[str, str]:
-    name, _, value = word.partition("=")
-    return name, value

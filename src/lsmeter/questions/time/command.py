@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`lsmeter calibrate`: what this machine takes for each event that the exact instrument counts."""
+"""`lsmeter calibrate` and `validate`: what each event takes here, and whether that tells times."""
 
 from __future__ import annotations
 
@@ -10,8 +10,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import OUTPUT, READING, Options, argument, but, make_experiment, option
+from lsmeter.cli.options import (
+    MEASURED,
+    OUTPUT,
+    READING,
+    AllOption,
+    Options,
+    argument,
+    but,
+    make_experiment,
+    option,
+)
+from lsmeter.cli.show import show, write
 from lsmeter.core.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -71,17 +83,69 @@ def calibrate(
         )
     from lsmeter.cli.measure import showing
 
-    timed, counted, code = both_runs([Path(word) for word in words or ()], options, boots)
+    timed, counted, code = _both_runs([Path(word) for word in words or ()], options, boots)
     if code is not ExitCode.INTERRUPTED:
         with showing(code):
             _finish(timed, counted, output)
     return int(code)
 
 
+def validate(
+    options: Annotated[Options, but(*WITHOUT, **DEFAULTS)],
+    runs: Annotated[
+        list[Path] | None,
+        argument("RUN", "TIMED_RUN EVENTS_RUN: two that were made before.", names.runs),
+    ] = None,
+    setup: Annotated[
+        list[str] | None,
+        option(
+            "SETUP",
+            "Setups that need no reboot: landlock:layers=2.",
+            *("--setup", "-s"),
+            group=MEASURED,
+            default="Landlock, seccomp",
+            offer=names.setups,
+        ),
+    ] = None,
+    boots: BlocksOption = BLOCKS,
+    everything: AllOption = False,
+) -> int:
+    """Predict what Landlock and seccomp cost here, and measure it.
+
+    Times operations on this machine with and without each setup, and counts their events in
+    a guest on the kernel nearest to it. Weights are fitted to the operations without a setup
+    only; what a setup adds is predicted by them from its events.
+
+        lsmeter validate
+        lsmeter validate -s landlock:layers=2 -b open -b stat -b read
+        lsmeter validate --format markdown
+    """
+    from lsmeter.cli.measure import showing
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.time.validation import document, fitted, validated
+
+    if runs and len(runs) != 2:
+        raise UsageError("validate: name both runs, TIMED_RUN EVENTS_RUN, or none")
+    chosen = tuple(setup or SETUPS)
+    timed, counted, code = _both_runs(runs or (), options, boots, chosen, "validate")
+    if code is ExitCode.INTERRUPTED:
+        return int(code)
+    with showing(code):
+        data = read_run(timed), read_run(counted)
+        calibration = fitted(*data)
+        found = validated(*data, calibration)
+        if not found:
+            raise UsageError(
+                f"{timed} and {counted} have no setup in common",
+                hint="measure the same setups in both: lsmeter validate does it",
+            )
+        show(lambda detail: document(found, calibration, detail), everything=everything)
+    return int(code)
+
+
 def _show(words: list[str], output: Path | None) -> int:
-    from lsmeter.cli.show import show, write
     from lsmeter.questions.time.calibrated import document, listing
-    from lsmeter.questions.time.calibrations import find_calibration, kept, this_host, to_bytes
+    from lsmeter.questions.time.calibration import find_calibration, kept, this_host, to_bytes
 
     if len(words) > 1:
         raise UsageError("calibrate show: names one calibration at most")
@@ -96,7 +160,7 @@ def _show(words: list[str], output: Path | None) -> int:
     return int(ExitCode.OK)
 
 
-def both_runs(
+def _both_runs(
     runs: Sequence[Path],
     options: Options,
     blocks: int,
@@ -170,7 +234,7 @@ def _experiments(
     """Return the keys of both experiments."""
     from lsmeter.core.host import cgroups, command_line, flags
     from lsmeter.machines import find_machine
-    from lsmeter.questions.time.calibrations import this_host
+    from lsmeter.questions.time.calibration import this_host
     from lsmeter.questions.time.fit import GROUND
     from lsmeter.questions.time.likeness import conditions, unlike
     from lsmeter.sources.kernels.running import running_kernel
@@ -241,11 +305,10 @@ def nearest(running: Kernel) -> tuple[str, str]:
 
 def _finish(timed: Path, counted: Path, output: Path | None) -> None:
     """Fit, store and show."""
-    from lsmeter.cli.show import show, write
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.time.calibrated import document, error_words
-    from lsmeter.questions.time.calibrations import keep, to_bytes
-    from lsmeter.questions.time.fitting import fitted
+    from lsmeter.questions.time.calibration import keep, to_bytes
+    from lsmeter.questions.time.validation import fitted
 
     found = fitted(read_run(timed), read_run(counted))
     where = keep(found)
