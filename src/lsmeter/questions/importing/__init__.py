@@ -39,16 +39,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a file says: readings, the program's version, the kernel's release; "" where unknown.
-
-    left_out says what of the file is no number, in words for people.
-    """
+    """What a file says: readings, the program's version, the kernel's release; "" where unknown."""
 
     readings: tuple[Reading, ...]
     version: str = ""
     release: str = ""
     system: str = ""
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # what of the file is no number, in words for people
 
 
 @dataclass(frozen=True)

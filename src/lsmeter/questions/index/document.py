@@ -6,23 +6,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import run_document
+from lsmeter.questions.cells.rows import PLACE
 from lsmeter.questions.index.figures import Index
-from lsmeter.statistics.blocks import Interval
-from lsmeter.tables.model import Column, Document, Kind, Section, Table
+from lsmeter.tables.fields import Field, Row, fields_of, named, tabled
+from lsmeter.tables.model import Document, Section, Table
 from lsmeter.tables.values import first_of
 
-_COLUMNS = (
-    Column("setup", "setup", Kind.NAME),
-    Column("index", "index"),
-    Column("low", "at least"),
-    Column("high", "at most"),
+_DATA = Row(
+    (
+        *(*PLACE, named("reference_kernel", "reference.kernel")),
+        named("reference_setup", "reference.setup"),
+        *fields_of(Index, "typical", "whole", "mean", "benchmarks", "missing"),
+    )
 )
-_WHOLE, _MEAN = Column("whole", "whole cost"), Column("mean", "mean")
 
 
 def index_document(run: RunData, found: Sequence[Index], reference: str) -> Document:
@@ -34,7 +34,7 @@ def index_document(run: RunData, found: Sequence[Index], reference: str) -> Docu
     also = words.mean if any(item.mean for item in found) else "whole cost"
     lead = (f"{says} Geometric mean of the {words.typical} costs, and of the {also}.",)
     section = Section("Index", lead=lead, tables=tables)
-    data = {"reference": reference, "indices": [_data(item) for item in found]}
+    data = {"reference": reference, "indices": [_DATA.entry(item) for item in found]}
     made = run_document(run, "lsmeter-index", "Index over suites", (section,), (), data)
     return replace(made, answer=first_of(_sentences(found, reference)))
 
@@ -53,43 +53,27 @@ def _sentences(found: Sequence[Index], reference: str) -> Iterator[str]:
 
 def _table(found: Sequence[Index]) -> Table:
     place = found[0].place
-    also = _MEAN if any(item.mean for item in found) else _WHOLE
-    rows = tuple(
-        (
-            item.place.setup,
-            *map(_rounded, (item.typical.value, item.typical.low, item.typical.high)),
-            _rounded(second.value) if (second := item.mean or item.whole) else None,
-            item.benchmarks,
-        )
-        for item in found
+    also = ("mean", "mean") if any(item.mean for item in found) else ("whole", "whole cost")
+
+    def second(item: Index) -> float | None:
+        other = item.mean or item.whole
+        return None if other is None else _rounded(other.value)
+
+    fields = (
+        named("setup", "place.setup"),
+        Field("index", "index", lambda item: _rounded(item.typical.value)),
+        Field("low", "at least", lambda item: _rounded(item.typical.low)),
+        Field("high", "at most", lambda item: _rounded(item.typical.high)),
+        *(Field(*also, second), Field("benchmarks", "benchmarks")),
     )
     more = tuple(
         f"{item.place.setup}: without {', '.join(item.missing)}" for item in found if item.missing
     )
     where = (place.kernel, place.filesystem, f"user {place.user}", *place.said_copies)
     title = f"{place.suite} on {', '.join(where)}"
-    columns = (*_COLUMNS, also, Column("benchmarks", "benchmarks"))
-    return Table("indices", title, columns, rows, more=more)
+    return tabled("indices", title, fields, found, more=more)
 
 
 def _rounded(value: float) -> float | None:
     """Return an index as it is shown; None where too few blocks bound it."""
     return round(value, 2) if math.isfinite(value) else None
-
-
-def _data(item: Index) -> dict[str, Any]:
-    def bounds(found: Interval | None) -> dict[str, float | None] | None:
-        return (
-            {k: v if math.isfinite(v) else None for k, v in vars(found).items()} if found else None
-        )
-
-    return {
-        **vars(item.place),
-        "reference_kernel": item.reference.kernel,
-        "reference_setup": item.reference.setup,
-        "typical": bounds(item.typical),
-        "whole": bounds(item.whole),
-        "mean": bounds(item.mean),
-        "benchmarks": item.benchmarks,
-        "missing": item.missing,
-    }

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One number for a suite, as UnixBench has it: the geometric mean against a reference; pure.
-
-An index of 100 is the reference's own; a lower one is always slower.
-"""
+"""One number for a suite, as UnixBench has it: the geometric mean against a reference, as 100."""
 
 from __future__ import annotations
 
@@ -103,23 +100,19 @@ def indices(
     against: dict[tuple[str, ...], dict[str, dict[str, Estimate]]] = {}
     for item in reference:
         if item.place.setup == setup:
-            kernels = against.setdefault(_kind(item.place), {})
+            kernels = against.setdefault(item.place.beside[1:], {})
             kernels.setdefault(item.place.kernel, {})[item.benchmark.id] = item
     places: dict[Place, dict[str, Estimate]] = {}
     for item in estimates:
         places.setdefault(item.place, {})[item.benchmark.id] = item
     found = []
     for place, own in places.items():
-        kernels = against.get(_kind(place), {})
+        kernels = against.get(place.beside[1:], {})
         only = next(iter(kernels.values())) if len(kernels) == 1 else None
         other = kernels.get(place.kernel, only)
         if other and (index := _index(place, own, other, together)):
             found.append(index)
     return tuple(found)
-
-
-def _kind(place: Place) -> tuple[str, ...]:
-    return place.beside[1:]
 
 
 def _index(
@@ -137,14 +130,14 @@ def _index(
         return None
     # One that may be nothing at all has no ratio, and leaves the suite without an index of wholes.
     whole = [
-        _ratio(_bounds(a.whole), _bounds(b.whole), a)
+        _ratio(a.whole, b.whole, a)
         for a, b in pairs
         if a.whole and b.whole and min(a.whole.low, b.whole.low) > 0
     ]
     either = {*own, *other}
     missing = sorted(name for name in either if (name in own) != (name in other))
-    apart = (_mean([_typical(a, b) for a, b in pairs]), None)
-    typical, mean = together(pairs) if together else apart
+    apart = _mean([_ratio(_typical(a), _typical(b), a) for a, b in pairs])
+    typical, mean = together(pairs) if together else (apart, None)
     return Index(
         place,
         pairs[0][1].place,
@@ -156,28 +149,20 @@ def _index(
     )
 
 
-_Three = tuple[float, float, float]
+def _typical(item: Estimate) -> Interval:
+    return Interval(item.centre, item.low, item.high)
 
 
-def _typical(own: Estimate, other: Estimate) -> _Three:
-    return _ratio((own.centre, own.low, own.high), (other.centre, other.low, other.high), own)
-
-
-def _bounds(whole: WholeCost) -> _Three:
-    return whole.value, whole.low, whole.high
-
-
-def _ratio(own: _Three, other: _Three, of: Estimate) -> _Three:
+def _ratio(own: Interval | WholeCost, other: Interval | WholeCost, of: Estimate) -> Interval:
     """Return how fast one side is beside the other: its value, and the least and most it may be."""
     if of.benchmark.metric.better == "higher":
         own, other = other, own
-    return other[0] / own[0], other[1] / own[2], other[2] / own[1]
+    return Interval(other.value / own.value, other.low / own.high, other.high / own.low)
 
 
-def _mean(ratios: Sequence[_Three]) -> Interval:
+def _mean(ratios: Sequence[Interval]) -> Interval:
     """Return the geometric mean; its bounds are those of all benchmarks at once, the widest."""
-    value, low, high = (
-        FULL * math.exp(math.fsum(map(math.log, column)) / len(ratios))
-        for column in zip(*ratios, strict=True)
+    columns = ([getattr(item, name) for item in ratios] for name in ("value", "low", "high"))
+    return Interval(
+        *(FULL * math.exp(math.fsum(map(math.log, each)) / len(ratios)) for each in columns)
     )
-    return Interval(value, low, high)

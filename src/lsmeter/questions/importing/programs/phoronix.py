@@ -34,14 +34,6 @@ _MOST_NAMED = 12  # systems
 
 
 @dataclass(frozen=True)
-class _System:
-    """What a file says of a system: the release of its kernel, and of the suite itself."""
-
-    release: str
-    version: str
-
-
-@dataclass(frozen=True)
 class _Result:
     """What a file says of one test: "" for what it does not say; values of a system, in order."""
 
@@ -54,16 +46,13 @@ class _Result:
     proportion: str
 
 
-@dataclass(frozen=True)
-class _File:
-    systems: Mapping[str, _System]
-    results: tuple[_Result, ...]
+# Version of the suite and release of the kernel of each system, and what there is of each test.
+_File = tuple[Mapping[str, tuple[str, str]], tuple[_Result, ...]]
 
 
 def parse(text: str, system: str) -> Parsed:
     """Read a file of results; ForeignError with what is wrong with it."""
-    file = _from_json(text) if text.lstrip()[:1] == "{" else _from_xml(text)
-    systems = file.systems
+    systems, results = _from_json(text) if text.lstrip()[:1] == "{" else _from_xml(text)
     if not systems:
         raise ForeignError("it names no system")
     if system and system not in systems:
@@ -73,11 +62,10 @@ def parse(text: str, system: str) -> Parsed:
         raise ForeignError(f"it has {len(systems)} systems: name one: --system NAME ({names})")
     chosen = system or next(iter(systems))
     left: list[str] = []
-    found = tuple(_readings(file.results, chosen, left))
+    found = tuple(_readings(results, chosen, left))
     if not found:
         raise ForeignError(f"it has no number of {chosen}")
-    said = systems[chosen]
-    return Parsed(found, said.version, said.release, chosen, tuple(left))
+    return Parsed(found, *systems[chosen], chosen, tuple(left))
 
 
 def _readings(results: tuple[_Result, ...], system: str, left: list[str]) -> Iterator[Reading]:
@@ -131,8 +119,8 @@ def _from_xml(text: str) -> _File:
     for item in root.findall("System"):
         release = _RELEASE.search(_said(item, "Software"))
         version = _said(item, "TestClientVersion")
-        systems[_said(item, "Identifier")] = _System(release[1] if release else "", version)
-    return _File(systems, tuple(map(_xml_result, root.findall("Result"))))
+        systems[_said(item, "Identifier")] = (version, release[1] if release else "")
+    return systems, tuple(map(_xml_result, root.findall("Result")))
 
 
 def _xml_result(result: ET.Element) -> _Result:
@@ -167,13 +155,13 @@ def _from_json(text: str) -> _File:
     if not isinstance(systems, dict) or not isinstance(results, dict):
         raise ForeignError("it is no result of the Phoronix Test Suite: no systems, or no results")
     found = {name: _json_system(item) for name, item in systems.items()}
-    return _File(found, tuple(map(_json_result, results.values())))
+    return found, tuple(map(_json_result, results.values()))
 
 
-def _json_system(system: object) -> _System:
+def _json_system(system: object) -> tuple[str, str]:
     kernel = _part(_part(system).get("software")).get("Kernel")
     version = _part(system).get("client_version")
-    return _System(_words(kernel).partition(" ")[0], _words(version))
+    return _words(version), _words(kernel).partition(" ")[0]
 
 
 def _json_result(said: object) -> _Result:
