@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lsmeter.core.errors import GuestError, InfrastructureError, UsageError
-from lsmeter.questions.bisect.history import Candidate, check_out, find_history, own_tree
+from lsmeter.questions.bisect.history import check_out, find_history, own_tree
 from lsmeter.questions.bisect.search import (
     STATE_FILE,
     Ended,
@@ -168,7 +168,7 @@ def test_ends_that_are_not_what_they_are_called_are_refused(
 
 
 def test_after_a_skip_the_next_try_is_not_its_neighbour() -> None:
-    candidates = [Candidate(str(number), 9 - number) for number in range(9)]
+    candidates = [str(number) for number in range(9)]
     known = {"8": Ruling.BAD}
     assert next_step(candidates, known) == "0"
     assert next_step(candidates, {**known, "0": Ruling.SKIP}) == "3"

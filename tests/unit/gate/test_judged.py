@@ -17,8 +17,7 @@ from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.gate.document import document, junit, lines
-from lsmeter.questions.gate.judge import Applied, Finding, Judgement, Outcome, hold, judge
-from lsmeter.questions.gate.judged import Gated
+from lsmeter.questions.gate.judge import Applied, Finding, Gated, Judgement, Outcome, hold, judge
 from lsmeter.questions.gate.rules import margin_rule, parse_rule
 from lsmeter.tables.render import Options, render
 from tests.unit.model_builders import benchmark

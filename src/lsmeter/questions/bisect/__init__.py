@@ -1,5 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the commit of a kernel's history from which on a rule of a gate is broken.
-
-Knows git and the search; what a step builds, boots and judges is given to it.
-"""
+"""Finds the commit of a kernel's history from which on a rule of a gate is broken."""

@@ -21,7 +21,7 @@ from lsmeter.cli.options import (
     make_experiment,
     option,
 )
-from lsmeter.core.errors import LsmeterError
+from lsmeter.core.errors import ExitCode, LsmeterError
 from lsmeter.questions.gate.command import InconclusiveOption, RuleOptions
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def bisect(
     from lsmeter.cli.show import show
     from lsmeter.core.storage import locked
     from lsmeter.measure.results.held import HOME
-    from lsmeter.questions.bisect.document import document, exit_code
+    from lsmeter.questions.bisect.document import document
     from lsmeter.questions.bisect.history import find_history, own_tree
     from lsmeter.questions.bisect.search import Question
     from lsmeter.questions.bisect.search import bisect as search
@@ -109,7 +109,7 @@ def bisect(
         commits = {item: history.describe(item) for item in named}
     show(document(state, ended, commits, [rule.text for rule in chosen], where))
     SCREEN.say(f"results {home}")
-    return int(exit_code(ended))
+    return int(ExitCode.OK if len(ended.suspects) == 1 else ExitCode.INCOMPLETE)
 
 
 def _step_keys(options: BisectOptions) -> Mapping[str, Any]:

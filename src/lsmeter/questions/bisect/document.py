@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lsmeter.core.errors import ExitCode
 from lsmeter.questions.bisect.history import SHORT, Commit
 from lsmeter.questions.bisect.search import Ended, State
 from lsmeter.tables.fields import Field, named, tabled
@@ -21,11 +20,6 @@ class Difference:
     sections: tuple[Section, ...] = ()
     data: object | None = None
     note: str = ""
-
-
-def exit_code(ended: Ended) -> ExitCode:
-    """Return 0 for one commit, 1 for several of which any may be it."""
-    return ExitCode.OK if len(ended.suspects) == 1 else ExitCode.INCOMPLETE
 
 
 def document(

@@ -19,7 +19,7 @@ from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_CANDIDATE = re.compile(r"([0-9a-f]{40,64}) .*?dist=([0-9]+)")
+_CANDIDATE = re.compile(r"([0-9a-f]{40,64}) .*?dist=[0-9]")
 _CHECKOUT_S = 3600.0
 SHORT = 12  # letters of a commit's name that people see
 
@@ -31,14 +31,6 @@ class Commit:
     subject: str
     author: str
     date: str
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A commit that may be the first bad one; distance is how well it halves what is left."""
-
-    commit: str
-    distance: int
 
 
 @dataclass(frozen=True)
@@ -78,12 +70,11 @@ class History:
                 else "they have no commit in common",
             )
 
-    def candidates(self, bad: str, goods: Iterable[str]) -> tuple[Candidate, ...]:
+    def candidates(self, bad: str, goods: Iterable[str]) -> tuple[str, ...]:
         """Return all that may be the first bad commit, what halves them best first."""
         words = ("rev-list", "--bisect-all", bad, "--not", *dict.fromkeys(goods))
         lines = _git(self.tree, *words).splitlines()
-        found = (_CANDIDATE.match(line) for line in lines)
-        return tuple(Candidate(item[1], int(item[2])) for item in found if item is not None)
+        return tuple(found[1] for line in lines if (found := _CANDIDATE.match(line)))
 
     def describe(self, commit: str) -> Commit:
         """Return what people see of a commit."""

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The search for the first bad commit, as git bisect does it; what it knows is kept on disk.
-
-The same command goes on from there.
-"""
+"""The search for the first bad commit, as git bisect does it; kept on disk after each step."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from pydantic import TypeAdapter
 from lsmeter.core.errors import GuestError, UsageError
 from lsmeter.core.storage import write_atomic
 from lsmeter.measure.results.documents import read_document, sealed, validated
-from lsmeter.questions.bisect.history import SHORT, Candidate, History
+from lsmeter.questions.bisect.history import SHORT, History
 
 STATE_FILE = "bisect.json"
 _FORMAT, _VERSION = "lsmeter-bisect-state", 1
@@ -82,21 +79,17 @@ class State:
         bad = (step.commit for step in reversed(self.steps) if step.ruling is Ruling.BAD)
         return next(bad, self.question.bad)
 
-    def after(self, step: Step) -> State:
-        """Return the state with one more step."""
-        return replace(self, steps=(*self.steps, step))
 
-
-def next_step(candidates: Sequence[Candidate], rulings: Mapping[str, Ruling]) -> str | Ended:
+def next_step(candidates: Sequence[str], rulings: Mapping[str, Ruling]) -> str | Ended:
     """Return the commit to try next, or the end.
 
     candidates are those that may be the first bad commit, the last bad one among them; rulings
     those that are known. After a skip, the next try is away from the middle: neighbours of what
     does not build often do not build either.
     """
-    bad = [item.commit for item in candidates if rulings.get(item.commit) is Ruling.BAD]
-    skipped = [item.commit for item in candidates if rulings.get(item.commit) is Ruling.SKIP]
-    left = [item.commit for item in candidates if item.commit not in rulings]
+    bad = [commit for commit in candidates if rulings.get(commit) is Ruling.BAD]
+    skipped = [commit for commit in candidates if rulings.get(commit) is Ruling.SKIP]
+    left = [commit for commit in candidates if commit not in rulings]
     if not left:
         return Ended((*bad, *skipped))
     return left[len(left) // 3 if skipped else 0]
@@ -169,7 +162,7 @@ def _named(history: History, commit: str) -> str:
 def _record_step(home: Path, state: State, step: Step, say: Callable[[str], None]) -> State:
     took = f"build {step.build_s:.0f} s, run {step.run_s:.0f} s"
     say(f"{step.ruling}: {step.detail or 'every rule is kept'} ({took})")
-    state = state.after(step)
+    state = replace(state, steps=(*state.steps, step))
     if step.commit not in {state.question.good, state.question.bad} or (
         step.ruling is not Ruling.SKIP
     ):

@@ -21,7 +21,7 @@ from lsmeter.questions.bisect.search import STATE_FILE, Ruling, Step
 if TYPE_CHECKING:
     from lsmeter.core.model import Kernel
     from lsmeter.measure.results.directory import RunData
-    from lsmeter.questions.gate.judged import Gated
+    from lsmeter.questions.gate.judge import Gated
     from lsmeter.questions.gate.rules import Rule
 
 RUNS, ATTRIBUTED = "runs", "attributed"  # in a bisection's directory
@@ -68,7 +68,7 @@ class Workshop:
     def judge(self, rules: Sequence[Rule], inconclusive: str, good: str, commit: str) -> Step:
         """Build, boot and gate a commit; what does not build or boot is a step to skip."""
         from lsmeter.measure.results.directory import read_run
-        from lsmeter.questions.gate.judged import judge_runs
+        from lsmeter.questions.gate.judge import judge_runs
 
         began = time.monotonic()
         try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def _known(word: str) -> str:
     from lsmeter.core.registry import unknown
-    from lsmeter.questions.gate.judged import INCONCLUSIVE
+    from lsmeter.questions.gate.judge import INCONCLUSIVE
 
     if word not in INCONCLUSIVE:
         raise unknown("word", word, INCONCLUSIVE, where="--inconclusive")
@@ -94,7 +94,7 @@ def gate(
     bisect run` skips it.
     """
     from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.gate.judged import judge_runs
+    from lsmeter.questions.gate.judge import judge_runs
 
     found = read_run(run_a), read_run(run_b)
     gated = judge_runs(*found, options.choose(found[1]), options.inconclusive)

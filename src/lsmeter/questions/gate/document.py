@@ -12,8 +12,7 @@ from lsmeter.core.errors import ExitCode
 from lsmeter.core.model.conclusion import Number
 from lsmeter.core.printable import printable
 from lsmeter.questions.cells.frame import placed, problem_section
-from lsmeter.questions.gate.judge import Applied, Finding, Outcome, unit_of
-from lsmeter.questions.gate.judged import Gated
+from lsmeter.questions.gate.judge import Applied, Finding, Gated, Outcome, unit_of
 from lsmeter.questions.gate.rules import PERCENT
 from lsmeter.tables.model import Document, Item, Section, Tone
 from lsmeter.tables.values import change, first_of, many

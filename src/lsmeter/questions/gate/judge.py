@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Applies rules to the comparisons of two runs: kept, broken, open, or without a number; pure.
+"""Applies rules to the comparisons of two runs: kept, broken, open, or without a number.
 
 A rule looks at every number that a comparison has, so that no regression passes because it sits in
 another one. The verdict is that of reports, with the limit for a margin: a rule is broken by what
 is slower and beyond the limit for certain, and kept where the most that any number may have got
-worse by does not exceed it.
+worse by does not exceed it. Attribution names the hook and function that an increase sits in.
 """
 
 from __future__ import annotations
@@ -16,18 +16,25 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 
-from lsmeter.core.errors import UsageError
+from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.model import Benchmark, Better, Place, Problem
 from lsmeter.core.model.conclusion import Change, Comparison, Difference, Number, Verdict
 from lsmeter.core.registry import near, nearest
 from lsmeter.measure.instruments import Instrument, find_instrument
 from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.attribution.account import Account, counterparts
+from lsmeter.questions.attribution.explain import Explanation
+from lsmeter.questions.attribution.load import run_cells
 from lsmeter.questions.cells.covers import left_out
 from lsmeter.questions.cost.build import compare_runs
 from lsmeter.questions.cost.model import Report
 from lsmeter.questions.gate.rules import PERCENT, Limit, Rule
 from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
 from lsmeter.tables.values import many
+
+BROKEN = ExitCode.INCOMPLETE  # 1: what `git bisect run` takes for bad
+_CODES = {"fail": BROKEN, "skip": ExitCode.SKIPPED, "pass": ExitCode.OK}
+INCONCLUSIVE = tuple(_CODES)
 
 
 class Outcome(StrEnum):
@@ -50,17 +57,14 @@ class Bound:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one rule says of one benchmark; bound is of the number that decided it.
-
-    detail says why there is no number, or what the verdict rests on.
-    """
+    """What one rule says of one benchmark; bound is of the number that decided it."""
 
     rule: Rule
     place: Place
     benchmark: Benchmark
     outcome: Outcome
     bound: Bound | None = None
-    detail: str = ""
+    detail: str = ""  # why there is no number, or what the verdict rests on
     verdict: Verdict | None = None
 
     @property
@@ -308,3 +312,73 @@ def _nothing(rule: Rule, kind: str, word: str, names: set[str]) -> UsageError:
         f"{nearest(plain, names)}",
         hint=f"{'near' if near(plain, names) else 'known'}: {', '.join(shown)}",
     )
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The hook whose cost moved most, and the function in it: instructions of one operation.
+
+    hook is empty where most of it moved outside of hooks, function where no name is known.
+    """
+
+    hook: str
+    hook_insns: float
+    function: str
+    function_insns: float
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A judgement with where each increase sits, and what is done with what is open."""
+
+    judged: Judgement
+    origins: Mapping[Finding, Moved]
+    inconclusive: str = "skip"
+    before: str = ""
+    after: str = ""
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit code: a broken rule outweighs a missing number, and that one what is open."""
+        if self.judged.of(Outcome.BROKEN):
+            return BROKEN
+        if self.judged.of(Outcome.MISSING) or any(item.unjudged for item in self.judged.applied):
+            return ExitCode.SKIPPED
+        return _CODES[self.inconclusive] if self.judged.of(Outcome.OPEN) else ExitCode.OK
+
+
+def judge_runs(before: RunData, after: RunData, rules: Sequence[Rule], inconclusive: str) -> Gated:
+    """Judge one run by another, and find where each increase that breaks a rule sits."""
+    judged = judge(before, after, rules)
+    origins = {}
+    if broken := judged.of(Outcome.BROKEN):
+        sides = counterparts(run_cells(before)[0], run_cells(after)[0])
+        accounts = {item.place: item for item in sides}
+        found = ((item, _moved(item, accounts)) for item in broken)
+        origins = {item: where for item, where in found if where is not None}
+    return Gated(judged, origins, inconclusive, str(before.path), str(after.path))
+
+
+def _moved(finding: Finding, accounts: Mapping[Place, Account]) -> Moved | None:
+    """Say where a finding's increase sits; None where that is not known."""
+    account = accounts.get(finding.place)
+    if account is None or finding.bound is None:
+        return None
+    whole = finding.bound.number is Number.WHOLE
+    known = (account.whole if whole else account.typical).benchmarks
+    explanation = known.get(finding.benchmark.id)
+    return None if explanation is None else _most(explanation)
+
+
+def _most(item: Explanation) -> Moved | None:
+    """Take the hook, or what is outside of hooks, that moved most, with its own first function."""
+    outside = item.outside_inline_insns + item.outside_deferred_insns
+    hook = max(item.changed_hooks, key=lambda each: abs(each.difference_insns), default=None)
+    if hook is not None and abs(hook.difference_insns) >= abs(outside):
+        name, insns, functions = hook.hook, hook.difference_insns, hook.functions
+    else:
+        name, insns, functions = "", outside, item.outside
+    first = max(functions, key=lambda each: abs(each.difference_insns), default=None)
+    if first is None or not insns:
+        return None
+    return Moved(name, insns, first.function, first.difference_insns)
