@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.core.model.boot import BEGIN, END, WITHIN, Moment
-from lsmeter.questions.monitor.rates import (
+from lsmeter.questions.monitor.figures import (
     batches_of,
     numbers_of,
     process_uses,

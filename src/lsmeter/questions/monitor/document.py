@@ -7,12 +7,11 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.monitor import plots as monitoring_plots
-from lsmeter.questions.monitor.figures import Monitored, find_monitored, modes
+from lsmeter.questions.monitor.figures import Monitored, find_monitored
 from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series, top
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import (
@@ -55,33 +54,31 @@ def document(run: RunData, detail: Detail, *, boots: Sequence[Monitored] | None 
     """Return what a run shows over time: of these boots, or of each cell's first."""
     found = list(find_monitored(run, first_only=True)) if boots is None else boots
     sections = tuple(section for item in found for section in _of_boot(item, detail))
-    data = {"boots": [_data(item.found) for item in found]} if _data_only(detail) else {}
+    entries = [{**vars(item.found), "facts": dict(item.found.facts)} for item in found]
+    data = {"boots": entries} if detail is Detail.DATA else {}
     return run_document(run, NAME, _TITLE, sections, (), data)
-
-
-def _data_only(detail: Detail) -> bool:
-    return detail is Detail.DATA
 
 
 def _of_boot(item: Monitored, detail: Detail) -> Iterator[Section]:
     found, place = item.found, item.place
     title = f"{place.suite} with {place.setup} on {place.kernel}, {place.filesystem}: over time"
-    if _data_only(detail):
+    if detail is Detail.DATA:
         yield Section(title, tables=_moments(found))
         return
     tables = (*_load(found), *_exact(item), *_top(found))
+    whole_s = found.times_s[-1] - found.times_s[0]
+    span = f"{len(found.times_s):,} moments in {whole_s:,.2f} s, every {found.every_ms / 1000:g} s."
+    figures = (
+        Figure(title, caption, partial(monitoring_plots.draw, found, group))
+        for group, title, caption in monitoring_plots.captions(found)
+    )
     yield Section(
         title,
-        lead=(_LEAD_OF_HOST if item.of_host else _LEAD, f"Boot {item.boot.index}: {_span(found)}"),
-        tables=tables if detail is Detail.SHORT else (*tables, *_series(found)),
-        figures=_figures(found) if detail is Detail.FULL else (),
+        lead=(_LEAD_OF_HOST if item.of_host else _LEAD, f"Boot {item.boot.index}: {span}"),
+        tables=tables if detail is Detail.SHORT else (*tables, _series(found)),
+        figures=tuple(figures) if detail is Detail.FULL else (),
         items=tuple(Item(note, tone=Tone.WARNING) for note in found.notes),
     )
-
-
-def _span(found: Monitoring) -> str:
-    whole_s = found.times_s[-1] - found.times_s[0]
-    return f"{len(found.times_s):,} moments in {whole_s:,.2f} s, every {found.every_ms / 1000:g} s."
 
 
 def _load(found: Monitoring) -> Iterator[Table]:
@@ -125,7 +122,7 @@ def _exact(item: Monitored) -> Iterator[Table]:
     """Show whose instructions the batches are made of, as the plugin counted them."""
     if not item.exact:
         return
-    columns = (_BENCHMARK, *(Column(name, name, Kind.SHARE) for name in modes()))
+    columns = (_BENCHMARK, *(Column(name, name, Kind.SHARE) for name in TABLES["modes"]))
     rows: list[tuple[Value, ...]] = []
     for benchmark in dict.fromkeys(batch.benchmark for batch in item.found.batches):
         counted = [
@@ -137,7 +134,7 @@ def _exact(item: Monitored) -> Iterator[Table]:
         ]
         sums = [
             sum(tally.total(kind, of=[account]) for tally in counted)
-            for account, kind in modes().values()
+            for account, kind in TABLES["modes"].values()
         ]
         rows.append((benchmark, *(value / (sum(sums) or 1) for value in sums)))
     title = "The same batches, counted exactly: whose instructions"
@@ -159,14 +156,14 @@ def _top(found: Monitoring) -> Iterator[Table]:
     yield tabled("top", title, fields, uses[:_MOST_PROCESSES], more=(_TOP,))
 
 
-def _series(found: Monitoring) -> Iterator[Table]:
+def _series(found: Monitoring) -> Table:
     fields = (
         *(named("series", "name"), named("unit")),
         Field("mean", "mean", lambda item: _figure(item.mean)),
         Field("least", "least", lambda item: _figure(min(item.known))),
         Field("most", "most", lambda item: _figure(max(item.known))),
     )
-    yield tabled("series", "All series", fields, chain.from_iterable(map(found.of, GROUPS)))
+    return tabled("series", "All series", fields, chain.from_iterable(map(found.of, GROUPS)))
 
 
 def _moments(found: Monitoring) -> tuple[Table, ...]:
@@ -193,14 +190,3 @@ def _batches(found: Monitoring) -> Iterator[tuple[Value, Value]]:
             at += 1
         inside = at < len(coming) and coming[at].begin_s <= time_s
         yield (coming[at].benchmark, coming[at].number) if inside else (None, None)
-
-
-def _figures(found: Monitoring) -> tuple[Figure, ...]:
-    return tuple(
-        Figure(title, caption, partial(monitoring_plots.draw, found, group))
-        for group, title, caption in monitoring_plots.captions(found)
-    )
-
-
-def _data(found: Monitoring) -> dict[str, Any]:
-    return {**vars(found), "facts": dict(found.facts)}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series
 from lsmeter.tables import look
@@ -140,22 +141,14 @@ def _load(batches: Sequence[Batch], x: Specification) -> Iterator[Specification]
 
 def _spans(found: Monitoring) -> Iterator[_Span]:
     """Take moments together where there are too many; none reaches over the end of a batch."""
-    size = math.ceil(len(found.times_s) / _MOST_POINTS)
-    begins = {batch.begin_s for batch in found.batches}
-    batch, places = 0, list[int]()
-    begin_s = found.times_s[0]
-    for at, time_s in enumerate(found.times_s):
-        if time_s in begins or not at:
-            if places:
-                yield _Span(batch, begin_s, found.times_s[places[-1]], tuple(places))
-            batch, places, begin_s = batch + 1, [], time_s
-            continue
-        places.append(at)
-        if len(places) == size:
-            yield _Span(batch, begin_s, time_s, tuple(places))
-            begin_s, places = time_s, []
-    if places:
-        yield _Span(batch, begin_s, found.times_s[places[-1]], tuple(places))
+    times_s = found.times_s
+    size = math.ceil(len(times_s) / _MOST_POINTS)
+    begins = {times_s[0], *(batch.begin_s for batch in found.batches)}
+    starts = [at for at, time_s in enumerate(times_s) if time_s in begins]
+    for batch, (first, end) in enumerate(pairwise((*starts, len(times_s))), 1):
+        for at in range(first + 1, end, size):
+            places = tuple(range(at, min(at + size, end)))
+            yield _Span(batch, times_s[at - 1], times_s[places[-1]], places)
 
 
 def _steps(
