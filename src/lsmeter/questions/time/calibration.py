@@ -92,13 +92,10 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Overheads:
-    """How far predicted overheads were from those measured beside them: as fractions.
-
-    changed is of how many benchmarks, which the setups change.
-    """
+    """How far predicted overheads were from those measured beside them: as fractions."""
 
     setups: tuple[str, ...]
-    changed: int
+    changed: int  # of how many benchmarks, which the setups change
     median: float
     most: float  # the 90th percentile
 
@@ -133,10 +130,7 @@ class Calibration:
 
     @cached_property
     def difference_error(self) -> tuple[float, float] | None:
-        """The same of differences between variants of an operation, as a share of them.
-
-        None where no two variants of an operation differ enough.
-        """
+        """The same of differences between variants, as a share; None where none differ enough."""
         found = []
         for first, second in combinations(self.left_out, 2):
             if (first.suite, first.operation) != (second.suite, second.operation):

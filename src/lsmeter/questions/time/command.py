@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,15 +32,7 @@ if TYPE_CHECKING:
     from lsmeter.measure.experiment.asked import Experiment
 
 BLOCKS = 25  # and as many of the control, which are as good
-_READINGS = 50  # of each benchmark in the guest, whose events hardly vary
-# On which predicted overheads are tried. What needs no reboot: Landlock by layers and depth, and a
-# cost that follows from numbers.
-SETUPS = (
-    "landlock:layers=1,rules=1",
-    "landlock:layers=4,rules=1",
-    "landlock:layers=1,rules=1,depth=4",
-    "seccomp:filters=1,length=100",
-)
+_ASKED = Path(__file__).with_name("experiments.toml")
 WITHOUT = ("filesystem", "user", "image", "condition", "machine")
 DEFAULTS = {"kernel": "the nearest", "suite": "file"}
 BlocksOption = Annotated[int, option("N", "Blocks of readings here.", group=READING, min=4)]
@@ -126,8 +119,7 @@ def validate(
 
     if runs and len(runs) != 2:
         raise UsageError("validate: name both runs, TIMED_RUN EVENTS_RUN, or none")
-    chosen = tuple(setup or SETUPS)
-    timed, counted, code = _both_runs(runs or (), options, boots, chosen, "validate")
+    timed, counted, code = _both_runs(runs or (), options, boots, setup or (), "validate")
     if code is ExitCode.INTERRUPTED:
         return int(code)
     with showing(code):
@@ -144,8 +136,8 @@ def validate(
 
 
 def _show(words: list[str], output: Path | None) -> int:
-    from lsmeter.questions.time.calibrated import document, listing
     from lsmeter.questions.time.calibration import find_calibration, kept, this_host, to_bytes
+    from lsmeter.questions.time.document import document, listing
 
     if len(words) > 1:
         raise UsageError("calibrate show: names one calibration at most")
@@ -164,12 +156,12 @@ def _both_runs(
     runs: Sequence[Path],
     options: Options,
     blocks: int,
-    setups: tuple[str, ...] = SETUPS,
+    setups: Sequence[str] = (),
     stem: str = "calibrate",
 ) -> tuple[Path, Path, ExitCode]:
     """Return the two runs that were named, or time the suites here and count events in a guest.
 
-    With these setups besides none.
+    With these setups, or the usual ones, besides none.
     """
     if runs:
         timed_run, counted_run = runs
@@ -229,7 +221,7 @@ def _check_enough(experiment: Experiment) -> None:
 
 
 def _experiments(
-    options: Options, blocks: int, setups: tuple[str, ...]
+    options: Options, blocks: int, setups: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the keys of both experiments."""
     from lsmeter.core.host import cgroups, command_line, flags
@@ -249,24 +241,12 @@ def _experiments(
     SCREEN.say(f"events are counted on {kernel}; this machine runs Linux {running.release}: {why}")
     for text in unlike(host.mitigations):
         SCREEN.say(text, style="yellow")
-    timed = {
-        "title": "What operations take here",
-        "instrument": "timed",
-        "machine": "here",
-        "setups": ["running", *setups],
-        "baseline": "running",
-        "boots": blocks,
-    }
-    counted = {
-        "title": "The events of the same operations",
-        "task": "events",
-        "kernels": [kernel],
-        "setups": ["capability", *setups],
-        "baseline": "capability",
-        "boots": 1,
-        "conditions": like,
-        "sampling": {"samples": _READINGS, "whole_ppm": 0},
-    }
+    asked = tomllib.loads(_ASKED.read_text(encoding="utf-8"))
+    timed, counted = asked["timed"], asked["counted"]
+    for keys in (timed, counted):
+        keys["setups"] = [keys["baseline"], *(setups or asked["setups"])]
+    timed["boots"] = blocks
+    counted |= {"kernels": [kernel], "conditions": like}
     given = {**common, "seed": options.seed}
     known = {key: value for key, value in given.items() if value is not None}
     return {**timed, **known}, {**counted, **known}
@@ -306,8 +286,8 @@ def nearest(running: Kernel) -> tuple[str, str]:
 def _finish(timed: Path, counted: Path, output: Path | None) -> None:
     """Fit, store and show."""
     from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.time.calibrated import document, error_words
     from lsmeter.questions.time.calibration import keep, to_bytes
+    from lsmeter.questions.time.document import document, error_words
     from lsmeter.questions.time.validation import fitted
 
     found = fitted(read_run(timed), read_run(counted))

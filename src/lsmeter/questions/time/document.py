@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Predicted times of an exact run, apart from all that was measured; pure."""
+"""Calibrations, and times predicted by them, apart from all that was measured; pure."""
 
 from __future__ import annotations
 
@@ -10,20 +10,57 @@ from lsmeter.core.model import Place
 from lsmeter.core.model.conclusion import Comparison
 from lsmeter.measure.tasks.events import EVENTS
 from lsmeter.questions.cells.rows import BASELINE, PLACE
-from lsmeter.questions.time.calibrated import error_words, overhead_words, why_no_overheads
-from lsmeter.questions.time.calibration import LEVEL
+from lsmeter.questions.time.calibration import LEVEL, MOST_OFF, Calibration, spread
 from lsmeter.questions.time.figures import Predicted, PredictedChange, Told
 from lsmeter.tables.fields import Each, Field, Row, named, tabled
-from lsmeter.tables.model import Detail, Item, Kind, Raw, Section, Shown, Value
-from lsmeter.tables.values import change, count
+from lsmeter.tables.model import Detail, Document, Item, Kind, Raw, Section, Shown, Table, Value
+from lsmeter.tables.values import change, count, many, percent
 
+NAME = "lsmeter-calibration-report"
+VERSION = 1
+_HOW = (
+    "Each operation was predicted, with all its variants, from weights that were fitted without "
+    "it: error = predicted \N{DIVISION SIGN} measured \N{MINUS SIGN} 1."
+)
 HEADING = "Predicted times"
 NO_EVENTS = "not predicted: events were not counted; lsmeter run --events counts them"
 NO_CALIBRATION = "not predicted: this machine is not calibrated; lsmeter calibrate does it"
 OUTSIDE = "!"
 _NAMED = 4  # benchmarks in a sentence
 _INTERVAL = f"low and high hold {LEVEL:.0%} of the benchmarks that were left out of the calibration"
+_WEIGHTS = (
+    "Events that are not here cost nothing that the others do not tell; a weight is what fits "
+    "best, and stands for all that comes along with its event."
+)
 _TITLES = {**EVENTS, "plain_insns": EVENTS["insns"]}
+
+
+def error_words(item: Calibration) -> str:
+    """Say how wrong predictions of a calibration are: median 4.1 %, 90th percentile 12.3 %."""
+    median, most = (percent(part, sign=False) for part in item.error)
+    return f"median {median}, 90th percentile {most}"
+
+
+def overhead_words(item: Calibration) -> str:
+    """Say how far off predicted overheads are, or that nobody knows."""
+    if item.overheads is None:
+        return "not measured"
+    median, most = (
+        f"{100 * part:.1f} points" for part in (item.overheads.median, item.overheads.most)
+    )
+    return f"median {median}, 90th percentile {most}"
+
+
+def why_no_overheads(item: Calibration) -> str:
+    """Say why no predicted overhead is shown; "" where it is."""
+    if item.tells_overheads:
+        return ""
+    if item.overheads is None:
+        return "No overhead in time: this calibration tried none; lsmeter calibrate does now."
+    return (
+        f"No overhead in time: predicted ones were off by {overhead_words(item)} here, and more "
+        f"than {100 * MOST_OFF:.0f} points (median) is too much."
+    )
 
 
 def fact(instrument: str, told: Told | None, *, counted: bool) -> str:
@@ -47,7 +84,8 @@ def sections(
     shown = list(places) if detail is not Detail.SHORT or not tested else tested
     for number, place in enumerate(shown, 1):
         found = [item for item in told.costs if item.place == place]
-        rows = _picked(found, detail)
+        by_operation = grouped((item.benchmark.operation, item) for item in found).values()
+        rows = [items[0] for items in by_operation] if detail is Detail.SHORT else found
         left = len(found) - len(rows)
         more = (f"{left:,} more benchmarks: --all, or --format csv.",) if left else ()
         tested_changes = changes if place.setup != baseline else {}
@@ -59,12 +97,6 @@ def sections(
             key="predicted" if number == 1 else f"predicted-{number}",
             items=tuple(Item(text) for text in _outside(found)),
         )
-
-
-def _picked(found: list[Predicted], detail: Detail) -> list[Predicted]:
-    if detail is not Detail.SHORT:
-        return found
-    return [items[0] for items in grouped((i.benchmark.operation, i) for i in found).values()]
 
 
 def _lead(told: Told) -> Iterator[str]:
@@ -96,19 +128,22 @@ def _fields(
     mine = (item for item in comparisons if item.place == place)
     insns = {item.benchmark.id: item.in_line.overhead for item in mine}
 
-    def ns(item: Predicted) -> Value:
-        found = changes.get((place, item.benchmark.id))
-        if found is None:
-            return None
-        return Shown(round(found.difference_ns, 2), change(round(found.difference_ns)))
+    def found(item: Predicted) -> PredictedChange | None:
+        return changes.get((place, item.benchmark.id))
 
-    def overhead(item: Predicted) -> Value:
-        found = changes.get((place, item.benchmark.id))
-        return None if found is None else found.overhead
+    def ns(item: Predicted) -> Value:
+        if (more := found(item)) is None:
+            return None
+        return Shown(round(more.difference_ns, 2), change(round(more.difference_ns)))
 
     tested = (
         Field("predicted_difference_ns", "more", ns, Kind.CHANGE),
-        Field("predicted_overhead", "overhead", overhead, Kind.PERCENT),
+        Field(
+            "predicted_overhead",
+            "overhead",
+            lambda item: (more := found(item)) and more.overhead,
+            Kind.PERCENT,
+        ),
         Field("overhead", "in instructions", lambda i: insns.get(i.benchmark.id), Kind.PERCENT),
     )
     return _PREDICTED + (tested if changes else ())
@@ -135,7 +170,9 @@ def _outside(found: Iterable[Predicted]) -> Iterator[str]:
     outside = ((item.prediction.outside, item.benchmark.id) for item in found)
     for events, names in grouped(pair for pair in outside if pair[0]).items():
         words = ", ".join(_TITLES.get(name, name) for name in events)
-        yield f"{OUTSIDE} outside of what calibration covered ({words}): {_few(names)}"
+        rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        few = ", ".join(names[:_NAMED])
+        yield f"{OUTSIDE} outside of what calibration covered ({words}): {few}{rest}"
 
 
 _AT = (*PLACE, named("id", "benchmark.id"))
@@ -198,6 +235,86 @@ def by_row(told: Told | None) -> dict[tuple[Place, str], dict[str, Raw]]:
     return found
 
 
-def _few(names: list[str]) -> str:
-    rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{rest}"
+def document(item: Calibration, where: str = "") -> Document:
+    """Show one calibration."""
+    host, counted = item.host, item.counted
+    conditions = ", ".join(f"{name}={text}" for name, text in counted.conditions.items())
+    of = f"{many(len(item.left_out), 'benchmark')} of {', '.join(item.suites)}"
+    of += f", {many(item.blocks, 'block')}"
+    facts = [
+        ("Host", f"{host.cpu}, microcode {host.microcode or 'unknown'}, Linux {host.kernel}"),
+        ("Guest", f"{counted.kernel} (Linux {counted.release}), {conditions}"),
+        ("Made", f"{item.created} by lsmeter {item.lsmeter_version}"),
+        ("Of", of),
+        ("Leave-one-out error", error_words(item)),
+    ]
+    of = f" ({', '.join(item.overheads.setups)})" if item.overheads else ""
+    facts.append(("Overheads", overhead_words(item) + of))
+    if item.difference_error is not None:
+        median, most = (percent(part, sign=False) for part in item.difference_error)
+        what = "of the difference between variants of an operation"
+        facts.append(("Differences", f"median {median}, 90th percentile {most} {what}"))
+    low, high = (percent(bound - 1) for bound in item.ratios)
+    facts.append(("Interval", f"{low} to {high} of a prediction holds {LEVEL:.0%} of them"))
+    sections = (
+        Section("Left out", (_HOW,), (_operations(item), _benchmarks(item)), key="left-out"),
+        Section("Weights", (_WEIGHTS,), (_weights(item),), key="weights"),
+    )
+    notes = (f"stored {where}",) if where else ()
+    return Document(
+        NAME, VERSION, f"Calibration {item.name}", tuple(facts), (), sections, notes, data=item
+    )
+
+
+def _operations(item: Calibration) -> Table:
+    found = {key: [part.error for part in parts] for key, parts in item.operations.items()}
+    fields = (
+        *(named("operation", lambda of: of[0][1]), named("suite", lambda of: of[0][0])),
+        Field("variants", "variants", lambda of: len(of[1])),
+        Field("median_error", "median error", lambda of: spread(of[1])[0], Kind.SHARE),
+        Field("least_error", "from", lambda of: min(of[1]), Kind.PERCENT),
+        Field("most_error", "to", lambda of: max(of[1]), Kind.PERCENT),
+    )
+    ordered = sorted(found.items(), key=lambda of: -spread(of[1])[0])
+    return tabled("operations", "By operation, the worst first", fields, ordered)
+
+
+def _benchmarks(item: Calibration) -> Table:
+    fields = (
+        *map(named, ("benchmark", "suite")),
+        Field("measured_ns", "measured ns", lambda part: round(part.measured_ns, 1)),
+        Field("predicted_ns", "predicted ns", lambda part: round(part.predicted_ns, 1)),
+        Field("error", "error", kind=Kind.PERCENT),
+    )
+    return tabled("benchmarks", "By benchmark", fields, item.left_out)
+
+
+def _weights(item: Calibration) -> Table:
+    def seen(name: str, bound: str) -> float | None:
+        return round(getattr(item.seen[name], bound), 2) if name in item.seen else None
+
+    fields = (
+        named("event", str),
+        Field("weight_ns", "ns each", lambda n: float(f"{item.weights_ns.get(n, 0.0):.3g}")),
+        Field("least", "least", lambda name: seen(name, "least")),
+        Field("most", "most in 1,000 instructions", lambda name: seen(name, "most")),
+    )
+    return tabled("weights", "", fields, dict.fromkeys((*item.weights_ns, *item.seen)))
+
+
+def listing(found: Sequence[Calibration], mine: Iterable[str]) -> Document:
+    """List calibrations; mine are the names of those of this machine as it runs now."""
+    own = set(mine)
+    fields = (
+        *(named("name"), named("host", "host.cpu"), named("kernel", "host.kernel")),
+        Field("median_error", "median error", lambda item: item.error[0], Kind.SHARE),
+        Field("error_90", "90th percentile", lambda item: item.error[1], Kind.SHARE),
+        Field("here", "this machine", lambda item: item.name in own, Kind.YES),
+    )
+    table = tabled("calibrations", "", fields, found)
+    empty = "there is no calibration; make one: lsmeter calibrate"
+    sections = (Section("", tables=(table,)),) if found else ()
+    notes = () if found else (empty,)
+    return Document(
+        "lsmeter-calibrations", 1, "Calibrations", sections=sections, notes=notes, data=[*found]
+    )

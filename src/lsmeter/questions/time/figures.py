@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,24 +145,23 @@ def quiet_ns(blocks: Sequence[Block]) -> float:
 
 def host_of(timed: RunData) -> Host | None:
     """Return the machine that a run was timed on, as it said itself; None where no block did."""
-    for cell in timed.manifest.cells:
-        for boot in timed.boots_of(cell):
-            facts = dict(boot.facts)
-            if "host.kernel" in facts:
-                kept = {
-                    name.partition(".")[2]: text
-                    for name, text in facts.items()
-                    if name.startswith("mitigations.")
-                }
-                cpu = facts.get("host.cpu", "")
-                return Host(cpu, facts.get("host.microcode", ""), facts["host.kernel"], kept)
-    return None
+    facts = next((found for found in _facts(timed) if "host.kernel" in found), None)
+    if facts is None:
+        return None
+    begin = "mitigations."
+    kept = {name.removeprefix(begin): facts[name] for name in facts if name.startswith(begin)}
+    cpu, microcode = (facts.get(f"host.{name}", "") for name in ("cpu", "microcode"))
+    return Host(cpu, microcode, facts["host.kernel"], kept)
 
 
 def lsms_of(timed: RunData) -> str:
     """Return the modules that were active where a run was timed, "" where no block read them."""
-    boots = (boot for cell in timed.manifest.cells for boot in timed.boots_of(cell))
-    return next((found for boot in boots if (found := dict(boot.facts).get("lsm"))), "")
+    return next((found for facts in _facts(timed) if (found := facts.get("lsm"))), "")
+
+
+def _facts(timed: RunData) -> Iterator[dict[str, str]]:
+    for cell in timed.manifest.cells:
+        yield from (dict(boot.facts) for boot in timed.boots_of(cell))
 
 
 def blocks_of(timed: RunData) -> int:

@@ -18,7 +18,6 @@ from lsmeter.core.model.conclusion import Change
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.cells.cells import cell_results, within_run
-from lsmeter.questions.time.calibrated import error_words
 from lsmeter.questions.time.calibration import (
     Calibration,
     Counted,
@@ -27,6 +26,7 @@ from lsmeter.questions.time.calibration import (
     spread,
     this_host,
 )
+from lsmeter.questions.time.document import error_words
 from lsmeter.questions.time.figures import blocks_of, host_of, match_observations, predict
 from lsmeter.questions.time.fit import GROUND
 from lsmeter.questions.time.likeness import ALIKE
@@ -174,7 +174,10 @@ def document(found: Sequence[Validated], calibration: Calibration, detail: Detai
         shown = mine if detail is not Detail.SHORT else _largest(mine)
         left = len(mine) - len(shown)
         more = (f"{left} more benchmarks: --all, or --format csv.",) if left else ()
-        table = _table(f"costs-{number}" if number else "costs", shown, more)
+        if any(item.outside for item in shown):
+            more = (*more, "! outside of what was covered without a setup")
+        key = f"costs-{number}" if number else "costs"
+        table = tabled(key, "", _COSTS, shown, more=more)
         sections.append(Section(setup, lead if not number else (), (table,), key=f"setup-{number}"))
     data = {"errors": [*sums], "costs": [_ENTRY.entry(item) for item in found]}
     return Document(NAME, VERSION, "Predicted and measured", facts, (), tuple(sections), data=data)
@@ -201,12 +204,6 @@ def _sums(found: Sequence[Summary]) -> Table:
         Field("drift_median", "drift", lambda item: points(item.drift)),
     )
     return tabled("errors", "", fields, found)
-
-
-def _table(key: str, found: Sequence[Validated], more: tuple[str, ...]) -> Table:
-    if any(item.outside for item in found):
-        more = (*more, "! outside of what was covered without a setup")
-    return tabled(key, "", _COSTS, found, more=more)
 
 
 def _ns(value: float) -> Shown:
