@@ -7,6 +7,7 @@ from typing import Annotated
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import READING, Options, RunArgument, but, option
+from lsmeter.cli.show import show
 from lsmeter.core.errors import ExitCode, UsageError
 
 _NEITHER = ("setup", "suite", "benchmark", "filesystem", "user", "image")
@@ -41,7 +42,6 @@ def exact(
     from lsmeter.catalogue.setups.inject import Way
     from lsmeter.cli.live import LiveTasks
     from lsmeter.cli.measure import measure, showing
-    from lsmeter.cli.show import show
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.attribution.load import run_cells
     from lsmeter.questions.selftest.document import document, selftest_report
@@ -90,7 +90,6 @@ def timed(
     Exit code 0 if all of it is as it should be, 8 if any is not.
     """
     from lsmeter.cli.measure import measure, showing
-    from lsmeter.cli.show import show
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.selftest.spun import TimedReport, document, experiment, recoveries
 

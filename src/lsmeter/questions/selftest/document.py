@@ -16,7 +16,7 @@ from lsmeter.questions.cells.frame import problem_section, run_data, run_facts
 from lsmeter.questions.selftest.judge import Charge, Gatherer, Judgement, holds, judge
 from lsmeter.questions.selftest.scenarios import NO_SYMBOL, PLANS, TITLE, Part
 from lsmeter.tables.model import Column, Document, Item, Kind, Section, Shown, Table, Tone, Value
-from lsmeter.tables.numbers import VERDICT_MARKS
+from lsmeter.tables.numbers import PLUS_MINUS, VERDICT_MARKS
 from lsmeter.tables.values import MISSING, change
 
 NAME, VERSION = "lsmeter-selftest", 1
@@ -34,12 +34,11 @@ _COLUMNS = (
     Column("named", "named", Kind.PROSE),
     Column("result", "result", Kind.NAME),
 )
-_PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 _LEGEND = (
     "Differences of instructions per operation. truth: by the definition of what is injected; "
     "counted: by the counters of what injects; both for the operation with its undo. "
     "typical and in-line mean: the measured call alone; whole: with its undo and all that both "
-    f"leave to be done. {_PLUS_MINUS}: 99 % interval. named: the functions that attribution "
+    f"leave to be done. {PLUS_MINUS}: 99 % interval. named: the functions that attribution "
     "of the whole cost charges with what was injected."
 )
 
@@ -172,7 +171,7 @@ def _shown(item: Change | None) -> Value:
     if item is None or math.isnan(item.difference):
         return None
     half = max(item.high - item.difference, item.difference - item.low)
-    bound = f" {_PLUS_MINUS}{half:,.1f}" if math.isfinite(half) else ""
+    bound = f" {PLUS_MINUS}{half:,.1f}" if math.isfinite(half) else ""
     text = f"{_insns(item.difference)}{bound}"
     return Shown(item.difference, text) if half else _number(item.difference)
 

@@ -288,10 +288,7 @@ PLANS: Mapping[Way, Plan] = {way: _plan(way) for way in Way}
 
 
 def selftest_kernel(progress: Progress = SILENT) -> Kernel:
-    """Return the smallest kernel that runs the probe, with the module `inject`; build it if needed.
-
-    The first build takes a minute or two, and minutes more where the source has to be fetched.
-    """
+    """Return the smallest kernel that runs the probe, with the module `inject`, built if needed."""
     module = shipped_lsm("inject-lsm")
     return build_kernel(SOURCE, ("tiny",), (module,), "selftest", Request(progress=progress))
 

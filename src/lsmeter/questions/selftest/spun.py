@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -22,12 +24,7 @@ from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone
 from lsmeter.tables.numbers import PLUS_MINUS
 from lsmeter.tables.values import change, count
 
-SETUPS = (
-    *("spin:ns=50", "spin:ns=200", "spin:ns=1000", "spin:ns=5000,every=10"),
-    "spin:ns=64000,every=64",
-)
-BENCHMARKS = ("getppid", "stat depth=1", "open depth=1", "read size=1024")
-TITLE = "Selftest of the timed instrument: times that are known, and what it says of them"
+_ASKED = tomllib.loads(Path(__file__).with_name("timed.toml").read_text(encoding="utf-8"))
 NAME, VERSION = "lsmeter-selftest-timed", 2
 _LEGEND = (
     "Nanoseconds of an operation, spun on this machine at the end of readings; truth: as the probe "
@@ -69,15 +66,7 @@ class Recovery:
 
 def experiment(blocks: int, seed: int, machine: str) -> Experiment:
     """Return the experiment that spins."""
-    words = {
-        "title": TITLE,
-        "instrument": "timed",
-        "machine": machine,
-        "setups": [*SETUPS],
-        "benchmarks": [*BENCHMARKS],
-        "boots": blocks,
-        "seed": seed,
-    }
+    words = {**_ASKED, "machine": machine, "boots": blocks, "seed": seed}
     return build_experiment(words, where="lsmeter selftest timed")
 
 
@@ -93,15 +82,12 @@ def recoveries(run: RunData) -> tuple[Recovery, ...]:
         if name in base.readings
     ]
     level = 1 - (1 - LEVEL) / max(1, 2 * len(known))
-    return tuple(_recovery(base, *item, level=level) for item in known)
-
-
-def _recovery(
-    base: CellResult, result: CellResult, name: str, truth: Truth, *, level: float
-) -> Recovery:
-    found = compare(base.readings[name], result.readings[name], 0.0, level=level)
-    mean = found.mean or found.typical
-    return Recovery(result.cell.place.setup, name, truth, found.typical, mean)
+    recovered = []
+    for result, name, truth in known:
+        found = compare(base.readings[name], result.readings[name], 0.0, level=level)
+        numbers = (found.typical, found.mean or found.typical)
+        recovered.append(Recovery(result.cell.place.setup, name, truth, *numbers))
+    return tuple(recovered)
 
 
 def _truths(result: CellResult) -> Mapping[str, Truth]:
@@ -160,28 +146,22 @@ def document(report: TimedReport) -> Document:
     spun = [{**plain_fields(item), "passed": item.passed} for item in report.recoveries]
     tables = (_table(report.recoveries),) if report.recoveries else ()
     sections = (Section("", tables=tables), Section("Result", lead=(report.summary,)))
-    return Document(
-        NAME, VERSION, TITLE, sections=sections, data={"passed": report.passed, "spun": spun}
-    )
+    data = {"passed": report.passed, "spun": spun}
+    return Document(NAME, VERSION, _ASKED["title"], sections=sections, data=data)
 
 
 def _table(found: tuple[Recovery, ...]) -> Table:
     def truth(item: Recovery) -> Shown:
         return Shown(item.truth.mean, count(round(item.truth.mean, 1)))
 
+    results = {True: ("pass", Tone.PLAIN), False: ("FAIL", Tone.WARNING)}
     fields = (
         *(named("setup"), named("benchmark"), Field("truth_ns", "truth", truth)),
         Field("median_ns", "median", lambda item: _amount(item.median), Kind.CHANGE),
         Field("mean_ns", "mean", lambda item: _amount(item.mean), Kind.CHANGE),
-        named("result", _result),
+        named("result", lambda item: Shown(item.passed, *results[item.passed])),
     )
     return tabled("spun", "Spun on this machine", fields, found, more=(_LEGEND,))
-
-
-def _result(item: Recovery) -> Shown:
-    if item.passed:
-        return Shown(item.passed, "pass")
-    return Shown(item.passed, "FAIL", Tone.WARNING)
 
 
 def _amount(item: Change) -> Shown:
