@@ -19,6 +19,7 @@ from lsmeter.cli.options import (
 )
 from lsmeter.cli.show import show
 from lsmeter.core.errors import UsageError
+from lsmeter.measure.tasks import find_task
 from lsmeter.measure.tasks.sweep import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
@@ -80,7 +81,6 @@ def slopes(options: SlopesOptions, run: RunArgument = None, plot: PlotOption = N
         lsmeter slopes -k ./vmlinux -s tunable -f json -o slopes.json
     """
     from lsmeter.cli.measure import check_plot, draw, measured
-    from lsmeter.measure.tasks import find_task
     from lsmeter.questions.slopes.document import document, specification
     from lsmeter.questions.slopes.figures import find_slopes
 
@@ -119,8 +119,6 @@ def _experiments(
     beside are the setups whose counters are read; None for the usual ones, where a kernel is
     known to have them.
     """
-    from lsmeter.measure.tasks import find_task
-
     found = []
     for kernel in kernels:
         possible = sweeping(kernel)
@@ -135,8 +133,6 @@ def _experiments(
 
 def sweeping(kernel: Kernel) -> list[str]:
     """Name the setups that can make the hooks of a kernel wait, the better one first."""
-    from lsmeter.measure.tasks import find_task
-
     return _able(kernel, find_task("sweep").setups)
 
 
@@ -148,10 +144,7 @@ def _able(kernel: Kernel, setups: Sequence[str]) -> list[str]:
 
 
 def _lookup_setups(named: list[str] | None) -> tuple[str, ...] | None:
-    """Return the setups whose counters are to be read, as the user named them.
-
-    Raises UsageError for a setup of which no counters are known.
-    """
+    """Return the setups whose counters are to be read; UsageError for one that has none known."""
     if named is None:
         return None
     if _NO_LOOKUPS in named:

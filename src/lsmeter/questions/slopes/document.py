@@ -35,7 +35,9 @@ def document(run: RunData) -> Document:
     for place in dict.fromkeys(slope.place for slope in found.slopes):
         depths = [item for item in found.depths if item.place == place]
         tables.append(_slopes(found, place))
-        tables += [_depths(place, depths)] if depths else []
+        if depths:
+            title = f"{_name(place)}: cost of a path"
+            tables.append(tabled("depths", title, _PATH, depths, more=(_PATH_LEGEND,)))
     doubts = tuple(
         Item(f"{slope.benchmark.id} ({_name(slope.place)}): {slope.hook_calls.reason}")
         for slope in found.slopes
@@ -106,11 +108,6 @@ def _counters(found: Slopes, place: Place) -> list[tuple[str, str]]:
         if item.place.kernel == place.kernel:
             first.setdefault((item.place.setup, item.name.partition(".")[0]), item.name)
     return [(setup, counter) for (setup, _), counter in first.items()]
-
-
-def _depths(place: Place, depths: list[DepthFit]) -> Table:
-    title = f"{_name(place)}: cost of a path"
-    return tabled("depths", title, _PATH, depths, more=(_PATH_LEGEND,))
 
 
 def _range(depths: tuple[int, ...]) -> str:

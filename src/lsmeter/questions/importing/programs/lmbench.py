@@ -92,11 +92,10 @@ def _of(line: str, raw: str, head: str, kind: str) -> Iterator[Reading]:
     if match := _LINE.fullmatch(line):
         title = _PATH.sub(r"\1", match[1]).replace("  ", " ").strip()
         unit, better = _UNITS[match[3]]
+        params: tuple[tuple[str, str | int], ...] = ()
         if select := _SELECT.fullmatch(title):
             title = f"Select on {'tcp ' if select[2] else ''}file descriptors"
-            params: tuple[tuple[str, str | int], ...] = (("fds", int(select[1])),)
-        else:
-            params = ()
+            params = (("fds", int(select[1])),)
         yield _reading(title, unit, better, match[2], params)
     elif match := _HTTP.fullmatch(line):
         yield _reading("HTTP transfer", "MB/s", Better.HIGHER, match[1], ())
