@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What lsmeter changes of a machine, on real SELinux, AppArmor, cgroups and boot loaders."""
+"""What lsmeter changes of a machine, on real SELinux, AppArmor and cgroups."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import pytest
 
 from lsmeter.measure.results.directory import read_run
-from lsmeter.sources.kernels.resolve import resolve
-from tests.hosts.guest_host import KERNEL, GuestHost
+from tests.hosts.guest_host import GuestHost
 
 pytestmark = pytest.mark.guest
 
@@ -150,102 +146,3 @@ def test_what_tune_changes_is_real_and_put_back(host: GuestHost) -> None:
     assert lines["during"] == lines["killed"] == "aslr 0, cpuset 1, groups 1, isolated 1", out
     assert lines["restored"] == lines["before"], out
     assert set(verified(host, "host.cpuset", "host.aslr").values()) == {("ok", "1", "0")}
-
-
-ENTRIES = """
-cp -a TOOLS/usr/. /usr && cp -a TOOLS/etc/. /etc && cp -a TOOLS/sbin/. /usr/sbin
-release=$(uname -r)
-mount -t tmpfs boot /boot && mkdir -p /boot/grub /boot/loader/entries /boot/0123/$release
-cp KERNEL /boot/vmlinuz-$release && cp KERNEL /boot/0123/$release/linux
-echo x >/boot/initrd.img-$release
-# What devices are beneath /boot, which it cannot know here.
-cat >/usr/sbin/grub-probe <<'END'
-#!/bin/sh
-case "$*" in
-*target=device*) echo /dev/vda ;;
-*target=fs_uuid* | *"-t fs_uuid "*) echo 1234-5678 ;;
-*target=fs* | *"-t fs "*) echo ext2 ;;
-*target=partmap*) echo gpt ;;
-*target=compatibility_hint*) echo hd0 ;;
-esac
-END
-grub-mkconfig -o /boot/grub/grub.cfg && grub-editenv /boot/grub/grubenv create
-cat >/boot/loader/entries/0123-$release.conf <<END
-title      Debian
-version    $release
-machine-id 0123
-options    root=UUID=1234-5678 ro
-linux      /0123/$release/linux
-END
-# There is no firmware that could keep what is to be booted once.
-cat >/usr/local/bin/bootctl <<'END'
-#!/bin/sh
-[ "$1" = -x ] && echo /boot && exit
-[ "$1" = set-oneshot ] && echo "once: $2" >>/mnt/said/once && exit
-SYSTEMD_RELAX_ESP_CHECKS=1 exec /usr/bin/bootctl --esp-path=/boot "$@"
-END
-chmod 755 /usr/local/bin/bootctl
-cat >/usr/local/bin/reboot <<'END'
-#!/bin/sh
-echo "booted: $(basename "$0") $*"
-END
-chmod 755 /usr/local/bin/reboot && cp /usr/local/bin/reboot /usr/local/bin/systemctl
-PYTHON - <<'END'
-import os
-from pathlib import Path
-from lsmeter.machines.boot_commands import boot_command, ways
-from lsmeter.catalogue.setups import parse_setup
-words = boot_command(parse_setup("selinux"), Path("/"))
-for way in ways(os.uname().release, Path("/")):
-    Path(f"/run/{way.name}").write_text("; ".join((words, way.commands)))
-    Path(f"/run/{way.name}.back").write_text(way.back)
-END
-sh GRUB
-cp /boot/grub/custom.cfg /mnt/said
-grub-script-check /boot/grub/custom.cfg && echo "custom.cfg: sound"
-echo "written: $(grub-editenv /boot/grub/grubenv list)"
-sh GRUB.back
-echo "restored: $(grub-editenv /boot/grub/grubenv list)$(ls /boot/grub/custom.cfg 2>/dev/null)"
-sh systemd-boot
-bootctl list >/mnt/said/list
-sh systemd-boot.back
-echo "left: $(ls /boot/loader/entries)"
-# The image is the unpacked one, with which kexec takes no initrd.
-sed -i 's/--initrd=[^ ]*//' kexec && sh kexec
-echo "loaded: $(cat /sys/kernel/kexec_loaded)"
-sh kexec.back
-echo "unloaded: $(cat /sys/kernel/kexec_loaded)"
-"""
-PACKAGES = (
-    "grub-common",
-    "grub2-common",
-    "kexec-tools",
-    "systemd",
-    "systemd-boot",
-    "libsystemd-shared",
-)
-
-
-@pytest.mark.network
-def test_entries_for_one_boot_are_what_the_boot_loaders_take(host: GuestHost) -> None:
-    tools = host.folder / "tools"
-    words = ["apt-cache", "depends", "--recurse", "--important", "kexec-tools"]
-    needed = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
-    xen = {name for name in needed if name.startswith("libxen")}  # kexec is linked to it
-    subprocess.run(["apt-get", "download", *PACKAGES, *xen], cwd=host.folder, check=True)
-    for package in host.folder.glob("*.deb"):
-        subprocess.run(["dpkg", "-x", str(package), str(tools)], check=True)
-    kernel = str(resolve(KERNEL).image)
-    script = ENTRIES.replace("TOOLS", str(tools)).replace("KERNEL", kernel)
-    out = host.run(script.replace("PYTHON", sys.executable), "lsm=landlock")
-    lines = values(out)
-    assert "custom.cfg: sound" in out, out
-    assert lines["written"] == "next_entry=lsmeter", out
-    assert lines["restored"] == "", out
-    assert "'lsm=selinux'" in (host.said / "custom.cfg").read_text()
-    listed = (host.said / "list").read_text()
-    assert "title: lsmeter" in listed and "lsm=selinux" in listed, listed
-    assert (host.said / "once").read_text() == "once: lsmeter.conf\nonce: \n"
-    assert lines["left"].startswith("0123-") and " " not in lines["left"], out
-    assert (lines["loaded"], lines["unloaded"]) == ("1", "0"), out
-    assert out.count("booted: reboot ") == 2 and "booted: systemctl kexec" in out, out
