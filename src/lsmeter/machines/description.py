@@ -195,10 +195,14 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         parameters.append("slub_max_order=0")
     if conditions.tick == "periodic":
         parameters += ["nohz=off", "highres=off"]
-    if setup.lsms:
-        modules = [name for name in setup.lsms if name != "capability"]
-        parameters.append("lsm=" + (",".join(modules) if modules else "capability"))
-    return " ".join((*parameters, *setup.cmdline))
+    return " ".join((*parameters, *setup_parameters(setup)))
+
+
+def setup_parameters(setup: Setup) -> tuple[str, ...]:
+    """Return the kernel parameters of a setup alone."""
+    modules = [name for name in setup.lsms or () if name != "capability"]
+    lsm = [f"lsm={','.join(modules) or 'capability'}"] if setup.lsms else []
+    return (*lsm, *setup.cmdline)
 
 
 def counted_guest(

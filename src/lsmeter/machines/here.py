@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
+import re
 from asyncio.subprocess import Process
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import find_probe
 from lsmeter.machines import HasHosts, Machine, OnResults, TakesTurns, Tunable, refuse_plugins
 from lsmeter.machines.apparmor import compiled, control, loaded
+from lsmeter.machines.description import setup_parameters
 from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
 from lsmeter.machines.qemu import run_child, start_child
 from lsmeter.machines.replay import record
@@ -32,6 +34,13 @@ from lsmeter.machines.turns import Seat, seats
 from lsmeter.machines.workplace import files_for, find_base, workplace
 from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.sources.kernels.running import running_kernel
+
+# After a panic the machine boots as before.
+_PANIC = "panic=30"
+# A parameter may hold blanks between double quotes, as the kernel reads it.
+_PARAMETER = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
+# Parameters that a setup replaces, and those that a boot loader adds anew.
+_REPLACED = re.compile(r"(?:lsm|security|selinux|apparmor|panic|BOOT_IMAGE|initrd)=.*")
 
 
 class Here(Machine, HasHosts, TakesTurns, Tunable):
@@ -138,6 +147,30 @@ class Here(Machine, HasHosts, TakesTurns, Tunable):
             capture = await run_child(start, limits, on_results, cell.units)
         record(planned, capture)
         return capture
+
+
+def boot_parameters(setup: Setup, cmdline: str) -> tuple[str, ...]:
+    """Return the kernel parameters of a boot for `setup`: those of `cmdline`, with its own."""
+    own = (*setup_parameters(setup), _PANIC)
+    keys = {word.partition("=")[0] for word in own}
+    today = _PARAMETER.findall(cmdline)
+    # What stands behind "--" is for init.
+    end = today.index("--") if "--" in today else len(today)
+    kept = (
+        word
+        for word in today[:end]
+        if not _REPLACED.fullmatch(word) and word.partition("=")[0] not in keys
+    )
+    return (*kept, *own, *today[end:])
+
+
+def why_no_boot(setup: Setup) -> str:
+    """Say why kernel parameters alone do not bring a setup about; "" where they do."""
+    if setup.lsms == ():
+        return "it needs another kernel, built without CONFIG_SECURITY"
+    if setup.image or setup.files or setup.steps or setup.guest:
+        return "it has a policy or a program of its own, which lsmeter brings into guests only"
+    return ""
 
 
 def _read(path: str) -> str:

@@ -22,8 +22,6 @@ from lsmeter.core.errors import UsageError
 from lsmeter.tables.model import Document, Item, Section, Tone
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lsmeter.core.model import Kernel, Setup
 
 HELP = """Measure this machine under setups that need another boot.
@@ -103,11 +101,12 @@ def plan(
     lsmeter here plan -s capability -s selinux
     """
     from lsmeter.catalogue.setups import parse_setup
-    from lsmeter.machines.journal import root
+    from lsmeter.machines.journal import root, value_of
     from lsmeter.sources.kernels.running import running_kernel
 
     setups = [parse_setup(word) for word in dict.fromkeys(setup)]
-    show(_plan_document(setups, running_kernel(root()), root()))
+    cmdline = value_of(root() / "proc/cmdline")
+    show(_plan_document(setups, running_kernel(root()), cmdline))
     return 0
 
 
@@ -128,34 +127,25 @@ def restore() -> int:
     return 0
 
 
-def _plan_document(setups: list[Setup], kernel: Kernel, top: Path) -> Document:
-    from lsmeter.machines.boot_commands import boot_command, impossible, ways
+def _plan_document(setups: list[Setup], kernel: Kernel, cmdline: str) -> Document:
+    from lsmeter.machines.here import boot_parameters, why_no_boot
 
-    items, boots = [], False
+    items = []
     for setup in setups:
         items.append(Item(f"{setup.name}: {setup.title}", tone=Tone.HEADING))
         if setup.live:
             items.append(Item("no boot is needed: lsmeter run --instrument timed -s " + setup.name))
-        elif why := impossible(setup) or _lacking(setup, kernel):
+        elif why := why_no_boot(setup) or _lacking(setup, kernel):
             items.append(Item(f"no boot of this kernel brings it about: {why}"))
         else:
-            boots = True
-            words = boot_command(setup, top)
-            items.append(Item("in a shell of root, the words of the boot:", commands=(words,)))
-            items.append(
-                Item(
-                    "boot it by one of the ways below, then measure:",
-                    commands=(f"lsmeter here run --label {_word(setup)} --booted {setup.name}",),
-                )
-            )
-    found = [Section("", items=tuple(items), key="boots")]
-    for way in ways(kernel.release, top) if boots else ():
-        said = (
-            Item("one boot:", commands=tuple(way.commands.splitlines())),
-            Item("put back, afterwards or instead:", commands=tuple(way.back.splitlines())),
-        )
-        found.append(Section(way.name, (way.note,) if way.note else (), items=said, key=way.name))
-    return Document("here-plan", 1, "What to boot", sections=tuple(found))
+            parameters = " ".join(boot_parameters(setup, cmdline))
+            command = f"lsmeter here run --label {_word(setup)} --booted {setup.name}"
+            items += [
+                Item("boot this kernel once with these parameters:", commands=(parameters,)),
+                Item("then measure:", commands=(command,)),
+            ]
+    sections = (Section("", items=tuple(items), key="boots"),)
+    return Document("here-plan", 1, "What to boot", sections=sections)
 
 
 def _word(setup: Setup) -> str:
