@@ -38,10 +38,7 @@ class Machine(ABC):
 
     @abstractmethod
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
-        """Name what can change results (versions, hashes); raise if it cannot run at all.
-
-        plugins: by name, those that its guests run with.
-        """
+        """Name what can change results, with these plugins; raise if it cannot run at all."""
 
     @abstractmethod
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
@@ -122,10 +119,7 @@ class Prepares(ABC):
 
     @abstractmethod
     def prepare(self, cells: Iterable[Cell]) -> None:
-        """Make what boots of these cells share, and takes long, while Ctrl-C ends it at once.
-
-        Raises if they cannot be run at all. Planning alone makes nothing.
-        """
+        """Make what boots of these cells share, which planning does not; raise if none can run."""
 
 
 class BootsByHand(ABC):

@@ -133,10 +133,7 @@ def _plugin(plugin: Plugin) -> str:
 
 
 def _memory(guest: Description) -> tuple[str, ...]:
-    """Return the arguments for the memory: the guest's own, then the image, then a rest.
-
-    A firmware may put tables at the end, which must not be part of the image.
-    """
+    """Return the memory: the guest's own, the image, and a rest for a firmware's tables."""
     if guest.memory_disk is None:
         return ("-m", str(guest.memory_mib))
     sizes = (guest.memory_mib, guest.memory_disk.size_mib, _REST_MIB)
@@ -233,10 +230,7 @@ def in_real_time(guest: Description, accelerator: str, cpu: str) -> Description:
 
 
 def guest_of(cell: Cell, seed: int = 0) -> Description:
-    """Describe a guest of `cell`; a workload has its image in memory, as the kernel is told.
-
-    The path of a link is a placeholder for what changes by boot.
-    """
+    """Describe a guest of `cell`; the path of its link is a placeholder."""
     guest = counted_guest(cell.kernel, cell.setup, cell.conditions, seed)
     guest = replace(guest, cpus=cell.copies)
     if cell.image is None:

@@ -145,10 +145,7 @@ class Emulation(Machine, Prepares, BootsByHand):
 
 
 def prove_files(cell: Cell) -> None:
-    """Raise InfrastructureError if a file that a guest is made of is not the one that was planned.
-
-    Before a boot it would not be what the cell's numbers stand for, after it they are none.
-    """
+    """Raise InfrastructureError if a file that a guest is made of is not the one planned."""
     kernel, known = cell.kernel, dict(cell.identity)
     files = {kernel.image: kernel.image_sha256}
     files |= {item.file: item.sha256 for item in kernel.modules}
@@ -164,10 +161,7 @@ def prove_files(cell: Cell) -> None:
 async def make_plugin(
     name: str, kernel: Kernel, limits: Limits, also: Iterable[str] = ()
 ) -> Plugin:
-    """Make a plugin and the kernel's symbols ready; limits as in kernel_symbols.
-
-    also are further outputs, which the plugin takes as arguments of the same name.
-    """
+    """Make a plugin and the kernel's symbols ready; also: outputs, named as its arguments."""
     symbols = await kernel_symbols(kernel, limits)
     arguments = [("syms", str(write_symbols(symbols)))]
     if name == PLUGIN and symbols.avc_stats is not None:

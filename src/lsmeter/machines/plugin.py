@@ -114,10 +114,7 @@ def kallsyms_init() -> Program:
 def _built(
     name: str, options: str, flags: Sequence[str], sources: Sequence[Path], *, build: bool = True
 ) -> Program:
-    """Return what is compiled from `sources`, now or found in the cache by their digest.
-
-    name has {} for the digest, of which `options` are a part.
-    """
+    """Return what is compiled from `sources`, or cached as name, with a digest in place of {}."""
     hasher = hashlib.sha256(options.encode())
     for path in sources:
         hasher.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -153,10 +150,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class SymbolTable:
-    """Every function, and what is none, by ascending address; and where the kernel's text lies.
-
-    avc_stats is the address of SELinux's counters, None where it has none.
-    """
+    """The kernel's text and symbols by address; avc_stats: that of SELinux's counters, if any."""
 
     text_start: int
     text_end: int
@@ -165,10 +159,7 @@ class SymbolTable:
 
 
 async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
-    """Return the symbols of `kernel` as its guests have them (nokaslr).
-
-    limits are those of the guest that is asked, where one has to be.
-    """
+    """Return the symbols of `kernel` (nokaslr), by a guest under these limits if need be."""
     path = kernel.system_map
     if path is None:
         path = cache_dir() / "symbols" / f"kallsyms-{kernel.image_sha256[:16]}.txt"

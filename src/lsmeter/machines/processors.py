@@ -12,10 +12,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def hold_processor() -> Iterator[int | None]:
-    """Hold a processor that no other guest of this machine holds; None: there is none left.
-
-    The hold is a name of an abstract socket, which the kernel frees with its owner.
-    """
+    """Hold a processor, by an abstract socket, that no other guest holds; None: none is left."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as held:
         for number in sorted(os.sched_getaffinity(0)):
             with contextlib.suppress(OSError):

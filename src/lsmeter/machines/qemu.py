@@ -216,10 +216,7 @@ async def run_child(
     units: int,
     waits: Waits | None = None,
 ) -> Capture:
-    """Run what `start` starts to its end or to a limit; it is killed with all of its session.
-
-    start takes the ends of the pipes for console, results and standard error.
-    """
+    """Run what `start` starts on pipes for console, results and stderr, to its end or a limit."""
     started = time.monotonic()
     patience, waits = Patience(limits, units, started), waits or Waits()
     console = _Channel(limits.console_bytes, lambda _: patience.heard())

@@ -104,10 +104,7 @@ class Link:
         )
 
     def ask(self, script: str, data: bytes = b"", deadline_s: float = ASK_S) -> Answer:
-        """Run a script on the host to its end, `data` being its standard input.
-
-        InfrastructureError says why the host could not be asked.
-        """
+        """Run a script on the host, which reads `data`; InfrastructureError says why it cannot."""
         return asyncio.run(self.ask_beside(script, data, deadline_s=deadline_s))
 
     async def ask_beside(

@@ -157,10 +157,7 @@ def overlay_tar(parts: tuple[FilePart, ...]) -> bytes:
 
 
 def sources_for(suite: str, machine: tuple[apt_sources.Source, ...]) -> str:
-    """Return deb822 sources of `suite` where this machine gets Debian, "" where it gets none.
-
-    Without any, mmdebstrap takes Debian's own archive. Pure.
-    """
+    """Return deb822 sources of `suite` on this machine's mirrors, "" where it has none; pure."""
     debian = apt_sources.debian_sources(machine)
     suites = (suite, f"{suite}-updates", f"{suite}-security")
     return apt_sources.render(apt_sources.packages_of(debian, suites))
@@ -242,10 +239,7 @@ def bootstrap(definition: ImageDefinition, places: Bootstrap, steps: Steps) -> N
 
 @contextmanager
 def _scratch(name: str) -> Iterator[Path]:
-    """Give a directory for what mmdebstrap makes; remove it, and what a killed build has left.
-
-    It is in TMPDIR where that is set, else in the cache. Hold the image's lock around it.
-    """
+    """Give a directory for mmdebstrap; remove what killed builds left. Hold the image's lock."""
     ours = cache_dir() / "images" / ".scratch"
     prefix = f"mmdebstrap.{name}-"
     for left in ours.glob(f"{prefix}{'?' * 8}"):  # as mkdtemp names them

@@ -85,10 +85,7 @@ IMAGES = Entries("images", "image.json", BuiltImage, _whole)
 
 
 def describe(image: Path, name: str, title: str, began: float) -> BuiltImage:
-    """Close a finished file system to writing, and return its facts; its content identifies it.
-
-    began: when its build did, by time.monotonic.
-    """
+    """Make a finished file system read-only; return its facts. began: by time.monotonic."""
     image.chmod(0o444)
     content, status = sha256_of(image), image.stat()
     return BuiltImage(
@@ -167,10 +164,7 @@ def _size_mib(tree: Path) -> int:
 
 
 def build_image(word: str, progress: Progress, *, again: bool = False) -> BuiltImage:
-    """Return the image that `word` names (a name, or a definition's path), building it if needed.
-
-    again: build it even if it is there, for newer packages.
-    """
+    """Return the image that `word` names, building it if needed; again: build it in any case."""
     definition = load_definition(word)
     programs = versions()
     key = identity(definition, programs)

@@ -120,10 +120,7 @@ def _load(word: str, extending: tuple[Path, ...]) -> ImageDefinition:
 
 
 def extended(base: ImageDefinition, own: ImageDefinition, where: str) -> ImageDefinition:
-    """Return `own` with all that `base` has, the base's first; pure.
-
-    Raise UsageError where both bring the same file, or are of different suites.
-    """
+    """Return `own` after all that `base` has; UsageError where they contradict each other; pure."""
     if base.suite != own.suite:
         raise UsageError(
             f"{where}: suite: '{own.suite}', but it extends {base.name}, which is '{base.suite}'",
@@ -169,10 +166,7 @@ def _part(path: Path, root: Path) -> FilePart:
 
 
 def identity(definition: ImageDefinition, programs: dict[str, str]) -> str:
-    """Return the hash of all that determines an image before packages are chosen.
-
-    programs: name and version of each program that takes part in the build.
-    """
+    """Return the hash of all that determines an image; programs: the versions of what builds it."""
     digest = hashlib.sha256()
     # Left out where there are none, so that an image that extends nothing keeps its identity.
     alone = {"prepare_before"} if not definition.prepare_before else set()

@@ -88,10 +88,7 @@ class Node:
 
 
 def unpack(archive: Path, into: Path) -> tuple[Node, ...]:
-    """Unpack `archive` into the directory `into`; return every file once, the root first.
-
-    What is in /dev is left out: the guest's kernel makes it.
-    """
+    """Unpack `archive` without /dev into a directory; return every file once, the root first."""
     nodes = {"/": Node("/", stat.S_IFDIR | 0o755)}
     try:
         with writing(into), tarfile.open(archive, mode="r|") as members:
@@ -159,10 +156,7 @@ def _make(members: tarfile.TarFile, member: tarfile.TarInfo, node: Node, root: P
 
 
 def labels_of(nodes: Iterable[Node], paths: bytes, contexts: bytes) -> dict[str, str]:
-    """Pair nodes with what was looked up: paths, each ended by a zero, and contexts, one a line.
-
-    A file that the policy leaves without a context has none here.
-    """
+    """Pair nodes with the contexts that were looked up; "<<none>>" is no context."""
     names = paths.decode("utf-8", "surrogateescape").split("\0")[:-1]
     found = contexts.decode("utf-8", "replace").splitlines()
     if not names or len(names) != len(found):
@@ -204,10 +198,7 @@ def make_ext4(tree: Path, image: Path, size_mib: int) -> None:
 
 
 def settle(image: Path, nodes: Iterable[Node], contexts: Mapping[str, str], scratch: Path) -> None:
-    """Give each file in `image` its owner, mode, times and SELinux context.
-
-    contexts: path to context, for those that have one.
-    """
+    """Give each file in `image` its owner, mode, times and SELinux context, by its path."""
     scratch.mkdir()
     nodes = tuple(nodes)
     wanted = {context.encode() + b"\0" for context in contexts.values()}
@@ -227,10 +218,7 @@ def settle_commands(
     values: Mapping[bytes, Path],
     builder: tuple[int, int] | None = None,
 ) -> Iterator[str]:
-    """Give the debugfs commands for all nodes; pure.
-
-    builder: the user and group that the tree on disk belongs to (default: this process's).
-    """
+    """Give the debugfs commands for all nodes; builder: who owns the tree on disk; pure."""
     uid, gid = builder or (os.geteuid(), os.getegid())
     yield "rmdir /lost+found"  # mke2fs makes it, and no policy has looked at it
     for node in nodes:

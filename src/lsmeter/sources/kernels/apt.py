@@ -83,10 +83,7 @@ class AptState:
         return "" if done.returncode else done.stdout
 
     def update(self, progress: Progress, *, older_than_s: float = DAY_S) -> bool:
-        """Fetch the lists if they are older than `older_than_s`; say whether they now are fresh.
-
-        Without the network old lists stay in use.
-        """
+        """Fetch lists older than `older_than_s`; say whether they are fresh now."""
         with locked(f"apt-{self.root.name}"):
             if self.age_s <= older_than_s and self.has_lists:
                 return True
@@ -107,10 +104,7 @@ class AptState:
     def download(
         self, arguments: list[str], into: Path, show: Callable[[float], None]
     ) -> tuple[str, ...]:
-        """Run apt-get on the network with `into` as its directory; return its messages.
-
-        show is told how far it is, in per cent.
-        """
+        """Run apt-get on the network in `into`; return its messages. show is told per cent."""
         read, write = os.pipe()
         words = ["apt-get", "-q", "-c", str(self.root / "apt.conf"), *arguments]
         words += ["-o", f"APT::Status-Fd={write}"]
@@ -248,10 +242,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _unreached(message: str) -> bool:
-    """Say whether apt's message means that a server was not reached, or failed half-way.
-
-    What a mirror does not have is another matter: apt then says 404, or File not found.
-    """
+    """Say whether apt reached no server; what a mirror does not have is 404, or File not found."""
     absent = re.search(r"\b404\b|File not found", message)
     return message.startswith("Err:") and not absent
 

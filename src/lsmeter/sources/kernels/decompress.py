@@ -49,10 +49,7 @@ def packing_of(head: bytes) -> str:
 
 
 def unpack(packing: str, source: BinaryIO, sink: BinaryIO, *, limit_bytes: int) -> int:
-    """Unpack what is at `source`'s position into `sink`; return the bytes written.
-
-    Memory is bounded by the format's window.
-    """
+    """Unpack `source` into `sink`; return the bytes. Memory is bounded by the format's window."""
     if packing not in _PIECES:
         raise DamagedError(f"packed with {packing}, which lsmeter cannot unpack")
     written = 0

@@ -92,10 +92,7 @@ def newest(found: Iterable[Package]) -> Package | None:
 def fetch(
     state: apt.AptState, wanted: Iterable[Package], into: Path, progress: Progress
 ) -> dict[Path, str]:
-    """Download packages into the directory `into`; return each file with its SHA-256.
-
-    apt verifies them against the signed index; the hashes are checked here once more.
-    """
+    """Download packages into `into`; return each file with its SHA-256, checked as apt did."""
     wanted = tuple(wanted)
     total_bytes = sum(item.size_bytes for item in wanted)
     names = [f"{item.name}={item.version}" for item in wanted]
@@ -113,11 +110,7 @@ def fetch(
 
 
 def extract(deb: Path, into: Path, wanted: Callable[[str], bool]) -> tuple[Path, ...]:
-    """Extract the regular files of `deb` whose path `wanted` accepts, under `into`.
-
-    Paths are relative to the root, without a leading "./". Links, devices and paths that would
-    leave `into` are never taken.
-    """
+    """Extract the regular files of `deb` that `wanted` accepts by their path, all under `into`."""
     words = ["dpkg-deb", "--fsys-tarfile", str(deb)]
     env, reason = process.environment(), ""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:

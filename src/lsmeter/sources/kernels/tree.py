@@ -197,10 +197,7 @@ def load_order(
     builtin: frozenset[str],
     info: Callable[[str], ModuleInfo],
 ) -> dict[str, ModuleInfo]:
-    """Return the modules to load for `wanted`, each once and after those it needs.
-
-    What is built in or not available is left out. `info` is asked only for modules that are needed.
-    """
+    """Return the modules to load for `wanted`, as far as available, after those they need."""
     order: dict[str, ModuleInfo] = {}
     under_way: list[str] = []
 
@@ -228,10 +225,7 @@ def load_order(
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """Read a kernel's configuration: options without CONFIG_, values without quotes.
-
-    Options that are not set are left out.
-    """
+    """Read a kernel's configuration: options without CONFIG_, values without quotes."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         key, equals, value = line.strip().partition("=")

@@ -45,10 +45,7 @@ class Image:
 
 
 def prepare(source: Path, elf: Path) -> Image:
-    """Make the bootable image of the kernel `source`, unpacked to `elf` where it is a bzImage.
-
-    An ELF with a PVH entry is used where it is; a bzImage without one inside is booted as it is.
-    """
+    """Return the bootable image of `source`: an ELF, unpacked to `elf`, or the file."""
     place = payload_place(check(source))
     if place is None:
         return prepare_elf(source)
@@ -68,10 +65,7 @@ def check(source: Path) -> bytes:
 
 
 def payload_place(head: bytes) -> tuple[int, int] | None:
-    """Return where a bzImage's payload begins in the file, and its bytes; None if it is no bzImage.
-
-    head: the beginning of the file, with the setup header. No bytes: the header does not tell.
-    """
+    """Return offset and bytes of a bzImage's payload, zeros where untold; None if it is none."""
     if len(head) < _HEADER_BYTES or head[0x202:0x206] != b"HdrS":
         return None
     if struct.unpack_from("<H", head, 0x206)[0] < 0x0208:  # told since Linux 2.6.26
@@ -111,10 +105,7 @@ def embedded_config(path: Path) -> str:
 
 
 def has_pvh_entry(path: Path, named: Path | None = None) -> bool:
-    """Say whether an ELF names a PVH entry; UsageError when it is damaged or not for x86-64.
-
-    named: what the user calls it.
-    """
+    """Say whether an ELF names a PVH entry; UsageError, which has `named`, for a damaged one."""
     from elftools.elf.elffile import ELFFile
     from elftools.elf.segments import NoteSegment
 

@@ -209,10 +209,7 @@ def _refuse_moved(source: SourceTree) -> None:
 def make_policy(
     slot: Slot, config: Mapping[str, str]
 ) -> tuple[dict[str, Path], tuple[tuple[str, str], ...]]:
-    """Make the policy that belongs to the kernel built in `slot`, for one with SELinux.
-
-    Returns it by its name; where it cannot be made, its name and the reason: no failure.
-    """
+    """Make the policy of a kernel with SELinux; return it by name, or why it cannot be made."""
     if config.get(_SELINUX) != "y":
         return {}, ()
     try:

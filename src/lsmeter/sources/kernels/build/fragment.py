@@ -118,10 +118,7 @@ def foundation_of(fragments: Sequence[Fragment]) -> str | None:
 
 
 def merge(fragments: Sequence[Fragment]) -> tuple[Assignment, ...]:
-    """Merge into one assignment for each option, sorted by name.
-
-    A foundation gives way to the others; two others that disagree are a UsageError.
-    """
+    """Merge, sorted by option: a foundation gives way; others that disagree are a UsageError."""
     bases = [part for part in fragments if part.foundation is None]
     below = {item.option: item for part in bases for item in part.assignments}
     merged: dict[str, Assignment] = {}
@@ -252,10 +249,7 @@ def tree_reader(tree: Path) -> kconfig.Reader:
 def check_config(
     assignments: Sequence[Assignment], config: Mapping[str, str], read: kconfig.Reader
 ) -> None:
-    """Raise BuildError that names each option that kconfig dropped, who wanted it, and why.
-
-    An optional one that this kernel does not know is none.
-    """
+    """Raise BuildError that names each option that kconfig dropped, who wanted it, and why."""
     lost = dropped(assignments, config)
     tree = kconfig.read_kconfig(read) if lost else kconfig.Kconfig()
     lines = [

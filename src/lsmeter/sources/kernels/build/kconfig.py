@@ -50,10 +50,7 @@ _SYMBOL = re.compile(r"(?=.*[A-Z])[A-Za-z0-9_]+")
 
 
 class Value(IntEnum):
-    """The truth of a condition; m counts as YES here, since it lets an option be set.
-
-    What only the running kconfig can know, such as `$(cc-option,…)`, is UNKNOWN.
-    """
+    """The truth of a condition: m counts as YES; what only kconfig itself can know is UNKNOWN."""
 
     NO = 0
     UNKNOWN = 1
@@ -182,10 +179,7 @@ def read_kconfig(read: Reader) -> Kconfig:
 def _statements(
     read: Reader, path: str, files: Iterator[int], above: tuple[str, ...]
 ) -> Iterator[tuple[str, str, str]]:
-    """Give place, keyword and rest of each line, with the files that a `source` names in place.
-
-    A file that sources itself is read once, and no more files than `files` has numbers.
-    """
+    """Give place, keyword and rest of each line, with those of a sourced file in its place."""
     known = path not in above and next(files, None) is not None
     for number, line in _logical_lines((read(path) or "") if known else ""):
         match = _KEYWORD.match(line)

@@ -70,10 +70,7 @@ class Slot:
 
 
 def plan(source: Path, files: Sequence[str] | None, own: Mapping[str, bytes]) -> dict[str, Entry]:
-    """Plan a farm of `source` with the files `own` (relative) in place of its.
-
-    files: all that belongs to it, for a tree that has other things in it.
-    """
+    """Plan a farm of `source` with the files `own`; files: all of `source` that belong to it."""
     if files is not None:
         return {**{path: source / path for path in files}, **own}
     entries: dict[str, Entry] = dict(own)

@@ -136,10 +136,7 @@ def stat_identity(tree: Path) -> str:
 
 
 def _git_state(tree: Path) -> tuple[str, str]:
-    """Return the commit, and a hash of all that differs from it: "" when nothing does.
-
-    What differs are tracked files, and new ones that are not ignored.
-    """
+    """Return the commit, and a hash of tracked and new files that differ from it, "" for none."""
     head = _git(tree, "rev-parse", "HEAD").decode().strip()
     difference = _git(tree, "diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD")
     new = _git_files(tree)

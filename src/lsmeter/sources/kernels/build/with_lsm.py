@@ -99,10 +99,7 @@ def _files(path: Path) -> Iterable[tuple[str, bytes]]:
 
 
 def overlay(lsms: Iterable[OutOfTreeLsm], read: Callable[[str], str | None]) -> dict[str, bytes]:
-    """Return the files (relative to the tree) that differ from the kernel's with `lsms` in it.
-
-    read gives the text of a file of the kernel's tree, None where there is none.
-    """
+    """Return the files that adding `lsms` changes; read gives a text of the tree, or None."""
     changed: dict[str, str] = {}
     own: dict[str, bytes] = {}
     for lsm in lsms:
@@ -164,10 +161,7 @@ _EDITS: Mapping[str, Callable[[str, OutOfTreeLsm], str]] = {
 
 
 def check_count(read: Callable[[str], str | None], config: Mapping[str, str]) -> None:
-    """Refuse more modules than the kernel can count: the macro would silently count wrongly.
-
-    read gives files of the tree with the modules added.
-    """
+    """Refuse more modules than the kernel can count: the macro would silently count wrongly."""
     header, args = read(_COUNT_HEADER), read("include/linux/args.h")
     places = _ARGS_PLACES.search(args or "")
     if header is None or places is None:

@@ -91,10 +91,7 @@ def get_built(name: str) -> BuiltKernel:
 
 
 def to_kernel(built: BuiltKernel) -> Kernel:
-    """Return the kernel as the rest of lsmeter knows kernels.
-
-    A file whose content is not what was built is an InfrastructureError.
-    """
+    """Return the kernel as others are; InfrastructureError if a file is not what was built."""
     hint = f"build it again with --name {built.name}; it comes {built.origin.partition(',')[0]}"
     made = {"vmlinux": built.image_sha256, **dict(built.artifacts), **dict(built.others)}
     for name, digest in made.items():

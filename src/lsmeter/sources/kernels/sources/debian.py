@@ -85,10 +85,7 @@ class DebianSource(KernelSource):
         )
 
     def offered(self, series: str, request: Request = ANY) -> tuple[str, ...]:
-        """Return the names that the archive has now, no more once the series is among them.
-
-        Raises InfrastructureError where the archive cannot be asked.
-        """
+        """Return what the archive has, up to the series; InfrastructureError if it is not there."""
         found: dict[str, None] = {}
         for state, _ in apt.states(request.progress):
             found |= dict.fromkeys(f"debian:{name}" for name in _images(state))
@@ -161,10 +158,7 @@ def _fetch(spec: str, request: Request) -> _Latest:
 
 
 def _find(spec: str, request: Request) -> tuple[apt.AptState, tuple[package.Package, ...], bool]:
-    """Find the newest kernel of the series in the first group of suites that has one.
-
-    Returns its packages, the one that is named first, and whether the lists are fresh.
-    """
+    """Return a state, the newest packages of the series, the image first, and if it is fresh."""
     series = spec.partition(":")[2]
     seen: set[str] = set()
     # Lists of this morning may lack what is new: look into fresh ones before giving up.
