@@ -18,7 +18,7 @@ from lsmeter.core.model.arch import ARCHES
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.machines.kvm_proof import Proof, cached_kernel, prove_kvm
+from lsmeter.machines.kvm import Proof, cached_kernel, prove_kvm
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.sources.images.bootstrap import need_to_build
 from lsmeter.sources.kernels import apt, apt_sources

@@ -32,8 +32,7 @@ from lsmeter.machines.description import (
     qemu_command,
 )
 from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
-from lsmeter.machines.processors import Waits
-from lsmeter.machines.qemu import qemu_version, run_guest
+from lsmeter.machines.qemu import Waits, qemu_version, run_guest
 from lsmeter.machines.replay import record
 from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.measure.tasks import find_task

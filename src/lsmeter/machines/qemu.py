@@ -8,10 +8,12 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
@@ -21,7 +23,6 @@ from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults
 from lsmeter.machines.description import Description, qemu_command
-from lsmeter.machines.processors import Waits, hold_processor
 
 _CHUNK_BYTES = 1 << 16
 _PIPE_BYTES = 1 << 20  # what a pipe holds at most, as root may set it
@@ -34,12 +35,58 @@ _MOST_S = 2 * LOOK_S
 # Of the time in which a guest waited for a processor, this share counts all the same: so that every
 # guest has an end. On two processors it is what a guest has of them at a load of 200.
 _LEAST = 0.01
-
 _KILL_S = 20.0
-
 # What is left of a guest's work may take so many times as long as what it has done suggests:
 # benchmarks are of unequal length, and the machine may have got busier.
 SLACK = 4.0
+
+
+@contextlib.contextmanager
+def hold_processor() -> Iterator[int | None]:
+    """Hold a processor, by an abstract socket, that no other guest holds; None: none is left."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as held:
+        for number in sorted(os.sched_getaffinity(0)):
+            with contextlib.suppress(OSError):
+                held.bind(f"\0lsmeter-processor-{number}")
+                break
+        else:
+            number = None
+        yield number
+
+
+class Waits:
+    """Adds up the waiting of processes that work together, as the kernel tells it.
+
+    Processes wait in turn, threads of one process at the same time; what a thread waits while
+    another of its process runs is no wait for the host. Where the kernel does not tell
+    (CONFIG_SCHED_INFO), nothing is known to wait.
+    """
+
+    def __init__(self) -> None:
+        self._pids: list[int] = []
+        self._known_ns: dict[Path, tuple[int, int]] = {}
+        self._total_ns = 0
+
+    def add(self, pid: int) -> None:
+        """Also count a process."""
+        self._pids.append(pid)
+
+    def total_s(self) -> float:
+        """Return how long they have waited by now; a wait that has not ended is not in it."""
+        for pid in self._pids:
+            threads = [*self._since(pid)]
+            ran_ns = sum(ran for ran, _ in threads)
+            self._total_ns += max((waited - (ran_ns - ran) for ran, waited in threads), default=0)
+        return self._total_ns / 1e9
+
+    def _since(self, pid: int) -> Iterator[tuple[int, int]]:
+        """Yield how long each thread ran, and how long it waited, since the last time."""
+        for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError, ValueError):
+                ran, waited, _ = map(int, path.read_text("ascii").split())
+                before = self._known_ns.get(path, (0, 0))
+                self._known_ns[path] = ran, waited
+                yield ran - before[0], waited - before[1]
 
 
 @cache

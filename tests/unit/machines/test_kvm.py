@@ -17,8 +17,8 @@ import pytest
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Conditions
-from lsmeter.machines import Prepares, find_machine, kvm_proof
-from lsmeter.machines.kvm_proof import Proof, prove_kvm
+from lsmeter.machines import Prepares, find_machine, kvm
+from lsmeter.machines.kvm import Proof, prove_kvm
 from lsmeter.machines.qemu import qemu_version
 from tests.unit.model_builders import cell
 
@@ -56,8 +56,8 @@ def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qemu:
     monkeypatch.setenv("LSMETER_CACHE", str(tmp_path / "cache"))
     device = tmp_path / "kvm"
     device.touch()
-    monkeypatch.setattr(kvm_proof, "DEVICE", device)
-    monkeypatch.setattr(kvm_proof, "cached_kernel", lambda: CELL.kernel)
+    monkeypatch.setattr(kvm, "DEVICE", device)
+    monkeypatch.setattr(kvm, "cached_kernel", lambda: CELL.kernel)
     qemu_version.cache_clear()
     found = Qemu(tmp_path)
     found.does(ENDS)
@@ -153,7 +153,7 @@ def test_a_damaged_proof_is_none(qemu: Qemu, tmp_path: Path, text: str) -> None:
 
 def test_a_proof_is_of_one_boot_of_the_host(qemu: Qemu, monkeypatch: pytest.MonkeyPatch) -> None:
     prove_kvm()
-    monkeypatch.setattr(kvm_proof, "_boot_id", lambda: "another")
+    monkeypatch.setattr(kvm, "_boot_id", lambda: "another")
     assert not prove_kvm().known
 
 
@@ -166,7 +166,7 @@ def test_qemu_that_fails_is_quoted(qemu: Qemu) -> None:
 def test_without_a_device_nothing_is_started_and_nothing_kept(
     qemu: Qemu, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(kvm_proof, "DEVICE", tmp_path / "absent")
+    monkeypatch.setattr(kvm, "DEVICE", tmp_path / "absent")
     proof = prove_kvm()
     assert "there is no" in proof.said
     assert qemu.starts == 0
@@ -176,7 +176,7 @@ def test_without_a_device_nothing_is_started_and_nothing_kept(
 @pytest.mark.skipif(not os.access("/dev/kvm", os.R_OK | os.W_OK), reason="there is no KVM here")
 def test_this_machines_kvm_is_survived(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
-    monkeypatch.setattr(kvm_proof, "cached_kernel", lambda: None)
+    monkeypatch.setattr(kvm, "cached_kernel", lambda: None)
     proof = prove_kvm(deadline_s=2)
     assert isinstance(proof, Proof)
     assert proof.works or "hangs on it" in proof.said or "failed on it" in proof.said

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from lsmeter.machines.processors import hold_processor
+from lsmeter.machines.qemu import hold_processor
 
 
 def test_a_processor_is_held_once_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
