@@ -16,7 +16,7 @@ from lsmeter.core.model import BenchmarkStatus
 from lsmeter.guest.probe import Program
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.machines.turns import Seat, seats
+from lsmeter.machines.here import Seat, seats
 from lsmeter.machines.workplace import relocated
 from tests.conftest import DEADLINE_S
 from tests.probe.conftest import built

@@ -19,7 +19,7 @@ from lsmeter.core.model import Boot, BootStatus
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults, TakesTurns
 from lsmeter.machines.here import MACHINE as HERE
-from lsmeter.machines.turns import blank, seats
+from lsmeter.machines.here import blank, seats
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 from lsmeter.measure.instruments import timed
 from lsmeter.measure.results.directory import boot_folder

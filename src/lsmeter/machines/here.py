@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where lsmeter runs, as it runs: the probe is a child process, one process a block of readings.
 
-Nothing of the machine is changed: mounts are the probe's own, files go with their directory.
+Nothing of the machine is changed: mounts are the probe's own, files go with their directory. The
+processes of one block measure in turns of a few readings each. What they share is a page that has
+no name in any directory, and goes when nobody has it open; the probe's side is
+probe/sampler/scheduling.c.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ import copy
 import hashlib
 import os
 import re
+import secrets
+import struct
 from asyncio.subprocess import Process
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,17 +35,39 @@ from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
 from lsmeter.machines.qemu import run_child, start_child
 from lsmeter.machines.replay import record
 from lsmeter.machines.tune import CGROUP, cgroup, tuned
-from lsmeter.machines.turns import Seat, seats
 from lsmeter.machines.workplace import files_for, find_base, workplace
 from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.sources.kernels.running import running_kernel
 
+_HEAD = struct.Struct("=I28s16x")  # how many they are, and the ring's name; the rest is theirs
+_SEAT_BYTES = 32
 # After a panic the machine boots as before.
 _PANIC = "panic=30"
 # A parameter may hold blanks between double quotes, as the kernel reads it.
 _PARAMETER = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 # Parameters that a setup replaces, and those that a boot loader adds anew.
 _REPLACED = re.compile(r"(?:lsm|security|selinux|apparmor|panic|BOOT_IMAGE|initrd)=.*")
+
+
+# Among those that take turns, as the probe is told: the page that they share, the number in it.
+Seat = tuple[str, str]
+
+
+@contextmanager
+def seats(count: int) -> Iterator[tuple[Seat, ...]]:
+    """Give places to so many processes of this machine and user."""
+    page = os.memfd_create("lsmeter-turns")
+    try:
+        os.write(page, blank(count))
+        path = f"/proc/{os.getpid()}/fd/{page}"
+        yield tuple((path, str(place)) for place in range(count))
+    finally:
+        os.close(page)
+
+
+def blank(count: int) -> bytes:
+    """Return the page as it is before anybody has come."""
+    return _HEAD.pack(count, secrets.token_hex(8).encode()) + bytes(count * _SEAT_BYTES)
 
 
 class Here(Machine, HasHosts, TakesTurns, Tunable):

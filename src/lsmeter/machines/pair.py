@@ -26,8 +26,7 @@ from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.protocol import VERSION
 from lsmeter.guest.request import Request
 from lsmeter.machines import Addressed, HasHosts, Machine, OnResults, refuse_plugins
-from lsmeter.machines.remote import PREFIX, Answer, Link, quoted
-from lsmeter.machines.remote_host import kernel_of, look
+from lsmeter.machines.remote import PREFIX, Answer, Link, kernel_of, look, quoted
 from lsmeter.machines.ssh import Ssh
 from lsmeter.measure.experiment.plan import PlannedBoot
 

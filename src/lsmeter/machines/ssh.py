@@ -33,8 +33,19 @@ from lsmeter.machines import (
     refuse_plugins,
 )
 from lsmeter.machines.qemu import run_child
-from lsmeter.machines.remote import FORM, PREFIX, Answer, Link, Marks, parse_address, quoted
-from lsmeter.machines.remote_host import Host, directory_on, kernel_of, look_measurable
+from lsmeter.machines.remote import (
+    FORM,
+    PREFIX,
+    Answer,
+    Host,
+    Link,
+    Marks,
+    directory_on,
+    kernel_of,
+    look_measurable,
+    parse_address,
+    quoted,
+)
 from lsmeter.machines.replay import record
 from lsmeter.machines.workplace import files_for
 from lsmeter.measure.experiment.plan import PlannedBoot

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.machines import HasHosts, find_machine
-from lsmeter.machines.remote import Address, Link, Marks, parse_address, quoted
-from lsmeter.machines.remote_host import read_look
+from lsmeter.machines.remote import Address, Link, Marks, parse_address, quoted, read_look
 
 PIECES = st.lists(st.binary(max_size=40), max_size=20)
 LINK = Link(Address("me@host"))
