@@ -21,7 +21,7 @@ from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.machines.kvm import Proof, cached_kernel, prove_kvm
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.sources.images.bootstrap import need_to_build
-from lsmeter.sources.kernels import apt, apt_sources
+from lsmeter.sources.kernels import apt
 from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone, columns, rows
 
 _NEEDED_MEMORY_MIB = 1024
@@ -129,7 +129,7 @@ def _kernel() -> str:
     if kernel is not None:
         return f"{kernel.name} is here ({kernel.release})"
     hint = "or name one of your own: --kernel ./vmlinux"
-    sources = apt_sources.debian_sources(apt.machine_sources())
+    sources = apt.debian_sources(apt.machine_sources())
     if not sources:
         said = "none is cached, and this machine's apt has no archive of Debian's"
         raise _LimitedError(said, hint=f"add one, {hint}")

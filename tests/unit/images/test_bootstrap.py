@@ -14,7 +14,7 @@ from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError
 from lsmeter.sources.images import bootstrap
 from lsmeter.sources.images.definition import FilePart, ImageDefinition
-from lsmeter.sources.kernels.apt_sources import parse_one_line
+from lsmeter.sources.kernels.apt import parse_one_line
 
 PLACES = bootstrap.Bootstrap(Path("/cache dir/images/.x"))
 PLAIN = ImageDefinition(name="mine", title="title", packages=("attr", "kmod"))

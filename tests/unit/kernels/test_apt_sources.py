@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.sources.kernels.apt_sources import (
+from lsmeter.sources.kernels.apt import (
     debian_sources,
     packages_of,
     parse_deb822,

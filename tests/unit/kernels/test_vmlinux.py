@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import BootProtocol
 from lsmeter.sources.kernels import vmlinux
-from lsmeter.sources.kernels.decompress import DamagedError, unpack
+from lsmeter.sources.kernels.vmlinux import DamagedError, unpack
 from tests.unit.kernels.synthetic import ARM64, PACKERS, bzimage, elf, with_payload
 
 

@@ -26,7 +26,7 @@ from lsmeter.core.progress import Progress
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
 from lsmeter.sources.images import ext4
 from lsmeter.sources.images.definition import BUILDS, FilePart, ImageDefinition
-from lsmeter.sources.kernels import apt, apt_sources
+from lsmeter.sources.kernels import apt
 
 _ROOTLESS = ("newuidmap", "newgidmap")
 _DOCUMENTATION = ("doc", "man", "locale", "info")  # below /usr/share
@@ -156,11 +156,11 @@ def overlay_tar(parts: tuple[FilePart, ...]) -> bytes:
     return memory.getvalue()
 
 
-def sources_for(suite: str, machine: tuple[apt_sources.Source, ...]) -> str:
+def sources_for(suite: str, machine: tuple[apt.Source, ...]) -> str:
     """Return deb822 sources of `suite` on this machine's mirrors, "" where it has none; pure."""
-    debian = apt_sources.debian_sources(machine)
+    debian = apt.debian_sources(machine)
     suites = (suite, f"{suite}-updates", f"{suite}-security")
-    return apt_sources.render(apt_sources.packages_of(debian, suites))
+    return apt.render(apt.packages_of(debian, suites))
 
 
 def command(

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import io
 import re
-import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.storage import reading, write_atomic
-from lsmeter.sources.kernels.decompress import packing_of, unpack
+from lsmeter.sources.kernels.vmlinux import elf_damage, packing_of, unpack
 
 _MODULE_BYTES = 256 << 20
 _FILE = re.compile(r"^(?P<name>[A-Za-z0-9_-]+)\.ko(\.(gz|xz|zst))?$")
@@ -163,16 +162,6 @@ def parse_modules_builtin(text: str) -> frozenset[str]:
     """Read modules.builtin: the names of all modules that are part of the image."""
     names = (module_name(line.strip()) for line in text.splitlines())
     return frozenset(name for name in names if name)
-
-
-def elf_damage() -> tuple[type[Exception], ...]:
-    """Return what pyelftools raises on a damaged file: it does not check all that it reads."""
-    from elftools.common.exceptions import ELFError
-    from elftools.construct import ConstructError
-
-    # OSError: what is damaged may ask for a place that no file has.
-    anything = (ValueError, LookupError, AttributeError, TypeError, AssertionError, OSError)
-    return (ELFError, ConstructError, *anything, OverflowError, MemoryError, struct.error)
 
 
 def read_modinfo(content: bytes) -> ModuleInfo:

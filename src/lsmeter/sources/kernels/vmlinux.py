@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads kernel images: an x86 bzImage by its setup header, an ELF vmlinux by its notes.
 
+What they are packed with is told by its first bytes, as the kernel's own lib/decompress.c does, and
+unpacked in pieces and up to a size limit.
+
 The boot protocol is Documentation/arch/x86/boot.rst of the kernel tree. A bzImage's payload is
 unpacked to the ELF inside it, which QEMU starts through its PVH entry without emulating the
 unpacking. Nothing here knows of packages or caches.
@@ -8,23 +11,47 @@ unpacking. Nothing here knows of packages or caches.
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import mmap
 import re
 import struct
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO
+
+import lz4.block
+import zstandard
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import BootProtocol
 from lsmeter.core.model.arch import GUEST
 from lsmeter.core.storage import reading, writing
-from lsmeter.sources.kernels.decompress import DamagedError, packing_of, unpack
-from lsmeter.sources.kernels.tree import elf_damage
 
+_PIECE_BYTES = 1 << 20
+# Linux packs itself with `zstd -22 --ultra`, whose window is 128 MiB; more would only be an
+# attack on this host's memory.
+_ZSTD_WINDOW_BYTES = 1 << 27
+# The legacy LZ4 frame, which the kernel uses, has blocks of 8 MiB before packing.
+_LZ4_BLOCK_BYTES = 8 << 20
+# One step's output cannot be limited: 128 KiB may come of 4 bytes, so steps are small (16 MiB).
+_ZSTD_STEP_BYTES = 512
+_ERRORS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, lz4.block.LZ4BlockError, EOFError)
+MAGIC = {
+    "gzip": b"\x1f\x8b",
+    "xz": b"\xfd7zXZ\x00",
+    "lzma": b"\x5d\x00\x00",
+    "bzip2": b"BZh",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "lz4": b"\x02\x21\x4c\x18",
+    "lzo": b"\x89LZO",
+}
 _MOST_BYTES = 4 << 30  # a vmlinux with all its debug information has less
 # Far above any kernel (Debian's cloud kernels unpack to 40-60 MiB, allyesconfig to under 1 GiB).
 _MOST_UNPACKED_BYTES = 1 << 30
@@ -33,6 +60,80 @@ _HEADER_BYTES = 0x268  # up to and with the last field of the setup header that 
 _CONFIG = re.compile(rb"IKCFG_ST(\x1f\x8b.{16,1048576}?)IKCFG_ED", re.DOTALL)
 _RELEASE = re.compile(rb"Linux version (\d+\.\d+[0-9A-Za-z.+~_-]*) ")
 _HINT = "give an x86-64 bzImage, a vmlinux or a .deb of a kernel"
+
+
+def elf_damage() -> tuple[type[Exception], ...]:
+    """Return what pyelftools raises on a damaged file: it does not check all that it reads."""
+    from elftools.common.exceptions import ELFError
+    from elftools.construct import ConstructError
+
+    # OSError: what is damaged may ask for a place that no file has.
+    anything = (ValueError, LookupError, AttributeError, TypeError, AssertionError, OSError)
+    return (ELFError, ConstructError, *anything, OverflowError, MemoryError, struct.error)
+
+
+class DamagedError(ValueError):
+    """The packed bytes are truncated or damaged, too large, or of a kind that is not read."""
+
+
+def packing_of(head: bytes) -> str:
+    """Return how bytes that begin with `head` (6 or more) are packed, "" when they are not."""
+    return next((packing for packing, magic in MAGIC.items() if head.startswith(magic)), "")
+
+
+def unpack(packing: str, source: BinaryIO, sink: BinaryIO, *, limit_bytes: int) -> int:
+    """Unpack `source` into `sink`; return the bytes. Memory is bounded by the format's window."""
+    if packing not in _PIECES:
+        raise DamagedError(f"packed with {packing}, which lsmeter cannot unpack")
+    written = 0
+    try:
+        for piece in _PIECES[packing](source):
+            written += len(piece)
+            if written > limit_bytes:
+                raise DamagedError(f"unpacks to more than {limit_bytes >> 20} MiB")
+            sink.write(piece)
+    except (*_ERRORS, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's fault; bz2 and gzip raise it without a number
+        raise DamagedError(f"damaged {packing} data: {error}") from error
+    return written
+
+
+def _pieces(module: ModuleType, source: BinaryIO) -> Iterator[bytes]:
+    with module.open(source) as file:
+        yield from iter(lambda: file.read(_PIECE_BYTES), b"")
+
+
+def _zstd(source: BinaryIO) -> Iterator[bytes]:
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES).decompressobj()
+    while not unpacker.eof:
+        data = source.read(_ZSTD_STEP_BYTES)
+        if not data:
+            raise DamagedError("packed data ends too early")
+        yield unpacker.decompress(data)
+
+
+def _lz4_legacy(source: BinaryIO) -> Iterator[bytes]:
+    source.read(4)  # magic
+    most = _LZ4_BLOCK_BYTES + _LZ4_BLOCK_BYTES // 255 + 16
+    while head := source.read(4):
+        size = int.from_bytes(head, "little")
+        if len(head) < 4 or not 0 < size <= most:
+            raise DamagedError("damaged lz4 data: a block of impossible size")
+        packed = source.read(size)
+        if len(packed) < size:
+            raise DamagedError("packed data ends too early")
+        yield lz4.block.decompress(packed, uncompressed_size=_LZ4_BLOCK_BYTES)
+
+
+_PIECES: dict[str, Callable[[BinaryIO], Iterator[bytes]]] = {
+    "gzip": partial(_pieces, gzip),
+    "xz": partial(_pieces, lzma),
+    "lzma": partial(_pieces, lzma),
+    "bzip2": partial(_pieces, bz2),
+    "zstd": _zstd,
+    "lz4": _lz4_legacy,
+}
 
 
 @dataclass(frozen=True)
