@@ -60,11 +60,7 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Description:
-    """All that decides what QEMU runs.
-
-    console and results are the files of the channels. Their paths and that of initrd are
-    placeholders for what changes by boot; what runs the guest replaces them.
-    """
+    """All that decides what QEMU runs; initrd, console and results are placeholders at first."""
 
     arch: Arch
     boot_protocol: BootProtocol

@@ -54,17 +54,13 @@ _NOTHING = Request("", (), samples=1, warmup=0, icount_shift=0)  # what facts al
 
 @dataclass(frozen=True)
 class Proof:
-    """What was seen of KVM: said is one line, hint what to do where it does not work.
+    """What was seen of KVM."""
 
-    subject names what it holds for (this boot of the host, QEMU, the kernel), taken_s when it was
-    taken, in seconds since 1970.
-    """
-
-    said: str
+    said: str  # one line
     works: bool = True
-    hint: str = ""
-    subject: str = ""
-    taken_s: float = 0.0
+    hint: str = ""  # what to do where it does not work
+    subject: str = ""  # what it holds for: this boot of the host, QEMU, the kernel
+    taken_s: float = 0.0  # since 1970
     known: bool = False  # from the cache
 
     def is_fresh(self, subject: str, now_s: float) -> bool:
@@ -83,20 +79,20 @@ def prove_kvm(*, fresh: bool = False, deadline_s: float = DEADLINE_S) -> Proof:
     fresh: boot them whatever is known. A device that is missing or closed to this user is looked
     at each time. Never raises for what KVM does.
     """
-    now_s = time.time()
+    now_s, subject = time.time(), ""
     try:
         _need_device()
-    except _NoKvmError as error:
-        return Proof(error.title, works=False, hint=error.hint)
-    kernel = cached_kernel()
-    subject = " ".join((_boot_id(), qemu_version(), kernel.image_sha256 if kernel else "no kernel"))
-    known = read_facts(_file(), Proof)
-    if known is not None and known.is_fresh(subject, now_s) and not fresh:
-        return replace(known, known=True)
-    try:
+        kernel = cached_kernel()
+        image = kernel.image_sha256 if kernel else "no kernel"
+        subject = " ".join((_boot_id(), qemu_version(), image))
+        known = read_facts(_file(), Proof)
+        if known is not None and known.is_fresh(subject, now_s) and not fresh:
+            return replace(known, known=True)
         proof = Proof(_boot_guests(kernel, deadline_s), subject=subject, taken_s=now_s)
     except _NoKvmError as error:
         proof = Proof(error.title, works=False, hint=error.hint, subject=subject, taken_s=now_s)
+    if not subject:
+        return proof
     # A full disk costs a proof of the next run, no more.
     with contextlib.suppress(LsmeterError):
         write_facts(_file(), proof)

@@ -35,17 +35,13 @@ _STEP_NS = 50_000_000  # by which two clocks may differ over a batch, and a hund
 _READY_S, _READY_TIMES = 1.0, 30
 # What the kernel says at a moment: lines that end in a semicolon, of words with commas between.
 _SEEN = (
-    (
-        'say() {{ echo "$1 $(tr -s " \\t" ",," | sed "s/^,//;s/,$//;s/$/;/" | tr -d "\\n")"; }}; '
-        'grep -E "^(cpu|ctxt|processes|procs_running|procs_blocked) " /proc/stat | say stat; '
-        'grep -E "^(MemTotal|MemFree|MemAvailable|Buffers|Cached|Dirty|SwapFree|Slab):" '
-        "/proc/meminfo | say meminfo; "
-        'grep -E "^(pgpgin|pgpgout|pgfault|pgmajfault) " /proc/vmstat | say vmstat; '
-        'grep -vE " (loop|ram|zram)[0-9]" /proc/diskstats | head -n 16 | say disks; '
-        'sed 1,2d /proc/net/dev | sed "s/:/: /" | head -n 16 | say net'
-    )
-    .replace("{{", "{")
-    .replace("}}", "}")
+    'say() { echo "$1 $(tr -s " \\t" ",," | sed "s/^,//;s/,$//;s/$/;/" | tr -d "\\n")"; }; '
+    'grep -E "^(cpu|ctxt|processes|procs_running|procs_blocked) " /proc/stat | say stat; '
+    'grep -E "^(MemTotal|MemFree|MemAvailable|Buffers|Cached|Dirty|SwapFree|Slab):" '
+    "/proc/meminfo | say meminfo; "
+    'grep -E "^(pgpgin|pgpgout|pgfault|pgmajfault) " /proc/vmstat | say vmstat; '
+    'grep -vE " (loop|ram|zram)[0-9]" /proc/diskstats | head -n 16 | say disks; '
+    'sed 1,2d /proc/net/dev | sed "s/:/: /" | head -n 16 | say net'
 )
 _TIMED = (
     'u=$(cut -d" " -f1 /proc/uptime); b=$(date +%s%N); o=$({words} 2>&1); s=$?; e=$(date +%s%N); '

@@ -92,11 +92,7 @@ def source_dir() -> Path:
 
 
 def build_plugin(name: str, qemu_version: str, *, build: bool = True) -> Program:
-    """Return a plugin for this version of QEMU, compiled now or found in the cache.
-
-    name: attribution (call trees, events) or tally (counts by account), as the folder of its
-    sources. Without build, only its name and digest are wanted.
-    """
+    """Return the plugin of the folder `name`, compiled or cached; without build only named."""
     interface = plugin_interface(qemu_version)
     home = source_dir()
     flags = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", f"-I{home}")
@@ -197,11 +193,7 @@ async def _ask_guest(kernel: Kernel, limits: Limits) -> bytes:
 
 
 def parse_symbols(text: str, *, where: str) -> SymbolTable:
-    """Read System.map or kallsyms into a table; InfrastructureError when it cannot serve.
-
-    where names the source in errors. A System.map without addresses (distributions ship a stub)
-    and a kallsyms whose addresses are hidden are refused.
-    """
+    """Read System.map or kallsyms; InfrastructureError, with `where`, for one without addresses."""
     found: dict[int, list[str]] = {}
     start = end = 0
     avc_stats = None

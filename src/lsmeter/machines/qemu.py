@@ -128,11 +128,7 @@ class Patience:
             self._told = max(self._told, min(finished, self._units))
 
     def look(self, now: float, waited_s: float) -> Ending | None:
-        """Return why the guest is to be killed now, None as long as it is not.
-
-        To be called every LOOK_S, once all is heard that the guest has said by then. waited_s is
-        how long the guest has waited for a processor since its start.
-        """
+        """Return why to kill the guest, every LOOK_S; waited_s: for a processor since its start."""
         gap_s = now - self._now
         share = min(1.0, _MOST_S / gap_s) if gap_s > 0 else 1.0
         self._passed_s += share * gap_s
@@ -164,11 +160,7 @@ class Patience:
 
 
 class _Channel:
-    """A pipe out of a guest: all that comes is read, and kept up to a limit.
-
-    ending: why the guest is to be killed, by its limit (flood_bytes, where more may come than is
-    kept) or by what on_data returned.
-    """
+    """A pipe out of a guest, kept up to a limit; ending: why the guest is to be killed."""
 
     def __init__(
         self, limit_bytes: int, on_data: OnResults | None = None, flood_bytes: int = 0
@@ -246,12 +238,10 @@ async def _run(
     units: int,
     waits: Waits | None,
 ) -> Capture:
-    if guest.icount_shift is None:
-        start = partial(_start, guest, initrd, None)
-        return await run_child(start, limits, on_results, units, waits)
     # At each of the guest's timers one thread of QEMU waits for the other, which a processor that
     # both are on does a tenth faster than two.
-    with hold_processor() as number:
+    counted = guest.icount_shift is not None
+    with hold_processor() if counted else contextlib.nullcontext() as number:
         start = partial(_start, guest, initrd, number)
         return await run_child(start, limits, on_results, units, waits)
 

@@ -99,11 +99,7 @@ def parse_address(word: str) -> Address:
 
 @dataclass(frozen=True)
 class Link:
-    """A way to a host: one connection that several commands share, kept for a minute.
-
-    config is a file in place of the user's own ssh config. Keys, ports and which hosts are trusted
-    are said there; ssh asks nothing.
-    """
+    """A way to a host, one connection for all; config: a file in place of the user's own."""
 
     address: Address
     config: Path | None = None

@@ -154,7 +154,7 @@ class Ssh(Machine, Addressed, HasHosts, ComesBack, Prepares):
         cell, name = planned.cell, planned.cell.kernel.name
         link, host = self.hosts[name]
         if name in self.gone:
-            return _lost_capture(self.gone[name])
+            return Capture(b"", b"", Ending.LOST, None, 0.0, self.gone[name])
         prove(find_probe().path, dict(cell.identity)["probe"], "what was measured before is kept")
         block = _Block(link, _script(link, host, cell.filesystem), planned, limits)
         capture = await block.run(on_results)
@@ -310,10 +310,6 @@ def _refused(link: Link, what: str) -> InfrastructureError:
         f"{link.address.name}: {what}",
         hint=f"name another directory: {PREFIX}{link.address.login}:/DIRECTORY",
     )
-
-
-def _lost_capture(why: str) -> Capture:
-    return Capture(b"", b"", Ending.LOST, None, 0.0, why)
 
 
 MACHINE = Ssh()

@@ -48,11 +48,7 @@ def _home(name: str, identity: str) -> Path:
 
 @dataclass(frozen=True)
 class BuiltImage:
-    """The facts of one image.
-
-    identity is the hash of what it was built from (its definition, files and programs, or for
-    a user's own image its content); content is the hash of the file system itself.
-    """
+    """The facts of one image; identity hashes what it was made of, content the file system."""
 
     name: str
     identity: str

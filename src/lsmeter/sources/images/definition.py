@@ -86,13 +86,11 @@ def definition_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in shipped_dir().glob(f"*{SUFFIX}")))
 
 
-def load_definition(word: str) -> ImageDefinition:
-    """Return the definition that `word` names, or the user's own file (`./mine.toml`)."""
-    return _load(word, ())
+def load_definition(word: str, extending: tuple[Path, ...] = ()) -> ImageDefinition:
+    """Return the definition that `word` names, or the user's own file (`./mine.toml`).
 
-
-def _load(word: str, extending: tuple[Path, ...]) -> ImageDefinition:
-    """Read a definition and what it extends; extending: the files that lead to it."""
+    extending: the files that lead to it.
+    """
     own = "/" in word or word.endswith(SUFFIX)
     if not own and word not in definition_names():
         raise unknown("image", word, definition_names())
@@ -116,7 +114,7 @@ def _load(word: str, extending: tuple[Path, ...]) -> ImageDefinition:
     base = table.extends
     if "/" in base or base.endswith(SUFFIX):
         base = str(beside(path, base, f"{path}: extends"))
-    return extended(_load(base, (*extending, path.resolve())), definition, str(path))
+    return extended(load_definition(base, (*extending, path.resolve())), definition, str(path))
 
 
 def extended(base: ImageDefinition, own: ImageDefinition, where: str) -> ImageDefinition:

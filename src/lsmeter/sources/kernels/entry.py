@@ -20,14 +20,7 @@ from lsmeter.core.entries import Entries, drop_entry, new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import BootProtocol, Kernel, KernelModule
 from lsmeter.core.progress import shown
-from lsmeter.core.storage import (
-    known_sha256,
-    locked,
-    prove,
-    sha256_of,
-    write_atomic,
-    writing,
-)
+from lsmeter.core.storage import known_sha256, locked, prove, sha256_of, write_atomic, writing
 from lsmeter.sources.kernels import package, tree, vmlinux
 from lsmeter.sources.kernels.resolve import Request
 from lsmeter.sources.kernels.tree import ModuleInfo, canonical, load_order, parse_config
@@ -158,11 +151,7 @@ def create(
     modules: tuple[str, ...],
     debs: Mapping[Path, str] = MappingProxyType({}),
 ) -> None:
-    """Fill the new directory `entry` with the kernel of `found`, ready to boot.
-
-    debs: the packages that it was taken from; without any, an image that is booted as it is is
-    used where it lies.
-    """
+    """Fill the new directory `entry` with the kernel of `found`; debs: what it was taken from."""
     if found.image is None:
         raise UsageError(
             f"no image of kernel {found.release} was found", hint="give the path of its image"

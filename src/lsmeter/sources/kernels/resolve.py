@@ -29,16 +29,11 @@ class KernelListing:
 
 @dataclass(frozen=True)
 class Request:
-    """How a kernel is wanted.
+    """How a kernel is wanted."""
 
-    offline: use only what is cached. refresh: look for a newer release now. modules: names of
-    those the guest needs; a name that is built in, or that this kernel does not have, adds
-    nothing.
-    """
-
-    modules: tuple[str, ...] = DEFAULT_MODULES
-    offline: bool = False
-    refresh: bool = False
+    modules: tuple[str, ...] = DEFAULT_MODULES  # that guests need, if the kernel has such
+    offline: bool = False  # use only what is cached
+    refresh: bool = False  # look for a newer release now
     progress: Progress = SILENT
 
 

@@ -88,11 +88,7 @@ def real_system_map(path: Path | None) -> Path | None:
 def needed_modules(
     tree: KernelTree, wanted: tuple[str, ...], into: Path
 ) -> dict[Path, tuple[str, ...]]:
-    """Unpack what `wanted` needs into `into`, one NAME.ko each.
-
-    Returns the files in loading order, each with the names of the modules that it needs or wishes
-    for and that are not built in.
-    """
+    """Unpack what `wanted` needs; return the files to load, in order, with what each needs."""
     builtin = parse_modules_builtin(read_text(tree.modules_builtin))
     contents: dict[str, bytes] = {}
 

@@ -292,9 +292,6 @@ def _search(path: Path, pattern: re.Pattern[bytes]) -> bytes:
     """Find `pattern` in a file without reading it into memory; return its first group, or b""."""
     if not path.stat().st_size:
         return b""
-    with (
-        path.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-    ):
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = pattern.search(content)
         return bytes(found.group(1)) if found else b""

@@ -70,11 +70,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def evaluate(condition: str, config: Mapping[str, str]) -> Value:
-    """Return the truth of `condition` under `config` (options without prefix).
-
-    Each symbol or comparison becomes its value, and what is known is put together until one value
-    is left; what makes no sense is UNKNOWN.
-    """
+    """Return the truth of `condition`: symbols become values, joined until one is left."""
     text = _COMPARED.sub(lambda found: f"{_compare(config, *found.groups()):d}", condition)
     reduced = ""
     while text != reduced:

@@ -142,15 +142,8 @@ def command(slot: Slot, targets: Sequence[str]) -> list[str]:
     # Where variables live in optimised code is a sixth of compile time, and BTF does not hold it.
     flags += " -fno-var-tracking -fno-var-tracking-assignments"
     return [
-        *(
-            "make",
-            "-C",
-            str(slot.tree),
-            f"O={slot.objects}",
-            f"-j{host.cores()}",
-            f"ARCH={GUEST.name}",
-        ),
-        *(f"CC={compiler}", f"HOSTCC={compiler}", f"KCFLAGS={flags}"),
+        *("make", "-C", str(slot.tree), f"O={slot.objects}", f"-j{host.cores()}"),
+        *(f"ARCH={GUEST.name}", f"CC={compiler}", f"HOSTCC={compiler}", f"KCFLAGS={flags}"),
         *([f"PAHOLE={slot.pahole}"] if process.find("pahole") else []),
         *targets,
     ]
@@ -182,11 +175,7 @@ def run_make(
     show: Callable[[int], None] = lambda _: None,
     extra: Mapping[str, str] | None = None,
 ) -> None:
-    """Run make for `targets`; show is told how many steps it has printed.
-
-    The output goes to the slot's log. When interrupted, the whole build is stopped, and the next
-    run goes on from its objects.
-    """
+    """Run make into the slot's log, telling `show` its steps; once stopped, the next goes on."""
     steps = 0
     lines: deque[str] = deque(maxlen=_MAX_KEPT_LINES)
     env = environment(slot) | dict(extra or {})
@@ -215,11 +204,7 @@ def write_pahole(slot: Slot) -> None:
 
 
 def error_lines(output: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the first error in a build's output and the lines to show with it; pure.
-
-    What the compiler says is preferred to make's remark that it failed. The error is "", and the
-    lines are the last ones, when there is none.
-    """
+    """Return a build's first error, rather the compiler's than make's, and its lines; pure."""
     lines = list(output)
     errors = [at for at, line in enumerate(lines) if _FIRST_ERROR.search(line)]
     said = [at for at in errors if not _MAKE_STOPS.match(lines[at])]

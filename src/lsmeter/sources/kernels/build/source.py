@@ -35,19 +35,14 @@ _MAKEFILE_HEAD_CHARS = 4096
 
 @dataclass(frozen=True)
 class SourceTree:
-    """A kernel tree to build from.
+    """A kernel tree to build from."""
 
-    label names it in the names of kernels. identity changes whenever its content does.
-    files holds the only files that belong to it (relative), None when all do. is_users says that
-    it is not ours, so it may change at any time.
-    """
-
-    label: str
+    label: str  # in the names of kernels
     path: Path
-    identity: str
+    identity: str  # changes whenever its content does
     origin: str  # one line for people
-    files: tuple[str, ...] | None = None
-    is_users: bool = False
+    files: tuple[str, ...] | None = None  # the only ones that belong to it (relative); None: all
+    is_users: bool = False  # not ours, so it may change at any time
 
 
 def resolve_source(text: str, request: Request = ANY) -> SourceTree:

@@ -51,11 +51,7 @@ class DebianSource(KernelSource):
     examples = ("debian:6.1", "debian:6.12", "debian:7.2")
 
     def resolve(self, spec: str, request: Request) -> Kernel:
-        """Return the newest kernel of the series, from the cache where it is known.
-
-        The archive is asked for a newer release at most once a day, and at once with
-        `refresh`. When it cannot be reached the cached kernel is used, and its origin says so.
-        """
+        """Return the newest kernel of the series, asking once a day, or at once for `refresh`."""
         if not _SPEC.match(spec):
             raise UsageError(
                 f"malformed kernel name '{spec}'{nearest(spec, self.examples)}",
@@ -74,15 +70,13 @@ class DebianSource(KernelSource):
         """Return the examples and every series that is cached."""
         kept = sorted(path.name for path in KERNELS.home.glob("debian-*.latest.json"))
         names = [name.removesuffix(".latest.json").replace("-", ":", 1) for name in kept]
-        found = {name: _read_latest(name) for name in (*self.examples, *names)}
-        cached = {
-            name: latest.version
-            for name, latest in found.items()
-            if latest and (KERNELS.home / latest.entry).is_dir()
-        }
-        return tuple(
-            KernelListing(name, self.title, name in cached, cached.get(name, "")) for name in found
-        )
+        found = []
+        for name in dict.fromkeys((*self.examples, *names)):
+            latest = _read_latest(name)
+            cached = latest is not None and (KERNELS.home / latest.entry).is_dir()
+            version = latest.version if latest and cached else ""
+            found.append(KernelListing(name, self.title, cached, version))
+        return tuple(found)
 
     def offered(self, series: str, request: Request = ANY) -> tuple[str, ...]:
         """Return what the archive has, up to the series; InfrastructureError if it is not there."""
