@@ -31,10 +31,9 @@ from lsmeter.guest.probe import find_probe
 from lsmeter.machines import HasHosts, Machine, OnResults, TakesTurns, Tunable, refuse_plugins
 from lsmeter.machines.apparmor import compiled, control, loaded
 from lsmeter.machines.description import setup_parameters
-from lsmeter.machines.journal import ROOT, Change, changed, root, value_of
+from lsmeter.machines.journal import CGROUP, ROOT, Change, cgroup, changed, root, tuned, value_of
 from lsmeter.machines.qemu import run_child, start_child
 from lsmeter.machines.replay import record
-from lsmeter.machines.tune import CGROUP, cgroup, tuned
 from lsmeter.machines.workplace import files_for, find_base, workplace
 from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.sources.kernels.running import running_kernel

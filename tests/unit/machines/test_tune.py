@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lsmeter.machines.tune import cgroup, tuning
+from lsmeter.machines.journal import cgroup, tuning
 
 CPU = "sys/devices/system/cpu"
 
