@@ -16,7 +16,7 @@ from lsmeter.core.model import Benchmark, Boot, BootStatus, Cell, Kernel, Sample
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot, make_plan, merge_plans
 from lsmeter.measure.results.boots import write_boot
 from lsmeter.measure.results.directory import RunData, create_run, read_run

@@ -21,7 +21,7 @@ from lsmeter.core.model import (
     StateReading,
 )
 from lsmeter.core.model.setup import EnforcementCheck, Layer, Step
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 from lsmeter.measure.results.directory import MANIFEST_FILE, read_run
 from lsmeter.measure.results.manifest import links_of

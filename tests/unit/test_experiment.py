@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from lsmeter.core.errors import UsageError
-from lsmeter.measure.experiment.asked import (
+from lsmeter.measure.experiment.options import (
     MAIN,
     ConditionsTable,
     Experiment,

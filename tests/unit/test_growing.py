@@ -14,7 +14,7 @@ from lsmeter.cli.measure import _carry_out
 from lsmeter.cli.options import Options
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.model.conclusion import Verdict
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, make_plan
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.cost.build import make_report

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lsmeter.core.model import BenchmarkStatus, Samples
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.history.document import document

@@ -26,7 +26,7 @@ from lsmeter.guest.filesystem import disk_image
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import parse_numbers
 from lsmeter.machines.description import kernel_cmdline
-from lsmeter.measure.experiment.asked import Experiment
+from lsmeter.measure.experiment.options import Experiment
 from lsmeter.measure.experiment.plan import missing_options
 from tests.unit.guest.packed import unpack
 from tests.unit.model_builders import cell, kernel

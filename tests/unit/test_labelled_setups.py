@@ -13,7 +13,7 @@ from lsmeter.core.model import Cell, KernelModule
 from lsmeter.core.model.setup import ACTIONS
 from lsmeter.core.model.suites import SUITE_MODULES
 from lsmeter.guest.boot_image import make_request
-from lsmeter.measure.experiment.asked import Experiment
+from lsmeter.measure.experiment.options import Experiment
 from lsmeter.measure.experiment.plan import modules_for
 from lsmeter.sources.kernels.entry import KEPT_MODULES
 from tests.unit.model_builders import cell

@@ -16,7 +16,7 @@ from rich.console import Console
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.cli.live import LiveRun, LiveTasks
 from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus, Samples, Whole
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 from lsmeter.measure.run import took
 from lsmeter.measure.run.pace import Pace

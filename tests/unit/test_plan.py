@@ -11,7 +11,7 @@ from lsmeter.catalogue.setups import parse_setup
 from lsmeter.catalogue.workloads import load_workload, workload_names
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Conditions, Image, Sampling
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, baseline_name, make_plan, split_workloads
 from lsmeter.measure.tasks import find_task
 from tests.unit.model_builders import benchmark, cell, kernel

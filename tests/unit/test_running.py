@@ -12,7 +12,7 @@ from lsmeter.catalogue.setups import parse_setup
 from lsmeter.core.errors import UsageError
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.conclude import contradictions, verify
-from lsmeter.measure.experiment.asked import Experiment, build_experiment
+from lsmeter.measure.experiment.options import Experiment, build_experiment
 from lsmeter.measure.experiment.plan import Plan, make_plan
 from lsmeter.measure.experiment.running import on_running
 from lsmeter.sources.kernels.running import described

@@ -19,7 +19,7 @@ from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Better, Boot, BootStatus
 from lsmeter.core.model.conclusion import Comparison, Difference, Verdict
 from lsmeter.core.model.setup import is_again
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan, with_blocks
 from lsmeter.measure.instruments.timed import LEAST_BLOCKS, blocks, compare, judge
 from lsmeter.measure.results.directory import RunData

@@ -16,7 +16,7 @@ from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Cell, Samples
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
 from lsmeter.measure.results.directory import RunData
 from lsmeter.statistics.family import Looks

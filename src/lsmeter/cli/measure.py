@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lsmeter.cli.options import Options
     from lsmeter.core.model import Benchmark, Image, Kernel
     from lsmeter.machines import Machine
-    from lsmeter.measure.experiment.asked import Experiment
+    from lsmeter.measure.experiment.options import Experiment
     from lsmeter.measure.experiment.plan import Plan, PlannedBoot
     from lsmeter.measure.results.directory import RunData
     from lsmeter.measure.run.execute import Settings
@@ -121,7 +121,7 @@ def _planned(
 def _as_on(experiment: Experiment, machine: Machine) -> Experiment:
     """Return an experiment as it is on a machine, whose kernels run already or are booted."""
     from lsmeter.machines import HasHosts
-    from lsmeter.measure.experiment.asked import with_copies
+    from lsmeter.measure.experiment.options import with_copies
     from lsmeter.measure.experiment.running import on_running
 
     if not isinstance(machine, HasHosts):

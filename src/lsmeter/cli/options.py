@@ -25,7 +25,7 @@ from lsmeter.core.inputs import whole_number
 from lsmeter.core.limits import BOOT_S
 
 if TYPE_CHECKING:
-    from lsmeter.measure.experiment.asked import Experiment
+    from lsmeter.measure.experiment.options import Experiment
 
 # The groups of options, as help shows them after a command's own; the last only `lsmeter help`.
 MEASURED = "What to measure"
@@ -366,7 +366,7 @@ def _said(item: inspect.Parameter, default: str | None) -> inspect.Parameter:
 
 def make_experiment(keys: dict[str, Any], file: Path | None = None) -> Experiment:
     """Lay keys over those of a file; None means: not given."""
-    from lsmeter.measure.experiment.asked import build_experiment, merge, read_experiment
+    from lsmeter.measure.experiment.options import build_experiment, merge, read_experiment
 
     data = read_experiment(file) if file is not None else {}
     return build_experiment(merge(data, keys), where=str(file or "command line"))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lsmeter.core.model import BenchmarkStatus, Boot, Round, Samples, Whole
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
 from lsmeter.measure.tasks.attribute import MARKER_INSNS
 from lsmeter.measure.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER

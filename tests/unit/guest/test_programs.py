@@ -15,7 +15,7 @@ from lsmeter.core.errors import BuildError
 from lsmeter.guest import probe
 from lsmeter.guest.boot_image import setup_files
 from lsmeter.guest.probe import find_program
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import make_plan, programs_of, setups_of
 from tests.unit.model_builders import benchmark, cell, kernel
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Samples
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.attribute import ATTRIBUTION, MARKER_INSNS

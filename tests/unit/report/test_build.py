@@ -10,7 +10,7 @@ import pytest
 
 from lsmeter.core.model import BenchmarkStatus, Round, Samples, Whole
 from lsmeter.core.model.conclusion import Verdict
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import make_plan
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cost.build import compare_runs, make_report

@@ -17,7 +17,7 @@ import pytest
 import lsmeter.questions.cost.schema
 from lsmeter.core.model import BenchmarkStatus, Samples
 from lsmeter.core.model.conclusion import Number
-from lsmeter.measure.experiment.asked import build_experiment
+from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.compare import document as compared

@@ -10,7 +10,7 @@ import pytest
 from lsmeter.catalogue.workloads import is_workload, load_workload
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.workload import Client
-from lsmeter.measure.experiment.asked import Experiment
+from lsmeter.measure.experiment.options import Experiment
 from lsmeter.measure.experiment.plan import split_workloads
 from lsmeter.sources.images.definition import load_definition
 

@@ -21,7 +21,7 @@ from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.model.setup import again
 from lsmeter.core.model.suites import suite_modules
 from lsmeter.core.registry import unknown
-from lsmeter.measure.experiment.asked import ConditionsTable, Experiment
+from lsmeter.measure.experiment.options import ConditionsTable, Experiment
 from lsmeter.measure.experiment.running import as_running, why_unsupported
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.tasks import TaskKind, find_task

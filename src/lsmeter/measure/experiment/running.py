@@ -10,7 +10,7 @@ from lsmeter.catalogue.workloads import is_workload
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Kernel, Problem, Setup
 from lsmeter.core.model.cell import AS_IT_RUNS
-from lsmeter.measure.experiment.asked import ConditionsTable, Experiment
+from lsmeter.measure.experiment.options import ConditionsTable, Experiment
 
 BASELINE = "running"
 SETUPS = (BASELINE, "landlock", "seccomp")

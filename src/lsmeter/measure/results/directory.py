@@ -20,7 +20,7 @@ from lsmeter.core.storage import is_partial, make_dir, write_atomic, writing
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.conclude import PARSER, conclude
 from lsmeter.guest.request import Request
-from lsmeter.measure.experiment.asked import MAX_MARGIN
+from lsmeter.measure.experiment.options import MAX_MARGIN
 from lsmeter.measure.results.boots import (
     BOOT_FILE,
     LOCK_FILE,

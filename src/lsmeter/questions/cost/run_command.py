@@ -133,7 +133,7 @@ def run(
     """
     from lsmeter.cli.measure import measure, showing
     from lsmeter.cli.show import check_calibration, show_run, studies_of
-    from lsmeter.measure.experiment.asked import MAIN, is_main
+    from lsmeter.measure.experiment.options import MAIN, is_main
 
     options = _between_hosts(options)
     keys = options.keys()

@@ -18,7 +18,7 @@ from lsmeter.catalogue.setups.inject import INJECTIONS, NOTHING, Injection, Poin
 from lsmeter.core.model import Kernel
 from lsmeter.core.model.conclusion import Verdict
 from lsmeter.core.progress import SILENT, Progress
-from lsmeter.measure.experiment.asked import Experiment, build_experiment
+from lsmeter.measure.experiment.options import Experiment, build_experiment
 from lsmeter.sources.kernels.build.builder import build_kernel
 from lsmeter.sources.kernels.build.fragment import shipped_lsm
 from lsmeter.sources.kernels.resolve import Request

@@ -13,7 +13,7 @@ import numpy as np
 
 from lsmeter.core.model import Boot
 from lsmeter.core.model.conclusion import Change
-from lsmeter.measure.experiment.asked import Experiment, build_experiment
+from lsmeter.measure.experiment.options import Experiment, build_experiment
 from lsmeter.measure.instruments.timed import HZ, OPERATIONS, compare
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.cells import CellResult, cell_results

@@ -24,7 +24,7 @@ from lsmeter.measure.tasks.sweep import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
     from lsmeter.core.model import Kernel
-    from lsmeter.measure.experiment.asked import Experiment
+    from lsmeter.measure.experiment.options import Experiment
 
 _TITLE = "Calls of hooks that consult the policy"
 

@@ -29,7 +29,7 @@ from lsmeter.core.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from lsmeter.core.model import Kernel
-    from lsmeter.measure.experiment.asked import Experiment
+    from lsmeter.measure.experiment.options import Experiment
 
 BLOCKS = 25  # and as many of the control, which are as good
 _ASKED = Path(__file__).with_name("experiments.toml")

@@ -15,7 +15,7 @@ from lsmeter.measure.tasks.sweep import DEFAULT, parse_delays
 
 if TYPE_CHECKING:
     from lsmeter.core.model import Kernel
-    from lsmeter.measure.experiment.asked import Experiment
+    from lsmeter.measure.experiment.options import Experiment
     from lsmeter.measure.results.directory import RunData
 
 
