@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from lsmeter.core.errors import LsmeterError
@@ -29,10 +31,8 @@ def _benchmarks() -> Iterable[Row]:
     from lsmeter.guest.probe import catalogue, find_probe
 
     loaded = (load_workload(name).benchmarks for name in workload_names())
-    every = (catalogue(find_probe()), *loaded)
-    return [
-        (item.id, f"{item.title} [{item.suite}, {item.origin}]") for part in every for item in part
-    ]
+    for item in chain(catalogue(find_probe()), *loaded):
+        yield item.id, f"{item.title} [{item.suite}, {item.origin}]"
 
 
 def _suites() -> Iterable[Row]:
@@ -123,18 +123,14 @@ KINDS: dict[str, Callable[[], Iterable[Row]]] = {
 
 def offer(kind: str) -> Callable[[str], list[str]]:
     """Return the function that offers the names of one of the lists of `lsmeter list`."""
-
-    def found(incomplete: str) -> list[str]:
-        return [name for name in _listed(kind) if name.startswith(incomplete)]
-
-    return found
+    if kind == "setups":
+        return setups
+    return lambda incomplete: [name for name in _listed(kind) if name.startswith(incomplete)]
 
 
 def _listed(kind: str) -> Iterator[str]:
-    try:
+    with suppress(LsmeterError):
         yield from (name for name, _ in KINDS[kind]())
-    except LsmeterError:
-        return
 
 
 def kinds(incomplete: str) -> list[str]:

@@ -11,6 +11,7 @@ import copy
 import functools
 import inspect
 import math
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
@@ -37,11 +38,6 @@ TIMES = "Times"
 OUTPUT = "Output"
 RARE = "Rarely needed"
 GROUPS = (MEASURED, READING, ORIGIN, RULES, WORKLOADS, TIMES, OUTPUT, RARE)
-
-CONDITIONS = (
-    "mitigations, init_on_alloc, tick, slabs, memcg, lsms, icount_shift, memory_mib or cpu: "
-    "lsmeter help experiments"
-)
 
 # What an experiment may have of one kind; a plan of more would not end.
 _MOST_NAMES = 200
@@ -95,6 +91,15 @@ def flag(text: str, name: str, group: str | None = None) -> Any:
 
 
 _List = list[str] | None
+_TEXTS = tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8"))
+
+
+def _shared(name: str, **more: Any) -> Any:
+    """Declare an option as options.toml has it."""
+    said = {"metavar": None, "flags": (), **_TEXTS[name], **more}
+    return option(said.pop("metavar"), said.pop("text"), *said.pop("flags"), **said)
+
+
 RunArgument = Annotated[
     Path | None, argument("RUN", "Run to show again; without one, measure.", names.runs)
 ]
@@ -102,140 +107,36 @@ LatestRunArgument = Annotated[
     Path | None,
     argument("RUN", "Run directory, or packed run. [default: the latest in runs/]", names.runs),
 ]
-BootsOption = Annotated[int | None, option("N", "Boots of each cell.", group=READING, default="2")]
-SamplesOption = Annotated[int | None, option("N", "Samples of a benchmark in a boot.", group=RARE)]
-MarginOption = Annotated[
-    float | None,
-    option(
-        "SHARE",
-        "±SHARE counts as equivalent.",
-        group=READING,
-        default="1%",
-        parser=fraction,
-    ),
-]
-TuneOption = Annotated[
-    bool, flag("Fix governor, turbo, ASLR, CPU; restored after.", "--tune", TIMES)
-]
-PlotOption = Annotated[
-    Path | None, option("FILE", "Write the plot, too: .svg or .png.", group=OUTPUT)
-]
-AllOption = Annotated[bool, flag("Every benchmark, whole cost, check and layer.", "--all", OUTPUT)]
-SetupOption = Annotated[
-    _List,
-    option("SETUP", "Only these setups, and the baseline.", "--setup", "-s", offer=names.setups),
-]
-BenchmarkOption = Annotated[
-    _List,
-    option("PATTERN", "Only these operations: 'open*'.", "--benchmark", "-b", offer="benchmarks"),
-]
-CalibrationOption = Annotated[
-    str | None,
-    option(
-        "NAME|FILE",
-        "Predict times by it, or none.",
-        group=ORIGIN,
-        default="newest",
-    ),
-]
-BesideOption = Annotated[
-    _List,
-    option(
-        "STUDY", "Printed values: lomac2001, or a file of yours.", group=OUTPUT, offer="studies"
-    ),
-]
+BootsOption = Annotated[int | None, _shared("boots")]
+SamplesOption = Annotated[int | None, _shared("samples")]
+MarginOption = Annotated[float | None, _shared("margin", parser=fraction)]
+TuneOption = Annotated[bool, _shared("tune")]
+PlotOption = Annotated[Path | None, _shared("plot")]
+AllOption = Annotated[bool, _shared("everything")]
+SetupOption = Annotated[_List, _shared("only_setup")]
+BenchmarkOption = Annotated[_List, _shared("only_benchmark")]
+CalibrationOption = Annotated[str | None, _shared("calibration")]
+BesideOption = Annotated[_List, _shared("beside")]
 
 
 @dataclass(frozen=True)
 class Options:
     """The options of all commands that measure; None where one is not given."""
 
-    kernel: Annotated[
-        _List,
-        option(
-            "KERNEL",
-            "debian:6.1, host or a path",
-            *("--kernel", "-k"),
-            group=MEASURED,
-            default="debian:6.1",
-            offer="kernels",
-        ),
-    ] = None
-    setup: Annotated[
-        _List,
-        option(
-            "SETUP",
-            "selinux, landlock:layers=2, apparmor+bpf",
-            *("--setup", "-s"),
-            group=MEASURED,
-            offer=names.setups,
-        ),
-    ] = None
-    suite: Annotated[
-        _List,
-        option("SUITE", "Suite of benchmarks.", group=MEASURED, default="file", offer="suites"),
-    ] = None
-    benchmark: Annotated[
-        _List,
-        option(
-            "PATTERN",
-            "Only these operations: 'open*', 'ipc/pipe*'.",
-            *("--benchmark", "-b"),
-            group=MEASURED,
-            offer="benchmarks",
-        ),
-    ] = None
-    filesystem: Annotated[
-        _List,
-        option(
-            "NAME",
-            "tmpfs (default), ext2, ext4, xfs, btrfs, overlay",
-            group=MEASURED,
-            offer="filesystems",
-        ),
-    ] = None
-    user: Annotated[
-        _List,
-        option("USER", "root or user (uid 1000)", group=MEASURED, default="root", offer="users"),
-    ] = None
-    image: Annotated[
-        str | None,
-        option("IMAGE", "Root file system of setups that need one.", group=RARE, offer="images"),
-    ] = None
-    condition: Annotated[_List, option("KEY=VALUE", f"Set {CONDITIONS}.", group=RARE)] = None
-    machine: Annotated[
-        _List,
-        option(
-            "NAME",
-            "emulation (exact), here (timed), kvm, ssh:HOST",
-            group=READING,
-            offer="machines",
-        ),
-    ] = None
-    jobs: Annotated[
-        int | None,
-        option(
-            "N", "Guests at a time.", "--jobs", "-j", group=READING, default="one a core", min=1
-        ),
-    ] = None
-    fresh: Annotated[bool, flag("Measure again what is known.", "--fresh", READING)] = False
-    seed: Annotated[int | None, option("N", "Seed of orders and random numbers.", group=RARE)] = (
-        None
-    )
-    boot_deadline: Annotated[
-        float,
-        option(
-            "SECONDS",
-            "What a guest may take that finishes no benchmark. One that goes on finishing them "
-            "may take an hour, or 20 times this.",
-            group=RARE,
-            min=1,
-        ),
-    ] = BOOT_S
-    run_dir: Annotated[
-        Path | None,
-        option("DIR", "Keep the run here.", group=OUTPUT, default="runs/TIME-NAME"),
-    ] = None
+    kernel: Annotated[_List, _shared("kernel")] = None
+    setup: Annotated[_List, _shared("setup")] = None
+    suite: Annotated[_List, _shared("suite")] = None
+    benchmark: Annotated[_List, _shared("benchmark")] = None
+    filesystem: Annotated[_List, _shared("filesystem")] = None
+    user: Annotated[_List, _shared("user")] = None
+    image: Annotated[str | None, _shared("image")] = None
+    condition: Annotated[_List, _shared("condition")] = None
+    machine: Annotated[_List, _shared("machine")] = None
+    jobs: Annotated[int | None, _shared("jobs")] = None
+    fresh: Annotated[bool, _shared("fresh")] = False
+    seed: Annotated[int | None, _shared("seed")] = None
+    boot_deadline: Annotated[float, _shared("boot_deadline")] = BOOT_S
+    run_dir: Annotated[Path | None, _shared("run_dir")] = None
 
     def keys(self, **defaults: Any) -> dict[str, Any]:
         """Return the keys of an experiment: those of the options over defaults."""
@@ -263,33 +164,11 @@ def _known_format(name: str) -> str:
 class Display:
     """How a command shows what it has."""
 
-    form: Annotated[
-        str,
-        option(
-            "FORMAT",
-            "table, text, html, json...: lsmeter list formats",
-            *("--format", "-f"),
-            default="",
-            group=OUTPUT,
-            callback=_known_format,
-            offer="formats",
-        ),
-    ] = "table"
-    output: Annotated[
-        Path | None,
-        option("FILE", "Write what is shown to a file.", "--output", "-o", group=OUTPUT),
-    ] = None
-    colour: Annotated[
-        Colour | None,
-        option("WHEN", "auto (default), always or never", group=OUTPUT),
-    ] = None
-    quiet: Annotated[
-        bool, option(None, "Show results and errors only.", "--quiet", "-q", group=OUTPUT)
-    ] = False
-    verbose: Annotated[
-        bool,
-        option(None, "Say more: each boot, QEMU's arguments.", "--verbose", "-v", group=OUTPUT),
-    ] = False
+    form: Annotated[str, _shared("form", callback=_known_format)] = "table"
+    output: Annotated[Path | None, _shared("output")] = None
+    colour: Annotated[Colour | None, _shared("colour")] = None
+    quiet: Annotated[bool, _shared("quiet")] = False
+    verbose: Annotated[bool, _shared("verbose")] = False
 
 
 @dataclass(frozen=True)
@@ -379,9 +258,8 @@ def conditions(settings: list[str] | None) -> dict[str, Any]:
     for setting in settings or []:
         key, equals, text = setting.partition("=")
         if not equals:
-            raise UsageError(
-                f"--condition: '{setting}' is not KEY=VALUE", hint=f"KEY: {CONDITIONS}"
-            )
+            known = _TEXTS["condition"]["text"].removeprefix("Set ").removesuffix(".")
+            raise UsageError(f"--condition: '{setting}' is not KEY=VALUE", hint=f"KEY: {known}")
         number = whole_number(text)
         found[key] = words.get(text, text) if number is None else number
     return found
