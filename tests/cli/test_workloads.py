@@ -23,7 +23,6 @@ from lsmeter.questions.cost.data import schema
 from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FINE, measured
 from tests.conftest import Done, Lsmeter
-from tests.unit.run_builders import rewrite
 
 ASKED = ("--benchmark", "static concurrency=1", "--benchmark", "missing concurrency=1")
 WEB = ("run", "--suite", "web", "--setup", "selinux-enforcing", *ASKED, "--image", "./image")
@@ -311,17 +310,3 @@ def test_a_stored_run_says_the_same_whatever_is_planned_today(
     assert after == before
     shown = web("report", "run", "--all").out
     assert re.split("Summary|Note:", tables)[0].strip() in shown
-
-
-def test_the_order_of_an_earlier_boot_is_its_own(
-    web: Lsmeter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Boots of earlier versions do not say what they were asked for, but in which order."""
-    assert measured(web, *FINE).code == 0
-    before = report(web)
-    for path in (web.home / "run" / "boots").glob("*/boot.json"):
-        rewrite(path, lambda document: document.pop("request"))
-    another_planner(monkeypatch)
-    after = report(web)
-    assert after["problems"] == []
-    assert after["estimates"] == before["estimates"]

@@ -58,7 +58,7 @@ _DAMAGED: dict[str, Callable[[Path], object]] = {
     "a manifest that is a list": partial(_written, _MANIFEST, b"[]"),
     "a manifest of another program": partial(_written, _MANIFEST, b'{"name": "app"}'),
     "a manifest of an empty run": partial(
-        _written, _MANIFEST, b'{"format": "lsmeter-run", "version": 2, "run": {}}'
+        _written, _MANIFEST, b'{"format": "lsmeter-run", "version": 3, "run": {}}'
     ),
     "a manifest that is no text": partial(_written, _MANIFEST, b"\xff\x00"),
     "a manifest 50,000 deep": partial(_written, _MANIFEST, b"[" * 50_000),

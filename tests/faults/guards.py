@@ -47,12 +47,6 @@ GUARDS = (
         'not isinstance(document, dict) or document.get("format") != name',
         r"directory: report with a manifest (of another program|that is a list)",
     ),
-    _off(
-        "what is no regular file",
-        _DOCUMENTS,
-        "not stat.S_ISREG(os.fstat(descriptor).st_mode)",
-        r"stored: manifest.json: a FIFO",
-    ),
     _off("a fact twice", _SESSION, "key in self._facts", _SAYS + "a second list of modules"),
     _off("number of facts", _SESSION, "len(self._facts) == MAX_FACTS", _SAYS + "a thousand facts"),
     _off(
@@ -228,7 +222,7 @@ GUARDS = (
         "kind of an input",
         _INPUTS,
         "kind == stat.S_IFREG",
-        "(setup|experiment) file: FIFO|profile: FIFO|study: FIFO",
+        "(setup|experiment) file: FIFO|profile: FIFO|study: FIFO|stored: manifest.json: a FIFO",
         "True",
     ),
     _off(

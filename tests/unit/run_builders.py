@@ -20,7 +20,7 @@ from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot, make_plan, merge_plans
 from lsmeter.measure.results.boots import write_boot
 from lsmeter.measure.results.directory import RunData, create_run, read_run
-from lsmeter.measure.results.documents import SEALED, sealed
+from lsmeter.measure.results.documents import sealed
 from lsmeter.measure.results.manifest import Circumstances, make_manifest
 from lsmeter.measure.run.execute import Settings, execute
 from tests.unit.guest.lines import lines, whole
@@ -113,7 +113,8 @@ def stored(
     for planned in plan.boots:
         found, outputs = boot(planned)
         capture = Capture(b"", b"", Ending.EXITED, 0, 0.0, outputs=outputs)
-        write_boot(path / "boots" / planned.id.folder, found, capture)
+        request = make_request(planned.cell, planned.seed)
+        write_boot(path / "boots" / planned.id.folder, found, capture, request)
     return read_run(path)
 
 
@@ -159,16 +160,12 @@ def said_by(cell: Cell, facts: Sequence[str], blocks: Mapping[str, Sequence[str]
 
 
 def rewrite(path: Path, change: Callable[[Any], object], version: int | None = None) -> None:
-    """Change a stored document, as if it had been written so; in an earlier format, if named."""
+    """Change a stored document, as if it had been written so; of another format, if named."""
     document = json.loads(path.read_bytes())
     change(document)
     content = {key: document[key] for key in document if key != "sha256"}
-    name, found = content.pop("format"), version or content["version"]
-    if found < SEALED:
-        path.write_text(json.dumps({"format": name, **content, "version": found}))
-    else:
-        del content["version"]
-        path.write_bytes(sealed(name, found, content))
+    name, known = content.pop("format"), content.pop("version")
+    path.write_bytes(sealed(name, version or known, content))
 
 
 def with_facts(boot: Boot, **facts: str) -> Boot:

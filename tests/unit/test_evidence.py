@@ -233,44 +233,6 @@ def test_texts_of_a_guest_are_cut(tmp_path: Path) -> None:
     assert (len(secret.message), len(secret.error)) == (MAX_MESSAGE, 20)
 
 
-OLD_KEYS = ("image", "files", "steps", "confine", "checks", "states", "before", "over", "layer")
-
-
-def test_a_run_from_before_there_were_policies_is_read(tmp_path: Path) -> None:
-    setups = (*SETUPS[:2], replace(SETUPS[1], name="selinux+bpf"))
-    samples = {setup.name: 100 for setup in setups}
-    path = Run(tmp_path / "run", setups=setups, samples=samples).write()
-
-    def older(document: Any) -> None:
-        del document["run"]["links"]
-        for setup in document["run"]["setups"]:
-            for key in OLD_KEYS:
-                del setup[key]
-
-    def older_boot(document: Any) -> None:
-        del document["boot"]["states"], document["parser"], document["capture"], document["files"]
-
-    rewrite(path / MANIFEST_FILE, older, version=2)
-    for boot in path.rglob("boot.json"):
-        rewrite(boot, older_boot, version=1)
-    found = found_in(path)
-    assert sum(len(item.estimates) for item in found.cells) == len(setups) * len(BENCHMARKS)
-    assert found.evidence == Evidence((), (), ())
-    assert found.layers == ()
-
-
-def test_checks_that_a_run_stored_as_proofs_are_read(tmp_path: Path) -> None:
-    path = Run(tmp_path / "run").write()
-    before = found_in(path).evidence.checks
-
-    def older(document: Any) -> None:
-        for setup in document["run"]["setups"]:
-            setup["proofs"] = setup.pop("checks")
-
-    rewrite(path / MANIFEST_FILE, older, version=2)
-    assert found_in(path).evidence.checks == before != ()
-
-
 def test_a_run_of_setups_that_this_lsmeter_has_not_got_keeps_its_layers(tmp_path: Path) -> None:
     path = Run(tmp_path / "run", setups=(SETUPS[0], ENFORCED)).write()
     # As where `logging` is a setup that only the other lsmeter has.

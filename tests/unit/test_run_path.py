@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import subprocess
@@ -11,7 +12,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -184,46 +184,38 @@ def test_a_later_parser_reads_the_raw_results_again(
     assert "read again" in note
 
 
-def older(run: RunData, version: int = 2) -> Path:
-    """Turn the first boot of a run into one of an earlier format, without digests."""
-
-    def change(document: dict[str, Any]) -> None:
-        for key in ("files",) if version == 2 else ("files", "parser", "capture"):
-            del document[key]
-
-    folder = run.folder(run.boots[0])
-    rewrite(folder / "boot.json", change, version=version)
-    return folder
-
-
-def test_a_boot_without_digests_is_read_from_its_raw_results(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [3, 99])
+def test_a_boot_of_another_format_is_refused_in_one_line(tmp_path: Path, version: int) -> None:
     run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
-    (older(run) / "samples.parquet").write_bytes(b"PAR1 and nothing else")
-    again = read_run(tmp_path / "a")
-    assert again.boots == run.boots
-    assert "without digests" in again.notes[0]
-    assert again.damaged == ()
-    (run.folder(run.boots[0]) / "results.zst").write_bytes(b"")
-    (problem,) = read_run(tmp_path / "a").damaged
-    assert "results.zst" in problem.detail
+    rewrite(run.folder(run.boots[0]) / "boot.json", lambda _: None, version=version)
+    with pytest.raises(InfrastructureError, match=f"format version {version}; .* reads") as caught:
+        read_run(tmp_path / "a")
+    assert "measure again" in caught.value.hint
 
 
-def test_a_boot_without_raw_results_is_read_as_it_was(tmp_path: Path) -> None:
+def test_a_run_of_an_earlier_format_is_refused_in_one_line(tmp_path: Path) -> None:
+    run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    path = tmp_path / "a" / "manifest.json"
+    document = json.loads(path.read_bytes())
+    del document["sha256"]  # up to version 2 there was none
+    path.write_text(json.dumps({**document, "version": 2}))
+    with pytest.raises(InfrastructureError, match="format version 2; this lsmeter reads version 3"):
+        read_run(tmp_path / "a")
+
+
+@pytest.mark.parametrize("part", ["capture", "request"])
+def test_a_boot_that_lacks_a_part_is_damaged(tmp_path: Path, part: str) -> None:
     run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
-    path = older(run, version=1) / "samples.parquet"
-    again = read_run(tmp_path / "a")
-    assert again.boots[0].samples == run.boots[0].samples
-    assert "without raw results" in again.notes[0]
-    path.write_bytes(path.read_bytes()[:100])
+    path = run.folder(run.boots[0]) / "boot.json"
+    rewrite(path, lambda document: document.pop(part))
     (problem,) = read_run(tmp_path / "a").damaged
-    assert "samples.parquet" in problem.detail
+    assert f"{part}: it does not say" in problem.detail
 
 
 def test_a_reader_that_ends_its_process_costs_that_boot_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
-    older(run, version=1)
+    run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
     ended = subprocess.Popen(["true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     monkeypatch.setattr(samples, "_child", cache(lambda: ended))
     (problem,) = read_run(tmp_path / "a").damaged
@@ -294,12 +286,12 @@ def test_an_output_that_is_damaged_costs_itself_only_and_the_boot_is_measured_ag
     assert boots.read_output(folder, "attribution") == b"tree"
 
 
-def test_a_stored_boot_without_digests_is_measured_again(tmp_path: Path) -> None:
+def test_a_stored_boot_of_an_earlier_format_is_measured_again(tmp_path: Path) -> None:
     machine = Scripted(lambda _: RECORDED.read_bytes())
     plan = sweep_plan()
     carry_out(plan, tmp_path / "a", machine)
     stored = stored_path(plan.boots[0]) / "boot.json"
-    rewrite(stored, lambda document: document.pop("files"), version=2)
+    rewrite(stored, lambda _: None, version=3)
     assert carry_out(plan, tmp_path / "b", machine).damages == []
     assert len(machine.booted) == 2
 
@@ -420,12 +412,12 @@ def test_every_bit_of_a_document_counts(data: st.DataObject) -> None:
         path = Path(home) / "x.json"
         path.write_bytes(sealed("lsmeter-run", 3, {"run": {"margin": 0.02, "title": "a b"}}))
         whole = bytearray(path.read_bytes())
-        assert read_document(path, "lsmeter-run", (1, 2, 3))["run"]["margin"] == 0.02
+        assert read_document(path, "lsmeter-run", (3,))["run"]["margin"] == 0.02
         bit = data.draw(st.integers(0, len(whole) * 8 - 1))
         whole[bit // 8] ^= 1 << bit % 8
         path.write_bytes(whole)
         with pytest.raises(DamagedResultError):
-            read_document(path, "lsmeter-run", (1, 2, 3))
+            read_document(path, "lsmeter-run", (3,))
 
 
 def test_raw_results_of_another_digest_are_no_results(tmp_path: Path) -> None:

@@ -153,7 +153,8 @@ def write_anonymous(run: RunData, home: Path) -> int:
         }
         kept = {name: data for name, data in outputs.items() if data is not None}
         said = stored.capture
-        if said is None or names.data(said.results) != said.results:
+        request = stored.request
+        if said is None or request is None or names.data(said.results) != said.results:
             without += 1
             write_foreign(target, names.boot(boot), b"", kept)
             continue
@@ -167,8 +168,7 @@ def write_anonymous(run: RunData, home: Path) -> int:
             kept,
             {key: names.hide(value) for key, value in said.facts.items()},
         )
-        request = names.model(Request, stored.request) if stored.request else None
-        write_boot(target, names.boot(boot), capture, request)
+        write_boot(target, names.boot(boot), capture, names.model(Request, request))
     return without
 
 

@@ -17,22 +17,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import zstandard
 from pydantic import TypeAdapter
 
 from lsmeter import __version__
-from lsmeter.core.model import Boot, BootId, Samples
-from lsmeter.core.model.boot import CLOCKED_WHOLE
+from lsmeter.core.model import Boot, BootId
 from lsmeter.core.storage import hold, make_dir, write_atomic, writing
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import PARSER
 from lsmeter.guest.request import Request
 from lsmeter.measure.results.documents import (
     MAX_FILE_BYTES,
-    SEALED,
     DamagedResultError,
     digest_of,
     read_document,
@@ -40,13 +37,10 @@ from lsmeter.measure.results.documents import (
     sealed,
     validated,
 )
-from lsmeter.measure.results.samples import SCHEMA, UnreadableError, Values, read_values
+from lsmeter.measure.results.samples import SCHEMA, UnreadableError, read_values
 
 FORMAT = "lsmeter-boot"
 VERSION = 4
-# 1 has neither raw results nor delays, 2 no digests of its files, up to 3 whole costs have the
-# guest's clock in them.
-_VERSIONS = (1, 2, 3, 4)
 
 BOOT_FILE = "boot.json"
 SAMPLES_FILE = "samples.parquet"
@@ -74,7 +68,6 @@ class _Document:
     """What boot.json says; files has the digest of every other file of the boot, by name."""
 
     boot: Boot
-    version: int = VERSION
     lsmeter_version: str = ""
     parser: int = 0
     files: Mapping[str, str] = field(default_factory=dict)
@@ -89,40 +82,26 @@ _DOCUMENT = TypeAdapter(_Document)
 class StoredBoot:
     """A boot as it was read back, by which version it was written, and its raw form if kept.
 
-    sealed: every file has the digest that it was written with. The readings of one that is not are
-    left to its raw results, where there are any. request is what the guest was asked for, None in
-    boots of earlier versions.
+    files has the digest that each file was written with. A boot with its raw form also has what
+    the guest was asked for.
     """
 
     boot: Boot
-    version: str  # of lsmeter; "" before versions were written
+    version: str  # of lsmeter
     parser: int
     capture: Capture | None
-    sealed: bool
     files: Mapping[str, str]
     request: Request | None = None
 
 
-def samples_table(boot: Boot) -> pl.DataFrame:
-    """Return every reading of a boot: columns benchmark, index (from 0, in time), value, delay."""
-    rows = [
-        (samples.benchmark, index, value, samples.delay_ns)
-        for samples in boot.samples
-        for index, value in enumerate(samples.values)
-    ]
-    return pl.DataFrame(rows, SCHEMA, orient="row")
-
-
-def write_boot(
-    directory: Path, boot: Boot, capture: Capture, request: Request | None = None
-) -> None:
+def write_boot(directory: Path, boot: Boot, capture: Capture, request: Request) -> None:
     """Write a boot to `directory`, with what it was asked for.
 
     boot.json comes last, and its presence says: all is there.
     """
     raw = (capture.ending, capture.exit_code, capture.stderr, capture.facts)
     taken = _Taken(digest_of(capture.results), *raw)
-    document = _Document(boot, VERSION, __version__, PARSER, {}, taken, request and request.kept)
+    document = _Document(boot, __version__, PARSER, {}, taken, request.kept)
     _write(directory, document, capture.results, capture.console, capture.outputs)
 
 
@@ -133,7 +112,7 @@ def write_foreign(
 
     Also one whose raw results may not be handed on, with the outputs of its plugin.
     """
-    _write(directory, _Document(boot, VERSION, __version__), raw, b"", outputs or {})
+    _write(directory, _Document(boot, __version__), raw, b"", outputs or {})
 
 
 def _write(
@@ -145,7 +124,12 @@ def _write(
 ) -> None:
     table = io.BytesIO()
     boot = document.boot
-    samples_table(boot).write_parquet(table, compression="zstd")
+    rows = [
+        (samples.benchmark, index, value, samples.delay_ns)
+        for samples in boot.samples
+        for index, value in enumerate(samples.values)
+    ]
+    pl.DataFrame(rows, SCHEMA, orient="row").write_parquet(table, compression="zstd")
     files = {
         SAMPLES_FILE: table.getvalue(),
         CONSOLE_FILE: console,
@@ -156,7 +140,6 @@ def _write(
     light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
     digests = {name: digest_of(data) for name, data in files.items()}
     content = _DOCUMENT.dump_python(replace(document, boot=light, files=digests), mode="json")
-    del content["version"]
     write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
 
 
@@ -190,38 +173,31 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
     Raises DamagedResultError that names the file that is not what was written.
     """
     path = directory / BOOT_FILE
-    found = validated(_DOCUMENT, _upgraded(read_document(path, FORMAT, _VERSIONS)), path)
-    whole = found.version >= SEALED
+    found = validated(_DOCUMENT, read_document(path, FORMAT, (VERSION,)), path)
     if found.parser and found.capture is None:
         raise DamagedResultError(path, "capture: it does not say how the guest ended")
-    if whole and (lacking := [name for name in _ALWAYS if not found.files.get(name)]):
+    if found.capture and found.request is None:
+        raise DamagedResultError(path, "request: it does not say what the guest was asked for")
+    if lacking := [name for name in _ALWAYS if not found.files.get(name)]:
         raise DamagedResultError(path, f"files: it has no digest of {lacking[0]}")
     boot = replace(found.boot, index=asked.index)
     if (boot.cell_hash, boot.seed) != (asked.cell_hash, asked.seed):
         raise DamagedResultError(path, "it is of another boot")
-    if whole or found.capture is None:
-        data = read_plain(directory / SAMPLES_FILE, found.files.get(SAMPLES_FILE, ""))
-        try:
-            values = read_values(data)
-        except UnreadableError as error:
-            raise DamagedResultError(directory / SAMPLES_FILE, str(error)) from None
-        boot = replace(boot, samples=tuple(_with_values(boot.samples, values)))
-        if why := next(_impossible(boot), ""):
-            raise DamagedResultError(path, why)
+    try:
+        values = read_values(read_plain(directory / SAMPLES_FILE, found.files[SAMPLES_FILE]))
+    except UnreadableError as error:
+        raise DamagedResultError(directory / SAMPLES_FILE, str(error)) from None
+    # The readings go back to the samples that they were taken from.
+    samples = (
+        replace(item, values=values.get((item.benchmark, item.delay_ns), ()))
+        for item in boot.samples
+    )
+    boot = replace(boot, samples=tuple(samples))
+    if why := next(_impossible(boot), ""):
+        raise DamagedResultError(path, why)
     capture = _read_capture(directory, found, found.capture) if found.capture else None
     version = found.lsmeter_version[:40]
-    return StoredBoot(boot, version, found.parser, capture, whole, found.files, found.request)
-
-
-def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
-    """Leave out of an older document what is read no more."""
-    boot = document.get("boot")
-    if document["version"] < VERSION and isinstance(boot, dict):
-        boot.pop("idle", None)
-        for item in boot.get("samples") or ():
-            if isinstance(item, dict) and item.get("whole"):
-                item["whole"] = {"status": "failed", "detail": CLOCKED_WHOLE}
-    return document
+    return StoredBoot(boot, version, found.parser, capture, found.files, found.request)
 
 
 def _impossible(boot: Boot) -> Iterator[str]:
@@ -246,10 +222,9 @@ def _impossible(boot: Boot) -> Iterator[str]:
 
 def damaged_outputs(directory: Path, stored: StoredBoot) -> Iterator[DamagedResultError]:
     """Yield what is wrong with the outputs of plugins; `read_boot` does not look at them."""
-    found = stored.files if stored.sealed else [path.name for path in directory.glob("*.zst")]
-    for name in sorted({*found} - {*_ALWAYS}):
+    for name in sorted({*stored.files} - {*_ALWAYS}):
         try:
-            _unpacked(directory / name, stored.files.get(name, ""))
+            _unpacked(directory / name, stored.files[name])
         except DamagedResultError as error:
             yield error
 
@@ -258,20 +233,19 @@ def read_output(directory: Path, name: str) -> bytes | None:
     """Return what a plugin wrote in a boot; None where there is nothing, or it is damaged."""
     path = directory / f"{name}{OUTPUT_SUFFIX}"
     try:
-        document = read_document(directory / BOOT_FILE, FORMAT, _VERSIONS)
+        document = read_document(directory / BOOT_FILE, FORMAT, (VERSION,))
         digest = document.get("files", {}).get(path.name, "")
-        there = digest or (document["version"] < SEALED and path.is_file())
-        return _unpacked(path, digest) if there else None
+        return _unpacked(path, digest) if digest else None
     except DamagedResultError:
         return None
 
 
 def _read_capture(directory: Path, found: _Document, said: _Taken) -> Capture:
     """Return the raw form of a boot, once its digest is found right."""
-    results = _unpacked(directory / RESULTS_FILE, found.files.get(RESULTS_FILE, ""))
+    results = _unpacked(directory / RESULTS_FILE, found.files[RESULTS_FILE])
     if digest_of(results) != said.results_sha256:
         raise DamagedResultError(directory / RESULTS_FILE, "it is not what was written")
-    console = read_plain(directory / CONSOLE_FILE, found.files.get(CONSOLE_FILE, ""))
+    console = read_plain(directory / CONSOLE_FILE, found.files[CONSOLE_FILE])
     ended = said.ending, said.exit_code, found.boot.wall_s, said.stderr
     return Capture(results, console, *ended, facts=said.facts)
 
@@ -284,9 +258,3 @@ def _unpacked(path: Path, digest: str) -> bytes:
         return zstandard.decompress(data, max_output_size=MAX_FILE_BYTES)
     except zstandard.ZstdError as error:
         raise DamagedResultError(path, str(error)) from None
-
-
-def _with_values(boot: tuple[Samples, ...], values: Values) -> Iterator[Samples]:
-    """Give the readings back to the samples that they were taken from."""
-    for item in boot:
-        yield replace(item, values=values.get((item.benchmark, item.delay_ns), ()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,14 +16,11 @@ from lsmeter.core.errors import UsageError
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Boot, BootId, Cell, Problem
 from lsmeter.core.storage import is_partial, make_dir, write_atomic, writing
-from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.conclude import PARSER, conclude
-from lsmeter.guest.request import Request
 from lsmeter.measure.experiment.options import MAX_MARGIN
 from lsmeter.measure.results.boots import (
     BOOT_FILE,
     LOCK_FILE,
-    RESULTS_FILE,
     StoredBoot,
     damaged_outputs,
     read_boot,
@@ -37,16 +33,8 @@ from lsmeter.measure.results.documents import (
     sealed,
     validated,
 )
-from lsmeter.measure.results.manifest import (
-    FORMAT,
-    VERSION,
-    VERSIONS,
-    Manifest,
-    ManifestCell,
-    upgrade,
-)
+from lsmeter.measure.results.manifest import FORMAT, VERSION, Manifest, ManifestCell
 from lsmeter.measure.results.pack import unpacked
-from lsmeter.measure.tasks import find_task
 
 MANIFEST_FILE = "manifest.json"
 DAMAGED_FILE = "manifest.damaged.json"
@@ -61,8 +49,7 @@ class RunData:
 
     missing were planned, and never made: the run was stopped. damaged says which files are not
     what was written; the manifest's problems have it, too. notes say which boots were read by
-    another version than measured them, or were stored without digests. once has what the guests
-    of a cell did once, by the cell's hash, where their boots have it.
+    another version than measured them. once has what the guests of a cell did once, by its hash.
     """
 
     path: Path
@@ -173,10 +160,7 @@ def read_manifest(path: Path) -> Manifest:
         again = "the command that made it writes it anew: type it once more, with --run-dir"
         hint = again if (path / BOOTS).is_dir() else ""
         raise UsageError(f"{path}: not a run directory (it has no {MANIFEST_FILE})", hint=hint)
-    document = read_document(path / MANIFEST_FILE, FORMAT, VERSIONS).get("run")
-    # What cannot be brought into today's form is no manifest either: the check names what it lacks.
-    with suppress(AttributeError, KeyError, TypeError):
-        upgrade(document)
+    document = read_document(path / MANIFEST_FILE, FORMAT, (VERSION,)).get("run")
     found = validated(_MANIFEST, document, path / MANIFEST_FILE)
     if any(min(boot.index, boot.seed) < 0 for boot in found.boots):
         raise DamagedResultError(path / MANIFEST_FILE, "boots: an index or a seed below 0")
@@ -198,8 +182,7 @@ def read_manifest(path: Path) -> Manifest:
 def read_run(path: Path) -> RunData:
     """Read a whole run; boots that were never made or are damaged are no results, and are named.
 
-    Boots that an earlier parser has read are read again from their raw results, and so are those
-    that were stored without digests.
+    Boots that an earlier parser has read are read again from their raw results.
     """
     shown = ""
     if path.is_file():  # that was packed
@@ -244,41 +227,21 @@ def read_run(path: Path) -> RunData:
 
 def _read_as(stored: StoredBoot) -> str:
     """Say by which version a boot was measured, and what became of its raw results."""
-    version = f"lsmeter {stored.version}" if stored.version else "an earlier lsmeter"
-    if stored.capture is None and RESULTS_FILE in stored.files:
-        return ""  # of another program, whose file is kept
-    if stored.capture is None:
-        return f"were measured by {version} without raw results: read as they were then"
-    if not stored.sealed:
-        return (
-            f"were stored by {version} without digests; their raw results were read again by "
-            f"{__version__}"
-        )
+    version = f"were measured by lsmeter {stored.version}"
+    if stored.capture is None or (stored.parser == PARSER and stored.version == __version__):
+        return ""  # of another program, or of this version
     if stored.parser != PARSER:
-        return f"were measured by {version}; their raw results were read again by {__version__}"
-    return f"were measured by {version}; this is {__version__}" * (stored.version != __version__)
+        return f"{version}; their raw results were read again by {__version__}"
+    return f"{version}; this is {__version__}"
 
 
 def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
     """Return a boot as this version reads it."""
-    if stored.capture is None or (stored.sealed and stored.parser == PARSER):
+    if stored.capture is None or stored.parser == PARSER:
         return stored.boot
     boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
     asked = asked_cell(manifest, cell)
-    request = request_of(stored, asked)
-    return conclude(boot, asked, cell.command, stored.capture, request)
-
-
-def request_of(stored: StoredBoot, cell: Cell) -> Request:
-    """Return what a boot was asked for: as it was stored, else as it would be today.
-
-    The order is told by the boot, where it reported anything.
-    """
-    if stored.request is not None:
-        return stored.request
-    found = make_request(cell, stored.boot.seed)
-    order = tuple(dict.fromkeys(item.benchmark for item in stored.boot.samples))
-    return replace(found, benchmarks=order) if {*order} == {*found.benchmarks} else found
+    return conclude(boot, asked, cell.command, stored.capture, stored.request)
 
 
 def asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
@@ -294,10 +257,8 @@ def asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
         place.user,
         manifest.instrument,
         manifest.conditions,
-        cell.sampling
-        or find_task(cell.task.name).sampling
-        or replace(manifest.sampling, warmup=cell.warmup),
-        cell.benchmarks or tuple(item.id for item in manifest.benchmarks_of(cell)),
+        cell.sampling or manifest.sampling,
+        cell.benchmarks,
         task=cell.task,
         copies=place.copies,
     )

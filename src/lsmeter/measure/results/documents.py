@@ -10,21 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.inputs import open_file
 
 MAX_FILE_BYTES = 64 << 20
 _MAX_PARTS = 8_000_000  # of a document
 _MAX_DIGITS = 18  # of a number: any such fits into 64 bits
-SEALED = 3  # the first format version, of both formats, whose documents carry a digest
+SEALED = 3  # the first format version whose documents carry a digest
 
 _ZEROS = b"0" * 64
 _SEAL = re.compile(rb'\{\s*"format": "[\w-]+",\s*"version": \d+,\s*"sha256": "([0-9a-f]{64})"')
@@ -55,10 +54,7 @@ def sealed(name: str, version: int, content: Mapping[str, Any]) -> bytes:
 
 
 def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str, Any]:
-    """Read a JSON file of ours, checking its digest, format name and version.
-
-    Documents before SEALED have no digest.
-    """
+    """Read a JSON file of ours, checking its digest, format name and version."""
     data = read_plain(path)
     seal = _SEAL.match(data)
     if seal and digest_of(data[: seal.start(1)] + _ZEROS + data[seal.end(1) :]) != seal[1].decode():
@@ -72,7 +68,7 @@ def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str,
     if not isinstance(document, dict) or document.get("format") != name:
         raise DamagedResultError(path, f"its format is not {name}")
     found = document.get("version")
-    if not seal and (found not in versions or found >= SEALED):
+    if not seal and found not in range(1, SEALED):
         raise DamagedResultError(path, "it carries no digest")
     if found not in versions:
         raise InfrastructureError(
@@ -97,31 +93,19 @@ def _finite(text: str) -> float:
 def read_plain(path: Path, digest: str = "") -> bytes:
     """Return what a regular file holds, if it has that digest (any, if none is named)."""
     try:
-        data = _read_regular(path)
+        with open_file(path) as file:
+            data = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         raise DamagedResultError(path, "the file is missing") from None
+    except (UsageError, IsADirectoryError):
+        raise DamagedResultError(path, "no regular file") from None
     except OSError as error:
         raise DamagedResultError(path, error.strerror or str(error)) from None
-    if data is None:
-        raise DamagedResultError(path, "no regular file")
     if len(data) > MAX_FILE_BYTES:
         raise DamagedResultError(path, f"larger than {MAX_FILE_BYTES} bytes")
     if digest and digest_of(data) != digest:
         raise DamagedResultError(path, "its digest is not the one that was written")
     return data
-
-
-def _read_regular(path: Path) -> bytes | None:
-    """Return what a file holds, cut where it is too large; None for a pipe, a directory, a device.
-
-    What is no regular file might never end: a pipe is not waited for.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(MAX_FILE_BYTES + 1)
 
 
 def validated(kind: TypeAdapter[K], value: object, path: Path) -> K:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from lsmeter.catalogue.setups import one_each, parse_setup
 from lsmeter.core.errors import UsageError
@@ -28,22 +27,13 @@ from lsmeter.statistics.family import Looks
 
 FORMAT = "lsmeter-run"
 VERSION = 3
-VERSIONS = (1, 2, 3)  # 1 has no tasks, and a backend in place of the machine; 2 no digest
 
 # The build options that a reader of results may want to see.
 _CONFIG_PREFIXES = (
     *("SECURITY", "LSM", "BPF_LSM", "DEFAULT_SECURITY", "INTEGRITY", "IMA", "EVM", "AUDIT"),
-    *(
-        "CMDLINE",
-        "HZ",
-        "NO_HZ",
-        "PREEMPT",
-        "INIT_ON",
-        "MITIGATION",
-        "CPU_MITIGATIONS",
-        "PAGE_TABLE",
-    ),
-    *("RETPOLINE", "HARDENED", "SLAB", "CC_VERSION_TEXT", "KASAN", "KCOV", "PROVE_LOCKING"),
+    *("CMDLINE", "HZ", "NO_HZ", "PREEMPT", "INIT_ON", "MITIGATION", "CPU_MITIGATIONS"),
+    *("PAGE_TABLE", "RETPOLINE", "HARDENED", "SLAB", "CC_VERSION_TEXT", "KASAN", "KCOV"),
+    "PROVE_LOCKING",
 )
 
 
@@ -56,7 +46,7 @@ class ManifestCell:
     command: tuple[str, ...]  # how its guests are started
     task: Task = READINGS
     warmup: int = 0  # readings before those that count
-    sampling: Sampling | None = None  # None and () in runs of earlier versions, conditions as well
+    sampling: Sampling | None = None  # None of what another program measured
     benchmarks: tuple[str, ...] = ()  # ids, in the order of the catalogue
     conditions: Conditions | None = None
 
@@ -151,33 +141,6 @@ def links_of(manifest: Manifest) -> tuple[Link, ...]:
     return manifest.links or make_links(
         manifest.setups, {setup.name: setup for setup in manifest.setups}.get
     )
-
-
-def upgrade(document: Any) -> None:
-    """Bring a run's document into today's form, as far as an older one can be read so.
-
-    Raises what comes of a document of another shape. The defaults of `Setup` would put every setup
-    over capability: also that one, and dac.
-    """
-    if document.get("backend") is not None:
-        backend = document["backend"]
-        document["machine"] = "replay" if backend == "replay" else "emulation"
-        for cell in document["cells"]:
-            names = (item.name for item in fields(Place) if item.name in cell)
-            cell.setdefault("place", {name: cell[name] for name in names})
-            cell["task"] = {"name": "attribute" if backend == "attributed" else "readings"}
-            cell["warmup"] = document["sampling"].get("warmup", 0)
-    for setup in document["setups"]:
-        if "proofs" in setup:  # what enforcement checks were called
-            setup["checks"] = setup["proofs"]
-        if "over" in setup:
-            continue
-        if setup["lsms"] == []:
-            setup |= {"over": "", "layer": None}
-        elif setup["name"] == "capability":
-            setup["over"] = "dac"
-        else:
-            setup["over"] = setup["name"].rpartition("+")[0] or "capability"
 
 
 def _shareable(kernel: Kernel) -> Kernel:

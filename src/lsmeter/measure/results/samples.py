@@ -29,7 +29,8 @@ _MAX_GROUPS, _MAX_NAME, _MAX_WHY = 100_000, 1000, 200
 _NO_LIMIT = 1 << 64  # what resource calls -1
 _SIZE = struct.Struct("<Q")
 
-# Readings of one benchmark at several delays follow each other; delay_ns is null without a sweep.
+# Readings of one benchmark, index from 0 in time; those at several delays follow each other, and
+# delay_ns is null without a sweep.
 SCHEMA = pl.Schema(
     {"benchmark": pl.String, "index": pl.UInt32, "value": pl.UInt64, "delay_ns": pl.UInt32}
 )
@@ -96,8 +97,6 @@ def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
     if rows > MAX_ROWS:
         raise UnreadableError(f"it has {rows} rows; at most {MAX_ROWS}")
     table = pl.read_parquet(file)
-    if table.schema == pl.Schema(list(SCHEMA.items())[:-1]):  # version 1
-        table = table.with_columns(pl.lit(None, pl.UInt32).alias("delay_ns"))
     if table.schema != SCHEMA:
         kinds = (f"{name} {kind}" for name, kind in table.schema.items())
         raise UnreadableError(f"its columns are {', '.join(kinds)}, not {', '.join(SCHEMA)}")

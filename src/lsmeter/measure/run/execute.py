@@ -212,10 +212,7 @@ def is_kept(run: Path, planned: PlannedBoot) -> bool:
 
 
 def _read_whole(path: Path, planned: PlannedBoot, observer: Observer) -> StoredBoot | None:
-    """Return the boot that a folder has, if it ended well and is what was written.
-
-    What was stored before there were digests counts as not measured.
-    """
+    """Return the boot that a folder has, if it ended well and is what was written."""
     if not (path / BOOT_FILE).exists():
         return None
     try:
@@ -224,8 +221,8 @@ def _read_whole(path: Path, planned: PlannedBoot, observer: Observer) -> StoredB
     except DamagedResultError as error:
         observer.damaged(planned, error.title)
         return None
-    except InfrastructureError:  # of a later version
+    except InfrastructureError:  # of another version
         return None
     if why:
         observer.damaged(planned, why)
-    return found if found.sealed and not why and found.boot.status is BootStatus.OK else None
+    return found if not why and found.boot.status is BootStatus.OK else None

@@ -18,7 +18,7 @@ from lsmeter.core.model.boot import BEGIN, END, Moment
 from lsmeter.core.printable import printable
 from lsmeter.guest.session import parse_session
 from lsmeter.measure.results.boots import read_boot, read_output
-from lsmeter.measure.results.directory import RunData, asked_cell, request_of
+from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import ManifestCell
 from lsmeter.measure.tasks.tally import PLUGIN, DamagedTallyError, Tally, parse_tally
 from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Process, Series
@@ -64,10 +64,9 @@ def find_monitored(run: RunData, *, first_only: bool = False) -> Iterator[Monito
 
 def _monitored(run: RunData, cell: ManifestCell, boot: Boot) -> Monitored:
     stored = read_boot(run.folder(boot), boot)
-    if stored.capture is None:
+    if stored.capture is None or stored.request is None:
         return Monitored(cell.place, boot, Monitoring(cell.place.setup, (), 0, (), ()))
-    request = request_of(stored, asked_cell(run.manifest, cell))
-    moments = parse_session(stored.capture.complete_lines, request).moments
+    moments = parse_session(stored.capture.complete_lines, stored.request).moments
     of_host = cell.task.name == "visit"
     clock = "" if of_host else " of guest time"
     facts = (
