@@ -241,7 +241,7 @@ def test_a_stopped_calibration_goes_on_in_its_directory(
 def test_a_stopped_run_says_where_it_goes_on(
     in_process: Lsmeter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lsmeter.measure.run.stopping.stopped_early", lambda _run: True)
+    monkeypatch.setattr("lsmeter.cli.measure.stopped_early", lambda _run: True)
     done = in_process(*TIMED, "-s", "running")
     (made,) = (in_process.home / "runs").iterdir()
     assert done.code == 130

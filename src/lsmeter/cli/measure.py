@@ -11,12 +11,15 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from lsmeter import __version__
 from lsmeter.cli.console import SCREEN
+from lsmeter.cli.live import LiveRun, LiveTasks
+from lsmeter.cli.options import Options
+from lsmeter.cli.plan import show_plan, show_times
+from lsmeter.cli.show import write
 from lsmeter.core.errors import (
     BuildError,
     ExitCode,
@@ -26,20 +29,47 @@ from lsmeter.core.errors import (
 )
 from lsmeter.core.host import cores, host_facts
 from lsmeter.core.limits import Limits
+from lsmeter.core.model import Benchmark, BootProtocol, Image, Kernel
+from lsmeter.core.storage import need_dir
+from lsmeter.guest.probe import catalogue, find_probe, find_program
+from lsmeter.machines import HasHosts, Machine, Prepares, find_machine, tuned
+from lsmeter.measure.experiment.options import Experiment, with_copies
+from lsmeter.measure.experiment.plan import (
+    Plan,
+    PlannedBoot,
+    image_of,
+    look_up,
+    make_plan,
+    merge_plans,
+    modules_for,
+    programs_of,
+    setups_of,
+    split_workloads,
+    with_blocks,
+)
+from lsmeter.measure.experiment.running import on_running
+from lsmeter.measure.instruments import DEFAULT, find_instrument, instruments
+from lsmeter.measure.results.directory import (
+    MANIFEST_FILE,
+    RunData,
+    create_run,
+    read_manifest,
+    read_run,
+)
+from lsmeter.measure.results.documents import DamagedResultError
+from lsmeter.measure.results.held import held, is_torn, new_directory
+from lsmeter.measure.results.manifest import Circumstances, make_manifest
+from lsmeter.measure.run import took
+from lsmeter.measure.run.execute import Settings, execute, is_kept, is_stored
+from lsmeter.measure.run.stopping import stopped_early
+from lsmeter.measure.tasks import find_task
+from lsmeter.questions.cells.verify import damage_code
+from lsmeter.questions.cost.growing import still_open
+from lsmeter.sources.images.build import resolve_image
+from lsmeter.sources.kernels.resolve import DEFAULT_MODULES, Request, resolve
+from lsmeter.statistics.family import Looks
 
-if TYPE_CHECKING:
-    from lsmeter.cli.live import LiveTasks
-    from lsmeter.cli.options import Options
-    from lsmeter.core.model import Benchmark, Image, Kernel
-    from lsmeter.machines import Machine
-    from lsmeter.measure.experiment.options import Experiment
-    from lsmeter.measure.experiment.plan import Plan, PlannedBoot
-    from lsmeter.measure.results.directory import RunData
-    from lsmeter.measure.run.execute import Settings
-    from lsmeter.sources.kernels.resolve import Request
-    from lsmeter.statistics.family import Looks
-
-    Experiments = Sequence[Experiment] | Callable[[Sequence[Kernel]], Sequence[Experiment]]
+Experiments = Sequence[Experiment] | Callable[[Sequence[Kernel]], Sequence[Experiment]]
 
 _PLOTS = (".svg", ".png")
 
@@ -62,11 +92,6 @@ def measure(
     command goes on, where that is another than the run's. Returns the run directory, and OK,
     INCOMPLETE when something gave no number, or INTERRUPTED.
     """
-    from lsmeter.cli.plan import show_plan, show_times
-    from lsmeter.core.storage import need_dir
-    from lsmeter.machines import find_machine, tuned
-    from lsmeter.measure.results.held import held, new_directory
-
     known = named if callable(experiments) else experiments
     machine = find_machine(_join_machines(options.machine) or _machine_of(known))
     plan = _planned(experiments, known, machine, build=not dry_run)
@@ -88,12 +113,6 @@ def _planned(
     experiments: Experiments, named: Sequence[Experiment], machine: Machine, *, build: bool
 ) -> Plan:
     """Plan experiments: check their names, then fetch their kernels and build their images."""
-    from lsmeter.cli.live import LiveTasks
-    from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.machines import HasHosts
-    from lsmeter.measure.experiment.plan import look_up, modules_for, split_workloads
-    from lsmeter.sources.kernels.resolve import DEFAULT_MODULES, Request
-
     running = machine.kernels() if isinstance(machine, HasHosts) else ()
     own = {kernel.name: kernel for kernel in running}
     if not callable(experiments):
@@ -120,10 +139,6 @@ def _planned(
 
 def _as_on(experiment: Experiment, machine: Machine) -> Experiment:
     """Return an experiment as it is on a machine, whose kernels run already or are booted."""
-    from lsmeter.machines import HasHosts
-    from lsmeter.measure.experiment.options import with_copies
-    from lsmeter.measure.experiment.running import on_running
-
     if not isinstance(machine, HasHosts):
         return with_copies(experiment, cores())
     return on_running(with_copies(experiment, machine.cpus), machine.kernels(), machine.users)
@@ -133,8 +148,6 @@ def _carried_out(
     plan: Plan, machine: Machine, where: Path, options: Options, resume: Path | None
 ) -> ExitCode:
     """Carry a plan out, and say how a command that was stopped goes on."""
-    from lsmeter.measure.instruments import find_instrument
-
     code = _carry_out(plan, machine, where, options)
     if code is ExitCode.INTERRUPTED:
         # What repeats is in the store; all else is only in its run directory.
@@ -159,8 +172,6 @@ def _join_machines(names: Sequence[str] | None) -> str:
 
 def _machine_of(experiments: Sequence[Experiment]) -> str:
     """Return the machine that experiments name, else that of the first one's instrument."""
-    from lsmeter.measure.instruments import DEFAULT, find_instrument
-
     named = next((item.machine for item in experiments if item.machine), None)
     instrument = experiments[0].instrument if experiments else DEFAULT
     return named or find_instrument(instrument).machines[0]
@@ -168,8 +179,6 @@ def _machine_of(experiments: Sequence[Experiment]) -> str:
 
 def _check_instrument(experiment: Experiment, machine: Machine) -> None:
     """Refuse an instrument that cannot read what the machine gives, or a client without a host."""
-    from lsmeter.measure.instruments import find_instrument, instruments
-
     if experiment.client == "host" and machine.name != "pair":
         raise UsageError("--client host: which host?", hint="--server ssh:HOST --client ssh:HOST")
     if machine.name in find_instrument(experiment.instrument).machines:
@@ -190,16 +199,6 @@ def _plan(
     *,
     build: bool,
 ) -> Plan:
-    from lsmeter.guest.probe import find_program
-    from lsmeter.machines import HasHosts
-    from lsmeter.measure.experiment.plan import (
-        image_of,
-        make_plan,
-        merge_plans,
-        programs_of,
-        setups_of,
-        split_workloads,
-    )
 
     plans = []
     for item, offer in (part for whole in experiments for part in split_workloads(whole)):
@@ -228,9 +227,6 @@ def _plan(
 
 def _kernel(name: str, request: Request) -> Kernel:
     """Return a kernel; for a plan alone, one without a digest where it would have to be fetched."""
-    from lsmeter.core.model import BootProtocol, Kernel
-    from lsmeter.sources.kernels.resolve import resolve
-
     try:
         return resolve(name, request)
     except InfrastructureError:
@@ -241,8 +237,6 @@ def _kernel(name: str, request: Request) -> Kernel:
 
 def _image(name: str, own: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:
     """Return an image, built if it has to be, or why it cannot be; one that was named has to be."""
-    from lsmeter.sources.images.build import resolve_image
-
     try:
         return resolve_image(own or name, tasks, build=build)
     except (BuildError, InfrastructureError) as error:
@@ -253,10 +247,6 @@ def _image(name: str, own: str | None, tasks: LiveTasks, *, build: bool) -> Imag
 
 def _carry_out(plan: Plan, machine: Machine, out: Path, options: Options) -> ExitCode:
     """Carry a plan out; one that grows, look by look until its verdicts stand."""
-    from lsmeter.measure.experiment.plan import with_blocks
-    from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.cost.growing import still_open
-
     experiment = plan.experiment
     if experiment.looks is None:
         return _stage(plan, machine, out, options)
@@ -279,9 +269,6 @@ def _carry_out(plan: Plan, machine: Machine, out: Path, options: Options) -> Exi
 
 def _check_looks(out: Path, looks: Looks) -> None:
     """Refuse to go on with a run under other bounds: its looks have spent a part of the error."""
-    from lsmeter.measure.results.directory import MANIFEST_FILE, read_manifest
-    from lsmeter.measure.results.documents import DamagedResultError
-
     try:
         known = read_manifest(out).looks if (out / MANIFEST_FILE).exists() else looks
     except DamagedResultError:
@@ -296,16 +283,6 @@ def _check_looks(out: Path, looks: Looks) -> None:
 
 def _stage(plan: Plan, machine: Machine, out: Path, options: Options, since: int = 0) -> ExitCode:
     """Carry out the blocks of a plan from `since` on; the run directory is told of all of them."""
-    from lsmeter.cli.live import LiveRun
-    from lsmeter.machines import Prepares
-    from lsmeter.measure.instruments import find_instrument
-    from lsmeter.measure.results.directory import create_run
-    from lsmeter.measure.results.held import is_torn
-    from lsmeter.measure.results.manifest import Circumstances, make_manifest
-    from lsmeter.measure.run import took
-    from lsmeter.measure.run.execute import Settings, execute, is_kept, is_stored
-    from lsmeter.measure.run.stopping import stopped_early
-
     instrument = find_instrument(plan.experiment.instrument)
     circumstances = Circumstances(
         lsmeter_version=__version__,
@@ -381,9 +358,6 @@ def measured(
 
     A run that is shown again ends as damaged when no boot of these tasks is left.
     """
-    from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.cells.verify import damage_code
-
     found = (
         (run, ExitCode.OK) if run is not None else measure(experiments, stem, options, named=named)
     )
@@ -393,7 +367,6 @@ def measured(
 
 
 def _plugins(tasks: Iterable[str]) -> set[str]:
-    from lsmeter.measure.tasks import find_task
 
     return {plugin for task in tasks if (plugin := find_task(task).plugin)}
 
@@ -409,8 +382,6 @@ def draw(plot: Path | None, specification: Callable[[], dict[str, object]]) -> N
     if plot is None:
         return
     import vl_convert
-
-    from lsmeter.cli.show import write
 
     as_form = vl_convert.vegalite_to_png if plot.suffix == ".png" else vl_convert.vegalite_to_svg
     drawn: bytes | str = as_form(specification(), allowed_base_urls=[])

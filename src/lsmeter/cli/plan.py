@@ -4,23 +4,23 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from lsmeter.cli.console import SCREEN
+from lsmeter.cli.live import clock
+from lsmeter.cli.options import Options
 from lsmeter.core.host import cores
-
-if TYPE_CHECKING:
-    from lsmeter.cli.options import Options
-    from lsmeter.core.model import Kernel
-    from lsmeter.machines import Machine
-    from lsmeter.measure.experiment.plan import Plan
+from lsmeter.core.model import Kernel
+from lsmeter.machines import Machine
+from lsmeter.measure.experiment.plan import Plan, baseline_name, describe_size
+from lsmeter.measure.instruments import find_instrument
+from lsmeter.measure.run import took
+from lsmeter.measure.run.execute import is_stored
+from lsmeter.measure.run.pace import Pace
+from lsmeter.tables.lines import wrapped
 
 
 def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
     """Print what will be measured, and how guests are started where that is wanted."""
-    from lsmeter.measure.experiment.plan import baseline_name, describe_size
-    from lsmeter.measure.instruments import find_instrument
-
     experiment = plan.experiment
     if experiment.title:
         SCREEN.say(experiment.title, style="bold")
@@ -50,8 +50,6 @@ def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
 
 def _say_wrapped(text: str, indent: str = "") -> None:
     """Say a line, broken at spaces where it is shown: a terminal would cut through names."""
-    from lsmeter.tables.lines import wrapped
-
     screen = SCREEN.err
     for line in wrapped(text, screen.width, indent) if screen.is_terminal else (text,):
         SCREEN.say(line)
@@ -64,12 +62,6 @@ def _described(kernel: Kernel) -> str:
 
 def show_times(plan: Plan, machine: Machine, options: Options) -> None:
     """Say how long each part of a plan would take, by how long such parts took before."""
-    from lsmeter.cli.live import clock
-    from lsmeter.measure.instruments import find_instrument
-    from lsmeter.measure.run import took
-    from lsmeter.measure.run.execute import is_stored
-    from lsmeter.measure.run.pace import Pace
-
     times, instrument = took.read(), find_instrument(plan.experiment.instrument)
     kernels = {cell.kernel.name for cell in plan.cells if not cell.kernel.image_sha256}
     images = {cell.image.name for cell in plan.cells if cell.image and not cell.image.sha256}
