@@ -11,7 +11,8 @@ import codecs
 import json
 import os
 import sys
-from functools import partial
+import tomllib
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -23,46 +24,23 @@ from lsmeter.core.errors import InfrastructureError, LsmeterError
 from lsmeter.core.printable import printable
 
 _TAIL_LINES = 20
-_STAND_INS = str.maketrans(
-    {
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2500\u2501\u2550", "-"),
-        **dict.fromkeys("\u2018\u2019\u00b4", "'"),
-        **dict.fromkeys("\u201c\u201d", '"'),
-        **dict.fromkeys("\u2502\u2503\u2551", "|"),
-        **dict.fromkeys("\u00b7\u2022", "*"),
-        **dict.fromkeys("\u2588\u2593\u2592\u2591", "#"),
-        "\u00a0": " ",
-        "\u202f": " ",
-        "\u2009": " ",
-        "\u2026": "...",
-        "\u00b1": "+/-",
-        "\u00d7": "x",
-        "\u00f7": "/",
-        "\u2264": "<=",
-        "\u2265": ">=",
-        "\u2248": "~",
-        "\u2192": "->",
-        "\u2190": "<-",
-        "\u2194": "<->",
-        "\u00b5": "u",
-        "\u03bc": "u",
-        **dict.fromkeys(map(chr, range(0x2800, 0x2900)), "*"),  # a spinner's dots
-        "\u2713": "y",
-        "\u2717": "n",
-        "\u00b2": "^2",
-        "\u221a": "sqrt",
-        "\u25cf": "*",
-    }
-)
-
 Colour = Literal["auto", "always", "never"]
+
+
+@cache
+def _stand_ins() -> dict[int, str]:
+    """Return the stand-in of each character; a spinner's dots have one as well."""
+    said = tomllib.loads(Path(__file__).with_name("stand_ins.toml").read_text("utf-8"))
+    dots = "".join(map(chr, range(0x2800, 0x2900)))
+    said["*"] += dots
+    return str.maketrans({each: text for text, characters in said.items() for each in characters})
 
 
 def _stand_in(error: UnicodeError) -> tuple[str, int]:
     """Give ASCII for what an encoding does not have: a stand-in, else an escape."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    text = error.object[error.start : error.end].translate(_STAND_INS)
+    text = error.object[error.start : error.end].translate(_stand_ins())
     return text.encode("ascii", "backslashreplace").decode(), error.end
 
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import functools
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsmeter.core import registry
@@ -80,6 +82,13 @@ class Instrument:
     again: bool = False
     witnessed: bool = True
     ticks: bool = False
+
+
+def described(name: str) -> dict[str, Any]:
+    """Return the fields of an instrument that texts.toml has."""
+    found = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))[name]
+    verdicts = {Verdict(verdict): text for verdict, text in found["words"]["verdicts"].items()}
+    return {"name": name, **found, "words": Words(**{**found["words"], "verdicts": verdicts})}
 
 
 @functools.cache

@@ -26,7 +26,7 @@ from lsmeter.core.model.conclusion import (
     Tests,
     Verdict,
 )
-from lsmeter.measure.instruments import Instrument, Words
+from lsmeter.measure.instruments import Instrument, described
 from lsmeter.statistics.blocks import (
     LEVEL,
     Block,
@@ -250,11 +250,7 @@ def _verdict(item: Comparison, tests: Tests, margin: float) -> tuple[Verdict, st
 
 
 INSTRUMENT: Instrument = Instrument(
-    name="timed",
-    title="time on real hardware, by the cycle counter or the kernel's clock",
-    unit="ns",
-    unit_word="nanoseconds",
-    covers="valid for this host in this state; caches, branch prediction and noise are in it",
+    **described("timed"),
     machines=("here", "kvm", "ssh", "pair", "tcg", "replay"),
     side_by_side=False,
     reusable=False,
@@ -267,24 +263,6 @@ INSTRUMENT: Instrument = Instrument(
     workload_task="load",
     boots=50,
     sampling=Sampling(samples=300, warmup=20, whole_ppm=0),
-    words=Words(
-        typical="median",
-        mean="mean",
-        replicate="block",
-        level="95 %",
-        numbers="Median and mean: of the readings of a block (one process, or one boot), then over "
-        "blocks. Ratios are taken within blocks, whose setups took turns or ran one after another.",
-        verdicts={
-            Verdict.SLOWER: "the median is higher; p at most 5 % after Holm's correction",
-            Verdict.FASTER: "the median is lower; p at most 5 % after Holm's correction",
-            Verdict.EQUIVALENT: "inside the margin by two one-sided tests; p at most 5 % after "
-            "Holm's correction",
-            Verdict.INCONCLUSIVE: "the blocks allow no verdict; the warnings say how many more "
-            "it would take",
-        },
-        repeats=False,
-        interval=True,
-    ),
     estimate=estimate,
     compare=compare,
     read=blocks,

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from lsmeter.measure.tasks import TaskKind
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
@@ -18,40 +20,9 @@ _MAX_REGIONS = 8192  # a region may be written more than once while it grows
 _MAX_DIGITS = 18
 
 # What is counted, in the order of a vector, with a title (`lsmeter help events` defines each).
-EVENTS: Mapping[str, str] = {
-    "insns": "instructions",
-    "loads": "loads",
-    "stores": "stores",
-    "direct_calls": "direct calls",
-    "indirect_calls": "indirect calls",
-    "indirect_jumps": "indirect jumps",
-    "returns": "returns",
-    "branches": "branches",
-    "taken": "taken branches",
-    "locked": "locked",
-    "if_switches": "cli, sti",
-    "popf": "popf",
-    "serialising": "serialising",
-    "smap_switches": "clac, stac",
-    "swapgs": "swapgs",
-    "mode_switches": "mode switches",
-    "cmpxchg": "cmpxchg",
-    "string_steps": "string steps",
-    "divides": "divisions",
-    "code_lines": "code lines",
-    "code_pages": "code pages",
-    "data_lines": "data lines",
-    "data_pages": "data pages",
-    "l1i_misses": "L1I misses",
-    "l1d_misses": "L1D misses",
-    "l2_misses": "L2 misses",
-    "itlb_misses": "ITLB misses",
-    "dtlb_misses": "DTLB misses",
-    "stlb_misses": "STLB misses",
-    "branch_misses": "branch misses",
-    "return_misses": "return misses",
-    "indirect_misses": "target misses",
-}
+EVENTS: Mapping[str, str] = tomllib.loads(
+    Path(__file__).with_name("events.toml").read_text("utf-8")
+)
 # They depend on where things lie in memory, which another seed of the guest changes.
 BY_ADDRESS = frozenset(name for name in EVENTS if name.endswith(("_lines", "_pages", "_misses")))
 
