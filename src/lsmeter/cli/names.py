@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
@@ -56,34 +57,6 @@ def _kernels() -> Iterable[Row]:
         yield listing.name, listing.title + state
 
 
-def _instruments() -> Iterable[Row]:
-    from lsmeter.measure.instruments import instruments
-
-    return [(item.name, item.title) for item in instruments().values()]
-
-
-def _filesystems() -> Iterable[Row]:
-    from lsmeter.core.model.filesystems import FILESYSTEMS
-
-    return [(item.name, item.title) for item in FILESYSTEMS.values()]
-
-
-def _formats() -> Iterable[Row]:
-    from lsmeter.tables.render import formats
-
-    return [(item.name, item.title) for item in formats()]
-
-
-def _imports() -> Iterable[Row]:
-    from lsmeter.questions.importing import formats
-
-    return [(item.name, item.title) for item in formats().values()]
-
-
-def _users() -> Iterable[Row]:
-    return ("root", "uid 0"), ("user", "uid 1000, no capabilities")
-
-
 def _machines() -> Iterable[Row]:
     from lsmeter.machines import machines
 
@@ -105,18 +78,30 @@ def _studies() -> Iterable[Row]:
     return [(name, find_published(name).title) for name in published_names()]
 
 
+def _titled(module: str, name: str) -> Callable[[], Iterable[Row]]:
+    """Return the list of what a module has or gives by that name, which is loaded only for it."""
+
+    def rows() -> Iterable[Row]:
+        found = getattr(import_module(f"lsmeter.{module}"), name)
+        found = found() if callable(found) else found
+        each = found.values() if isinstance(found, Mapping) else found
+        return [(item.name, item.title) for item in each]
+
+    return rows
+
+
 KINDS: dict[str, Callable[[], Iterable[Row]]] = {
     "setups": _setups,
     "suites": _suites,
     "benchmarks": _benchmarks,
     "kernels": _kernels,
-    "instruments": _instruments,
-    "filesystems": _filesystems,
-    "users": _users,
+    "instruments": _titled("measure.instruments", "instruments"),
+    "filesystems": _titled("core.model.filesystems", "FILESYSTEMS"),
+    "users": lambda: (("root", "uid 0"), ("user", "uid 1000, no capabilities")),
     "images": _images,
     "machines": _machines,
-    "formats": _formats,
-    "imports": _imports,
+    "formats": _titled("tables.render", "formats"),
+    "imports": _titled("questions.importing", "formats"),
     "studies": _studies,
 }
 

@@ -128,7 +128,7 @@ class Experiment(_Strict):
 
     def conditions_model(self) -> Conditions:
         """Return the conditions as the model's type."""
-        return Conditions(**self.conditions.model_dump())
+        return Conditions(**vars(self.conditions))
 
     def task_model(self, setup: str) -> Task:
         """Return what the boots of a setup are asked to do."""

@@ -17,15 +17,14 @@ SETUPS = (BASELINE, "landlock", "seccomp")
 MONITOR_MS = 1000  # of a server's host, where nothing is said
 
 
-class RunningConditions(ConditionsTable):
-    """What a machine that is not booted leaves nobody to choose."""
-
-    mitigations: str = AS_IT_RUNS  # type: ignore[assignment]
-    tick: str = AS_IT_RUNS  # type: ignore[assignment]
-    slabs: str = AS_IT_RUNS  # type: ignore[assignment]
-    cpu: str = AS_IT_RUNS
-    icount_shift: int = 0
-    memory_mib: int = 0
+# What a machine that is not booted leaves nobody to choose.
+_CONDITIONS = ConditionsTable().model_copy(
+    update={
+        **dict.fromkeys(("mitigations", "tick", "slabs", "cpu"), AS_IT_RUNS),
+        "icount_shift": 0,
+        "memory_mib": 0,
+    }
+)
 
 
 def on_running(asked: Experiment, kernels: Sequence[Kernel], users: Sequence[str]) -> Experiment:
@@ -69,7 +68,7 @@ def on_running(asked: Experiment, kernels: Sequence[Kernel], users: Sequence[str
         "setups": [*named],
         "baseline": baseline,
         "users": [*wanted],
-        "conditions": RunningConditions(),
+        "conditions": _CONDITIONS,
         "monitor_ms": asked.monitor_ms or (MONITOR_MS if visits else 0),
     }
     return asked.model_copy(update=update)

@@ -7,23 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from lsmeter.core.model import Cell
-from lsmeter.core.model.workload import Workload
 from lsmeter.core.printable import printable
 from lsmeter.measure.tasks import TaskKind
-from lsmeter.measure.tasks.workload import judge
+from lsmeter.measure.tasks.workload import judge, workload_of
 
 _BATCH_MS = 300_000
 
 
-def _workload(cell: Cell) -> Workload:
-    if cell.task.workload is None:
-        raise ValueError("the cell has no workload")
-    return cell.task.workload
-
-
 def request(cell: Cell) -> Mapping[str, Any]:
     """Ask for a client for each benchmark, once the services answer; nothing is started."""
-    workload = _workload(cell)
+    workload = workload_of(cell)
     batches = {batch.benchmark: batch for batch in workload.batches}
     return {
         "ready": tuple(item.ready for item in workload.services),
@@ -41,7 +34,7 @@ def verify(cell: Cell, facts: Mapping[str, str]) -> tuple[str, ...]:
     """Return how the services answer otherwise than the workload's checks say."""
     return tuple(
         f"check {item.name}: expected '{item.allowed}', the client was told '{printable(said)}'"
-        for item in _workload(cell).denials
+        for item in workload_of(cell).denials
         if (said := facts.get(f"ask.{item.name}", "nothing")[:200]) != item.allowed
     )
 

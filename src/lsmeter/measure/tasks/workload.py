@@ -82,7 +82,8 @@ def why_unconfined(setup: Setup, workload: Workload) -> str:
     return ""
 
 
-def _workload(cell: Cell) -> Workload:
+def workload_of(cell: Cell) -> Workload:
+    """Return the workload of a cell; ValueError where it has none."""
     if cell.task.workload is None:
         raise ValueError("the cell has no workload")
     return cell.task.workload
@@ -118,7 +119,7 @@ def once_titles(workload: Workload, setup: Setup) -> tuple[str, ...]:
 
 def request(cell: Cell) -> Mapping[str, Any]:
     """Ask for the services of the cell's workload, its checks, and a client for each benchmark."""
-    workload, setup = _workload(cell), cell.setup
+    workload, setup = workload_of(cell), cell.setup
     form = _FORMS[workload.client]
     server = _within("server", _INITRC, setup)
     client = (*_within(form.namespace, _USER, setup), *form.through)
@@ -145,7 +146,7 @@ def verify(cell: Cell, facts: Mapping[str, str]) -> tuple[str, ...]:
     """Return how a guest's services are not in their domains, or were not refused anything."""
     module, mode = policy_of(cell.setup)
     wrong = []
-    for service in _workload(cell).services:
+    for service in workload_of(cell).services:
         if facts.get(f"service.{service.name}.processes", "0") == "0":
             wrong.append(f"service {service.name}: no process is called '{service.process}'")
         said = facts.get(f"service.{service.name}.contexts", "")
@@ -160,7 +161,7 @@ def verify(cell: Cell, facts: Mapping[str, str]) -> tuple[str, ...]:
         each = {_domain(context, module, mode) for context in facts.get(key, "").split(",")}
         left = sorted(each.intersection(_STARTERS[module]))
         wrong += [f"{key}: a process of the services is in {name}, no domain" for name in left]
-    for denial in _workload(cell).denials:
+    for denial in workload_of(cell).denials:
         asked = denial.denied if module and mode == "enforcing" else denial.allowed
         said = facts.get(f"ask.{denial.name}", "nothing")
         if said != asked:
@@ -186,7 +187,7 @@ def said_by(line: str) -> dict[str, float]:
 
 def judge(cell: Cell, samples: Samples) -> Samples:
     """Take a benchmark for failed if a client says that a unit was not answered as it must be."""
-    units = {batch.benchmark: batch.units for batch in _workload(cell).batches}
+    units = {batch.benchmark: batch.units for batch in workload_of(cell).batches}
     for line in samples.said if samples.status is BenchmarkStatus.OK else ():
         said = said_by(line)
         sound = said.get("failed") == said.get("timeouts", 0) == 0
