@@ -75,7 +75,8 @@ def test_what_is_x86_is_said() -> None:
     section = DOCUMENT.read_text(encoding="utf-8").partition("## What is x86")[2]
     names = re.findall(r"`([\w/.]+\.\w+|\w+/Makefile)`", section.partition("\n## ")[0])
     sources = {path: literals(path) for path in (SOURCE / "lsmeter").rglob("*.py")}
-    sources |= {path: path.read_text() for path in (ROOT / "plugin").rglob("*.[ch]")}
+    table = SOURCE / "lsmeter/measure/tasks/events.toml"
+    sources |= {path: path.read_text() for path in (table, *(ROOT / "plugin").rglob("*.[ch]"))}
     found = {path.name for path, text in sources.items() if _X86.search(text)}
     assert {Path(name).name for name in names} - _WITHOUT_A_WORD == found - _WITHOUT_A_WORD
 
