@@ -11,8 +11,7 @@ import pytest
 
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks import find_task
-from lsmeter.questions.hooks.coverage.document import coverage_document
-from lsmeter.questions.hooks.coverage.figures import coverage, out_of_reach
+from lsmeter.questions.hooks.coverage import coverage, coverage_document, out_of_reach
 from lsmeter.tables.render import Options, render
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import plan_of, run_of, said_by
@@ -65,10 +64,9 @@ def test_what_none_ran_has_a_reason_and_what_cannot_be_is_not_within_reach(
 
 
 def test_the_document_says_shares_and_names_all(counted: RunData) -> None:
-    found = coverage(counted)
-    data = json.loads(render(coverage_document(counted, found), "json", Options()))
+    data = json.loads(render(coverage_document(counted), "json", Options()))
     (said,) = data["kernels"]
     assert (said["hooks"], said["reached"], said["within_reach"]) == (6, 3, 5)
-    text = " ".join(render(coverage_document(counted, found), "table", Options()).split())
+    text = " ".join(render(coverage_document(counted), "table", Options()).split())
     assert "3 of 6 hooks reached (50 %); 5 can be reached in a guest as it is: 60 %" in text
     assert "ib_pkey_access" in text

@@ -12,7 +12,7 @@ from lsmeter.cli.options import Options, argument, flag, option
 from lsmeter.cli.show import listed, show
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.registry import unknown
-from lsmeter.questions.hooks.command import show_coverage
+from lsmeter.questions.hooks.command import coverage
 from lsmeter.tables.model import Document, Kind, Table, columns
 
 HOOKS = "hooks"
@@ -37,7 +37,7 @@ def list_names(
     known is counted first, as `lsmeter hooks coverage` does.
     """
     if kind == HOOKS:
-        return show_coverage(Options(kernel=[kernel] if kernel else None))
+        return coverage(Options(kernel=[kernel] if kernel else None))
     if kind not in KINDS:
         raise unknown("list", kind, (*KINDS, HOOKS))
     if kernel is not None:

@@ -12,7 +12,7 @@ import pytest
 from lsmeter.core.model import Problem
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks import find_task
-from lsmeter.questions.hooks.count.document import document
+from lsmeter.questions.hooks.count import document
 from lsmeter.tables.render import Options, render
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import plan_of, run_of, said_by

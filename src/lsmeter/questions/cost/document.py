@@ -58,8 +58,8 @@ def document_of(
         shown = costs()
         return partial(_under_load, run, shown) if tasks & clients.TASKS else shown
     # Regressions are heavy: only runs with sweeps wait for them.
+    from lsmeter.questions.hooks import count
     from lsmeter.questions.hooks.agreement import document as agreement
-    from lsmeter.questions.hooks.count import document as counts
     from lsmeter.questions.monitor import document as monitoring
     from lsmeter.questions.monitor.figures import is_monitored
     from lsmeter.questions.slopes import document as slopes
@@ -76,7 +76,7 @@ def document_of(
         if is_monitored(run):
             found.append(partial(monitoring.document, run))
     if "count" in tasks:
-        found.append(lambda _: counts.document(run))
+        found.append(lambda _: count.document(run))
     if tasks & {"sweep", "lookups"}:
         found.append(lambda _: slopes.document(run))
     return partial(_join_documents, found)

@@ -231,7 +231,7 @@ def count(options: Options, run: RunArgument = None) -> int:
         lsmeter hooks count --format json -o counts.json
     """
     from lsmeter.cli.measure import measured
-    from lsmeter.questions.hooks.count.document import document
+    from lsmeter.questions.hooks.count import document
 
     title = "Runs of each hook in one operation"
     setups = ["capability"]
@@ -250,20 +250,13 @@ def coverage(options: Options, run: RunArgument = None) -> int:
         lsmeter hooks coverage --kernel debian:6.12
         lsmeter hooks coverage --kernel debian:6.12 --setup selinux --suite net
     """
-    return show_coverage(options, run)
-
-
-def show_coverage(options: Options, run: Path | None = None) -> int:
-    """Count where that is not known, and show what the suites reach."""
     from lsmeter.cli.measure import measured
-    from lsmeter.questions.hooks.count.figures import find_counts
-    from lsmeter.questions.hooks.coverage.document import coverage_document
-    from lsmeter.questions.hooks.coverage.figures import coverage as find_coverage
+    from lsmeter.questions.hooks.coverage import coverage_document
 
     title, suites = "Hooks that the suites reach", list(COUNTED_SUITES)
     found = options.experiment(
         title=title, task="count", setups=["capability"], suites=suites, boots=1, seed=1
     )
     with measured(run, [found], "hooks-coverage", options, tasks=["count"]) as (data, code):
-        show(coverage_document(data, find_coverage(data), find_counts(data).problems))
+        show(coverage_document(data))
     return code

@@ -22,7 +22,7 @@ from lsmeter.questions.hooks.agreement.compare import (
     kernel_facts,
     source_of,
 )
-from lsmeter.questions.hooks.count.figures import find_counts
+from lsmeter.questions.hooks.count import find_counts
 from lsmeter.questions.hooks.source.model import SourceAnalysis
 from lsmeter.questions.hooks.source.rules import least_needed
 from lsmeter.questions.slopes.figures import find_slopes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From runs that counted hooks to what of a kernel's hooks each suite reaches; pure."""
+"""What of a kernel's hooks the suites reach, of runs that counted them (`lsmeter help suites`)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import fnmatch
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
+from lsmeter.core.groups import grouped
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.count import WATCHED_NAMES
-from lsmeter.questions.hooks.count.figures import Counts, find_counts
+from lsmeter.questions.cells.frame import run_document
+from lsmeter.questions.hooks.count import Counts, find_counts
 from lsmeter.sources.kernels.functions import is_hook
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Kind, Section
 
 # Why no benchmark reaches a hook: patterns of names, the first that fits. What stands under a
 # reason that names something a guest does not have counts as out of reach.
@@ -96,11 +101,20 @@ def out_of_reach(name: str) -> bool:
     return _reason(name) in dict(_OUT_OF_REACH).values()
 
 
+def coverage_document(run: RunData) -> Document:
+    """Return what `list hooks` shows, a section for each kernel of a run that counted."""
+    found, problems = coverage(run), find_counts(run).problems
+    sections = tuple(_section(item) for item in found)
+    data = {"kernels": [_data(item) for item in found]}
+    title = "Hooks that the suites reach"
+    return run_document(run, "lsmeter-hook-coverage", title, sections, problems, data)
+
+
 def coverage(run: RunData) -> tuple[Coverage, ...]:
     """Say of each kernel of a run which hooks the benchmarks of each suite ran."""
     counts = find_counts(run)
     kernels = dict.fromkeys(place.kernel for place, _ in counts.watched)
-    return tuple(covered(name, _watched(run, name), [counts]) for name in kernels)
+    return tuple(_covered(name, _watched(run, name), counts) for name in kernels)
 
 
 def _watched(run: RunData, kernel: str) -> Iterator[str]:
@@ -112,17 +126,71 @@ def _watched(run: RunData, kernel: str) -> Iterator[str]:
                 yield from (name for name in names.split(",") if is_hook(f"security_{name}"))
 
 
-def covered(kernel: str, watched: Iterable[str], counts: Iterable[Counts]) -> Coverage:
-    """Say which hooks of a kernel the benchmarks of each suite run; watched: all there are."""
+def _covered(kernel: str, watched: Iterable[str], counts: Counts) -> Coverage:
     suites: dict[str, set[str]] = {}
-    for found in counts:
-        for place, benchmark in found.benchmarks:
-            if place.kernel == kernel:
-                suites.setdefault(benchmark.suite, set())
-        for item in found.counts:
-            if item.place.kernel == kernel and any(item.readings):
-                suites.setdefault(item.benchmark.suite, set()).add(item.name)
+    for place, benchmark in counts.benchmarks:
+        if place.kernel == kernel:
+            suites.setdefault(benchmark.suite, set())
+    for item in counts.counts:
+        if item.place.kernel == kernel and any(item.readings):
+            suites.setdefault(item.benchmark.suite, set()).add(item.name)
     reached = set().union(*suites.values())
     hooks = tuple(sorted({*watched, *reached}))
     missing = {name: _reason(name) for name in hooks if name not in reached}
     return Coverage(kernel, hooks, {k: frozenset(v) for k, v in suites.items()}, missing)
+
+
+_MISSING = (
+    Field("reason", "why", lambda item: item[0], Kind.PROSE),
+    Field("count", "hooks", lambda item: len(item[1])),
+    Field("hooks", "which", lambda item: ", ".join(item[1]), Kind.PROSE),
+)
+
+
+def _section(found: Coverage) -> Section:
+    total, reached, possible = len(found.hooks), len(found.reached), found.within_reach
+    text = (
+        f"{found.kernel}: {reached} of {total} hooks reached ({_percent(reached, total)}); "
+        f"{possible} can be reached in a guest as it is: {_percent(reached, possible)} of them."
+    )
+    reasons = grouped((why, hook) for hook, why in found.missing.items())
+    missing = sorted(reasons.items(), key=lambda item: -len(item[1]))
+
+    def alone(suite: str) -> int:
+        others = (other for name, other in found.suites.items() if name != suite)
+        return len(found.suites[suite].difference(*others))
+
+    def suites(hook: str) -> str:
+        return ", ".join(suite for suite, hooks in found.suites.items() if hook in hooks)
+
+    by_suite = (
+        named("suite", str),
+        Field("reached", "hooks reached", lambda suite: len(found.suites[suite])),
+        Field("share", "of all", lambda s: len(found.suites[s]) / (total or 1), Kind.SHARE),
+        Field("alone", "by no other suite", alone),
+    )
+    by_hook = (named("hook", str), Field("suites", "reached by", suites, Kind.PROSE))
+    tables = (
+        tabled("coverage", "By suite", by_suite, found.suites),
+        tabled("missing", "Reached by none", _MISSING, missing),
+        tabled("reached", "Which suite reaches which hook", by_hook, sorted(found.reached)),
+    )
+    return Section(found.kernel, lead=(text,), tables=tables)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "0 %"
+
+
+def _data(found: Coverage) -> dict[str, Any]:
+    return {
+        "kernel": found.kernel,
+        "hooks": len(found.hooks),
+        "reached": len(found.reached),
+        "within_reach": found.within_reach,
+        "suites": {suite: sorted(hooks) for suite, hooks in found.suites.items()},
+        "missing": [
+            {"hook": hook, "reason": why, "out_of_reach": out_of_reach(hook)}
+            for hook, why in found.missing.items()
+        ],
+    }
