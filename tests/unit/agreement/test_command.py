@@ -116,15 +116,13 @@ def test_every_format_says_how_many_agree_and_which_do_not(
         assert "capability on 6.1" in words
 
 
-def test_old_words_name_runs_and_refuse_files(
-    counted: RunData, swept: RunData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_file_is_no_run(
+    swept: RunData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    new = say(capsys, counted.path, swept.path)
-    assert say(capsys, "--run", counted.path, "--slopes", swept.path, "--save") == new
     file = tmp_path / "counts.json"
     file.write_text("{}")
     with pytest.raises(UsageError, match=r"counts\.json: a file") as caught:
-        say(capsys, "--run", swept.path, "--counts", file)
+        say(capsys, swept.path, file)
     assert "--run-dir" in str(caught.value.hint)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lsmeter.cli import names
-from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Options, argument, make_experiment, option
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.measure.tasks.sweep import DEFAULT, parse_delays
@@ -33,10 +32,6 @@ def agree(
     config: Annotated[
         str | None, option("FILE|KERNEL|none", "Configuration of --source, as in `hooks source`.")
     ] = None,
-    old: Annotated[
-        list[Path] | None, option(None, "", "--run", "--counts", "--slopes", hidden=True)
-    ] = None,
-    save: Annotated[bool, option(None, "", "--save", hidden=True)] = False,
 ) -> int:
     """Compare what four views say of the hooks of each operation.
 
@@ -55,9 +50,7 @@ def agree(
     from lsmeter.questions.hooks.agreement.document import document
     from lsmeter.questions.hooks.command import analysed
 
-    given = [*(runs or ()), *(old or ())]
-    if save:
-        SCREEN.say("--save does nothing: `lsmeter report RUN` shows the agreement of a run")
+    given = runs or []
     if config is not None and source is None:
         raise UsageError("--config says what of a source is compiled", hint="add --source TREE")
     code = ExitCode.OK
