@@ -54,7 +54,7 @@ def _regions(place: int, insns: int, left: int = 0, **other: int) -> tuple[Regio
 
 
 def _boot(*regions: Region, samples: tuple[Samples, ...]) -> AttributedBoot:
-    return AttributedBoot(samples, Profile(regions, 0, 0, whole=True))
+    return samples, Profile(regions, 0, 0, whole=True)
 
 
 def test_each_boot_has_an_order_of_its_own() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +11,6 @@ from lsmeter.questions.attribution import events
 from lsmeter.questions.attribution.account import Account, Explained
 from lsmeter.questions.attribution.cost import Change
 from lsmeter.questions.attribution.explain import Cause, Explanation, HookChange, by_context
-from lsmeter.questions.attribution.profile import Context
 from lsmeter.questions.cells.rows import PLACE
 from lsmeter.tables.fields import Each, Field, Maybe, Row, named
 
@@ -39,6 +38,10 @@ C = TypeVar("C", bound=Change)
 def listed(changes: Iterable[C]) -> list[C]:
     """Return the changes that are not next to nothing."""
     return [item for item in changes if abs(item.difference_insns) >= LEAST_INSNS]
+
+
+def _typical_of(item: Account) -> Collection[Explanation]:
+    return item.typical.benchmarks.values()
 
 
 def _picked(item: object, names: Iterable[str]) -> Entry:
@@ -80,67 +83,37 @@ def _hooks(total: str, count: int, *, contexts: bool = False) -> tuple[Field, Fi
     return _first("hooks", line, count, parts)
 
 
-def _contexts(item: Explained) -> list[dict[str, object]]:
-    inside, outside = by_context(item.total.hooks), by_context(item.total.outside)
-    return [
-        {
-            "context": context,
-            "deferred": not context.inline,
-            "hook_insns": inside.get(context, 0.0),
-            "outside_insns": outside.get(context, 0.0),
-        }
-        for context in Context
-        if context in inside or context in outside
-    ]
-
-
 _CHANGED = (named("function"), named("module"), Field("difference_insns"))
 _OPERATIONS = Field("operations", value=lambda i: len(i.typical.by_operation), of=int)
+_CONTEXT = Row(
+    (
+        named("context"),
+        Field("deferred", value=lambda item: not item.context.inline, of=bool),
+        Field("hook_insns"),
+        Field("outside_insns"),
+    )
+)
+_CAUSE = Row(
+    (named("cause", "words"), Field("difference_insns", value="insns"), Field("operations", of=int))
+)
 _WHOLE_SUMS = Row(
     (
         Field("operations", value=lambda item: len(item.by_operation), of=int),
-        *(
-            Field(key, value=f"total.{key}")
-            for key in ("baseline_insns", "difference_insns", "reported_insns")
-        ),
-        Field(
-            "contexts",
-            value=_contexts,
-            of=Each(
-                Row(
-                    (
-                        *(named("context"), Field("deferred", of=bool)),
-                        *(Field("hook_insns"), Field("outside_insns")),
-                    )
-                )
-            ),
-        ),
+        Field("baseline_insns", value="total.baseline_insns"),
+        Field("difference_insns", value="total.difference_insns"),
+        Field("reported_insns", value="total.reported_insns"),
+        Field("contexts", value="total.contexts", of=Each(_CONTEXT)),
         *_hooks("total", _IN_REPORT, contexts=True),
-        Field(
-            "causes",
-            of=Each(
-                Row(
-                    (
-                        named("cause", "words"),
-                        Field("difference_insns", value="insns"),
-                        Field("operations", of=int),
-                    )
-                )
-            ),
-        ),
+        Field("causes", of=Each(_CAUSE)),
     )
 )
 # What the report's JSON has of an account, and of a layer: sums, and the largest changes.
 ACCOUNT = Row(
     (
         *(*PLACE, named("baseline_setup", "baseline.cell.place.setup"), _OPERATIONS),
-        Field("benchmarks", value=lambda i: len(i.typical.benchmarks), of=int),
-        Field("exact", value=lambda i: sum(b.exact for b in i.typical.benchmarks.values()), of=int),
-        Field(
-            "doubtful",
-            value=lambda i: sum(bool(b.doubt) for b in i.typical.benchmarks.values()),
-            of=int,
-        ),
+        Field("benchmarks", value=lambda i: len(_typical_of(i)), of=int),
+        Field("exact", value=lambda i: sum(one.exact for one in _typical_of(i)), of=int),
+        Field("doubtful", value=lambda i: sum(bool(one.doubt) for one in _typical_of(i)), of=int),
         Field("difference_insns", value="typical.total.clock_insns"),
         Field("hook_insns", value="typical.total.hook_inline_insns"),
         Field("residue_insns", value="typical.total.outside_inline_insns"),
@@ -199,7 +172,7 @@ def cost_entry(item: Account) -> Entry:
             for hook in typical.total.hooks
         ],
         "missing": list(item.missing),
-        **_events(item),
+        **events.entry(item),
         **_wholes(whole, _whole),
         "no_whole": {**baseline.no_whole, **tested.no_whole},
     }
@@ -224,14 +197,9 @@ def diff_entry(item: Account) -> Entry:
         ],
         "only_a": sorted(before - after),
         "only_b": sorted(after - before),
-        **_events(item),
+        **events.entry(item),
         **_wholes(item.whole, _whole_diff),
     }
-
-
-def _events(item: Account) -> Entry:
-    found = events.entry(item)
-    return {"events": found} if found else {}
 
 
 def _wholes(item: Explained, entry: Callable[[Explanation], Entry]) -> Entry:

@@ -8,7 +8,8 @@ the typical number of each event by itself is the median over readings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,10 +19,22 @@ from lsmeter.measure.tasks.events import EVENTS
 from lsmeter.questions.attribution.account import Account, Pair, operation
 from lsmeter.questions.attribution.cost import exact_sum, typical_sites
 from lsmeter.questions.attribution.profile import Tree
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Kind, Table
 
 NAMES = tuple(EVENTS)
 _INSNS = NAMES.index("insns")
 _LISTED = 0.05  # events of one operation: a smaller change is not shown
+_SHOWN = 20  # functions
+_HOOK = (Field("hook", "hook", lambda item: item.hook or "outside of hooks", Kind.CODE),)
+_FUNCTION = (
+    Field("function", "function", kind=Kind.CODE),
+    named("module", lambda item: item.module or "kernel"),
+)
+_LEAD = (
+    "Differences of one reading of each operation, summed like instructions. Only events that "
+    "changed have a column. Lines, pages and misses also change with where objects lie in memory."
+)
 
 Numbers = tuple[float, ...]  # as EVENTS
 _NONE: Numbers = (0,) * len(NAMES)
@@ -67,15 +80,12 @@ def benchmark_changes(pair: Pair) -> tuple[EventChange, ...]:
 
 def account_changes(item: Account) -> tuple[EventChange, ...]:
     """Return the same over all operations: the mean over the variants of each, summed."""
-    variants = grouped((operation(name), pair) for name, pair in item.pairs.items())
+    variants = Counter(map(operation, item.pairs))
+    # Whole numbers stay so.
+    factors = {name: 1 if many == 1 else 1 / many for name, many in variants.items()}
     sides = (
-        _summed(
-            (_by_site(tree), 1 if len(pairs) == 1 else 1 / len(pairs))
-            for pairs in variants.values()
-            for pair in pairs
-            for tree in (pair.baseline.tree if old else pair.tested.tree,)
-        )
-        for old in (True, False)
+        _summed((_by_site(tree), factors[operation(name)]) for name, tree in trees.items())
+        for trees in (item.before, item.after)
     )
     return _changes(*sides)
 
@@ -90,39 +100,59 @@ def by_function(changes: Iterable[EventChange]) -> tuple[EventChange, ...]:
     return _grouped(changes, lambda item: ("", item.function, item.module))
 
 
-def entry(item: Account) -> dict[str, Any] | None:
-    """Return the events of an account for programs; None where a side has none."""
+def entry(item: Account) -> dict[str, Any]:
+    """Return the events of an account for programs; nothing where a side has none."""
     if not has_events(item.pairs):
-        return None
+        return {}
     found = account_changes(item)
-    return {
-        "hooks": [_entry(one, "hook") for one in by_hook(found) if one.changed],
-        "functions": [
-            _entry(one, "function", "module") for one in by_function(found) if one.changed
-        ],
-        "operations": [
-            {
-                "benchmark": name,
-                "hooks": [
-                    _entry(one, "hook") for one in by_hook(benchmark_changes(pair)) if one.changed
-                ],
+    operations = [
+        {"benchmark": name, "hooks": _entries(by_hook(benchmark_changes(pair)), "hook")}
+        for name, pair in sorted(item.pairs.items())
+    ]
+    by_name = _entries(by_function(found), "function", "module")
+    hooks = _entries(by_hook(found), "hook")
+    return {"events": {"hooks": hooks, "functions": by_name, "operations": operations}}
+
+
+def _entries(changes: Iterable[EventChange], *names: str) -> list[dict[str, Any]]:
+    sides = ("baseline", "tested", "difference")
+    return [
+        {name: getattr(item, name) for name in names}
+        | {
+            "events": {
+                name: {side: getattr(item, side)[NAMES.index(name)] for side in sides}
+                for name in item.changed
             }
-            for name, pair in sorted(item.pairs.items())
-        ],
-    }
-
-
-def _entry(item: EventChange, *names: str) -> dict[str, Any]:
-    at = {name: place for place, name in enumerate(NAMES)}
-    events = {
-        name: {
-            "baseline": item.baseline[at[name]],
-            "tested": item.tested[at[name]],
-            "difference": difference,
         }
-        for name, difference in item.changed.items()
-    }
-    return {**{name: getattr(item, name) for name in names}, "events": events}
+        for item in changes
+        if item.changed
+    ]
+
+
+def event_tables(item: Account) -> Iterator[Table]:
+    """Yield what hooks, and what functions, changed in each event; nothing without events."""
+    if not has_events(item.pairs):
+        return
+    found = account_changes(item)
+    hooks = [one for one in by_hook(found) if one.changed]
+    functions = [one for one in by_function(found) if one.changed]
+    left = len(functions) - _SHOWN
+    more = (f"{left:,} more: --format json has all.",) if left > 0 else ()
+    yield _table("hook", _HOOK, hooks)
+    yield _table("function", _FUNCTION, functions[:_SHOWN], more)
+
+
+def _table(
+    of: str, heads: Sequence[Field], items: Sequence[EventChange], more: tuple[str, ...] = ()
+) -> Table:
+    changed = {name for item in items for name in item.changed}
+    events = [_event(at, name) for at, name in enumerate(NAMES) if name in changed]
+    fields, title, fixed = (*heads, *events), f"Events by {of}", len(heads)
+    return tabled(f"event-{of}s", title, fields, items, lead=(_LEAD,), more=more, fixed=fixed)
+
+
+def _event(at: int, name: str) -> Field:
+    return Field(name, EVENTS[name], lambda item: item.difference[at] or None, Kind.CHANGE)
 
 
 _Site = tuple[str, str, str]  # hook, function, module

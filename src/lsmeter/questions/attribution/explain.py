@@ -15,6 +15,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import compress
 from math import fsum
+from typing import NamedTuple
 
 from lsmeter.core.groups import grouped
 from lsmeter.questions.attribution.cost import (
@@ -62,6 +63,14 @@ class HookChange(Change):
     def difference_insns(self) -> float:
         """Inclusive instructions: tested - baseline."""
         return exact_sum(item.difference_insns for item in self.functions)
+
+
+class ContextSum(NamedTuple):
+    """What changed in one context, in hooks and outside."""
+
+    context: Context
+    hook_insns: float
+    outside_insns: float
 
 
 @dataclass(frozen=True)
@@ -128,6 +137,16 @@ class Explanation:
     def exact(self) -> bool:
         """Whether hooks and named functions explain all of it, with nothing unnamed or doubtful."""
         return not self.doubt and not self.other
+
+    @property
+    def contexts(self) -> list[ContextSum]:
+        """What hooks, and all else, changed in each context, in the order of the contexts."""
+        inside, outside = by_context(self.hooks), by_context(self.outside)
+        return [
+            ContextSum(context, inside.get(context, 0.0), outside.get(context, 0.0))
+            for context in Context
+            if context in inside or context in outside
+        ]
 
     @property
     def changes(self) -> tuple[FunctionChange, ...]:

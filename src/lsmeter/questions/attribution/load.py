@@ -5,32 +5,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lsmeter.core.errors import GuestError, InfrastructureError, UsageError
-from lsmeter.core.model import BenchmarkStatus, Problem, Round, Samples
+from lsmeter.core.groups import grouped
+from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus, Problem, Round, Samples
 from lsmeter.measure.results.boots import read_output
 from lsmeter.measure.results.directory import RunData, read_run
 from lsmeter.measure.results.manifest import ManifestCell
 from lsmeter.measure.tasks import find_task
 from lsmeter.measure.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 from lsmeter.questions.attribution.cost import Cost, Kept, combined, whole_cost
-from lsmeter.questions.attribution.faults import without_faults
 from lsmeter.questions.attribution.profile import Profile, Region, Tree, parse_profile
 from lsmeter.questions.cells.cells import CellResult, cell_results
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.statistics.whole import seen_rounds
+from lsmeter.tables.values import many
 
 OUTPUT = ATTRIBUTION  # of the plugin, beside a boot
 
 
-@dataclass(frozen=True)
-class AttributedBoot:
-    """What one boot measured, in the order in which it did, and what its plugin counted."""
-
-    samples: Sequence[Samples]
-    profile: Profile
+# What one boot measured, in the order in which it did, and what its plugin counted.
+AttributedBoot = tuple[Sequence[Samples], Profile]
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ def run_cells(run: RunData) -> tuple[tuple[AttributedCell, ...], tuple[Problem, 
             title = f"{cell.place.setup} on {cell.place.kernel}: boot {boot.index}: "
             try:
                 found = _profile(run.folder(boot))
-                profile, faults = without_faults(found, boot)
+                profile, faults = _without_faults(found, boot)
             except (InfrastructureError, GuestError) as error:
                 # What is not what was written is a problem of the run already.
                 if not any(item.title.startswith(title) for item in run.damaged):
@@ -111,13 +108,55 @@ def _profile(folder: Path) -> Profile:
     return parse_profile(data.decode("ascii", errors="replace"), where=str(folder / OUTPUT))
 
 
+def _without_faults(profile: Profile, boot: Boot) -> tuple[Profile, tuple[str, ...]]:
+    """Return a profile with the regions that can be used, and a line for each that cannot.
+
+    GuestError when nothing can be used.
+    """
+    if profile.stray_ends:
+        raise GuestError(f"{many(profile.stray_ends, 'end marker')} without a beginning")
+    said = []
+    if profile.refused_samples:
+        said.append(f"{many(profile.refused_samples, 'sample')} found no room in the plugin")
+    if boot.status is BootStatus.OK and not profile.whole:
+        said.append("the plugin's output has no end")
+    bad = dict(_bad_regions(profile, boot))
+    # Whole costs have a reason of their own why there is none.
+    kept = tuple(item for item in profile.regions if item.sum or item.id not in bad)
+    return replace(profile, regions=kept), (*said, *bad.values())
+
+
+def _bad_regions(profile: Profile, boot: Boot) -> Iterator[tuple[int, str]]:
+    """Yield each region that is not as it must be, by its number."""
+    for place, samples in enumerate(boot.samples):
+        if samples.status is not BenchmarkStatus.OK or not samples.values:
+            continue
+        if missed := _fault(profile.region(place), len(samples.values)):
+            yield place, f"{samples.benchmark}: {missed}"
+        if samples.whole is None or samples.whole.status is not BenchmarkStatus.OK:
+            continue
+        for region in filter(None, profile.cycles(place)):
+            if missed := _fault(region, 0):
+                yield region.id, f"the whole cost of {samples.benchmark}: {missed}"
+
+
+def _fault(region: Region | None, least: int) -> str:
+    """Say what is missing of a region that has at least so many samples; "" if nothing is."""
+    if region is None:
+        return "the plugin saw nothing of it"
+    counts = {
+        "hit a limit of the plugin": region.damaged,
+        "did not end": region.aborted,
+        "found no room": region.uncounted,
+        "missing": max(0, least - region.samples),
+    }
+    said = (f"{many(count, 'sample')} {text}" for text, count in counts.items() if count)
+    return ", ".join(said)
+
+
 def _cell(result: CellResult, profiles: Mapping[tuple[str, int], Profile]) -> AttributedCell:
     samples = {(boot.cell_hash, boot.index): boot.samples for boot in result.boots}
-    seen = [
-        AttributedBoot(samples[boot], profile)
-        for boot, profile in profiles.items()
-        if boot in samples
-    ]
+    seen = [(samples[boot], found) for boot, found in profiles.items() if boot in samples]
     values = {item.benchmark.id: int(item.centre) for item in result.estimates}
     kept = {name: found for name in values if (found := _kept(seen, name, values[name]))}
     repeats = frozenset(item.benchmark.id for item in result.estimates if item.repeats)
@@ -126,30 +165,25 @@ def _cell(result: CellResult, profiles: Mapping[tuple[str, int], Profile]) -> At
 
 def cell_wholes(boots: Iterable[AttributedBoot]) -> tuple[dict[str, Cost], dict[str, str]]:
     """Return the whole cost of each benchmark, the mean over boots, and why there is none."""
-    found: dict[str, list[Cost]] = {}
-    missing: dict[str, str] = {}
-    for boot in boots:
-        for name, cost in _boot_wholes(boot):
-            if isinstance(cost, Cost):
-                found.setdefault(name, []).append(cost)
-            else:
-                missing[name] = cost
+    known = [item for boot in boots for item in _boot_wholes(boot)]
+    found = grouped((name, cost) for name, cost in known if isinstance(cost, Cost))
     costs = {
         name: combined((cost, 1 / len(items)) for cost in items) for name, items in found.items()
     }
-    return costs, {name: reason for name, reason in missing.items() if name not in costs}
+    return costs, {n: why for n, why in known if isinstance(why, str) and n not in costs}
 
 
 def _boot_wholes(boot: AttributedBoot) -> Iterator[tuple[str, Cost | str]]:
     """Yield each benchmark's whole cost in one boot, or why it cannot be used."""
-    for place, samples in enumerate(boot.samples):
+    measured, profile = boot
+    for place, samples in enumerate(measured):
         whole = samples.whole
         if samples.status is not BenchmarkStatus.OK or whole is None:
             continue
         if whole.status is not BenchmarkStatus.OK:
             yield samples.benchmark, "its whole cost was not measured"
         else:
-            yield samples.benchmark, _whole(boot.profile.cycles(place), whole.rounds)
+            yield samples.benchmark, _whole(profile.cycles(place), whole.rounds)
 
 
 def _whole(regions: Sequence[Region | None], rounds: Sequence[Round]) -> Cost | str:
@@ -182,15 +216,15 @@ def _kept(boots: Iterable[AttributedBoot], name: str, value: int) -> tuple[Kept,
     # The number of a region is the place of its benchmark in the order of the boot.
     regions = [
         region
-        for boot in boots
-        for place, item in enumerate(boot.samples)
-        if item.benchmark == name and (region := boot.profile.region(place)) is not None
+        for samples, profile in boots
+        for place, item in enumerate(samples)
+        if item.benchmark == name and (region := profile.region(place)) is not None
     ]
     trees = {tree.insns: tree for region in reversed(regions) for tree in region.trees}
-    samples: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for region in regions:
-        samples.update(dict(region.totals))
-    found = [Kept(tree, samples[insns]) for insns, tree in trees.items()]
+        counts.update(dict(region.totals))
+    found = [Kept(tree, counts[insns]) for insns, tree in trees.items()]
     reported = value + MARKER_INSNS
     found.sort(key=lambda item: (item.tree.insns != reported, -item.samples, item.tree.insns))
     return tuple(found)

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from lsmeter.questions.attribution.account import Account, Explained
 from lsmeter.questions.attribution.cost import Change, FunctionChange
 from lsmeter.questions.attribution.data import LEAST_INSNS, Entry, cost_entry, diff_entry, listed
-from lsmeter.questions.attribution.event_tables import event_tables
-from lsmeter.questions.attribution.explain import Cause, Explanation, HookChange, by_context
+from lsmeter.questions.attribution.events import event_tables
+from lsmeter.questions.attribution.explain import Cause, Explanation, HookChange
 from lsmeter.questions.attribution.flame import changed, merge
 from lsmeter.questions.attribution.operations import chart
 from lsmeter.questions.attribution.operations import table as by_operation
-from lsmeter.questions.attribution.profile import INTERRUPT, Context
+from lsmeter.questions.attribution.profile import INTERRUPT
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table, Value
 from lsmeter.tables.values import many as many_of
@@ -159,7 +159,11 @@ def _tables(item: Account, *, diff: bool = False) -> Iterable[Table]:
             "With all that runs below the hook; deferred work of a hook has a row of its own",
         )
         if whole:
-            yield _contexts(found)
+            lead = (
+                f"{round(total.difference_insns):+,} instructions over one cycle of "
+                f"{_spread(found)}, deferred work included"
+            )
+            yield _table("contexts", "Whole cost by context", _SUMS, total.contexts, lead)
             changes = listed(total.changes if diff else total.outside)
             lead = "Background work varies by a few instructions from run to run"
             fields = (_FUNCTION, _CONTEXT, _HOOK, _MODULE, *_CHANGE)
@@ -189,23 +193,6 @@ def _operations(item: Account, *, diff: bool, whole: bool) -> Table:
     if whole:
         return _table("whole", "Whole cost", fields, rows, _HOW_WHOLE)
     return _table("operations", "Typical call", fields, rows, _HOW_TYPICAL)
-
-
-def _contexts(item: Explained) -> Table:
-    inside, outside = by_context(item.total.hooks), by_context(item.total.outside)
-    return _table(
-        "contexts",
-        "Whole cost by context",
-        (
-            named("context", "value"),
-            named("when", lambda i: "in line" if i.inline else "deferred"),
-            Field("hook_insns", "hooks", lambda i: inside.get(i, 0.0), Kind.CHANGE),
-            Field("outside_insns", "non-hook", lambda i: outside.get(i, 0.0), Kind.CHANGE),
-        ),
-        [context for context in Context if context in inside or context in outside],
-        f"{round(item.total.difference_insns):+,} instructions over one cycle of "
-        f"{_spread(item)}, deferred work included",
-    )
 
 
 def _of_modules(item: Account, total: Explanation) -> Iterable[Table]:
@@ -304,6 +291,13 @@ _CHANGE = (_CALLS, _EACH, _insns("difference", "difference", "difference_insns")
 _HOOKS = (_HOOK, _CONTEXT)
 _MODULES = Field("modules", "by module", _modules, Kind.PROSE)
 _CHANGED = Field("functions", "largest changes", lambda i: _changed(i.functions), Kind.PROSE)
+# Of a context.
+_SUMS = (
+    named("context", "context.value"),
+    named("when", lambda i: "in line" if i.context.inline else "deferred"),
+    _insns("hook", "hooks", "hook_insns"),
+    _insns("outside", "non-hook", "outside_insns"),
+)
 # Of a function of a module.
 _OWN = (
     Field("function", "function", itemgetter(0), Kind.CODE),
