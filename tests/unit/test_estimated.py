@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.questions.estimate.counted import Counted
 from lsmeter.questions.estimate.document import document
 from lsmeter.questions.estimate.figures import estimate
-from lsmeter.questions.estimate.known import NOTHING, Cost, Known, together
+from lsmeter.questions.estimate.known import NOTHING, Cost, Counted, Known, together
 from lsmeter.questions.estimate.profiles.model import Calls, Profile
 from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Options, render

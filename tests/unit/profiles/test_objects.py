@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.questions.estimate.profiles import read_profile
-from lsmeter.questions.estimate.profiles.hooked import with_hooks
 from lsmeter.questions.estimate.profiles.model import Calls, Profile
-from lsmeter.questions.estimate.profiles.objects import object_shares, with_new
+from lsmeter.questions.estimate.profiles.objects import object_shares, with_hooks, with_new
 from lsmeter.questions.estimate.profiles.proxies import proxies
 
 DATA = Path(__file__).parents[2] / "data" / "profiles"

@@ -23,8 +23,7 @@ from lsmeter.core.errors import LsmeterError, UsageError
 
 if TYPE_CHECKING:
     from lsmeter.measure.results.directory import RunData
-    from lsmeter.questions.estimate.counted import Counted
-    from lsmeter.questions.estimate.known import Known
+    from lsmeter.questions.estimate.known import Counted, Known
     from lsmeter.questions.estimate.profiles.model import Profile
 
 
@@ -98,7 +97,7 @@ def estimate(
 
 def _profiles(path: Path, options: EstimateOptions) -> list[tuple[Profile, Counted | None]]:
     """Return the profile of a file, or those of a counted workload's benchmarks."""
-    from lsmeter.questions.estimate.counted import counted
+    from lsmeter.questions.estimate.known import counted
     from lsmeter.questions.estimate.profiles import read_profile
 
     if not path.is_dir():

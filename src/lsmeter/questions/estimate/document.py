@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lsmeter.measure.instruments import find_instrument
-from lsmeter.questions.estimate.counted import Counted
 from lsmeter.questions.estimate.figures import CallCost, Estimated, SetupCost
-from lsmeter.questions.estimate.known import EXACT, Cost, Known
+from lsmeter.questions.estimate.known import EXACT, Cost, Counted, Known
 from lsmeter.questions.estimate.profiles.model import Profile
 from lsmeter.questions.estimate.profiles.proxies import proxies
 from lsmeter.tables import numbers

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What runs say of benchmarks: what each costs more under a setup than the baseline; pure."""
+"""What runs say: what each benchmark costs more under a setup than the baseline, and workloads.
+
+Workloads that were counted are system-call profiles with what setups added to them. Pure.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,18 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from lsmeter.core.errors import UsageError
 from lsmeter.core.model.setup import is_again
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, within_run
+from lsmeter.questions.estimate.profiles.model import Calls, Profile, added
+from lsmeter.questions.estimate.profiles.objects import with_hooks
 from lsmeter.questions.estimate.profiles.proxies import Name, proxies
 from lsmeter.questions.time.calibration import Calibration
 from lsmeter.questions.time.figures import predict
+from lsmeter.questions.workload.figures import KERNEL, Measured, find_workloads
 
 EXACT = "exact"
 _NO_TASKS = frozenset({"load", "visit"})  # under load: no system calls one by one
@@ -78,18 +85,15 @@ class Known:
 
 def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[Known, ...]:
     """Return what a run says of its benchmarks, measured and predicted, kernel by kernel."""
-    if run.manifest.instrument == EXACT and calibration is not None:
-        told = predict(run, calibration)
-    else:
-        told = None
+    exact = run.manifest.instrument == EXACT
+    told = predict(run, calibration) if exact and calibration else None
     found: dict[tuple[str, ...], dict[str, dict[Name, Cost]]] = {}
     bases: dict[tuple[str, ...], dict[Name, float]] = {}
     unit = find_instrument(run.manifest.instrument).unit
     for item in within_run(run.manifest, cell_results(run)):
         place, setup = item.place, item.place.setup
-        if place.copies > 1:
-            continue
-        if is_again(setup, item.baseline.setup) or item.benchmark.metric.better != "lower":
+        again = is_again(setup, item.baseline.setup)
+        if place.copies > 1 or again or item.benchmark.metric.better != "lower":
             continue
         change = item.in_line
         cost = Cost(change.difference, change.low, change.high)
@@ -99,7 +103,7 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
         bases.setdefault(key, {})[name] = change.baseline_value
     for part in told.changes if told else ():
         key = (part.place.kernel, part.place.filesystem, part.place.user, "ns")
-        cost = Cost(part.difference_ns, part.difference_ns, part.difference_ns)
+        cost = Cost(*(part.difference_ns,) * 3)
         of = found.setdefault(key, {}).setdefault(part.place.setup, {})
         of[part.place.suite, part.benchmark.id] = cost
     return tuple(
@@ -134,10 +138,7 @@ def together(found: Iterable[Known]) -> tuple[Known, ...]:
     """Put what runs of one kind say into one; the first run that has a benchmark is taken."""
     kinds: dict[tuple[str, ...], Known] = {}
     for item in found:
-        other = kinds.get(item.kind)
-        if other is None:
-            kinds[item.kind] = item
-            continue
+        other = kinds.setdefault(item.kind, item)
         setups = dict.fromkeys((*other.costs, *item.costs))
         costs = {name: {**item.costs.get(name, {}), **other.costs.get(name, {})} for name in setups}
         runs = tuple(dict.fromkeys((*other.runs, *item.runs)))
@@ -152,3 +153,63 @@ def is_of_use(manifest: Manifest) -> bool:
     names = {cell.place.setup for cell in cells if cell.task.name not in _NO_TASKS}
     suites = {suite for item in proxies().of.values() for suite in item.suites}
     return len(names) > 1 and any(cell.place.suite in suites for cell in cells)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A workload that lsmeter counted: its profile for a unit, and what setups cost it then."""
+
+    workload: str
+    benchmark: str
+    unit: str
+    kernel: str
+    baseline: str
+    baseline_insns: float
+    profile: Profile
+    added_insns: Mapping[str, float]  # by setup
+
+
+def counted(run: RunData) -> tuple[Counted, ...]:
+    """Return the profiles of the workloads that a run counted under its baseline, for a unit each.
+
+    UsageError for a run that has none: of another task, or of a version that did not count calls.
+    """
+    if not any(cell.task.name == "workload" for cell in run.manifest.cells):
+        raise UsageError(
+            f"--profile: {run.path}: no workload was counted in it",
+            hint="count one: lsmeter run --suite web-nginx; or name a file of strace or perf",
+        )
+    found = find_workloads(run).measured
+    base = run.manifest.baseline_setup
+    profiles = [_counted(item, found) for item in found if item.place.setup == base]
+    named = [item for item in profiles if item.profile.calls]
+    if not named:
+        raise UsageError(
+            f"--profile: {run.path}: it has no system calls by name",
+            hint="measure again: the same command with --fresh",
+        )
+    return tuple(named)
+
+
+def _counted(base: Measured, found: Iterable[Measured]) -> Counted:
+    table = proxies()
+    calls = added(Calls(table.name(name), count) for name, count in base.in_calls().items())
+    names = frozenset(item.name for item in calls)
+    profile = Profile("counted by lsmeter", calls, unit=base.unit, errors_unknown=names)
+    key = (base.place.beside, base.benchmark.id)
+    others = [item for item in found if (item.place.beside, item.benchmark.id) == key]
+    added_insns = {
+        item.place.setup: item.mean(KERNEL) - base.mean(KERNEL)
+        for item in others
+        if item is not base
+    }
+    return Counted(
+        base.place.suite,
+        base.benchmark.id,
+        base.unit,
+        base.place.kernel,
+        base.place.setup,
+        base.mean(KERNEL),
+        with_hooks(profile, base.in_hooks()),
+        added_insns,
+    )

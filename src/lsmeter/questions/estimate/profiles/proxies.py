@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 FILE = "proxies.toml"
@@ -81,15 +81,11 @@ class Proxies:
 @functools.cache
 def proxies() -> Proxies:
     """Read what is shipped."""
-    file = resources.files("lsmeter.questions.estimate.profiles") / FILE
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name(FILE).read_text(encoding="utf-8"))
     found: dict[str, Proxy] = {}
     for entry in data["calls"]:
-        one = Proxy(
-            _kinds(entry.get("kinds", {})),
-            _kinds(entry.get("failed", {})),
-            entry.get("within", ""),
-        )
+        kinds, failed = (_kinds(entry.get(key, {})) for key in ("kinds", "failed"))
+        one = Proxy(kinds, failed, entry.get("within", ""))
         for name in entry["names"]:
             if name in found:
                 raise ValueError(f"{FILE}: {name} stands there twice")
@@ -99,11 +95,7 @@ def proxies() -> Proxies:
 
 def _kinds(entry: Any) -> Mapping[str, tuple[Reading, ...]]:  # noqa: ANN401  (a list or a table)
     named = entry if isinstance(entry, dict) else {"": entry}
-    return {name: _readings(texts) for name, texts in named.items()}
-
-
-def _readings(texts: Iterable[Any]) -> tuple[Reading, ...]:
-    return tuple(_reading(str(text)) for text in texts)
+    return {name: tuple(_reading(str(text)) for text in of) for name, of in named.items()}
 
 
 def _reading(text: str) -> Reading:
