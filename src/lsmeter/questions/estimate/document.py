@@ -3,27 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
+from lsmeter.core.groups import grouped
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.questions.estimate.figures import CallCost, Estimated, SetupCost
-from lsmeter.questions.estimate.known import EXACT, Cost, Counted, Known
+from lsmeter.questions.estimate.known import EXACT, Counted, Known
 from lsmeter.questions.estimate.profiles.model import Profile
 from lsmeter.questions.estimate.profiles.proxies import proxies
 from lsmeter.tables import numbers
-from lsmeter.tables.model import (
-    Column,
-    Detail,
-    Document,
-    Item,
-    Kind,
-    Section,
-    Shown,
-    Table,
-    Tone,
-    Value,
-)
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table, Tone
 from lsmeter.tables.values import change, count, first_of, many, percent
 
 NAME = "lsmeter-estimate"
@@ -46,10 +38,37 @@ _CHECKED = (
 )
 _NS_PER_S = 1e9
 
+Found = Sequence[tuple[Estimated, Counted | None]]
 
-def document(
-    source: str, found: Sequence[tuple[Estimated, Counted | None]], detail: Detail
-) -> Document:
+
+class _Setup(NamedTuple):
+    """What is shown of a setup: its cost in all, or of a second or a unit of the profile.
+
+    share is that of share_of; counted is what was counted in the workload itself.
+    """
+
+    setup: str
+    value: float | None
+    low: float | None
+    high: float | None
+    share: float | None
+    share_of: str | None
+    calls_share: float
+    time_share: float | None
+    counted: float | None
+    uncovered: list[str]
+
+
+class _Check(NamedTuple):
+    """What was estimated for a benchmark beside what was counted: both, and how far off it is."""
+
+    benchmark: str
+    of: _Setup
+    error: float | None
+    points: float  # of all kernel instructions
+
+
+def document(source: str, found: Found, detail: Detail) -> Document:
     """Return what `estimate` shows, for a format with this much room; found is not empty."""
     profile = found[0][0].profile
     sections = [*_checked(found, detail)]
@@ -74,13 +93,13 @@ def document(
     )
 
 
-def _answer(found: Sequence[tuple[Estimated, Counted | None]]) -> Iterator[str]:
+def _answer(found: Found) -> Iterator[str]:
     """Say what each setup would cost; of several benchmarks, how far that is from what they do."""
     errors = list(_errors(_checks(found))) if len(found) > 1 else []
     yield from errors
     for item, counted in found if not errors else ():
-        named = f"{counted.benchmark}, " if counted and len(found) > 1 else ""
-        yield from (f"{named}{text}" for text in _sentences(item, counted, *_per(item.profile)))
+        where = f"{counted.benchmark}, " if counted and len(found) > 1 else ""
+        yield from (f"{where}{text}" for text in _sentences(item, counted))
 
 
 def _told(source: str, profile: Profile) -> str:
@@ -94,7 +113,7 @@ def _told(source: str, profile: Profile) -> str:
     return f"{said}; {count(round(profile.total))} calls of {kinds}{over}{tables}"
 
 
-def _results(found: Sequence[tuple[Estimated, Counted | None]]) -> Iterator[tuple[str, str]]:
+def _results(found: Found) -> Iterator[tuple[str, str]]:
     for known in {item.known.kind: item.known for item, _ in found}.values():
         place = f"{known.kernel} ({known.release}), {known.filesystem}, user {known.user}"
         yield "Results", f"{', '.join(known.runs)}; {place}; over {known.baseline}"
@@ -128,101 +147,106 @@ def _word(known: Known) -> str:
 def _sections(
     item: Estimated, counted: Counted | None, detail: Detail, number: int, of: int
 ) -> Iterator[Section]:
-    known, profile = item.known, item.profile
-    factor, per = _per(profile)
-    head = f"{_word(known)} {per}"
-    named = f"{counted.benchmark}, " if counted else ""
+    known, (_, per) = item.known, _per(item.profile)
+    workload = f"{counted.benchmark}, " if counted else ""
     place = f"{known.kernel}, {known.filesystem}, user {known.user}, {_word(known)}"
-    where = f": {named}{place}" if of > 1 else ""
+    where = f": {workload}{place}" if of > 1 else ""
     key = "estimate" if number == 1 else f"estimate-{number}"
-    yield Section(
-        f"Cost {per}{where}",
-        tables=(_setups(item, head, factor),),
-        key=key,
-    )
+    yield Section(f"Cost {per}{where}", tables=(_table(item, _setups(item, counted)),), key=key)
     yield Section(
         f"Call by call{where}",
-        tables=(*_calls(item, factor, per, detail), *_uncovered(item, factor, per)),
+        tables=(*_calls(item, detail), *_uncovered(item)),
         items=tuple(Item(text) for text in (*_object_notes(item), *_covering(item))),
         key=f"{key}-calls",
     )
 
 
-def _setups(item: Estimated, head: str, factor: float) -> Table:
-    of_cpu = item.known.unit == "ns" and _per(item.profile)[1] == "a second"
-    timed = any(setup.time_share is not None for setup in item.setups)
-    columns = [
-        Column("setup", "setup", Kind.NAME),
-        Column("value", head, Kind.CHANGE),
-        Column("low", "at least", Kind.CHANGE),
-        Column("high", "at most", Kind.CHANGE),
-        *([Column("cpu_share", "of a CPU", Kind.PERCENT)] if of_cpu else []),
-        Column("calls_share", "calls covered", Kind.SHARE),
-        *([Column("time_share", "time covered", Kind.SHARE)] if timed else []),
-    ]
-    rows: list[tuple[Value, ...]] = []
-    for setup in item.setups:
-        cost = setup.cost.times(factor) if setup.cost else None
-        row: list[Value] = [setup.setup]
-        row += [_whole(cost.value) if cost else None, *_bounds(cost)]
-        row += [_of_cpu(cost.value) if cost else None] if of_cpu else []
-        row += [setup.calls_share, *([setup.time_share] if timed else [])]
-        rows.append(tuple(row))
-    more = (f"Time: {item.profile.clock}.",) if timed else ()
-    return Table("setups", "", tuple(columns), tuple(rows), more=more)
+def _setups(item: Estimated, counted: Counted | None) -> list[_Setup]:
+    """Return what is shown of each setup; no bounds where nothing says how far it may be off."""
+    checked = counted if counted and _comparable(item.known, counted) else None
+    return [_setup(item, setup, checked) for setup in item.setups]
 
 
-def _of_cpu(ns_per_s: float) -> Shown:
-    share = ns_per_s / _NS_PER_S
-    return Shown(share, f"{100 * share:+.2g} %")
-
-
-def _bounds(cost: Cost | None) -> tuple[Value, Value]:
-    """Return the least and the most; none where nothing says how far a cost may be off."""
+def _setup(item: Estimated, setup: SetupCost, counted: Counted | None) -> _Setup:
+    cost = setup.cost.times(_per(item.profile)[0]) if setup.cost else None
     low, high = (cost.bounds if cost else None) or (None, None)
-    return (None if low is None else _whole(low)), (None if high is None else _whole(high))
+    return _Setup(
+        setup.setup,
+        cost.value if cost else None,
+        low,
+        high,
+        *_share(item, setup, counted),
+        calls_share=setup.calls_share,
+        time_share=setup.time_share,
+        counted=counted.added_insns.get(setup.setup) if counted else None,
+        uncovered=[call.call.name for call in item.uncovered(setup.setup)],
+    )
 
 
-def _whole(value: float) -> Shown:
-    digits = 0 if abs(value) >= 10 else 1
-    return Shown(value, change(round(value, digits) + 0.0))
+def _table(item: Estimated, setups: Sequence[_Setup]) -> Table:
+    per = _per(item.profile)[1]
+    lacking = set() if item.known.unit == "ns" and per == "a second" else {"cpu_share"}
+    timed = any(setup.time_share is not None for setup in setups)
+    lacking |= set() if timed else {"time_share"}
+    fields = (
+        named("setup"),
+        Field("value", f"{_word(item.known)} {per}", lambda i: _whole(i.value), Kind.CHANGE),
+        Field("low", "at least", lambda i: _whole(i.low), Kind.CHANGE),
+        Field("high", "at most", lambda i: _whole(i.high), Kind.CHANGE),
+        Field("cpu_share", "of a CPU", _of_cpu, Kind.PERCENT),
+        Field("calls_share", "calls covered", kind=Kind.SHARE),
+        Field("time_share", "time covered", kind=Kind.SHARE),
+    )
+    more = (f"Time: {item.profile.clock}.",) if timed else ()
+    return tabled("setups", "", [f for f in fields if f.key not in lacking], setups, more=more)
 
 
-def _share(item: Estimated, setup: SetupCost, counted: Counted | None) -> tuple[float, str] | None:
+def _of_cpu(setup: _Setup) -> Shown | None:
+    share = None if setup.value is None else setup.value / _NS_PER_S
+    return None if share is None else Shown(share, f"{100 * share:+.2g} %")
+
+
+def _whole(value: float | None) -> Shown | None:
+    return None if value is None else Shown(value, _text(value))
+
+
+def _text(value: float) -> str:
+    return change(round(value, 0 if abs(value) >= 10 else 1) + 0.0)
+
+
+def _share(
+    item: Estimated, setup: SetupCost, counted: Counted | None
+) -> tuple[float | None, str | None]:
     """Return a cost as a share of what the kernel does, and of what; None where that is unknown."""
-    known, cost = item.known, setup.cost
-    if cost is None:
-        return None
-    if counted and _comparable(known, counted):
-        return cost.value / counted.baseline_insns, "all that the kernel does for this service"
+    cost = setup.cost
     time_s = item.profile.time_s if item.profile.clock.startswith("system") else None
-    if known.unit == "ns" and time_s:
+    if cost and counted:
+        return cost.value / counted.baseline_insns, "all that the kernel does for this service"
+    if cost and item.known.unit == "ns" and time_s:
         return cost.value / _NS_PER_S / time_s, "what the kernel does for this service"
-    if setup.base:
+    if cost and setup.base:
         return cost.value / setup.base, "what the kernel does in these calls"
-    return None
+    return None, None
 
 
-def _sentences(item: Estimated, counted: Counted | None, factor: float, per: str) -> Iterator[str]:
-    unit = numbers.unit_word(item.known.unit)
+def _sentences(item: Estimated, counted: Counted | None) -> Iterator[str]:
+    unit, per = numbers.unit_word(item.known.unit), _per(item.profile)[1]
     kernel = "kernel " if item.known.unit == "insns" else ""
     by = "predicted " if item.known.calibration else ""
-    for setup in item.setups:
-        if setup.cost is None:
+    for setup in _setups(item, counted):
+        if setup.value is None:
             yield f"{setup.setup}: nothing is known of any call of the profile."
             continue
-        cost = setup.cost.times(factor)
         bounds = ", each call by one benchmark"
-        if cost.bounds:
-            bounds = f" ({' to '.join(_whole(end).text for end in cost.bounds)})"
-        share = _share(item, setup, counted)
-        said = f"{percent(share[0])} of {share[1]}, " if share else ""
-        said += f"{_whole(cost.value).text} {by}{kernel}{unit} {per}{bounds}"
+        if setup.low is not None and setup.high is not None:
+            bounds = f" ({_text(setup.low)} to {_text(setup.high)})"
+        said = "" if setup.share is None else f"{percent(setup.share)} of {setup.share_of}, "
+        said += f"{_text(setup.value)} {by}{kernel}{unit} {per}{bounds}"
         if item.known.unit == "ns" and per == "a second":
-            said += f", {100 * cost.value / _NS_PER_S:.2g} % of one processor's time"
+            said += f", {100 * setup.value / _NS_PER_S:.2g} % of one processor's time"
         lacking = item.uncovered(setup.setup)
         covers = f"; it covers {percent(setup.calls_share, sign=False)} of the calls"
-        names = ", ".join(call.call.name for call in lacking[:3])
+        names = ", ".join(setup.uncovered[:3])
         rest = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
         all_of = "all of " if any(call.part(setup.setup) for call in lacking[:3]) else ""
         yield f"{setup.setup}: {said}{covers}{f', not {all_of}{names}{rest}' if lacking else ''}."
@@ -245,32 +269,33 @@ def _covering(item: Estimated) -> Iterator[str]:
         yield f"All proxy benchmarks of this profile: lsmeter run {' '.join(words)}"
 
 
-def _calls(item: Estimated, factor: float, per: str, detail: Detail) -> Iterator[Table]:
-    unit = _word(item.known)
-    setups = [setup.setup for setup in item.setups]
-    columns = [
-        Column("call", "call", Kind.NAME),
-        Column("calls", f"calls {per}"),
-        Column("share", "share", Kind.SHARE),
-        *(Column(f"{name}_{item.known.unit}", name, Kind.CHANGE) for name in setups),
-        *([Column("benchmarks", "proxy benchmarks", Kind.PROSE)] if detail is Detail.FULL else []),
-    ]
-    covered = [call for call in item.calls if call.costs]
-    if not covered:
-        return
-    covered.sort(key=lambda call: -_most(call))
+def _calls(item: Estimated, detail: Detail) -> Iterator[Table]:
+    (factor, per), known = _per(item.profile), item.known
+
+    def most(call: CallCost) -> float:
+        return max(abs(one.value) for one in call.costs.values()) * call.call.calls
+
+    def cost_field(setup: str) -> Field:
+        def cost(call: CallCost) -> Shown | None:
+            return _whole(call.costs[setup].value) if setup in call.costs else None
+
+        return Field(f"{setup}_{known.unit}", setup, cost, Kind.CHANGE)
+
+    fields = (
+        named("call", "call.name"),
+        Field("calls", f"calls {per}", lambda i: _number(i.call.calls * factor)),
+        Field("share", "share", lambda i: i.call.calls / item.profile.total, Kind.SHARE),
+        *(cost_field(setup.setup) for setup in item.setups),
+        Field("benchmarks", "proxy benchmarks", _benchmarks, Kind.PROSE),
+    )
+    covered = sorted((call for call in item.calls if call.costs), key=lambda call: -most(call))
     shown = covered if detail is not Detail.SHORT else covered[:_FEW]
-    rows = []
-    for call in shown:
-        row: list[Value] = [call.call.name, _number(call.call.calls * factor)]
-        row.append(call.call.calls / item.profile.total)
-        row += [_whole(cost.value) if (cost := call.costs.get(name)) else None for name in setups]
-        row += [_benchmarks(call)] if detail is Detail.FULL else []
-        rows.append(tuple(row))
     left = len(covered) - len(shown)
     more = (f"{many(left, 'more call')}, which cost less: --all, or --format csv.",) if left else ()
-    title = f"{unit} of one call more than under {item.known.baseline}"
-    yield Table("calls", title, tuple(columns), tuple(rows), more=more)
+    title = f"{_word(known)} of one call more than under {known.baseline}"
+    if covered:
+        every = fields if detail is Detail.FULL else fields[:-1]
+        yield tabled("calls", title, every, shown, more=more)
 
 
 def _object_notes(item: Estimated) -> Iterator[str]:
@@ -288,10 +313,6 @@ def _object_notes(item: Estimated) -> Iterator[str]:
         yield f"Made on, as {item.told_by} (--on CALL=KIND says otherwise): {told}."
 
 
-def _most(call: CallCost) -> float:
-    return max((abs(one.value) for one in call.costs.values()), default=0.0) * call.call.calls
-
-
 def _number(value: float) -> Shown:
     if 0 < value < 10 and not float(value).is_integer():
         return Shown(value, f"{value:.2f}")
@@ -307,83 +328,90 @@ def _benchmarks(call: CallCost) -> str:
     return "; ".join(f"{suite}: {', '.join(names)}" for suite, names in suites.items())
 
 
-def _uncovered(item: Estimated, factor: float, per: str) -> Iterator[Table]:
+def _uncovered(item: Estimated) -> Iterator[Table]:
     """Name every call that no result covers, under one setup at least."""
+    (factor, per), time_s = _per(item.profile), item.profile.time_s
+
+    def calls(call: CallCost) -> float:
+        return call.call.calls * (1 - min(map(call.part, item.known.costs)))
+
+    def of_time(call: CallCost) -> float:
+        return (call.call.time_s or 0.0) / (time_s or 1.0)
+
+    fields = (
+        named("call", "call.name"),
+        Field("calls", f"calls {per}", lambda i: _number(calls(i) * factor)),
+        Field("share", "share", lambda i: calls(i) / item.profile.total, Kind.SHARE),
+        *([Field("time_share", "of the time", of_time, Kind.SHARE)] if time_s else []),
+        Field("why", "why", kind=Kind.PROSE),
+    )
     lacking = [call for call in item.calls if call.why]
-    if not lacking:
-        return
-    time_s = item.profile.time_s
-    columns = [
-        Column("call", "call", Kind.NAME),
-        Column("calls", f"calls {per}"),
-        Column("share", "share", Kind.SHARE),
-        *([Column("time_share", "of the time", Kind.SHARE)] if time_s else []),
-        Column("why", "why", Kind.PROSE),
-    ]
-    rows = []
-    for call in lacking:
-        calls = call.call.calls * (1 - min(map(call.part, item.known.costs)))
-        row: list[Value] = [call.call.name, _number(calls * factor)]
-        row.append(calls / item.profile.total)
-        row += [(call.call.time_s or 0.0) / time_s] if time_s else []
-        rows.append((*row, call.why))
-    yield Table("uncovered", "Not covered", tuple(columns), tuple(rows))
+    if lacking:
+        yield tabled("uncovered", "Not covered", fields, lacking)
 
 
-def _checked(
-    found: Sequence[tuple[Estimated, Counted | None]], detail: Detail
-) -> Iterator[Section]:
+def _checked(found: Found, detail: Detail) -> Iterator[Section]:
     """Hold what was estimated against what was counted under the same load."""
-    rows = _checks(found)
-    if not rows:
+    checks = _checks(found)
+    if not checks:
         return
     bounds = detail in {Detail.FULL, Detail.DATA}
-    columns = (
-        *((Column("setup", "setup", Kind.NAME),) if bounds else ()),
-        Column("benchmark", "benchmark", Kind.NAME),
-        Column("estimated_insns", "estimated", Kind.CHANGE),
-        *((Column("low_insns", "at least", Kind.CHANGE),) if bounds else ()),
-        *((Column("high_insns", "at most", Kind.CHANGE),) if bounds else ()),
-        Column("counted_insns", "counted", Kind.CHANGE),
-        Column("error", "error", Kind.PERCENT),
-        Column("points", "of all", Kind.PERCENT),
+    fields = (
+        named("setup", "of.setup"),
+        named("benchmark"),
+        Field("estimated_insns", "estimated", lambda i: _whole(i.of.value), Kind.CHANGE),
+        Field("low_insns", "at least", lambda i: _whole(i.of.low), Kind.CHANGE),
+        Field("high_insns", "at most", lambda i: _whole(i.of.high), Kind.CHANGE),
+        Field("counted_insns", "counted", _counted, Kind.CHANGE),
+        Field("error", "error", kind=Kind.PERCENT),
+        Field("points", "of all", kind=Kind.PERCENT),
     )
-    shown: list[tuple[Value, ...]] = []
-    for name in dict.fromkeys(name for name, _ in rows):
-        mine = [row for setup, row in rows if setup == name]
-        shown += [] if bounds else [(name,)]
-        for benchmark, value, low, high, *rest in mine:
-            between = (low, high) if bounds else ()
-            shown.append((*((name,) * bounds), benchmark, value, *between, *rest))
-    table = Table("checked", "", columns, tuple(shown), fixed=2 if bounds else 1)
+    if bounds:
+        table = tabled("checked", "", fields, checks, fixed=2)
+    else:  # each setup is a heading above its benchmarks
+        table = tabled("checked", "", (fields[1], fields[2], *fields[5:]), checks)
+        rows = grouped(zip((item.of.setup for item in checks), table.rows, strict=True))
+        shown = (row for name, mine in rows.items() for row in ((name,), *mine))
+        table = replace(table, rows=tuple(shown))
     unit = next(item.unit for _, item in found if item)
-    errors = tuple(Item(text) for text in _errors(rows)) if len(found) == 1 else ()
+    errors = tuple(Item(text) for text in _errors(checks)) if len(found) == 1 else ()
     yield Section(f"Estimated and counted, a {unit}", (_CHECKED,), (table,), errors, "checked")
 
 
-def _checks(
-    found: Sequence[tuple[Estimated, Counted | None]],
-) -> list[tuple[str, tuple[Value, ...]]]:
-    """Return what was estimated beside what was counted, with the setup."""
-    return [
-        (setup.setup, _check(counted, setup.cost, counted.added_insns[setup.setup]))
+def _checks(found: Found) -> list[_Check]:
+    """Return what was estimated beside what was counted, setup by setup."""
+    checks = [
+        _Check(
+            counted.benchmark,
+            of,
+            of.value / of.counted - 1 if of.counted else None,
+            (of.value - of.counted) / counted.baseline_insns,
+        )
         for item, counted in found
-        if counted is not None and _comparable(item.known, counted)
-        for setup in item.setups
-        if setup.setup in counted.added_insns and setup.cost
+        for of in (_setups(item, counted) if counted else ())
+        if counted and of.counted is not None and of.value is not None
     ]
+    order = list(dict.fromkeys(item.of.setup for item in checks))
+    return sorted(checks, key=lambda item: order.index(item.of.setup))
 
 
-def _errors(rows: Sequence[tuple[str, Sequence[Value]]]) -> Iterator[str]:
+def _counted(item: _Check) -> Shown:
+    added, low, high = item.of.counted or 0.0, item.of.low, item.of.high
+    within = low is None or high is None or low <= added <= high
+    return Shown(added, _text(added), Tone.PLAIN if within else Tone.WARNING)
+
+
+def _errors(checks: Iterable[_Check]) -> Iterator[str]:
     """Say for each setup how far estimates are off."""
-    for name in dict.fromkeys(name for name, _ in rows):
-        parts = [row for setup, row in rows if setup == name]
-        said = []
-        for at in (-2, -1):
-            values = [value for row in parts if isinstance(value := row[at], float)]
-            ends = dict.fromkeys(percent(f(values)) for f in (min, max)) if values else ["?"]
-            said.append(" to ".join(ends))
-        yield f"{name}: estimates are off by {said[0]}; of all kernel instructions {said[1]}."
+    for name, items in grouped((item.of.setup, item) for item in checks).items():
+        known = [item.error for item in items if item.error is not None]
+        off, points = (
+            " to ".join(dict.fromkeys(percent(end(values)) for end in (min, max)))
+            if values
+            else "?"
+            for values in (known, [item.points for item in items])
+        )
+        yield f"{name}: estimates are off by {off}; of all kernel instructions {points}."
 
 
 def _comparable(known: Known, counted: Counted) -> bool:
@@ -391,23 +419,10 @@ def _comparable(known: Known, counted: Counted) -> bool:
     return same and known.instrument == EXACT and known.unit == "insns"
 
 
-def _check(counted: Counted, cost: Cost, added: float) -> tuple[Value, ...]:
-    within = cost.bounds is None or cost.low <= added <= cost.high
-    return (
-        counted.benchmark,
-        _whole(cost.value),
-        *_bounds(cost),
-        Shown(added, _whole(added).text, Tone.PLAIN if within else Tone.WARNING),
-        cost.value / added - 1 if added else None,
-        (cost.value - added) / counted.baseline_insns,
-    )
-
-
 def _profile_data(source: str, profile: Profile) -> dict[str, Any]:
     return {
         **vars(profile),
         "file": source,
-        "calls": [vars(item) for item in profile.calls],
         "total": profile.total,
         "errors_unknown": sorted(profile.errors_unknown),
     }
@@ -418,48 +433,18 @@ def _data(item: Estimated, counted: Counted | None) -> dict[str, Any]:
     known = {
         name: value for name, value in vars(item.known).items() if name not in {"costs", "base"}
     }
-    checked = counted if counted and _comparable(item.known, counted) else None
     return {
         **known,
         "per": per.removeprefix("a ") if per != "in all" else "profile",
         "workload": counted.workload if counted else None,
         "benchmark": counted.benchmark if counted else None,
         "baseline_insns": counted.baseline_insns if counted else None,
-        "setups": [_setup_data(item, setup, checked) for setup in item.setups],
+        "setups": [setup._asdict() for setup in _setups(item, counted)],
         "told_by": item.told_by,
         "calls": [_call_data(call) for call in item.calls],
     }
 
 
-def _setup_data(item: Estimated, setup: SetupCost, counted: Counted | None) -> dict[str, Any]:
-    factor, _ = _per(item.profile)
-    cost = setup.cost.times(factor) if setup.cost else None
-    low, high = (cost.bounds if cost else None) or (None, None)
-    share = _share(item, setup, counted)
-    return {
-        "setup": setup.setup,
-        "value": cost.value if cost else None,
-        "low": low,
-        "high": high,
-        "share": share[0] if share else None,
-        "share_of": share[1] if share else None,
-        "calls_share": setup.calls_share,
-        "time_share": setup.time_share,
-        "counted": counted.added_insns.get(setup.setup) if counted else None,
-        "uncovered": [call.call.name for call in item.uncovered(setup.setup)],
-    }
-
-
 def _call_data(call: CallCost) -> dict[str, Any]:
-    def each(costs: Mapping[str, Cost]) -> dict[str, Any]:
-        return {name: vars(cost) for name, cost in costs.items()}
-
-    return {
-        **vars(call.call),
-        "benchmarks": [f"{suite}: {name}" for suite, name in call.benchmarks],
-        "within": call.within,
-        "costs": each(call.costs),
-        "failed": each(call.failed),
-        "why": call.why,
-        "on": dict(call.on),
-    }
+    own = {name: value for name, value in vars(call).items() if name not in {"call", "parts"}}
+    return vars(call.call) | own | {"benchmarks": [": ".join(name) for name in call.benchmarks]}
