@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,12 @@ def find_counts(run: RunData) -> Counts:
 
     problems = read_boots(run, {"count": read})
     return Counts(tuple(seen), tuple(benchmarks), tuple(counts), problems)
+
+
+def guest_facts(run: RunData, kernel: str) -> Iterator[tuple[str, str]]:
+    """Yield the facts that all guests of a kernel said."""
+    cells = {cell.hash for cell in run.manifest.cells if cell.place.kernel == kernel}
+    return (fact for boot in run.boots if boot.cell_hash in cells for fact in boot.facts)
 
 
 def document(run: RunData) -> Document:

@@ -10,9 +10,8 @@ from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, Kernel, Place, Problem
 from lsmeter.core.storage import cache_dir
 from lsmeter.measure.results.directory import RunData
-from lsmeter.measure.tasks import find_task
-from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.measure.tasks.count import REFUSED
+from lsmeter.questions.attribution.load import run_cells
 from lsmeter.questions.attribution.profile import Tree
 from lsmeter.questions.hooks.agreement.compare import (
     Agreement,
@@ -22,23 +21,19 @@ from lsmeter.questions.hooks.agreement.compare import (
     kernel_facts,
     source_of,
 )
-from lsmeter.questions.hooks.count import find_counts
+from lsmeter.questions.hooks.count import find_counts, guest_facts
 from lsmeter.questions.hooks.source.model import SourceAnalysis
 from lsmeter.questions.hooks.source.rules import least_needed
 from lsmeter.questions.slopes.figures import find_slopes
-
-Trees = Mapping[Place, Mapping[str, Tree]]
 
 _SERIES = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\d)")
 _MAX_SYMBOLS_BYTES = 64 << 20
 
 
-def trees_of(run: RunData) -> tuple[Trees, tuple[Problem, ...]]:
+def trees_of(
+    run: RunData,
+) -> tuple[Mapping[Place, Mapping[str, Tree]], tuple[Problem, ...]]:
     """Return the call trees of a run's cells that were attributed, and which are damaged."""
-    if not any(find_task(cell.task.name).plugin == ATTRIBUTION for cell in run.manifest.cells):
-        return {}, ()
-    from lsmeter.questions.attribution.load import run_cells
-
     cells, problems = run_cells(run)
     return {item.cell.place: item.trees for item in cells if item.trees}, problems
 
@@ -142,11 +137,9 @@ def _counted(runs: Iterable[RunData]) -> dict[tuple[Place, str], dict[str, tuple
 
 
 def _refused(runs: Iterable[RunData], kernel: str) -> Iterator[str]:
-    for run in runs:
-        cells = {cell.hash for cell in run.manifest.cells if cell.place.kernel == kernel}
-        for boot in (boot for boot in run.boots if boot.cell_hash in cells):
-            names = dict(boot.facts).get(REFUSED, "").split(",")
-            yield from (f"security_{name}" for name in names if name)
+    for key, names in (fact for run in runs for fact in guest_facts(run, kernel)):
+        if key == REFUSED:
+            yield from (f"security_{name}" for name in names.split(",") if name)
 
 
 def _fits(source: SourceAnalysis, kernel: Kernel) -> bool:
