@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from lsmeter.core.errors import UsageError
@@ -13,8 +14,8 @@ from lsmeter.measure.tasks.events import BY_ADDRESS, EVENTS
 from lsmeter.questions.cells.rows import PLACED
 from lsmeter.questions.events.figures import EventCell, EventCount
 from lsmeter.tables import numbers
-from lsmeter.tables.fields import By, Field, Row, fields_of, flat_table
-from lsmeter.tables.model import Column, Detail, Document, Kind, Raw, Section, Shown, Table, Value
+from lsmeter.tables.fields import By, Field, Row, fields_of, flat_table, named, tabled
+from lsmeter.tables.model import Detail, Document, Kind, Raw, Section, Shown, Table, Value
 from lsmeter.tables.values import change, count
 
 HEADING = "Events"
@@ -50,11 +51,7 @@ class _Row:
     counts: Mapping[str, EventCount]
     baseline: Mapping[str, EventCount] | None
 
-    def difference(self, name: str) -> int | None:
-        """Return tested - baseline; None for the baseline itself."""
-        return self.events[name].difference
-
-    @property
+    @cached_property
     def events(self) -> dict[str, _Event]:
         """The events by name."""
         base = self.baseline
@@ -137,21 +134,18 @@ def _long(found: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Raw]]:
 
 
 def _table(found: list[_Row]) -> Table:
-    names = [
-        name
-        for name in EVENTS
-        if any(row.counts[name].typical or row.difference(name) for row in found)
-    ]
-    return Table(
-        "events",
-        "",
-        (Column("benchmark", "benchmark", Kind.NAME), *(Column(n, EVENTS[n]) for n in names)),
-        tuple((row.benchmark.id, *(_cell(row, name) for name in names)) for row in found),
-    )
+    events = [(name, [row.events[name] for row in found]) for name in EVENTS]
+    shown = [name for name, of in events if any(i.found.typical or i.difference for i in of)]
+    fields = (named("benchmark", "benchmark.id"), *map(_field, shown))
+    return tabled("events", "", fields, found)
 
 
-def _cell(row: _Row, name: str) -> Value:
-    found, difference = row.counts[name], row.difference(name)
+def _field(name: str) -> Field:
+    return Field(name, EVENTS[name], lambda row: _cell(row.events[name], name))
+
+
+def _cell(event: _Event, name: str) -> Value:
+    found, difference = event.found, event.difference
     text = count(found.typical) + numbers.UNREPEATED_MARK * (2 * found.share < 1)
     hover = f"{found.least:,} to {found.most:,}, {found.share:.0%} of readings"
     if name in BY_ADDRESS:
