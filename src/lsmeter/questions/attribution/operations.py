@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from lsmeter.core.groups import grouped
 from lsmeter.questions.attribution.account import Account
 from lsmeter.questions.attribution.explain import Explanation
 from lsmeter.tables.look import EMPTY, LABEL, SERIES, WIDTH, Specification, channel, finish
@@ -35,9 +36,6 @@ class _Part(NamedTuple):
     insns: float = 0
     before: float = 0
     after: float = 0
-
-    def plus(self, insns: float, before: float = 0, after: float = 0) -> _Part:
-        return _Part(self.insns + insns, self.before + before, self.after + after)
 
     def cell(self) -> Value:
         before, after = (count(round(calls, 1)) for calls in (self.before, self.after))
@@ -132,10 +130,10 @@ def _parts(item: Explanation) -> dict[str, _Part]:
     """Return the difference by hook, in line, outside of hooks, and in interrupts."""
     sums = {_ALL: item.clock_insns, _OUTSIDE: item.outside_inline_insns, _OTHER: item.other}
     found = {name: _Part(insns) for name, insns in sums.items() if abs(insns) >= _LEAST}
-    for hook in item.hooks:
-        if hook.context.inline:
-            calls = (hook.baseline_calls, hook.tested_calls)
-            found[hook.hook] = found.get(hook.hook, _Part()).plus(hook.difference_insns, *calls)
+    inline = grouped((hook.hook, hook) for hook in item.hooks if hook.context.inline)
+    for name, hooks in inline.items():
+        values = ((i.difference_insns, i.baseline_calls, i.tested_calls) for i in hooks)
+        found[name] = _Part(*map(sum, zip(*values, strict=True)))
     return found
 
 
@@ -153,10 +151,7 @@ def _names(total: _Parts, operations: Mapping[str, _Parts], most: int | None) ->
 
 def _folded(parts: _Parts, names: list[str]) -> dict[str, _Part]:
     """Return the parts that have a column; the other hooks are one part."""
-    found: dict[str, _Part] = {}
-    for name, part in parts.items():
-        if name in {_ALL, *names}:
-            found[name] = part
-        elif abs(part.insns) >= _LEAST:
-            found[_REST] = found.get(_REST, _Part()).plus(part.insns)
-    return found
+    found = {name: part for name, part in parts.items() if name in {_ALL, *names}}
+    others = [part.insns for name, part in parts.items() if name not in found]
+    rest = [insns for insns in others if abs(insns) >= _LEAST]
+    return found | ({_REST: _Part(sum(rest))} if rest else {})

@@ -87,8 +87,8 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
     """Return what a run says of its benchmarks, measured and predicted, kernel by kernel."""
     exact = run.manifest.instrument == EXACT
     told = predict(run, calibration) if exact and calibration else None
-    found: dict[tuple[str, ...], dict[str, dict[Name, Cost]]] = {}
-    bases: dict[tuple[str, ...], dict[Name, float]] = {}
+    found: dict[tuple[str, str, str, str], dict[str, dict[Name, Cost]]] = {}
+    bases: dict[tuple[str, str, str, str], dict[Name, float]] = {}
     unit = find_instrument(run.manifest.instrument).unit
     for item in within_run(run.manifest, cell_results(run)):
         place, setup = item.place, item.place.setup
@@ -106,32 +106,20 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
         cost = Cost(*(part.difference_ns,) * 3)
         of = found.setdefault(key, {}).setdefault(part.place.setup, {})
         of[part.place.suite, part.benchmark.id] = cost
-    return tuple(
-        replace(_reference(run, key, costs, calibration), base=bases.get(key, {}))
-        for key, costs in found.items()
-    )
-
-
-def _reference(
-    run: RunData, key: tuple[str, ...], costs: Costs, calibration: Calibration | None
-) -> Known:
-    manifest = run.manifest
-    kernel, filesystem, user, unit = key
-    release = next(item.release for item in manifest.kernels if item.name == kernel)
-    by = calibration if unit == "ns" and manifest.instrument == EXACT else None
-    return Known(
-        manifest.instrument,
-        unit,
-        kernel,
-        release,
-        filesystem,
-        user,
-        manifest.baseline_setup,
-        (str(run.path),),
-        costs,
-        by.name if by else "",
-        by.difference_error if by else None,
-    )
+    releases = {item.name: item.release for item in run.manifest.kernels}
+    known = []
+    for (kernel, filesystem, user, unit), costs in found.items():
+        by = calibration if unit == "ns" and exact else None
+        known.append(
+            Known(
+                *(run.manifest.instrument, unit, kernel, releases[kernel], filesystem, user),
+                *(run.manifest.baseline_setup, (str(run.path),), costs),
+                calibration=by.name if by else "",
+                error=by.difference_error if by else None,
+                base=bases.get((kernel, filesystem, user, unit), {}),
+            )
+        )
+    return tuple(known)
 
 
 def together(found: Iterable[Known]) -> tuple[Known, ...]:

@@ -35,13 +35,7 @@ from lsmeter.questions.hooks.source.config import EVERYTHING, Config, compiled, 
 from lsmeter.questions.hooks.source.model import FileFacts, Module, SourceAnalysis
 from lsmeter.questions.hooks.source.program import FRAMEWORK, Program
 from lsmeter.questions.hooks.source.reach import Reach
-from lsmeter.questions.hooks.source.rules import (
-    BARRIER_REASONS,
-    OPTIONS_OFF,
-    RARE_REASONS,
-    SYSCALLS,
-    TREE,
-)
+from lsmeter.questions.hooks.source.rules import NOTES, SYSCALLS, TREE
 from lsmeter.questions.hooks.source.syntax import read_file
 
 MAX_FILE_BYTES = 4 * 1024 * 1024  # ten times the largest C file of a kernel's VFS
@@ -63,23 +57,6 @@ MAX_STORED_BYTES = 256 * 1024 * 1024
 # A module that labels inodes has the first; one that judges paths has the others. IMA and IPE,
 # which measure or verify some files, have none of them and are not asked to mediate all.
 FILE_JUDGES = frozenset({"inode_permission", "path_mkdir", "path_unlink"})
-# With a configuration the first is another.
-_COUNTS = (
-    "Counts are upper bounds over all flags and states of the files: of two branches the higher"
-    " one, d for each component of the path. They say nothing of a lower count that was measured."
-)
-_SCOPE = (
-    "Code outside fs/ (core and the named file systems), mm/, kernel/, security/ and include/linux/"
-    " is not followed; of modules, only IMA and EVM are, which ask others."
-)
-_OFF = ", ".join(sorted(name for name in OPTIONS_OFF if name.startswith("CONFIG_")))
-NOTES = (
-    f"No configuration: every option is taken to be on, but for {_OFF}.",
-    _COUNTS,
-    f"Not entered: {'; '.join(BARRIER_REASONS)}.",
-    f"Among the most, but not ordinary: {'; '.join(RARE_REASONS)}.",
-    _SCOPE,
-)
 _STORED = TypeAdapter(SourceAnalysis)
 
 

@@ -37,8 +37,11 @@ CALLED_WORDS: Final = tuple(_RULES["words"]["calls"])
 VFS_STRUCTS: Final = frozenset(_RULES["vfs"]["structs"])
 NOISE: Final = frozenset(_RULES["noise"]["functions"])
 OPTIONS_OFF: Final = frozenset(_RULES["off"]["options"])
-BARRIER_REASONS: Final = tuple(rule["reason"] for rule in _RULES["barrier"])
-RARE_REASONS: Final = tuple(rule["reason"] for rule in _RULES["rare"])
+_REASONS = {
+    kind: "; ".join(rule["reason"] for rule in _RULES[kind]) for kind in ("barrier", "rare")
+}
+_OFF = ", ".join(sorted(name for name in OPTIONS_OFF if name.startswith("CONFIG_")))
+NOTES: Final = tuple(note.format(off=_OFF, **_REASONS) for note in _RULES["notes"]["notes"])
 
 # Hooks of these classes ask whether a file may be used as the system call wants to…
 _DECIDING_CLASSES = frozenset({"inode", "file", "path"})
