@@ -31,6 +31,7 @@ from lsmeter.questions.hooks.agreement import command as hooks_agree
 from lsmeter.questions.importing import command as import_
 from lsmeter.questions.index import command as index
 from lsmeter.questions.monitor import command as monitor
+from lsmeter.questions.reproduce import command as reproduce
 from lsmeter.questions.selftest import command as selftest
 from lsmeter.questions.slopes import command as slopes
 from lsmeter.questions.time import command as time
@@ -64,7 +65,14 @@ _GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
     "": (
         "",
         (
-            *(run.run, report.report, report.compare, pack.pack, monitor.monitor),
+            *(
+                run.run,
+                reproduce.reproduce,
+                report.report,
+                report.compare,
+                pack.pack,
+                monitor.monitor,
+            ),
             *(gate.gate, bisect.bisect, import_.import_, slopes.slopes, history.history),
             *(time.calibrate, time.validate, index.index, estimate.estimate),
             *(listing.list_names, listing.doctor, manual.help_),

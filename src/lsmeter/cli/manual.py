@@ -16,7 +16,7 @@ from lsmeter.core.groups import grouped
 
 # The commands of lsmeter by what they are for, as help lists them.
 MENU = {
-    "Measure": ("run", "import"),
+    "Measure": ("run", "reproduce", "import"),
     "Read": ("report", "compare", "history", "index", "monitor", "estimate", "pack"),
     "Judge": ("gate", "bisect"),
     "Explain": ("hooks", "slopes"),

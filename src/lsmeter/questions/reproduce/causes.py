@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which hooks and functions the numbers of claims come from that do not hold; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lsmeter.catalogue.workloads import is_workload
+from lsmeter.core.groups import grouped
+from lsmeter.core.model import Place
+from lsmeter.questions.attribution.account import account
+from lsmeter.questions.attribution.explain import Explanation
+from lsmeter.questions.attribution.load import AttributedCell
+from lsmeter.questions.reproduce.judge import Judged, Verdict
+from lsmeter.questions.reproduce.quantities import Source
+
+_MOST_HOOKS = 3
+_MOST_SOURCES = 2  # of a claim: the two numbers of an order
+_LEAST_INSNS = 0.5
+
+
+def explained_sources(item: Judged) -> list[Source]:
+    """Return the comparisons of system calls that a claim which does not hold was decided by."""
+    if item.verdict is not Verdict.FAILS or item.decided is None:
+        return []
+    found = (of for of in dict.fromkeys(item.decided.of) if of.baseline)
+    return [of for of in found if not is_workload(of.tested.suite)][:_MOST_SOURCES]
+
+
+def plan_attribution(judged: Iterable[Judged]) -> Iterator[dict[str, Any]]:
+    """Yield the experiments whose call trees explain the claims that do not hold."""
+    sources = dict.fromkeys(of for item in judged for of in explained_sources(item))
+    pairs = ((_beside(of), of) for of in sources)
+    for (_, kernels, filesystem, user), found in grouped(pairs).items():
+        setups = dict.fromkeys(
+            place.setup for of in found for place in (of.baseline, of.tested) if place
+        )
+        yield {
+            "title": "Where the cost of claims that do not hold comes from",
+            "kernels": list(kernels),
+            "setups": list(setups),
+            "baseline": next(iter(setups)),
+            "suites": sorted({of.tested.suite for of in found}),
+            "benchmarks": sorted({of.benchmark for of in found}),
+            "filesystems": [filesystem],
+            "users": [user],
+            "task": "attribute",
+            "boots": 1,
+            "sampling": {"whole_ppm": 0},
+        }
+
+
+def _beside(of: Source) -> tuple[str, tuple[str, ...], str, str]:
+    kernels = dict.fromkeys(place.kernel for place in (of.baseline, of.tested) if place)
+    # Setups of one baseline only: two of them can exclude each other's modules.
+    base = of.baseline.setup if of.baseline else ""
+    return base, tuple(kernels), of.tested.filesystem, of.tested.user
+
+
+def explain_claims(judged: Sequence[Judged], cells: Iterable[AttributedCell]) -> tuple[Judged, ...]:
+    """Return the claims with their causes, where both sides of a comparison were attributed."""
+    known = {item.cell.place: item for item in cells}
+    return tuple(
+        replace(item, causes=tuple(_causes(item, known))) if item.verdict is Verdict.FAILS else item
+        for item in judged
+    )
+
+
+def _causes(item: Judged, known: Mapping[Place, AttributedCell]) -> Iterator[str]:
+    for of in explained_sources(item):
+        sides = (known.get(of.baseline) if of.baseline else None, known.get(of.tested))
+        if sides[0] is None or sides[1] is None:
+            continue
+        found = account(sides[0], sides[1]).typical.benchmarks
+        name = of.benchmark.partition("/")[2]
+        if name in found:
+            where = f"{of.benchmark} {of.tested.setup} over {sides[0].cell.place.setup}"
+            yield f"{where}: {_told(found[name])}"
+
+
+def _told(found: Explanation) -> str:
+    """Name the hooks that changed most, each with the function of it that did, and the rest."""
+    hooks = sorted(found.hooks, key=lambda hook: -abs(hook.difference_insns))
+    said = []
+    for hook in hooks[:_MOST_HOOKS]:
+        if abs(hook.difference_insns) > _LEAST_INSNS:
+            most = max(hook.functions, key=lambda one: abs(one.difference_insns), default=None)
+            inside = f" (most in {most.function} {most.difference_insns:+,.0f})" if most else ""
+            said.append(f"{hook.hook} {hook.difference_insns:+,.0f}{inside}")
+    outside = found.difference_insns - sum(hook.difference_insns for hook in found.hooks)
+    if abs(outside) > _LEAST_INSNS:
+        said.append(f"outside of hooks {outside:+,.0f}")
+    return f"{found.difference_insns:+,.0f} insns: " + (", ".join(said) or "no function changed")

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter reproduce`: published tables beside ours, and every claim with a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from lsmeter.cli.options import (
+    MEASURED,
+    OUTPUT,
+    READING,
+    AllOption,
+    Options,
+    argument,
+    but,
+    flag,
+    option,
+)
+from lsmeter.cli.show import show
+from lsmeter.core.errors import ExitCode, UsageError
+from lsmeter.core.registry import unknown
+
+if TYPE_CHECKING:
+    from lsmeter.catalogue.studies.study import Study
+    from lsmeter.tables.model import Document
+
+ALL = "all"
+
+
+def _offer(incomplete: str) -> list[str]:
+    from lsmeter.catalogue.studies.study import study_names
+
+    return [name for name in (ALL, *study_names()) if name.startswith(incomplete)]
+
+
+@dataclass(frozen=True)
+class ReproduceOptions(Options):
+    """The options of `lsmeter reproduce`."""
+
+    kernel: Annotated[
+        list[str] | None,
+        option("SERIES", "Only these, as 6.1.", "--kernel", "-k", group=MEASURED, default="all"),
+    ] = None
+    quick: Annotated[bool, flag("Less: fewer kernels, variants, boots.", "--quick", READING)] = (
+        False
+    )
+    run_dir: Annotated[
+        Path | None,
+        option("DIR", "Keep the runs here.", group=OUTPUT, default="runs/reproduce/STUDY"),
+    ] = None
+    dry_run: Annotated[
+        bool, flag("Show the parts, and how long each would take.", "--dry-run", OUTPUT)
+    ] = False
+
+
+_Options = Annotated[
+    ReproduceOptions,
+    but(
+        *("setup", "suite", "benchmark", "filesystem", "user", "image", "condition", "machine"),
+        "seed",
+    ),
+]
+
+
+def reproduce(
+    options: _Options,
+    studies: Annotated[
+        list[str] | None, argument("STUDY", "Studies by name, all, or a folder (./mine/).", _offer)
+    ] = None,
+    claim: Annotated[list[str] | None, option("NAME", "Only these claims.", group=MEASURED)] = None,
+    listing: Annotated[
+        bool, flag("List studies; with STUDY, its parts and claims.", "--list", OUTPUT)
+    ] = False,
+    everything: AllOption = False,
+) -> int:
+    """Measure anew what a study published, and judge each of its claims.
+
+    Printed tables stand beside ours. A claim holds, does not hold today, cannot be told or is not
+    comparable, by a rule over measured rows that stands in the study's folder. Kernels and images
+    that are missing are fetched and built first; what has ended is kept, and nothing is measured
+    twice. For claims that do not hold, the hooks and functions are found that the number comes
+    from.
+
+        lsmeter reproduce --list
+        lsmeter reproduce uva03
+        lsmeter reproduce asiaccs21 --kernel 6.1 --dry-run
+        lsmeter reproduce all --quick -f html -o studies.html
+    """
+    from lsmeter.questions.reproduce import document as documents
+    from lsmeter.questions.reproduce.listing import list_claims, list_studies
+    from lsmeter.questions.reproduce.parts_command import Plan, reproduce_study, show_parts
+
+    if listing and not studies:
+        show(list_studies())
+        return ExitCode.OK
+    found = _studies(studies)
+    _check_claims(found, claim)
+    if listing:
+        for study in found:
+            show(list_claims(study))
+        return ExitCode.OK
+    plans = [Plan.of(study, options, claim or ()) for study in found]
+    if options.dry_run:
+        for plan in plans:
+            show_parts(plan, options)
+        return ExitCode.OK
+    done, code = [], ExitCode.OK
+    for plan in plans:
+        item, ended = reproduce_study(plan, options)
+        done.append(item)
+        code = ended if code is ExitCode.OK else code
+        if ended is ExitCode.INTERRUPTED:
+            return int(ended)
+    make: partial[Document] = partial(documents.document, done)
+    show(make, everything=everything)
+    return int(code)
+
+
+def _studies(names: list[str] | None) -> list[Study]:
+    from lsmeter.catalogue.studies.study import find_study, study_names
+
+    if not names:
+        raise UsageError("reproduce: which study?", hint="lsmeter reproduce --list has them")
+    words = [*study_names()] if ALL in names else [*dict.fromkeys(names)]
+    return [find_study(word) for word in words]
+
+
+def _check_claims(studies: list[Study], wanted: list[str] | None) -> None:
+    known = {claim.id for study in studies for claim in study.claims}
+    for name in wanted or ():
+        if name not in known:
+            raise unknown("claim", name, known, where="--claim")

@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What rules read: numbers of a study's runs at one place, by functions (`lsmeter help studies`).
+
+A benchmark is SUITE/ID, as in `file/open depth=1`. Overheads are per cent, positive is worse.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+
+from lsmeter.catalogue.studies import Published
+from lsmeter.core.model import Place
+from lsmeter.core.model.conclusion import Change, Comparison
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.tasks import find_task
+from lsmeter.measure.tasks.attribute import ATTRIBUTION
+from lsmeter.questions.attribution.account import account
+from lsmeter.questions.attribution.load import AttributedCell, run_cells
+from lsmeter.questions.cells.cells import CellResult, cell_results, compare_cells
+from lsmeter.questions.hooks.count.figures import Counts, find_counts
+from lsmeter.questions.index.figures import run_indices
+from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity, Source
+from lsmeter.questions.slopes.figures import Slopes, find_slopes
+from lsmeter.questions.workload.figures import KERNEL, USER, Measured, Workloads, find_workloads
+from lsmeter.statistics.blocks import Interval
+from lsmeter.statistics.means import compare_ratios, pooled_ratios, ratios
+from lsmeter.statistics.regression import Coefficient
+
+KEYWORDS = ("kernel", "fs", "user", "part")  # of every function: another place than the rule's
+INSNS = "insns"
+_ALL = "all"  # kernel and user instructions
+
+
+class Where(NamedTuple):
+    """Where a rule is worked out: Linux by its series (6.1), file system, user."""
+
+    kernel: str
+    fs: str
+    user: str
+
+    def __str__(self) -> str:
+        return f"{self.kernel} {self.fs} {self.user}"
+
+
+def series(release: str) -> str:
+    """Return the series of a release: 6.1 of 6.1.0-56-cloud-amd64."""
+    return ".".join(release.split("-", maxsplit=1)[0].split(".")[:2])
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run of a study, read back; each view of it is worked out when a rule first asks."""
+
+    name: str
+    run: RunData
+
+    @cached_property
+    def kernels(self) -> Mapping[str, str]:
+        """The series of each kernel."""
+        return {kernel.name: series(kernel.release) for kernel in self.run.manifest.kernels}
+
+    @cached_property
+    def cells(self) -> tuple[CellResult, ...]:
+        """What took readings."""
+        return cell_results(self.run)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Counts of hooks."""
+        return find_counts(self.run)
+
+    @cached_property
+    def slopes(self) -> Slopes:
+        """Sweeps of policy latencies, and look-ups."""
+        return find_slopes(self.run)
+
+    @cached_property
+    def workloads(self) -> Workloads:
+        """Servers."""
+        return find_workloads(self.run)
+
+    @cached_property
+    def attributed(self) -> tuple[AttributedCell, ...]:
+        """Call trees."""
+        tasks = {cell.task.name for cell in self.run.manifest.cells}
+        traced = any(find_task(name).plugin == ATTRIBUTION for name in tasks)
+        return run_cells(self.run)[0] if traced else ()
+
+    def where(self, place: Place) -> Where:
+        """Return where a rule is worked out that reads this place."""
+        return Where(self.kernels.get(place.kernel, ""), place.filesystem, place.user)
+
+    def places(self) -> Iterator[Where]:
+        """Yield where the part measured."""
+        yield from dict.fromkeys(self.where(cell.place) for cell in self.run.manifest.cells)
+
+
+class _Found(NamedTuple):
+    part: Part
+    cell: CellResult
+
+
+class Facts:
+    """The functions of rules, at one place; MissingError where a number is not known."""
+
+    def __init__(
+        self,
+        parts: Mapping[str, Part],
+        where: Where,
+        own: str = "",
+        printed: Mapping[str, Published] | None = None,
+        source: Callable[[str], Mapping[str, Mapping[str, float]]] | None = None,
+    ) -> None:
+        self._parts, self._where, self._own = parts, where, own
+        self._printed, self._source = printed or {}, source
+        self._compared: dict[tuple[int, int], dict[str, Comparison]] = {}
+
+    @property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """The functions by name."""
+        names = (
+            *("ov", "added", "cost", "rows", "hook_calls", "lookups", "slope", "per_component"),
+            *("work", "work_cost", "index", "in_hooks", "printed", "source", "failed"),
+        )
+        return {name: getattr(self, name) for name in names}
+
+    def rows(self, pattern: str, **at: str) -> list[str]:
+        """Return the benchmarks that were measured and match SUITE/PATTERN, controls left out."""
+        suite, _, wanted = pattern.partition("/")
+        found = dict.fromkeys(
+            f"{suite}/{item.benchmark.id}"
+            for _, cell in self._cells(suite, at)
+            for item in cell.estimates
+            if not item.benchmark.control and fnmatch.fnmatchcase(item.benchmark.id, wanted)
+        )
+        if not found:
+            raise MissingError(f"{pattern}: not measured on {self._at(at)}")
+        return list(found)
+
+    def ov(self, setup: str, base: str, benchmark: str, *, whole: float = 0, **at: str) -> Quantity:
+        """Return an overhead: of the call, or of the whole cycle."""
+        change, source = self._change(setup, base, benchmark, at, whole=bool(whole))
+        bounds = (change.overhead, change.overhead_low, change.overhead_high)
+        return _quantity([100 * bound for bound in bounds], PERCENT, source, setup)
+
+    def added(
+        self, setup: str, base: str, benchmark: str, *, whole: float = 0, **at: str
+    ) -> Quantity:
+        """Return what a setup adds to a call, or to the whole cycle: instructions."""
+        change, source = self._change(setup, base, benchmark, at, whole=bool(whole))
+        return _quantity((change.difference, change.low, change.high), INSNS, source, setup)
+
+    def cost(self, setup: str, benchmark: str, **at: str) -> Quantity:
+        """Return what a call costs: instructions, typical where one count stands out."""
+        suite, _, name = benchmark.partition("/")
+        for part, cell in self._measured(setup, suite, name, at):
+            item = next(item for item in cell.estimates if item.benchmark.id == name)
+            mean = item.mean if item.evidence.share < 0.5 else None
+            bounds = (
+                (mean.value, mean.low, mean.high) if mean else (item.centre, item.low, item.high)
+            )
+            source = Source(part.name, benchmark, cell.cell.place)
+            return _quantity(bounds, INSNS, source, setup)
+        raise MissingError(self._lacking(setup, benchmark, at))
+
+    def _change(
+        self, setup: str, base: str, benchmark: str, at: Mapping[str, str], *, whole: bool
+    ) -> tuple[Change, Source]:
+        suite, _, name = benchmark.partition("/")
+        sides = [list(self._measured(item, suite, name, at)) for item in (setup, base)]
+        for side, cells in zip((setup, base), sides, strict=True):
+            if not cells:
+                raise MissingError(self._lacking(side, benchmark, at))
+        pairs = [(tested, against) for tested in sides[0] for against in sides[1]]
+        tested, against = min(pairs, key=self._distance)
+        found = self._comparisons(against, tested).get(name)
+        change = None if found is None else found.whole if whole else found.in_line
+        if found is None or change is None:
+            raise MissingError(f"{benchmark}: {setup} cannot be compared with {base}")
+        return change, Source(tested.part.name, benchmark, found.place, found.baseline)
+
+    def _distance(self, pair: tuple[_Found, _Found]) -> tuple[bool, bool, bool]:
+        """Rank pairs of cells: of one kernel, of one run, of the rule's own part."""
+        one, other = pair
+        kernels = one.cell.cell.place.kernel, other.cell.cell.place.kernel
+        return (
+            one.part is not other.part,
+            kernels[0] != kernels[1],
+            one.part.name != self._own,
+        )
+
+    def _comparisons(self, base: _Found, tested: _Found) -> dict[str, Comparison]:
+        key = (id(base.cell), id(tested.cell))
+        if key not in self._compared:
+            margin = tested.part.run.manifest.margin
+            together = base.part is tested.part
+            found = compare_cells(base.cell, tested.cell, margin, together=together)
+            self._compared[key] = {item.benchmark.id: item for item in found}
+        return self._compared[key]
+
+    def _at(self, at: Mapping[str, str]) -> Where:
+        wanted = {key: at[key] for key in ("kernel", "fs", "user") if key in at}
+        return self._where._replace(**wanted)
+
+    def _parts_of(self, at: Mapping[str, str]) -> list[Part]:
+        return [part for part in self._parts.values() if at.get("part", part.name) == part.name]
+
+    def _cells(self, suite: str, at: Mapping[str, str]) -> Iterator[_Found]:
+        where = self._at(at)
+        for part in self._parts_of(at):
+            for cell in part.cells:
+                place = cell.cell.place
+                if place.suite == suite and part.where(place) == where and place.copies == 1:
+                    yield _Found(part, cell)
+
+    def _measured(
+        self, setup: str, suite: str, name: str, at: Mapping[str, str]
+    ) -> Iterator[_Found]:
+        for found in self._cells(suite, at):
+            if found.cell.cell.place.setup == setup and name in found.cell.readings:
+                yield found
+
+    def _lacking(self, setup: str, benchmark: str, at: Mapping[str, str]) -> str:
+        """Say that a number is missing, and the problem of a run that says why, if one does."""
+        for part in self._parts_of(at):
+            for problem in part.run.manifest.problems:
+                if problem.setup == setup and not problem.benchmark:
+                    return f"{benchmark}: {problem.title}"
+        return f"{benchmark}: not measured under {setup} on {self._at(at)}"
+
+    def failed(self, setup: str, benchmark: str, **at: str) -> float:
+        """Return 1 for a benchmark that gave a number in no boot of a setup, else 0."""
+        suite, _, name = benchmark.partition("/")
+        for _, cell in self._cells(suite, at):
+            asked = any(item.benchmark == name for boot in cell.boots for item in boot.samples)
+            if cell.cell.place.setup == setup and asked:
+                return float(name not in cell.readings)
+        raise MissingError(self._lacking(setup, benchmark, at))
+
+    def hook_calls(self, setup: str, benchmark: str, hooks: str = "*", **at: str) -> Quantity:
+        """Return how often hooks whose name matches a pattern run in one operation."""
+        for part in self._parts_of(at):
+            for place, item in part.counts.benchmarks:
+                if self._is(part, place, item.suite, item.id, setup, benchmark, at):
+                    found = part.counts.of(place, item)
+                    runs = sum(c.runs for c in found if fnmatch.fnmatchcase(c.name, hooks))
+                    return _quantity([runs] * 3, "", Source(part.name, benchmark, place), hooks)
+        raise MissingError(f"{benchmark}: hooks of {setup} not counted on {self._at(at)}")
+
+    def lookups(
+        self, setup: str, benchmark: str, counter: str = "avc.lookups", **at: str
+    ) -> Quantity:
+        """Return how far a module's own counter goes in one operation."""
+        for part in self._parts_of(at):
+            for item in part.slopes.lookups:
+                kind = item.benchmark
+                mine = self._is(part, item.place, kind.suite, kind.id, setup, benchmark, at)
+                if mine and item.name == counter:
+                    source = Source(part.name, benchmark, item.place)
+                    return _quantity([item.runs] * 3, "", source, counter)
+        raise MissingError(f"{benchmark}: no {counter} of {setup} on {self._at(at)}")
+
+    def slope(self, benchmark: str, **at: str) -> Quantity:
+        """Return how often an operation calls hooks that consult the policy."""
+        for part in self._parts_of(at):
+            for item in part.slopes.slopes:
+                kind, setup = item.benchmark, item.place.setup
+                if self._is(part, item.place, kind.suite, kind.id, setup, benchmark, at):
+                    source = Source(part.name, benchmark, item.place)
+                    return _quantity(_bounds(item.regression.slope), "", source, "slope")
+        raise MissingError(f"{benchmark}: no slope on {self._at(at)}")
+
+    def per_component(self, operation: str, **at: str) -> Quantity:
+        """Return how many of those calls one more component of the path adds."""
+        suite, _, name = operation.partition("/")
+        for part in self._parts_of(at):
+            for item in part.slopes.depths:
+                here = part.where(item.place) == self._at(at)
+                if here and (item.place.suite, item.operation) == (suite, name):
+                    source = Source(part.name, operation, item.place)
+                    return _quantity(_bounds(item.hook_calls.slope), "", source, "per component")
+        raise MissingError(f"{operation}: no slopes over depth on {self._at(at)}")
+
+    def _is(
+        self,
+        part: Part,
+        place: Place,
+        suite: str,
+        name: str,
+        setup: str,
+        benchmark: str,
+        at: Mapping[str, str],
+    ) -> bool:
+        mine = part.where(place) == self._at(at) and place.setup == setup
+        return mine and f"{suite}/{name}" == benchmark
+
+    def work(self, setup: str, base: str, benchmark: str, of: str = KERNEL, **at: str) -> Quantity:
+        """Return the overhead of a unit of a workload: kernel instructions, user, or all."""
+        part, tested = self._workload(setup, benchmark, at)
+        _, against = self._workload(base, benchmark, {**at, "part": part.name})
+        every = [
+            ratios(_by_seed(against, of), _by_seed(item, of))
+            for item in part.workloads.measured
+            if item.benchmark.id == against.benchmark.id
+            and item.place.beside == against.place.beside
+            and item.place.setup != base
+        ]
+        both = _by_seed(against, of), _by_seed(tested, of)
+        level = sum(both[0].values()) / len(both[0])
+        found = compare_ratios(level, ratios(*both), pooled_ratios(every), 0.01)
+        if found is None:
+            raise MissingError(f"{benchmark}: no boot of {setup} has a seed of {base}")
+        bounds = (found.overhead, found.overhead_low, found.overhead_high)
+        source = Source(part.name, benchmark, tested.place, against.place)
+        return _quantity([100 * bound for bound in bounds], PERCENT, source, setup)
+
+    def work_cost(self, setup: str, benchmark: str, of: str = KERNEL, **at: str) -> Quantity:
+        """Return a figure of a unit of a workload: kernel, user, all, or another by its name."""
+        part, item = self._workload(setup, benchmark, at)
+        values = list(_by_seed(item, of).values())
+        bounds = (sum(values) / len(values), min(values), max(values))
+        return _quantity(bounds, INSNS, Source(part.name, benchmark, item.place), setup)
+
+    def _workload(self, setup: str, benchmark: str, at: Mapping[str, str]) -> tuple[Part, Measured]:
+        for part in self._parts_of(at):
+            for item in part.workloads.measured:
+                suite, name = item.place.suite, item.benchmark.id
+                if self._is(part, item.place, suite, name, setup, benchmark, at):
+                    return part, item
+        raise MissingError(self._lacking(setup, benchmark, at))
+
+    def index(self, setup: str, base: str, suite: str, **at: str) -> Quantity:
+        """Return the index of a suite; that of the other setup is 100."""
+        for part in self._parts_of(at):
+            for item in run_indices(part.run, part.run, base):
+                place = item.place
+                here = part.where(place) == self._at(at)
+                if here and (place.setup, place.suite) == (setup, suite):
+                    return _interval(item.typical, Source(part.name, suite, place), setup)
+        raise MissingError(f"no index of {suite} under {setup} on {self._at(at)}")
+
+    def in_hooks(
+        self, setup: str, base: str, benchmark: str, hooks: str = "*", **at: str
+    ) -> Quantity:
+        """Return the instructions that hooks whose name matches a pattern add to a call."""
+        suite, _, name = benchmark.partition("/")
+        for part in self._parts_of(at):
+            sides = [
+                [
+                    item
+                    for item in part.attributed
+                    if self._is(part, item.cell.place, suite, name, side, benchmark, at)
+                    or (item.cell.place.setup == side and item.cell.place.suite == suite)
+                ]
+                for side in (base, setup)
+            ]
+            for against, tested in product(*sides):
+                found = account(against, tested).typical.benchmarks.get(name)
+                if found and part.where(tested.cell.place) == self._at(at):
+                    insns = sum(
+                        item.difference_insns
+                        for item in found.hooks
+                        if fnmatch.fnmatchcase(item.hook.removeprefix("security_"), hooks)
+                    )
+                    places = tested.cell.place, against.cell.place
+                    return _quantity(
+                        [insns] * 3, INSNS, Source(part.name, benchmark, *places), setup
+                    )
+        raise MissingError(f"{benchmark}: {setup} was not attributed on {self._at(at)}")
+
+    def printed(self, table: str, row: str, setup: str) -> float:
+        """Return a printed overhead: per cent."""
+        study = self._printed.get(table)
+        item = next((item for item in study.rows if item.name == row), None) if study else None
+        value = item.overhead(setup) if item else None
+        if value is None:
+            raise MissingError(f"{table}: no printed overhead of '{row}' under {setup}")
+        return 100 * value
+
+    def source(self, what: str, module: str = "", **at: str) -> Quantity:
+        """Return a count of the kernel's source: hooks, lines or lines_per_hook of a module.
+
+        Without a module it is of the framework; hooks:CLASS are those of one object class.
+        """
+        if self._source is None:
+            raise MissingError("the kernel's source was not read")
+        where = self._at(at)
+        value = self._source(where.kernel).get(module, {}).get(what)
+        if value is None:
+            raise MissingError(
+                f"source of {where.kernel}: no {what} of {module or 'the framework'}"
+            )
+        return Quantity(value, value, value, name=f"{module} {what}".strip())
+
+
+def _by_seed(item: Measured, of: str) -> dict[int, float]:
+    if of != _ALL:
+        return item.by_seed(of)
+    kernel, user = item.by_seed(KERNEL), item.by_seed(USER)
+    return {seed: kernel[seed] + user[seed] for seed in kernel}
+
+
+def _bounds(item: Coefficient) -> tuple[float, float, float]:
+    low = item.value if item.ci_low is None else item.ci_low
+    return item.value, low, item.value if item.ci_high is None else item.ci_high
+
+
+def _interval(item: Interval, source: Source, name: str) -> Quantity:
+    return _quantity((item.value, item.low, item.high), "", source, name)
+
+
+def _quantity(bounds: Iterable[float], unit: str, source: Source, name: str) -> Quantity:
+    value, low, high = bounds
+    label = f"{source.benchmark} {name}"
+    return Quantity(value, low, high, unit, (source,), label)

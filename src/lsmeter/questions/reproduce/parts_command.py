@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The runs of a study: kernels built, parts measured one after the other, claims explained."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.live import LiveTasks
+from lsmeter.cli.measure import measure
+from lsmeter.core.errors import ExitCode, LsmeterError, UsageError
+from lsmeter.measure.experiment.asked import Experiment, build_experiment, merge
+from lsmeter.measure.results.directory import read_run
+from lsmeter.questions.reproduce.causes import explain_claims, plan_attribution
+from lsmeter.questions.reproduce.document import Reproduced
+from lsmeter.questions.reproduce.facts import Part
+from lsmeter.questions.reproduce.judge import Judged, check_rules, judge
+
+if TYPE_CHECKING:
+    from lsmeter.catalogue.studies.study import Claim, Study
+    from lsmeter.questions.reproduce.command import ReproduceOptions
+
+_BUILT = re.compile(r"built:(?P<series>\d+\.\d+)-(?P<config>[a-z][a-z-]*)")
+_NAMED = re.compile(r"[a-z]+:(?P<series>\d+\.\d+)\b")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What of a study is measured: its experiments by part, and the claims that need them."""
+
+    study: Study
+    experiments: Mapping[str, Experiment]
+    claims: Sequence[str]
+    home: Path
+
+    @classmethod
+    def of(cls, study: Study, options: ReproduceOptions, claims: Sequence[str]) -> Plan:
+        """Check all files of a study before anything is measured, and choose what is."""
+        check_rules(study)
+        chosen = [item for item in study.claims if not claims or item.id in claims]
+        wanted = set(_needed(chosen)) if claims else set(study.parts)
+        made = {}
+        for name, keys in study.parts.items():
+            more = study.quick[name] if options.quick else {}
+            where = f"{study.home / name}.toml"
+            found = build_experiment(merge(dict(keys), dict(more)), where=where)
+            kernels = [k for k in found.kernels if _is_series(k, options.kernel)]
+            if name in wanted and kernels:
+                made[name] = found.model_copy(update={"kernels": kernels})
+        home = options.run_dir or Path("runs") / "reproduce"
+        return cls(study, made, claims, home / study.name)
+
+
+def _needed(claims: Sequence[Claim]) -> Iterator[str]:
+    """Yield the parts that rules read: their own, and those that they name."""
+    for claim in claims:
+        yield claim.part
+        yield from re.findall(r"part=['\"]([a-z0-9.-]+)", claim.rule)
+
+
+def _is_series(kernel: str, wanted: Sequence[str] | None) -> bool:
+    found = _NAMED.match(kernel)
+    return not wanted or found is None or found["series"] in wanted
+
+
+def show_parts(plan: Plan, options: ReproduceOptions) -> None:
+    """Say what each part is, and how long it would take."""
+    for name, experiment in plan.experiments.items():
+        SCREEN.say(f"{plan.study.name}: {name}: {experiment.title}", style="bold")
+        missing = [kernel for kernel in experiment.kernels if _recipe(kernel)]
+        for kernel in missing:
+            SCREEN.say(f"{'takes':<12}build {kernel}: about 10 minutes a kernel on two cores")
+        there = [kernel for kernel in experiment.kernels if kernel not in missing]
+        if there:
+            known = experiment.model_copy(update={"kernels": there})
+            measure([known], name, options, dry_run=True, announce=False)
+
+
+def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, ExitCode]:
+    """Measure the parts of a study, and judge its claims; a part that fails leaves the others."""
+    study, parts, failed = plan.study, dict[str, Part](), dict[str, str]()
+    worst = ExitCode.OK
+    for number, (name, experiment) in enumerate(plan.experiments.items(), 1):
+        SCREEN.say(
+            f"{study.name}: part {number} of {len(plan.experiments)}: {name}: {experiment.title}",
+            style="bold",
+        )
+        code = _measure_part(plan, name, experiment, options, parts, failed)
+        worst = code if worst is ExitCode.OK else worst
+        if code is ExitCode.INTERRUPTED:
+            return Reproduced(study, parts, failed, (), options.quick), code
+    read = cache(lambda series: _read_source(study, series))
+    found = judge(study, parts, failed, read, plan.claims)
+    found, code = _explained(plan, found, options)
+    return Reproduced(study, parts, failed, found, options.quick), (
+        code if code is ExitCode.INTERRUPTED else worst
+    )
+
+
+def _measure_part(
+    plan: Plan,
+    name: str,
+    experiment: Experiment,
+    options: ReproduceOptions,
+    parts: dict[str, Part],
+    failed: dict[str, str],
+) -> ExitCode:
+    """Measure one part into its run directory, or say why it cannot be."""
+    try:
+        for kernel in experiment.kernels:
+            _build(kernel)
+        where = plan.home / (f"{name}-quick" if options.quick else name)
+        where.parent.mkdir(parents=True, exist_ok=True)
+        into = replace(options, run_dir=where)
+        path, code = measure([experiment], name, into, announce=False, resume=options.run_dir)
+        if code is not ExitCode.INTERRUPTED:
+            parts[name] = Part(name, read_run(path))
+    except UsageError:
+        raise
+    except LsmeterError as error:
+        failed[name] = error.title
+        SCREEN.say(f"{name}: {error.title}; {error.hint}".rstrip("; "), style="yellow")
+        return error.exit_code
+    return code
+
+
+def _recipe(kernel: str) -> tuple[str, str] | None:
+    """Return source and fragment of a kernel that is named after them, and not built yet."""
+    from lsmeter.sources.kernels.sources.built import find_built
+
+    found = _BUILT.fullmatch(kernel)
+    if found is None or find_built(kernel.partition(":")[2]):
+        return None
+    return f"debian-source:{found['series']}", found["config"]
+
+
+def _build(kernel: str) -> None:
+    """Build a kernel that is not there yet."""
+    if (recipe := _recipe(kernel)) is None:
+        return
+    from lsmeter.sources.kernels.build.builder import build_kernel
+    from lsmeter.sources.kernels.resolve import Request
+
+    with LiveTasks(SCREEN.err) as tasks:
+        source, config = recipe
+        build_kernel(source, [config], (), None, Request(progress=tasks))
+
+
+def _explained(
+    plan: Plan, found: tuple[Judged, ...], options: ReproduceOptions
+) -> tuple[tuple[Judged, ...], ExitCode]:
+    """Find the hooks and functions of claims that do not hold, by boots that are attributed."""
+    from lsmeter.questions.attribution.load import run_cells
+
+    cells: list[Any] = []
+    for number, keys in enumerate(plan_attribution(found), 1):
+        experiment = build_experiment(keys, where="attribution")
+        name = f"attribution{'-quick' if options.quick else ''}-{number}"
+        SCREEN.say(f"{plan.study.name}: {name}: {experiment.title}", style="bold")
+        try:
+            path, code = measure(
+                [experiment],
+                name,
+                replace(options, run_dir=plan.home / name),
+                announce=False,
+                resume=options.run_dir,
+            )
+            if code is ExitCode.INTERRUPTED:
+                return found, code
+            cells += run_cells(read_run(path))[0]
+        except LsmeterError as error:
+            SCREEN.say(f"{name}: {error.title}", style="yellow")
+    return explain_claims(found, cells), ExitCode.OK
+
+
+def _read_source(study: Study, series: str) -> Mapping[str, Mapping[str, float]]:
+    """Return counts of a kernel's source by module; "" is the framework."""
+    from lsmeter.questions.hooks.command import analysed
+    from lsmeter.questions.reproduce.quantities import MissingError
+
+    if series not in study.sources:
+        raise MissingError(f"no source of {series} is named in the study")
+    try:
+        found = analysed(study.sources[series], None, ())
+    except LsmeterError as error:
+        raise MissingError(f"source of {series}: {error.title}") from error
+    counts: dict[str, dict[str, float]] = {
+        "": {key: float(value) for key, value in found.framework.items()}
+    }
+    for module in found.modules:
+        by_class = {f"hooks:{name}": float(n) for name, n in module.hooks_by_class.items()}
+        counts[module.name] = {
+            "hooks": float(module.hooks),
+            "general_hooks": float(module.general_hooks),
+            "lines": float(module.code_lines),
+            **by_class,
+        }
+        if module.lines_per_hook is not None:
+            counts[module.name]["lines_per_hook"] = module.lines_per_hook
+    return counts

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Numbers with their intervals, and what is found when they are compared; pure.
+
+Bounds of sums and differences are those of independent errors: half-widths add in squares, those
+of products and quotients as fractions.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from lsmeter.core.model import Place
+
+PERCENT = "%"
+
+
+class MissingError(Exception):
+    """Why a number is not known: one line."""
+
+
+class UnitError(Exception):
+    """Numbers of two units were added or compared."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows that a number was read of: a benchmark under one setup, and under its baseline."""
+
+    part: str
+    benchmark: str
+    tested: Place
+    baseline: Place | None = None
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number, the least and the most that it may be (95 %), its unit, and where it was read."""
+
+    value: float
+    low: float
+    high: float
+    unit: str = ""
+    of: tuple[Source, ...] = ()
+    name: str = ""
+
+    def __str__(self) -> str:
+        text = _written(self.value, self.unit)
+        near = max(abs(self.value) * 5e-4, 5e-3)
+        if self.high - self.low > near:
+            text += f" ({_bare(self.low, self.unit)} to {_bare(self.high, self.unit)})"
+        return f"{self.name} {text}".strip()
+
+    def __add__(self, other: Number) -> Quantity:
+        return _sum(self, as_quantity(other), operator.add)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Number) -> Quantity:
+        return _sum(self, as_quantity(other), operator.sub)
+
+    def __rsub__(self, other: float) -> Quantity:
+        return as_quantity(other) - self
+
+    def __mul__(self, other: Number) -> Quantity:
+        return _product(self, as_quantity(other), operator.mul)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Number) -> Quantity:
+        return _product(self, as_quantity(other), operator.truediv)
+
+    def __rtruediv__(self, other: float) -> Quantity:
+        return as_quantity(other) / self
+
+    def __neg__(self) -> Quantity:
+        return replace(self, value=-self.value, low=-self.high, high=-self.low)
+
+    def __abs__(self) -> Quantity:
+        if self.low >= 0:
+            return self
+        if self.high <= 0:
+            return -self
+        most = max(-self.low, self.high)
+        return replace(self, value=abs(self.value), low=0.0, high=most)
+
+
+Number = Quantity | float
+
+
+def as_quantity(number: Number) -> Quantity:
+    """Return a plain number as one without error."""
+    return number if isinstance(number, Quantity) else Quantity(number, number, number)
+
+
+def _written(value: float, unit: str) -> str:
+    signed = f"{value:+,.4g}" if unit == PERCENT else f"{value:,.6g}"
+    return f"{signed} {unit}".strip()
+
+
+def _bare(value: float, unit: str) -> str:
+    return _written(value, unit).removesuffix(unit).strip()
+
+
+def _unit(one: Quantity, other: Quantity) -> str:
+    """Return the unit that both have; a plain number has that of the other."""
+    if one.unit and other.unit and one.unit != other.unit:
+        raise UnitError(f"{one.unit} and {other.unit}")
+    return one.unit or other.unit
+
+
+def _named(one: Quantity, sign: str, other: Quantity) -> str:
+    return f"{one.name} {sign} {other.name}" if one.name and other.name else ""
+
+
+def _sum(one: Quantity, other: Quantity, do: Callable[[float, float], float]) -> Quantity:
+    value = do(one.value, other.value)
+    ends = ("low", "high") if do is operator.add else ("high", "low")
+    down = math.hypot(one.value - one.low, other.value - getattr(other, ends[0]))
+    up = math.hypot(one.high - one.value, other.value - getattr(other, ends[1]))
+    name = _named(one, "+" if do is operator.add else "-", other)
+    return Quantity(value, value - down, value + up, _unit(one, other), one.of + other.of, name)
+
+
+def _product(one: Quantity, other: Quantity, do: Callable[[float, float], float]) -> Quantity:
+    if do is operator.truediv and other.low <= 0 <= other.high:
+        raise MissingError(f"a ratio to {other}, which may be 0")
+    value = do(one.value, other.value)
+    fractions = [
+        (item.high - item.low) / 2 / abs(item.value) if item.value else 0.0 for item in (one, other)
+    ]
+    half = abs(value) * math.hypot(*fractions)
+    if not one.value:
+        half = (one.high - one.low) / 2 * abs(do(1.0, other.value))
+    same = one.unit == other.unit and do is operator.truediv
+    unit = "" if same else one.unit or other.unit
+    return Quantity(value, value - half, value + half, unit, one.of + other.of)
+
+
+def mean(items: Sequence[Quantity]) -> Quantity:
+    """Return the mean."""
+    return _total(items) / float(len(items))
+
+
+def median(items: Sequence[Quantity]) -> Quantity:
+    """Return the median, and those of all lower and upper bounds."""
+    _total(items)
+    value, low, high = (
+        statistics.median(getattr(item, key) for item in items) for key in ("value", "low", "high")
+    )
+    of = tuple(source for item in items for source in item.of)
+    return Quantity(value, low, high, items[0].unit, of)
+
+
+def _total(items: Sequence[Quantity]) -> Quantity:
+    if not items:
+        raise MissingError("no row")
+    return replace(sum(items[1:], items[0]), name="")
+
+
+def largest(items: Sequence[Quantity]) -> Quantity:
+    """Return the one of the largest value."""
+    _total(items)
+    return max(items, key=lambda item: item.value)
+
+
+def smallest(items: Sequence[Quantity]) -> Quantity:
+    """Return the one of the smallest value."""
+    _total(items)
+    return min(items, key=lambda item: item.value)
+
+
+def total(items: Sequence[Quantity]) -> Quantity:
+    """Return the sum."""
+    return _total(items)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What comparing numbers says: true, false, or not told (None).
+
+    text has the numbers. distance is how far the number that decided lies inside (positive) or
+    outside of what was claimed, in unit; None where nothing was measured. why says what keeps an
+    open one from being told.
+    """
+
+    holds: bool | None
+    text: str
+    distance: float | None = None
+    unit: str = ""
+    of: tuple[Source, ...] = ()
+    why: str = ""
+
+    def __invert__(self) -> Finding:
+        holds = None if self.holds is None else not self.holds
+        away = None if self.distance is None else -self.distance
+        return replace(self, holds=holds, text=f"not ({self.text})", distance=away)
+
+    @property
+    def margin(self) -> str:
+        """The distance in words."""
+        if self.distance is None:
+            return ""
+        points = "points" if self.unit == PERCENT else self.unit
+        return f"{abs(self.distance):,.3g} {points}".strip()
+
+
+def unknown(why: str) -> Finding:
+    """Return what is not told, and why."""
+    return Finding(None, "", why=why)
+
+
+def above(one: Number, other: Number, *, strictly: bool) -> Finding:
+    """Say whether one number is above another, or not below it: clear of 0, whatever the error."""
+    a, b = as_quantity(one), as_quantity(other)
+    apart = a - b
+    sign = ">" if strictly else "\N{GREATER-THAN OR EQUAL TO}"
+    text = f"{a} {sign} {b}"
+    holds: bool | None = None
+    if apart.low > 0 or (apart.low == 0 and not strictly):
+        holds = True
+    elif apart.high < 0 or (apart.high == 0 and strictly):
+        holds = False
+    why = "" if holds is not None else f"the interval of the difference ({apart}) has 0 in it"
+    return Finding(holds, text, apart.value, apart.unit, apart.of, why)
+
+
+def within(number: Number, low: float, high: float) -> Finding:
+    """Say whether a number lies between two others, with all of its interval, or outside with all.
+
+    A value inside whose interval reaches over a bound is not told.
+    """
+    item = as_quantity(number)
+    text = f"{item} within {low:g} to {high:g}"
+    away = min(item.value - low, high - item.value)
+    holds: bool | None = None
+    if low <= item.low and item.high <= high:
+        holds = True
+    elif item.high < low or item.low > high:
+        holds = False
+    why = "" if holds is not None else "its interval reaches over a bound"
+    return Finding(holds, text, away, item.unit, item.of, why)
+
+
+def equal(one: Number, other: Number, margin: float) -> Finding:
+    """Say whether two numbers are equivalent: all of their difference's interval in the margin."""
+    a, b = as_quantity(one), as_quantity(other)
+    found = within(a - b, -margin, margin)
+    text = f"{a} equal to {b} \N{PLUS-MINUS SIGN}{margin:g}"
+    return replace(found, text=text)
+
+
+def every(found: Iterable[Finding]) -> Finding:
+    """Join findings that all have to be true: the worst that is false decides, then an open one."""
+    return _joined(list(found), decides=False)
+
+
+def some(found: Iterable[Finding]) -> Finding:
+    """Join findings of which one has to be true."""
+    return _joined(list(found), decides=True)
+
+
+def at_least(count: float, found: Sequence[Finding]) -> Finding:
+    """Say whether so many findings are true."""
+    true, is_open = (sum(item.holds is state for item in found) for state in (True, None))
+    text = f"{true} of {len(found)} hold, at least {count:g} have to"
+    holds = True if true >= count else False if true + is_open < count else None
+    against = [item for item in found if item.holds is False]
+    of = tuple(source for item in against for source in item.of)
+    why = next((item.why for item in found if item.holds is None), "") if holds is None else ""
+    return Finding(holds, text, true - count, "", of, why)
+
+
+def _joined(found: Sequence[Finding], *, decides: bool) -> Finding:
+    """Return the finding that decides: the farthest of that kind, an open one, else the nearest."""
+    if not found:
+        return unknown("no row")
+
+    def away(item: Finding) -> float:
+        return abs(item.distance) if item.distance is not None else 0.0
+
+    deciding = [item for item in found if item.holds is decides]
+    if deciding:
+        return max(deciding, key=away)
+    if still_open := [item for item in found if item.holds is None]:
+        return still_open[0]
+    return min(found, key=away)
