@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every rule of every study: rows that make it hold, and rows that make it fail.
+
+cases/STUDY.toml has for each claim the tables `ID.holds` and `ID.fails`. A key is a pattern over a
+call, its name and arguments with spaces between ("ov selinux dac file/open*", "cost * user=user");
+the first that fits gives the value: a number, [value, low, high], or for `rows` a list of texts.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lsmeter.catalogue.studies.study import Study, find_study, study_names
+from lsmeter.questions.reproduce.facts import Facts, Where
+from lsmeter.questions.reproduce.judge import check_rules
+from lsmeter.questions.reproduce.quantities import Finding, MissingError, Quantity
+from lsmeter.questions.reproduce.rules import Evaluation
+
+CASES = Path(__file__).parent / "cases"
+_PERCENT = {"ov", "work"}
+_INSNS = {"added", "cost", "in_hooks"}
+
+_find = cache(find_study)
+
+
+def _rules() -> list[tuple[str, str]]:
+    return [
+        (name, claim.id) for name in study_names() for claim in _find(name).claims if claim.rule
+    ]
+
+
+@cache
+def _cases(study: str) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    path = CASES / f"{study}.toml"
+    return tomllib.loads(path.read_text()) if path.exists() else {}
+
+
+def _call(name: str, rows: Mapping[str, Any], *args: object, **at: object) -> object:
+    words = " ".join(map(str, (name, *args, *(f"{key}={value}" for key, value in at.items()))))
+    for pattern, value in rows.items():
+        if fnmatch.fnmatchcase(words, pattern):
+            if name in {"rows", "printed", "failed"}:
+                return value if isinstance(value, list) else float(value)
+            bounds = value if isinstance(value, list) else [value] * 3
+            unit = "%" if name in _PERCENT else "insns" if name in _INSNS else ""
+            return Quantity(*map(float, bounds), unit, name=words)
+    raise MissingError(f"no row for {words}")
+
+
+def _found(study: Study, claim: str, rows: Mapping[str, Any]) -> Finding:
+    names = Facts({}, Where("", "", "")).functions
+    functions: dict[str, Callable[..., Any]] = {name: partial(_call, name, rows) for name in names}
+    return Evaluation(functions, study.lists).find(check_rules(study)[claim])
+
+
+@pytest.mark.parametrize(("study", "claim"), _rules())
+def test_rows_that_bear_a_claim_out_and_rows_that_do_not(study: str, claim: str) -> None:
+    case = _cases(study).get(claim, {})
+    assert {*case} == {"holds", "fails"}, f"cases/{study}.toml: {claim}"
+    holds, fails = (_found(_find(study), claim, case[key]) for key in ("holds", "fails"))
+    assert holds.holds is True, holds
+    assert fails.holds is False, fails
+
+
+def test_cases_are_of_claims_with_a_rule() -> None:
+    known = _rules()
+    for path in CASES.glob("*.toml"):
+        for claim in _cases(path.stem):
+            assert (path.stem, claim) in known

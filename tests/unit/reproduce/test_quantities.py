@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Numbers with intervals, and what comparing them says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsmeter.questions.reproduce import quantities
+from lsmeter.questions.reproduce.quantities import Finding, MissingError, Quantity, UnitError
+
+_NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
+_HALVES = st.floats(0, 1e3, allow_nan=False)
+_QUANTITIES = st.builds(lambda v, h: Quantity(v, v - h, v + h, "%"), _NUMBERS, _HALVES)
+
+
+def _about(value: float, half: float = 0.0, unit: str = "%") -> Quantity:
+    return Quantity(value, value - half, value + half, unit)
+
+
+@given(_QUANTITIES, _QUANTITIES)
+def test_sums_and_differences_keep_their_value_inside(one: Quantity, other: Quantity) -> None:
+    for found in (one + other, one - other, -one, abs(one)):
+        assert found.low <= found.value <= found.high
+
+
+def test_errors_of_sums_add_in_squares() -> None:
+    found = _about(10, 3) - _about(4, 4)
+    assert (found.value, found.low, found.high) == (6, 1, 11)
+
+
+def test_errors_of_ratios_add_as_fractions() -> None:
+    found = _about(100, 3) / _about(50, 2)
+    assert found.value == 2
+    assert found.high - found.value == pytest.approx(2 * 0.05)
+    assert found.unit == ""
+
+
+def test_a_ratio_to_what_may_be_nothing_is_none() -> None:
+    with pytest.raises(MissingError, match="may be 0"):
+        _about(1) / _about(1, 2)
+
+
+def test_units_are_not_mixed() -> None:
+    with pytest.raises(UnitError):
+        _about(1, unit="%") + _about(1, unit="insns")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "strictly", "holds"),
+    [
+        (_about(3, 1), _about(1, 0.5), True, True),
+        (_about(1, 0.5), _about(3, 1), True, False),
+        (_about(2, 1), _about(1, 1), True, None),
+        (_about(0), 0.0, True, False),
+        (_about(0), 0.0, False, True),
+    ],
+)
+def test_above_needs_an_interval_clear_of_nothing(
+    one: Quantity, other: Quantity | float, strictly: bool, holds: bool | None
+) -> None:
+    assert quantities.above(one, other, strictly=strictly).holds is holds
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "holds", "distance"),
+    [(5, 1, True, 3), (5, 4, None, 3), (10, 1, False, -2), (8.5, 1, None, -0.5)],
+)
+def test_within_takes_the_whole_interval(
+    value: float, half: float, holds: bool | None, distance: float
+) -> None:
+    found = quantities.within(_about(value, half), 2, 8)
+    assert (found.holds, found.distance) == (holds, distance)
+
+
+def test_equal_is_equivalence_not_lack_of_a_difference() -> None:
+    assert quantities.equal(_about(0, 2), 0.0, 1).holds is None
+    assert quantities.equal(_about(0, 0.5), 0.0, 1).holds is True
+    assert quantities.equal(_about(3, 0.5), 0.0, 1).holds is False
+
+
+_STATES = st.sampled_from([True, False, None])
+
+
+@given(st.lists(st.tuples(_STATES, _NUMBERS), min_size=1))
+def test_all_and_any_are_kleenes(items: list[tuple[bool | None, float]]) -> None:
+    found = [Finding(state, "x", away) for state, away in items]
+    states = [state for state, _ in items]
+    every = False if False in states else None if None in states else True
+    some = True if True in states else None if None in states else False
+    assert quantities.every(found).holds is every
+    assert quantities.some(found).holds is some
+
+
+def test_the_worst_decides_and_the_nearest_of_those_that_hold() -> None:
+    true, near, false, worst = (
+        Finding(True, "true", 5.0),
+        Finding(True, "near", 1.0),
+        Finding(False, "false", -1.0),
+        Finding(False, "worst", -9.0),
+    )
+    assert quantities.every([true, false, worst, near]).text == "worst"
+    assert quantities.every([true, near]).text == "near"
+
+
+def test_nothing_compared_is_open() -> None:
+    assert quantities.every([]).holds is None
+    assert quantities.some([]).holds is None
+
+
+def test_at_least_counts_open_ones_as_either() -> None:
+    found = [Finding(True, ""), Finding(None, "", why="w"), Finding(False, "")]
+    assert quantities.at_least(1, found).holds is True
+    assert quantities.at_least(2, found).holds is None
+    assert quantities.at_least(3, found).holds is False
