@@ -75,7 +75,7 @@ def _causes(item: Judged, known: Mapping[Place, AttributedCell]) -> Iterator[str
             continue
         found = account(sides[0], sides[1]).typical.benchmarks
         name = of.benchmark.partition("/")[2]
-        if name in found:
+        if name in found and found[name].difference_insns:
             where = f"{of.benchmark} {of.tested.setup} over {sides[0].cell.place.setup}"
             yield f"{where}: {_told(found[name])}"
 

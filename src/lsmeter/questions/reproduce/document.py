@@ -30,6 +30,13 @@ from lsmeter.tables.model import (
 from lsmeter.tables.values import many
 
 NAME, VERSION = "lsmeter-reproduce", 1
+# What is said of one claim, and of several.
+_WORDS = {
+    Verdict.HOLDS: ("holds", "hold"),
+    Verdict.FAILS: ("does not hold today", "do not hold today"),
+    Verdict.OPEN: ("cannot be told", "cannot be told"),
+    Verdict.INCOMPARABLE: ("is not comparable", "are not comparable"),
+}
 _TONES = {Verdict.HOLDS: Tone.BETTER, Verdict.FAILS: Tone.WORSE, Verdict.OPEN: Tone.QUIET}
 _RULE = (
     "A claim holds if its rule holds at every place (kernel, file system, user), with the 95 % "
@@ -76,7 +83,7 @@ def _more(found: Sequence[Reproduced]) -> str:
 
 def _answer(item: Reproduced) -> str:
     counts = count_verdicts(item.judged)
-    told = [f"{count} {verdict.value}" for verdict, count in counts.items() if count]
+    told = [f"{count} {_WORDS[verdict][count > 1]}" for verdict, count in counts.items() if count]
     size = f"{'quick: ' if item.quick else ''}{many(len(item.judged), 'claim')}"
     lost = f" {many(len(item.failed), 'part')} failed." if item.failed else ""
     return f"{item.study.name}: {size}: {', '.join(told)}.{lost}"
@@ -119,24 +126,24 @@ def _overview(found: Sequence[Reproduced]) -> Table:
 
 def _sections(item: Reproduced, detail: Detail) -> Iterator[Section]:
     name = item.study.name
-    said = [claim for claim in item.judged if not claim.claim.read_off]
-    read = [claim for claim in item.judged if claim.claim.read_off]
-    lead = [_RULE]
+    lead = (_RULE,)
     if item.quick:
-        lead.append("Quick: fewer kernels, variants or boots than the whole reproduction has.")
-    yield Section(
-        f"{name}: claims",
-        tuple(lead),
-        (_claims(f"{name}-claims", "", said, detail),),
-        key=f"{name}-claims",
-    )
-    if read:
-        table = _claims(f"{name}-read", "", read, detail)
-        yield Section(f"{name}: {_READ_OFF}", (), (table,), key=f"{name}-read")
+        lead += ("Quick: fewer kernels, variants or boots than the whole reproduction has.",)
+    if detail is Detail.SHORT:
+        yield from _brief(item)
+    else:
+        for key, title, off in (("claims", "claims", False), ("read", _READ_OFF, True)):
+            found = [claim for claim in item.judged if claim.claim.read_off is off]
+            if found:
+                table = _claims(f"{name}-{key}", found)
+                yield Section(f"{name}: {title}", lead, (table,), key=f"{name}-{key}")
+            lead = ()
     if pairs := tuple(_exclusive(item.judged)):
         yield Section(f"{name}: claims that exclude each other", items=pairs)
     if causes := tuple(_causes(item.judged)):
-        yield Section(f"{name}: where claims that do not hold fail", items=causes)
+        yield Section(
+            f"{name}: where the numbers of claims come from that do not hold", items=causes
+        )
     lacking = [f"part {part}: {why}" for part, why in item.failed.items()] + [*item.study.missing]
     if lacking:
         title = f"{name}: what of the study is not measured here"
@@ -146,26 +153,44 @@ def _sections(item: Reproduced, detail: Detail) -> Iterator[Section]:
             yield from _part_sections(item.study, part, detail)
 
 
-def _claims(key: str, title: str, found: Sequence[Judged], detail: Detail) -> Table:
-    full = detail in {Detail.FULL, Detail.DATA, Detail.TERMINAL}
+def _brief(item: Reproduced) -> Iterator[Section]:
+    """Yield the claims by verdict, a line or two each."""
+    for verdict in (Verdict.OPEN, Verdict.INCOMPARABLE, Verdict.FAILS, Verdict.HOLDS):
+        found = [claim for claim in item.judged if claim.verdict is verdict]
+        said = tuple(
+            Item(
+                f"{claim.claim.id}{_by(claim)}: {_measured(claim)}",
+                tone=_TONES.get(verdict, Tone.PLAIN),
+            )
+            for claim in found
+        )
+        if said:
+            words = _WORDS[verdict][len(said) > 1]
+            yield Section(f"{item.study.name}: {many(len(said), 'claim')} {words}", items=said)
+
+
+def _by(item: Judged) -> str:
+    told = item.decided is not None and item.decided.holds is not None and item.decided.margin
+    return f" (by {item.decided.margin})" if told and item.decided else ""
+
+
+def _claims(key: str, found: Sequence[Judged]) -> Table:
+    heads = ("what the study says", "printed", "measured")
     columns = (
-        Column("claim", "claim", Kind.NAME),
-        Column("verdict", "verdict", Kind.NAME),
-        Column("by", "by", Kind.NAME),
-        *((Column("says", "what the study says", Kind.PROSE),) if full else ()),
-        *((Column("printed", "printed", Kind.PROSE),) if full else ()),
-        Column("measured", "measured", Kind.PROSE),
+        *(Column(name, name, Kind.NAME) for name in ("claim", "verdict", "by")),
+        *(Column(head.split(" ")[-1], head, Kind.PROSE) for head in heads),
     )
     rows: list[tuple[Value, ...]] = []
     by_verdict = grouped((item.verdict, item) for item in found)
     for verdict in Verdict:
         for item in by_verdict.get(verdict, ()):
+            claim = item.claim
             words = Shown(verdict.value, verdict.value, _TONES.get(verdict, Tone.PLAIN))
-            name = Shown(item.claim.id, item.claim.id, hover=item.claim.rule or item.claim.place)
-            said = (item.claim.claim, f"{item.claim.printed} ({item.claim.place})") if full else ()
-            by = item.decided.margin if item.decided and item.decided.holds is not None else ""
-            rows.append((name, words, by, *said, _measured(item)))
-    return Table(key, title, columns, tuple(rows))
+            name = Shown(claim.id, claim.id, hover=claim.rule)
+            printed = f"{claim.printed} ({claim.place})"
+            by = _by(item).strip(" ()").removeprefix("by ")
+            rows.append((name, words, by, claim.claim, printed, _measured(item)))
+    return Table(key, "", columns, tuple(rows))
 
 
 def _measured(item: Judged) -> str:

@@ -7,6 +7,7 @@ A benchmark is SUITE/ID, as in `file/open depth=1`. Overheads are per cent, posi
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -416,5 +417,7 @@ def _interval(item: Interval, source: Source, name: str) -> Quantity:
 
 def _quantity(bounds: Iterable[float], unit: str, source: Source, name: str) -> Quantity:
     value, low, high = bounds
+    if math.isnan(value):
+        raise MissingError(f"{source.benchmark}: no count stands out, and every reading has a tick")
     label = f"{source.benchmark} {name}"
     return Quantity(value, low, high, unit, (source,), label)

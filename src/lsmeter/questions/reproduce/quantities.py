@@ -97,8 +97,10 @@ def as_quantity(number: Number) -> Quantity:
 
 
 def _written(value: float, unit: str) -> str:
-    signed = f"{value:+,.4g}" if unit == PERCENT else f"{value:,.6g}"
-    return f"{signed} {unit}".strip()
+    if unit == PERCENT:
+        return f"{value:+,.1f} %"
+    digits = 0 if abs(value) >= 1000 else 3 - max(0, len(str(int(abs(value)))) - 1)
+    return f"{value:,.{digits}f} {unit}".strip() if value % 1 else f"{value:,.0f} {unit}".strip()
 
 
 def _bare(value: float, unit: str) -> str:
@@ -137,7 +139,8 @@ def _product(one: Quantity, other: Quantity, do: Callable[[float, float], float]
         half = (one.high - one.low) / 2 * abs(do(1.0, other.value))
     same = one.unit == other.unit and do is operator.truediv
     unit = "" if same else one.unit or other.unit
-    return Quantity(value, value - half, value + half, unit, one.of + other.of)
+    name = _named(one, "/" if do is operator.truediv else "*", other)
+    return Quantity(value, value - half, value + half, unit, one.of + other.of, name)
 
 
 def mean(items: Sequence[Quantity]) -> Quantity:
@@ -204,8 +207,8 @@ class Finding:
         """The distance in words."""
         if self.distance is None:
             return ""
-        points = "points" if self.unit == PERCENT else self.unit
-        return f"{abs(self.distance):,.3g} {points}".strip()
+        words = _written(abs(self.distance), "" if self.unit == PERCENT else self.unit)
+        return f"{words} points" if self.unit == PERCENT else words
 
 
 def unknown(why: str) -> Finding:
@@ -213,18 +216,22 @@ def unknown(why: str) -> Finding:
     return Finding(None, "", why=why)
 
 
+def _is(holds: bool | None) -> str:
+    return "is not " if holds is False else ""
+
+
 def above(one: Number, other: Number, *, strictly: bool) -> Finding:
     """Say whether one number is above another, or not below it: clear of 0, whatever the error."""
     a, b = as_quantity(one), as_quantity(other)
     apart = a - b
     sign = ">" if strictly else "\N{GREATER-THAN OR EQUAL TO}"
-    text = f"{a} {sign} {b}"
     holds: bool | None = None
     if apart.low > 0 or (apart.low == 0 and not strictly):
         holds = True
     elif apart.high < 0 or (apart.high == 0 and strictly):
         holds = False
-    why = "" if holds is not None else f"the interval of the difference ({apart}) has 0 in it"
+    why = "" if holds is not None else f"the difference may be 0: {replace(apart, name='')}"
+    text = f"{a} {_is(holds)}{sign} {b}"
     return Finding(holds, text, apart.value, apart.unit, apart.of, why)
 
 
@@ -234,7 +241,6 @@ def within(number: Number, low: float, high: float) -> Finding:
     A value inside whose interval reaches over a bound is not told.
     """
     item = as_quantity(number)
-    text = f"{item} within {low:g} to {high:g}"
     away = min(item.value - low, high - item.value)
     holds: bool | None = None
     if low <= item.low and item.high <= high:
@@ -242,6 +248,7 @@ def within(number: Number, low: float, high: float) -> Finding:
     elif item.high < low or item.low > high:
         holds = False
     why = "" if holds is not None else "its interval reaches over a bound"
+    text = f"{item} {_is(holds)}within {low:g} to {high:g}"
     return Finding(holds, text, away, item.unit, item.of, why)
 
 
@@ -249,7 +256,7 @@ def equal(one: Number, other: Number, margin: float) -> Finding:
     """Say whether two numbers are equivalent: all of their difference's interval in the margin."""
     a, b = as_quantity(one), as_quantity(other)
     found = within(a - b, -margin, margin)
-    text = f"{a} equal to {b} \N{PLUS-MINUS SIGN}{margin:g}"
+    text = f"{a} {_is(found.holds)}equal to {b} \N{PLUS-MINUS SIGN}{margin:g}"
     return replace(found, text=text)
 
 
