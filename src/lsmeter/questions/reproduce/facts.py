@@ -400,10 +400,17 @@ class Facts:
 
 
 def _by_seed(item: Measured, of: str) -> dict[int, float]:
-    if of != _ALL:
-        return item.by_seed(of)
-    kernel, user = item.by_seed(KERNEL), item.by_seed(USER)
-    return {seed: kernel[seed] + user[seed] for seed in kernel}
+    """Return a figure of each boot: one by its name, all, call:NAME, hook:NAME or client:NAME."""
+    kind, _, name = of.partition(":")
+    found = {}
+    for boot in item.boots:
+        calls = {hook.removeprefix("security_"): n for hook, (n, _) in boot.hooks.items()}
+        named = {"call": boot.calls, "hook": calls, "client": boot.client}.get(kind)
+        figures = boot.figures
+        both = figures.get(KERNEL, 0.0) + figures.get(USER, 0.0)
+        found[boot.seed] = named.get(name, 0.0) if named else figures.get(of, 0.0)
+        found[boot.seed] = both if of == _ALL else found[boot.seed]
+    return found
 
 
 def _bounds(item: Coefficient) -> tuple[float, float, float]:

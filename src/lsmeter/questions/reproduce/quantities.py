@@ -216,7 +216,7 @@ def unknown(why: str) -> Finding:
     return Finding(None, "", why=why)
 
 
-def _is(holds: bool | None) -> str:
+def _is(holds: object) -> str:
     return "is not " if holds is False else ""
 
 
