@@ -3,7 +3,8 @@
 
 cases/STUDY.toml has for each claim the tables `ID.holds` and `ID.fails`. A key is a pattern over a
 call, its name and arguments with spaces between ("ov selinux dac file/open*", "cost * user=user");
-the first that fits gives the value: a number, [value, low, high], or for `rows` a list of texts.
+the first that fits gives the value: a number, [value, low, high], or for `rows` a list of texts,
+which without one has all benchmarks that the probe or the workload offers.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from typing import Any
 import pytest
 
 from lsmeter.catalogue.studies.study import Study, find_study, study_names
-from lsmeter.questions.reproduce.facts import Facts, Where
+from lsmeter.catalogue.workloads import is_workload, load_workload
+from lsmeter.guest.probe import catalogue, find_probe
+from lsmeter.questions.reproduce.facts import Facts
 from lsmeter.questions.reproduce.judge import check_rules
+from lsmeter.questions.reproduce.parts import Where
 from lsmeter.questions.reproduce.quantities import Finding, MissingError, Quantity
 from lsmeter.questions.reproduce.rules import Evaluation
 
@@ -50,8 +54,18 @@ def _call(name: str, rows: Mapping[str, Any], *args: object, **at: object) -> ob
                 return value if isinstance(value, list) else float(value)
             bounds = value if isinstance(value, list) else [value] * 3
             unit = "%" if name in _PERCENT else "insns" if name in _INSNS else ""
-            return Quantity(*map(float, bounds), unit, name=words)
+            middle, low, high = map(float, bounds)
+            return Quantity(middle, low, high, unit, name=words)
+    if name == "rows":
+        return [item for item in _offered(str(args[0])) if fnmatch.fnmatchcase(item, str(args[0]))]
     raise MissingError(f"no row for {words}")
+
+
+@cache
+def _offered(pattern: str) -> list[str]:
+    suite = pattern.partition("/")[0]
+    offered = load_workload(suite).benchmarks if is_workload(suite) else catalogue(find_probe())
+    return [f"{suite}/{item.id}" for item in offered if item.suite == suite and not item.control]
 
 
 def _found(study: Study, claim: str, rows: Mapping[str, Any]) -> Finding:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,7 +60,7 @@ def test_units_are_not_mixed() -> None:
     ],
 )
 def test_above_needs_an_interval_clear_of_nothing(
-    one: Quantity, other: Quantity | float, strictly: bool, holds: bool | None
+    one: Quantity, other: Quantity | float, strictly: Any, holds: object
 ) -> None:
     assert quantities.above(one, other, strictly=strictly).holds is holds
 
@@ -68,7 +70,7 @@ def test_above_needs_an_interval_clear_of_nothing(
     [(5, 1, True, 3), (5, 4, None, 3), (10, 1, False, -2), (8.5, 1, None, -0.5)],
 )
 def test_within_takes_the_whole_interval(
-    value: float, half: float, holds: bool | None, distance: float
+    value: float, half: float, holds: object, distance: float
 ) -> None:
     found = quantities.within(_about(value, half), 2, 8)
     assert (found.holds, found.distance) == (holds, distance)
@@ -95,10 +97,10 @@ def test_all_and_any_are_kleenes(items: list[tuple[bool | None, float]]) -> None
 
 def test_the_worst_decides_and_the_nearest_of_those_that_hold() -> None:
     true, near, false, worst = (
-        Finding(True, "true", 5.0),
-        Finding(True, "near", 1.0),
-        Finding(False, "false", -1.0),
-        Finding(False, "worst", -9.0),
+        Finding(holds=True, text="true", distance=5.0),
+        Finding(holds=True, text="near", distance=1.0),
+        Finding(holds=False, text="false", distance=-1.0),
+        Finding(holds=False, text="worst", distance=-9.0),
     )
     assert quantities.every([true, false, worst, near]).text == "worst"
     assert quantities.every([true, near]).text == "near"
@@ -110,7 +112,11 @@ def test_nothing_compared_is_open() -> None:
 
 
 def test_at_least_counts_open_ones_as_either() -> None:
-    found = [Finding(True, ""), Finding(None, "", why="w"), Finding(False, "")]
+    found = [
+        Finding(holds=True, text=""),
+        Finding(holds=None, text="", why="w"),
+        Finding(holds=False, text=""),
+    ]
     assert quantities.at_least(1, found).holds is True
     assert quantities.at_least(2, found).holds is None
     assert quantities.at_least(3, found).holds is False

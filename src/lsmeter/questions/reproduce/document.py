@@ -12,8 +12,8 @@ from lsmeter.core.groups import grouped
 from lsmeter.core.printable import printable
 from lsmeter.measure.tasks import cost_tasks
 from lsmeter.questions.cost.document import document_of
-from lsmeter.questions.reproduce.facts import Part
 from lsmeter.questions.reproduce.judge import Judged, Verdict, count_verdicts, exclusive
+from lsmeter.questions.reproduce.parts import Part
 from lsmeter.tables.fields import Each, Field, Row, named, tabled
 from lsmeter.tables.model import (
     Column,
@@ -126,7 +126,7 @@ def _overview(found: Sequence[Reproduced]) -> Table:
 
 def _sections(item: Reproduced, detail: Detail) -> Iterator[Section]:
     name = item.study.name
-    lead = (_RULE,)
+    lead: tuple[str, ...] = (_RULE,)
     if item.quick:
         lead += ("Quick: fewer kernels, variants or boots than the whole reproduction has.",)
     if detail is Detail.SHORT:

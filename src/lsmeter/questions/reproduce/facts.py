@@ -9,25 +9,18 @@ from __future__ import annotations
 import fnmatch
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
 from lsmeter.catalogue.studies import Published
 from lsmeter.core.model import Place
 from lsmeter.core.model.conclusion import Change, Comparison
-from lsmeter.measure.results.directory import RunData
-from lsmeter.measure.tasks import find_task
-from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.attribution.account import account
-from lsmeter.questions.attribution.load import AttributedCell, run_cells
-from lsmeter.questions.cells.cells import CellResult, cell_results, compare_cells
-from lsmeter.questions.hooks.count.figures import Counts, find_counts
+from lsmeter.questions.cells.cells import CellResult, compare_cells
 from lsmeter.questions.index.figures import run_indices
+from lsmeter.questions.reproduce.parts import Part, Where
 from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity, Source
-from lsmeter.questions.slopes.figures import Slopes, find_slopes
-from lsmeter.questions.workload.figures import KERNEL, USER, Measured, Workloads, find_workloads
+from lsmeter.questions.workload.figures import KERNEL, USER, Measured
 from lsmeter.statistics.blocks import Interval
 from lsmeter.statistics.means import compare_ratios, pooled_ratios, ratios
 from lsmeter.statistics.regression import Coefficient
@@ -35,70 +28,6 @@ from lsmeter.statistics.regression import Coefficient
 KEYWORDS = ("kernel", "fs", "user", "part")  # of every function: another place than the rule's
 INSNS = "insns"
 _ALL = "all"  # kernel and user instructions
-
-
-class Where(NamedTuple):
-    """Where a rule is worked out: Linux by its series (6.1), file system, user."""
-
-    kernel: str
-    fs: str
-    user: str
-
-    def __str__(self) -> str:
-        return f"{self.kernel} {self.fs} {self.user}"
-
-
-def series(release: str) -> str:
-    """Return the series of a release: 6.1 of 6.1.0-56-cloud-amd64."""
-    return ".".join(release.split("-", maxsplit=1)[0].split(".")[:2])
-
-
-@dataclass(frozen=True)
-class Part:
-    """One run of a study, read back; each view of it is worked out when a rule first asks."""
-
-    name: str
-    run: RunData
-
-    @cached_property
-    def kernels(self) -> Mapping[str, str]:
-        """The series of each kernel."""
-        return {kernel.name: series(kernel.release) for kernel in self.run.manifest.kernels}
-
-    @cached_property
-    def cells(self) -> tuple[CellResult, ...]:
-        """What took readings."""
-        return cell_results(self.run)
-
-    @cached_property
-    def counts(self) -> Counts:
-        """Counts of hooks."""
-        return find_counts(self.run)
-
-    @cached_property
-    def slopes(self) -> Slopes:
-        """Sweeps of policy latencies, and look-ups."""
-        return find_slopes(self.run)
-
-    @cached_property
-    def workloads(self) -> Workloads:
-        """Servers."""
-        return find_workloads(self.run)
-
-    @cached_property
-    def attributed(self) -> tuple[AttributedCell, ...]:
-        """Call trees."""
-        tasks = {cell.task.name for cell in self.run.manifest.cells}
-        traced = any(find_task(name).plugin == ATTRIBUTION for name in tasks)
-        return run_cells(self.run)[0] if traced else ()
-
-    def where(self, place: Place) -> Where:
-        """Return where a rule is worked out that reads this place."""
-        return Where(self.kernels.get(place.kernel, ""), place.filesystem, place.user)
-
-    def places(self) -> Iterator[Where]:
-        """Yield where the part measured."""
-        yield from dict.fromkeys(self.where(cell.place) for cell in self.run.manifest.cells)
 
 
 class _Found(NamedTuple):
@@ -133,11 +62,16 @@ class Facts:
     def rows(self, pattern: str, **at: str) -> list[str]:
         """Return the benchmarks that were measured and match SUITE/PATTERN, controls left out."""
         suite, _, wanted = pattern.partition("/")
+        every = (
+            (part, item.place, item.benchmark)
+            for part in self._parts_of(at)
+            for item in part.measured
+        )
         found = dict.fromkeys(
-            f"{suite}/{item.benchmark.id}"
-            for _, cell in self._cells(suite, at)
-            for item in cell.estimates
-            if not item.benchmark.control and fnmatch.fnmatchcase(item.benchmark.id, wanted)
+            f"{suite}/{item.id}"
+            for part, place, item in every
+            if (place.suite, part.where(place), item.control) == (suite, self._at(at), False)
+            and fnmatch.fnmatchcase(item.id, wanted)
         )
         if not found:
             raise MissingError(f"{pattern}: not measured on {self._at(at)}")

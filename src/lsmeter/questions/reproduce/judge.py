@@ -10,7 +10,8 @@ from enum import StrEnum
 from lsmeter.catalogue.studies.study import Claim, Study
 from lsmeter.core.errors import UsageError
 from lsmeter.questions.reproduce import quantities
-from lsmeter.questions.reproduce.facts import KEYWORDS, Facts, Part, Where
+from lsmeter.questions.reproduce.facts import KEYWORDS, Facts
+from lsmeter.questions.reproduce.parts import Part, Where
 from lsmeter.questions.reproduce.quantities import Finding
 from lsmeter.questions.reproduce.rules import Evaluation, Rule, RuleError, read_rule
 

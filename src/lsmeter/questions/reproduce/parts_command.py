@@ -18,8 +18,8 @@ from lsmeter.measure.experiment.asked import Experiment, build_experiment, merge
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce.causes import explain_claims, plan_attribution
 from lsmeter.questions.reproduce.document import Reproduced
-from lsmeter.questions.reproduce.facts import Part
 from lsmeter.questions.reproduce.judge import Judged, check_rules, judge
+from lsmeter.questions.reproduce.parts import Part
 
 if TYPE_CHECKING:
     from lsmeter.catalogue.studies.study import Claim, Study
