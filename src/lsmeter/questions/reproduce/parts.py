@@ -15,7 +15,7 @@ from lsmeter.measure.tasks import find_task
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.attribution.load import AttributedCell, run_cells
 from lsmeter.questions.cells.cells import CellResult, cell_results
-from lsmeter.questions.hooks.count.figures import Counts, find_counts
+from lsmeter.questions.hooks.count import Counts, find_counts
 from lsmeter.questions.slopes.figures import Slopes, find_slopes
 from lsmeter.questions.workload.figures import Measured, Workloads, find_workloads
 

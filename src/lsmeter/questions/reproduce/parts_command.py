@@ -14,7 +14,7 @@ from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.measure import measure
 from lsmeter.core.errors import ExitCode, LsmeterError, UsageError
-from lsmeter.measure.experiment.asked import Experiment, build_experiment, merge
+from lsmeter.measure.experiment.options import Experiment, build_experiment, merge
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce.causes import explain_claims, plan_attribution
 from lsmeter.questions.reproduce.document import Reproduced
