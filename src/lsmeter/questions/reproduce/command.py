@@ -3,25 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from lsmeter.cli.options import (
-    MEASURED,
-    OUTPUT,
-    READING,
-    AllOption,
-    Options,
-    argument,
-    but,
-    flag,
-    option,
-)
+from lsmeter.cli.options import MEASURED, OUTPUT, AllOption, argument, but, flag, option
 from lsmeter.cli.show import show
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.registry import unknown
+from lsmeter.questions.reproduce.options_command import ReproduceOptions
 
 if TYPE_CHECKING:
     from lsmeter.catalogue.studies.study import Study
@@ -34,26 +23,6 @@ def _offer(incomplete: str) -> list[str]:
     from lsmeter.catalogue.studies.study import study_names
 
     return [name for name in (ALL, *study_names()) if name.startswith(incomplete)]
-
-
-@dataclass(frozen=True)
-class ReproduceOptions(Options):
-    """The options of `lsmeter reproduce`."""
-
-    kernel: Annotated[
-        list[str] | None,
-        option("SERIES", "Only these, as 6.1.", "--kernel", "-k", group=MEASURED, default="all"),
-    ] = None
-    quick: Annotated[bool, flag("Less: fewer kernels, variants, boots.", "--quick", READING)] = (
-        False
-    )
-    run_dir: Annotated[
-        Path | None,
-        option("DIR", "Keep the runs here.", group=OUTPUT, default="runs/reproduce/STUDY"),
-    ] = None
-    dry_run: Annotated[
-        bool, flag("Show the parts, and how long each would take.", "--dry-run", OUTPUT)
-    ] = False
 
 
 _Options = Annotated[

@@ -23,7 +23,7 @@ from lsmeter.questions.reproduce.parts import Part
 
 if TYPE_CHECKING:
     from lsmeter.catalogue.studies.study import Claim, Study
-    from lsmeter.questions.reproduce.command import ReproduceOptions
+    from lsmeter.questions.reproduce.options_command import ReproduceOptions
 
 _BUILT = re.compile(r"built:(?P<series>\d+\.\d+)-(?P<config>[a-z][a-z-]*)")
 _NAMED = re.compile(r"[a-z]+:(?P<series>\d+\.\d+)\b")

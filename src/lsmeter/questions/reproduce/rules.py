@@ -243,7 +243,7 @@ class Evaluation:
         self._names[name] = before
         return found
 
-    def _call(self, node: ast.Call) -> Any:  # noqa: ANN401
+    def _call(self, node: ast.Call) -> object:
         name = node.func.id  # type: ignore[attr-defined]
         do = self._facts.get(name) or _OF_NUMBERS.get(name) or _OF_FINDINGS[name]
         try:
