@@ -192,8 +192,9 @@ def _read_source(study: Study, series: str) -> Mapping[str, Mapping[str, float]]
     counts: dict[str, dict[str, float]] = {
         "": {key: float(value) for key, value in found.framework.items()}
     }
+    classes = {name for module in found.modules for name in module.hooks_by_class}
     for module in found.modules:
-        by_class = {f"hooks:{name}": float(n) for name, n in module.hooks_by_class.items()}
+        by_class = {f"hooks:{name}": float(module.hooks_by_class.get(name, 0)) for name in classes}
         counts[module.name] = {
             "hooks": float(module.hooks),
             "general_hooks": float(module.general_hooks),
