@@ -131,7 +131,7 @@ def _read(home: Path) -> Study:
     head = checked(_Head, read(STUDY_FILE), where=str(home / STUDY_FILE), hint=_HINT)
     where = str(home / CLAIMS_FILE)
     claims = checked(_Claims, read(CLAIMS_FILE), where=where, hint=_HINT).claims
-    names = sorted(path.stem for path in home.glob("*.toml") if (home / path).is_file())
+    names = sorted(path.stem for path in home.glob("*.toml") if path.is_file())
     parts = {name: read(f"{name}.toml") for name in names[:_MAX_PARTS] if _is_part(name, head)}
     if wrong := next(_off(claims, parts), ""):
         raise UsageError(f"{where}: {wrong}", hint=_HINT)

@@ -44,6 +44,7 @@ _RULE = (
     "that decided; by: how far it lies inside of what was claimed, or outside. Instructions are "
     "not seconds: sizes are taken as borne out within a factor of 1.5."
 )
+_MORE = "all claims and tables: the same command with --all, or --format html"
 _READ_OFF = "Read off the numbers: the tables say it, the authors not in words."
 
 
@@ -70,15 +71,10 @@ def document(found: Sequence[Reproduced], detail: Detail) -> Document:
         whole,
         facts=tuple(_facts(found)),
         sections=tuple(sections),
-        notes=() if detail is not Detail.SHORT else (_more(found),),
+        notes=(_MORE,) if detail is Detail.SHORT else (),
         data={"studies": [STUDY.entry(item) for item in found]},
         answer=tuple(_answer(item) for item in found),
     )
-
-
-def _more(found: Sequence[Reproduced]) -> str:
-    names = " ".join(item.study.name for item in found)
-    return f"all claims and tables: lsmeter reproduce {names} --all, or --format html"
 
 
 def _answer(item: Reproduced) -> str:

@@ -52,6 +52,9 @@ class Plan:
             kernels = [k for k in found.kernels if _is_series(k, options.kernel)]
             if name in wanted and kernels:
                 made[name] = found.model_copy(update={"kernels": kernels})
+        if not made and any(item.rule for item in chosen):
+            series = ", ".join(options.kernel or ())
+            raise UsageError(f"--kernel: no part of {study.name} has a kernel of {series}")
         home = options.run_dir or Path("runs") / "reproduce"
         return cls(study, made, claims, home / study.name)
 
@@ -120,8 +123,6 @@ def _measure_part(
         path, code = measure([experiment], name, into, announce=False, resume=options.run_dir)
         if code is not ExitCode.INTERRUPTED:
             parts[name] = Part(name, read_run(path))
-    except UsageError:
-        raise
     except LsmeterError as error:
         failed[name] = error.title
         SCREEN.say(f"{name}: {error.title}; {error.hint}".rstrip("; "), style="yellow")
