@@ -120,3 +120,18 @@ def test_at_least_counts_open_ones_as_either() -> None:
     assert quantities.at_least(1, found).holds is True
     assert quantities.at_least(2, found).holds is None
     assert quantities.at_least(3, found).holds is False
+
+
+def test_a_correlation_is_of_ranks_and_says_how_sure_it_is() -> None:
+    rows = [_about(value) for value in (1, 2, 3, 4, 5, 6)]
+    rising, mixed = [1.0, 4.0, 9.0, 16.0, 25.0, 36.0], [2.0, 1.0, 4.0, 3.0, 6.0, 5.0]
+    assert quantities.correlation(rows, rising).value == pytest.approx(1)
+    found = quantities.correlation(rows, mixed)
+    assert found.value == pytest.approx(0.8286, abs=1e-4)
+    assert -1 < found.low < found.value < found.high < 1
+
+
+@pytest.mark.parametrize("other", [[1.0] * 6, [1.0] * 3])
+def test_no_correlation_with_what_does_not_differ_or_is_too_few(other: list[float]) -> None:
+    with pytest.raises(MissingError):
+        quantities.correlation([float(value) for value in range(6)], other)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -56,6 +57,7 @@ class Facts:
         names = (
             *("ov", "added", "cost", "rows", "hook_calls", "lookups", "slope", "per_component"),
             *("work", "work_cost", "index", "in_hooks", "printed", "source", "failed"),
+            "scatter",
         )
         return {name: getattr(self, name) for name in names}
 
@@ -269,6 +271,19 @@ class Facts:
                     return part, item
         raise MissingError(self._lacking(setup, benchmark, at))
 
+    def scatter(self, setup: str, benchmark: str, of: str = _ALL, **at: str) -> Quantity:
+        """Return how far boots lie apart: the standard deviation of their means, % of their mean.
+
+        Of a workload it is that of a unit, of the instructions named third.
+        """
+        suite, _, name = benchmark.partition("/")
+        for part, cell in self._measured(setup, suite, name, at):
+            means = [float(boot.values.mean()) for boot in cell.readings[name]]
+            return _scatter(means, Source(part.name, benchmark, cell.cell.place), setup)
+        part, item = self._workload(setup, benchmark, at)
+        means = list(_by_seed(item, of).values())
+        return _scatter(means, Source(part.name, benchmark, item.place), setup)
+
     def index(self, setup: str, base: str, suite: str, **at: str) -> Quantity:
         """Return the index of a suite; that of the other setup is 100."""
         for part in self._parts_of(at):
@@ -296,13 +311,13 @@ class Facts:
             ]
             for against, tested in product(*sides):
                 found = account(against, tested).typical.benchmarks.get(name)
-                if found and part.where(tested.cell.place) == self._at(at):
+                places = tested.cell.place, against.cell.place
+                if found and all(part.where(place) == self._at(at) for place in places):
                     insns = sum(
                         item.difference_insns
                         for item in found.hooks
                         if fnmatch.fnmatchcase(item.hook.removeprefix("security_"), hooks)
                     )
-                    places = tested.cell.place, against.cell.place
                     return _quantity(
                         [insns] * 3, INSNS, Source(part.name, benchmark, *places), setup
                     )
@@ -345,6 +360,13 @@ def _by_seed(item: Measured, of: str) -> dict[int, float]:
         found[boot.seed] = named.get(name, 0.0) if named else figures.get(of, 0.0)
         found[boot.seed] = both if of == _ALL else found[boot.seed]
     return found
+
+
+def _scatter(means: Sequence[float], source: Source, name: str) -> Quantity:
+    if len(means) < 2:
+        raise MissingError(f"{source.benchmark}: one boot of {name} does not scatter")
+    value = 100 * statistics.stdev(means) / statistics.fmean(means)
+    return _quantity([value] * 3, PERCENT, source, name)
 
 
 def _bounds(item: Coefficient) -> tuple[float, float, float]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import statistics
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -179,6 +180,28 @@ def smallest(items: Sequence[Quantity]) -> Quantity:
 def total(items: Sequence[Quantity]) -> Quantity:
     """Return the sum."""
     return _total(items)
+
+
+def correlation(one: Sequence[Number], other: Sequence[Number]) -> Quantity:
+    """Return the correlation of ranks, with the interval of Bonett and Wright (2000)."""
+    sides = [[as_quantity(item) for item in side] for side in (one, other)]
+    count = len(sides[0])
+    if count != len(sides[1]) or count < 5:
+        raise MissingError("a correlation needs five rows or more")
+    try:
+        value = statistics.correlation(*[_ranks([item.value for item in side]) for side in sides])
+    except statistics.StatisticsError:
+        raise MissingError("a correlation with what is the same in all rows") from None
+    middle = math.atanh(max(-0.9999, min(0.9999, value)))
+    half = 1.96 * math.sqrt((1 + value * value / 2) / (count - 3))
+    of = tuple(source for side in sides for item in side for source in item.of)
+    return Quantity(value, math.tanh(middle - half), math.tanh(middle + half), "", of)
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """Return the rank of each; equal ones share the mean of theirs."""
+    ordered = sorted(values)
+    return [(bisect_left(ordered, item) + bisect_right(ordered, item)) / 2 for item in values]
 
 
 @dataclass(frozen=True)

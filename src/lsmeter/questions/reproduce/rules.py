@@ -42,6 +42,7 @@ _OF_NUMBERS: Mapping[str, Callable[..., Any]] = {
     "largest": quantities.largest,
     "smallest": quantities.smallest,
     "total": quantities.total,
+    "correlation": quantities.correlation,
     "half_width": lambda number: (number.high - number.low) / 2,
     "abs": abs,
     "len": len,
