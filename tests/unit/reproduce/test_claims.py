@@ -28,7 +28,7 @@ from lsmeter.questions.reproduce.quantities import Finding, MissingError, Quanti
 from lsmeter.questions.reproduce.rules import Evaluation
 
 CASES = Path(__file__).parent / "cases"
-_PERCENT = {"ov", "work"}
+_PERCENT = {"ov", "work", "gain", "scatter"}
 _INSNS = {"added", "cost", "in_hooks"}
 
 _find = cache(find_study)

@@ -10,6 +10,7 @@ import fnmatch
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ class Facts:
         names = (
             *("ov", "added", "cost", "rows", "hook_calls", "lookups", "slope", "per_component"),
             *("work", "work_cost", "index", "in_hooks", "printed", "source", "failed"),
-            "scatter",
+            *("scatter", "gain"),
         )
         return {name: getattr(self, name) for name in names}
 
@@ -104,6 +105,13 @@ class Facts:
             source = Source(part.name, benchmark, cell.cell.place)
             return _quantity(bounds, INSNS, source, setup)
         raise MissingError(self._lacking(setup, benchmark, at))
+
+    def gain(self, setup: str, base: str, benchmark: str, before: str, **at: str) -> Quantity:
+        """Return how much less a setup adds than on another kernel, % of the call there."""
+        then = {**at, "kernel": before}
+        less = self.added(setup, base, benchmark, **then) - self.added(setup, base, benchmark, **at)
+        share = 100 * less / self.cost(setup, benchmark, **then)
+        return replace(share, unit=PERCENT, name=f"{benchmark} {setup}")
 
     def _change(
         self, setup: str, base: str, benchmark: str, at: Mapping[str, str], *, whole: bool
