@@ -357,15 +357,22 @@ class Facts:
 
 
 def _by_seed(item: Measured, of: str) -> dict[int, float]:
-    """Return a figure of each boot: one by its name, all, call:NAME, hook:NAME or client:NAME."""
+    """Return a figure of each boot: one by its name, all, or what a pattern sums.
+
+    Patterns are of calls (call:), runs of hooks (hook:), instructions in them (inside:), and of
+    what the client said (client:).
+    """
     kind, _, name = of.partition(":")
     found = {}
     for boot in item.boots:
-        calls = {hook.removeprefix("security_"): n for hook, (n, _) in boot.hooks.items()}
-        named = {"call": boot.calls, "hook": calls, "client": boot.client}.get(kind)
+        hooks = {hook.removeprefix("security_"): both for hook, both in boot.hooks.items()}
+        runs, inside = ({hook: both[place] for hook, both in hooks.items()} for place in (0, 1))
+        every = {"call": boot.calls, "hook": runs, "inside": inside, "client": boot.client}
+        named = every.get(kind)
         figures = boot.figures
         both = figures.get(KERNEL, 0.0) + figures.get(USER, 0.0)
-        found[boot.seed] = named.get(name, 0.0) if named else figures.get(of, 0.0)
+        summed = (n for key, n in (named or {}).items() if fnmatch.fnmatchcase(key, name))
+        found[boot.seed] = figures.get(of, 0.0) if named is None else math.fsum(summed)
         found[boot.seed] = both if of == _ALL else found[boot.seed]
     return found
 
