@@ -153,7 +153,9 @@ class Facts:
         return self._where._replace(**wanted)
 
     def _parts_of(self, at: Mapping[str, str]) -> list[Part]:
-        return [part for part in self._parts.values() if at.get("part", part.name) == part.name]
+        """Return the parts to read, the rule's own first."""
+        parts = [part for part in self._parts.values() if at.get("part", part.name) == part.name]
+        return sorted(parts, key=lambda part: part.name != self._own)
 
     def _cells(self, suite: str, at: Mapping[str, str]) -> Iterator[_Found]:
         where = self._at(at)

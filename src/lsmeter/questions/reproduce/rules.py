@@ -43,6 +43,7 @@ _OF_NUMBERS: Mapping[str, Callable[..., Any]] = {
     "smallest": quantities.smallest,
     "total": quantities.total,
     "correlation": quantities.correlation,
+    "value": lambda number: quantities.as_quantity(number).value,
     "half_width": lambda number: (number.high - number.low) / 2,
     "abs": abs,
     "len": len,
