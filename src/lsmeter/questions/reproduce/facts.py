@@ -108,9 +108,10 @@ class Facts:
 
     def gain(self, setup: str, base: str, benchmark: str, before: str, **at: str) -> Quantity:
         """Return how much less a setup adds than on another kernel, % of the call there."""
-        then = {**at, "kernel": before}
-        less = self.added(setup, base, benchmark, **then) - self.added(setup, base, benchmark, **at)
-        share = 100 * less / self.cost(setup, benchmark, **then)
+        new = Facts(self._parts, self._at(at), self._own)
+        old = Facts(self._parts, self._at(at)._replace(kernel=before), self._own)
+        less = old.added(setup, base, benchmark) - new.added(setup, base, benchmark)
+        share = 100 * less / old.cost(setup, benchmark)
         return replace(share, unit=PERCENT, name=f"{benchmark} {setup}")
 
     def _change(

@@ -43,7 +43,7 @@ class Plan:
         """Check all files of a study before anything is measured, and choose what is."""
         check_rules(study)
         chosen = [item for item in study.claims if not claims or item.id in claims]
-        wanted = set(_needed(chosen)) if claims else set(study.parts)
+        wanted = set(_needed(study, chosen)) if claims else set(study.parts)
         made = {}
         for name, keys in study.parts.items():
             more = study.quick[name] if options.quick else {}
@@ -59,11 +59,20 @@ class Plan:
         return cls(study, made, claims, home / study.name)
 
 
-def _needed(claims: Sequence[Claim]) -> Iterator[str]:
-    """Yield the parts that rules read: their own, and those that they name."""
+def _needed(study: Study, claims: Sequence[Claim]) -> Iterator[str]:
+    """Yield the parts that rules read: their own, those named, and those of other suites."""
     for claim in claims:
         yield claim.part
         yield from re.findall(r"part=['\"]([a-z0-9.-]+)", claim.rule)
+        lists = (
+            item for name, items in study.lists.items() for item in items if name in claim.rule
+        )
+        suites = {word.partition("/")[0] for word in lists}
+        suites |= set(re.findall(r"['\"]([a-z0-9-]+)/", claim.rule))
+        suites -= set(study.parts.get(claim.part, {}).get("suites", ["file"]))
+        yield from (
+            name for name, part in study.parts.items() if suites & set(part.get("suites", ["file"]))
+        )
 
 
 def _is_series(kernel: str, wanted: Sequence[str] | None) -> bool:
