@@ -13,7 +13,9 @@ import pwd
 import re
 import shlex
 import tarfile
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
@@ -21,8 +23,7 @@ from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError
 from lsmeter.core.model.arch import GUEST
 from lsmeter.core.progress import Progress
-from lsmeter.core.scratch import scratch
-from lsmeter.core.storage import cache_dir, make_dir, write_atomic
+from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
 from lsmeter.sources.images import ext4
 from lsmeter.sources.images.definition import BUILDS, FilePart, ImageDefinition
 from lsmeter.sources.kernels import apt
@@ -228,21 +229,40 @@ def bootstrap(definition: ImageDefinition, places: Bootstrap, steps: Steps) -> N
     root = os.geteuid() == 0
     words = command(definition, places, packages, root=root, sources=bool(sources))
     if root and can_mount_apart():
-        base = os.environ.get("TMPDIR") or make_dir(cache_dir() / "images" / ".scratch")
-        with scratch("mmdebstrap", Path(base)) as folder:
-            folder.chmod(0o755)  # apt fetches as a user of its own
-            _run([*_APART, *words], places, steps, folder)
+        with _scratch(definition.name) as scratch:
+            _run([*_APART, *words], places, steps, scratch)
     else:
         # A user namespace has its own mounts, and may not enter the cache; without the right
         # to mount, nothing is mounted.
         _run(words, places, steps)
 
 
-def _run(words: list[str], places: Bootstrap, steps: Steps, folder: Path | None = None) -> None:
-    shell = ["sh", "-c", _STOP_ALL, str(folder or "")]
+@contextmanager
+def _scratch(name: str) -> Iterator[Path]:
+    """Give a directory for mmdebstrap; remove what killed builds left. Hold the image's lock."""
+    ours = cache_dir() / "images" / ".scratch"
+    prefix = f"mmdebstrap.{name}-"
+    for left in ours.glob(f"{prefix}{'?' * 8}"):  # as mkdtemp names them
+        _remove(left)
+    base = Path(os.environ.get("TMPDIR") or make_dir(ours))
+    with writing(base):
+        scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=base.absolute()))
+    try:
+        scratch.chmod(0o755)  # apt fetches as a user of its own
+        yield scratch
+    finally:
+        _remove(scratch)
+
+
+def _remove(scratch: Path) -> None:
+    process.run(["rm", "-rf", "--one-file-system", "--", str(scratch)])
+
+
+def _run(words: list[str], places: Bootstrap, steps: Steps, scratch: Path | None = None) -> None:
+    shell = ["sh", "-c", _STOP_ALL, str(scratch or "")]
     tied = ["setpriv", "--pdeathsig", "TERM", "--", *shell, *words]
     extra = {"SOURCE_DATE_EPOCH": str(ext4.TIME_S), "DEBIAN_FRONTEND": "noninteractive"}
-    extra |= {"TMPDIR": str(folder)} if folder else {}
+    extra |= {"TMPDIR": str(scratch)} if scratch else {}
     with (
         places.log.open("w", buffering=1, encoding="utf-8") as log,
         process.started(tied, env=process.environment(extra), grace_s=_STOP_WAIT_S) as child,
