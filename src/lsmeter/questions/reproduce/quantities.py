@@ -146,7 +146,7 @@ def _product(one: Quantity, other: Quantity, do: Callable[[float, float], float]
 
 def mean(items: Sequence[Quantity]) -> Quantity:
     """Return the mean."""
-    return _total(items) / float(len(items))
+    return replace(_total(items) / float(len(items)), name=_of("mean", items))
 
 
 def median(items: Sequence[Quantity]) -> Quantity:
@@ -156,7 +156,13 @@ def median(items: Sequence[Quantity]) -> Quantity:
         statistics.median(getattr(item, key) for item in items) for key in ("value", "low", "high")
     )
     of = tuple(source for item in items for source in item.of)
-    return Quantity(value, low, high, items[0].unit, of)
+    return Quantity(value, low, high, items[0].unit, of, _of("median", items))
+
+
+def _of(word: str, items: Sequence[Quantity]) -> str:
+    """Name what was made of several numbers by the first of them."""
+    more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+    return f"{word} of {items[0].name}{more}" if items[0].name else ""
 
 
 def _total(items: Sequence[Quantity]) -> Quantity:
@@ -179,7 +185,7 @@ def smallest(items: Sequence[Quantity]) -> Quantity:
 
 def total(items: Sequence[Quantity]) -> Quantity:
     """Return the sum."""
-    return _total(items)
+    return replace(_total(items), name=_of("sum", items))
 
 
 def correlation(one: Sequence[Number], other: Sequence[Number]) -> Quantity:
