@@ -45,7 +45,7 @@ def reproduce(
     ] = False,
     everything: AllOption = False,
 ) -> int:
-    """Measure anew what a study published, and judge each of its claims.
+    """Measure anew what a study published, and judge its claims.
 
     Printed tables stand beside ours. A claim holds, does not hold today, cannot be told or is not
     comparable, by a rule over measured rows that stands in the study's folder. Kernels and images
