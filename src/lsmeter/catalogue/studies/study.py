@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -24,7 +23,6 @@ STUDY_FILE, CLAIMS_FILE = "study.toml", "claims.toml"
 _HINT = "every file and key: lsmeter help studies"
 _MAX_PARTS = 40
 _QUICK = "quick"
-_PART = re.compile(r"[a-z0-9][a-z0-9.-]{0,39}")
 
 _Text = Annotated[str, Field(min_length=1, max_length=1000)]
 _Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,79}$")]

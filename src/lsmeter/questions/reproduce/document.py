@@ -153,21 +153,22 @@ def _brief(item: Reproduced) -> Iterator[Section]:
     """Yield the claims by verdict, a line or two each."""
     for verdict in (Verdict.OPEN, Verdict.INCOMPARABLE, Verdict.FAILS, Verdict.HOLDS):
         found = [claim for claim in item.judged if claim.verdict is verdict]
-        said = tuple(
-            Item(
-                f"{claim.claim.id}{_by(claim)}: {_measured(claim)}",
-                tone=_TONES.get(verdict, Tone.PLAIN),
-            )
-            for claim in found
-        )
+        tone = _TONES.get(verdict, Tone.PLAIN)
+        said = tuple(Item(f"{_head(claim)}: {_measured(claim)}", tone=tone) for claim in found)
         if said:
             words = _WORDS[verdict][len(said) > 1]
             yield Section(f"{item.study.name}: {many(len(said), 'claim')} {words}", items=said)
 
 
+def _head(item: Judged) -> str:
+    by = _by(item)
+    return f"{item.claim.id} (by {by})" if by else item.claim.id
+
+
 def _by(item: Judged) -> str:
-    told = item.decided is not None and item.decided.holds is not None and item.decided.margin
-    return f" (by {item.decided.margin})" if told and item.decided else ""
+    """Say how far the number that decided lies from what was claimed; "" where none did."""
+    told = item.decided
+    return told.margin if told is not None and told.holds is not None else ""
 
 
 def _claims(key: str, found: Sequence[Judged]) -> Table:
@@ -184,8 +185,7 @@ def _claims(key: str, found: Sequence[Judged]) -> Table:
             words = Shown(verdict.value, verdict.value, _TONES.get(verdict, Tone.PLAIN))
             name = Shown(claim.id, claim.id, hover=claim.rule)
             printed = f"{claim.printed} ({claim.place})"
-            by = _by(item).strip(" ()").removeprefix("by ")
-            rows.append((name, words, by, claim.claim, printed, _measured(item)))
+            rows.append((name, words, _by(item), claim.claim, printed, _measured(item)))
     return Table(key, "", columns, tuple(rows))
 
 

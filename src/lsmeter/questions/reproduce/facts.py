@@ -90,7 +90,12 @@ class Facts:
         self, setup: str, base: str, benchmark: str, *, whole: float = 0, **at: str
     ) -> Quantity:
         """Return what a setup adds to a call, or to the whole cycle: instructions."""
-        change, source = self._change(setup, base, benchmark, at, whole=bool(whole))
+        return self._added(setup, base, benchmark, at, whole=bool(whole))
+
+    def _added(
+        self, setup: str, base: str, benchmark: str, at: Mapping[str, str], *, whole: bool = False
+    ) -> Quantity:
+        change, source = self._change(setup, base, benchmark, at, whole=whole)
         return _quantity((change.difference, change.low, change.high), INSNS, source, setup)
 
     def cost(self, setup: str, benchmark: str, **at: str) -> Quantity:
@@ -108,10 +113,9 @@ class Facts:
 
     def gain(self, setup: str, base: str, benchmark: str, before: str, **at: str) -> Quantity:
         """Return how much less a setup adds than on another kernel, % of the call there."""
-        new = Facts(self._parts, self._at(at), self._own)
-        old = Facts(self._parts, self._at(at)._replace(kernel=before), self._own)
-        less = old.added(setup, base, benchmark) - new.added(setup, base, benchmark)
-        share = 100 * less / old.cost(setup, benchmark)
+        then = {**at, "kernel": before}
+        old, new = (self._added(setup, base, benchmark, kernel) for kernel in (then, at))
+        share = 100 * (old - new) / self.cost(setup, benchmark, **then)
         return replace(share, unit=PERCENT, name=f"{benchmark} {setup}")
 
     def _change(
