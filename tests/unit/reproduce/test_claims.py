@@ -21,17 +21,20 @@ import pytest
 from lsmeter.catalogue.studies.study import Study, find_study, study_names
 from lsmeter.catalogue.workloads import is_workload, load_workload
 from lsmeter.guest.probe import catalogue, find_probe
+from lsmeter.questions.reproduce.checks import UNITS, check_rules
 from lsmeter.questions.reproduce.facts import Facts
-from lsmeter.questions.reproduce.judge import check_rules
 from lsmeter.questions.reproduce.parts import Where
 from lsmeter.questions.reproduce.quantities import Finding, MissingError, Quantity
-from lsmeter.questions.reproduce.rules import Evaluation
+from lsmeter.questions.reproduce.rules import Evaluation, Rule
 
 CASES = Path(__file__).parent / "cases"
-_PERCENT = {"ov", "work", "gain", "scatter"}
-_INSNS = {"added", "cost", "in_hooks"}
 
 _find = cache(find_study)
+
+
+@cache
+def _read(study: str) -> Mapping[str, Rule]:
+    return check_rules(_find(study))
 
 
 def _rules() -> list[tuple[str, str]]:
@@ -53,9 +56,8 @@ def _call(name: str, rows: Mapping[str, Any], *args: object, **at: object) -> ob
             if name in {"rows", "printed", "failed"}:
                 return value if isinstance(value, list) else float(value)
             bounds = value if isinstance(value, list) else [value] * 3
-            unit = "%" if name in _PERCENT else "insns" if name in _INSNS else ""
             middle, low, high = map(float, bounds)
-            return Quantity(middle, low, high, unit, name=words)
+            return Quantity(middle, low, high, UNITS.get(name, ""), name=words)
     if name == "rows":
         return [item for item in _offered(str(args[0])) if fnmatch.fnmatchcase(item, str(args[0]))]
     raise MissingError(f"no row for {words}")
@@ -71,7 +73,7 @@ def _offered(pattern: str) -> list[str]:
 def _found(study: Study, claim: str, rows: Mapping[str, Any]) -> Finding:
     names = Facts({}, Where("", "", "")).functions
     functions: dict[str, Callable[..., Any]] = {name: partial(_call, name, rows) for name in names}
-    return Evaluation(functions, study.lists).find(check_rules(study)[claim])
+    return Evaluation(functions, study.lists).find(_read(study.name)[claim])
 
 
 @pytest.mark.parametrize(("study", "claim"), _rules())

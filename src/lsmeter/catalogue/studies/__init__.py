@@ -133,23 +133,27 @@ def published_names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)))
 
 
-def find_published(word: str) -> Published:
-    """Return a study by its name, or what a user's file has; UsageError says what is wrong."""
+def find_published(word: str, where: str = _WHERE) -> Published:
+    """Return a study by its name, or what a user's file has; UsageError says what is wrong.
+
+    where: which option, or which key of a file, names it.
+    """
     if "/" in word or word.endswith(SUFFIX):
-        return _read(Path(word))
+        return _read(Path(word), where)
     if word not in published_names():
-        raise unknown("study", word, published_names(), where=_WHERE)
+        raise unknown("study", word, published_names(), where=where)
     with resources.as_file(resources.files("lsmeter.catalogue.studies")) as home:
-        return _read(home / f"{word}{SUFFIX}")
+        return _read(home / f"{word}{SUFFIX}", where)
 
 
-def _read(path: Path) -> Published:
-    data = read_toml(path, "printed values", hint=_HINT, where=_WHERE, missing="no such file")
-    found = checked(_File, data, where=f"{_WHERE}: {path}", hint=_HINT)
+def _read(path: Path, where: str) -> Published:
+    data = read_toml(path, "printed values", hint=_HINT, where=where, missing="no such file")
+    named = f"{where}: {path}"
+    found = checked(_File, data, where=named, hint=_HINT)
     wrong = partial(UsageError, hint=_HINT)
     for number, row in enumerate(found.rows, 1):
         if said := next(_off(row, found), ""):
-            raise wrong(f"{_WHERE}: {path}: rows.{number} ({row.name}): {said}")
+            raise wrong(f"{named}: rows.{number} ({row.name}): {said}")
     rows = tuple(_row(item) for item in found.rows)
     top = {key: value for key, value in found if key != "rows"}
     return Published(name=path.name.removesuffix(SUFFIX), **{**top, "rows": rows})

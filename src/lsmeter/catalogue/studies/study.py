@@ -155,7 +155,7 @@ def _is_part(name: str, head: _Head) -> bool:
 def _table(home: Path, name: str) -> Published:
     """Return printed values: a file of the folder, or a study's that comes with lsmeter."""
     own = home / f"{name}.toml"
-    return find_published(str(own) if own.is_file() else name)
+    return find_published(str(own) if own.is_file() else name, f"{home / STUDY_FILE}: tables")
 
 
 def _off(claims: list[Claim], parts: Mapping[str, object]) -> Iterator[str]:

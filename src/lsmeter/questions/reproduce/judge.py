@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lsmeter.catalogue.studies.study import Claim, Study
-from lsmeter.core.errors import UsageError
 from lsmeter.questions.reproduce import quantities
-from lsmeter.questions.reproduce.facts import KEYWORDS, Facts
+from lsmeter.questions.reproduce.checks import wrong_rule
+from lsmeter.questions.reproduce.facts import Facts
 from lsmeter.questions.reproduce.parts import Part, Where
 from lsmeter.questions.reproduce.quantities import Finding
-from lsmeter.questions.reproduce.rules import Evaluation, Rule, RuleError, read_rule
+from lsmeter.questions.reproduce.rules import Evaluation, Rule, RuleError
 
 _NOWHERE = Where("", "", "")
 
@@ -45,32 +45,18 @@ class Judged:
     causes: tuple[str, ...] = ()
 
 
-def check_rules(study: Study) -> dict[str, Rule]:
-    """Read all rules of a study; UsageError names the file, the claim and what is wrong."""
-    functions, found = Facts({}, _NOWHERE).functions, {}
-    for claim in study.claims:
-        if claim.rule:
-            try:
-                rule = read_rule(claim.rule, functions, KEYWORDS, [*study.lists])
-            except RuleError as error:
-                raise _wrong(study, claim, error) from None
-            found[claim.id] = rule
-    return found
-
-
-def _wrong(study: Study, claim: Claim, error: RuleError) -> UsageError:
-    return UsageError(f"{study.where(claim)}: {error}", hint="the language: lsmeter help studies")
-
-
 def judge(
     study: Study,
+    rules: Mapping[str, Rule],
     parts: Mapping[str, Part],
     failed: Mapping[str, str],
     source: Callable[[str], Mapping[str, Mapping[str, float]]] | None = None,
     only: Sequence[str] = (),
 ) -> tuple[Judged, ...]:
-    """Judge the claims of a study, or some; failed says of a part why it has no run."""
-    rules = check_rules(study)
+    """Judge the claims of a study, or some, by rules that were read (by claim).
+
+    failed says of a part why it has no run.
+    """
     every = {
         (name, where): Facts(
             parts, where, name, {table.name: table for table in study.tables}, source
@@ -101,7 +87,7 @@ def _judge(
             try:
                 found[where] = Evaluation(facts.functions, study.lists).find(rule)
             except RuleError as error:
-                raise _wrong(study, claim, error) from None
+                raise wrong_rule(study, claim, error) from None
     return _concluded(study.name, claim, found)
 
 

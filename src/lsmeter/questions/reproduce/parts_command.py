@@ -17,9 +17,11 @@ from lsmeter.core.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.measure.experiment.options import Experiment, build_experiment, merge
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce.causes import explain_claims, plan_attribution
+from lsmeter.questions.reproduce.checks import check_rules
 from lsmeter.questions.reproduce.document import Reproduced
-from lsmeter.questions.reproduce.judge import Judged, check_rules, judge
+from lsmeter.questions.reproduce.judge import Judged, judge
 from lsmeter.questions.reproduce.parts import Part
+from lsmeter.questions.reproduce.rules import Rule
 
 if TYPE_CHECKING:
     from lsmeter.catalogue.studies.study import Claim, Study
@@ -37,11 +39,12 @@ class Plan:
     experiments: Mapping[str, Experiment]
     claims: Sequence[str]
     home: Path
+    rules: Mapping[str, Rule]  # by claim
 
     @classmethod
     def of(cls, study: Study, options: ReproduceOptions, claims: Sequence[str]) -> Plan:
         """Check all files of a study before anything is measured, and choose what is."""
-        check_rules(study)
+        rules = check_rules(study)
         chosen = [item for item in study.claims if not claims or item.id in claims]
         wanted = set(_needed(study, chosen)) if claims else set(study.parts)
         made = {}
@@ -56,7 +59,7 @@ class Plan:
             series = ", ".join(options.kernel or ())
             raise UsageError(f"--kernel: no part of {study.name} has a kernel of {series}")
         home = options.run_dir or Path("runs") / "reproduce"
-        return cls(study, made, claims, home / study.name)
+        return cls(study, made, claims, home / study.name, rules)
 
 
 def _needed(study: Study, claims: Sequence[Claim]) -> Iterator[str]:
@@ -107,7 +110,7 @@ def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, 
         if code is ExitCode.INTERRUPTED:
             return Reproduced(study, parts, failed, (), options.quick), code
     read = cache(lambda series: _read_source(study, series))
-    found = judge(study, parts, failed, read, plan.claims)
+    found = judge(study, plan.rules, parts, failed, read, plan.claims)
     found, code = _explained(plan, found, options)
     return Reproduced(study, parts, failed, found, options.quick), (
         code if code is ExitCode.INTERRUPTED else worst

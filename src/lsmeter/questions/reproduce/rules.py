@@ -11,8 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -64,13 +63,7 @@ class RuleError(Exception):
     """What is wrong with a rule: one line."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A rule that was read: only what the language has stands in it."""
-
-    text: str
-    tree: ast.expr
-    functions: frozenset[str]  # that it calls
+Rule = ast.expr  # that was read: only what the language has stands in it
 
 
 def read_rule(
@@ -92,21 +85,22 @@ def read_rule(
         raise RuleError(f"no expression: {getattr(error, 'msg', error)}") from None
     offered = {name: (do, {*keywords}) for name, do in facts.items()}
     offered |= {name: (do, set()) for name, do in {**_OF_NUMBERS, **_OF_FINDINGS}.items()}
-    return Rule(text, tree, frozenset(_check(tree, offered, {*names})))
+    _check(tree, offered, {*names})
+    return tree
 
 
-def _check(node: ast.AST, offered: _Offered, names: set[str]) -> Iterator[str]:
-    """Yield the functions that are called; RuleError for what the language does not have."""
+def _check(node: ast.AST, offered: _Offered, names: set[str]) -> None:
+    """Raise RuleError for what the language does not have."""
     if isinstance(node, ast.GeneratorExp | ast.ListComp):
-        yield from _check_loops(node, offered, names)
+        _check_loops(node, offered, names)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        yield from _check_call(node, node.func.id, offered, names)
+        _check_call(node, node.func.id, offered, names)
     elif isinstance(node, ast.Name):
         if node.id not in names:
             raise RuleError(f"unknown name '{node.id}'")
     else:
         for part in _parts(node):
-            yield from _check(part, offered, names)
+            _check(part, offered, names)
 
 
 def _parts(node: ast.AST) -> Sequence[ast.AST]:
@@ -125,19 +119,17 @@ def _parts(node: ast.AST) -> Sequence[ast.AST]:
     raise RuleError(f"{ast.unparse(node)[:60]}: not in the language of rules")
 
 
-def _check_loops(
-    node: ast.GeneratorExp | ast.ListComp, offered: _Offered, names: set[str]
-) -> Iterator[str]:
+def _check_loops(node: ast.GeneratorExp | ast.ListComp, offered: _Offered, names: set[str]) -> None:
     inner = set(names)
     for part in node.generators:
         if part.ifs or part.is_async or not isinstance(part.target, ast.Name):
             raise RuleError(f"{ast.unparse(part)}: only `for NAME in LIST`")
-        yield from _check(part.iter, offered, inner)
+        _check(part.iter, offered, inner)
         inner.add(part.target.id)
-    yield from _check(node.elt, offered, inner)
+    _check(node.elt, offered, inner)
 
 
-def _check_call(node: ast.Call, name: str, offered: _Offered, names: set[str]) -> Iterator[str]:
+def _check_call(node: ast.Call, name: str, offered: _Offered, names: set[str]) -> None:
     if name not in offered:
         raise RuleError(f"unknown function '{name}'; there are {', '.join(sorted(offered))}")
     do, keywords = offered[name]
@@ -150,9 +142,8 @@ def _check_call(node: ast.Call, name: str, offered: _Offered, names: set[str]) -
         signature.bind(*node.args, **dict.fromkeys(further))
     except TypeError as error:
         raise RuleError(f"{name}(): {error}") from None
-    yield name
     for part in (*node.args, *(item.value for item in node.keywords)):
-        yield from _check(part, offered, names)
+        _check(part, offered, names)
 
 
 class Evaluation:
@@ -166,7 +157,7 @@ class Evaluation:
     def find(self, rule: Rule) -> Finding:
         """Return what a rule says; RuleError where it mixes units, or lists and numbers."""
         try:
-            found = self._of(rule.tree)
+            found = self._of(rule)
         except MissingError as error:
             return quantities.unknown(str(error))
         except UnitError as error:

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules of a study, checked before anything is measured: language, units, printed values; pure."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from lsmeter.catalogue.studies.study import Claim, Study
+from lsmeter.core.errors import UsageError
+from lsmeter.questions.reproduce.facts import INSNS, KEYWORDS, Facts
+from lsmeter.questions.reproduce.parts import Where
+from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity
+from lsmeter.questions.reproduce.rules import Evaluation, Rule, RuleError, read_rule
+
+_HINT = "the language: lsmeter help studies"
+# Of what the functions of rules return; the others return plain numbers.
+UNITS: Mapping[str, str] = {
+    **dict.fromkeys(("ov", "work", "gain", "scatter"), PERCENT),
+    **dict.fromkeys(("added", "cost", "in_hooks"), INSNS),
+}
+
+
+def check_rules(study: Study) -> dict[str, Rule]:
+    """Read all rules of a study, by claim; UsageError names the file, the claim and what is wrong.
+
+    Each is worked out once over numbers of the right units. So a rule that adds per cent to
+    instructions, or reads a setup that no part measures, or a value that was not printed, is told
+    before guests are booted.
+    """
+    facts = Facts({}, Where("", "", ""), printed={item.name: item for item in study.tables})
+    setups = {name for part in study.parts.values() for name in part.get("setups", ())}
+    trial = {name: _Trial(name, do, facts, setups) for name, do in facts.functions.items()}
+    found = {}
+    for claim in study.claims:
+        if claim.rule:
+            try:
+                rule = read_rule(claim.rule, facts.functions, KEYWORDS, [*study.lists])
+                Evaluation(trial, study.lists).find(rule)
+            except RuleError as error:
+                raise wrong_rule(study, claim, error) from None
+            found[claim.id] = rule
+    return found
+
+
+def wrong_rule(study: Study, claim: Claim, error: RuleError) -> UsageError:
+    """Return the error for a rule: its file and key, and what is wrong."""
+    return UsageError(f"{study.where(claim)}: {error}", hint=_HINT)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What stands for a function of rules: it gives one of its unit; what was printed, as it is.
+
+    RuleError for a setup that no part measures, and for what was not printed.
+    """
+
+    name: str
+    do: Callable[..., Any]
+    facts: Facts
+    setups: AbstractSet[str]
+
+    def __call__(self, *args: str, **at: str) -> object:
+        if self.name == "printed":
+            try:
+                return self.facts.printed(*args)
+            except MissingError as error:
+                raise RuleError(str(error)) from None
+        words = inspect.signature(self.do).bind(*args, **at).arguments
+        for key in ("setup", "base"):
+            if (setup := words.get(key)) is not None and setup not in self.setups:
+                said = ", ".join(sorted(self.setups)) or "none"
+                raise RuleError(f"{self.name}(): no part measures the setup '{setup}': {said}")
+        if self.name == "rows":
+            return [words["pattern"]]
+        return 1.0 if self.name == "failed" else Quantity(1.0, 1.0, 1.0, UNITS.get(self.name, ""))
