@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -38,9 +38,69 @@ from lsmeter.questions.time import command as time
 from lsmeter.sources.images import command as image
 from lsmeter.sources.kernels import command as kernel
 
+Function = Callable[..., object]
+
+# What prints a line or a text, and what prints nothing: they have no format, no file to print to.
+_LINES = (pack.pack, kernel.build, kernel.path, image.build, image.add, image.path, manual.help_)
+_NOTHING = (kernel.remove, image.remove)
+
+
+def _name(command: Function | typer.Typer) -> str:
+    """Return the name of a command: that of its function, up to the first underscore."""
+    if isinstance(command, typer.Typer):
+        return str(command.info.name)
+    return command.__name__.partition("_")[0]
+
+
+def _add(home: typer.Typer, command: Function) -> None:
+    without = ["form"] * (command in _LINES + _NOTHING) + ["output"] * (command in _NOTHING)
+    made = expand(command, Annotated[Display, but(*without)], apply)
+    home.command(_name(command), cls=manual.Command)(made)
+
+
+def _group(name: str, told: str, *commands: Function) -> typer.Typer:
+    """Return a command that has commands."""
+    home = typer.Typer(name=name, cls=manual.Group, help=told)
+    for command in commands:
+        _add(home, command)
+    return home
+
+
+_SELFTEST = "Show that an instrument finds costs that are known."
+_HOOKS = (hooks.source, hooks.cost, hooks.diff, hooks.count, hooks.coverage, hooks_agree.agree)
+_KERNEL = (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)
+_IMAGE = (image.build, image.add, image.list_images, image.path, image.remove)
+
+# All commands by what they are for, in the order of help.
+_MENU: dict[str, tuple[Function | typer.Typer, ...]] = {
+    "Measure": (run.run, reproduce.reproduce, import_.import_),
+    "Read": (
+        *(report.report, report.compare, history.history, index.index, monitor.monitor),
+        *(estimate.estimate, pack.pack),
+    ),
+    "Judge": (gate.gate, bisect.bisect),
+    "Explain": (_group("hooks", "Show which hooks a cost comes from.", *_HOOKS), slopes.slopes),
+    "Time": (
+        *(time.calibrate, time.validate),
+        _group("here", here.HELP, here.run, here.plan, here.restore),
+    ),
+    "Prepare": (
+        *(_group("kernel", kernel.HELP, *_KERNEL), _group("image", image.HELP, *_IMAGE)),
+        *(listing.doctor, listing.list_names),
+        *(_group("selftest", _SELFTEST, selftest.exact, selftest.timed), manual.help_),
+    ),
+}
+
+
+class Commands(manual.Group):
+    """All commands."""
+
+    menu: ClassVar = {title: tuple(map(_name, items)) for title, items in _MENU.items()}
+
+
 app = typer.Typer(
     name="lsmeter",
-    cls=manual.Group,
+    cls=Commands,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -59,53 +119,11 @@ on this machine; `lsmeter help` shows the documents.
     "125 a gate cannot judge, 130 interrupted. `lsmeter help exit-codes` says more.",
 )
 
-# Commands that have commands, with their help ("" is lsmeter itself); manual.MENU has the order
-# of help. A command is called like its function, up to the first underscore.
-_GROUPS: dict[str, tuple[str, tuple[Callable[..., object], ...]]] = {
-    "": (
-        "",
-        (
-            *(
-                run.run,
-                reproduce.reproduce,
-                report.report,
-                report.compare,
-                pack.pack,
-                monitor.monitor,
-            ),
-            *(gate.gate, bisect.bisect, import_.import_, slopes.slopes, history.history),
-            *(time.calibrate, time.validate, index.index, estimate.estimate),
-            *(listing.list_names, listing.doctor, manual.help_),
-        ),
-    ),
-    "hooks": (
-        "Show which hooks a cost comes from.",
-        (
-            *(hooks.source, hooks.cost, hooks.diff, hooks.count, hooks.coverage),
-            hooks_agree.agree,
-        ),
-    ),
-    "here": (here.HELP, (here.run, here.plan, here.restore)),
-    "kernel": (kernel.HELP, (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)),
-    "image": (image.HELP, (image.build, image.add, image.list_images, image.path, image.remove)),
-    "selftest": (
-        "Show that an instrument finds costs that are known.",
-        (selftest.exact, selftest.timed),
-    ),
-}
-# What prints a line or a text, and what prints nothing: they have no format, no file to print to.
-_LINES = (pack.pack, kernel.build, kernel.path, image.build, image.add, image.path, manual.help_)
-_NOTHING = (kernel.remove, image.remove)
-for _group, (_told, _commands) in _GROUPS.items():
-    _home = app
-    if _group:
-        _home = typer.Typer(name=_group, cls=manual.Group, help=_told)
-        app.add_typer(_home)
-    for _command in _commands:
-        _without = ["form"] * (_command in _LINES + _NOTHING) + ["output"] * (_command in _NOTHING)
-        _name = _command.__name__.partition("_")[0]
-        _made = expand(_command, Annotated[Display, but(*_without)], apply)
-        _home.command(_name, cls=manual.Command)(_made)
+for _item in (item for items in _MENU.values() for item in items):
+    if isinstance(_item, typer.Typer):
+        app.add_typer(_item)
+    else:
+        _add(app, _item)
 
 
 def _version(value: bool) -> None:

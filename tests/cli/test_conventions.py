@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 import typer
 
-from lsmeter.app import app
+from lsmeter.app import Commands, app
 from lsmeter.cli import exit_status
-from lsmeter.cli.manual import MENU
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.registry import unknown
 from tests.conftest import Done, InProcess, Lsmeter
@@ -75,11 +74,11 @@ def test_all_of_a_command_is_in_help(in_process: InProcess, words: tuple[str, ..
 
 
 def test_every_command_is_in_a_group_of_the_help(in_process: InProcess) -> None:
-    listed = [name for names in MENU.values() for name in names]
+    listed = [name for names in Commands.menu.values() for name in names]
     assert sorted(listed) == sorted(words[0] for words in COMMANDS if len(words) == 1)
     text = in_process("--help").out.partition("\nMeasure:\n")[2]
     lines = [line for line in text.split("\n\n  Exit codes")[0].splitlines() if line]
-    assert [line[:-1] for line in lines if line[0] != " "] == [*MENU][1:]
+    assert [line[:-1] for line in lines if line[0] != " "] == [*Commands.menu][1:]
     # Each is told in one line.
     assert [line.split()[0] for line in lines if line[0] == " "] == listed
 

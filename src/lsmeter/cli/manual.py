@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -14,15 +15,6 @@ from lsmeter.cli.options import GROUPS, OUTPUT, RARE, argument
 from lsmeter.core.errors import ExitCode
 from lsmeter.core.groups import grouped
 
-# The commands of lsmeter by what they are for, as help lists them.
-MENU = {
-    "Measure": ("run", "reproduce", "import"),
-    "Read": ("report", "compare", "history", "index", "monitor", "estimate", "pack"),
-    "Judge": ("gate", "bisect"),
-    "Explain": ("hooks", "slopes"),
-    "Time": ("calibrate", "validate", "here"),
-    "Prepare": ("kernel", "image", "doctor", "list", "selftest", "help"),
-}
 _TYPE = re.compile(r"<(.*)>")  # how typer names a type
 _FULL = "lsmeter.full"  # the key of a context that shows all there is
 _WIDEST = 27  # of the names of options
@@ -144,7 +136,12 @@ class Command(_Text, TyperCommand):
 
 
 class Group(_Text, TyperGroup):
-    """A group of commands, which are listed with the whole of their first sentence."""
+    """A group of commands, which are listed with the whole of their first sentence.
+
+    menu has their names by the titles that they are listed under.
+    """
+
+    menu: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Show the help where nothing was said, which is wrong usage."""
@@ -154,17 +151,13 @@ class Group(_Text, TyperGroup):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, then the commands."""
+        """Write the options, then what each command does, group by group."""
         super().format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write what each command does, group by group."""
         texts = {
             name: (item.help or "").partition("\n\n")[0] for name, item in self.commands.items()
         }
         width = max(map(len, texts))
-        for title, names in (MENU if ctx.parent is None else {"Commands": (*texts,)}).items():
+        for title, names in (self.menu or {"Commands": (*texts,)}).items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:{width}}", texts[name]) for name in names])
 
