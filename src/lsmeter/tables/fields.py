@@ -11,6 +11,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from lsmeter.core.groups import grouped
 from lsmeter.tables.data import plain
 from lsmeter.tables.model import Column, Kind, Raw, Table, Value
 
@@ -199,6 +200,13 @@ def tabled(
     read = [item.read() for item in fields]
     rows = tuple(tuple(value(item) for value in read) for item in items)
     return Table(key, title, columns, rows, lead, more, fixed)
+
+
+def headed(table: Table, heads: Iterable[str]) -> Table:
+    """Put the rows of a table below headings; there is one for each row, and equal ones are one."""
+    rows = grouped(zip(heads, table.rows, strict=True))
+    shown = (row for head, mine in rows.items() for row in ((head,), *mine))
+    return dataclasses.replace(table, rows=tuple(shown))
 
 
 def flat_table(key: str, rows: Sequence[Mapping[str, Raw]], heads: Iterable[str] = ()) -> Table:

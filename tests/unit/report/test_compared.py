@@ -21,7 +21,7 @@ from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.compare import document as compared
-from lsmeter.questions.compare.document import HEADING, document
+from lsmeter.questions.compare.document import HEADING, changed_section, document
 from lsmeter.questions.compare.sides import Only, OverheadChange, only_in_one, overhead_changes
 from lsmeter.questions.cost.build import compare_runs
 from lsmeter.tables.model import Detail
@@ -219,6 +219,34 @@ def test_many_benchmarks_of_one_run_are_counted_by_operation(tmp_path: Path) -> 
     more = {setup: {**of, **many} for setup, of in AFTER.items()}
     text = shown((run(tmp_path / "a", AFTER), run(tmp_path / "b", more)))
     assert "Only after: benchmarks creat (13): not compared" in " ".join(text.split())
+
+
+def test_a_terminal_has_the_largest_changes_and_says_what_is_left_out() -> None:
+    kinds = [benchmark(f"op{at:02}") for at in range(14)]
+    values = [1000 + 20 * at for at in range(13)] + [900]
+    found = [builders.comparison(k, "selinux", v, 1000) for k, v in zip(kinds, values, strict=True)]
+    found += [builders.comparison(kinds[3], "tomoyo", 900, 1000)]
+    found += [builders.comparison(kinds[4], "smack", 1000, 1000)]
+    section = changed_section(replace(builders.side_by_side(), comparisons=tuple(found)))
+    (table,) = section.tables
+    assert [row[0] for row in table.rows] == [
+        "selinux: 12 slower, 1 faster, 1 equivalent",
+        *("op12", "op11", "op10", "op09", "op08"),
+        "tomoyo: 1 faster",
+        "op03",
+    ]
+    first = dict(zip([column.key for column in table.columns], table.rows[1], strict=True))
+    assert (first["old"], first["new"], first["difference"]) == (1000, 1240, 240)
+    assert (first["verdict"], first["decided_by"]) == ("slower", "typical")
+    (more,) = table.more
+    assert more.startswith("Not shown: 8 changed operations and 2 equivalent operations: --all")
+
+
+def test_nothing_changed_is_said_without_a_table() -> None:
+    same = builders.comparison(OPEN, "selinux", 1000, 1000)
+    section = changed_section(replace(builders.side_by_side(), comparisons=(same,)))
+    assert [table.rows for table in section.tables] == [()]
+    assert section.tables[0].more[0].startswith("Not shown: 1 equivalent operation:")
 
 
 def test_the_sides_stand_first_and_the_overheads_beside_the_summary(

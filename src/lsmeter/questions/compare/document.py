@@ -5,31 +5,48 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
 from lsmeter.core.groups import grouped
-from lsmeter.core.model.conclusion import Number
+from lsmeter.core.model import Place
+from lsmeter.core.model.conclusion import Number, Verdict
 from lsmeter.core.model.setup import is_again
 from lsmeter.measure.instruments import Words, find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import placed
-from lsmeter.questions.compare.sides import Only, OverheadChange, only_in_one, overhead_changes
+from lsmeter.questions.compare.sides import (
+    Only,
+    OperationChange,
+    OverheadChange,
+    only_in_one,
+    operation_changes,
+    overhead_changes,
+)
 from lsmeter.questions.cost.build import check_counterparts, compare_runs
 from lsmeter.questions.cost.document import report_document
+from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
-from lsmeter.tables.model import Column, Detail, Document, Kind, Section, Shown, Table, Value
-from lsmeter.tables.values import percent
+from lsmeter.tables.fields import Field, headed, named, tabled
+from lsmeter.tables.model import Detail, Document, Kind, Section, Shown, Table
+from lsmeter.tables.values import many, percent
 
 HEADING = "Change of each setup's overhead"
+_MEDIANS = "Medians over the variants of each operation; markdown and HTML have all."
 _WORDS = {"filesystem": "file systems", "copies": "copies"}
 _NAMED = 12  # benchmarks by name; more are counted by operation
+_ROWS = 10  # of a table in a terminal, where all setups share it
 
 
 def document(before: RunData, after: RunData, detail: Detail) -> Document:
     """Return what `compare` shows of two runs, for a format with this much room."""
     check_counterparts(before, after)
-    made = report_document(compare_runs(before, after), detail)
+    names = [Path(run.title).name for run in (before, after)]
+    report = replace(compare_runs(before, after), title=" (baseline) against ".join(names))
+    made = report_document(report, detail)
     only = only_in_one(before, after)
     changes = overhead_changes(before, after)
     if detail is Detail.DATA:
@@ -44,10 +61,67 @@ def document(before: RunData, after: RunData, detail: Detail) -> Document:
         facts.append(("Left out", "nothing: both have the same setups and benchmarks"))
     moved = _section(before, after, changes, detail)
     parts = list(made.sections)
+    if detail is Detail.SHORT:
+        parts = [part for part in parts if not part.key.startswith("grid")]
+        parts.insert(0, changed_section(report))
     # On a page the summary comes first, elsewhere last, where it is in sight.
     at = next((n for n, part in enumerate(parts) if part.key == "summary"), len(parts))
     parts.insert(at + (detail is Detail.FULL), moved)
     return replace(made, facts=(*facts, *made.facts), sections=tuple(parts))
+
+
+def changed_section(report: Report) -> Section:
+    """Show the operations that changed most under each setup, and say how many are left out."""
+    found = list(operation_changes(report.comparisons))
+    places = grouped((item.place, item) for item in found)
+    several = len({place.beside for place in places}) > 1
+    moved = {
+        place: sorted((x for x in items if x.verdict is not Verdict.EQUIVALENT), key=_gravity)
+        for place, items in places.items()
+    }
+    room = max(1, _ROWS // max(1, sum(map(bool, moved.values()))))
+    shown = [item for items in moved.values() for item in items[:room]]
+
+    def head(item: OperationChange) -> str:
+        counts = Counter(x.verdict for x in places[item.place])
+        said = ", ".join(f"{counts[kind]} {kind}" for kind in Verdict if counts[kind])
+        name = item.place.label if several else item.place.setup
+        return f"{name}: {said}"
+
+    unit = numbers.unit_word(report.unit)
+    lead = (
+        f"Operations in {unit}: medians of the variants that have the verdict (*: not all), by the "
+        "number that decided. The largest changes under each setup."
+    )
+    changed = sum(map(len, moved.values()))
+    rest = [(changed - len(shown), "changed"), (len(found) - changed, "equivalent")]
+    left = " and ".join(f"{many(number, f'{word} operation')}" for number, word in rest if number)
+    more = (f"Not shown: {left}: --all, or --format html.",) if left else ()
+    table = headed(tabled("changes", "", _CHANGED, shown, more=more), map(head, shown))
+    return Section("What changed", (lead,) if shown else (), (table,), key="changes")
+
+
+def _gravity(item: OperationChange) -> tuple[int, float]:
+    """Return a sort key: slower first, then faster, then inconclusive, each by its size."""
+    order = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE)
+    return order.index(item.verdict), -abs(item.overhead)
+
+
+def _share(item: OperationChange) -> Shown:
+    share = numbers.overhead(item.overhead, item.verdict)
+    text = f"{numbers.SOME_MARK * item.some}{share} %"
+    return Shown(item.overhead, text, numbers.TONES[item.verdict])
+
+
+_CHANGED = (
+    named("operation"),
+    Field("old", value=lambda item: round(item.old, 1), head="old"),
+    Field("new", value=lambda item: round(item.new, 1), head="new"),
+    Field("difference", "difference", lambda i: round(i.difference, 1) + 0.0, Kind.CHANGE),
+    Field("overhead", "overhead", _share, Kind.PERCENT),
+    named("verdict", "verdict.value"),
+    named("decided_by", "decided_by.value", "decided by"),
+)
 
 
 def _made_of(run: RunData) -> str:
@@ -67,6 +141,23 @@ def _names(left: Only) -> Iterator[str]:
         yield f"benchmarks {', '.join(lost)}"
 
 
+class _Moved(NamedTuple):
+    """How one number of some variants' overheads changed: medians over them."""
+
+    name: str
+    place: Place
+    items: Sequence[OverheadChange]
+
+    def median(self, field: str) -> float:
+        """Return the median of a property."""
+        found: list[float] = [getattr(item, field) for item in self.items]
+        return statistics.median(found)
+
+    def overhead(self, side: int) -> float:
+        """Return the median overhead in the first (0) or the second (1) run."""
+        return statistics.median(item.overheads[side] for item in self.items)
+
+
 def _section(
     before: RunData, after: RunData, changes: Sequence[OverheadChange], detail: Detail
 ) -> Section:
@@ -80,54 +171,77 @@ def _section(
         lead = f"Not known: that needs {base} and one more setup in both runs"
         lead += f" (their baselines are {' and '.join(sorted(found))})." if len(found) > 1 else "."
         return Section(HEADING, (lead,), key="overhead-change")
+    known = (i for i in changes if not i.benchmark.control and math.isfinite(i.points))
+    places = grouped((item.place, item) for item in known)
+    margin = after.manifest.margin
+    found_in = {
+        place: _operations(place, items, words, margin, full=detail is Detail.FULL)
+        for place, items in places.items()
+    }
+    fields = _moved_fields(unit, words)
+    if detail is Detail.SHORT:
+        tables = [_largest(fields, [*found_in.values()])]
+    else:
+        more = _MEDIANS * (detail is not Detail.FULL)
+        tables = [_table(place.label, fields, *each, more) for place, each in found_in.items()]
     unrepeated = f" {numbers.UNREPEATED_MARK}: a count is not known to repeat."
     within = f" {numbers.PLUS_MINUS}: half the {words.level} interval of the change."
     lead = (
         f"What each setup costs over {base}, {words.typical}, in either run; the change in "
         f"percentage points, and in {unit} of what the setup adds. The {words.mean} and whole "
-        "costs where they moved otherwise."
+        f"costs where they moved otherwise."
         f"{unrepeated if words.repeats else ''}{within if words.interval else ''}"
     )
-    known = (i for i in changes if not i.benchmark.control and math.isfinite(i.points))
-    places = grouped((item.place.label, item) for item in known)
-    margin = after.manifest.margin
-    tables = (_table(label, unit, found, detail, words, margin) for label, found in places.items())
     return Section(HEADING, (lead,), tuple(tables), key="overhead-change")
 
 
-def _table(
-    label: str,
-    unit: str,
-    found: Sequence[OverheadChange],
-    detail: Detail,
-    words: Words,
-    margin: float,
-) -> Table:
-    """Show every variant where there is room, else the median of each operation."""
-    rows: list[tuple[Value, ...]] = []
+def _operations(
+    place: Place, found: Sequence[OverheadChange], words: Words, margin: float, *, full: bool
+) -> tuple[list[_Moved], list[str]]:
+    """Return what moved, each variant where that is wanted, and the operations that did not."""
+    moved: list[_Moved] = []
     still: list[str] = []
     for operation, items in numbers.by_operation(found).items():
         parts = moved_otherwise(items, margin)
         if not parts:
             still.append(operation)
-        for name, moved in parts.items():
+        for name, mine in parts.items():
             named = f", {words.mean if name is Number.MEAN else 'whole cost'}"
             named *= name is not next(iter(parts))
-            if detail is Detail.FULL:
-                rows += [_row(f"{item.benchmark.id}{named}", [item], words) for item in moved]
+            if full:
+                moved += [_Moved(f"{item.benchmark.id}{named}", place, [item]) for item in mine]
             else:
-                rows.append(_row(f"{operation}{named}", moved, words))
-    columns = (
-        Column("operation", "operation", Kind.NAME),
-        Column("before_overhead", "old", Kind.PERCENT),
-        Column("after_overhead", "new", Kind.PERCENT),
-        Column("change_points", "points", Kind.CHANGE),
-        Column("change", unit, Kind.CHANGE),
+                moved.append(_Moved(f"{operation}{named}", place, mine))
+    return moved, still
+
+
+def _table(
+    label: str, fields: Sequence[Field], moved: Sequence[_Moved], still: Sequence[str], more: str
+) -> Table:
+    said = [f"Unchanged: {', '.join(still)}."] if still else []
+    said += [more] if moved and more else []
+    return tabled("overhead_change", label, fields, moved, more=tuple(said))
+
+
+def _largest(fields: Sequence[Field], found: Sequence[tuple[list[_Moved], list[str]]]) -> Table:
+    """Show the largest changes of all setups, and say how many are left out."""
+    moved = [item for items, _ in found for item in items]
+    moved.sort(key=lambda item: -abs(item.median("points")))
+    rest = [(len(moved) - _ROWS, "smaller change"), (sum(len(s) for _, s in found), "unchanged")]
+    left = [f"{number} {word}" for number, word in rest if number > 0]
+    more = (f"Not shown: {', '.join(left)}: --all, or --format html.",) if left else ()
+    setup = named("setup", "place.setup")
+    return tabled("overhead_change", "", (fields[0], setup, *fields[1:]), moved[:_ROWS], more=more)
+
+
+def _moved_fields(unit: str, words: Words) -> tuple[Field, ...]:
+    return (
+        named("operation", "name"),
+        Field("before_overhead", "old", lambda item: item.overhead(0), Kind.PERCENT),
+        Field("after_overhead", "new", lambda item: item.overhead(1), Kind.PERCENT),
+        Field("change_points", "points", lambda item: _points(item, words), Kind.CHANGE),
+        Field("change", unit, lambda item: item.median("difference"), Kind.CHANGE),
     )
-    more = [f"Unchanged: {', '.join(still)}."] if still else []
-    if rows and detail is not Detail.FULL:
-        more.append("Medians over the variants of each operation; markdown and HTML have all.")
-    return Table("overhead_change", label, columns, tuple(rows), more=tuple(more))
 
 
 def moved_otherwise(
@@ -151,20 +265,17 @@ def moved_otherwise(
     return {first[0]: first[1], **apart} if moved or apart else {}
 
 
-def _row(name: str, items: Sequence[OverheadChange], words: Words) -> tuple[Value, ...]:
-    same = not words.repeats or all(item.repeats for item in items)
+def _points(item: _Moved, words: Words) -> Shown:
+    """Write the change in percentage points, with how well it is known."""
+    same = not words.repeats or all(one.repeats for one in item.items)
     mark = "" if same else numbers.UNREPEATED_MARK
-    before, after = map(statistics.median, zip(*(item.overheads for item in items), strict=True))
-    points, difference = (
-        statistics.median(getattr(item, field) for item in items)
-        for field in ("points", "difference")
-    )
+    points = item.median("points")
     text = percent(points)[: -len(" %")]
     if words.interval:
-        halves = [(high - low) / 2 for low, high in (item.points_bounds for item in items)]
+        halves = [(high - low) / 2 for low, high in (one.points_bounds for one in item.items)]
         half = statistics.median(halves)
         text += f" {numbers.PLUS_MINUS}{half * 100:,.1f}" if math.isfinite(half) else ""
-    return (name, before, after, Shown(points, f"{text}{mark}"), difference)
+    return Shown(points, f"{text}{mark}")
 
 
 def _data(

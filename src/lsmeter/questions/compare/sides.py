@@ -7,13 +7,15 @@ Where each run has one kernel they may differ; else a kernel is compared with it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Place
-from lsmeter.core.model.conclusion import Change, Comparison, Number
+from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.cells import cell_results, within_run
+from lsmeter.questions.cost import findings
 
 _Numbers = Mapping[tuple[Place, str], Benchmark]
 
@@ -95,6 +97,48 @@ class OverheadChange:
     def repeats(self) -> bool:
         """Whether all four counts are known to repeat."""
         return self.before.repeats and self.after.repeats
+
+
+@dataclass(frozen=True)
+class OperationChange:
+    """How one operation changed under one setup: what a report says of its variants.
+
+    old and new are their medians in the benchmark's unit, overhead that of their overheads (a
+    fraction; positive is worse). some: not all variants have the verdict, by this number.
+    """
+
+    place: Place
+    operation: str
+    verdict: Verdict
+    decided_by: Number
+    old: float
+    new: float
+    overhead: float
+    some: bool
+
+    @property
+    def difference(self) -> float:
+        """The difference of the medians."""
+        return self.new - self.old
+
+
+def operation_changes(found: Iterable[Comparison]) -> Iterator[OperationChange]:
+    """Sum up the variants of each operation of each place, without the controls."""
+    groups = grouped(
+        ((item.place, item.benchmark.operation), item)
+        for item in found
+        if not item.benchmark.control
+    )
+    for (place, operation), items in groups.items():
+        said = findings.operation(items)
+        if said.verdict is not None:
+            old, new, share = (
+                math.nan if number is None else number
+                for number in (said.old, said.new, said.overhead)
+            )
+            yield OperationChange(
+                *(place, operation, said.verdict, said.number), old, new, share, said.some
+            )
 
 
 def _between(

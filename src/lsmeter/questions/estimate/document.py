@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lsmeter.core.groups import grouped
@@ -14,7 +13,7 @@ from lsmeter.questions.estimate.known import EXACT, Counted, Known
 from lsmeter.questions.estimate.profiles.model import Profile
 from lsmeter.questions.estimate.profiles.proxies import proxies
 from lsmeter.tables import numbers
-from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.fields import Field, headed, named, tabled
 from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table, Tone
 from lsmeter.tables.values import change, count, first_of, many, percent
 
@@ -370,9 +369,7 @@ def _checked(found: Found, detail: Detail) -> Iterator[Section]:
         table = tabled("checked", "", fields, checks, fixed=2)
     else:  # each setup is a heading above its benchmarks
         table = tabled("checked", "", (fields[1], fields[2], *fields[5:]), checks)
-        rows = grouped(zip((item.of.setup for item in checks), table.rows, strict=True))
-        shown = (row for name, mine in rows.items() for row in ((name,), *mine))
-        table = replace(table, rows=tuple(shown))
+        table = headed(table, (item.of.setup for item in checks))
     unit = next(item.unit for _, item in found if item)
     errors = tuple(Item(text) for text in _errors(checks)) if len(found) == 1 else ()
     yield Section(f"Estimated and counted, a {unit}", (_CHECKED,), (table,), errors, "checked")
