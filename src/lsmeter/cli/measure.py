@@ -66,7 +66,7 @@ from lsmeter.measure.tasks import find_task
 from lsmeter.questions.cells.verify import damage_code
 from lsmeter.questions.cost.growing import still_open
 from lsmeter.sources.images.build import resolve_image
-from lsmeter.sources.kernels.resolve import DEFAULT_MODULES, Request, resolve
+from lsmeter.sources.kernels.resolve import DEFAULT_MODULES, Request, expand, is_pattern, resolve
 from lsmeter.statistics.family import Looks
 
 Experiments = Sequence[Experiment] | Callable[[Sequence[Kernel]], Sequence[Experiment]]
@@ -128,13 +128,23 @@ def _planned(
     for item, offer in (part for whole in named for part in split_workloads(whole)):
         # What is wrong with them is said before anything is fetched.
         look_up(item, offer or benchmarks, machine.filesystems)
-    names = dict.fromkeys(name for item in named for name in item.kernels)
     with LiveTasks(SCREEN.err) as tasks:
         modules = (*DEFAULT_MODULES, *modules_for(named))
         request = Request(modules=modules, offline=not build, progress=tasks)
+        named = [_with_kernels(item, request) for item in named]
+        if not callable(experiments):
+            experiments = named
+        names = dict.fromkeys(name for item in named for name in item.kernels)
         found = {name: own.get(name) or _kernel(name, request) for name in names}
         made = experiments(tuple(found.values())) if callable(experiments) else experiments
         return _plan(made, found, benchmarks, machine, tasks, build=build)
+
+
+def _with_kernels(experiment: Experiment, request: Request) -> Experiment:
+    """Return an experiment with the kernels that its patterns (debian:6.12.*) stand for."""
+    if not any(is_pattern(name) for name in experiment.kernels):
+        return experiment
+    return experiment.model_copy(update={"kernels": [*expand(experiment.kernels, request)]})
 
 
 def _as_on(experiment: Experiment, machine: Machine) -> Experiment:

@@ -18,7 +18,7 @@ from lsmeter.core.model import BootProtocol
 from lsmeter.core.progress import SILENT
 from lsmeter.questions.time.command import nearest
 from lsmeter.sources.kernels import apt, package
-from lsmeter.sources.kernels.resolve import Request, listings, resolve
+from lsmeter.sources.kernels.resolve import Request, expand, listings, resolve
 from lsmeter.sources.kernels.running import described
 from tests.conftest import DEADLINE_S
 from tests.unit.kernels.synthetic import bzimage, deb, elf, publish, write_tree
@@ -129,7 +129,7 @@ def test_the_cache_needs_no_archive(archive: Archive) -> None:
     assert resolve("debian:6.1") == kernel
     assert resolve("debian:6.1", Request(offline=True)) == kernel
     cached = {listing.name: listing.version for listing in listings() if listing.cached}
-    assert cached == {"debian:6.1": "6.1.9-1"}
+    assert cached == {"debian:6.1": "6.1.9-1", "debian:6.1.9-1": "6.1.9-1"}
 
 
 def test_a_newer_release_is_found_once_a_day_or_on_demand(archive: Archive, tmp_path: Path) -> None:
@@ -211,7 +211,55 @@ def test_a_calibration_takes_the_nearest_and_not_what_is_cached(
     assert nearest(running) == ("debian:6.1", "the nearest series, of those in the cache")
 
 
-@pytest.mark.parametrize("spec", ["debian", "debian:", "debian:6", "debian:6.1.5", "debian:../x"])
+BACKPORT = "6.1.9-1~bpo11+1"
+
+
+@pytest.fixture
+def twice(archive: Archive) -> Archive:
+    """One release that two suites have built, another one, and a release candidate."""
+    archive.add_image("oldoldstable", "6.1.9+deb11-cloud-amd64", BACKPORT)
+    archive.add_image("bookworm", "6.1.0-10-cloud-amd64", "6.1.10-1")
+    archive.add_image("experimental", "7.3-cloud-amd64", "7.3~rc7-1~exp1")
+    return archive
+
+
+def test_a_pattern_is_every_build_of_every_suite(twice: Archive) -> None:
+    six = (f"debian:{BACKPORT}", "debian:6.1.9-1", "debian:6.1.10-1")
+    assert expand(["debian:6.1.*"]) == six
+    assert expand(["host", "debian:*", six[0]]) == ("host", *six, "debian:7.3~rc7-1~exp1")
+    shutil.rmtree(twice.root)
+    assert expand(["debian:6.1.*"], Request(offline=True)) == six, "by the lists that are here"
+    with pytest.raises(
+        UsageError, match=r"no kernel in Debian's archive is a debian:5\.\*"
+    ) as error:
+        expand(["debian:5.*"], Request())
+    assert error.value.hint == "the archive has 6.1, 7.3"
+    with pytest.raises(UsageError, match="only Debian's"):
+        expand(["built:*"])
+    assert expand(["./*/vmlinux"]) == ("./*/vmlinux",)
+
+
+def test_a_release_built_twice_is_told_apart(twice: Archive, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"debian:6\.1\.9 was built 2 times") as error:
+        resolve("debian:6.1.9")
+    assert error.value.hint == f"name one build: debian:{BACKPORT}, debian:6.1.9-1"
+    assert resolve(f"debian:{BACKPORT}").version == BACKPORT
+    assert resolve("debian:6.1.10").version == "6.1.10-1"
+    assert resolve("debian:7.3~rc7").version == resolve("debian:7.3").version == "7.3~rc7-1~exp1"
+    with pytest.raises(UsageError, match=r"debian:6\.1\.11 is not in Debian's archive"):
+        resolve("debian:6.1.11")
+
+
+def test_a_cached_build_is_never_asked_for_again(twice: Archive, tmp_path: Path) -> None:
+    kernel = resolve(f"debian:{BACKPORT}")
+    shutil.rmtree(twice.root)
+    shutil.rmtree(tmp_path / "cache/apt")
+    assert resolve(f"debian:{BACKPORT}", Request(refresh=True)) == kernel
+    assert expand(["debian:*"], Request(offline=True)) == (f"debian:{BACKPORT}",)
+    assert resolve("debian:6.1.9-1~bpo11+1", Request(offline=True)) == kernel
+
+
+@pytest.mark.parametrize("spec", ["debian", "debian:", "debian:6", "debian:6.1.5-", "debian:../x"])
 def test_a_malformed_name(spec: str) -> None:
     with pytest.raises(UsageError, match="malformed kernel name") as caught:
         resolve(spec)

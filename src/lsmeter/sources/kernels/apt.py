@@ -32,7 +32,8 @@ from lsmeter.core.storage import cache_dir, locked, make_dir, write_atomic, writ
 
 # The names of suites that Debian's archive has: stable names, and code names since Debian 12.
 _SUITE = re.compile(
-    r"^(oldstable|stable|testing|unstable|bookworm|trixie|forky|duke|sid)"
+    r"^(oldoldstable|oldstable|stable|testing|unstable|experimental"
+    r"|bullseye|bookworm|trixie|forky|duke|sid)"
     r"(-security|-updates|-backports|-proposed-updates)?$"
 )
 _URI = re.compile(r"^(https?|file|copy|ftp|tor\+https?|mirror(\+\w+)?|\w+\+https?):", re.IGNORECASE)
@@ -59,6 +60,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "stable-backports": ("stable-backports",),
     "oldstable": ("oldstable", "oldstable-updates", "oldstable-security"),
     "oldstable-backports": ("oldstable-backports",),
+    # Long-term support has its security suite under the code name alone.
+    "oldoldstable": ("oldoldstable", "oldoldstable-updates", "bullseye-security"),
+    "experimental": ("experimental",),
 }
 _ENVIRONMENT = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
 # dlstatus:item:percent:text
@@ -241,11 +245,20 @@ def _apt_directories() -> dict[str, Path]:
     return dict.fromkeys(command[2::2], nowhere) | {name: Path(path) for name, _, path in pairs}
 
 
-def states(progress: Progress, older_than_s: float = DAY_S) -> Iterator[tuple[AptState, bool]]:
-    """Give each group's state that the mirrors have, and whether its lists are fresh."""
+def states(
+    progress: Progress, older_than_s: float = DAY_S, *, offline: bool = False
+) -> Iterator[tuple[AptState, bool]]:
+    """Give each group's state that the mirrors have, and whether its lists are fresh.
+
+    offline: those whose lists are here already, however old.
+    """
     for group in GROUPS:
         state = open_state(group)
         if state is None:
+            continue
+        if offline:
+            if state.has_lists:
+                yield state, state.age_s <= older_than_s
             continue
         try:
             fresh = state.update(progress, older_than_s=older_than_s)

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from lsmeter.core import registry
-from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Kernel
 from lsmeter.core.progress import SILENT, Progress
 
@@ -76,6 +77,14 @@ class KernelSource(ABC):
         is not available here and now.
         """
 
+    def expand(self, pattern: str, request: Request) -> tuple[str, ...]:
+        """Return the names that a pattern (debian:6.12.*) stands for, the oldest kernel first."""
+        del request  # of use to a source that has patterns
+        raise UsageError(
+            f"kernel {pattern}: only Debian's kernels can be named by a pattern",
+            hint="name each kernel, or a pattern as debian:6.12.*",
+        )
+
     @abstractmethod
     def listing(self) -> tuple[KernelListing, ...]:
         """Return the names that a user can give, without the network."""
@@ -90,11 +99,29 @@ def sources() -> tuple[KernelSource, ...]:
     )
 
 
+def is_pattern(spec: str) -> bool:
+    """Say whether `spec` stands for several kernels; a path may have any character."""
+    return "*" in spec and "/" not in spec
+
+
+def expand(specs: Iterable[str], request: Request = ANY) -> tuple[str, ...]:
+    """Return the names of kernels with each pattern among them replaced by what it stands for."""
+    found: dict[str, None] = {}
+    for spec in specs:
+        several = _source(spec).expand(spec, request) if is_pattern(spec) else (spec,)
+        found |= dict.fromkeys(several)
+    return tuple(found)
+
+
 def resolve(spec: str, request: Request = ANY) -> Kernel:
     """Return the kernel that `spec` names (debian:6.1, host, ./vmlinux), cached or fetched."""
+    return _source(spec).resolve(spec, request)
+
+
+def _source(spec: str) -> KernelSource:
     for source in sources():
         if source.matches(spec):
-            return source.resolve(spec, request)
+            return source
     # Not the examples of what was never built.
     names = {listing.name for listing in listings()} | {"host", "./vmlinux"}
     raise registry.unknown("kernel", spec, names, where="--kernel")

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian's cloud kernels by series: debian:6.1 is the newest 6.1 that the archive has."""
+"""Debian's cloud kernels: debian:6.1 is the newest 6.1 that the archive has.
+
+debian:6.12.43 is one release, debian:6.12.43-1~bpo12+1 one build of it: suites build a release
+anew, under a version of their own. debian:6.12.* is every build of a series.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
+
+from debian.debian_support import Version
 
 from lsmeter.core.entries import new_entry, read_facts, write_facts
 from lsmeter.core.errors import InfrastructureError, UsageError
@@ -27,7 +35,8 @@ from lsmeter.sources.kernels.resolve import (
     not_fetched,
 )
 
-_SPEC = re.compile(r"^debian:\d{1,3}\.\d{1,4}$")
+_SPEC = re.compile(r"^debian:\d{1,3}\.\d{1,4}([.~][0-9A-Za-z.+~]{1,40}(-[0-9A-Za-z.+~]{1,40})?)?$")
+_PATTERN = re.compile(r"^debian:[0-9A-Za-z.+~*-]{1,80}$")
 _IMAGE = re.compile(rf"^linux-image-(?P<abi>\d\S*-cloud-{GUEST.debian})$")
 _SERIES = re.compile(r"^(\d+\.\d+)[.~+-]")
 _JUST_NOW_S = 3600.0
@@ -35,7 +44,7 @@ _JUST_NOW_S = 3600.0
 
 @dataclass(frozen=True)
 class _Latest:
-    """Which cache entry a series stands for, and when the archive was last asked."""
+    """Which cache entry a name stands for, and when the archive was last asked."""
 
     entry: str
     version: str
@@ -49,25 +58,54 @@ class DebianSource(KernelSource):
     name = "debian"
     title = "Debian's cloud kernel of a series, the newest release in the archive"
     examples = ("debian:6.1", "debian:6.12", "debian:7.2")
+    built_title = "a build of Debian's cloud kernel"
 
     def resolve(self, spec: str, request: Request) -> Kernel:
-        """Return the newest kernel of the series, asking once a day, or at once for `refresh`."""
+        """Return the newest kernel of the name, asking once a day, or at once for `refresh`.
+
+        A build is what it is: it is asked for only if it is not cached.
+        """
         if not _SPEC.match(spec):
             raise UsageError(
                 f"malformed kernel name '{spec}'{nearest(spec, self.examples)}",
-                hint="give a series with two numbers, as debian:6.1",
+                hint="give a series with two numbers, as debian:6.1, a release (debian:6.12.43), "
+                "a build (debian:6.12.43-1~bpo12+1), or a pattern (debian:6.12.*)",
             )
         if request.offline:
             return _only_cached(spec, request)
-        if not request.refresh and (kernel := _cached(spec, request.modules, fresh=True)):
+        refresh = request.refresh and not _is_build(spec)
+        if not refresh and (kernel := _cached(spec, request.modules, fresh=True)):
             return kernel
         with locked(_slug(spec)):
             # Another process may have fetched it while this one waited.
-            kernel = None if request.refresh else _cached(spec, request.modules, fresh=True)
+            kernel = None if refresh else _cached(spec, request.modules, fresh=True)
             return kernel or _renew(spec, request)
 
+    def expand(self, pattern: str, request: Request) -> tuple[str, ...]:
+        """Return every build that the archive has, or that is cached; offline, by the last lists.
+
+        Builds are told apart by their whole versions, so that a name stays what it was when
+        another suite builds the same release.
+        """
+        if not _PATTERN.match(pattern):
+            raise UsageError(f"malformed kernel pattern '{pattern}'", hint="as debian:6.12.*")
+        wanted = pattern.partition(":")[2]
+        versions = set(_cached_builds())
+        for offers in _offers(request, offline=request.offline):
+            versions |= {offer.image.version for offer in offers}
+        found = [version for version in versions if fnmatchcase(version, wanted)]
+        if not found and request.offline:
+            raise not_cached(f"every kernel of {pattern}")
+        if not found:
+            known = ", ".join(sorted({_series(v) for v in versions}, key=Version))
+            raise UsageError(
+                f"no kernel in Debian's archive is a {pattern}",
+                hint=f"the archive has {known or f'none for {GUEST.debian}'}",
+            )
+        return tuple(f"debian:{version}" for version in sorted(found, key=Version))
+
     def listing(self) -> tuple[KernelListing, ...]:
-        """Return the examples and every series that is cached."""
+        """Return the examples, and every name and build that is cached."""
         kept = sorted(path.name for path in KERNELS.home.glob("debian-*.latest.json"))
         names = [name.removesuffix(".latest.json").replace("-", ":", 1) for name in kept]
         found = []
@@ -76,16 +114,47 @@ class DebianSource(KernelSource):
             cached = latest is not None and (KERNELS.home / latest.entry).is_dir()
             version = latest.version if latest and cached else ""
             found.append(KernelListing(name, self.title, cached, version))
+        builds = sorted(_cached_builds(), key=Version)
+        found += [
+            KernelListing(f"debian:{v}", self.built_title, cached=True, version=v) for v in builds
+        ]
         return tuple(found)
 
     def offered(self, series: str, request: Request = ANY) -> tuple[str, ...]:
         """Return what the archive has, up to the series; InfrastructureError if it is not there."""
         found: dict[str, None] = {}
         for state, _ in apt.states(request.progress):
-            found |= dict.fromkeys(f"debian:{name}" for name in _images(state))
+            found |= dict.fromkeys(f"debian:{_series(item.version)}" for item in _images(state))
             if f"debian:{series}" in found:
                 break
         return tuple(found)
+
+
+def _is_build(name: str) -> bool:
+    """Say whether a name is a whole version, with the revision behind its last hyphen."""
+    return "-" in name
+
+
+def _series(version: str) -> str:
+    found = _SERIES.match(version)
+    return found[1] if found else ""
+
+
+def _stands_for(name: str, version: str) -> bool:
+    """Say whether a series, a release or a build has this version of a package."""
+    return name in (_series(version), version.rpartition("-")[0], version)
+
+
+def _entry(version: str) -> str:
+    return f"debian-{_series(version)}-{version.replace(':', '%3a')}"
+
+
+def _cached_builds() -> Iterator[str]:
+    """Give the versions that the cache has, whatever name they were asked for by."""
+    for path in KERNELS.home.glob("debian-*/kernel.json"):
+        version = path.parent.name.split("-", 2)[-1]
+        if path.parent.name == _entry(version):
+            yield version
 
 
 def _slug(spec: str) -> str:
@@ -97,6 +166,9 @@ def _latest_path(spec: str) -> Path:
 
 
 def _read_latest(spec: str) -> _Latest | None:
+    version = spec.partition(":")[2]
+    if _is_build(spec):
+        return _Latest(_entry(version), version, time.time())
     latest = read_facts(_latest_path(spec), _Latest)
     return latest if latest and Path(latest.entry).name == latest.entry else None
 
@@ -128,60 +200,94 @@ def _renew(spec: str, request: Request) -> Kernel:
             raise not_fetched(f"kernel {spec}", error) from error
         notice = f"; update check failed ({error.title})"
         latest = replace(before, asked_s=time.time(), notice=notice)
-    write_facts(_latest_path(spec), latest)
+    if not _is_build(spec):
+        write_facts(_latest_path(spec), latest)
     kernel = loaded(KERNELS.home / latest.entry, spec, request.modules)
     return replace(kernel, origin=kernel.origin + latest.notice)
 
 
 def _fetch(spec: str, request: Request) -> _Latest:
-    state, packages, fresh = _find(spec, request)
-    best, progress = packages[0], request.progress
-    home = KERNELS.home / f"{_slug(spec)}-{best.version.replace(':', '%3a')}"
-    if load(home, spec, request.modules) is None:
-        with new_entry(home) as new:
-            debs_dir = make_dir(new / "debs")
-            debs = package.fetch(state, packages, debs_dir, progress)
-            suite = package.suite_of(state, best)
-            origin = f"Debian package {best.name} {best.version}"
-            origin += f" from {suite}" if suite else ""
-            with shown(progress, f"unpack {spec}"):
-                fill_from_packages(new, debs, origin, request.modules)
-            shutil.rmtree(debs_dir)
-    notice = "" if fresh else "; update check failed (no network)"
+    offer = _find(spec, request)
+    best, progress = offer.image, request.progress
+    home = KERNELS.home / _entry(best.version)
+    with locked(home.name):  # a series, a release and a build can be one entry
+        if load(home, spec, request.modules) is None:
+            packages = (best, *_parts(offer.state, best))
+            with new_entry(home) as new:
+                debs_dir = make_dir(new / "debs")
+                debs = package.fetch(offer.state, packages, debs_dir, progress)
+                suite = package.suite_of(offer.state, best)
+                origin = f"Debian package {best.name} {best.version}"
+                origin += f" from {suite}" if suite else ""
+                with shown(progress, f"unpack {spec}"):
+                    fill_from_packages(new, debs, origin, request.modules)
+                shutil.rmtree(debs_dir)
+    notice = "" if offer.fresh else "; update check failed (no network)"
     return _Latest(home.name, best.version, time.time(), notice)
 
 
-def _find(spec: str, request: Request) -> tuple[apt.AptState, tuple[package.Package, ...], bool]:
-    """Return a state, the newest packages of the series, the image first, and if it is fresh."""
-    series = spec.partition(":")[2]
+@dataclass(frozen=True)
+class _Offer:
+    """An image package, the state that has it, and whether its lists are fresh."""
+
+    image: package.Package
+    state: apt.AptState
+    fresh: bool
+
+
+def _offers(
+    request: Request, older_than_s: float = apt.DAY_S, *, offline: bool = False
+) -> Iterator[list[_Offer]]:
+    """Give what each group of suites has."""
+    for state, fresh in apt.states(request.progress, older_than_s, offline=offline):
+        yield [_Offer(image, state, fresh) for image in _images(state)]
+
+
+def _find(spec: str, request: Request) -> _Offer:
+    """Return the newest image of a series, or the one of a release or a build."""
+    name = spec.partition(":")[2]
     seen: set[str] = set()
     # Lists of this morning may lack what is new: look into fresh ones before giving up.
     for older_than_s in (0.0,) if request.refresh else (apt.DAY_S, _JUST_NOW_S):
-        for state, fresh in apt.states(request.progress, older_than_s):
-            images = _images(state)
-            seen |= set(images)
-            best = package.newest(images.get(series, ()))
-            if best:
-                return state, (best, *_parts(state, best)), fresh
-    by_number = sorted(seen, key=lambda name: [int(part) for part in name.split(".")])
-    known = [f"debian:{name}" for name in by_number]
+        found: dict[str, _Offer] = {}
+        for offers in _offers(request, older_than_s):
+            versions = {offer.image.version: offer for offer in offers}
+            seen |= {_series(version) for version in versions}
+            mine = {v: offer for v, offer in versions.items() if _stands_for(name, v)}
+            found = {**mine, **found}
+            if mine and (_is_build(name) or not _SERIES.match(name)):
+                break  # all groups are asked for a release, which several can have built
+        if found:
+            return _only(spec, found)
+    known = [f"debian:{series}" for series in sorted(seen, key=Version)]
     raise UsageError(
         f"kernel {spec} is not in Debian's archive{nearest(spec, known)}",
         hint=f"the archive has {', '.join(known) or f'none for {GUEST.debian}'}",
     )
 
 
-def _images(state: apt.AptState) -> dict[str, list[package.Package]]:
-    """Return the image packages that a state has, by series."""
+def _only(spec: str, found: dict[str, _Offer]) -> _Offer:
+    """Return the newest build of a series; UsageError for a release that was built twice."""
+    builds = sorted(found, key=Version)
+    if len(builds) > 1 and _SERIES.match(spec.partition(":")[2]):
+        raise UsageError(
+            f"kernel {spec} was built {len(builds)} times",
+            hint=f"name one build: {', '.join(f'debian:{version}' for version in builds)}",
+        )
+    return found[builds[-1]]
+
+
+def _images(state: apt.AptState) -> list[package.Package]:
+    """Return the image packages that a state has."""
     names = state.ask("pkgnames", "linux-image-").split()
-    found: dict[str, list[package.Package]] = {}
-    for item in package.packages(state, sorted(name for name in names if _IMAGE.match(name))):
-        series = _SERIES.match(item.version)
+    return [
+        item
+        for item in package.packages(state, sorted(name for name in names if _IMAGE.match(name)))
         # A package that only depends on the image of another name stands for that one.
-        is_meta = any(_IMAGE.match(name) for name, _ in item.depends)
-        if series and not is_meta and item.architecture == GUEST.debian:
-            found.setdefault(series[1], []).append(item)
-    return found
+        if not any(_IMAGE.match(name) for name, _ in item.depends)
+        and _series(item.version)
+        and item.architecture == GUEST.debian
+    ]
 
 
 def _parts(state: apt.AptState, image: package.Package) -> tuple[package.Package, ...]:
