@@ -12,7 +12,7 @@ import pytest
 from lsmeter.core.model import BenchmarkStatus, Round, Whole
 from lsmeter.core.model.boot import CLOCKED_WHOLE
 from lsmeter.statistics.estimate import BootReadings, whole_cost
-from lsmeter.statistics.whole import OWN_WORK, STATE, CycleCost, cycle_cost
+from lsmeter.statistics.whole import OWN_WORK, STATE, CycleCost, cycle_cost, cycle_costs
 from tests.statistics.simulated import (
     BASE,
     LOOP,
@@ -215,3 +215,20 @@ def test_the_whole_cost_of_an_older_run_says_why_it_is_none() -> None:
     values = np.asarray([5, 5], dtype=np.int64)
     assert whole_cost([BootReadings(1, values, (), old)]) == (None, CLOCKED_WHOLE)
     assert cycle_cost(Whole(BenchmarkStatus.OK, (Round(4, 0, 100, 0),))) is None
+
+
+def test_cycles_of_many_shapes_cost_together_what_each_costs_alone() -> None:
+    """What is worked out at once for windows of one shape is that of no other cycle."""
+    wholes = [
+        None,
+        quiet(),
+        replace(quiet(), rounds=quiet().rounds[:9]),
+        Whole(BenchmarkStatus.FAILED, (), "ENOSPC"),
+        replace(
+            quiet(),
+            rounds=tuple(replace(item, bulk=item.bulk + 700) for item in quiet().rounds),
+        ),
+    ]
+    found = cycle_costs(wholes)
+    assert found == [cycle_cost(item) for item in wholes]
+    assert [item is None for item in found] == [True, False, False, True, False]

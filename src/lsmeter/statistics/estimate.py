@@ -47,6 +47,7 @@ class BootReadings:
     ticked: tuple[int, ...] = ()
     whole: Whole | None = None
     index: int = 0  # of the boot, as people see it
+    known: CycleCost | None = None  # what a cycle costs, where that was worked out
 
     @property
     def clean(self) -> Values:
@@ -58,7 +59,7 @@ class BootReadings:
     @cached_property
     def cycle(self) -> CycleCost | None:
         """What a cycle costs; None where whole costs were not measured."""
-        return cycle_cost(self.whole)
+        return self.known or cycle_cost(self.whole)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ itself, ticks and the machinery of grace periods among it, is the same after bot
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,7 @@ OTHER_BATCHES = 30.0
 EXCESS_Z = 4.5
 
 _Numbers = npt.NDArray[np.float64]
+_Rounds = tuple[Sequence[Round], list[Round], list[Round]]  # all, whole ones, short ones
 
 
 @dataclass(frozen=True)
@@ -55,27 +56,62 @@ class CycleCost:
 
 def cycle_cost(whole: Whole | None) -> CycleCost | None:
     """Return the cost of a cycle in one boot; None where it was not measured."""
-    if whole is None or whole.status is not BenchmarkStatus.OK:
-        return None
-    full, brief = seen_rounds(whole.rounds)
-    if not full or not brief:
-        return None
-    tick = _tick(brief)
-    in_line = np.array([_in_line(item, tick) for item in whole.rounds])
-    weights = np.array([item.operations for item in whole.rounds], dtype=float)
+    return cycle_costs([whole])[0]
+
+
+def cycle_costs(wholes: Sequence[Whole | None]) -> list[CycleCost | None]:
+    """Return the cost of each cycle; None where it was not measured.
+
+    What the windows of alike shape left is worked out at once: an array is dear, a number is not.
+    """
+    groups: dict[tuple[int, ...], list[tuple[int, _Rounds]]] = {}
+    for place, whole in enumerate(wholes):
+        if whole is not None and whole.status is BenchmarkStatus.OK:
+            full, brief = seen_rounds(whole.rounds)
+            if full and brief:
+                shape = len(full), len(brief), len(full[0].taken)
+                groups.setdefault(shape, []).append((place, (whole.rounds, full, brief)))
+    found: list[CycleCost | None] = [None] * len(wholes)
+    for group in groups.values():
+        places, rounds = zip(*group, strict=True)
+        for place, cost in zip(places, _costs(rounds), strict=True):
+            found[place] = cost
+    return found
+
+
+def _costs(group: Sequence[_Rounds]) -> Iterator[CycleCost]:
+    """Return the costs of cycles whose windows were seen through equally often, as long."""
+    whole, brief = (
+        np.array([[item.taken for item in each[side]] for each in group], dtype=float)
+        for side in (1, 2)
+    )
+    ticks = _ticks(brief)
+    pairs = min(whole.shape[1], brief.shape[1])
+    left = _left(whole[:, :pairs] - brief[:, :pairs])
+    for (rounds, full, short), tick, (deferred, error) in zip(group, ticks, left, strict=True):
+        apart = full[0].operations - short[0].operations
+        yield _cost(rounds, tick, deferred / apart, error / apart, plain=_is_plain(full))
+
+
+def _cost(
+    rounds: Sequence[Round], tick: float, deferred: float, error: float, *, plain: bool
+) -> CycleCost:
+    in_line = np.array([_in_line(item, tick) for item in rounds])
+    operations = tuple(item.operations for item in rounds)
+    weights = np.array(operations, dtype=float)
     mean, spread = _weighted(in_line, weights)
-    deferred, error = _deferred(full, brief)
+    squares = weights**2
     return CycleCost(
         value=mean + deferred,
         error=math.hypot(spread, error),
-        freedom=float((weights**2).sum() ** 2 / (weights**4).sum()) - 1,
+        freedom=float(squares.sum() ** 2 / (weights**4).sum()) - 1,
         in_line=mean,
         deferred=deferred,
         deferred_error=error,
-        plain=_is_plain(full),
-        cycles=int(weights.sum()),
+        plain=plain,
+        cycles=sum(operations),
         windows=tuple(in_line.tolist()),
-        operations=tuple(item.operations for item in whole.rounds),
+        operations=operations,
     )
 
 
@@ -123,41 +159,36 @@ def _in_line(item: Round, tick: float) -> float:
     return (item.bulk - item.loop - item.ticks * tick) / item.operations
 
 
-def _tick(rounds: Sequence[Round]) -> float:
-    """Return what a tick takes that falls into a window.
+def _ticks(brief: _Numbers) -> list[float]:
+    """Return what a tick takes that falls into a window; brief: by cycle, window and tick.
 
     It is as the first ones after it are: plain, or with the machinery of a grace period. Callbacks
     may run in one of the two.
     """
-    return float(np.median([item.taken[1:3] for item in rounds], axis=0).min())
+    ticks: list[float] = np.median(brief[:, :, 1:3], axis=1).min(axis=1).tolist()
+    return ticks
 
 
-def _deferred(full: Sequence[Round], brief: Sequence[Round]) -> tuple[float, float]:
-    """Return what a cycle leaves to be done later, and the standard error of that.
+def _left(changes: _Numbers) -> Iterator[tuple[float, float]]:
+    """Yield what whole windows leave over short ones, and the standard error of that.
 
     Whole and short windows follow each other, and are held against each other in pairs: what state
-    the scheduler is in is then the same on both sides.
+    the scheduler is in is then the same on both sides. changes: by cycle, pair and tick.
     """
-    apart = full[0].operations - brief[0].operations
-    pairs = [
-        [*zip(one.taken, two.taken, strict=True)] for one, two in zip(full, brief, strict=False)
-    ]
-    taken = np.array(pairs, dtype=float)
-    changes = taken[:, :, 0] - taken[:, :, 1]
-    near = np.abs(changes[:, None] - changes[None]) <= OWN_WORK
-    near[:, :, 0] = True  # writing back is all kept
-    usual = near.sum(axis=1).argmax(axis=0)  # of each tick, the pair that most others are near
-    like = near[usual, :, np.arange(usual.size)].T
-    kept = np.where(like, changes, np.nan)
-    kept = np.where(like, changes, np.nanmean(kept, axis=0)).sum(axis=1)
-    rare = changes.sum(axis=1) - kept
-    value, error = _mean(kept)
-    if not _is_plain(full):
-        error = math.hypot(error, STATE)
-    more, more_error = _mean(rare)
-    if abs(more) > EXCESS_Z * more_error:
-        value, error = value + more, math.hypot(error, more_error)
-    return value / apart, error / apart
+    near = np.abs(changes[:, :, None] - changes[:, None]) <= OWN_WORK
+    near[..., 0] = True  # writing back is all kept
+    usual = near.sum(axis=2).argmax(axis=1)  # of each tick, the pair that most others are near
+    like = np.take_along_axis(near, usual[:, None, None], axis=1)[:, 0]
+    middle = np.where(like, changes, 0).sum(axis=1) / like.sum(axis=1)
+    kept = np.where(like, changes, middle[:, None]).sum(axis=2)
+    rare = changes.sum(axis=2) - kept
+    of_all = STATE if changes.shape[2] > PLAIN_TICKS else 0.0
+    for value, error, more, more_error in zip(*_means(kept), *_means(rare), strict=True):
+        wide = math.hypot(error, of_all) if of_all else error
+        if abs(more) > EXCESS_Z * more_error:
+            yield value + more, math.hypot(wide, more_error)
+        else:
+            yield value, wide
 
 
 def _is_plain(rounds: Sequence[Round]) -> bool:
@@ -165,8 +196,9 @@ def _is_plain(rounds: Sequence[Round]) -> bool:
     return len(rounds[0].taken) <= PLAIN_TICKS
 
 
-def _mean(values: _Numbers) -> tuple[float, float]:
-    """Return a mean and its standard error, infinite for a single value."""
-    if values.size < 2:
-        return float(values.mean()), math.inf
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(values.size)
+def _means(values: _Numbers) -> tuple[list[float], list[float]]:
+    """Return the means of rows and their standard errors, infinite for single values."""
+    means: list[float] = values.mean(axis=1).tolist()
+    if values.shape[1] < 2:
+        return means, [math.inf] * len(means)
+    return means, (values.std(axis=1, ddof=1) / math.sqrt(values.shape[1])).tolist()

@@ -11,6 +11,7 @@ is that program's file.
 from __future__ import annotations
 
 import io
+import math
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -32,10 +33,10 @@ from lsmeter.measure.results.documents import (
     MAX_FILE_BYTES,
     DamagedResultError,
     digest_of,
+    read_as,
     read_document,
     read_plain,
     sealed,
-    validated,
 )
 from lsmeter.measure.results.samples import SCHEMA, UnreadableError, read_values
 
@@ -173,7 +174,7 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
     Raises DamagedResultError that names the file that is not what was written.
     """
     path = directory / BOOT_FILE
-    found = validated(_DOCUMENT, read_document(path, FORMAT, (VERSION,)), path)
+    found = read_as(_DOCUMENT, path, FORMAT, (VERSION,))
     if found.parser and found.capture is None:
         raise DamagedResultError(path, "capture: it does not say how the guest ended")
     if found.capture and found.request is None:
@@ -202,8 +203,8 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
 
 def _impossible(boot: Boot) -> Iterator[str]:
     """Say what no guest can have said, and no type tells."""
-    if boot.wall_s < 0 or boot.index < 0:
-        yield "a number below 0"
+    if not 0 <= boot.wall_s < math.inf or boot.index < 0:
+        yield "a number below 0, or beyond all"
     if any(min(item.runs, default=0) < 0 or not item.runs for item in boot.counts):
         yield "counts that cannot be"
     for item in boot.samples:

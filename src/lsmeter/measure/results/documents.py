@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +27,8 @@ _MAX_DIGITS = 18  # of a number: any such fits into 64 bits
 SEALED = 3  # the first format version whose documents carry a digest
 
 _ZEROS = b"0" * 64
-_SEAL = re.compile(rb'\{\s*"format": "[\w-]+",\s*"version": \d+,\s*"sha256": "([0-9a-f]{64})"')
+_SEAL = re.compile(rb'\{\s*"format": "([\w-]+)",\s*"version": (\d+),\s*"sha256": "([0-9a-f]{64})"')
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
 K = TypeVar("K")
 
@@ -55,12 +57,37 @@ def sealed(name: str, version: int, content: Mapping[str, Any]) -> bytes:
 
 def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str, Any]:
     """Read a JSON file of ours, checking its digest, format name and version."""
+    return _document(path, *_proved(path), name, versions)
+
+
+def read_as(kind: TypeAdapter[K], path: Path, name: str, versions: tuple[int, ...]) -> K:
+    """Read a JSON file of ours, as read_document does, as the type that it must be.
+
+    What is as it has to be becomes that type in one go; of anything else it is said what is wrong.
+    A float may still be infinite.
+    """
+    data, seal = _proved(path)
+    short = b"0" * (_MAX_DIGITS + 1) not in data.translate(_DIGITS)
+    if short and seal and seal[1].decode() == name and int(seal[2]) in versions:
+        with suppress(ValidationError):
+            return kind.validate_json(data, strict=True)
+    return validated(kind, _document(path, data, seal, name, versions), path)
+
+
+def _proved(path: Path) -> tuple[bytes, re.Match[bytes] | None]:
+    """Return what a file holds, once its digest is found right, and where it says what it is."""
     data = read_plain(path)
     seal = _SEAL.match(data)
-    if seal and digest_of(data[: seal.start(1)] + _ZEROS + data[seal.end(1) :]) != seal[1].decode():
+    if seal and digest_of(data[: seal.start(3)] + _ZEROS + data[seal.end(3) :]) != seal[3].decode():
         raise DamagedResultError(path, "its digest is not the one it carries")
-    if (most := max(map(data.count, b",[{"))) > _MAX_PARTS:
+    if len(data) > _MAX_PARTS and (most := max(map(data.count, b",[{"))) > _MAX_PARTS:
         raise DamagedResultError(path, f"{most} parts; at most {_MAX_PARTS}")
+    return data, seal
+
+
+def _document(
+    path: Path, data: bytes, seal: object, name: str, versions: tuple[int, ...]
+) -> dict[str, Any]:
     try:
         document = json.loads(data, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:

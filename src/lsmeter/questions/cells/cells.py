@@ -31,6 +31,7 @@ from lsmeter.measure.results.manifest import Manifest, ManifestCell
 from lsmeter.measure.tasks import cost_tasks
 from lsmeter.statistics.blocks import LEVEL
 from lsmeter.statistics.estimate import BootReadings
+from lsmeter.statistics.whole import cycle_costs
 
 
 @dataclass(frozen=True)
@@ -95,16 +96,13 @@ def _unread(
 
 
 def _stored(boot: Boot) -> dict[str, BootReadings]:
+    items = [item for item in boot.samples if _has_values(item)]
+    costs = cycle_costs([item.whole for item in items])
     return {
         item.benchmark: BootReadings(
-            boot.seed,
-            np.asarray(item.values, dtype=np.int64),
-            item.ticked,
-            item.whole,
-            boot.index,
+            boot.seed, np.asarray(item.values), item.ticked, item.whole, boot.index, cost
         )
-        for item in boot.samples
-        if _has_values(item)
+        for item, cost in zip(items, costs, strict=True)
     }
 
 
