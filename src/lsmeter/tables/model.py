@@ -52,6 +52,8 @@ class Shown:
     """A value that people see as another text than its column's kind would give it.
 
     detail is a second text where there is room for one, hover what a page says of the cell.
+    anchor names the cell for links, link is the anchor or the section that a click leads to; both
+    are lower-case letters, digits, full stops and hyphens.
     """
 
     value: Raw
@@ -59,6 +61,8 @@ class Shown:
     tone: Tone = Tone.PLAIN
     detail: str = ""
     hover: str = ""
+    anchor: str = ""
+    link: str = ""
 
 
 Value = Raw | Shown

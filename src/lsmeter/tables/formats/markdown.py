@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lsmeter.tables import values
-from lsmeter.tables.model import Detail, Document, Kind, Section, Table, Tone
+from lsmeter.tables.model import Detail, Document, Kind, Section, Shown, Table, Tone
 from lsmeter.tables.render import Format, Options
 
 # An underscore inside a word is no emphasis in GitHub's dialect; https://, www. and addresses are
 # links by themselves there.
 _SPECIAL = re.compile(r"[\\`*\[\]|~#!$@]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|:(?=//)|(?<=www)\.")
+_ANCHOR = re.compile(r"[a-z0-9.-]+")
 # What begins a list, or underlines a heading.
 _BEGIN = re.compile(r"^(\d*)([-+=.)])(?=[-+=\s]|$)")
 
@@ -71,7 +72,7 @@ def _table(table: Table) -> Iterator[str]:
         yield _row("---:" if c.kind in values.NUMBERS else "---" for c in table.columns)
         for row in table.rows:
             cells = [values.shown(*cell) for cell in zip(row, table.columns, strict=False)]
-            texts = [escape(c.text + f" ({c.detail})" * bool(c.detail)) for c in cells]
+            texts = [_cell(cell) for cell in cells]
             if len(row) < len(table.columns) or cells[0].tone is Tone.HEADING:
                 texts[0] = f"**{texts[0]}**"
             texts += [""] * (len(table.columns) - len(row))
@@ -82,6 +83,13 @@ def _table(table: Table) -> Iterator[str]:
             )
         yield ""
     yield from _paragraphs(table.more)
+
+
+def _cell(cell: Shown) -> str:
+    """Return a cell, as a link and named for links where it is."""
+    text = escape(cell.text + f" ({cell.detail})" * bool(cell.detail))
+    name = f'<a name="{cell.anchor}"></a>' if _ANCHOR.fullmatch(cell.anchor) else ""
+    return name + (f"[{text}](#{cell.link})" if _ANCHOR.fullmatch(cell.link) else text)
 
 
 def _row(cells: Iterable[str]) -> str:
