@@ -52,6 +52,7 @@ class Row:
     printed_percent: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
     spurious: bool = False
+    n: int | None = None  # readings of each value
 
     def overhead(self, setup: str) -> float | None:
         """Return the change to the baseline as a fraction, positive is worse; None without one.
@@ -111,6 +112,7 @@ class _Row(_Table):
     printed_percent: _Numbers = {}
     note: _Text | Literal[""] = ""
     spurious: bool = False
+    n: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
 
 
 class _File(_Table):

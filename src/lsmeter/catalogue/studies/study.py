@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from lsmeter.catalogue.studies import Published, find_published
+from lsmeter.catalogue.studies.shown import Compared, Plot
 from lsmeter.core.errors import UsageError
 from lsmeter.core.registry import unknown
 from lsmeter.core.toml_file import checked, read_toml
@@ -23,6 +24,7 @@ STUDY_FILE, CLAIMS_FILE = "study.toml", "claims.toml"
 _HINT = "every file and key: lsmeter help studies"
 _MAX_PARTS = 40
 _QUICK = "quick"
+_MADE = {"tables", "missing", "compared", "plots"}  # keys of study.toml that are read further
 
 _Text = Annotated[str, Field(min_length=1, max_length=1000)]
 _Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,79}$")]
@@ -74,6 +76,8 @@ class _Head(_Strict):
     sources: dict[_Name, _Text] = {}
     missing: list[_Text] = []
     lists: dict[_Word, list[str]] = {}
+    compared: Annotated[list[Compared], Field(max_length=50)] = []
+    plots: Annotated[list[Plot], Field(max_length=50)] = []
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Study:
 
     parts are experiments as plain data, by name; quick what is laid over each where less is to be
     measured. sources are kernel sources by series, missing what of the study is not measured here,
-    lists the names that rules may use.
+    lists the names that rules may use. compared and plots are what its document shows.
     """
 
     name: str
@@ -98,6 +102,8 @@ class Study:
     parts: Mapping[str, Mapping[str, Any]]
     quick: Mapping[str, Mapping[str, Any]]
     claims: tuple[Claim, ...]
+    compared: tuple[Compared, ...] = ()
+    plots: tuple[Plot, ...] = ()
 
     def where(self, claim: Claim) -> str:
         """Name a claim's rule by its file and key."""
@@ -133,18 +139,22 @@ def _read(home: Path) -> Study:
     parts = {name: read(f"{name}.toml") for name in names[:_MAX_PARTS] if _is_part(name, head)}
     if wrong := next(_off(claims, parts), ""):
         raise UsageError(f"{where}: {wrong}", hint=_HINT)
+    if wrong := next(_off_shown(head, parts), ""):
+        raise UsageError(f"{home / STUDY_FILE}: {wrong}", hint=_HINT)
     quick = {name: part.pop(_QUICK, {}) for name, part in parts.items()}
     if bad := next((name for name, part in quick.items() if not isinstance(part, dict)), ""):
         raise UsageError(f"{home / bad}.toml: {_QUICK}: expected a table", hint=_HINT)
     return Study(
         name=home.resolve().name,
         home=home,
-        **{key: value for key, value in head if key not in {"tables", "missing"}},
+        **{key: value for key, value in head if key not in _MADE},
         missing=tuple(head.missing),
         tables=tuple(_table(home, name) for name in head.tables),
         parts=parts,
         quick=quick,
         claims=tuple(claims),
+        compared=tuple(head.compared),
+        plots=tuple(head.plots),
     )
 
 
@@ -173,3 +183,15 @@ def _off(claims: list[Claim], parts: Mapping[str, object]) -> Iterator[str]:
         for other in item.against:
             if other not in known:
                 yield f"{item.id}.against: no claim '{other}'"
+
+
+def _off_shown(head: _Head, parts: Mapping[str, object]) -> Iterator[str]:
+    """Say what is wrong with tables and plots that have the right keys."""
+    shown = [("compared", item) for item in head.compared] + [("plots", p) for p in head.plots]
+    known: list[str] = []
+    for key, item in shown:
+        if item.id in known:
+            yield f"{key}.{item.id}: it is there twice"
+        known.append(item.id)
+        if item.part not in parts:
+            yield f"{key}.{item.id}.part: no part '{item.part}'; there are {', '.join(parts)}"
