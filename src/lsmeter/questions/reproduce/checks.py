@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
-from lsmeter.catalogue.studies.study import Claim, Study
+from lsmeter.catalogue.studies.shown import printed_cells
+from lsmeter.catalogue.studies.study import STUDY_FILE, Claim, Study
 from lsmeter.core.errors import UsageError
 from lsmeter.questions.reproduce.facts import INSNS, KEYWORDS, Facts
 from lsmeter.questions.reproduce.parts import Where
@@ -31,9 +34,7 @@ def check_rules(study: Study) -> dict[str, Rule]:
     instructions, or reads a setup that no part measures, or a value that was not printed, is told
     before guests are booted.
     """
-    facts = Facts({}, Where("", "", ""), printed={item.name: item for item in study.tables})
-    setups = {name for part in study.parts.values() for name in part.get("setups", ())}
-    trial = {name: _Trial(name, do, facts, setups) for name, do in facts.functions.items()}
+    facts, trial = _trial(study)
     found = {}
     for claim in study.claims:
         if claim.rule:
@@ -44,6 +45,50 @@ def check_rules(study: Study) -> dict[str, Rule]:
                 raise wrong_rule(study, claim, error) from None
             found[claim.id] = rule
     return found
+
+
+def check_shown(study: Study) -> dict[str, Rule]:
+    """Read the expressions of a study's tables (TABLE.ours, TABLE.several) and plots, by id.
+
+    UsageError as for rules.
+    """
+    facts, trial = _trial(study)
+
+    def read(key: str, text: str, uses: Iterable[Mapping[str, Any]]) -> Rule:
+        try:
+            known = list(uses)
+            rule = read_rule(text, facts.functions, KEYWORDS, [*study.lists, *known[0]])
+            for words in known:
+                with contextlib.suppress(MissingError):
+                    Evaluation(trial, {**study.lists, **words}).number(rule)
+        except RuleError as error:
+            where = f"{study.home / STUDY_FILE}: {key}"
+            raise UsageError(f"{where}: {error}", hint=_HINT) from None
+        return rule
+
+    found = {}
+    for table in study.compared:
+        cells = printed_cells(table, study.home, study.tables)
+        for key, text in (("ours", table.ours), ("several", table.several)):
+            if text:
+                words = (cell.known for cell in cells)
+                found[f"{table.id}.{key}"] = read(f"compared.{table.id}.{key}", text, words)
+    for plot in study.plots:
+        pairs = product(words_of(study, plot.series), words_of(study, plot.x))
+        words = ({"series": series, "x": x} for series, x in pairs)
+        found[plot.id] = read(f"plots.{plot.id}.value", plot.value, words)
+    return found
+
+
+def words_of(study: Study, words: Sequence[str]) -> list[str]:
+    """Return words, or those of the list of the study that one word names."""
+    return study.lists.get(words[0], [*words]) if len(words) == 1 else [*words]
+
+
+def _trial(study: Study) -> tuple[Facts, dict[str, _Trial]]:
+    facts = Facts({}, Where("", "", ""), printed={item.name: item for item in study.tables})
+    setups = {name for part in study.parts.values() for name in part.get("setups", ())}
+    return facts, {name: _Trial(name, do, facts, setups) for name, do in facts.functions.items()}
 
 
 def wrong_rule(study: Study, claim: Claim, error: RuleError) -> UsageError:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,7 +85,9 @@ def reproduce(
         code = ended if code is ExitCode.OK else code
         if ended is ExitCode.INTERRUPTED:
             return int(ended)
-    make: partial[Document] = partial(documents.document, done)
+    make: partial[Document] = partial(
+        documents.document, done, shlex.join(["lsmeter", *sys.argv[1:]])
+    )
     show(make, everything=everything)
     return int(code)
 

@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
+from lsmeter.catalogue.studies.shown import Placed
 from lsmeter.catalogue.studies.study import Claim, Study
 from lsmeter.questions.reproduce import quantities
-from lsmeter.questions.reproduce.checks import wrong_rule
 from lsmeter.questions.reproduce.facts import Facts
 from lsmeter.questions.reproduce.parts import Part, Where
 from lsmeter.questions.reproduce.quantities import Finding
 from lsmeter.questions.reproduce.rules import Evaluation, Rule, RuleError
 
+Known = Mapping[tuple[str, Where], Mapping[str, Callable[..., Any]]]
 _NOWHERE = Where("", "", "")
 
 
@@ -45,34 +47,43 @@ class Judged:
     causes: tuple[str, ...] = ()
 
 
+def known_facts(
+    study: Study,
+    parts: Mapping[str, Part],
+    source: Callable[[str], Mapping[str, Mapping[str, float]]] | None = None,
+) -> Known:
+    """Return the functions that read rows, at each place of each part.
+
+    source gives counts of a kernel's source by its series.
+    """
+    printed = {table.name: table for table in study.tables}
+    return {
+        (name, where): Facts(parts, where, name, printed, source).functions
+        for name, part in parts.items()
+        for where in part.places()
+    }
+
+
 def judge(
     study: Study,
     rules: Mapping[str, Rule],
-    parts: Mapping[str, Part],
+    known: Known,
     failed: Mapping[str, str],
-    source: Callable[[str], Mapping[str, Mapping[str, float]]] | None = None,
     only: Sequence[str] = (),
 ) -> tuple[Judged, ...]:
     """Judge the claims of a study, or some, by rules that were read (by claim).
 
     failed says of a part why it has no run.
     """
-    every = {
-        (name, where): Facts(
-            parts, where, name, {table.name: table for table in study.tables}, source
-        )
-        for name, part in parts.items()
-        for where in part.places()
-    }
     chosen = [claim for claim in study.claims if not only or claim.id in only]
-    return tuple(_judge(study, claim, rules.get(claim.id), every, failed) for claim in chosen)
+    return tuple(_judge(study, claim, rules.get(claim.id), known, failed) for claim in chosen)
 
 
 def _judge(
     study: Study,
     claim: Claim,
     rule: Rule | None,
-    every: Mapping[tuple[str, Where], Facts],
+    known: Known,
     failed: Mapping[str, str],
 ) -> Judged:
     if rule is None:
@@ -82,17 +93,18 @@ def _judge(
         why = f"part {claim.part}: {failed[claim.part]}"
         return Judged(study.name, claim, Verdict.OPEN, why=why)
     found: dict[Where, Finding] = {}
-    for (part, where), facts in every.items():
-        if part == claim.part and _is_meant(claim, where):
+    for (part, where), functions in known.items():
+        if part == claim.part and is_meant(claim, where):
             try:
-                found[where] = Evaluation(facts.functions, study.lists).find(rule)
-            except RuleError as error:
-                raise wrong_rule(study, claim, error) from None
+                found[where] = Evaluation(functions, study.lists).find(rule)
+            except RuleError as error:  # what was measured stays, and so do the other claims
+                found[where] = quantities.unknown(f"{study.where(claim)}: {error}")
     return _concluded(study.name, claim, found)
 
 
-def _is_meant(claim: Claim, where: Where) -> bool:
-    asked = (claim.kernels, claim.filesystems, claim.users)
+def is_meant(item: Claim | Placed, where: Where) -> bool:
+    """Tell whether a claim, a table or a plot is of a place."""
+    asked = (item.kernels, item.filesystems, item.users)
     return all(not names or own in names for own, names in zip(where, asked, strict=True))
 
 

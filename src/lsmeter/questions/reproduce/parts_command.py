@@ -17,9 +17,9 @@ from lsmeter.core.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.measure.experiment.options import Experiment, build_experiment, merge
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce.causes import explain_claims, plan_attribution
-from lsmeter.questions.reproduce.checks import check_rules
-from lsmeter.questions.reproduce.document import Reproduced
-from lsmeter.questions.reproduce.judge import Judged, judge
+from lsmeter.questions.reproduce.checks import check_rules, check_shown
+from lsmeter.questions.reproduce.figures import Reproduced, reproduced
+from lsmeter.questions.reproduce.judge import Judged, judge, known_facts
 from lsmeter.questions.reproduce.parts import Part
 from lsmeter.questions.reproduce.rules import Rule
 
@@ -40,11 +40,12 @@ class Plan:
     claims: Sequence[str]
     home: Path
     rules: Mapping[str, Rule]  # by claim
+    shown: Mapping[str, Rule]  # of tables and plots
 
     @classmethod
     def of(cls, study: Study, options: ReproduceOptions, claims: Sequence[str]) -> Plan:
         """Check all files of a study before anything is measured, and choose what is."""
-        rules = check_rules(study)
+        rules, shown = check_rules(study), check_shown(study)
         chosen = [item for item in study.claims if not claims or item.id in claims]
         wanted = set(_needed(study, chosen)) if claims else set(study.parts)
         made = {}
@@ -59,7 +60,7 @@ class Plan:
             series = ", ".join(options.kernel or ())
             raise UsageError(f"--kernel: no part of {study.name} has a kernel of {series}")
         home = options.run_dir or Path("runs") / "reproduce"
-        return cls(study, made, claims, home / study.name, rules)
+        return cls(study, made, claims, home / study.name, rules, shown)
 
 
 def _needed(study: Study, claims: Sequence[Claim]) -> Iterator[str]:
@@ -110,11 +111,12 @@ def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, 
         if code is ExitCode.INTERRUPTED:
             return Reproduced(study, parts, failed, (), options.quick), code
     read = cache(lambda series: _read_source(study, series))
-    found = judge(study, plan.rules, parts, failed, read, plan.claims)
-    found, code = _explained(plan, found, options)
-    return Reproduced(study, parts, failed, found, options.quick), (
-        code if code is ExitCode.INTERRUPTED else worst
-    )
+    known = known_facts(study, parts, read)
+    judged = judge(study, plan.rules, known, failed, plan.claims)
+    judged, code = _explained(plan, judged, options)
+    found = Reproduced(study, parts, failed, judged, options.quick)
+    found = reproduced(found, known, plan.shown, whole=not plan.claims)
+    return found, code if code is ExitCode.INTERRUPTED else worst
 
 
 def _measure_part(

@@ -49,11 +49,16 @@ class Quantity:
     name: str = ""
 
     def __str__(self) -> str:
+        return f"{self.name} {self.text}".strip()
+
+    @property
+    def text(self) -> str:
+        """The number with its unit and its interval."""
         text = _written(self.value, self.unit)
         near = max(abs(self.value) * 5e-4, 5e-3)
         if self.high - self.low > near:
             text += f" ({_bare(self.low, self.unit)} to {_bare(self.high, self.unit)})"
-        return f"{self.name} {text}".strip()
+        return text
 
     def __add__(self, other: Number) -> Quantity:
         return _sum(self, as_quantity(other), operator.add)

@@ -157,16 +157,27 @@ class Evaluation:
     def find(self, rule: Rule) -> Finding:
         """Return what a rule says; RuleError where it mixes units, or lists and numbers."""
         try:
-            found = self._of(rule)
+            found = self._work_out(rule)
         except MissingError as error:
             return quantities.unknown(str(error))
+        if not isinstance(found, Finding):
+            raise RuleError("it compares nothing")
+        return found
+
+    def number(self, rule: Rule) -> Quantity:
+        """Return the number that an expression gives; MissingError where a row is not there."""
+        found = self._work_out(rule)
+        if not isinstance(found, Quantity | float):
+            raise RuleError("it gives no number")
+        return quantities.as_quantity(found)
+
+    def _work_out(self, rule: Rule) -> object:
+        try:
+            return self._of(rule)
         except UnitError as error:
             raise RuleError(f"two units: {error}") from None
         except (TypeError, AttributeError, ValueError, ZeroDivisionError, OverflowError) as error:
             raise RuleError(f"{error}") from None
-        if not isinstance(found, Finding):
-            raise RuleError("it compares nothing")
-        return found
 
     def _of(self, node: ast.AST) -> Any:  # noqa: ANN401, PLR0911  (a value of each kind of node)
         self._steps += 1

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Printed tables with ours beside them, and the points of plots: all that is computed; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from lsmeter.catalogue.studies.shown import Cell, Compared, Placed, Plot, printed_cells
+from lsmeter.catalogue.studies.study import Study
+from lsmeter.questions.reproduce import quantities
+from lsmeter.questions.reproduce.checks import words_of
+from lsmeter.questions.reproduce.judge import Known, is_meant
+from lsmeter.questions.reproduce.parts import Where
+from lsmeter.questions.reproduce.quantities import (
+    PERCENT,
+    MissingError,
+    Quantity,
+    as_quantity,
+)
+from lsmeter.questions.reproduce.rules import Evaluation, Rule, RuleError
+
+NEAR = 1.5  # within this factor sizes agree: instructions are not seconds
+
+
+class Agreement(StrEnum):
+    """What can be said of a printed number and ours."""
+
+    SIZE = "sign and size"  # within a factor of NEAR
+    SIGN = "sign"
+    OTHER = "other sign"
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    OPEN = "not told"
+    NONE = ""  # nothing to be compared
+
+
+@dataclass(frozen=True)
+class Ours:
+    """What was measured at a place: a number, or why there is none."""
+
+    where: Where
+    number: Quantity | None
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """The number with its interval."""
+        return "" if self.number is None else self.number.text
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A printed value, ours at each place, and what agrees at all of them."""
+
+    printed: Cell
+    ours: tuple[Ours, ...]
+    agreement: Agreement
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A printed table with ours."""
+
+    table: Compared
+    places: tuple[Where, ...]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def counts(self) -> dict[Agreement, int]:
+        """How many values agree how."""
+        return {
+            kind: found
+            for kind in Agreement
+            if kind and (found := sum(pair.agreement is kind for pair in self.pairs))
+        }
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a plot."""
+
+    where: Where
+    series: str
+    x: str
+    y: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Plotted:
+    """A plot with its points; lacking says which could not be worked out, and why."""
+
+    plot: Plot
+    points: tuple[Point, ...]
+    lacking: tuple[str, ...]
+    unit: str
+
+
+def compare_table(study: Study, table: Compared, rules: Mapping[str, Rule], known: Known) -> Beside:
+    """Work a table out at each of its places."""
+    places = tuple(_places(table, known))
+    pairs = []
+    for cell in printed_cells(table, study.home, study.tables):
+        many = len(cell.known.get("benchmarks", ())) > 1
+        rule = rules.get(f"{table.id}.{'several' if many else 'ours'}")
+        ours = tuple(
+            _ours(study, rule, cell.known, known[table.part, where], where) for where in places
+        )
+        found = [_agreement(cell, item, table.margin) for item in ours if item.number is not None]
+        pairs.append(Pair(cell, ours, _worst(found)))
+    return Beside(table, places, tuple(pairs))
+
+
+def _places(item: Placed, known: Known) -> Iterator[Where]:
+    yield from (where for part, where in known if part == item.part and is_meant(item, where))
+
+
+def _ours(
+    study: Study,
+    rule: Rule | None,
+    words: Mapping[str, Any],
+    functions: Mapping[str, Callable[..., Any]],
+    where: Where,
+) -> Ours:
+    if rule is None or words.get("benchmarks") == []:
+        return Ours(where, None, "no row here")
+    try:
+        found = Evaluation(functions, {**study.lists, **words}).number(rule)
+    except (MissingError, RuleError) as error:
+        return Ours(where, None, str(error))
+    return Ours(where, found)
+
+
+def _agreement(cell: Cell, ours: Ours, margin: float) -> Agreement:
+    number, printed = ours.number, cell.number
+    if number is None or printed is None:
+        return Agreement.NONE
+    if cell.percent:
+        return _of_overheads(number, printed) if number.unit in {PERCENT, ""} else Agreement.NONE
+    if number.unit:
+        return Agreement.NONE  # instructions beside another unit
+    words = {True: Agreement.EQUAL, False: Agreement.DIFFERENT, None: Agreement.OPEN}
+    return words[quantities.within(number - printed, -margin, margin).holds]
+
+
+def _of_overheads(ours: Quantity, printed: float) -> Agreement:
+    low, high = sorted((printed / NEAR, printed * NEAR))
+    if printed and low <= ours.value <= high:
+        return Agreement.SIZE
+    if ours.low <= 0 <= ours.high or not printed:
+        return Agreement.OPEN
+    return Agreement.SIGN if (ours.value > 0) == (printed > 0) else Agreement.OTHER
+
+
+def _worst(found: Sequence[Agreement]) -> Agreement:
+    order = (
+        *(Agreement.OTHER, Agreement.DIFFERENT, Agreement.OPEN, Agreement.SIGN),
+        *(Agreement.SIZE, Agreement.EQUAL),
+    )
+    return next((kind for kind in order if kind in found), Agreement.NONE)
+
+
+def plot_points(study: Study, plot: Plot, rules: Mapping[str, Rule], known: Known) -> Plotted:
+    """Work the points of a plot out at each of its places."""
+    points: list[Point] = []
+    lacking: dict[str, None] = {}
+    units: dict[str, None] = {}
+    for where in _places(plot, known):
+        for series in words_of(study, plot.series):
+            for x in words_of(study, plot.x):
+                words = {"series": series, "x": x}
+                found = _ours(study, rules[plot.id], words, known[plot.part, where], where)
+                if found.number is None:
+                    lacking[f"{series} {x}: {found.why}".strip()] = None
+                    continue
+                item = as_quantity(found.number)
+                units[item.unit] = None
+                points.append(Point(where, series, x, item.value, item.low, item.high))
+    return Plotted(plot, tuple(points), tuple(lacking), next(iter(units), ""))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Plots in the form of a study's own, in Vega-Lite; drawn when a page is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsmeter.questions.reproduce.compared import Plotted, Point
+from lsmeter.tables import look
+from lsmeter.tables.look import SERIES, WIDTH, Specification, channel
+from lsmeter.tables.model import Figure
+from lsmeter.tables.values import some
+
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+_HEIGHT = 260
+_BAR = 9  # pixels of a bar, at least
+_WIDE = 16  # numbers that lie so far apart get a logarithmic axis
+_MOST_LACKING = 3
+
+
+def figure(found: Plotted) -> Figure:
+    """Return a plot; what could not be worked out is said under it."""
+    plot = found.plot
+    said = [plot.caption] if plot.caption else []
+    said.append("Thin lines: 95 % intervals.")
+    if found.lacking:
+        said.append(f"Not in it: {some(found.lacking, _MOST_LACKING)}.")
+
+    def draw(identity: str) -> str:
+        # The plot library is heavy; the other formats must not wait for it.
+        from lsmeter.tables import svg
+
+        caption = " ".join(said)
+        return svg.drawn(specify(found), identity=identity, title=plot.title, description=caption)
+
+    return Figure(plot.title, " ".join(said), draw)
+
+
+def specify(found: Plotted) -> Specification | None:
+    """Return the plot, a panel for each place; None without a point."""
+    if not found.points:
+        return None
+    places = list(dict.fromkeys(str(point.where) for point in found.points))
+    columns = min(len(places), 2)
+    width = WIDTH // columns - 90
+    bars, line = found.plot.form == "bars", found.plot.form == "lines"
+    spec = _bars(found, width) if bars else _over_numbers(found, width, line=line)
+    rows = [_row(point) for point in found.points]
+    if len(places) == 1:
+        return look.finish({"data": {"values": rows}, **spec})
+    header = {"title": None, "labelLimit": width}
+    return look.finish(look.facets(rows, spec, "place", columns, sort=places, header=header))
+
+
+def _row(point: Point) -> dict[str, object]:
+    found: dict[str, object] = {"place": str(point.where), "series": point.series or "ours"}
+    return {**found, "x": point.x, "y": point.y, "low": point.low, "high": point.high}
+
+
+def _names(points: Sequence[Point]) -> list[str]:
+    return list(dict.fromkeys(point.series or "ours" for point in points))
+
+
+def _colour(names: list[str]) -> Specification:
+    scale = {"domain": names, "range": [SERIES[n % len(SERIES)] for n in range(len(names))]}
+    legend = {"title": None, "orient": "top", "columns": 4, "columnPadding": 24}
+    return channel("series:N", scale=scale, legend=legend if len(names) > 1 else None)
+
+
+def _interval(place: Specification, y: Specification) -> Specification:
+    mark = {"type": "rule", "strokeWidth": 1, "color": look.INK}
+    low = channel("low:Q", axis=y["axis"])
+    return {"mark": mark, "encoding": {**place, "y": low, "y2": {"field": "high"}}}
+
+
+def _bars(found: Plotted, width: int) -> Specification:
+    """Draw a group of bars for each x, a bar for each series."""
+    names = _names(found.points)
+    xs = list(dict.fromkeys(point.x for point in found.points))
+    y = channel("y:Q", axis={"title": found.plot.y_title, "tickCount": 6})
+    axis = {"title": found.plot.x_title or None, "labelAngle": -35, "labelLimit": 150}
+    place = {
+        "x": channel("x:N", sort=xs, axis=axis),
+        "xOffset": channel("series:N", sort=names),
+    }
+    bar = {"mark": {"type": "bar"}, "encoding": {**place, "y": y, "color": _colour(names)}}
+    least = _BAR * len(xs) * (len(names) + 1)
+    return {"layer": [bar, _interval(place, y)], "width": max(width, least), "height": _HEIGHT}
+
+
+def _over_numbers(found: Plotted, width: int, *, line: bool) -> Specification:
+    """Draw a line through the points of each series, or their line of regression."""
+    names = _names(found.points)
+    xs = sorted({float(point.x) for point in found.points})
+    y = channel("y:Q", axis={"title": found.plot.y_title, "tickCount": 6})
+    axis = {"title": found.plot.x_title or None, "values": xs, "labelOverlap": True}
+    scale = {"type": "log", "base": 2} if xs[0] > 0 and xs[-1] / xs[0] >= _WIDE else {"zero": False}
+    x = {"x": channel("x:Q", axis={**axis, "format": ",~r"}, scale=scale)}
+    colour = {"color": _colour(names)}
+    shapes = {"domain": names, "range": [_SHAPES[n % len(_SHAPES)] for n in range(len(names))]}
+    shape = {"shape": channel("series:N", scale=shapes, legend=None)}
+    point = {
+        "mark": {"type": "point", "filled": True, "size": 46},
+        "encoding": {**x, "y": y, **colour, **shape},
+    }
+    through: Specification = {
+        "mark": {"type": "line", "strokeWidth": 1.8},
+        "encoding": {**x, "y": y, **colour},
+    }
+    if not line:
+        through["transform"] = [{"regression": "y", "on": "x", "groupby": ["series"]}]
+    layers = [through, _interval(x, y), point]
+    return {"layer": layers, "width": width, "height": _HEIGHT}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rows that decided claims, with their numbers, and the boots that these are of; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lsmeter.core.model import Place
+from lsmeter.core.model.boot import BootStatus
+from lsmeter.measure.results.manifest import ManifestCell
+from lsmeter.questions.reproduce.judge import Judged, Known
+from lsmeter.questions.reproduce.parts import Part
+from lsmeter.questions.reproduce.quantities import MissingError, Quantity, Source
+
+_MOST_ROWS = 40  # of a claim
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A row that a claim was decided by: cost and overhead where it has them.
+
+    insns and base_insns: instructions of a call or a unit; overhead in per cent. boots: keys of
+    those of the setup, and of its baseline.
+    """
+
+    source: Source
+    insns: Quantity | None
+    base_insns: Quantity | None
+    overhead: Quantity | None
+    boots: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ClaimRows:
+    """The rows of a claim; left: how many more there are."""
+
+    claim: Judged
+    rows: tuple[Measurement, ...]
+    left: int
+
+
+@dataclass(frozen=True)
+class CellBoots:
+    """The boots of a cell of a part: how many were made and ended well, and where they are kept."""
+
+    key: str
+    part: Part
+    cell: ManifestCell
+    release: str
+    ended: int
+    seeds: tuple[int, ...]
+
+
+def find_boots(parts: Mapping[str, Part]) -> tuple[CellBoots, ...]:
+    """Return the boots of all cells."""
+    return tuple(
+        CellBoots(
+            _key(part, cell),
+            part,
+            cell,
+            next(k.release for k in part.run.manifest.kernels if k.name == cell.place.kernel),
+            sum(boot.status is BootStatus.OK for boot in boots),
+            tuple(boot.seed for boot in boots),
+        )
+        for part in parts.values()
+        for cell in part.run.manifest.cells
+        for boots in (part.run.boots_of(cell),)
+    )
+
+
+def _key(part: Part, cell: ManifestCell) -> str:
+    return f"{part.name}-{cell.hash[:12]}"
+
+
+def find_rows(
+    parts: Mapping[str, Part], known: Known, judged: Iterable[Judged]
+) -> tuple[ClaimRows, ...]:
+    """Return the rows that each claim was decided by, of claims that have any."""
+    made = []
+    for item in judged:
+        sources = list(dict.fromkeys(item.decided.of)) if item.decided else []
+        rows = tuple(_row(parts, known, source) for source in sources[:_MOST_ROWS])
+        if rows:
+            made.append(ClaimRows(item, rows, max(0, len(sources) - _MOST_ROWS)))
+    return tuple(made)
+
+
+def _row(parts: Mapping[str, Part], known: Known, source: Source) -> Measurement:
+    part = parts[source.part]
+
+    def read(place: Place | None, names: Sequence[str], *words: str) -> Quantity | None:
+        functions = known.get((source.part, part.where(place))) if place else None
+        for name in names if functions else ():
+            try:
+                return functions[name](*words)  # type: ignore[index,no-any-return]
+            except MissingError:
+                continue
+        return None
+
+    tested, base = source.tested, source.baseline
+    costs = ("cost", "work_cost")
+    over = (tested.setup, base.setup, source.benchmark) if base else ()
+    return Measurement(
+        source,
+        read(tested, costs, tested.setup, source.benchmark),
+        read(base, costs, base.setup, source.benchmark) if base else None,
+        read(tested, ("ov", "work"), *over) if base and base.kernel == tested.kernel else None,
+        tuple(key for place in (tested, base) if place for key in _boots(part, parts, place)),
+    )
+
+
+def _boots(own: Part, parts: Mapping[str, Part], place: Place) -> Iterator[str]:
+    """Yield the keys of a place's boots: of the part itself, or of those that have it."""
+    found = [_key(own, cell) for cell in own.run.manifest.cells if cell.place == place]
+    others = (part for part in parts.values() if not found and part is not own)
+    yield from found
+    yield from (
+        _key(p, cell) for p in others for cell in p.run.manifest.cells if cell.place == place
+    )
