@@ -226,9 +226,10 @@ def _beside(item: Reproduced) -> Iterator[Section]:
 
 
 def _part_sections(study: Study, part: Part, detail: Detail) -> Iterator[Section]:
-    """Yield what a run's own report has, with the study's printed tables beside it."""
+    """Yield what a run's own report has; printed tables stand beside it that have no place above."""
     tasks = {cell.task.name for cell in part.run.manifest.cells}
-    beside = study.tables if tasks & cost_tasks() else ()
+    above = {table.printed for table in study.compared}
+    beside = [table for table in study.tables if table.name not in above and tasks & cost_tasks()]
     try:
         found = document_of(part.run, None, beside)(detail)
     except LsmeterError as error:
