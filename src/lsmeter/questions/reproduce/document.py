@@ -226,7 +226,7 @@ def _beside(item: Reproduced) -> Iterator[Section]:
 
 
 def _part_sections(study: Study, part: Part, detail: Detail) -> Iterator[Section]:
-    """Yield what a run's own report has; printed tables stand beside it that have no place above."""
+    """Yield what a run's own report has, and beside it the printed tables not shown above."""
     tasks = {cell.task.name for cell in part.run.manifest.cells}
     above = {table.printed for table in study.compared}
     beside = [table for table in study.tables if table.name not in above and tasks & cost_tasks()]
