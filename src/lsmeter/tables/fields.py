@@ -123,6 +123,27 @@ class Row:
                 yield key, field.text(value) if field.text and value is not None else value
 
 
+class Contract(NamedTuple):
+    """A document's form for programs: its name, its version, and its fields."""
+
+    name: str
+    version: int
+    row: Row
+
+    def schema(self) -> dict[str, Any]:
+        """Return what describes it, as JSON Schema."""
+        found = self.row.schema()
+        head = {"format": {"const": self.name}, "version": {"const": self.version}}
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$comment": "SPDX-License-Identifier: GPL-2.0-or-later",
+            "title": f"{self.name.replace('-', ' ')}, version {self.version}",
+            **found,
+            "properties": {**head, **found["properties"]},
+            "required": [*head, *found["required"]],
+        }
+
+
 def _value(field: Field, item: object, whole: Mapping[str, Any]) -> Any:
     if field.value == _GIVEN:
         return whole[field.key]

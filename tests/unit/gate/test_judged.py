@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections.abc import Mapping
@@ -19,7 +20,8 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.gate.document import document, junit, lines
 from lsmeter.questions.gate.judge import Applied, Finding, Gated, Judgement, Outcome, hold, judge
 from lsmeter.questions.gate.rules import margin_rule, parse_rule
-from lsmeter.tables.render import Options, render
+from lsmeter.tables.model import Detail
+from lsmeter.tables.render import Options, find_format, render
 from tests.unit.model_builders import benchmark
 from tests.unit.report.builders import comparison
 from tests.unit.report.test_compared import CHMOD, DEEP, OPEN, STAT, run
@@ -42,7 +44,7 @@ def sides(tmp_path: Path) -> tuple[RunData, RunData]:
 
 
 def gated(sides: tuple[RunData, RunData], *rules: str, inconclusive: str = "skip") -> Gated:
-    return Gated(judge(*sides, [parse_rule(rule) for rule in rules]), {}, inconclusive)
+    return Gated(judge(*sides, [parse_rule(rule) for rule in rules]), inconclusive)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_controls_alone_keep_no_rule(tmp_path: Path) -> None:
         run(tmp_path / "b", {"capability": {EMPTY: 5, STAT: 500}}),
     )
     rule = margin_rule(0.01)
-    found = Gated(judge(*sides, [rule]), {})
+    found = Gated(judge(*sides, [rule]))
     assert (found.code, lines(found, Outcome.MISSING)) == (
         *(125, [f"{rule.text}: the runs have nothing but controls in common"]),
     )
@@ -116,7 +118,7 @@ def test_a_rule_whose_comparisons_all_lack_a_number_is_not_judged() -> None:
     assert not none.has_number
     for findings, code in (((none,), 125), ((none, kept), 0)):
         judged = Judgement((Applied(rule, findings, 0, 0),), "insns")
-        assert Gated(judged, {}, "pass").code == code
+        assert Gated(judged, "pass").code == code
 
 
 def test_each_rule_counts_its_own_comparisons(sides: tuple[RunData, RunData]) -> None:
@@ -149,3 +151,45 @@ def test_names_in_junit_hold_no_limit(sides: tuple[RunData, RunData]) -> None:
     assert names("open@cap*<=1%") == names("open@cap*<=700insns")
     assert "1%" not in "".join(names("open@cap*<=1%"))
     assert names("open<=1%", "open<=9insns")[1::2] == ["open", "open (2)"]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "table"])
+def test_every_format_has_the_row_with_the_number_that_decided(
+    sides: tuple[RunData, RunData], form: str
+) -> None:
+    dearer = {"capability": {OPEN: 1000, STAT: 500}, "selinux": {OPEN: 1300}}
+    found = gated((sides[0], run(sides[0].path.with_name("c"), dearer)), "open<=1%")
+    text = render(document(found, find_format(form).detail), form, Options(colour=False))
+    if form == "json":
+        row = json.loads(text)["findings"][-1]
+        assert (row["id"], row["outcome"], row["verdict"]) == ("open depth=1", "broken", "slower")
+        assert row["decided_by"] == row["number"] == "typical"
+        assert row["worse"]["value"] == pytest.approx(1300 / 1200 - 1)
+    elif form == "csv":
+        row = list(csv.DictReader(text.splitlines()))[-1]
+        shown = (row["id"], row["outcome"], row["decided_by"], row["worse"])
+        assert shown == ("open depth=1", "broken", "typical", "0.083333333")
+    else:
+        assert "open<=1%: selinux on old, file, tmpfs, root" in text
+        words = next(x for x in text.splitlines() if x.startswith("open depth=1  ")).split()
+        assert words == [
+            "open",
+            "depth=1",
+            "1,200",
+            "1,300",
+            "+100",
+            "+8.33",
+            "%",
+            "slower",
+            "typical",
+        ]
+
+
+def test_a_terminal_says_how_many_rows_are_left_out() -> None:
+    many = tuple(replace(found_of(5000), detail=str(at)) for at in range(20))
+    judged = Judgement((Applied(many[0].rule, many, 0, 0),), "insns")
+    (section,) = document(Gated(judged), Detail.SHORT).sections
+    (table,) = section.tables
+    assert (len(table.rows), table.more) == (13, ("Not shown: 8 rows: --all.",))
+    (section,) = document(Gated(judged), Detail.TERMINAL).sections
+    assert (len(section.tables[0].rows), section.tables[0].more) == (21, ())

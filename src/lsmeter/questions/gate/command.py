@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from lsmeter.cli.names import runs
-from lsmeter.cli.options import OUTPUT, RULES, MarginOption, argument, option
+from lsmeter.cli.options import OUTPUT, RULES, AllOption, MarginOption, argument, option
 from lsmeter.cli.show import show, write
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def gate(
     junit: Annotated[
         Path | None, option("FILE", "Write JUnit XML for CI, too.", group=OUTPUT)
     ] = None,
+    everything: AllOption = False,
 ) -> int:
     """Judge by rules whether RUN_B costs too much more than RUN_A.
 
@@ -104,5 +106,5 @@ def gate(
         write(junit, written(gated), "--junit")
     from lsmeter.questions.gate.document import document
 
-    show(document(gated))
+    show(partial(document, gated), everything=everything)
     return int(gated.code)

@@ -5,18 +5,33 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from xml.etree import ElementTree as ET
 
 from lsmeter.core.errors import ExitCode
-from lsmeter.core.model.conclusion import Number
+from lsmeter.core.model import Problem
+from lsmeter.core.model.conclusion import Number, Verdict
 from lsmeter.core.printable import printable
-from lsmeter.questions.cells.frame import placed, problem_section
-from lsmeter.questions.gate.judge import Applied, Finding, Gated, Outcome, unit_of
+from lsmeter.questions.cells.frame import problem_section
+from lsmeter.questions.cells.rows import PLACED
+from lsmeter.questions.gate.judge import Applied, Finding, Gated, Moved, Outcome, unit_of
 from lsmeter.questions.gate.rules import PERCENT
-from lsmeter.tables.model import Document, Item, Section, Tone
+from lsmeter.tables.fields import (
+    Contract,
+    Each,
+    Field,
+    Maybe,
+    Row,
+    fields_of,
+    flat_table,
+    headed,
+    named,
+    tabled,
+)
+from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Tone
 from lsmeter.tables.values import change, first_of, many
 
+_ROWS = 12  # of each outcome in a terminal
 _HEADS = {
     Outcome.BROKEN: ("Rules broken", Tone.WORSE),
     Outcome.MISSING: ("No number", Tone.WARNING),
@@ -24,43 +39,143 @@ _HEADS = {
 }
 
 
-def document(gated: Gated) -> Document:
-    """Return what `gate` shows."""
+def document(gated: Gated, detail: Detail = Detail.FULL) -> Document:
+    """Return what `gate` shows, for a format with this much room."""
     judged = gated.judged
-    sections = []
-    for outcome, (head, tone) in _HEADS.items():
-        if found := lines(gated, outcome):
-            items = tuple(Item(text, tone=tone) for text in found)
-            sections.append(Section(f"{head} ({len(found)})", items=items, key=outcome.name))
+    found = CONTRACT.row.entry(gated)
+    if detail is Detail.DATA:
+        flat = [_FINDING.flat(entry) for entry in found["findings"]]
+        sections = [Section("", tables=(flat_table("findings", flat, _FINDING.flat(None)),))]
+    else:
+        sections = [part for kind in _HEADS for part in _section(gated, kind, detail)]
     facts = (
         ("before", gated.before),
         ("after", gated.after),
         *(("rule", _counted(item)) for item in judged.applied),
     )
-    data = {
-        "exit_code": int(gated.code),
-        "inconclusive": gated.inconclusive,
-        "unit": judged.unit,
-        "rules": [_counts(item) for item in judged.applied],
-        "findings": [_entry(gated, item) for of in judged.applied for item in of.findings],
-        "problems": [vars(problem) for problem in judged.problems],
-        "notes": judged.notes,
-    }
     return Document(
-        "lsmeter-gate",
-        1,
+        CONTRACT.name,
+        CONTRACT.version,
         f"Gate: {_title(gated)}",
         answer=_answer(gated),
         facts=facts,
         sections=(*sections, *problem_section(judged.problems)),
         notes=judged.notes,
-        data=data,
+        data=found,
     )
+
+
+def _section(gated: Gated, outcome: Outcome, detail: Detail) -> Iterator[Section]:
+    """List what has an outcome: by rule and place, or in a line each where there is no number."""
+    head, tone = _HEADS[outcome]
+    said = lines(gated, outcome)
+    if not said:
+        return
+    most = _ROWS if detail is Detail.SHORT else len(said)
+    more = (f"Not shown: {many(len(said) - most, 'row')}: --all.",) if len(said) > most else ()
+    title, key = f"{head} ({len(said)})", outcome.name
+    mine = [item for item in gated.judged.of(outcome) if item.bound][:most]
+    if outcome is Outcome.MISSING or not mine:
+        items = [Item(text, tone=tone) for text in said[:most]]
+        yield Section(title, items=(*items, *map(Item, more)), key=key)
+        return
+    why = Field("detail", "why" if outcome is Outcome.OPEN else "sits in", _reason, Kind.PROSE)
+    fields = (*_SHOWN, *([why] if any(map(_reason, mine)) else []))
+    table = tabled("findings", "", fields, mine, more=more)
+    heads = (f"{item.rule.text}: {item.place.label}" for item in mine)
+    yield Section(title, tables=(headed(table, heads),), key=key)
+
+
+def _reason(finding: Finding) -> str:
+    """Say which hook and function moved, or why nothing is known for certain."""
+    moved = finding.moved
+    if moved is None:
+        return finding.detail if finding.outcome is Outcome.OPEN else ""
+    hook = moved.hook or "outside of hooks"
+    inner = f" ({moved.function} {change(round(moved.function_insns, 1))})"
+    own = "" if moved.function == moved.hook else inner
+    return f"{hook} {change(round(moved.hook_insns, 1))}{own}"
+
+
+def _cost(name: str) -> Callable[[Finding], float | None]:
+    """Return what reads one value of the number that decided."""
+
+    def read(finding: Finding) -> float | None:
+        value = getattr(finding.bound.change, name) if finding.bound else None
+        return None if value is None or not math.isfinite(value) else round(value, 2) + 0.0
+
+    return read
+
+
+def _worse(finding: Finding) -> Shown | None:
+    share = finding.bound.change.overhead if finding.bound else math.nan
+    if not math.isfinite(share):
+        return None
+    return Shown(share, f"{share:+.2%}".replace("%", " %"), _HEADS[finding.outcome][1])
+
+
+_SHOWN = (
+    named("benchmark", "benchmark.id"),
+    Field("old", "old", _cost("baseline_value")),
+    Field("new", "new", _cost("value")),
+    Field("difference", "difference", _cost("difference"), Kind.CHANGE),
+    Field("overhead", "overhead", _worse, Kind.PERCENT),
+    named("verdict", "verdict.value"),
+    named("decided_by", "decided_by.value", "decided by"),
+)
+
+
+def _counts(outcome: Outcome) -> Field:
+    def count_of(item: Applied) -> int:
+        return sum(finding.outcome is outcome for finding in item.findings)
+
+    return Field(outcome.name.lower(), value=count_of, of=int)
+
+
+_RULE = Row(
+    (
+        named("rule", "rule.text"),
+        Field("comparisons", value=lambda item: len(item.findings), of=int),
+        *map(_counts, Outcome),
+        *(Field(name, of=int) for name in ("only_before", "only_after")),
+        named("unjudged"),
+    )
+)
+_ENDS = {"value": "overhead", "low": "overhead_low", "high": "overhead_high"}
+_WORSE = Row(tuple(Field(key, value=name) for key, name in _ENDS.items()))
+_FINDING = Row(
+    (
+        *PLACED,
+        named("rule", "rule.text"),
+        Field("outcome", of=Outcome),
+        Field("limit", value="rule.limit.value"),
+        named("limit_unit", "rule.limit.unit"),
+        *(Field(key, value="decided_by", of=Number | None) for key in ("number", "decided_by")),
+        Field("worse", value=lambda item: item.bound and item.bound.worse, of=Maybe(_WORSE)),
+        Field("verdict", of=Verdict | None),
+        named("detail"),
+        Field("moved", of=Maybe(Row(fields_of(Moved)))),
+    )
+)
+CONTRACT = Contract(
+    "lsmeter-gate",
+    1,
+    Row(
+        (
+            Field("exit_code", value="code", of=int),
+            *(named("inconclusive"), named("unit", "judged.unit")),
+            Field("rules", value="judged.applied", of=Each(_RULE)),
+            Field("findings", value="judged.findings", of=Each(_FINDING)),
+            Field("problems", value="judged.problems", of=Each(Row(fields_of(Problem)))),
+            Field("notes", value="judged.notes", of=Each(str)),
+        )
+    ),
+)
 
 
 def _answer(gated: Gated) -> tuple[str, ...]:
     """Say whether the rules are kept, by how many comparisons, and what breaks them."""
-    found = [item for of in gated.judged.applied for item in of.findings]
+    found = gated.judged.findings
     said = _say_outcomes(found) if found else "nothing was compared"
     by = many(len(gated.judged.applied), "rule")
     first = f"Gate: {_title(gated)}: {said}, by {by} (exit code {int(gated.code)})."
@@ -79,13 +194,7 @@ def line(gated: Gated, finding: Finding) -> str:
     """Say in one line what a rule found, and which hook and function moved."""
     where = f"{finding.benchmark.id}, {finding.place.setup} on {finding.place.kernel}"
     text = f"{where}: {_measured(gated, finding)}"
-    moved = gated.origins.get(finding)
-    if moved is None:
-        return text
-    hook = moved.hook or "outside of hooks"
-    inner = f" ({moved.function} {change(round(moved.function_insns, 1))})"
-    own = "" if moved.function == moved.hook else inner
-    return f"{text}: {hook} {change(round(moved.hook_insns, 1))}{own}"
+    return f"{text}: {_reason(finding)}" if finding.moved else text
 
 
 def _measured(gated: Gated, finding: Finding) -> str:
@@ -104,19 +213,6 @@ def _measured(gated: Gated, finding: Finding) -> str:
     of = " of the call" if bound.number is Number.WHOLE and rule.limit.unit == PERCENT else ""
     why = f" ({finding.detail})" if finding.outcome is Outcome.OPEN and finding.detail else ""
     return f"{said}, limit {rule.limit.text}{of}{why}"
-
-
-def _counts(item: Applied) -> dict[str, object]:
-    """Count what came of one rule."""
-    outcomes = Counter(finding.outcome for finding in item.findings)
-    return {
-        "rule": item.rule.text,
-        "comparisons": len(item.findings),
-        **{kind.name.lower(): outcomes[kind] for kind in Outcome},
-        "only_before": item.only_before,
-        "only_after": item.only_after,
-        "unjudged": item.unjudged,
-    }
 
 
 def _counted(item: Applied) -> str:
@@ -144,28 +240,6 @@ def _title(gated: Gated) -> str:
     if any(item.unjudged for item in gated.judged.applied):
         return "a rule is not judged"
     return "a number is missing" if gated.judged.of(Outcome.MISSING) else "not known well enough"
-
-
-def _entry(gated: Gated, finding: Finding) -> dict[str, object]:
-    bound, moved = finding.bound, gated.origins.get(finding)
-    return {
-        **placed(finding.place, finding.benchmark),
-        "id": finding.benchmark.id,
-        "rule": finding.rule.text,
-        "outcome": finding.outcome.value,
-        "limit": finding.rule.limit.value,
-        "limit_unit": finding.rule.limit.unit,
-        "number": None if bound is None else bound.number.value,
-        "worse": bound
-        and {
-            "value": bound.worse.overhead,
-            "low": bound.worse.overhead_low,
-            "high": bound.worse.overhead_high,
-        },
-        "verdict": finding.verdict and finding.verdict.value,
-        "detail": finding.detail,
-        "moved": None if moved is None else vars(moved),
-    }
 
 
 def junit(gated: Gated) -> bytes:

@@ -56,8 +56,24 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """The hook whose cost moved most, and the function in it: instructions of one operation.
+
+    hook is empty where most of it moved outside of hooks, function where no name is known.
+    """
+
+    hook: str
+    hook_insns: float
+    function: str
+    function_insns: float
+
+
+@dataclass(frozen=True)
 class Finding:
-    """What one rule says of one benchmark; bound is of the number that decided it."""
+    """What one rule says of one benchmark; bound is of the number that decided it.
+
+    moved says where what breaks a rule sits, as far as attribution tells.
+    """
 
     rule: Rule
     place: Place
@@ -66,6 +82,12 @@ class Finding:
     bound: Bound | None = None
     detail: str = ""  # why there is no number, or what the verdict rests on
     verdict: Verdict | None = None
+    moved: Moved | None = None
+
+    @property
+    def decided_by(self) -> Number | None:
+        """The number that decided; None without any."""
+        return None if self.bound is None else self.bound.number
 
     @property
     def has_number(self) -> bool:
@@ -108,8 +130,12 @@ class Judgement:
 
     def of(self, outcome: Outcome) -> tuple[Finding, ...]:
         """Return the findings with this outcome."""
-        found = chain.from_iterable(item.findings for item in self.applied)
-        return tuple(item for item in found if item.outcome is outcome)
+        return tuple(item for item in self.findings if item.outcome is outcome)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of all rules."""
+        return tuple(chain.from_iterable(item.findings for item in self.applied))
 
 
 _Asked = tuple[Place, Benchmark]  # that a run was asked for
@@ -315,24 +341,10 @@ def _nothing(rule: Rule, kind: str, word: str, names: set[str]) -> UsageError:
 
 
 @dataclass(frozen=True)
-class Moved:
-    """The hook whose cost moved most, and the function in it: instructions of one operation.
-
-    hook is empty where most of it moved outside of hooks, function where no name is known.
-    """
-
-    hook: str
-    hook_insns: float
-    function: str
-    function_insns: float
-
-
-@dataclass(frozen=True)
 class Gated:
-    """A judgement with where each increase sits, and what is done with what is open."""
+    """A judgement, and what is done with what is open."""
 
     judged: Judgement
-    origins: Mapping[Finding, Moved]
     inconclusive: str = "skip"
     before: str = ""
     after: str = ""
@@ -350,19 +362,21 @@ class Gated:
 def judge_runs(before: RunData, after: RunData, rules: Sequence[Rule], inconclusive: str) -> Gated:
     """Judge one run by another, and find where each increase that breaks a rule sits."""
     judged = judge(before, after, rules)
-    origins = {}
-    if broken := judged.of(Outcome.BROKEN):
+    if judged.of(Outcome.BROKEN):
         sides = counterparts(run_cells(before)[0], run_cells(after)[0])
         accounts = {item.place: item for item in sides}
-        found = ((item, _moved(item, accounts)) for item in broken)
-        origins = {item: where for item, where in found if where is not None}
-    return Gated(judged, origins, inconclusive, str(before.path), str(after.path))
+        applied = (
+            replace(of, findings=tuple(replace(x, moved=_moved(x, accounts)) for x in of.findings))
+            for of in judged.applied
+        )
+        judged = replace(judged, applied=tuple(applied))
+    return Gated(judged, inconclusive, before.title, after.title)
 
 
 def _moved(finding: Finding, accounts: Mapping[Place, Account]) -> Moved | None:
     """Say where a finding's increase sits; None where that is not known."""
     account = accounts.get(finding.place)
-    if account is None or finding.bound is None:
+    if account is None or finding.bound is None or finding.outcome is not Outcome.BROKEN:
         return None
     whole = finding.bound.number is Number.WHOLE
     known = (account.whole if whole else account.typical).benchmarks
