@@ -12,9 +12,10 @@ import vl_convert
 
 from lsmeter.core.host import limit_mib
 from lsmeter.core.signals import RECEIVED
+from lsmeter.tables import look
 from lsmeter.tables.data import scrub_text
 from lsmeter.tables.look import PROPERTIES, Specification
-from lsmeter.tables.model import UndrawnError
+from lsmeter.tables.model import Figure, UndrawnError
 
 _SPACE = "{http://www.w3.org/2000/svg}"
 _ELEMENTS = frozenset({"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "symbol"})
@@ -70,6 +71,17 @@ def drawn(
         element.text = scrub_text(words)
         root.insert(place, element)
     return ET.tostring(root, encoding="unicode")
+
+
+def figure(title: str, caption: str, specification: Specification) -> Figure:
+    """Make a figure of a plot that has no look of its own, in the colours of a page."""
+    plot = look.finish({key: part for key, part in specification.items() if key != "title"})
+    plot["config"] = {**plot["config"], "range": {"category": list(look.SERIES)}}
+
+    def draw(identity: str) -> str:
+        return drawn(plot, identity=identity, title=title, description=caption)
+
+    return Figure(title, caption, draw)
 
 
 def _safe(value: Any, values: list[None]) -> Any:

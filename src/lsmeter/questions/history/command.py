@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lsmeter.cli.options import BootsOption, Options, PlotOption, RunArgument
 from lsmeter.cli.show import show
 
@@ -33,6 +35,6 @@ def history(
     check_plot(plot)
     found = options.experiment(title=_TITLE, kernels=_KERNELS, setups=_SETUPS, boots=boots)
     with measured(run, [found], "history", options, tasks=cost_tasks()) as (data, code):
-        show(report.document(data))
+        show(partial(report.document, data))
         draw(plot, lambda: report.plot(data))
     return code

@@ -19,12 +19,15 @@ from lsmeter.core.model.conclusion import Comparison, Number, Verdict
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.cells import cell_results, within_run, without_baseline
+from lsmeter.questions.cells.contract import PROBLEMS, RUN
 from lsmeter.questions.cells.covers import left_out
 from lsmeter.questions.cells.frame import missing_note, problem_section, run_data, run_facts
 from lsmeter.questions.cost import findings
 from lsmeter.tables import look, numbers
+from lsmeter.tables.fields import Contract, Each, Field, Row, flat_table, named
 from lsmeter.tables.look import channel
-from lsmeter.tables.model import Column, Document, Kind, Section, Shown, Table, Value
+from lsmeter.tables.model import Column, Detail, Document, Kind, Section, Shown, Table, Value
+from lsmeter.tables.svg import figure
 from lsmeter.tables.values import first_of, percent
 
 ALL = "all operations"
@@ -99,47 +102,76 @@ def _order(points: Sequence[Point]) -> tuple[dict[str, str], list[str], list[str
     return dict(kernels), list(setups), [ALL, *sorted(operations)]
 
 
-def document(run: RunData) -> Document:
+_POINT = Row(
+    (
+        *map(named, ("kernel", "release", "setup", "operation")),
+        *(Field("median"), Field("largest"), Field("benchmarks", of=int)),
+        *map(named, ("verdict", "decided_by")),
+    )
+)
+CONTRACT = Contract(
+    "lsmeter-history",
+    1,
+    Row(
+        (
+            *(*RUN, named("baseline_setup"), named("unit"), Field("kernels", of=Each(str))),
+            *(Field("points", of=Each(_POINT)), PROBLEMS),
+        )
+    ),
+)
+
+
+def document(run: RunData, detail: Detail = Detail.FULL) -> Document:
     """Return what `history` shows: for each setup a row per operation, a column per kernel."""
     points, manifest = find_points(run), run.manifest
-    kernels, setups, operations = _order(points)
-    cells = {(point.setup, point.operation, point.kernel): _cell(point) for point in points}
-    columns = (
-        Column("operation", "operation", Kind.NAME),
-        *(Column(kernel, kernel, Kind.PERCENT) for kernel in kernels),
-    )
-    tables = tuple(
-        Table(
-            "points",
-            f"{setup}: overhead over {manifest.baseline_setup}, median of an operation's variants "
-            f"that have the sign; positive is worse",
-            columns,
-            tuple((name, *(cells.get((setup, name, k)) for k in kernels)) for name in operations),
-        )
-        for setup in setups
-    )
+    kernels, setups, _ = _order(points)
     results = cell_results(run)
     problems = (
         *manifest.problems,
         *(item for result in results for item in result.problems),
         *without_baseline(manifest, results),
     )
+    data = {
+        **run_data(run),
+        "baseline_setup": manifest.baseline_setup,
+        "unit": find_instrument(manifest.instrument).unit,
+        "kernels": list(kernels),
+        "points": points,
+        "problems": problems,
+    }
+    flat = (_POINT.flat(_POINT.entry(point)) for point in points)
+    programs = (flat_table("points", [*flat], _POINT.flat(None)),)
+    tables = programs if detail is Detail.DATA else _tables(manifest.baseline_setup, points)
+    caption = f"Typical overhead over {manifest.baseline_setup}, a line for each setup."
     return Document(
-        "lsmeter-history",
-        1,
+        CONTRACT.name,
+        CONTRACT.version,
         manifest.title or "Overhead of security modules over kernel versions",
         answer=first_of(_answer(run, points, setups, list(kernels))),
         facts=run_facts(run),
         sections=(Section("", tables=tables), *problem_section(problems)),
         notes=(*_signs(run), *missing_note(run), *run.notes),
-        data={
-            **run_data(run),
-            "baseline_setup": manifest.baseline_setup,
-            "unit": find_instrument(manifest.instrument).unit,
-            "kernels": list(kernels),
-            "points": points,
-            "problems": [vars(problem) for problem in problems],
-        },
+        data=CONTRACT.row.entry(data),
+        picture=figure("Overhead over kernels", caption, plot(run)) if points else None,
+    )
+
+
+def _tables(base: str, points: Sequence[Point]) -> tuple[Table, ...]:
+    kernels, setups, operations = _order(points)
+    cells = {(point.setup, point.operation, point.kernel): _cell(point) for point in points}
+    columns = (
+        Column("operation", "operation", Kind.NAME),
+        *(Column(kernel, kernel, Kind.PERCENT) for kernel in kernels),
+    )
+    return tuple(
+        Table(
+            "points",
+            f"{setup}: overhead over {base}, median of an operation's variants that have the "
+            "sign; positive is worse",
+            columns,
+            tuple((name, *(cells.get((setup, name, k)) for k in kernels)) for name in operations),
+        )
+        for setup in setups
     )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -56,5 +57,5 @@ def index(
             f"{run}: nothing to compare with {name} of {reference or run}",
             hint="both need the same suite, file system and user; --setup names what is 100",
         )
-    show(index_document(data, found, f"{name} of {reference or 'this run'}"))
+    show(partial(index_document, data, found, f"{name} of {reference or 'this run'}"))
     return damage_code(data, cost_tasks())

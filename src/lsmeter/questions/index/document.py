@@ -9,33 +9,54 @@ from dataclasses import replace
 
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.contract import run_contract
 from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.cells.rows import PLACE
 from lsmeter.questions.index.figures import Index
-from lsmeter.tables.fields import Field, Row, fields_of, named, tabled
-from lsmeter.tables.model import Document, Section, Table
+from lsmeter.statistics.blocks import Interval
+from lsmeter.tables.fields import (
+    Each,
+    Field,
+    Maybe,
+    Row,
+    fields_of,
+    flat_table,
+    named,
+    tabled,
+)
+from lsmeter.tables.model import Detail, Document, Section, Table
 from lsmeter.tables.values import first_of
 
+_BOUNDS = Row(fields_of(Interval))
 _DATA = Row(
     (
         *(*PLACE, named("reference_kernel", "reference.kernel")),
         named("reference_setup", "reference.setup"),
-        *fields_of(Index, "typical", "whole", "mean", "benchmarks", "missing"),
+        Field("typical", of=_BOUNDS, flat="index"),
+        *(Field(name, of=Maybe(_BOUNDS)) for name in ("whole", "mean")),
+        Field("benchmarks", of=int),
+        Field("missing", of=Each(str), text=", ".join),
     )
 )
+CONTRACT = run_contract("lsmeter-index", named("reference"), Field("indices", of=Each(_DATA)))
 
 
-def index_document(run: RunData, found: Sequence[Index], reference: str) -> Document:
+def index_document(
+    run: RunData, found: Sequence[Index], reference: str, detail: Detail = Detail.FULL
+) -> Document:
     """Return what `index` shows: a table for each kernel, suite, file system and user."""
+    entries = [_DATA.entry(item) for item in found]
     kinds = dict.fromkeys(item.place.beside for item in found)
     tables = tuple(_table([item for item in found if item.place.beside == k]) for k in kinds)
     says = f"100 is {reference}; a lower index is always slower."
     words = find_instrument(run.manifest.instrument).words
     also = words.mean if any(item.mean for item in found) else "whole cost"
     lead = (f"{says} Geometric mean of the {words.typical} costs, and of the {also}.",)
+    if detail is Detail.DATA:
+        tables = (flat_table("indices", [_DATA.flat(item) for item in entries]),)
     section = Section("Index", lead=lead, tables=tables)
-    data = {"reference": reference, "indices": [_DATA.entry(item) for item in found]}
-    made = run_document(run, "lsmeter-index", "Index over suites", (section,), (), data)
+    data = {"reference": reference, "indices": entries}
+    made = run_document(run, CONTRACT.name, "Index over suites", (section,), (), data)
     return replace(made, answer=first_of(_sentences(found, reference)))
 
 

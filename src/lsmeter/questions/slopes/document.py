@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from lsmeter.core.model import Place
@@ -15,6 +16,7 @@ from lsmeter.tables import look
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Item, Section, Shown, Table, Value
 from lsmeter.tables.numbers import variant
+from lsmeter.tables.svg import figure
 from lsmeter.tables.values import MISSING
 
 UNIT = "ns of the operation per ns of policy latency, exact instrument"
@@ -26,6 +28,10 @@ _LEGEND = (
     "residual: the largest, ns. intercept: ns of the operation at no policy latency."
 )
 _PATH_LEGEND = "part: one more component of the path. ns: at no policy latency."
+
+
+_PLOT = "Latency over policy latency"
+_PLOTTED = "Points are readings, lines the fits; a panel for each operation."
 
 
 def document(run: RunData) -> Document:
@@ -55,7 +61,9 @@ def document(run: RunData) -> Document:
         *(Section(title, items=items) for title, items in lists if items),
     )
     title = "Calls of hooks that consult the policy, in each operation"
-    return run_document(run, "lsmeter-slopes", title, sections, found.problems, _data(found))
+    made = run_document(run, "lsmeter-slopes", title, sections, found.problems, _data(found))
+    drawing = figure(_PLOT, _PLOTTED, specification(found)) if found.slopes else None
+    return replace(made, picture=drawing)
 
 
 def _name(place: Place) -> str:
@@ -246,7 +254,7 @@ def specification(found: Slopes) -> look.Specification:
     operations = list(dict.fromkeys(str(row["operation"]) for row in points))
     return {
         "$schema": look.SCHEMA,
-        "title": "Latency over policy latency (exact instrument)",
+        "title": f"{_PLOT} (exact instrument)",
         **look.facets(points, {"layer": layers, **look.PANEL}, "operation", 3, sort=operations),
         "resolve": {"scale": {"color": "independent", "y": "independent"}},
     }
