@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from lsmeter.questions.attribution.account import account
 from lsmeter.questions.attribution.explain import Explanation
 from lsmeter.questions.attribution.load import AttributedCell
 from lsmeter.questions.reproduce.judge import Judged, Verdict
+from lsmeter.questions.reproduce.parts import Part
 from lsmeter.questions.reproduce.quantities import Source
 
 _MOST_HOOKS = 3
@@ -59,13 +61,58 @@ def _beside(of: Source) -> tuple[str, tuple[str, ...], str, str]:
     return base, tuple(kernels), of.tested.filesystem, of.tested.user
 
 
-def explain_claims(judged: Sequence[Judged], cells: Iterable[AttributedCell]) -> tuple[Judged, ...]:
-    """Return the claims with their causes, where both sides of a comparison were attributed."""
+def explain_claims(
+    judged: Sequence[Judged], cells: Iterable[AttributedCell], parts: Mapping[str, Part]
+) -> tuple[Judged, ...]:
+    """Return the claims with their causes; of one that does not hold without any, why it has none.
+
+    Of system calls both sides of a comparison have to be attributed; a workload's boots say
+    themselves what its hooks execute.
+    """
     known = {item.cell.place: item for item in cells}
-    return tuple(
-        replace(item, causes=tuple(_causes(item, known))) if item.verdict is Verdict.FAILS else item
-        for item in judged
-    )
+
+    def explained(item: Judged) -> Judged:
+        found = (*_causes(item, known), *_of_workloads(item, parts))
+        return replace(item, causes=found or (_unexplained(item),))
+
+    return tuple(explained(item) if item.verdict is Verdict.FAILS else item for item in judged)
+
+
+def _unexplained(item: Judged) -> str:
+    """Say why no hook is named."""
+    sources = item.decided.of if item.decided else ()
+    if not sources:
+        return "no hook is named: no measured row decided"
+    if not any(of.baseline for of in sources):
+        return "no hook is named: what decided is no overhead"
+    return "no hook is named: no call tree of both sides"
+
+
+def _of_workloads(item: Judged, parts: Mapping[str, Part]) -> Iterator[str]:
+    """Yield the hooks whose instructions in a unit of a workload changed most."""
+    found = dict.fromkeys(item.decided.of if item.decided else ())
+    sources = [of for of in found if of.baseline and is_workload(of.tested.suite)]
+    for of in sources[:_MOST_SOURCES]:
+        before, after = (_in_hooks(parts, of, place) for place in (of.baseline, of.tested))
+        changes = {hook: after.get(hook, 0.0) - before.get(hook, 0.0) for hook in {*before, *after}}
+        most = sorted(changes.items(), key=lambda change: -abs(change[1]))[:_MOST_HOOKS]
+        said = [f"{hook} {insns:+,.0f}" for hook, insns in most if abs(insns) > _LEAST_INSNS]
+        if said and of.baseline:
+            where = f"{of.benchmark} {of.tested.setup} over {of.baseline.setup}"
+            yield f"{where}: instructions of a unit in hooks: {', '.join(said)}"
+
+
+def _in_hooks(parts: Mapping[str, Part], of: Source, place: Place | None) -> dict[str, float]:
+    """Return the mean instructions of a unit in each hook; empty where they were not counted."""
+    for item in parts[of.part].workloads.measured if of.part in parts else ():
+        if item.place == place and f"{item.place.suite}/{item.benchmark.id}" == of.benchmark:
+            hooks = {hook for boot in item.boots for hook in boot.hooks}
+            return {
+                hook: math.fsum(boot.hooks.get(hook, (0.0, 0.0))[1] for boot in item.boots)
+                / len(item.boots)
+                for hook in hooks
+            }
+    return {}
 
 
 def _causes(item: Judged, known: Mapping[Place, AttributedCell]) -> Iterator[str]:

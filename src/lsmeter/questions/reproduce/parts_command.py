@@ -113,7 +113,7 @@ def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, 
     read = cache(lambda series: _read_source(study, series))
     known = known_facts(study, parts, read)
     judged = judge(study, plan.rules, known, failed, plan.claims)
-    judged, code = _explained(plan, judged, options)
+    judged, code = _explained(plan, judged, parts, options)
     found = Reproduced(study, parts, failed, judged, options.quick)
     found = reproduced(found, known, plan.shown, whole=not plan.claims)
     return found, code if code is ExitCode.INTERRUPTED else worst
@@ -167,7 +167,7 @@ def _build(kernel: str) -> None:
 
 
 def _explained(
-    plan: Plan, found: tuple[Judged, ...], options: ReproduceOptions
+    plan: Plan, found: tuple[Judged, ...], parts: Mapping[str, Part], options: ReproduceOptions
 ) -> tuple[tuple[Judged, ...], ExitCode]:
     """Find the hooks and functions of claims that do not hold, by boots that are attributed."""
     from lsmeter.questions.attribution.load import run_cells
@@ -190,7 +190,7 @@ def _explained(
             cells += run_cells(read_run(path))[0]
         except LsmeterError as error:
             SCREEN.say(f"{name}: {error.title}", style="yellow")
-    return explain_claims(found, cells), ExitCode.OK
+    return explain_claims(found, cells, parts), ExitCode.OK
 
 
 def _read_source(study: Study, series: str) -> Mapping[str, Mapping[str, float]]:
