@@ -13,6 +13,11 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 TARGET = Path("src/lsmeter/_bin/lsmeter-probe")
+# By uname's name of the machine: the file, and the compiler on machines of another architecture.
+PROBES = {
+    "x86_64": ("lsmeter-probe", "x86_64-linux-gnu-gcc"),
+    "aarch64": ("lsmeter-probe-arm64", "aarch64-linux-gnu-gcc"),
+}
 BPF_TARGET = Path("src/lsmeter/_bin/lsmeter-bpf")
 BPF_PACKAGES = "clang libbpf-dev libelf-dev zlib1g-dev"
 
@@ -24,11 +29,19 @@ class ProbeBuildHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Build the programs, ship them, and tag the wheel for the one platform they run on."""
-        target = Path(self.root) / TARGET
-        build_probe(Path(self.root) / "probe", target)
+        own = os.uname().machine
         build_data["pure_python"] = False
-        build_data["tag"] = "py3-none-linux_x86_64"
-        build_data["force_include"][str(target)] = "lsmeter/_bin/lsmeter-probe"
+        build_data["tag"] = f"py3-none-linux_{own}"
+        if own not in PROBES:
+            raise SystemExit(f"lsmeter: the probe needs Linux on {' or '.join(PROBES)}, not {own}")
+        for machine, (name, cross) in PROBES.items():
+            target = Path(self.root) / TARGET.with_name(name)
+            compiler = os.environ.get("CC", "cc") if machine == own else cross
+            if machine != own and shutil.which(cross) is None:
+                target.unlink(missing_ok=True)  # of an earlier source
+                continue
+            build_probe(Path(self.root) / "probe", target, compiler)
+            build_data["force_include"][str(target)] = f"lsmeter/_bin/{name}"
         bpf = Path(self.root) / BPF_TARGET
         if build_bpf(Path(self.root) / "bpf", bpf):
             build_data["force_include"][str(bpf)] = "lsmeter/_bin/lsmeter-bpf"
@@ -39,12 +52,8 @@ class ProbeBuildHook(BuildHookInterface[Any]):
             )
 
 
-def build_probe(source: Path, target: Path) -> None:
+def build_probe(source: Path, target: Path, compiler: str = "cc") -> None:
     """Run make in `source`, with its output outside the tree, and move the binary to `target`."""
-    machine = os.uname()
-    if machine.sysname != "Linux" or machine.machine != "x86_64":
-        raise SystemExit(f"lsmeter: the probe needs Linux on x86_64, not {machine.machine}")
-    compiler = os.environ.get("CC", "cc")
     for program in ("make", compiler):
         if shutil.which(program) is None:
             raise SystemExit(f"lsmeter: {program} not found: install make, gcc and libc6-dev")
@@ -54,7 +63,7 @@ def build_probe(source: Path, target: Path) -> None:
             raise SystemExit(
                 f"lsmeter: the probe could not be built; install gcc and libc6-dev\n{_why(done)}"
             )
-        _place(Path(output) / target.name, target)
+        _place(Path(output) / TARGET.name, target)
 
 
 def build_bpf(source: Path, target: Path) -> bool:

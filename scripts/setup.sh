@@ -26,6 +26,8 @@ test_packages=(
 	"${run_packages[@]}" git chromium cpio
 	# hosts behind ssh
 	openssh-client openssh-server iproute2
+	# guests of arm64
+	qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	# kernels from source
 	flex bison libelf-dev libssl-dev bc dwarves ccache xz-utils checkpolicy
 )

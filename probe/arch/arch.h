@@ -11,6 +11,7 @@
  *	arch_region_none, arch_region_one, arch_region_two: the measured regions
  *	arch_call, arch_call_skip, arch_call_all: one call of a struct call (ops/bench.h)
  *	arch_syscall4, arch_syscall6: a system call with so many arguments
+ *	ARCH_NR_SELECT: the number of a call with a set of descriptors and a time
  *	AS_OPEN and others: number and arguments of calls that not all architectures have
  *	ARCH_CALL_TRAITS: what the catalogue has to know of those calls
  *	ARCH_ELF_MACHINE: what an ELF file says of its machine
@@ -19,14 +20,17 @@
  *	arch_restorer, arch_store, arch_skip_store: handlers of signals, and a store that faults
  *	arch_piece: a row of instructions that do nothing
  *	arch_cpu_model: the processor's name
+ *	ARCH_RESULT_PORT: the device that results go to
  */
 #ifndef LSMETER_ARCH_H
 #define LSMETER_ARCH_H
 
 #if defined(__x86_64__)
 #include "x86_64.h"
+#elif defined(__aarch64__)
+#include "arm64.h"
 #else
-#error "the probe knows x86_64 only: add arch/NAME.h for this architecture"
+#error "the probe does not know this architecture: add arch/NAME.h for it"
 #endif
 
 #endif

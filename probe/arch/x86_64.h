@@ -14,6 +14,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+/* Where results go: the second serial line. */
+#define ARCH_RESULT_PORT "/dev/ttyS1"
+
 /*
  * Leave the 64-bit counter in rax; rdx is lost. lfence keeps real hardware from moving rdtsc
  * across the calls; under emulation it is one instruction like any other, the same at both ends.
@@ -295,11 +298,15 @@ static inline void arch_skip_store(void *context)
 #define AS_ACCESS(path, mode)	     SYS_access, (long)(path), mode, 0, 0
 #define AS_CHMOD(path, mode)	     SYS_chmod, (long)(path), mode, 0, 0
 #define AS_CREAT(path, mode)	     SYS_creat, (long)(path), mode, 0, 0
+#define AS_DUP_TO(from, to)	     SYS_dup2, from, to, 0, 0
+#define AS_EPOLL_WAIT(at, to, most)  SYS_epoll_wait, at, to, most, 0
 #define AS_FORK()		     SYS_fork, 0, 0, 0, 0
 #define AS_LINK(from, to)	     SYS_link, (long)(from), (long)(to), 0, 0
 #define AS_MKDIR(path, mode)	     SYS_mkdir, (long)(path), mode, 0, 0
 #define AS_OPEN(path, flags, mode)   SYS_open, (long)(path), flags, mode, 0
+#define AS_PAUSE()		     SYS_pause, 0, 0, 0, 0
 #define AS_PIPE(ends)		     SYS_pipe, (long)(ends), 0, 0, 0
+#define AS_POLL(of, count, zero)     SYS_poll, of, count, 0, 0
 #define AS_RENAME(from, to)	     SYS_rename, (long)(from), (long)(to), 0, 0
 #define AS_RMDIR(path)		     SYS_rmdir, (long)(path), 0, 0, 0
 #define AS_STAT(path, buffer)	     SYS_stat, (long)(path), (long)(buffer), 0, 0
@@ -307,6 +314,9 @@ static inline void arch_skip_store(void *context)
 #define AS_SYMLINK(target, path)     SYS_symlink, (long)(target), (long)(path), 0, 0
 #define AS_VFORK()		     SYS_vfork, 0, 0, 0, 0
 #define AS_UNLINK(path)		     SYS_unlink, (long)(path), 0, 0, 0
+
+/* With a time as the fifth, which is 0. */
+#define ARCH_NR_SELECT SYS_select
 
 /* What the catalogue has to know of them, and of others that differ. */
 #define ARCH_CALL_TRAITS \

@@ -36,8 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RESULT_PORT "/dev/ttyS1"
-#define WORK	    "/data"
+#define WORK "/data"
 
 struct mount_point {
 	const char *type;
@@ -338,9 +337,9 @@ _Noreturn void init_main(void)
 	in_guest = true;
 	mount_all();
 	stop_housekeeping();
-	port = open(RESULT_PORT, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	port = open(ARCH_RESULT_PORT, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (port < 0) {
-		fprintf(stderr, "lsmeter-probe: cannot open %s: %s\n", RESULT_PORT,
+		fprintf(stderr, "lsmeter-probe: cannot open %s: %s\n", ARCH_RESULT_PORT,
 			strerror(errno));
 		power_off();
 	}

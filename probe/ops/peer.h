@@ -58,7 +58,7 @@ static inline void peer_sleep(long number)
 {
 	(void)number;
 	for (;;)
-		sys4(SYS_pause, 0, 0, 0, 0);
+		sys4(AS_PAUSE());
 }
 
 #endif

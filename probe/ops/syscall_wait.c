@@ -25,7 +25,7 @@ static int many_setup(struct bench *bench)
 	for (long i = 0; i < count && error >= 0; i++) {
 		int made = (int)sys4(SYS_eventfd2, 1, 0, 0, 0);
 		/* Where hooks are counted it may have that number already. */
-		int fd = (int)sys4(SYS_dup2, made, FIRST_FD + i, 0, 0);
+		int fd = (int)sys4(AS_DUP_TO(made, FIRST_FD + i));
 		struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
 		if (made < 0 || fd < 0)
@@ -54,7 +54,7 @@ static int many_teardown(struct bench *bench)
 static int select_arm(struct bench *bench)
 {
 	return one(bench, (struct call){
-				  .nr = SYS_select,
+				  .nr = ARCH_NR_SELECT,
 				  .arg = {highest + 1, (long)&given, 0, 0, (long)&at_once},
 				  .want = bench->variant->value,
 			  });
@@ -73,8 +73,8 @@ static int poll_arm(struct bench *bench)
 {
 	long count = bench->variant->value;
 
-	return one(bench,
-		   (struct call){.nr = SYS_poll, .arg = {(long)polled, count}, .want = count});
+	return one(bench, (struct call){CALLS(AS_POLL((long)polled, count, (long)&at_once)),
+					.want = count});
 }
 VARIANTS(poll, ALL_WAITS("poll"));
 DEFINE_OP(poll, "poll", .setup = many_setup, .teardown = many_teardown,
@@ -84,8 +84,7 @@ static int epoll_arm(struct bench *bench)
 {
 	long count = bench->variant->value;
 
-	return one(bench, (struct call){.nr = SYS_epoll_wait,
-					.arg = {bench->fd[0], (long)events, count, 0},
+	return one(bench, (struct call){CALLS(AS_EPOLL_WAIT(bench->fd[0], (long)events, count)),
 					.want = count});
 }
 VARIANTS(epoll, ALL_WAITS("epoll"));
