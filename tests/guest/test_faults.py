@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from lsmeter.core.model import Kernel
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64
 from lsmeter.core.process import find
 from lsmeter.guest.probe import find_probe
 from tests.conftest import DEADLINE_S, Done, Lsmeter
@@ -96,8 +96,8 @@ def test_a_guest_that_waits_for_a_processor_is_not_hung(lsmeter: Lsmeter) -> Non
     # Each in a session of its own: the kernel shares processors out to sessions.
     loop = ["setpriv", "--pdeathsig", "KILL", "--", *pin, "sh", "-c", "while :; do :; done"]
     busy = [subprocess.Popen(loop, start_new_session=True) for _ in range(19)]
-    program = lsmeter.home / GUEST.program
-    program.write_text(f'#!/bin/sh\nexec {shlex.join([*pin, find(GUEST.program) or ""])} "$@"\n')
+    program = lsmeter.home / X86_64.program
+    program.write_text(f'#!/bin/sh\nexec {shlex.join([*pin, find(X86_64.program) or ""])} "$@"\n')
     program.chmod(0o755)
     try:
         path = f"{lsmeter.home}:{os.environ['PATH']}"

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from lsmeter.core import host, process, storage
 from lsmeter.core.errors import InfrastructureError, LsmeterError
-from lsmeter.core.model.arch import ARCHES
+from lsmeter.core.model.arch import ARCHES, arch_of_host
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.probe import catalogue, find_probe
@@ -55,9 +55,10 @@ class _LimitedError(LsmeterError):
 
 def _machine() -> str:
     machine = platform.machine()
-    if machine in ARCHES:
+    known = [arch.uname for arch in ARCHES.values()]
+    if machine in known:
         return f"{host.processor()}, {host.cores()} core(s)"
-    raise InfrastructureError(f"{machine}: only {', '.join(ARCHES)} is supported")
+    raise InfrastructureError(f"{machine}: only {', '.join(known)} are supported")
 
 
 def _qemu() -> str:
@@ -70,6 +71,20 @@ def _qemu() -> str:
 
 def _probe() -> str:
     return f"{len(catalogue(find_probe()))} benchmarks"
+
+
+def _other_arches() -> str:
+    """Look for what guests of other architectures need; only --arch asks for them."""
+    found = []
+    for arch in ARCHES.values():
+        if arch is not arch_of_host():
+            try:
+                found.append(f"{arch.name}: QEMU {qemu_version(arch).split()[0]}")
+                find_probe(arch)
+            except LsmeterError as error:
+                said = f"no guests of {arch.name}: {error.title}"
+                raise _LimitedError(said, hint=error.hint) from error
+    return ", ".join(found)
 
 
 def _programs() -> str:
@@ -164,6 +179,7 @@ _CHECKS: dict[str, Callable[[], str]] = {
     "machine": _machine,
     "QEMU": _qemu,
     "probe": _probe,
+    "other architectures": _other_arches,
     "programs": _programs,
     "file systems": _filesystems,
     "compiler": _compiler,

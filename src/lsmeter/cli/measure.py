@@ -15,6 +15,7 @@ from pathlib import Path
 import typer
 
 from lsmeter import __version__
+from lsmeter.cli.arches import by_arch, check_arches, tools_of
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveRun, LiveTasks
 from lsmeter.cli.options import Options
@@ -29,10 +30,11 @@ from lsmeter.core.errors import (
 )
 from lsmeter.core.host import cores, host_facts
 from lsmeter.core.limits import Limits
-from lsmeter.core.model import Benchmark, BootProtocol, Image, Kernel
+from lsmeter.core.model import Benchmark, Image, Kernel
+from lsmeter.core.model.arch import arch_of
 from lsmeter.core.storage import need_dir
 from lsmeter.guest.probe import catalogue, find_probe, find_program
-from lsmeter.machines import HasHosts, Machine, Prepares, find_machine, tuned
+from lsmeter.machines import HasHosts, Machine, Prepares, find_machine, identity_for, tuned
 from lsmeter.measure.experiment.options import Experiment, with_copies
 from lsmeter.measure.experiment.plan import (
     Plan,
@@ -137,6 +139,7 @@ def _planned(
         names = dict.fromkeys(name for item in named for name in item.kernels)
         found = {name: own.get(name) or _kernel(name, request) for name in names}
         made = experiments(tuple(found.values())) if callable(experiments) else experiments
+        check_arches(made, found)
         return _plan(made, found, benchmarks, machine, tasks, build=build)
 
 
@@ -218,20 +221,20 @@ def _plan(
         own = {image_of(item, offer)} if offer else {setup.image for setup in setups}
         wanted = sorted(own - {""})
         images = {name: _image(name, item.image, tasks, build=build) for name in wanted}
-        identity = machine.identity(_plugins([item.task]))
         mine = [kernels[name] for name in dict.fromkeys(item.kernels)]
-        plans.append(
+        plans += [
             make_plan(
                 item,
-                mine,
+                of_arch,
                 offer or benchmarks,
-                identity,
+                identity_for(machine, arch, _plugins([item.task])),
                 machine.filesystems,
                 images,
                 programs,
                 machine.why_unsupported if isinstance(machine, HasHosts) else lambda _: "",
             )
-        )
+            for arch, of_arch in by_arch(mine)
+        ]
     return merge_plans(plans)
 
 
@@ -242,7 +245,9 @@ def _kernel(name: str, request: Request) -> Kernel:
     except InfrastructureError:
         if not request.offline:
             raise
-        return Kernel(name, "not here yet", "", "", Path("KERNEL"), "", BootProtocol.PVH)
+        arch = arch_of(name)
+        protocol = next(iter(arch.boards))
+        return Kernel(name, "not here yet", "", "", Path("KERNEL"), "", protocol, arch=arch.name)
 
 
 def _image(name: str, own: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:
@@ -300,7 +305,7 @@ def _stage(plan: Plan, machine: Machine, out: Path, options: Options, since: int
         command=shlex.join(["lsmeter", *sys.argv[1:]]),
         machine=machine.name,
         host=host_facts(),
-        tools=tuple(machine.identity(_plugins(cell.task.name for cell in plan.cells)).items()),
+        tools=tools_of(plan, machine, _plugins(cell.task.name for cell in plan.cells)),
     )
     if isinstance(machine, Prepares):
         machine.prepare(plan.cells)

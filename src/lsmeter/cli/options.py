@@ -124,6 +124,7 @@ class Options:
     """The options of all commands that measure; None where one is not given."""
 
     kernel: Annotated[_List, _shared("kernel")] = None
+    arch: Annotated[_List, _shared("arch")] = None
     setup: Annotated[_List, _shared("setup")] = None
     suite: Annotated[_List, _shared("suite")] = None
     benchmark: Annotated[_List, _shared("benchmark")] = None
@@ -145,7 +146,7 @@ class Options:
         for name in lists:
             if len(found[f"{name}s"] or ()) > _MOST_NAMES:
                 raise UsageError(f"--{name}: given more than {_MOST_NAMES} times")
-        found |= {"image": self.image, "seed": self.seed}
+        found |= {"arches": self.arch, "image": self.image, "seed": self.seed}
         found["conditions"] = conditions(self.condition) or None
         return {**defaults, **{key: value for key, value in found.items() if value is not None}}
 

@@ -7,6 +7,7 @@ from base64 import b64decode
 from dataclasses import replace
 
 from lsmeter.core.model import Cell, KernelModule
+from lsmeter.core.model.arch import ARCHES
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.model.suites import suite_modules
 from lsmeter.guest.filesystem import disk_image, size_mib
@@ -38,7 +39,7 @@ def initramfs_for(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> bytes:
     }
     if size_mib(cell):
         files["fs.img"] = disk_image(cell)
-    return base(find_probe().path.read_bytes()) + archive(files)
+    return base(find_probe(ARCHES[cell.kernel.arch]).path.read_bytes()) + archive(files)
 
 
 def setup_files(cell: Cell) -> dict[str, bytes]:

@@ -17,6 +17,7 @@ from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError
 from lsmeter.core.inputs import read_file
 from lsmeter.core.model import Benchmark, Metric
+from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 
 CATALOGUE_VERSION = 3
 _HEADER = f"lsmeter-catalogue\t{CATALOGUE_VERSION}"
@@ -53,12 +54,25 @@ class Program:
     sha256: str
 
 
-def find_probe() -> Program:
-    """Return the probe that LSMETER_PROBE names, or the one shipped in this package."""
+def find_probe(arch: Arch | None = None) -> Program:
+    """Return the probe for an architecture, by default this machine's.
+
+    For this machine it is the one that LSMETER_PROBE names, or the one shipped in this package.
+    """
+    if arch is not None and arch is not arch_of_host():
+        return _program(
+            _HOME / _probe_name(arch),
+            f"no probe for {arch.name}: this installation has no {_probe_name(arch)}",
+            f"apt-get install {arch.compiler_packages}, then install lsmeter again: pip install .",
+        )
     named = os.environ.get("LSMETER_PROBE")
     where = "LSMETER_PROBE names" if named else "this installation should have"
-    path = Path(named) if named else _HOME / "lsmeter-probe"
+    path = Path(named) if named else _HOME / _probe_name(arch_of_host())
     return _program(path, f"no probe: {where} {path}, which cannot be read", _REBUILD)
+
+
+def _probe_name(arch: Arch) -> str:
+    return "lsmeter-probe" if arch is X86_64 else f"lsmeter-probe-{arch.name}"
 
 
 def find_program(name: str) -> Program:

@@ -18,6 +18,7 @@ from lsmeter.core.errors import UsageError
 from lsmeter.core.host import cores
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Kernel, Setup
+from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.registry import members, unknown
 from lsmeter.guest.capture import Capture, Ending
@@ -114,6 +115,14 @@ class Tunable(ABC):
         """Change it, tell what is changed, and put it back at the end."""
 
 
+class EmulatesArches(ABC):
+    """A machine whose guests can be of another architecture than the machine is."""
+
+    @abstractmethod
+    def identity_of(self, arch: Arch, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+        """Name what can change results of guests of `arch`; raise if none can run."""
+
+
 class Prepares(ABC):
     """A machine that has to make something before its boots."""
 
@@ -152,6 +161,23 @@ def find_machine(name: str) -> Machine:
             hint=f"write --machine {kind}",
         )
     return found.connect(place)
+
+
+def identity_for(machine: Machine, arch: Arch, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+    """Name what can change results on a machine; UsageError where it has no such guests."""
+    if isinstance(machine, EmulatesArches):
+        return machine.identity_of(arch, plugins)
+    refuse_arch(machine, arch)
+    return machine.identity(plugins)
+
+
+def refuse_arch(machine: Machine, arch: Arch) -> None:
+    """Raise UsageError for kernels of an architecture that a machine has not."""
+    if arch not in {X86_64, arch_of_host()}:
+        raise UsageError(
+            f"--machine {machine.name} has no guests of {arch.name}",
+            hint="leave --machine and --instrument out: QEMU's emulator has",
+        )
 
 
 def refuse_plugins(machine: Machine, plugins: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import BootProtocol, Cell, Conditions, Kernel, Setup
-from lsmeter.core.model.arch import GUEST, Arch
+from lsmeter.core.model.arch import ARCHES, X86_64, Arch
 from lsmeter.measure.tasks import serve
 
 _REST_MIB = 16  # behind an image in memory
@@ -159,27 +159,27 @@ def _comma(path: str) -> str:
     return path.replace(",", ",,")
 
 
-def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
+def kernel_cmdline(setup: Setup, conditions: Conditions, arch: Arch = X86_64) -> str:
     """Return the kernel's command line: what holds still, the conditions, then the setup."""
     parameters = [
-        GUEST.console,
+        arch.console,
         "quiet",
         # End at once, and say why, whatever goes wrong: a damaged kernel gives no numbers.
         *("panic=-1", "oops=panic", "softlockup_panic=1"),
-        GUEST.reset,
+        arch.reset,
         # 12 of the 19 guest seconds of Debian's boot, and of no concern to what is measured.
         "cryptomgr.notests",
-        GUEST.clock,
+        arch.clock,
         # Names in the formats of trace events, and records of functions that were replaced: half
         # of the start of a kernel with every module, and only for who reads traces.
         "initcall_blacklist=trace_eval_init,ftrace_check_for_weak_functions",
-        *GUEST.parameters,
+        *arch.parameters,
         # Addresses and random numbers change how often hash chains are walked.
         *("nokaslr", "norandmaps", "randomize_kstack_offset=off", "random.trust_cpu=on"),
         # With the default tables, which grow with memory, names meet in a hash chain by chance
         # and a look-up costs 2 to 12 instructions more in one boot than in another.
         *("dhash_entries=1048576", "ihash_entries=262144"),
-        *GUEST.mitigations[conditions.mitigations],
+        *arch.mitigations[conditions.mitigations],
         f"init_on_alloc={int(conditions.init_on_alloc)}",
     ]
     if conditions.slabs == "single":
@@ -188,7 +188,7 @@ def kernel_cmdline(setup: Setup, conditions: Conditions) -> str:
         parameters.append("slub_max_order=0")
     if conditions.tick == "periodic":
         parameters += ["nohz=off", "highres=off"]
-    return " ".join((*parameters, *setup_parameters(setup)))
+    return " ".join(filter(None, (*parameters, *setup_parameters(setup))))
 
 
 def setup_parameters(setup: Setup) -> tuple[str, ...]:
@@ -202,11 +202,12 @@ def counted_guest(
     kernel: Kernel, setup: Setup, conditions: Conditions, seed: int = 0
 ) -> Description:
     """Describe a guest of one processor that QEMU's TCG emulates, counting its instructions."""
+    arch = ARCHES[kernel.arch]
     return Description(
-        arch=GUEST,
+        arch=arch,
         boot_protocol=kernel.boot_protocol,
         kernel=str(kernel.image),
-        cmdline=kernel_cmdline(setup, conditions),
+        cmdline=kernel_cmdline(setup, conditions, arch),
         icount_shift=conditions.icount_shift,
         cpu=conditions.cpu,
         memory_mib=conditions.memory_mib,

@@ -15,14 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from lsmeter.core.limits import Limits
-from lsmeter.core.model import BootProtocol, Cell, Conditions, Kernel, Setup
+from lsmeter.core.model import Cell, Conditions, Kernel, Setup
+from lsmeter.core.model.arch import ARCHES, X86_64, Arch
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import prove, write_atomic
 from lsmeter.guest.boot_image import initramfs_for
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.probe import find_probe, find_program
-from lsmeter.machines import BootsByHand, Machine, OnResults, Prepares
+from lsmeter.machines import BootsByHand, EmulatesArches, Machine, OnResults, Prepares
 from lsmeter.machines.description import (
     Description,
     Network,
@@ -42,7 +43,7 @@ from lsmeter.measure.tasks.tally import PLUGIN
 _TAIL_BYTES = 4096
 
 
-class Emulation(Machine, Prepares, BootsByHand):
+class Emulation(Machine, Prepares, BootsByHand, EmulatesArches):
     """Runs guests on TCG with one virtual CPU."""
 
     name = "emulation"
@@ -52,18 +53,23 @@ class Emulation(Machine, Prepares, BootsByHand):
         """Describe a guest of `cell`."""
         return guest_of(cell, seed)
 
-    def plain_guest(self) -> Description:
+    def plain_guest(self, arch: Arch = X86_64) -> Description:
         """Describe a guest without a kernel or setup: what all guests share."""
-        kernel = Kernel("", "", "", "", Path("KERNEL"), "", BootProtocol.PVH)
-        return counted_guest(kernel, Setup("", "", lsms=None), Conditions())
+        protocol = next(iter(arch.boards))
+        kernel = Kernel("", "", "", "", Path("KERNEL"), "", protocol, arch=arch.name)
+        return counted_guest(kernel, Setup("", "", lsms=None), Conditions(cpu=arch.cpu))
 
     def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+        """Name what can change results of guests of x86-64."""
+        return self.identity_of(X86_64, plugins)
+
+    def identity_of(self, arch: Arch, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name QEMU, the probe, how guests are started apart from what a cell says, plugins."""
         return {
-            "qemu": qemu_version(),
-            "probe": find_probe().sha256,
+            "qemu": qemu_version(arch),
+            "probe": find_probe(arch).sha256,
             "start": hashlib.sha256(
-                " ".join(qemu_command(self.plain_guest())).encode()
+                " ".join(qemu_command(self.plain_guest(arch))).encode()
             ).hexdigest(),
             **{name: build_plugin(name, qemu_version(), build=False).sha256 for name in plugins},
         }
@@ -152,7 +158,7 @@ def prove_files(cell: Cell) -> None:
     files |= {cell.image.file: cell.image.sha256} if cell.image else {}
     programs = {item.program for item in cell.setup.files if item.program}
     files |= {find_program(name).path: known[name] for name in programs}
-    files |= {find_probe().path: known["probe"]} if "probe" in known else {}
+    files |= {find_probe(ARCHES[kernel.arch]).path: known["probe"]} if "probe" in known else {}
     for path, sha256 in files.items():
         prove(path, sha256, "fetch or build it again; what was measured before is kept")
 

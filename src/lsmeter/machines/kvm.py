@@ -20,14 +20,14 @@ from lsmeter.core.entries import read_facts, write_facts
 from lsmeter.core.errors import InfrastructureError, LsmeterError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import BootProtocol, Cell, Conditions, Kernel, Setup
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64, Arch
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.probe import host_command
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import parse_session
-from lsmeter.machines import OnResults, refuse_plugins
+from lsmeter.machines import OnResults, refuse_arch, refuse_plugins
 from lsmeter.machines.description import (
     Description,
     counted_guest,
@@ -122,22 +122,22 @@ def _need_device() -> None:
         raise _NoKvmError(f"there is no {DEVICE}", hint="load kvm_intel or kvm_amd")
     if not os.access(DEVICE, os.R_OK | os.W_OK):
         raise _NoKvmError(f"{DEVICE} may not be opened", hint="add yourself to the group kvm")
-    if process.find(GUEST.program) is None:
-        raise _NoKvmError("QEMU is not installed", hint=f"apt-get install {GUEST.package}")
+    if process.find(X86_64.program) is None:
+        raise _NoKvmError("QEMU is not installed", hint=f"apt-get install {X86_64.package}")
 
 
 def _boot_guests(kernel: Kernel | None, deadline_s: float) -> str:
     """Boot a guest of one instruction, then the kernel; return what was seen."""
     with scratch("kvm") as directory:
         disk, initrd = directory / "disk", directory / "initrd"
-        disk.write_bytes(GUEST.exit_sector)
+        disk.write_bytes(X86_64.exit_sector)
         initrd.touch()
         command = (
-            *(GUEST.program, "-accel", "kvm", "-M", GUEST.boards[BootProtocol.BZIMAGE].machine),
+            *(X86_64.program, "-accel", "kvm", "-M", X86_64.boards[BootProtocol.BZIMAGE].machine),
             *("-m", "256", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-            *("-device", GUEST.exit_device, "-drive", f"file={disk},format=raw,if=ide"),
+            *("-device", X86_64.exit_device, "-drive", f"file={disk},format=raw,if=ide"),
         )
-        _boot("a guest of one instruction", command, GUEST.exit_code, deadline_s)
+        _boot("a guest of one instruction", command, X86_64.exit_code, deadline_s)
         if kernel is None:
             return "guests of one instruction ended; no kernel is here to boot"
         # Without a root file system it panics at the end of its boot, and is not started again.
@@ -167,10 +167,11 @@ class RealTime(Emulation):
     accelerator: str
     cpu: str  # where the conditions leave it open
 
-    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+    def identity_of(self, arch: Arch, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name QEMU, the probe, and how guests are started."""
+        refuse_arch(self, arch)
         refuse_plugins(self, plugins)
-        return super().identity()
+        return super().identity_of(arch)
 
     def guest(self, cell: Cell, seed: int = 0) -> Description:
         """Describe a guest of `cell` in real time."""
@@ -184,9 +185,9 @@ class RealTime(Emulation):
         capture = await super().run(planned, limits, on_results)
         return replace(capture, facts={**before, **await _host_facts("host.after")})
 
-    def plain_guest(self) -> Description:
+    def plain_guest(self, arch: Arch = X86_64) -> Description:
         """Describe a guest without a kernel or setup: what all guests share."""
-        return in_real_time(super().plain_guest(), self.accelerator, self.cpu)
+        return in_real_time(super().plain_guest(arch), self.accelerator, self.cpu)
 
 
 async def _host_facts(prefix: str) -> dict[str, str]:
@@ -201,7 +202,7 @@ class Kvm(RealTime):
     name = "kvm"
     title = "QEMU with KVM: guests in real time, where `lsmeter doctor` saw some end"
     accelerator = "kvm"
-    cpu = GUEST.host_cpu
+    cpu = X86_64.host_cpu
 
     def prepare(self, cells: Iterable[Cell]) -> None:
         """See whether KVM works, which may take guests; InfrastructureError where it does not."""

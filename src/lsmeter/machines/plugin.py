@@ -28,7 +28,7 @@ from lsmeter.core.errors import BootError, BuildError, InfrastructureError, Lsme
 from lsmeter.core.inputs import read_file
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Conditions, Kernel, Setup
-from lsmeter.core.model.arch import GUEST, Kind
+from lsmeter.core.model.arch import X86_ENTRY, Kind
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir, is_sealed, reading, write_sealed
 from lsmeter.guest.conclude import clean_lines, tail
@@ -227,7 +227,7 @@ def symbol_file(table: SymbolTable) -> str:
 
 def kind_of(name: str) -> Kind:
     """Say what kind of code starts at a symbol of Linux."""
-    found = GUEST.entry.kinds.fullmatch(name)
+    found = X86_ENTRY.kinds.fullmatch(name)
     return Kind[found.lastgroup] if found and found.lastgroup else Kind.FUNCTION
 
 
@@ -245,7 +245,7 @@ def _table(found: dict[int, list[str]]) -> tuple[Symbol, ...]:
 
 def _stubs(found: dict[int, list[str]]) -> Iterable[tuple[int, str]]:
     """Name each place at which an interrupt's vector may lead into the kernel."""
-    entry = GUEST.entry
+    entry = X86_ENTRY
     for addr, following in pairwise(sorted(found)):
         for name in entry.stubs.keys() & set(found[addr]):
             stop = min(following, addr + entry.max_stubs * entry.stub_bytes)
@@ -255,8 +255,8 @@ def _stubs(found: dict[int, list[str]]) -> Iterable[tuple[int, str]]:
 
 def _preferred(names: Sequence[str]) -> str:
     """Choose one of several names for an address; "" when none is a function's."""
-    functions = [name for name in names if not GUEST.entry.no_function.fullmatch(name)]
-    if not functions or any(GUEST.entry.thunk.fullmatch(name) for name in names):
+    functions = [name for name in names if not X86_ENTRY.no_function.fullmatch(name)]
+    if not functions or any(X86_ENTRY.thunk.fullmatch(name) for name in names):
         return ""
     return min(functions, key=lambda name: (len(name) - len(name.lstrip("_")), len(name), name))
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.limits import Limits
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64, Arch
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults
@@ -90,12 +90,12 @@ class Waits:
 
 
 @cache
-def qemu_version() -> str:
+def qemu_version(arch: Arch = X86_64) -> str:
     """Return QEMU's version as it prints it; InfrastructureError when there is no QEMU."""
-    path = process.find(GUEST.program)
+    path = process.find(arch.program)
     if path is None:
         raise InfrastructureError(
-            f"{GUEST.program} is not installed", hint=f"install it: apt-get install {GUEST.package}"
+            f"{arch.program} is not installed", hint=f"install it: apt-get install {arch.package}"
         )
     done = process.run([path, "--version"], deadline_s=20)
     found = re.search(r"version (\S+(?: \([^)]{1,80}\))?)", done.stdout)

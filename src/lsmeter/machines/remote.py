@@ -25,7 +25,7 @@ from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Kernel
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Ending
 from lsmeter.machines.qemu import run_child, start_child
@@ -328,10 +328,10 @@ def look_measurable(link: Link) -> Host:
     """Ask a host what it is; refuse one that the probe cannot run on."""
     named, host = link.address.directory, look(link)
     machine = host.facts.get("machine", "")
-    if machine != GUEST.name:
+    if machine != X86_64.name:
         raise InfrastructureError(
             f"{link.address.name}: its processor is {machine[:40] or 'not told'}, and the probe is "
-            f"for {GUEST.name}",
+            f"for {X86_64.name}",
             hint="only hosts of this architecture can be measured",
         )
     if not host.places:

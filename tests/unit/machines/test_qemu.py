@@ -14,7 +14,7 @@ import pytest
 
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import BootProtocol
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults, qemu
 from lsmeter.machines.description import Description, Plugin
@@ -63,7 +63,7 @@ def ran(
     plugin: Plugin | None = None,
     limits: Limits | None = None,
 ) -> Capture:
-    guest = Description(GUEST, BootProtocol.PVH, kernel=script, cmdline="", plugin=plugin)
+    guest = Description(X86_64, BootProtocol.PVH, kernel=script, cmdline="", plugin=plugin)
     return asyncio.run(qemu.run_guest(guest, b"", limits or Limits(), on_results, units=7))
 
 
@@ -195,7 +195,7 @@ def test_a_guest_is_killed_when_its_caller_is_cancelled(tmp_path: Path) -> None:
 
     async def cancelled() -> None:
         guest = Description(
-            GUEST, BootProtocol.PVH, kernel=f"echo $$ > {pid}; exec sleep 600", cmdline=""
+            X86_64, BootProtocol.PVH, kernel=f"echo $$ > {pid}; exec sleep 600", cmdline=""
         )
         task = asyncio.create_task(qemu.run_guest(guest, b"", Limits()))
         while not pid.exists() or not pid.read_text().endswith("\n"):

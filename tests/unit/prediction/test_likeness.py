@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64
 from lsmeter.core.model.cell import Conditions
 from lsmeter.questions.time.likeness import (
     ALIKE,
@@ -56,7 +56,7 @@ def test_the_nearest_version_is_taken(release: str, nearest: str | None) -> None
 )
 def test_the_code_of_mitigations_is_that_of_the_host(said: dict[str, str], condition: str) -> None:
     assert mitigations_of(said) == condition
-    assert condition in GUEST.mitigations
+    assert condition in X86_64.mitigations
     assert bool([*unlike(said)]) == (condition == "forced")
 
 

@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lsmeter.core.registry import find
+
 
 class BootProtocol(StrEnum):
-    """How QEMU starts an image: an ELF through its PVH entry (fast), or a bzImage as it is.
+    """How QEMU starts an image: an ELF through its PVH entry (fast), a bzImage or Image as it is.
 
     RUNNING is that of a kernel which is not booted: it runs on the machine that measures.
     """
 
     PVH = "pvh"
     BZIMAGE = "bzimage"
+    IMAGE = "image"
     RUNNING = "running"
 
 
@@ -59,34 +63,37 @@ class Board:
     network: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is there once
 class Arch:
     """One processor architecture."""
 
-    name: str  # as uname -m prints it, and the kernel's make is told
+    name: str  # as users do, and the kernel's make is told
+    uname: str  # as uname -m prints it
     debian: str  # its packages
     tree: str  # its directory in the kernel's source: arch/x86
     elf: str  # e_machine of its kernels
     program: str  # QEMU
     package: str  # that has it, in Debian
+    compiler: str  # of its programs, on any machine
+    compiler_packages: str
     cpu: str
     host_cpu: str  # of a guest on KVM
     boards: Mapping[BootProtocol, Board]
     results: str  # device of the result channel; {}: the character device behind it
-    bulk: str  # one that takes a buffer at a time
+    bulk: str  # one that takes a buffer at a time; "": none is known
     bulk_needs: str  # kernel options
-    console: str  # parameters of the kernel, from here on
+    console: str  # parameters of the kernel, from here on; "" for none
     reset: str
     clock: str
     parameters: tuple[str, ...]
     mitigations: Mapping[str, tuple[str, ...]]  # by the condition's value
-    entry: EntryCode
-    exit_device: str  # ends QEMU when the guest writes to it
-    exit_sector: bytes  # a boot sector that does, and nothing else
-    exit_code: int  # of QEMU then
+    entry: EntryCode | None  # None: costs cannot be attributed yet
+    exit_device: str = ""  # ends QEMU when the guest writes to it
+    exit_sector: bytes = b""  # a boot sector that does, and nothing else
+    exit_code: int = 0  # of QEMU then
 
 
-_X86_ENTRY = EntryCode(
+X86_ENTRY = EntryCode(
     kinds=re.compile(
         r"(?P<SYSCALL>entry_(?:SYSCALL_64|SYSCALL_compat|SYSENTER_compat|INT80_compat)|"
         r"asm_int80_emulation)|(?P<SWITCH>__switch_to_asm)|(?P<DEAD>do_task_dead)|"
@@ -126,11 +133,14 @@ _NO_THUNKS = ("mitigations=auto", "retbleed=off", "spec_rstack_overflow=off")  #
 
 X86_64 = Arch(
     name="x86_64",
+    uname="x86_64",
     debian="amd64",
     tree="x86",
     elf="EM_X86_64",
     program="qemu-system-x86_64",
     package="qemu-system-x86",
+    compiler="x86_64-linux-gnu-gcc",
+    compiler_packages="gcc-x86-64-linux-gnu libc6-dev-amd64-cross",
     # String instructions that count one instruction a byte, and one that hangs Linux in its boot.
     cpu="max,-erms,-fsrm",
     # The host's time stamp counter as it is: a guest that may be moved to another host has none
@@ -172,13 +182,70 @@ X86_64 = Arch(
         "retpoline+pti": (*_NO_THUNKS, "spectre_v2=retpoline", "pti=on"),
         "forced": ("mitigations=auto", "pti=on", "spectre_v2=retpoline", "retbleed=unret"),
     },
-    entry=_X86_ENTRY,
+    entry=X86_ENTRY,
     exit_device="isa-debug-exit,iobase=0xf4,iosize=0x04",
     # 16-bit code: mov al, 0; out 0xf4, al; hlt.
     exit_sector=bytes((0xB0, 0x00, 0xE6, 0xF4, 0xF4)).ljust(510, b"\0") + b"\x55\xaa",
     exit_code=1,  # (value << 1) | 1
 )
 
-ARCHES: Mapping[str, Arch] = {arch.name: arch for arch in (X86_64,)}
-# Of the guests, as long as kernels do not say theirs.
-GUEST = X86_64
+ARM64 = Arch(
+    name="arm64",
+    uname="aarch64",
+    debian="arm64",
+    tree="arm64",
+    elf="EM_AARCH64",
+    program="qemu-system-aarch64",
+    package="qemu-system-arm",
+    compiler="aarch64-linux-gnu-gcc",
+    compiler_packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+    # Atomics as single instructions (LSE), as the cloud's processors have them. The counter is as
+    # fine as guest time, so that it shifts to instructions as the one of x86-64 does.
+    cpu="neoverse-n1,cntfrq=1000000000",
+    host_cpu="host",
+    boards={
+        BootProtocol.IMAGE: Board(
+            "virt,gic-version=3", "", "virtio-blk-pci,romfile=", "virtio-net-pci,romfile="
+        )
+    },
+    results="pci-serial,chardev={}",
+    bulk="",
+    bulk_needs="",
+    console="console=ttyAMA0",
+    reset="",
+    clock="",
+    parameters=(),
+    mitigations={"off": ("mitigations=off",), "auto": ("mitigations=auto",)},
+    entry=None,
+)
+
+ARCHES: Mapping[str, Arch] = {arch.name: arch for arch in (X86_64, ARM64)}
+_OTHER_NAMES = {"x86-64": X86_64, "amd64": X86_64, "aarch64": ARM64}
+
+
+def find_arch(name: str, *, where: str) -> Arch:
+    """Return the architecture that users, Debian or uname call so; UsageError for none."""
+    return _OTHER_NAMES.get(name) or find("architecture", name, ARCHES, where=where)
+
+
+def arch_of_host() -> Arch:
+    """Return the architecture of this machine; that of x86-64 where lsmeter has none for it."""
+    return next((arch for arch in ARCHES.values() if arch.uname == platform.machine()), X86_64)
+
+
+_SEVERAL = re.compile(r"debian:[^:]*")  # names of kernels that exist for each
+
+
+def with_arch(spec: str, arch: Arch) -> str:
+    """Return the name of a kernel with its architecture, where there are several of that name.
+
+    debian:6.1:arm64; one of x86-64 has none, as when there was no other: its results are found
+    again.
+    """
+    return spec if arch is X86_64 or not _SEVERAL.fullmatch(spec) else f"{spec}:{arch.name}"
+
+
+def arch_of(spec: str) -> Arch:
+    """Return the architecture in the name of a kernel, x86-64 where it has none."""
+    name, _, arch = spec.rpartition(":")
+    return find_arch(arch, where="--kernel") if _SEVERAL.fullmatch(name) else X86_64

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from lsmeter.core.model.arch import GUEST, BootProtocol
+from lsmeter.core.model.arch import X86_64, BootProtocol
 from lsmeter.core.model.setup import Setup
 from lsmeter.core.model.workload import Workload
 
@@ -94,6 +94,7 @@ class Kernel:
     system_map: Path | None = None
     # Further files that were made with it, by name: mdp-policy (SELinux's minimal policy).
     artifacts: Mapping[str, Artifact] = field(default_factory=dict, hash=False)
+    arch: str = X86_64.name
 
     @property
     def runs(self) -> bool:
@@ -127,7 +128,7 @@ class Conditions:
     memcg: bool = False  # the probe is in a memory cgroup, as what systemd starts is
     lsms: str = ""  # modules that are active beside those of each setup: landlock,bpf
     icount_shift: int = 3  # guest nanoseconds per instruction = 2**shift
-    cpu: str = GUEST.cpu
+    cpu: str = X86_64.cpu
     memory_mib: int = 256
 
     @property
@@ -257,6 +258,8 @@ class Cell:
             parts["workload"] = [asdict(self.task.workload), setup.policies]
         if self.task.monitor_ms:
             parts["monitor_ms"] = self.task.monitor_ms
+        if self.kernel.arch != X86_64.name:  # those of x86-64 are as before there was another
+            parts["arch"] = self.kernel.arch
         if self.copies > 1:
             parts["copies"] = self.copies
         if self.image is not None:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import MAX_COPIES, Conditions, Sampling, Task
+from lsmeter.core.model.arch import ARCHES, arch_of_host, find_arch, with_arch
 from lsmeter.core.model.workload import Client
 from lsmeter.core.toml_file import read_toml, wrong_key
 from lsmeter.measure.instruments import DEFAULT, Instrument, find_instrument
@@ -35,7 +36,7 @@ MAIN = {
 }
 MAIN_SETUPS = ("capability", "selinux", "apparmor", "tomoyo", "landlock", "bpf", "distribution")
 _FACTORS = (
-    *("kernels", "setups", "baseline", "suites", "benchmarks", "filesystems", "users"),
+    *("kernels", "arches", "setups", "baseline", "suites", "benchmarks", "filesystems", "users"),
     *("copies", "image", "instrument"),
 )
 
@@ -70,6 +71,8 @@ class ConditionsTable(_Strict):
 class Experiment(_Strict):
     """One experiment: factors (kernels, setups, file systems, users, copies), and how to measure.
 
+    arches are those of each kernel that exists for several (debian:6.1); none: this machine's.
+
     copies are how many processes do the same at once; "cpus": as many as the machine has CPUs.
     margin is the overhead, as a fraction, below which two costs count as equivalent. A run until
     its verdicts stand begins with `boots` blocks, and has blocks_max at most; after minutes_max
@@ -79,6 +82,7 @@ class Experiment(_Strict):
     title: str = Field("", max_length=200)
     question: str = Field("", max_length=4000)
     kernels: Names = ["debian:6.1"]
+    arches: Names = []
     setups: Names = [*MAIN_SETUPS]
     baseline: Name | None = None
     suites: Names = ["file"]
@@ -159,7 +163,17 @@ def build_experiment(data: dict[str, Any], *, where: str) -> Experiment:
         what = f"{where}: instrument: nothing is measured with '{found.instrument}'"
         raise UsageError(what, hint="it is of numbers that other programs printed: lsmeter import")
     find_task(found.task, where=f"{where}: task")
+    arches = [find_arch(name, where=f"{where}: arches").name for name in found.arches]
+    found = found.model_copy(update={"arches": arches})
+    found = found.model_copy(update={"kernels": _of_arches(found)})
     return _as_usual(found, instrument, where)
+
+
+def _of_arches(asked: Experiment) -> list[str]:
+    """Return the kernels by name, each that exists for several architectures with its own."""
+    arches = [ARCHES[name] for name in asked.arches] or [arch_of_host()]
+    every = (with_arch(kernel, arch) for kernel in asked.kernels for arch in arches)
+    return [*dict.fromkeys(every)]
 
 
 def _as_usual(asked: Experiment, instrument: Instrument, where: str) -> Experiment:

@@ -16,7 +16,8 @@ from itertools import chain
 from lsmeter.catalogue.setups import one_each, parse_setup
 from lsmeter.catalogue.workloads import Offer, is_workload, load_workload, workload_names
 from lsmeter.core.errors import UsageError
-from lsmeter.core.model import Benchmark, BootId, Cell, Image, Kernel, Problem, Setup
+from lsmeter.core.model import Benchmark, BootId, Cell, Conditions, Image, Kernel, Problem, Setup
+from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.model.setup import again
 from lsmeter.core.model.suites import suite_modules
@@ -122,6 +123,9 @@ def _unable(
     if setup.before and max(experiment.counted_copies) > 1:
         what = "what it does before each reading is of the whole guest"
         return Problem(f"{title} in several copies", kernel.name, setup.name, detail=what)
+    if kernel.arch != X86_64.name and (of := _of_x86(setup, offer)):
+        what = f"{of} for {kernel.arch} cannot be made yet"
+        return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
     if missing := _missing(kernel, setup, find_task(experiment.task)):
         what = f"the kernel was built without {', '.join(missing)}"
         return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
@@ -129,6 +133,13 @@ def _unable(
         with_it = f"{title} with the workload {offer.workload.name}: {why}"
         return Problem(with_it, kernel.name, setup.name)
     return None
+
+
+def _of_x86(setup: Setup, offer: Offer | None) -> str:
+    """Name what a setup needs and only x86-64 has; "" for nothing."""
+    if offer or setup.image:
+        return "the image"
+    return ", ".join(sorted(programs_of(setup)))
 
 
 def split_workloads(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
@@ -384,7 +395,7 @@ def _cells(
             filesystem=filesystem,
             user=user,
             instrument=experiment.instrument,
-            conditions=experiment.conditions_model(),
+            conditions=_conditions(experiment, kernel),
             sampling=experiment.sampling_model(),
             benchmarks=tuple(item.id for item in benchmarks if item.suite == suite),
             identity=identity,
@@ -398,6 +409,18 @@ def _cells(
         if not _lacks(kernel, filesystem)
         for user in experiment.users
     )
+
+
+def _conditions(experiment: Experiment, kernel: Kernel) -> Conditions:
+    """Return the conditions, with the processor of the kernel's architecture if none is named."""
+    found, arch = experiment.conditions_model(), ARCHES[kernel.arch]
+    if found.mitigations not in arch.mitigations:
+        raise UsageError(
+            f"conditions.mitigations: {kernel.name} has no '{found.mitigations}'",
+            hint=f"{arch.name} has {', '.join(arch.mitigations)}",
+        )
+    said = "cpu" in experiment.conditions.model_fields_set
+    return found if said else replace(found, cpu=arch.cpu)
 
 
 def _boots(experiment: Experiment, cells: Sequence[Cell]) -> tuple[PlannedBoot, ...]:

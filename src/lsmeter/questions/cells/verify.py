@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether all that is stored of a run is what was written, as a document."""
+"""Whether all that is stored of a run is what was written, and may stand beside another."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
 
-from lsmeter.core.errors import ExitCode
+from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.measure.results.directory import RunData, boot_folder
 from lsmeter.tables.model import Document, Item, Section, Tone
+
+
+def refuse_arches(*runs: RunData) -> None:
+    """Raise UsageError for two runs whose kernels have no architecture in common."""
+    arches = [{kernel.arch for kernel in run.manifest.kernels} for run in runs]
+    if all(arches) and not set.intersection(*arches):
+        first, second = (", ".join(sorted(names)) for names in arches)
+        raise UsageError(
+            f"one run is of {first}, the other of {second}: their instructions are not the same",
+            hint="name both architectures in one run (--arch): each has a table of its own",
+        )
 
 
 def damage_code(run: RunData, tasks: Collection[str] = ()) -> ExitCode:

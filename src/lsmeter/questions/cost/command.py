@@ -103,15 +103,16 @@ def compare(
     RUN_A is the baseline. It is called before, or the first run, and RUN_B after, or the second.
     First what the runs are, and what only one of them has; then each setup against itself, and how
     its overhead over the baseline setup changed. Use it for two kernels, two versions of a patch,
-    two conditions. Runs of different instruments are refused: instructions and nanoseconds are not
+    two conditions. Runs of different instruments or architectures are refused: their units are not
     comparable.
 
         lsmeter compare runs/before runs/after --format text
     """
     from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.cells.verify import damage_code
+    from lsmeter.questions.cells.verify import damage_code, refuse_arches
     from lsmeter.questions.compare.document import document
 
     runs = read_run(run_a), read_run(run_b)
+    refuse_arches(*runs)
     show(partial(document, *runs), everything=everything)
     return max(map(damage_code, runs))

@@ -96,9 +96,11 @@ def gate(
     bisect run` skips it.
     """
     from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.cells.verify import refuse_arches
     from lsmeter.questions.gate.judge import judge_runs
 
     found = read_run(run_a), read_run(run_b)
+    refuse_arches(*found)
     gated = judge_runs(*found, options.choose(found[1]), options.inconclusive)
     if junit is not None:
         from lsmeter.questions.gate.document import junit as written

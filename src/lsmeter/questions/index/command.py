@@ -38,7 +38,7 @@ def index(
     """
     from lsmeter.measure.results.directory import read_run
     from lsmeter.measure.tasks import cost_tasks
-    from lsmeter.questions.cells.verify import damage_code
+    from lsmeter.questions.cells.verify import damage_code, refuse_arches
     from lsmeter.questions.index.document import index_document
     from lsmeter.questions.index.figures import run_indices
 
@@ -50,6 +50,7 @@ def index(
             f"{run} with {data.manifest.instrument}",
             hint="an index compares runs of one instrument",
         )
+    refuse_arches(data, other)
     name = setup or other.manifest.baseline_setup
     found = run_indices(data, other, name)
     if not found:

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64
 from lsmeter.core.progress import Progress
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
 from lsmeter.sources.images import ext4
@@ -169,7 +169,7 @@ def command(
     """Return the mmdebstrap command; pure."""
     words = [
         *("mmdebstrap", f"--mode={'root' if root else 'unshare'}", "--variant=minbase"),
-        *(f"--architectures={GUEST.debian}", "--format=tar", "--verbose"),
+        *(f"--architectures={X86_64.debian}", "--format=tar", "--verbose"),
         *(f"--include={','.join(definition.packages)}",) * bool(definition.packages),
         '--aptopt=APT::Install-Recommends "false"',
         '--aptopt=Acquire::Languages "none"',

@@ -26,7 +26,7 @@ from debian.deb822 import Deb822
 
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64, Arch
 from lsmeter.core.progress import Progress, shown
 from lsmeter.core.storage import cache_dir, locked, make_dir, write_atomic, writing
 
@@ -154,7 +154,7 @@ class AptState:
         return _messages(text)
 
 
-def open_state(group: str) -> AptState | None:
+def open_state(group: str, arch: Arch = X86_64) -> AptState | None:
     """Make the private state for a group of suites; None when the mirrors do not have it."""
     debian = debian_sources(machine_sources())
     if not debian:
@@ -166,7 +166,9 @@ def open_state(group: str) -> AptState | None:
     chosen = packages_of(debian, GROUPS[group], Targets="Packages")
     if not chosen:
         return None
-    root = make_dir(cache_dir() / "apt" / f"{group}-deb")
+    # The name is as it was when there was one architecture: what was fetched stays.
+    of_arch = "" if arch is X86_64 else f"-{arch.debian}"
+    root = make_dir(cache_dir() / "apt" / f"{group}-deb{of_arch}")
     state, sources = AptState(root, group), root / "debian.sources"
     with locked(f"apt-{root.name}"):
         for name in ("lists", "archives"):
@@ -175,16 +177,16 @@ def open_state(group: str) -> AptState | None:
         if not sources.is_file() or sources.read_text() != text:
             write_atomic(sources, text.encode())
             (root / "updated").unlink(missing_ok=True)
-        write_atomic(root / "apt.conf", _configuration(root.absolute()).encode())
+        write_atomic(root / "apt.conf", _configuration(root.absolute(), arch).encode())
         if group == OWN and not state.has_lists:
-            _seed(root / "lists")
+            _seed(root / "lists", arch)
     return state
 
 
-def _seed(into: Path) -> None:
+def _seed(into: Path, arch: Arch) -> None:
     """Start from the machine's own lists, so that an update fetches only what has changed."""
     lists = _apt_directories()["lists"]
-    for path in (*lists.glob("*InRelease"), *lists.glob("*_Packages*")):
+    for path in (*lists.glob("*InRelease"), *lists.glob(f"*_binary-{arch.debian}_Packages*")):
         if path.is_file() and os.access(path, os.R_OK):
             copy = into / "partial" / path.name
             with writing(into):
@@ -192,7 +194,7 @@ def _seed(into: Path) -> None:
                 copy.replace(into / path.name)
 
 
-def _configuration(root: Path) -> str:
+def _configuration(root: Path, arch: Arch) -> str:
     return f"""\
 Dir::State "{root}";
 Dir::State::lists "{root}/lists";
@@ -205,9 +207,9 @@ Dir::Etc::sourcelist "{root}/debian.sources";
 Dir::Etc::sourceparts "/dev/null";
 Dir::Etc::preferences "/dev/null";  // a machine's pins must not hide a kernel
 Dir::Etc::preferencesparts "/dev/null";
-APT::Architecture "{GUEST.debian}";  // of the guest, whatever the host is
+APT::Architecture "{arch.debian}";  // of the guest, whatever the host is
 #clear APT::Architectures;
-APT::Architectures {{ "{GUEST.debian}"; }};
+APT::Architectures {{ "{arch.debian}"; }};
 APT::Sandbox::User "root";  // the cache is the user's; _apt could not write to it
 APT::Update::Error-Mode "any";
 // What the machine hooks into its own updates is not for this one.
@@ -246,14 +248,14 @@ def _apt_directories() -> dict[str, Path]:
 
 
 def states(
-    progress: Progress, older_than_s: float = DAY_S, *, offline: bool = False
+    progress: Progress, older_than_s: float = DAY_S, arch: Arch = X86_64, *, offline: bool = False
 ) -> Iterator[tuple[AptState, bool]]:
     """Give each group's state that the mirrors have, and whether its lists are fresh.
 
     offline: those whose lists are here already, however old.
     """
     for group in GROUPS:
-        state = open_state(group)
+        state = open_state(group, arch)
         if state is None:
             continue
         if offline:

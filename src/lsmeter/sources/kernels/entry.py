@@ -19,6 +19,7 @@ from typing import Literal
 from lsmeter.core.entries import Entries, drop_entry, new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import BootProtocol, Kernel, KernelModule
+from lsmeter.core.model.arch import X86_64
 from lsmeter.core.progress import shown
 from lsmeter.core.storage import known_sha256, locked, prove, sha256_of, write_atomic, writing
 from lsmeter.sources.kernels import package, tree, vmlinux
@@ -62,6 +63,7 @@ class _Facts:
     considered: tuple[str, ...]  # names looked for; one that is not in modules is not needed
     packages: tuple[tuple[str, str], ...]  # file name and SHA-256 of what it was taken from
     others: tuple[tuple[str, str], ...] = ()  # further files of the entry: name and SHA-256
+    arch: str = X86_64.name
     format: Literal[1] = 1
 
 
@@ -175,6 +177,7 @@ def create(
         image_bytes=booted.stat().st_size,
         image_sha256=sha256_of(booted),
         boot_protocol=prepared.boot_protocol,
+        arch=prepared.arch.name,
         modules=tuple(_Module(file.stem, sha256_of(file), needs) for file, needs in files.items()),
         considered=considered,
         packages=tuple((deb.name, digest) for deb, digest in debs.items()),
@@ -219,6 +222,7 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
         image=booted,
         image_sha256=said.image_sha256,
         boot_protocol=said.boot_protocol,
+        arch=said.arch,
         config=parse_config(config),
         modules=tuple(
             KernelModule(item, files[item], by_name[item].sha256, by_name[item].depends)

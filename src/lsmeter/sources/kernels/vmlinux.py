@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads kernel images: an x86 bzImage by its setup header, an ELF vmlinux by its notes.
+"""Reads kernel images: a bzImage or an arm64 Image by its header, an ELF vmlinux by its notes.
 
 What they are packed with is told by its first bytes, as the kernel's own lib/decompress.c does, and
 unpacked in pieces and up to a size limit.
 
-The boot protocol is Documentation/arch/x86/boot.rst of the kernel tree. A bzImage's payload is
-unpacked to the ELF inside it, which QEMU starts through its PVH entry without emulating the
-unpacking. Nothing here knows of packages or caches.
+The boot protocols are Documentation/arch/x86/boot.rst and arm64/booting.rst of the kernel tree. A
+bzImage's payload is unpacked to the ELF inside it, which QEMU starts through its PVH entry without
+emulating the unpacking. Nothing here knows of packages or caches.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import zstandard
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import BootProtocol
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import ARM64, X86_64, Arch
 from lsmeter.core.storage import reading, writing
 
 _PIECE_BYTES = 1 << 20
@@ -57,9 +57,10 @@ _MOST_BYTES = 4 << 30  # a vmlinux with all its debug information has less
 _MOST_UNPACKED_BYTES = 1 << 30
 _PVH_NOTE = "18"  # XEN_ELFNOTE_PHYS32_ENTRY, include/xen/interface/elfnote.h
 _HEADER_BYTES = 0x268  # up to and with the last field of the setup header that is read
+_ARM64_PAGES = ("", "4 KiB", "16 KiB", "64 KiB")  # by bits 1 and 2 of an Image's flags
 _CONFIG = re.compile(rb"IKCFG_ST(\x1f\x8b.{16,1048576}?)IKCFG_ED", re.DOTALL)
 _RELEASE = re.compile(rb"Linux version (\d+\.\d+[0-9A-Za-z.+~_-]*) ")
-_HINT = "give an x86-64 bzImage, a vmlinux or a .deb of a kernel"
+_HINT = "give a bzImage or a vmlinux of x86-64, an Image of arm64, or a .deb of a kernel"
 
 
 def elf_damage() -> tuple[type[Exception], ...]:
@@ -143,11 +144,15 @@ class Image:
     path: Path
     boot_protocol: BootProtocol
     release: str  # "" when the image does not tell
+    arch: Arch = X86_64
 
 
 def prepare(source: Path, elf: Path) -> Image:
     """Return the bootable image of `source`: an ELF, unpacked to `elf`, or the file."""
-    place = payload_place(check(source))
+    head = check(source)
+    if is_arm64(head):
+        return _prepare_arm64(source, head)
+    place = payload_place(head)
     if place is None:
         return prepare_elf(source)
     with reading(f"kernel {source}", _HINT), source.open("rb") as file:
@@ -158,7 +163,7 @@ def check(source: Path) -> bytes:
     """Return the beginning of a kernel image; UsageError when a file has that of none."""
     with reading(f"kernel {source}", _HINT), source.open("rb") as file:
         head, size = file.read(_HEADER_BYTES), file.seek(0, io.SEEK_END)
-    if payload_place(head) is None and not head.startswith(b"\x7fELF"):
+    if payload_place(head) is None and not head.startswith(b"\x7fELF") and not is_arm64(head):
         raise not_a_kernel(source, looks_like(head))
     if size > _MOST_BYTES:
         raise not_a_kernel(source, f"larger than {_MOST_BYTES >> 30} GiB")
@@ -174,6 +179,25 @@ def payload_place(head: bytes) -> tuple[int, int] | None:
     setup_sectors = head[0x1F1] or 4  # 0 means 4
     offset, length = struct.unpack_from("<II", head, 0x248)
     return (setup_sectors + 1) * 512 + offset, length
+
+
+def is_arm64(head: bytes) -> bool:
+    """Say whether a file that begins so is an Image of arm64, which QEMU starts as it is."""
+    return head[0x38:0x3C] == b"ARM\x64"
+
+
+def _prepare_arm64(source: Path, head: bytes) -> Image:
+    """Describe an Image of arm64; UsageError for one that guests cannot boot."""
+    size_bytes, flags = struct.unpack_from("<QQ", head, 0x10)
+    if size_bytes > _MOST_UNPACKED_BYTES:
+        raise not_a_kernel(source, f"an arm64 Image that says it needs {size_bytes >> 20} MiB")
+    pages = _ARM64_PAGES[flags >> 1 & 3]
+    if pages not in {"", "4 KiB"}:
+        raise not_a_kernel(source, f"an arm64 Image with pages of {pages}; guests have 4 KiB")
+    release = _search(source, _RELEASE).decode()
+    if not release:
+        raise not_a_kernel(source, "a truncated or packed arm64 Image: it has no Linux banner")
+    return Image(source, BootProtocol.IMAGE, release, ARM64)
 
 
 def looks_like(head: bytes) -> str:
@@ -214,7 +238,7 @@ def has_pvh_entry(path: Path, named: Path | None = None) -> bool:
     try:
         with path.open("rb") as file:
             elf = ELFFile(file)
-            if elf["e_machine"] != GUEST.elf or elf["e_type"] != "ET_EXEC":
+            if elf["e_machine"] != X86_64.elf or elf["e_type"] != "ET_EXEC":
                 what = f"an ELF file of type {elf['e_type']} for {elf['e_machine']}"
                 raise not_a_kernel(named, what)
             size = path.stat().st_size

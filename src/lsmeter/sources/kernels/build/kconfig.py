@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64
 
 Reader = Callable[[str], str | None]  # a file's text by its path in the tree, None if absent
 
@@ -183,7 +183,7 @@ def _statements(
             continue
         word, rest = match[1], match[2].strip()
         if word in ("source", "osource", "rsource", "orsource"):
-            target = _ARCH.sub(GUEST.tree, rest.strip("\"'"))
+            target = _ARCH.sub(X86_64.tree, rest.strip("\"'"))
             target = f"{path.rpartition('/')[0]}/{target}" if "rsource" in word else target
             yield path, "source", target
             yield from _statements(read, target, files, (*above, path))

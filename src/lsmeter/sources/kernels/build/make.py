@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from lsmeter.core import host, process
 from lsmeter.core.errors import BuildError, InfrastructureError
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import X86_64
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
 
 # Threads of pahole number types in an order of chance, and gain nothing on a kernel of this size.
@@ -143,7 +143,7 @@ def command(slot: Slot, targets: Sequence[str]) -> list[str]:
     flags += " -fno-var-tracking -fno-var-tracking-assignments"
     return [
         *("make", "-C", str(slot.tree), f"O={slot.objects}", f"-j{host.cores()}"),
-        *(f"ARCH={GUEST.name}", f"CC={compiler}", f"HOSTCC={compiler}", f"KCFLAGS={flags}"),
+        *(f"ARCH={X86_64.name}", f"CC={compiler}", f"HOSTCC={compiler}", f"KCFLAGS={flags}"),
         *([f"PAHOLE={slot.pahole}"] if process.find("pahole") else []),
         *targets,
     ]

@@ -20,7 +20,7 @@ from debian.debian_support import Version
 from lsmeter.core.entries import new_entry, read_facts, write_facts
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Kernel
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import ARCHES, X86_64, Arch, arch_of, with_arch
 from lsmeter.core.progress import shown
 from lsmeter.core.registry import nearest
 from lsmeter.core.storage import locked, make_dir
@@ -35,9 +35,10 @@ from lsmeter.sources.kernels.resolve import (
     not_fetched,
 )
 
-_SPEC = re.compile(r"^debian:\d{1,3}\.\d{1,4}([.~][0-9A-Za-z.+~]{1,40}(-[0-9A-Za-z.+~]{1,40})?)?$")
-_PATTERN = re.compile(r"^debian:[0-9A-Za-z.+~*-]{1,80}$")
-_IMAGE = re.compile(rf"^linux-image-(?P<abi>\d\S*-cloud-{GUEST.debian})$")
+_SPEC = re.compile(
+    r"^debian:\d{1,3}\.\d{1,4}([.~][0-9A-Za-z.+~]{1,40}(-[0-9A-Za-z.+~]{1,40})?)?(:[a-z0-9_]+)?$"
+)
+_PATTERN = re.compile(r"^debian:[0-9A-Za-z.+~*-]{1,80}(:[a-z0-9_]+)?$")
 _SERIES = re.compile(r"^(\d+\.\d+)[.~+-]")
 _JUST_NOW_S = 3600.0
 
@@ -71,6 +72,7 @@ class DebianSource(KernelSource):
                 hint="give a series with two numbers, as debian:6.1, a release (debian:6.12.43), "
                 "a build (debian:6.12.43-1~bpo12+1), or a pattern (debian:6.12.*)",
             )
+        arch_of(spec)  # an unknown one is refused before anything is fetched
         if request.offline:
             return _only_cached(spec, request)
         refresh = request.refresh and not _is_build(spec)
@@ -89,9 +91,9 @@ class DebianSource(KernelSource):
         """
         if not _PATTERN.match(pattern):
             raise UsageError(f"malformed kernel pattern '{pattern}'", hint="as debian:6.12.*")
-        wanted = pattern.partition(":")[2]
-        versions = set(_cached_builds())
-        for offers in _offers(request, offline=request.offline):
+        wanted, arch = _name(pattern), arch_of(pattern)
+        versions = set(_cached_builds(arch))
+        for offers in _offers(request, arch, offline=request.offline):
             versions |= {offer.image.version for offer in offers}
         found = [version for version in versions if fnmatchcase(version, wanted)]
         if not found and request.offline:
@@ -100,23 +102,24 @@ class DebianSource(KernelSource):
             known = ", ".join(sorted({_series(v) for v in versions}, key=Version))
             raise UsageError(
                 f"no kernel in Debian's archive is a {pattern}",
-                hint=f"the archive has {known or f'none for {GUEST.debian}'}",
+                hint=f"the archive has {known or f'none for {arch.debian}'}",
             )
-        return tuple(f"debian:{version}" for version in sorted(found, key=Version))
+        return tuple(with_arch(f"debian:{item}", arch) for item in sorted(found, key=Version))
 
     def listing(self) -> tuple[KernelListing, ...]:
         """Return the examples, and every name and build that is cached."""
         kept = sorted(path.name for path in KERNELS.home.glob("debian-*.latest.json"))
-        names = [name.removesuffix(".latest.json").replace("-", ":", 1) for name in kept]
+        names = [name.removesuffix(".latest.json").replace("-", ":") for name in kept]
         found = []
         for name in dict.fromkeys((*self.examples, *names)):
             latest = _read_latest(name)
             cached = latest is not None and (KERNELS.home / latest.entry).is_dir()
             version = latest.version if latest and cached else ""
             found.append(KernelListing(name, self.title, cached, version))
-        builds = sorted(_cached_builds(), key=Version)
         found += [
-            KernelListing(f"debian:{v}", self.built_title, cached=True, version=v) for v in builds
+            KernelListing(with_arch(f"debian:{v}", arch), self.built_title, cached=True, version=v)
+            for arch in ARCHES.values()
+            for v in sorted(_cached_builds(arch), key=Version)
         ]
         return tuple(found)
 
@@ -124,10 +127,17 @@ class DebianSource(KernelSource):
         """Return what the archive has, up to the series; InfrastructureError if it is not there."""
         found: dict[str, None] = {}
         for state, _ in apt.states(request.progress):
-            found |= dict.fromkeys(f"debian:{_series(item.version)}" for item in _images(state))
+            found |= dict.fromkeys(
+                f"debian:{_series(item.version)}" for item in _images(state, X86_64)
+            )
             if f"debian:{series}" in found:
                 break
         return tuple(found)
+
+
+def _name(spec: str) -> str:
+    """Return a kernel's name without the source before it and the architecture behind it."""
+    return spec.split(":")[1]
 
 
 def _is_build(name: str) -> bool:
@@ -145,15 +155,17 @@ def _stands_for(name: str, version: str) -> bool:
     return name in (_series(version), version.rpartition("-")[0], version)
 
 
-def _entry(version: str) -> str:
-    return f"debian-{_series(version)}-{version.replace(':', '%3a')}"
+def _entry(version: str, arch: Arch) -> str:
+    of = "" if arch is X86_64 else f"{arch.name}-"  # x86-64's are as before there was another
+    return f"debian-{of}{_series(version)}-{version.replace(':', '%3a')}"
 
 
-def _cached_builds() -> Iterator[str]:
+def _cached_builds(arch: Arch) -> Iterator[str]:
     """Give the versions that the cache has, whatever name they were asked for by."""
+    parts = 2 if arch is X86_64 else 3
     for path in KERNELS.home.glob("debian-*/kernel.json"):
-        version = path.parent.name.split("-", 2)[-1]
-        if path.parent.name == _entry(version):
+        version = path.parent.name.split("-", parts)[-1]
+        if path.parent.name == _entry(version, arch):
             yield version
 
 
@@ -166,9 +178,9 @@ def _latest_path(spec: str) -> Path:
 
 
 def _read_latest(spec: str) -> _Latest | None:
-    version = spec.partition(":")[2]
+    version = _name(spec)
     if _is_build(spec):
-        return _Latest(_entry(version), version, time.time())
+        return _Latest(_entry(version, arch_of(spec)), version, time.time())
     latest = read_facts(_latest_path(spec), _Latest)
     return latest if latest and Path(latest.entry).name == latest.entry else None
 
@@ -209,10 +221,11 @@ def _renew(spec: str, request: Request) -> Kernel:
 def _fetch(spec: str, request: Request) -> _Latest:
     offer = _find(spec, request)
     best, progress = offer.image, request.progress
-    home = KERNELS.home / _entry(best.version)
+    arch = arch_of(spec)
+    home = KERNELS.home / _entry(best.version, arch)
     with locked(home.name):  # a series, a release and a build can be one entry
         if load(home, spec, request.modules) is None:
-            packages = (best, *_parts(offer.state, best))
+            packages = (best, *_parts(offer.state, best, arch))
             with new_entry(home) as new:
                 debs_dir = make_dir(new / "debs")
                 debs = package.fetch(offer.state, packages, debs_dir, progress)
@@ -236,21 +249,21 @@ class _Offer:
 
 
 def _offers(
-    request: Request, older_than_s: float = apt.DAY_S, *, offline: bool = False
+    request: Request, arch: Arch, older_than_s: float = apt.DAY_S, *, offline: bool = False
 ) -> Iterator[list[_Offer]]:
     """Give what each group of suites has."""
-    for state, fresh in apt.states(request.progress, older_than_s, offline=offline):
-        yield [_Offer(image, state, fresh) for image in _images(state)]
+    for state, fresh in apt.states(request.progress, older_than_s, arch, offline=offline):
+        yield [_Offer(image, state, fresh) for image in _images(state, arch)]
 
 
 def _find(spec: str, request: Request) -> _Offer:
     """Return the newest image of a series, or the one of a release or a build."""
-    name = spec.partition(":")[2]
+    name, arch = _name(spec), arch_of(spec)
     seen: set[str] = set()
     # Lists of this morning may lack what is new: look into fresh ones before giving up.
     for older_than_s in (0.0,) if request.refresh else (apt.DAY_S, _JUST_NOW_S):
         found: dict[str, _Offer] = {}
-        for offers in _offers(request, older_than_s):
+        for offers in _offers(request, arch, older_than_s):
             versions = {offer.image.version: offer for offer in offers}
             seen |= {_series(version) for version in versions}
             mine = {v: offer for v, offer in versions.items() if _stands_for(name, v)}
@@ -259,40 +272,45 @@ def _find(spec: str, request: Request) -> _Offer:
                 break  # all groups are asked for a release, which several can have built
         if found:
             return _only(spec, found)
-    known = [f"debian:{series}" for series in sorted(seen, key=Version)]
+    known = [with_arch(f"debian:{series}", arch) for series in sorted(seen, key=Version)]
     raise UsageError(
         f"kernel {spec} is not in Debian's archive{nearest(spec, known)}",
-        hint=f"the archive has {', '.join(known) or f'none for {GUEST.debian}'}",
+        hint=f"the archive has {', '.join(known) or f'none for {arch.debian}'}",
     )
 
 
 def _only(spec: str, found: dict[str, _Offer]) -> _Offer:
     """Return the newest build of a series; UsageError for a release that was built twice."""
-    builds = sorted(found, key=Version)
-    if len(builds) > 1 and _SERIES.match(spec.partition(":")[2]):
+    builds, arch = sorted(found, key=Version), arch_of(spec)
+    if len(builds) > 1 and _SERIES.match(_name(spec)):
         raise UsageError(
             f"kernel {spec} was built {len(builds)} times",
-            hint=f"name one build: {', '.join(f'debian:{version}' for version in builds)}",
+            hint=f"name one build: {', '.join(with_arch(f'debian:{v}', arch) for v in builds)}",
         )
     return found[builds[-1]]
 
 
-def _images(state: apt.AptState) -> list[package.Package]:
+def _image_name(arch: Arch) -> re.Pattern[str]:
+    return re.compile(rf"linux-image-(?P<abi>\d\S*-cloud-{arch.debian})")
+
+
+def _images(state: apt.AptState, arch: Arch) -> list[package.Package]:
     """Return the image packages that a state has."""
+    image = _image_name(arch)
     names = state.ask("pkgnames", "linux-image-").split()
     return [
         item
-        for item in package.packages(state, sorted(name for name in names if _IMAGE.match(name)))
+        for item in package.packages(state, sorted(filter(image.fullmatch, names)))
         # A package that only depends on the image of another name stands for that one.
-        if not any(_IMAGE.match(name) for name, _ in item.depends)
+        if not any(image.fullmatch(name) for name, _ in item.depends)
         and _series(item.version)
-        and item.architecture == GUEST.debian
+        and item.architecture == arch.debian
     ]
 
 
-def _parts(state: apt.AptState, image: package.Package) -> tuple[package.Package, ...]:
+def _parts(state: apt.AptState, image: package.Package, arch: Arch) -> tuple[package.Package, ...]:
     """Return the packages that the files of `image` are in since Linux 7, where it is empty."""
-    match = _IMAGE.match(image.name)
+    match = _image_name(arch).fullmatch(image.name)
     abi = match["abi"] if match else ""
     wanted = dict(item for item in image.depends if item[0].endswith(f"-{abi}"))
     return tuple(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Kernel
-from lsmeter.core.model.arch import GUEST
+from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.storage import reading
 from lsmeter.sources.kernels import tree
 from lsmeter.sources.kernels.entry import kernel_of_deb, kernel_of_tree
@@ -21,8 +21,8 @@ class PathSource(KernelSource):
     """Any image or package that the user has as a file."""
 
     name = "path"
-    title = "an image (bzImage, vmlinux) or a package (.deb), by path"
-    examples = ("./vmlinux", f"../linux/arch/{GUEST.tree}/boot/bzImage", "./linux-image.deb")
+    title = "an image (bzImage, vmlinux, Image) or a package (.deb), by path"
+    examples = ("./vmlinux", f"../linux/arch/{X86_64.tree}/boot/bzImage", "./linux-image.deb")
 
     def matches(self, spec: str) -> bool:
         """Take what has a slash, and the name of a file in the current directory."""
@@ -61,7 +61,7 @@ def beside(path: Path) -> tree.KernelTree:
             if found.image and found.image.samefile(path):
                 return found
     homes = [path.parent]
-    if path.parts[-4:-1] == ("arch", GUEST.tree, "boot"):
+    if path.parts[-4:-1] in {("arch", arch.tree, "boot") for arch in ARCHES.values()}:
         homes.append(path.parents[3])  # the top of the kernel's build tree
 
     def file(*names: str) -> Path | None:
