@@ -20,16 +20,16 @@ from lsmeter.core.model import Boot, BootId, Samples
 from lsmeter.measure.results.boots import read_boot, write_boot
 from lsmeter.measure.results.directory import RunData, boot_folder, create_run, read_run
 
-_APART, _SEED = 1_000, 1_000_000
+_APART = 1_000  # indexes and seeds of one repetition from those of the next
 
 
 def make(run: RunData, home: Path, boots: int) -> None:
     """Write a run of so many boots, as evenly over cells as they were."""
     known = [stored for boot in run.boots if (stored := read_boot(run.folder(boot), boot)).capture]
-    made = [
-        BootId(boot.cell_hash, number // len(known) * _APART + boot.index, _SEED + number)
-        for number, boot in ((number, known[number % len(known)].boot) for number in range(boots))
-    ]
+    made = []
+    for number in range(boots):
+        boot, again = known[number % len(known)].boot, number // len(known) * _APART
+        made.append(BootId(boot.cell_hash, again + boot.index, again + boot.seed))
     create_run(home, replace(run.manifest, boots=tuple(made)))
     for number, planned in enumerate(made):
         stored = known[number % len(known)]
@@ -39,7 +39,7 @@ def make(run: RunData, home: Path, boots: int) -> None:
 
 
 def _moved(boot: Boot, planned: BootId) -> Boot:
-    by = random.Random(planned.seed)  # noqa: S311
+    by = random.Random(planned.folder)  # noqa: S311
     samples = tuple(_shifted(item, by) if by.random() < 0.2 else item for item in boot.samples)
     return replace(boot, index=planned.index, seed=planned.seed, samples=samples)
 

@@ -69,7 +69,7 @@ def boot(kernel: Kernel, setup: str, *, task: str = "attribute", seed: int = 42)
     assert all(item.status is BenchmarkStatus.OK for item in session.samples)
     text = capture.outputs.get(ATTRIBUTION, b"").decode()
     return Guest(
-        {item.benchmark: item.values for item in session.samples},
+        {item.benchmark: tuple(item.values) for item in session.samples},
         parse_profile(text, where=setup) if text else None,
         capture.outputs.get(EVENTS_OUTPUT, b"").decode(),
     )

@@ -8,7 +8,7 @@ costs against each other. Where there is no typical count, the in-line mean stan
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,9 @@ from lsmeter.statistics.estimate import (
     counts,
     cycles_half_width,
     half_width,
+    means,
     mode,
+    modes,
     quantile,
     rare_cost,
     state_half_width,
@@ -87,10 +89,11 @@ def compare(
         mean=mean,
         whole=of_call(whole, call),
         moved=moved,
-        spread=_spread(baseline, tested),
         needed=frozenset(needed),
     )
     ruling = verdict(found, margin)
+    if ruling.verdict is Verdict.INCONCLUSIVE:  # only then does it say how whole costs vary
+        ruling = verdict(replace(found, spread=_spread(baseline, tested)), margin)
     certain = [item for item in (most, mean, whole) if item is not None]
     seen = peaks > 0 or any(item.low > 0 or item.high < 0 for item in certain)
     difference = Difference.SEEN if seen else Difference.UNSEEN
@@ -110,13 +113,16 @@ def compare(
 
 def _cycles(boots: Sequence[BootReadings]) -> int:
     """Return how many cycles a side made back to back; else how many readings it has."""
-    rounds = [item for boot in boots if boot.cycle and boot.whole for item in boot.whole.rounds]
-    return sum(item.operations for item in rounds) or sum(boot.values.size for boot in boots)
+    made = sum(boot.cycle.cycles for boot in boots if boot.cycle)
+    return made or sum(boot.values.size for boot in boots)
 
 
 def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
     """Return all numbers of a side by boot."""
-    return {boot.boot: (boot.values.tolist(), boot.ticked, boot.whole) for boot in boots}
+    return {
+        boot.boot: (boot.values.astype(np.int64).tobytes(), boot.ticked, boot.whole)
+        for boot in boots
+    }
 
 
 def _in_pairs_of_boots(
@@ -217,7 +223,7 @@ def _typical_difference(
 ) -> Range:
     """Return the difference of most pairs, or of the most frequent readings."""
     if step is not None:
-        each = [mode(counts(pair)) for pair in pairs]
+        each = [value for value, _ in modes(pairs)]
         return Range(mode(counts(np.concatenate(pairs))), min(each), max(each))
     return Range(test.value - base.value, test.low - base.high, test.high - base.low)
 
@@ -234,7 +240,7 @@ def _mean_change(
     if not before or not after:
         return None
     if pairs and not any(boot.ticked for boot in (*baseline, *tested)):
-        half = half_width(np.concatenate(pairs).tolist())
+        half = half_width(np.concatenate(pairs))
     else:
         half = _welch(before, after)
     return _means_change(before, after, half, better)
@@ -274,14 +280,18 @@ def _means_change(before: _Side, after: _Side, half: float, better: Better) -> C
     are the further apart the more there are; many, by the interval of their mean.
     """
     base, test = (float(np.concatenate(list(side.values())).mean()) for side in (before, after))
-    first, then = ({seed: float(each.mean()) for seed, each in s.items()} for s in (before, after))
+    first, then = (
+        dict(zip(side, means([*side.values()]), strict=True)) for side in (before, after)
+    )
     common = first.keys() & then.keys()
     each = [then[seed] - first[seed] for seed in common]
     difference = float(np.mean(each)) if len(common) == len(first) == len(then) else test - base
     if len(each) >= MANY_BOOTS:
         middle, wide = float(np.mean(each)), half_width(each)
         each = [middle - wide, middle + wide]
-    each = each or [later - earlier for earlier in first.values() for later in then.values()]
+    if not each:
+        old, new = first.values(), then.values()
+        each = [min(new) - max(old), max(new) - min(old)]
     between = Range(difference, min(difference - half, *each), max(difference + half, *each))
     return change(base, test, between, better)
 
@@ -322,7 +332,7 @@ def _moved(
 ) -> float:
     """Return what peaks are worth whose share is another, once the tested side is shifted back."""
     before = counts(np.concatenate([boot.values for boot in baseline]))
-    after = counts(np.concatenate([boot.values for boot in tested]) - shift)
+    after = counts(np.concatenate([boot.values for boot in tested]).astype(np.int64) - shift)
     total_before, total_after = sum(before.values()), sum(after.values())
     centre, worth = mode(before), 0.0
     for value in before.keys() | after.keys():

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +93,10 @@ def typical(boots: Sequence[BootReadings]) -> Typical:
     """Pool the readings of all boots and take the most frequent; ValueError without any."""
     pooled = counts(np.concatenate([boot.values for boot in boots]))
     value, total = mode(pooled), sum(pooled.values())
-    by_boot = tuple(_boot_peak(boot) for boot in boots)
+    by_boot = tuple(
+        BootPeak(boot.index, peak, count / boot.values.size)
+        for boot, (peak, count) in zip(boots, modes([boot.values for boot in boots]), strict=True)
+    )
     bounds = [peak.value for peak in by_boot]
     if pooled[value] / total < LEAST_SHARE:
         bounds += [item for item, count in pooled.items() if count >= PEAK * pooled[value]]
@@ -113,10 +117,29 @@ def typical(boots: Sequence[BootReadings]) -> Typical:
     )
 
 
-def _boot_peak(boot: BootReadings) -> BootPeak:
-    counted = counts(boot.values)
-    value = mode(counted)
-    return BootPeak(boot.index, value, counted[value] / boot.values.size)
+def modes(each: Sequence[Values]) -> list[tuple[int, int]]:
+    """Return the most frequent value of each array, as `mode` has it, and how often it occurs."""
+    width = each[0].size if each else 0
+    if any(values.size != width for values in each) or not width:
+        counted = map(counts, each)
+        return [(value, count[value]) for count in counted for value in [mode(count)]]
+    rows = np.sort(np.stack(each), axis=1)
+    begins = np.ones(rows.shape, dtype=bool)
+    begins[:, 1:] = rows[:, 1:] != rows[:, :-1]
+    at = np.flatnonzero(begins)
+    lengths = np.diff(at, append=rows.size)
+    # Of each row the longest run comes first, and of equal ones that of the smallest value.
+    order = np.lexsort((at, -lengths, at // width))
+    first = order[np.unique(at[order] // width, return_index=True)[1]]
+    return list(zip(rows.ravel()[at[first]].tolist(), lengths[first].tolist(), strict=True))
+
+
+def means(each: Sequence[npt.NDArray[np.number[Any]]]) -> list[float]:
+    """Return the mean of each array."""
+    if len({values.size for values in each}) == 1:
+        found: list[float] = np.stack(each).mean(axis=1).tolist()
+        return found
+    return [float(values.mean()) for values in each]
 
 
 def in_line_mean(boots: Sequence[BootReadings]) -> Mean | None:
@@ -126,7 +149,7 @@ def in_line_mean(boots: Sequence[BootReadings]) -> Mean | None:
         return None
     pooled = np.concatenate(clean)
     value = float(pooled.mean())
-    half, own = half_width(pooled.tolist()), [float(values.mean()) for values in clean]
+    half, own = half_width(pooled), means(clean)
     ticked = sum(len(boot.ticked) for boot in boots)
     return Mean(value, min(*own, value - half), max(*own, value + half), int(pooled.size), ticked)
 
@@ -197,7 +220,7 @@ def state_half_width(value: float, *sides: Sequence[BootReadings]) -> float:
     return quantile(math.inf) * STATE * value * math.sqrt(sum(1 / count for count in boots))
 
 
-def half_width(values: Sequence[float]) -> float:
+def half_width(values: Sequence[float] | Values) -> float:
     """Return the half-width of the confidence interval of the mean; infinite for one value."""
     if len(values) < 2:
         return math.inf

@@ -7,8 +7,9 @@ itself, ticks and the machinery of grace periods among it, is the same after bot
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ _Numbers = npt.NDArray[np.float64]
 _Rounds = tuple[Sequence[Round], list[Round], list[Round]]  # all, whole ones, short ones
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CycleCost:
     """What one cycle costs in one boot, in instructions.
 
@@ -50,8 +51,48 @@ class CycleCost:
     deferred_error: float
     plain: bool
     cycles: int
-    windows: tuple[float, ...]
+    windows: Sequence[float]
     operations: tuple[int, ...]
+
+
+class Windows(Sequence[Round]):
+    """Windows of which is known what a cycle costs; they themselves are read if asked for.
+
+    digest tells them from others, count says how many they are.
+    """
+
+    __slots__ = ("_count", "_digest", "_read", "cost")
+
+    def __init__(
+        self,
+        cost: CycleCost | None,
+        digest: bytes,
+        count: int,
+        read: Callable[[], Sequence[Round]],
+    ) -> None:
+        self.cost = cost
+        self._digest, self._count, self._read = digest, count, read
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Round: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Round]: ...
+    def __getitem__(self, at: int | slice) -> Round | Sequence[Round]:
+        return self._read()[at]
+
+    def __iter__(self) -> Iterator[Round]:
+        return iter(self._read())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Windows):
+            return self._digest == other._digest
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
 
 
 def cycle_cost(whole: Whole | None) -> CycleCost | None:
@@ -64,19 +105,23 @@ def cycle_costs(wholes: Sequence[Whole | None]) -> list[CycleCost | None]:
 
     What the windows of alike shape left is worked out at once: an array is dear, a number is not.
     """
+    known: list[CycleCost | None] = [None] * len(wholes)
     groups: dict[tuple[int, ...], list[tuple[int, _Rounds]]] = {}
     for place, whole in enumerate(wholes):
-        if whole is not None and whole.status is BenchmarkStatus.OK:
+        if whole is None or whole.status is not BenchmarkStatus.OK:
+            continue
+        if isinstance(whole.rounds, Windows):
+            known[place] = whole.rounds.cost
+        else:
             full, brief = seen_rounds(whole.rounds)
             if full and brief:
                 shape = len(full), len(brief), len(full[0].taken)
                 groups.setdefault(shape, []).append((place, (whole.rounds, full, brief)))
-    found: list[CycleCost | None] = [None] * len(wholes)
     for group in groups.values():
         places, rounds = zip(*group, strict=True)
         for place, cost in zip(places, _costs(rounds), strict=True):
-            found[place] = cost
-    return found
+            known[place] = cost
+    return known
 
 
 def _costs(group: Sequence[_Rounds]) -> Iterator[CycleCost]:

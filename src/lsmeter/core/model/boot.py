@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -41,7 +41,7 @@ class BenchmarkStatus(StrEnum):
     SKIPPED = "skipped"  # this kernel or file system cannot do it; the reason is in detail
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Round:
     """A window of cycles back to back, and what the guest did after it; in instructions."""
 
@@ -56,22 +56,22 @@ class Round:
 CLOCKED_WHOLE = "it has the guest's clock in it, as older versions measured it: measure again"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Whole:
     """The whole cost of one benchmark's cycle in one boot, round by round."""
 
     status: BenchmarkStatus
-    rounds: tuple[Round, ...] = ()
+    rounds: Sequence[Round] = ()
     detail: str = ""  # why it is not ok
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Samples:
     """All readings of one benchmark in one boot, in the order they were taken."""
 
     benchmark: str  # id
     status: BenchmarkStatus
-    values: tuple[int, ...] = ()
+    values: Sequence[int] = ()
     failures: int = 0
     detail: str = ""  # why it is not ok, with the errno's name
     ticked: tuple[int, ...] = ()  # places of the readings into which a timer tick fell

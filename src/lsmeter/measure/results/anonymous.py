@@ -110,11 +110,21 @@ class _Names:
         return adapter.validate_python(self.value(adapter.dump_python(value, mode="json")))
 
     def boot(self, boot: Boot) -> Boot:
-        """Return a boot; its readings are numbers."""
-        light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
-        hidden = self.model(Boot, light)
-        pairs = zip(hidden.samples, boot.samples, strict=True)
-        return replace(hidden, samples=tuple(replace(a, values=b.values) for a, b in pairs))
+        """Return a boot; its readings and its windows are numbers."""
+        light = (
+            replace(item, values=(), whole=item.whole and replace(item.whole, rounds=()))
+            for item in boot.samples
+        )
+        hidden = self.model(Boot, replace(boot, samples=tuple(light)))
+        samples = (
+            replace(
+                item,
+                values=own.values,
+                whole=item.whole and own.whole and replace(item.whole, rounds=own.whole.rounds),
+            )
+            for item, own in zip(hidden.samples, boot.samples, strict=True)
+        )
+        return replace(hidden, samples=tuple(samples))
 
     def data(self, data: bytes) -> bytes:
         """Return the bytes of a text."""

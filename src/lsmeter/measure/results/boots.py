@@ -24,7 +24,7 @@ import zstandard
 from pydantic import TypeAdapter
 
 from lsmeter import __version__
-from lsmeter.core.model import Boot, BootId
+from lsmeter.core.model import Boot, BootId, Samples
 from lsmeter.core.storage import hold, make_dir, write_atomic, writing
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import PARSER
@@ -138,10 +138,16 @@ def _write(
     }
     for name, data in outputs.items():
         files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
-    light = replace(boot, samples=tuple(replace(item, values=()) for item in boot.samples))
+    light = replace(boot, samples=tuple(map(_light, boot.samples)))
     digests = {name: digest_of(data) for name, data in files.items()}
     content = _DOCUMENT.dump_python(replace(document, boot=light, files=digests), mode="json")
     write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
+
+
+def _light(item: Samples) -> Samples:
+    """Return a benchmark without its readings, which are in a file of their own."""
+    whole = item.whole and replace(item.whole, rounds=tuple(item.whole.rounds))
+    return replace(item, values=(), whole=whole)
 
 
 def turn(directory: Path) -> AbstractContextManager[None]:
@@ -190,7 +196,7 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
         raise DamagedResultError(directory / SAMPLES_FILE, str(error)) from None
     # The readings go back to the samples that they were taken from.
     samples = (
-        replace(item, values=values.get((item.benchmark, item.delay_ns), ()))
+        replace(_light(item), values=values.get((item.benchmark, item.delay_ns), ()))
         for item in boot.samples
     )
     boot = replace(boot, samples=tuple(samples))

@@ -11,21 +11,12 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from lsmeter import __version__
 from lsmeter.core.errors import UsageError
 from lsmeter.core.groups import grouped
-from lsmeter.core.model import Boot, BootId, Cell, Problem
+from lsmeter.core.model import Boot, BootId, Problem
 from lsmeter.core.storage import is_partial, make_dir, write_atomic, writing
-from lsmeter.guest.conclude import PARSER, conclude
 from lsmeter.measure.experiment.options import MAX_MARGIN
-from lsmeter.measure.results.boots import (
-    BOOT_FILE,
-    LOCK_FILE,
-    StoredBoot,
-    damaged_outputs,
-    read_boot,
-    write_files,
-)
+from lsmeter.measure.results.boots import BOOT_FILE, LOCK_FILE, write_files
 from lsmeter.measure.results.documents import (
     DamagedResultError,
     read_document,
@@ -35,11 +26,12 @@ from lsmeter.measure.results.documents import (
 )
 from lsmeter.measure.results.manifest import FORMAT, VERSION, Manifest, ManifestCell
 from lsmeter.measure.results.pack import unpacked
+from lsmeter.measure.results.summaries import MANY, read_each, read_many
 
 MANIFEST_FILE = "manifest.json"
 DAMAGED_FILE = "manifest.damaged.json"
 BOOTS = "boots"
-_MAX_READINGS = 32_000_000  # of a run
+_MAX_READINGS = (32_000_000, 128_000_000)  # of a run of few boots, and of many
 _MANIFEST = TypeAdapter(Manifest)
 
 
@@ -188,77 +180,42 @@ def read_run(path: Path) -> RunData:
     if path.is_file():  # that was packed
         path, shown = unpacked(path), str(path)
     manifest = read_manifest(path)
-    cells = {cell.hash: cell for cell in manifest.cells}
+    # Each once: two setups of one definition are one cell, and no boot may count twice.
+    planned = dict.fromkeys(manifest.boots)
+    there = [boot for boot in planned if (boot_folder(path, boot) / BOOT_FILE).exists()]
+    present = frozenset(there)
+    jobs = [(boot_folder(path, boot), boot) for boot in there]
+    many = len(there) >= MANY
+    if many:
+        said = read_plain(path / MANIFEST_FILE)
+        found = read_many(jobs, manifest, Path(shown or path), said)
+    else:
+        found = read_each(jobs, manifest)
+    limit, readings = _MAX_READINGS[many], 0
+    places = {cell.hash: cell.place for cell in manifest.cells}
     boots: list[Boot] = []
-    missing: list[BootId] = []
     damaged: list[Problem] = []
     again: Counter[str] = Counter()
-    readings = 0
     once: dict[str, tuple[str, ...]] = {}
-    # Each once: two setups of one definition are one cell, and no boot may count twice.
-    for planned in dict.fromkeys(manifest.boots):
-        folder, place = boot_folder(path, planned), cells[planned.cell_hash].place
-        what = f"{place.setup} on {place.kernel}: boot {planned.index}:"
-        if not (folder / BOOT_FILE).exists():
-            missing.append(planned)
-            continue
-        try:
-            stored = read_boot(folder, planned)
-        except DamagedResultError as error:
+    for (folder, boot), item in zip(jobs, found, strict=True):
+        place = places[boot.cell_hash]
+        what = f"{place.setup} on {place.kernel}: boot {boot.index}:"
+        if isinstance(item, DamagedResultError):
             title = f"{what} damaged, and no result; the same command measures it again"
-            damaged.append(Problem(title, place.kernel, place.setup, detail=error.title))
+            damaged.append(Problem(title, place.kernel, place.setup, detail=item.title))
             continue
-        readings += sum(len(item.values) for item in stored.boot.samples)
-        if readings > _MAX_READINGS:
-            raise DamagedResultError(folder, f"with it the run has over {_MAX_READINGS} readings")
-        for wrong in damaged_outputs(folder, stored):
+        readings += sum(len(one.values) for one in item.boot.samples)
+        if readings > limit:
+            raise DamagedResultError(folder, f"with it the run has over {limit} readings")
+        for wrong in item.damages:
             title = f"{what} an output is damaged; the same command measures it again"
-            damaged.append(Problem(title, place.kernel, place.setup, detail=wrong.title))
-        if how := _read_as(stored):
-            again[how] += 1
-        boots.append(current(stored, manifest, cells[planned.cell_hash]))
-        if stored.request is not None:
-            once[planned.cell_hash] = stored.request.once
+            damaged.append(Problem(title, place.kernel, place.setup, detail=wrong))
+        if item.how:
+            again[item.how] += 1
+        boots.append(item.boot)
+        if item.once is not None:
+            once[boot.cell_hash] = item.once
     notes = tuple(f"{count} of {len(boots)} boots {how}" for how, count in again.items())
     manifest = replace(manifest, problems=(*manifest.problems, *damaged))
-    read = (tuple(boots), tuple(missing), notes, tuple(damaged), once)
-    return RunData(path, manifest, *read, shown)
-
-
-def _read_as(stored: StoredBoot) -> str:
-    """Say by which version a boot was measured, and what became of its raw results."""
-    version = f"were measured by lsmeter {stored.version}"
-    if stored.capture is None or (stored.parser == PARSER and stored.version == __version__):
-        return ""  # of another program, or of this version
-    if stored.parser != PARSER:
-        return f"{version}; their raw results were read again by {__version__}"
-    return f"{version}; this is {__version__}"
-
-
-def current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
-    """Return a boot as this version reads it."""
-    if stored.capture is None or stored.parser == PARSER:
-        return stored.boot
-    boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
-    asked = asked_cell(manifest, cell)
-    return conclude(boot, asked, cell.command, stored.capture, stored.request)
-
-
-def asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
-    """Return a cell as far as its manifest knows it: enough to read what its guests said."""
-    place = cell.place
-    setup = next(item for item in manifest.setups if item.name == place.setup)
-    kernel = next(item for item in manifest.kernels if item.name == place.kernel)
-    return Cell(
-        kernel,
-        setup,
-        place.suite,
-        place.filesystem,
-        place.user,
-        manifest.instrument,
-        manifest.conditions,
-        cell.sampling or manifest.sampling,
-        cell.benchmarks,
-        task=cell.task,
-        copies=place.copies,
-    )
+    missing = tuple(boot for boot in planned if boot not in present)
+    return RunData(path, manifest, tuple(boots), missing, notes, tuple(damaged), once, shown)

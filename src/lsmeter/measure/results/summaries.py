@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boots of a run of many, in short: all but their windows, of which it has what a cycle costs.
+
+They are made by several processes, and kept in the cache, each by the digest of its boot.json and
+of the code that made it, so that a run is read whole once only. Nothing of a stranger's gets there:
+a summary that is not this machine's own is made anew. Readings are kept as arrays; windows are read
+again from the boot where somebody asks for them.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+from pydantic import TypeAdapter, ValidationError
+
+from lsmeter import __version__
+from lsmeter.core.errors import InfrastructureError, LsmeterError
+from lsmeter.core.model import BootId, Round, Samples, Whole
+from lsmeter.core.storage import cache_dir, write_atomic
+from lsmeter.guest.conclude import PARSER
+from lsmeter.measure.results.boots import BOOT_FILE
+from lsmeter.measure.results.documents import DamagedResultError, digest_of, read_plain
+from lsmeter.measure.results.manifest import Manifest, ManifestCell
+from lsmeter.measure.results.reading import ReadBoot, read_as_now
+from lsmeter.statistics import whole as formulas
+from lsmeter.statistics.whole import CycleCost, Windows, cycle_costs
+
+MANY = 32  # boots from which on it pays to keep summaries, and to start other processes
+_AT_ONCE = 4  # boots that a process is given
+_KEY_BYTES, _SIZE_BYTES = 64, 4
+_MOST_BYTES = 64 << 20  # of a summary
+_NARROW = 1 << 31  # readings below it take half the room
+_FLOATS = ("value", "error", "freedom", "in_line", "deferred", "deferred_error")
+Job = tuple[Path, BootId]
+_Windows = Callable[[int], Callable[[], Sequence[Round]]]  # what reads those of a benchmark
+
+
+class Column(Sequence[int]):
+    """Readings as an array that cannot be changed, which a tuple of them is equal to."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: npt.NDArray[np.signedinteger[Any]]) -> None:
+        self._array = array
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, *, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the array itself, where nothing else is asked for."""
+        return np.array(self._array, dtype=dtype, copy=copy)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[int, ...]: ...
+    def __getitem__(self, at: int | slice) -> int | tuple[int, ...]:
+        return tuple(self._array[at].tolist()) if isinstance(at, slice) else int(self._array[at])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._array.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """How the arrays of one benchmark are cut out of those of all, and what is not in them.
+
+    operations is the place of those of its windows in the list of all; None where the cost of a
+    cycle is not known.
+    """
+
+    readings: int
+    narrow: bool
+    windows: int = 0
+    operations: int | None = None
+    plain: bool = False
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What a summary has beside its arrays; the boot is without readings and windows."""
+
+    read: ReadBoot
+    shapes: tuple[_Shape, ...]
+    operations: tuple[tuple[int, ...], ...]
+    sizes: tuple[int, int, int]  # floats, wide and narrow readings
+
+
+_HEAD = TypeAdapter(_Head)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What reads the boots of a run."""
+
+    manifest: Manifest
+    cells: dict[str, ManifestCell]
+    latest: dict[Job, ReadBoot] = field(default_factory=dict)  # the boot whose windows are read
+
+    def whole(self, job: Job) -> ReadBoot:
+        """Read a boot whole; DamagedResultError."""
+        folder, planned = job
+        return read_as_now(folder, planned, self.manifest, self.cells[planned.cell_hash])
+
+    def whole_or_error(self, job: Job) -> ReadBoot | DamagedResultError:
+        """Read a boot whole; return what is wrong with one that cannot be."""
+        try:
+            return self.whole(job)
+        except DamagedResultError as error:
+            return error
+
+    def summary(self, job: Job) -> bytes:
+        """Return the summary of a boot; nothing for one that cannot be read, and why is not said.
+
+        Another process is not to raise what this one could not show.
+        """
+        try:
+            return _encode(self.whole(job))
+        except LsmeterError:
+            return b""
+
+    def windows(self, job: Job, place: int) -> Sequence[Round]:
+        """Read the windows of a benchmark again, by its place in the boot."""
+        if job not in self.latest:
+            self.latest.clear()
+            self.latest[job] = self.whole(job)
+        whole = self.latest[job].boot.samples[place].whole
+        return whole.rounds if whole else ()
+
+
+def read_each(jobs: Sequence[Job], manifest: Manifest) -> Iterator[ReadBoot | DamagedResultError]:
+    """Read the boots of a run of few, whole, in their order."""
+    reader = Reader(manifest, {cell.hash: cell for cell in manifest.cells})
+    return map(reader.whole_or_error, jobs)
+
+
+def read_many(
+    jobs: Sequence[Job], manifest: Manifest, run: Path, of: bytes
+) -> Iterator[ReadBoot | DamagedResultError]:
+    """Read the boots of a run in their order; `of` is what its manifest.json holds."""
+    reader = Reader(manifest, {cell.hash: cell for cell in manifest.cells})
+    home = cache_dir() / "summaries" / digest_of(bytes(run.resolve()))[:32]
+    made_by = f"{__version__} {PARSER} {_code()} {digest_of(of)}"
+    head = digest_of(made_by.encode()).encode()
+    known = _load(home, head)
+    keys = [_key(job) for job in jobs]
+    made = _summaries(
+        reader, [job for job, key in zip(jobs, keys, strict=True) if key not in known]
+    )
+    kept: dict[bytes, bytes] = {}
+    gc.disable()  # it would look through all boots again and again, and find nothing
+    try:
+        for job, key in zip(jobs, keys, strict=True):
+            data = known[key] if key in known else next(made)
+            try:
+                yield _restored(data, job, reader)
+                kept[key] = data
+            except (ValueError, DamagedResultError):
+                yield reader.whole_or_error(job)
+    finally:
+        gc.enable()
+    if kept.keys() != known.keys():
+        with suppress(InfrastructureError):
+            _save(home, head, kept)
+
+
+def _code() -> str:
+    """Return the digest of what decides what a summary has."""
+    files = (Path(__file__), Path(str(formulas.__file__)))
+    return digest_of(b"".join(path.read_bytes() for path in files))
+
+
+def _key(job: Job) -> bytes:
+    """Name a boot by what it is, and where it stands in its run."""
+    folder, planned = job
+    with suppress(DamagedResultError):
+        data = read_plain(folder / BOOT_FILE)
+        return digest_of(f"{digest_of(data)} {planned.folder}".encode()).encode()
+    return b""
+
+
+def _summaries(reader: Reader, jobs: Sequence[Job]) -> Iterator[bytes]:
+    """Make summaries in several processes; what those cannot is left to this one."""
+    if not jobs:
+        return
+    # "spawn": a thread of the caller may hold a lock while we fork
+    context = multiprocessing.get_context("spawn")
+    processes = len(os.sched_getaffinity(0))
+    pool = ProcessPoolExecutor(processes, context, _ignore_interrupts)
+    done = 0
+    try:
+        for data in pool.map(reader.summary, jobs, chunksize=_AT_ONCE):
+            done += 1
+            yield data
+    except BrokenProcessPool:
+        yield from (b"" for _ in jobs[done:])
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asked ends this one
+
+
+def _load(home: Path, head: bytes) -> dict[bytes, bytes]:
+    """Return the summaries that are kept, by the names of their boots."""
+    found: dict[bytes, bytes] = {}
+    with suppress(OSError):
+        data = home.read_bytes()
+        at = len(head) if data.startswith(head) else len(data)
+        while at < len(data):
+            key, size = data[at : at + _KEY_BYTES], data[at + _KEY_BYTES :][:_SIZE_BYTES]
+            at += _KEY_BYTES + _SIZE_BYTES
+            found[key] = data[at : at + int.from_bytes(size, "little")]
+            at += len(found[key])
+    return found
+
+
+def _save(home: Path, head: bytes, kept: dict[bytes, bytes]) -> None:
+    parts = (
+        part
+        for key, data in kept.items()
+        if key
+        for part in (key, len(data).to_bytes(_SIZE_BYTES, "little"), data)
+    )
+    write_atomic(home, b"".join((head, *parts)))
+
+
+def _encode(read: ReadBoot) -> bytes:
+    samples = read.boot.samples
+    costs = cycle_costs([item.whole for item in samples])
+    operations: dict[tuple[int, ...], int] = {}
+    floats, wide, narrow, digests = array("d"), array("q"), array("i"), bytearray()
+    shapes = []
+    for item, cost in zip(samples, costs, strict=True):
+        fits = max(item.values, default=0) < _NARROW
+        (narrow if fits else wide).extend(item.values)
+        rounds = item.whole.rounds if item.whole else ()
+        if rounds:
+            digests += bytes.fromhex(digest_of(array("q", _flat(rounds)).tobytes()))
+        place = None
+        if cost is not None:
+            floats.extend((*(getattr(cost, name) for name in _FLOATS), *cost.windows))
+            place = operations.setdefault(tuple(cost.operations), len(operations))
+        plain = cost is not None and cost.plain
+        shapes.append(_Shape(len(item.values), fits, len(rounds), place, plain))
+    light = tuple(
+        replace(item, values=(), whole=item.whole and replace(item.whole, rounds=()))
+        for item in samples
+    )
+    boot = replace(read.boot, samples=light)
+    sizes = len(floats), len(wide), len(narrow)
+    head = _HEAD.dump_json(_Head(replace(read, boot=boot), tuple(shapes), tuple(operations), sizes))
+    arrays = (item.tobytes() for item in (floats, wide, narrow))
+    body = b"".join((len(head).to_bytes(_SIZE_BYTES, "little"), head, *arrays, digests))
+    return zstandard.ZstdCompressor(write_checksum=True).compress(body)
+
+
+def _flat(rounds: Sequence[Round]) -> Iterator[int]:
+    for item in rounds:
+        yield from (item.operations, item.loop, item.bulk, item.ticks, len(item.taken))
+        yield from item.taken
+
+
+def _restored(data: bytes, job: Job, reader: Reader) -> ReadBoot:
+    """Return a boot by its summary, once the digests of its other files are found right.
+
+    Raises ValueError for what is no summary, DamagedResultError for a file that was changed.
+    """
+    try:
+        body = zstandard.decompress(data, max_output_size=_MOST_BYTES)
+        at = _SIZE_BYTES + int.from_bytes(body[:_SIZE_BYTES], "little")
+        head = _HEAD.validate_json(body[_SIZE_BYTES:at])
+    except (zstandard.ZstdError, ValidationError) as error:
+        raise ValueError from error
+    for name, digest in head.read.files.items():
+        read_plain(job[0] / name, digest)
+    cut = _Cut(head, body, at, partial(partial, reader.windows, job))
+    boot = head.read.boot
+    samples = tuple(map(cut.sample, boot.samples, head.shapes))
+    return replace(head.read, boot=replace(boot, samples=samples))
+
+
+class _Cut:
+    """Cuts the arrays of a summary into those of its benchmarks, one after the other."""
+
+    def __init__(self, head: _Head, body: bytes, at: int, windows: _Windows) -> None:
+        floats, wide, narrow = head.sizes
+        ends = list(accumulate((at, 8 * floats, 8 * wide, 4 * narrow)))
+        self._floats = np.frombuffer(body[ends[0] : ends[1]], "<f8")
+        self._readings = {
+            False: np.frombuffer(body[ends[1] : ends[2]], "<i8"),
+            True: np.frombuffer(body[ends[2] : ends[3]], "<i4"),
+        }
+        self._digests = body[ends[3] :]
+        self._operations = [(each, sum(each)) for each in head.operations]
+        self._windows = windows
+        self._at = {False: 0, True: 0}
+        self._float = self._digest = self._place = 0
+
+    def sample(self, item: Samples, shape: _Shape) -> Samples:
+        begin = self._at[shape.narrow]
+        self._at[shape.narrow] = end = begin + shape.readings
+        values = Column(self._readings[shape.narrow][begin:end]) if shape.readings else ()
+        whole = item.whole
+        if whole is not None and shape.windows:
+            whole = Whole(whole.status, self._rounds(shape), whole.detail)
+        self._place += 1
+        # By hand: of 1,000 boots, `replace` takes a second.
+        rest = (item.failures, item.detail, item.ticked, whole, item.delay_ns, item.said)
+        return Samples(item.benchmark, item.status, values, *rest)
+
+    def _rounds(self, shape: _Shape) -> Windows:
+        digest = self._digests[self._digest : self._digest + 32]
+        self._digest += 32
+        cost = None
+        if shape.operations is not None:
+            middle = self._float + len(_FLOATS)
+            numbers = zip(_FLOATS, self._floats[self._float : middle].tolist(), strict=True)
+            self._float = middle + shape.windows
+            operations, cycles = self._operations[shape.operations]
+            windows = array("d", self._floats[middle : self._float].tobytes())
+            cost = CycleCost(
+                **dict(numbers),
+                plain=shape.plain,
+                cycles=cycles,
+                windows=windows,
+                operations=operations,
+            )
+        return Windows(cost, digest, shape.windows, self._windows(self._place))

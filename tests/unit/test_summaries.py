@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run of many boots, read by summaries, is the run that is read whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lsmeter.core.model import BootId
+from lsmeter.core.storage import cache_dir
+from lsmeter.measure.results import directory, summaries
+from lsmeter.measure.results.directory import RunData, boot_folder, copy_boot, read_run
+from lsmeter.measure.results.directory import write_manifest as write
+from lsmeter.measure.results.reading import ReadBoot
+from lsmeter.questions.cost.build import make_report
+from lsmeter.questions.cost.document import report_document
+from lsmeter.tables.model import Detail
+
+MAIN = Path(__file__).parents[2] / "examples/main.lsmeter"
+
+
+@pytest.fixture(scope="module")
+def main() -> RunData:
+    return read_run(MAIN)
+
+
+@pytest.fixture
+def run(main: RunData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunData:
+    """Return a run read whole, whose summaries nobody has yet; from now on runs have many boots."""
+    kept = tuple(boot for boot in main.boots if boot.cell_hash in _cells(main))
+    ids = tuple(BootId(boot.cell_hash, boot.index, boot.seed) for boot in kept)
+    packed = replace(main, boots=kept, manifest=replace(main.manifest, boots=ids))
+    for boot in packed.boots:
+        folder = packed.folder(boot)
+        names = [path.name for path in folder.iterdir() if path.name != "boot.json"]
+        copy_boot(folder, names, tmp_path / "run", boot)
+    write(tmp_path / "run", packed.manifest)
+    monkeypatch.setenv("LSMETER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(directory, "MANY", 1)
+    return RunData(tmp_path / "run", packed.manifest, packed.boots, once=packed.once)
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start no other process."""
+    monkeypatch.setattr(summaries, "_summaries", lambda reader, jobs: map(reader.summary, jobs))
+
+
+def _cells(run: RunData) -> set[str]:
+    """Return two cells, of which one is the baseline's."""
+    cells = sorted(run.manifest.cells, key=lambda cell: cell.place.setup != "capability")
+    return {cell.hash for cell in cells[:2]}
+
+
+def reported(run: RunData) -> str:
+    return json.dumps(report_document(make_report(run), Detail.DATA).data)
+
+
+def never(*_: object) -> ReadBoot:
+    raise AssertionError("a boot was read whole")
+
+
+def test_a_run_by_summaries_is_the_run_and_is_read_whole_once(
+    run: RunData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = read_run(run.path)
+    assert first.boots == run.boots
+    monkeypatch.setattr(summaries.Reader, "summary", never)
+    monkeypatch.setattr(summaries.Reader, "whole", never)
+    second = read_run(run.path)
+    assert reported(second) == reported(run)
+    assert second.once == first.once
+    assert second.notes == first.notes
+
+
+@pytest.mark.usefixtures("alone")
+def test_summaries_that_are_damaged_are_made_anew(run: RunData) -> None:
+    read_run(run.path)
+    (kept,) = (cache_dir() / "summaries").iterdir()
+    data = kept.read_bytes()
+    half = len(data) // 2
+    for damaged in (b"", data[:half], data[:half] + bytes([data[half] ^ 1]) + data[half + 1 :]):
+        kept.write_bytes(damaged)
+        assert read_run(run.path).boots == run.boots
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("name", ["samples.parquet", "results.zst", "console.log", "boot.json"])
+def test_a_boot_that_is_damaged_is_named_though_its_summary_is_kept(
+    run: RunData, name: str
+) -> None:
+    read_run(run.path)
+    folder = boot_folder(run.path, run.boots[1])
+    (folder / name).write_bytes((folder / name).read_bytes()[:-1] + b"\0")
+    found = read_run(run.path)
+    assert found.boots == (run.boots[0], *run.boots[2:])
+    (problem,) = found.damaged
+    assert str(folder / name) in problem.detail
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_another_program_puts_in_the_place_of_a_boot_is_read(run: RunData) -> None:
+    """A summary is of the boot that it was made of, not of whatever stands where that stood."""
+    read_run(run.path)
+    one = run.boots[0]
+    two = next(boot for boot in run.boots if boot.cell_hash != one.cell_hash)
+    for path in boot_folder(run.path, two).iterdir():
+        (boot_folder(run.path, one) / path.name).write_bytes(path.read_bytes())
+    found = read_run(run.path)
+    assert found.boots == run.boots[1:]
+    assert "it is of another boot" in found.damaged[0].detail
