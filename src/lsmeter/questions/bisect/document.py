@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lsmeter.questions.bisect.history import SHORT, Commit
-from lsmeter.questions.bisect.search import Ended, State
-from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.questions.bisect.search import Ended, State, Step
+from lsmeter.tables.fields import By, Contract, Each, Field, Row, fields_of, named, tabled
 from lsmeter.tables.model import Document, Kind, Section, Shown
 from lsmeter.tables.values import many
 
@@ -20,6 +20,22 @@ class Difference:
     sections: tuple[Section, ...] = ()
     data: object | None = None
     note: str = ""
+
+
+_STEP = Row(fields_of(Step))
+CONTRACT = Contract(
+    "lsmeter-bisect",
+    1,
+    Row(
+        (
+            Field("first_bad", of=str | None),
+            *(Field("suspects", of=Each(str)), named("good"), named("bad")),
+            *(Field("rules", of=Each(str)), Field("steps", of=Each(_STEP))),
+            Field("commits", of=By(Row(fields_of(Commit)))),
+            *(Field("difference", of=dict | None), Field("notes", of=Each(str))),
+        )
+    ),
+)
 
 
 def document(
@@ -45,11 +61,16 @@ def document(
         facts[:2] = [("may be", "; ".join(_short(item, commits) for item in ended.suspects))]
     notes = [] if one else ["commits that do not build, boot or give a number hide which it is"]
     notes += [where.note] if where.note else []
+    why = next((step.detail for step in state.steps if step.commit == first), "")
+    answer = f"{title}: {_short(first, commits)} ({told.author}, {told.date}).", why
+    if not one:
+        answer = (f"{title}: {', '.join(item[:SHORT] for item in ended.suspects)}.", "")
     fields = (
         named("commit", lambda step: Shown(step.commit, step.commit[:SHORT])),
         named("ruling", "ruling.value"),
         Field("build_s", "build s", lambda step: Shown(step.build_s, f"{step.build_s:.0f}")),
         Field("run_s", "run s", lambda step: Shown(step.run_s, f"{step.run_s:.0f}")),
+        named("decided_by", head="decided by"),
         Field("subject", "subject", lambda step: commits[step.commit].subject, Kind.PROSE),
         Field("detail", "why", kind=Kind.PROSE),
     )
@@ -60,20 +81,21 @@ def document(
         "suspects": ended.suspects,
         "good": state.question.good,
         "bad": state.question.bad,
-        "rules": list(rules),
-        "steps": [vars(step) for step in state.steps],
-        "commits": {name: vars(item) for name, item in commits.items()},
+        "rules": rules,
+        "steps": state.steps,
+        "commits": commits,
         "difference": where.data,
         "notes": notes,
     }
     return Document(
-        "lsmeter-bisect",
-        1,
+        CONTRACT.name,
+        CONTRACT.version,
         title,
         facts=tuple(facts),
         sections=(*where.sections, steps),
         notes=tuple(notes),
-        data=data,
+        data=CONTRACT.row.entry(data),
+        answer=tuple(filter(None, answer)),
     )
 
 

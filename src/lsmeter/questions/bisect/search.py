@@ -31,13 +31,17 @@ class Ruling(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """A commit that was tried: what came of it, why, and how long it took."""
+    """A commit that was tried: what came of it, why, and how long it took.
+
+    decided_by is the number that the verdict is of; "" where there was none to judge by.
+    """
 
     commit: str
     ruling: Ruling
     detail: str = ""
     build_s: float = 0.0
     run_s: float = 0.0
+    decided_by: str = ""
 
 
 @dataclass(frozen=True)

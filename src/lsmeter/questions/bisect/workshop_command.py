@@ -84,7 +84,7 @@ class Workshop:
         first = read_run(self.home / RUNS / good[:SHORT])
         gated = judge_runs(first, run, rules, inconclusive)
         ruling = _RULINGS.get(gated.code, Ruling.SKIP)
-        return Step(commit, ruling, _why(gated), *took_s)
+        return Step(commit, ruling, _why(gated), *took_s, decided_by=_decided_by(gated))
 
 
 def _why(gated: Gated) -> str:
@@ -97,6 +97,17 @@ def _why(gated: Gated) -> str:
     kinds = (Outcome.BROKEN, Outcome.MISSING, Outcome.OPEN)
     found = next(texts for kind in kinds if (texts := lines(gated, kind)))
     return found[0] + (f"; and {len(found) - 1} more" if len(found) > 1 else "")
+
+
+def _decided_by(gated: Gated) -> str:
+    """Return the number that decided the finding of `_why`; "" where every rule is kept."""
+    from lsmeter.questions.gate.judge import Outcome
+
+    if gated.code is ExitCode.OK:
+        return ""
+    kinds = (Outcome.BROKEN, Outcome.MISSING, Outcome.OPEN)
+    found = next((item for kind in kinds for item in gated.judged.of(kind)), None)
+    return "" if found is None or found.decided_by is None else found.decided_by.value
 
 
 @contextmanager

@@ -10,15 +10,23 @@ from lsmeter.core.groups import grouped
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.questions.estimate.figures import CallCost, Estimated, SetupCost
 from lsmeter.questions.estimate.known import EXACT, Counted, Known
-from lsmeter.questions.estimate.profiles.model import Profile
+from lsmeter.questions.estimate.profiles.model import Calls, Profile
 from lsmeter.questions.estimate.profiles.proxies import proxies
 from lsmeter.tables import numbers
-from lsmeter.tables.fields import Field, headed, named, tabled
+from lsmeter.tables.fields import (
+    Contract,
+    Each,
+    Field,
+    Maybe,
+    Row,
+    fields_of,
+    headed,
+    named,
+    tabled,
+)
 from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table, Tone
 from lsmeter.tables.values import change, count, first_of, many, percent
 
-NAME = "lsmeter-estimate"
-VERSION = 1
 _FEW = 12  # calls in a table where there is little room
 _RULE = (
     "A call costs what its benchmarks cost more than under the baseline: the median of them, in "
@@ -78,16 +86,15 @@ def document(source: str, found: Found, detail: Detail) -> Document:
     notes = (_NO_SECONDS,) if _per(profile)[1] == "in all" else ()
     if len(sections) == 1 and detail is Detail.SHORT:
         notes = ("there is more: --all, or --benchmark, shows the calls of each",)
-    data = {"profile": _profile_data(source, profile), "estimates": [_data(*a) for a in found]}
     return Document(
-        NAME,
-        VERSION,
+        CONTRACT.name,
+        CONTRACT.version,
         "What it would cost",
         tuple(facts),
         (_RULE,),
         tuple(sections),
         notes,
-        data,
+        _data(source, found),
         answer=first_of(_answer(found)),
     )
 
@@ -416,32 +423,50 @@ def _comparable(known: Known, counted: Counted) -> bool:
     return same and known.instrument == EXACT and known.unit == "insns"
 
 
-def _profile_data(source: str, profile: Profile) -> dict[str, Any]:
-    return {
-        **vars(profile),
-        "file": source,
-        "total": profile.total,
-        "errors_unknown": sorted(profile.errors_unknown),
-    }
+def _data(source: str, found: Found) -> dict[str, Any]:
+    """Return the profile of the first estimate, and all estimates, for programs."""
+    profile = found[0][0].profile
+    told: dict[str, Any] = {**vars(profile), "file": source, "total": profile.total}
+    told["errors_unknown"] = sorted(profile.errors_unknown)
+    estimates: list[dict[str, Any]] = []
+    for item, counted in found:
+        per = _per(item.profile)[1]
+        said: dict[str, Any] = {name: getattr(counted, name, None) for name in _COUNTED}
+        said |= {"per": per.removeprefix("a ") if per != "in all" else "profile"}
+        said |= {"setups": _setups(item, counted), "told_by": item.told_by, "calls": item.calls}
+        estimates.append({**vars(item.known), **said})
+    whole: dict[str, Any] = {"profile": told, "estimates": estimates}
+    return CONTRACT.row.entry(whole)
 
 
-def _data(item: Estimated, counted: Counted | None) -> dict[str, Any]:
-    _, per = _per(item.profile)
-    known = {
-        name: value for name, value in vars(item.known).items() if name not in {"costs", "base"}
-    }
-    return {
-        **known,
-        "per": per.removeprefix("a ") if per != "in all" else "profile",
-        "workload": counted.workload if counted else None,
-        "benchmark": counted.benchmark if counted else None,
-        "baseline_insns": counted.baseline_insns if counted else None,
-        "setups": [setup._asdict() for setup in _setups(item, counted)],
-        "told_by": item.told_by,
-        "calls": [_call_data(call) for call in item.calls],
-    }
-
-
-def _call_data(call: CallCost) -> dict[str, Any]:
-    own = {name: value for name, value in vars(call).items() if name not in {"call", "parts"}}
-    return vars(call.call) | own | {"benchmarks": [": ".join(name) for name in call.benchmarks]}
+_COUNTED = ("workload", "benchmark", "baseline_insns")
+_KNOWN = ("instrument", "unit", "kernel", "release", "filesystem", "user", "baseline", "runs")
+_CALL = Row(
+    (
+        *fields_of(Calls, of="call."),
+        Field("benchmarks", value=lambda i: [": ".join(x) for x in i.benchmarks], of=Each(str)),
+        *fields_of(CallCost, "within", "costs", "failed", "why", "on"),
+    )
+)
+_SETUP = Row(fields_of(_Setup, *_Setup._fields))
+_ESTIMATE = Row(
+    (
+        *(*fields_of(Known, *_KNOWN, "calibration"), Field("error", of=Maybe(Each(float)))),
+        named("per"),
+        *(Field(name, of=str | None) for name in ("workload", "benchmark")),
+        *(Field("baseline_insns"), Field("setups", of=Each(_SETUP)), named("told_by")),
+        Field("calls", of=Each(_CALL)),
+    )
+)
+_PROFILE = Row(
+    (
+        *fields_of(Profile, "source", "calls", "clock", "seconds", "tables", "unit"),
+        Field("errors_unknown", of=Each(str)),
+        *(*fields_of(Profile, "made_on", "units"), named("file"), Field("total")),
+    )
+)
+CONTRACT = Contract(
+    "lsmeter-estimate",
+    1,
+    Row((Field("profile", of=_PROFILE), Field("estimates", of=Each(_ESTIMATE)))),
+)

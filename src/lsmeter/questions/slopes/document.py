@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from lsmeter.core.model import Place
 from lsmeter.measure.results.directory import RunData
-from lsmeter.questions.cells.frame import placed, run_document
-from lsmeter.questions.slopes.figures import DepthFit, Slope, Slopes, find_slopes
+from lsmeter.questions.cells.contract import run_contract
+from lsmeter.questions.cells.frame import run_document
+from lsmeter.questions.cells.rows import PLACE, PLACED
+from lsmeter.questions.slopes.figures import Slope, Slopes, find_slopes, published_for
 from lsmeter.statistics.regression import Regression, Whole
 from lsmeter.tables import look
-from lsmeter.tables.fields import Field, named, tabled
-from lsmeter.tables.model import Document, Item, Section, Shown, Table, Value
+from lsmeter.tables.fields import Each, Field, Row, fields_of, named, tabled
+from lsmeter.tables.model import Document, Item, Kind, Section, Shown, Table, Value
 from lsmeter.tables.numbers import variant
 from lsmeter.tables.svg import figure
 from lsmeter.tables.values import MISSING
@@ -36,7 +36,11 @@ _PLOTTED = "Points are readings, lines the fits; a panel for each operation."
 
 def document(run: RunData) -> Document:
     """Return what `slopes` shows: for each place its slopes, then the cost of a path."""
-    found = find_slopes(run)
+    return shown(run, find_slopes(run))
+
+
+def shown(run: RunData, found: Slopes) -> Document:
+    """Return the document of a run's slopes."""
     tables: list[Table] = []
     for place in dict.fromkeys(slope.place for slope in found.slopes):
         depths = [item for item in found.depths if item.place == place]
@@ -61,7 +65,8 @@ def document(run: RunData) -> Document:
         *(Section(title, items=items) for title, items in lists if items),
     )
     title = "Calls of hooks that consult the policy, in each operation"
-    made = run_document(run, "lsmeter-slopes", title, sections, found.problems, _data(found))
+    data = _RESULTS.entry(found)
+    made = run_document(run, CONTRACT.name, title, sections, found.problems, data)
     drawing = figure(_PLOT, _PLOTTED, specification(found)) if found.slopes else None
     return replace(made, picture=drawing)
 
@@ -88,7 +93,7 @@ def _slopes(found: Slopes, place: Place) -> Table:
         return Field(name.replace(".", "_"), name.partition(".")[0], value)
 
     def study(slope: Slope) -> Value:
-        row = found.published_for(slope)
+        row = published_for(slope)
         return None if row is None else _number(row.slope, "g")
 
     fields = (
@@ -176,62 +181,57 @@ _PATH = (
 )
 
 
-def _data(found: Slopes) -> dict[str, Any]:
-    return {
-        "unit": UNIT,
-        "delays_ns": found.delays_ns,
-        "slopes": [_slope_data(found, slope) for slope in found.slopes],
-        "lookups": [
-            {
-                **placed(item.place, item.benchmark),
-                "counter": item.name,
-                "per_operation": item.runs,
-                "steady": item.steady,
-            }
-            for item in found.lookups
-        ],
-        "depths": [_depth_data(fit) for fit in found.depths],
-    }
+def _named_twice(end: str, value: str, of: object = None) -> tuple[Field, ...]:
+    """Return what is said of hook calls, also as it was named before."""
+    return tuple(Field(f"{name}{end}", value=value, of=of) for name in _CALLS)
 
 
-def _slope_data(found: Slopes, slope: Slope) -> dict[str, Any]:
-    fit, calls = slope.regression, slope.hook_calls
-    published = found.published_for(slope)
-    return {
-        **placed(slope.place, slope.benchmark),
-        "slope": fit.slope.value,
-        **{name: getattr(fit.slope, name) for name in ("stderr", "ci_low", "ci_high")},
-        **{name: getattr(fit, name) for name in ("confidence", "r2", "max_residual")},
-        "max_residual_delay_ns": slope.points[fit.max_residual_at].delay_ns,
-        "intercept": fit.intercept.value,
-        **_calls({"": calls.value, "_reason": calls.reason}),
-        "published": None if published is None else published.slope,
-        "delays": len(slope.points),
-        "points": slope.points,
-    }
-
-
-def _calls(found: Mapping[str, object]) -> dict[str, object]:
-    """Name what is said of hook calls, also as it was named before."""
-    names = ("hook_calls", "authorisations")
-    return {f"{name}{end}": value for name in names for end, value in found.items()}
-
-
-def _depth_data(fit: DepthFit) -> dict[str, Any]:
-    calls = {
-        "_per_component": fit.hook_calls.slope.value,
-        "_fixed": fit.hook_calls.intercept.value,
-        "_r2": fit.hook_calls.r2,
-    }
-    return {
-        **vars(fit.place),
-        "benchmark": fit.operation,
-        "depths": fit.depths,
-        **_calls(calls),
-        "latency_per_component_ns": fit.latency.slope.value,
-        "latency_fixed_ns": fit.latency.intercept.value,
-        "latency_r2": fit.latency.r2,
-    }
+_CALLS = ("hook_calls", "authorisations")
+_SLOPE = Row(
+    (
+        *PLACED,
+        Field("slope", value="regression.slope.value"),
+        *(Field(n, value=f"regression.slope.{n}") for n in ("stderr", "ci_low", "ci_high")),
+        *(Field(n, value=f"regression.{n}") for n in ("confidence", "r2", "max_residual")),
+        Field(
+            "max_residual_delay_ns",
+            value=lambda item: item.points[item.regression.max_residual_at].delay_ns,
+            of=int,
+        ),
+        Field("intercept", value="regression.intercept.value"),
+        *_named_twice("", "hook_calls.value", int | None),
+        *_named_twice("_reason", "hook_calls.reason", str),
+        Field("published", value=lambda item: getattr(published_for(item), "slope", None)),
+        Field("delays", value=lambda item: len(item.points), of=int),
+        *fields_of(Slope, "points"),
+    )
+)
+_LOOKUP = Row(
+    (
+        *(*PLACED, named("counter", "name"), Field("per_operation", value="runs", of=int)),
+        Field("steady", kind=Kind.YES),
+    )
+)
+_DEPTH = Row(
+    (
+        *(*PLACE, named("benchmark", "operation"), Field("depths", of=Each(int))),
+        *_named_twice("_per_component", "hook_calls.slope.value"),
+        *_named_twice("_fixed", "hook_calls.intercept.value"),
+        *_named_twice("_r2", "hook_calls.r2"),
+        Field("latency_per_component_ns", value="latency.slope.value"),
+        Field("latency_fixed_ns", value="latency.intercept.value"),
+        Field("latency_r2", value="latency.r2"),
+    )
+)
+_RESULTS = Row(
+    (
+        Field("unit", value=lambda _: UNIT, of=str),
+        Field("delays_ns", of=Each(int)),
+        *(Field("slopes", of=Each(_SLOPE)), Field("lookups", of=Each(_LOOKUP))),
+        Field("depths", of=Each(_DEPTH)),
+    )
+)
+CONTRACT = run_contract("lsmeter-slopes", *_RESULTS.fields)
 
 
 def specification(found: Slopes) -> look.Specification:

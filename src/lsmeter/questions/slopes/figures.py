@@ -81,11 +81,6 @@ class Slopes:
     published: tuple[Published, ...]
     problems: tuple[Problem, ...]
 
-    def published_for(self, slope: Slope) -> Published | None:
-        """Return what the study has for the same operation and path, if it has it."""
-        wanted = slope.benchmark.id
-        return next((row for row in self.published if row.benchmark == wanted), None)
-
 
 def find_slopes(run: RunData) -> Slopes:
     """Fit the sweeps of a run, and gather the look-ups that stand beside them."""
@@ -119,6 +114,12 @@ def table6() -> tuple[Published, ...]:
         Published(row["benchmark"], float(row["slope"]), row["place"], row["note"])
         for row in csv.DictReader(lines)
     )
+
+
+def published_for(slope: Slope) -> Published | None:
+    """Return what the study has for the same operation and path, if it has it."""
+    wanted = slope.benchmark.id
+    return next((row for row in table6() if row.benchmark == wanted), None)
 
 
 def fit_slope(sweep: Sweep, place: Place) -> Slope:
