@@ -39,6 +39,7 @@
 #define MAX_CLIENTS	    128
 #define MAX_UNITS	    1000000000 /* of a client in one batch */
 #define MAX_SETTLE_MS	    10000
+#define MAX_ENVIRONMENT	    32
 #define MAX_MONITOR_MS	    10000
 #define PROCESS_BYTES	    15 /* of a process's name, as the kernel keeps it */
 

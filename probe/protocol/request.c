@@ -69,6 +69,8 @@ static const struct key keys[] = {
 	{"ready", LIST, AT(ready), AT(n_ready), MAX_SERVICES, false},
 	{"ask", LIST, AT(ask), AT(n_asks), MAX_ASKS, false},
 	{"client", LIST, AT(client), AT(n_clients), MAX_CLIENTS, false},
+	{"command", LIST, AT(command), AT(n_commands), 1, false},
+	{"environment", LIST, AT(environment), AT(n_environment), MAX_ENVIRONMENT, false},
 	{"settle_ms", NUMBER, AT(settle_ms), 0, MAX_SETTLE_MS, false},
 	{"monitor_ms", NUMBER, AT(monitor_ms), 0, MAX_MONITOR_MS, false},
 };

@@ -77,6 +77,10 @@ struct request {
 	size_t n_asks;
 	const char *client[MAX_CLIENTS]; /* ID UNITS ACCOUNT PROGRAM ARG... */
 	size_t n_clients;
+	const char *command[1]; /* DIRECTORY STATUS: of the one client, see workload/command.h */
+	size_t n_commands;
+	const char *environment[MAX_ENVIRONMENT]; /* NAME=VALUE */
+	size_t n_environment;
 	unsigned long settle_ms;  /* inside the region, when the client has ended */
 	unsigned long monitor_ms; /* between two moments of observe/monitor.h; 0: not asked */
 };

@@ -2,11 +2,13 @@
 #include "workload/program.h"
 
 #include "arch/mark.h"
+#include "workload/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -21,21 +23,29 @@
 
 static _Noreturn void become_program(const struct program *program)
 {
-	static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
-					    "LC_ALL=C", NULL};
+	static char *const usual[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
+				      "LC_ALL=C", NULL};
+	char *const *environment = usual;
 	int input;
 	sigset_t none;
 
-	mark_account(program->account);
-	input = open("/dev/null", O_RDONLY);
+	if (!program->in_tree)
+		mark_account(program->account);
+	input = open(program->in_tree ? COMMAND_INPUT : "/dev/null", O_RDONLY);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	dup2(input, STDIN_FILENO);
 	dup2(program->output[1], STDOUT_FILENO);
 	dup2(program->output[1], STDERR_FILENO);
 	setsid();
+	if (program->in_tree) {
+		environment = command_enter();
+		mark_account(program->account);
+	}
 	execve(program->word[0], program->word, environment);
 	dprintf(STDERR_FILENO, "%s", strerror(errno));
+	if (program->in_tree)
+		abort(); /* no status that a command can leave with */
 	_exit(127);
 }
 
@@ -45,6 +55,9 @@ static void keep(struct program *program, const char *piece, size_t size)
 	for (size_t i = 0; i < size; i++) {
 		char c = piece[i] ? piece[i] : '?';
 
+		if (program->kept && program->said_bytes < OUTPUT_BYTES)
+			program->kept[program->said_bytes] = c;
+		program->said_bytes++;
 		program->past_first |= c == '\n';
 		if (!program->past_first && program->first_size < FIRST_BYTES)
 			program->first_line[program->first_size++] = c;
@@ -182,7 +195,7 @@ bool program_finish(struct program *program)
 		return false;
 	if (!program->ended)
 		program->error = ETIMEDOUT;
-	else if (program->status)
+	else if (!WIFEXITED(program->status) || WEXITSTATUS(program->status) != program->expected)
 		program->error = ECANCELED;
 	return !program->error;
 }

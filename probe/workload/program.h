@@ -17,6 +17,9 @@
 /* Guest time that a program of a setup or a server's start may take. */
 #define PROGRAM_MS 120000
 
+/* How much of all that a command says is kept. */
+#define OUTPUT_BYTES 32768
+
 /* How much of the first line of its output is kept. */
 #define FIRST_BYTES 200
 
@@ -27,13 +30,17 @@ struct program {
 	char *const *word;	   /* its path and its arguments, then NULL */
 	unsigned int account;	   /* ACCOUNT_...; 0: that of the caller */
 	unsigned long deadline_ms; /* guest time */
+	bool in_tree;		   /* of its own, as command.h has it */
+	int expected;		   /* the status that it must leave with */
+	char *kept;		   /* NULL, or where OUTPUT_BYTES of its output are kept */
 	bool alone;		   /* what it leaves in its process group is killed at its end */
 	struct monitor *monitor;   /* that takes moments meanwhile; or NULL */
 
 	/* How it ended. */
 	bool ended; /* by itself, with `status` */
 	int status;
-	int error; /* 0: it left with status 0 */
+	int error;	   /* 0: it left with the status that is expected */
+	size_t said_bytes; /* all of its output */
 	char first_line[FIRST_BYTES + 1];
 	char last_line[SAID_BYTES + 1]; /* that is not blank; "" if there is none */
 
@@ -45,7 +52,7 @@ struct program {
 	bool past_first, line_ended;
 };
 
-/* Run it from beginning to end; true if it left with status 0. */
+/* Run it from beginning to end; true if it left with the status that is expected. */
 bool program_run(struct program *program);
 
 /*

@@ -27,6 +27,27 @@ static bool repeated(const char *const *line, size_t count)
 	return false;
 }
 
+static const char *command_wrong(const struct request *request)
+{
+	const struct words *words;
+	unsigned long status;
+
+	if (!request->n_commands)
+		return request->n_environment ? "environment needs command" : NULL;
+	words = split(request->command[0], 2);
+	if (!words || words->word[0][0] != '/' || !text_number(words->word[1], 255, &status))
+		return "command needs DIRECTORY STATUS";
+	if (request->n_clients != 1 || request->samples != 1 || request->warmup ||
+	    request->n_services || request->timed || request->ordinary_user)
+		return "command goes with one client, which runs once, counted, as root";
+	for (size_t i = 0; i < request->n_environment; i++) {
+		words = split(request->environment[i], 1);
+		if (!words || words->count > 1 || !strchr(words->word[0], '='))
+			return "environment needs NAME=VALUE";
+	}
+	return NULL;
+}
+
 static const char *client_wrong(const char *line)
 {
 	const struct words *words = split(line, 4);
@@ -71,12 +92,18 @@ const char *workload_wrong(const struct request *request)
 
 	if (!request->n_clients)
 		return request->n_prepare || request->n_services || request->n_ready ||
-				       request->n_asks || request->settle_ms || request->monitor_ms
-			       ? "prepare, service, ready, ask, settle_ms and monitor_ms need "
-				 "client"
+				       request->n_asks || request->settle_ms ||
+				       request->monitor_ms || request->n_commands ||
+				       request->n_environment
+			       ? "prepare, service, ready, ask, settle_ms, monitor_ms, command and "
+				 "environment need client"
 			       : NULL;
+	wrong = command_wrong(request);
+	if (wrong)
+		return wrong;
 	if (request->cold || request->quiet || request->count || request->whole_ppm ||
-	    request->sweep_control || request->n_before || request->landlock.layers)
+	    request->sweep_control || request->n_before ||
+	    (request->landlock.layers && !request->n_commands))
 		return "client goes with neither cold, quiet, count, whole_ppm, sweep, before nor "
 		       "landlock";
 	for (size_t i = 0; i < request->n_clients; i++) {

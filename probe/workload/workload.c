@@ -12,6 +12,7 @@
 #include "sampler/region.h"
 #include "sampler/timing.h"
 #include "sampler/worker.h"
+#include "workload/command.h"
 #include "workload/program.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ struct ending {
 };
 
 static char failure[FAILURE_BYTES + 100];
+static char output[OUTPUT_BYTES]; /* of a command */
 
 static long now_ms(void)
 {
@@ -214,6 +216,11 @@ const char *workload_start(const struct request *request, const char *work)
 	worker_perturb(request, work);
 	if (!request->timed && !perturb_mappings(request->vary))
 		return "the limit of stacks cannot be set";
+	failed = request->n_commands ? command_prepare(request, work) : NULL;
+	if (failed) {
+		snprintf(failure, sizeof(failure), "%s: %s", failed, strerror(errno));
+		return failure;
+	}
 	failed = prepare(request);
 	if (failed)
 		return failed;
@@ -263,6 +270,9 @@ static bool run_batch(const struct run *run, unsigned int index, const struct wo
 		.account = strcmp(client->word[2], "service") ? ACCOUNT_CLIENT : ACCOUNT_SERVICE,
 		.deadline_ms = request->benchmark_deadline_ms,
 		.alone = true,
+		.in_tree = request->n_commands,
+		.kept = request->n_commands ? output : NULL,
+		.expected = request->n_commands ? command_expected() : 0,
 		.monitor = run->monitor,
 	};
 	if (run->monitor)
@@ -304,10 +314,13 @@ static size_t run_batches(struct run *run, unsigned int index, struct ending *en
 			monitor_send(run->monitor, index, (unsigned int)i);
 			channel_drain();
 		}
+		if (request->n_commands)
+			command_facts(&program);
 		if (!ran) {
 			ending->status = program.error == ETIMEDOUT ? "timeout" : "failed";
 			snprintf(ending->detail, sizeof(ending->detail), "%s",
-				 program_reason(&program));
+				 request->n_commands ? program_failure(&program)
+						     : program_reason(&program));
 			break;
 		}
 		if (i < request->warmup)

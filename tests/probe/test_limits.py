@@ -55,6 +55,7 @@ HOST = {
     "MAX_SERVICES": request.MAX_LINES["service"],
     "MAX_ASKS": request.MAX_LINES["ask"],
     "MAX_CLIENTS": request.MAX_LINES["client"],
+    "MAX_ENVIRONMENT": request.MAX_LINES["environment"],
     "MAX_UNITS": 1_000_000_000,
     "PROCESS_BYTES": 15,
     "SAID_BYTES": protocol.MAX_SAID,

@@ -9,13 +9,24 @@ than the bytes saved.
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 _CONSOLE = (5, 1)  # major and minor number of /dev/console
 _TRAILER = "TRAILER!!!"
 _DIRECTORY = stat.S_IFDIR | 0o755
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file, directory or link as the archive of a tree has it; data is a link's target."""
+
+    mode: int
+    data: bytes = b""
+    mtime_s: int = 0
 
 
 def base(init: bytes) -> bytes:
@@ -40,14 +51,28 @@ def archive(files: Mapping[str, bytes]) -> bytes:
     return b"".join((*written, _member(0, _TRAILER, 0)))
 
 
+def tree_archive(members: Mapping[str, Member]) -> bytes:
+    """Write members by their path, each with the directories that it is in before it."""
+    written = (
+        _member(number, path, item.mode, item.data, mtime_s=item.mtime_s)
+        for number, (path, item) in enumerate(members.items(), 1)
+    )
+    return b"".join((*written, _member(0, _TRAILER, 0)))
+
+
 def _member(
-    number: int, path: str, mode: int, data: bytes = b"", device: tuple[int, int] = (0, 0)
+    number: int,
+    path: str,
+    mode: int,
+    data: bytes = b"",
+    device: tuple[int, int] = (0, 0),
+    mtime_s: int = 0,
 ) -> bytes:
-    name = path.encode() + b"\0"
-    # Inode, mode, owner, group, links, time of change (always the same, so that the same files
-    # give the same bytes), size, device of the archive, device, size of the name, checksum (not
-    # used in this format).
-    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(name), 0)
+    name = os.fsencode(path) + b"\0"
+    # Inode, mode, owner, group, links, time of change (of lsmeter's own files always the same, so
+    # that the same files give the same bytes), size, device of the archive, device, size of the
+    # name, checksum (not used in this format).
+    fields = (number, mode, 0, 0, 1, mtime_s, len(data), 0, 0, *device, len(name), 0)
     head = b"070701" + b"".join(f"{field:08x}".encode() for field in fields) + name
     return _padded(head) + _padded(data)
 

@@ -70,6 +70,8 @@ MAX_LINES = {
     "client": 128,
     **dict.fromkeys(("proof", "prepare"), 32),
     "confine": 4,
+    "command": 1,
+    "environment": 32,
 }
 _NO_SETUP = Setup(name="", title="", lsms=None)
 
@@ -117,6 +119,8 @@ class Request:
     clients: tuple[tuple[str, ...], ...] = ()  # samples and warmup are batches, then
     settle_ms: int = 0  # guest time that belongs to a batch after its client has ended
     monitor_ms: int = 0  # guest time between two moments of a batch; 0: it is not monitored
+    command: tuple[tuple[str, ...], ...] = ()  # of the one client that has a tree of its own
+    environment: tuple[tuple[str, ...], ...] = ()  # of that
     once: tuple[str, ...] = ()  # what each region after the benchmarks' covers; not for the guest
 
     @property
@@ -173,6 +177,8 @@ class Request:
             "ready": [*self.ready],
             "ask": [*self.asks],
             "client": [*self.clients],
+            "command": [*self.command],
+            "environment": [*self.environment],
         }
 
 
