@@ -23,6 +23,7 @@ from lsmeter.questions.bisect import command as bisect
 from lsmeter.questions.cost import command as report
 from lsmeter.questions.cost import run_command as run
 from lsmeter.questions.estimate import command as estimate
+from lsmeter.questions.exec import command as exec_command
 from lsmeter.questions.gate import command as gate
 from lsmeter.questions.here import command as here
 from lsmeter.questions.history import command as history
@@ -73,7 +74,7 @@ _IMAGE = (image.build, image.add, image.list_images, image.path, image.remove)
 
 # All commands by what they are for, in the order of help.
 _MENU: dict[str, tuple[Function | typer.Typer, ...]] = {
-    "Measure": (run.run, reproduce.reproduce, import_.import_),
+    "Measure": (run.run, exec_command.exec_, reproduce.reproduce, import_.import_),
     "Read": (
         *(report.report, report.compare, history.history, index.index, monitor.monitor),
         *(estimate.estimate, pack.pack),

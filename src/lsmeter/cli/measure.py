@@ -126,7 +126,8 @@ def _planned(
         )
     for item in named:
         _check_instrument(item, machine)
-    benchmarks = catalogue(find_probe())
+    own_benchmarks = (benchmark for item in named for benchmark in item.own_benchmarks)
+    benchmarks = (*catalogue(find_probe()), *own_benchmarks)
     for item, offer in (part for whole in named for part in split_workloads(whole)):
         # What is wrong with them is said before anything is fetched.
         look_up(item, offer or benchmarks, machine.filesystems)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # The groups of options, as help shows them after a command's own; the last only `lsmeter help`.
 MEASURED = "What to measure"
+COMMAND = "The command"
 READING = "How to measure"
 ORIGIN = "Where the cost comes from"
 RULES = "Rules"
@@ -37,7 +38,7 @@ WORKLOADS = "Workloads"
 TIMES = "Times"
 OUTPUT = "Output"
 RARE = "Rarely needed"
-GROUPS = (MEASURED, READING, ORIGIN, RULES, WORKLOADS, TIMES, OUTPUT, RARE)
+GROUPS = (MEASURED, COMMAND, READING, ORIGIN, RULES, WORKLOADS, TIMES, OUTPUT, RARE)
 
 # What an experiment may have of one kind; a plan of more would not end.
 _MOST_NAMES = 200

@@ -17,6 +17,7 @@ from lsmeter.guest.request import Request
 from lsmeter.measure.experiment.plan import boot_order
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.tasks import find_task
+from lsmeter.sources.commands import tree_path
 
 # Modules that guests with an image load: for its disk, and for a link to another guest; those of a
 # workload are the task's. What a kernel has built in is not among its modules.
@@ -39,7 +40,9 @@ def initramfs_for(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> bytes:
     }
     if size_mib(cell):
         files["fs.img"] = disk_image(cell)
-    return base(find_probe(ARCHES[cell.kernel.arch]).path.read_bytes()) + archive(files)
+    command = cell.task.command
+    tree = tree_path(command.tree).read_bytes() if command else b""
+    return base(find_probe(ARCHES[cell.kernel.arch]).path.read_bytes()) + archive(files) + tree
 
 
 def setup_files(cell: Cell) -> dict[str, bytes]:

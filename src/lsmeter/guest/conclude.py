@@ -83,6 +83,7 @@ def conclude(
     if not status.usable:
         return boot
     samples = tuple(task.judge(cell, item) for item in session.samples)
+    samples = task.derive(cell, capture.outputs, samples)
     return replace(boot, samples=samples, states=session.states, counts=session.counts)
 
 

@@ -36,7 +36,9 @@ def size_mib(cell: Cell) -> int:
     filesystem = FILESYSTEMS[cell.filesystem]
     if not filesystem.on_disk:
         return 0
-    return max(filesystem.least_mib, _WORKLOAD_MIB if cell.task.workload else 0)
+    return max(
+        filesystem.least_mib, _WORKLOAD_MIB if cell.task.workload or cell.task.command else 0
+    )
 
 
 def disk_image(cell: Cell) -> bytes:

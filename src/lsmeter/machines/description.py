@@ -232,12 +232,12 @@ def guest_of(cell: Cell, seed: int = 0) -> Description:
     guest = replace(guest, cpus=cell.copies)
     if cell.image is None:
         return guest
-    if cell.task.workload is None:
+    if cell.task.workload is None and cell.task.command is None:
         return replace(guest, disks=(str(cell.image.file),))
     disk = MemoryDisk(str(cell.image.file), cell.image.file.stat().st_size >> 20)
     where = f"memmap={disk.size_mib}M!{guest.memory_mib}M"
     guest = replace(guest, memory_disk=disk, cmdline=f"{guest.cmdline} {where}")
-    if cell.task.workload.client != "guest":
+    if cell.task.workload is None or cell.task.workload.client != "guest":
         return guest
     end = int(cell.task.name == serve.NAME)
     return replace(guest, networks=(Network("LINK", end),), waits=True)

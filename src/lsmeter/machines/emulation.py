@@ -39,6 +39,7 @@ from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.measure.tasks import find_task
 from lsmeter.measure.tasks.serve import serving
 from lsmeter.measure.tasks.tally import PLUGIN
+from lsmeter.sources.commands import tree_path
 
 _TAIL_BYTES = 4096
 
@@ -158,6 +159,8 @@ def prove_files(cell: Cell) -> None:
     files |= {cell.image.file: cell.image.sha256} if cell.image else {}
     programs = {item.program for item in cell.setup.files if item.program}
     files |= {find_program(name).path: known[name] for name in programs}
+    command = cell.task.command
+    files |= {tree_path(command.tree): command.tree} if command else {}
     files |= {find_probe(ARCHES[kernel.arch]).path: known["probe"]} if "probe" in known else {}
     for path, sha256 in files.items():
         prove(path, sha256, "fetch or build it again; what was measured before is kept")

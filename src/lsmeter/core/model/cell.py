@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from lsmeter.core.model.arch import X86_64, BootProtocol
+from lsmeter.core.model.commands import Command
 from lsmeter.core.model.setup import Setup
 from lsmeter.core.model.workload import Workload
 
@@ -184,8 +185,8 @@ class Task:
 
     control names what makes the hooks of a sweep wait: tunable (the security module) or
     tunable-bpf (programs); delays_ns are the latencies that it sweeps, each with all benchmarks.
-    workload is what a boot of that task runs, monitor_ms how often it says what the whole guest
-    does, in guest time (0: never).
+    workload is what a boot of that task runs, command the one of `exec`. monitor_ms is how often a
+    boot says what the whole guest does, in guest time (0: never).
     """
 
     name: str = "readings"
@@ -193,6 +194,7 @@ class Task:
     delays_ns: tuple[int, ...] = ()
     workload: Workload | None = None
     monitor_ms: int = 0
+    command: Command | None = None
 
 
 READINGS = Task()
@@ -256,6 +258,8 @@ class Cell:
             parts["task"] = [self.task.name, self.task.control, self.task.delays_ns, counters]
         if self.task.workload is not None:
             parts["workload"] = [asdict(self.task.workload), setup.policies]
+        if self.task.command is not None:
+            parts["command"] = asdict(self.task.command)
         if self.task.monitor_ms:
             parts["monitor_ms"] = self.task.monitor_ms
         if self.kernel.arch != X86_64.name:  # those of x86-64 are as before there was another

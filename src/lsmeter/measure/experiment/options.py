@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lsmeter.core.errors import UsageError
-from lsmeter.core.model import MAX_COPIES, Conditions, Sampling, Task
+from lsmeter.core.model import MAX_COPIES, Benchmark, Conditions, Sampling, Task
 from lsmeter.core.model.arch import ARCHES, arch_of_host, find_arch, with_arch
 from lsmeter.core.model.workload import Client
 from lsmeter.core.toml_file import read_toml, wrong_key
@@ -115,6 +115,11 @@ class Experiment(_Strict):
         named = [name for name in ("dac", "capability") if name in self.setups]
         otherwise = "capability" if self.task in cost_tasks() else self.setups[0]
         return self.baseline or (*named, otherwise)[0]
+
+    @property
+    def own_benchmarks(self) -> tuple[Benchmark, ...]:
+        """Benchmarks that no catalogue has."""
+        return ()
 
     @property
     def counted_copies(self) -> list[int]:

@@ -204,6 +204,7 @@ def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
     setups = (parse_setup(word) for item in asked for word in item.setups)
     return (
         *(find_task("workload").modules if loaded else ()),
+        *chain.from_iterable(find_task(item.task).modules for item in asked),
         *(("virtio_net",) if linked else ()),
         *chain.from_iterable(FILESYSTEMS[name].modules for name in names if name in FILESYSTEMS),
         *chain.from_iterable(suite_modules(name) for item in asked for name in item.suites),

@@ -23,7 +23,8 @@ class TaskKind:
     with, and its output; also are further outputs that this plugin is asked for. costs says that
     its samples are costs, which setups are compared by. silence_s is how long a guest may report
     nothing. verify returns one line for each way in which a guest's facts are not what was asked,
-    judge the samples of a benchmark as failed where what was said of them is.
+    judge the samples of a benchmark as failed where what was said of them is; derive returns, of a
+    boot's samples and its plugin's outputs, the samples that it is stored with.
     """
 
     name: str
@@ -40,6 +41,9 @@ class TaskKind:
     silence_s: float = 0.0
     verify: Callable[[Cell, Mapping[str, str]], tuple[str, ...]] = lambda *_: ()
     judge: Callable[[Cell, Samples], Samples] = lambda _, samples: samples
+    derive: Callable[[Cell, Mapping[str, bytes], tuple[Samples, ...]], tuple[Samples, ...]] = (
+        lambda *of: of[-1]
+    )
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from lsmeter.core.errors import UsageError
 from lsmeter.measure.instruments import instruments
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks import cost_tasks, find_task
+from lsmeter.measure.tasks import exec as exec_task
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.attribution.tables import HEADING, RULE, section
 from lsmeter.questions.cells import frame
@@ -44,18 +45,14 @@ def document_of(
     those of system calls; UsageError for a run that has none.
     """
     tasks = {cell.task.name for cell in run.manifest.cells}
-    if studies and not tasks & cost_tasks():
+    if studies and not tasks & (cost_tasks() - {exec_task.NAME}):
         raise UsageError(
             f"--beside: {run.path}: it has no benchmarks of system calls",
             hint="lsmeter run --suite unixbench --suite lmbench",
         )
 
-    def costs() -> Callable[[Detail], Document]:
-        report = replace(run_report(run, calibration), beside=tuple(studies))
-        return partial(report_document, report)
-
     if tasks <= cost_tasks():
-        shown = costs()
+        shown = _costs(run, calibration, studies)
         return partial(_under_load, run, shown) if tasks & clients.TASKS else shown
     # Regressions are heavy: only runs with sweeps wait for them.
     from lsmeter.questions.hooks import count
@@ -70,7 +67,7 @@ def document_of(
     if len(views & {ATTRIBUTION, "count", "sweep"}) > 1:
         found.append(lambda _: agreement.document([run]))
     if tasks & cost_tasks():
-        found.append(costs())
+        found.append(_costs(run, calibration, studies))
     if "workload" in tasks:
         found.append(partial(workloads.document, run))
         if is_monitored(run):
@@ -80,6 +77,17 @@ def document_of(
     if tasks & {"sweep", "lookups"}:
         found.append(lambda _: slopes.document(run))
     return partial(_join_documents, found)
+
+
+def _costs(
+    run: RunData, calibration: Calibration | None, studies: Sequence[Published]
+) -> Callable[[Detail], Document]:
+    from lsmeter.questions.exec import document as commands
+
+    if any(cell.task.name == exec_task.NAME for cell in run.manifest.cells):
+        return partial(commands.document, run)
+    report = replace(run_report(run, calibration), beside=tuple(studies))
+    return partial(report_document, report)
 
 
 def _under_load(run: RunData, shown: Callable[[Detail], Document], detail: Detail) -> Document:

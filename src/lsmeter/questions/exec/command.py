@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter exec`: run any command once in counted guests, and say what the kernel does for it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import re
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from lsmeter.cli import options as declared
+from lsmeter.cli.options import COMMAND, MEASURED, ORIGIN, argument, but, flag, option
+from lsmeter.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from lsmeter.core.model.commands import Command
+    from lsmeter.measure.experiment.exec import CommandExperiment
+    from lsmeter.sources.commands.tree import Tree
+
+_SETUPS = ("selinux", "apparmor")
+_MOST_INPUT_BYTES = 64 << 20
+_NAME = re.compile(r"[^a-z0-9_-]+")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[^\0]*", re.DOTALL)
+_MEMORY_MIB, _MOST_MEMORY_MIB = 256, 2560  # QEMU's hole is at 3 GiB, an image takes some
+
+
+@dataclass(frozen=True)
+class ExecOptions(declared.Options):
+    """The options of `lsmeter exec`."""
+
+    with_: Annotated[
+        list[str] | None,
+        option("PATH", "Further file, or directory with all below it.", "--with", group=COMMAND),
+    ] = None
+    root: Annotated[
+        Path | None, option("DIR|TAR", "Tree that has all its files.", group=COMMAND)
+    ] = None
+    directory: Annotated[
+        str | None, option("DIR", "Where it begins.", group=COMMAND, default="this one")
+    ] = None
+    env: Annotated[
+        list[str] | None,
+        option("NAME=VALUE", "Variable of its environment.", group=COMMAND, default="none"),
+    ] = None
+    input: Annotated[
+        str | None, option("FILE", "What it reads; - is standard input.", group=COMMAND)
+    ] = None
+    expect_status: Annotated[
+        int, option("N", "Exit status that it must leave with.", group=COMMAND)
+    ] = 0
+    deadline: Annotated[int, option("S", "Guest time that it may take.", group=COMMAND)] = 40
+    baseline: Annotated[
+        str | None,
+        option("SETUP", "Compare with this setup.", group=MEASURED, default="capability"),
+    ] = None
+    boots: declared.BootsOption = None
+    margin: declared.MarginOption = None
+    attribute: Annotated[
+        bool, flag("Show each hook and system call, too.", "--attribute", ORIGIN)
+    ] = False
+
+
+def exec_(
+    options: Annotated[ExecOptions, but("suite", "benchmark", "user", setup="selinux, apparmor")],
+    words: Annotated[list[str], argument("COMMAND", "What is run, with its arguments.")],
+) -> int:
+    """Measure what security setups cost a command: any program, as it is.
+
+    The command runs once in each guest, as root, and every instruction is counted: its own, which
+    no setup should change, and the kernel's, by module, system call and hook. Its interpreter and
+    shared libraries are found by their headers and packed; --with adds what it opens besides.
+    Nothing of it is run on this machine. Its environment is empty but for --env.
+
+    A command that fails gives no number. One that never ends is a workload: lsmeter help workloads.
+
+        lsmeter exec --with /usr/share/doc -- ls -lR /usr/share/doc
+        lsmeter exec -s selinux --with . -- git status
+        lsmeter exec -s landlock --env LC_ALL=C --input words -- sort
+        lsmeter exec --root rootfs.tar --boots 5 -- /usr/bin/make -C /src
+    """
+    from lsmeter.cli.measure import measure, showing
+    from lsmeter.cli.show import show_run
+
+    experiment = experiment_of(options, words)
+    where, code = measure([experiment], f"exec-{experiment.command.name}", options)
+    with showing(code):
+        show_run(where, None, everything=options.attribute)
+    return int(code)
+
+
+def experiment_of(options: ExecOptions, words: list[str]) -> CommandExperiment:
+    """Pack a command, and return the experiment that runs it; UsageError for what cannot run."""
+    from lsmeter.measure.experiment.exec import CommandExperiment
+    from lsmeter.measure.tasks.exec import TASK
+
+    command, size_bytes = _packed(options, words)
+    made = options.keys(
+        task=TASK.name,
+        suites=["exec"],
+        title=f"What security modules cost: {command.shown}"[:200],
+    )
+    made.setdefault("setups", [*_SETUPS])
+    # The initramfs, what the kernel unpacks of it, and the copy that the command works on.
+    memory_mib = min(_MEMORY_MIB + 4 * (size_bytes >> 20), _MOST_MEMORY_MIB)
+    made["conditions"] = {
+        "icount_shift": TASK.icount_shift,
+        "memory_mib": memory_mib,
+        **(made.get("conditions") or {}),
+    }
+    named = {key: getattr(options, key) for key in ("baseline", "boots", "margin")}
+    made |= {key: value for key, value in named.items() if value is not None}
+    found = declared.make_experiment(made)
+    return CommandExperiment.model_construct(found.model_fields_set, **vars(found), command=command)
+
+
+def _packed(options: ExecOptions, words: list[str]) -> tuple[Command, int]:
+    """Pack a command with all that it needs; return it, and the size of its tree in bytes."""
+    from lsmeter.core.model.commands import Command
+    from lsmeter.core.printable import printable
+    from lsmeter.core.storage import write_atomic
+    from lsmeter.guest.initramfs import Member, tree_archive
+    from lsmeter.sources.commands import tree_path
+    from lsmeter.sources.commands.collect import Collector, find, make_tree
+
+    for item in options.env or ():
+        if not _VARIABLE.fullmatch(item):
+            raise UsageError(f"--env {printable(item)[:60]}: not NAME=VALUE")
+    if options.root and options.with_:
+        raise UsageError("--with: a --root has all of its files", hint="put them there")
+    if not 0 <= options.expect_status <= 255 or not 1 <= options.deadline <= 3600:
+        raise UsageError("--expect-status is 0 to 255, --deadline 1 to 3600 s")
+    here = "/" if options.root else str(Path.cwd())
+    directory = posixpath.normpath(posixpath.join(here, options.directory or ""))
+    tree = make_tree(options.root)
+    collector = Collector(tree)
+    own = dict(item.partition("=")[::2] for item in options.env or ())
+    of = own.get("PATH") or os.environ.get("PATH", "")
+    path = find(tree, words[0], of, directory if options.root else here)
+    collector.add_program(path)
+    for item in options.with_ or ():
+        collector.add_path(posixpath.normpath(posixpath.join(here, item)))
+    tree.make_directory(directory)
+    members = _members(tree, _input(options.input))
+    archive = tree_archive({name: Member(*item) for name, item in members.items()})
+    sha256 = hashlib.sha256(archive).hexdigest()
+    if not tree_path(sha256).exists():
+        write_atomic(tree_path(sha256), archive)
+    name = _NAME.sub("-", posixpath.basename(words[0]).lower()).strip("-_")[:30]
+    command = Command(
+        name=name if name[:1].isalpha() else f"command-{name}"[:30].rstrip("-"),
+        words=(path, *words[1:]),
+        shown=printable(shlex.join(words))[:150],
+        tree=sha256,
+        directory=directory,
+        environment=tuple(options.env or ()),
+        status=options.expect_status,
+        deadline_s=options.deadline,
+    )
+    return command, len(archive)
+
+
+def _members(tree: Tree, data: bytes) -> dict[str, tuple[int, bytes, int]]:
+    """Return what the guest finds in /setup: the tree, and what the command reads."""
+    import stat
+
+    top = (stat.S_IFDIR | 0o755, b"", 0)
+    found = {"setup": top, "setup/tree": top}
+    for path, entry in sorted(tree.entries.items()):
+        found[f"setup/tree{path}"] = (entry.mode, entry.data, entry.mtime_s)
+    return {**found, "setup/input": (stat.S_IFREG | 0o644, data, 0)}
+
+
+def _input(name: str | None) -> bytes:
+    from lsmeter.core.inputs import read_file
+    from lsmeter.core.storage import reading
+
+    if name is None:
+        return b""
+    if name != "-":
+        with reading(name):
+            return read_file(Path(name), _MOST_INPUT_BYTES, "input", where="--input")
+    data: bytes = sys.stdin.buffer.read(_MOST_INPUT_BYTES + 1)
+    if len(data) > _MOST_INPUT_BYTES:
+        raise UsageError(f"--input -: more than {_MOST_INPUT_BYTES >> 20} MiB")
+    return data

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A command whose costs are known, run by the real command line in real guests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Done, Lsmeter
+from tests.guest_programs import compiled
+
+pytestmark = pytest.mark.guest
+
+SOURCE = Path(__file__).with_name("exec_program.c")
+TURNS = 5_000_000
+MOST_STARTUP_INSNS = 1_000_000
+CALLS, CHILDREN = 500, 3
+
+
+@pytest.fixture(scope="module")
+def lsmeter(tmp_path_factory: pytest.TempPathFactory) -> Lsmeter:
+    home = tmp_path_factory.mktemp("exec")
+    compiled(SOURCE, home)
+    (home / "init").rename(home / "program")
+    (home / "input").write_text("a line\n")
+    return Lsmeter(home)
+
+
+@pytest.fixture(scope="module")
+def done(lsmeter: Lsmeter) -> Done:
+    words = ("-s", "selinux", "--boots", "1", "--run-dir", "run", "--directory", "/some where")
+    given = ("--env", "GIVEN=a b", "--input", "input", "--expect-status", "3")
+    return lsmeter("exec", *words, *given, "--", "./program", "3", str(TURNS))
+
+
+@pytest.fixture(scope="module")
+def report(done: Done, lsmeter: Lsmeter) -> dict[str, Any]:
+    assert done.code == 0, done.err + done.out
+    document: dict[str, Any] = json.loads(lsmeter("report", "run", "-f", "json").out)
+    return document
+
+
+def of(report: dict[str, Any], setup: str) -> dict[str, Any]:
+    return next(item for item in report["setups"] if item["place"]["setup"] == setup)
+
+
+def test_the_answer_is_a_sentence(done: Done, report: dict[str, Any]) -> None:
+    assert report["problems"] == []
+    said = " ".join(done.out.split())
+    assert said.startswith("selinux is not resolved: ")
+    assert "kernel instructions; one boot does not show how far boots differ" in said
+
+
+def test_the_command_has_what_it_was_given(report: dict[str, Any]) -> None:
+    for setup in ("capability", "selinux"):
+        output = of(report, setup)["output"]
+        said = " ".join(output["text"].split())
+        assert "read a line in /some where, GIVEN is a b, HOME is (null)" in said
+        assert "uid 0" in said
+        assert (output["status"], output["bytes"]) == ("3", len(output["text"]))
+
+
+def test_calls_of_children_and_threads_are_counted(report: dict[str, Any]) -> None:
+    for setup in ("capability", "selinux"):
+        calls = of(report, setup)["syscalls"]
+        assert calls["getppid"] == CALLS * (CHILDREN + 1)
+        assert calls["newfstatat"] >= CALLS
+        assert calls["wait4"] == CHILDREN + 1
+
+
+def test_user_instructions_are_those_of_the_loop_and_equal(report: dict[str, Any]) -> None:
+    (plain,), (selinux,) = (of(report, name)["user_insns"] for name in ("capability", "selinux"))
+    assert 0 < plain - 2 * TURNS < MOST_STARTUP_INSNS
+    assert selinux == pytest.approx(plain, rel=0.001)
+
+
+def test_modules_and_hooks_explain_what_is_added(report: dict[str, Any]) -> None:
+    plain, selinux = (of(report, name) for name in ("capability", "selinux"))
+    (before,), (after,) = plain["kernel_insns"], selinux["kernel_insns"]
+    assert after > before
+    assert "selinux" not in plain["modules_insns"]
+    assert 0 < selinux["modules_insns"]["selinux"] <= after - before
+    assert selinux["hooks"]["inode_getattr"][0] >= CALLS
+    added = selinux["hooks"]["inode_getattr"][1] - plain["hooks"]["inode_getattr"][1]
+    assert CALLS * 10 < added < after - before
+
+
+def test_gate_compare_and_formats_take_the_run(report: dict[str, Any], lsmeter: Lsmeter) -> None:
+    assert report["command"]["words"][1:] == ["3", str(TURNS)]
+    assert lsmeter("gate", "run", "run").code == 0
+    strict = lsmeter("gate", "run", "run", "--max", "program<=0insns")
+    assert (strict.code, "program" in strict.out) == (0, True)
+    assert lsmeter("compare", "run", "run").code == 0
+    for form in ("text", "csv", "markdown", "html"):
+        assert lsmeter("report", "run", "-f", form, "-o", f"page.{form}").code == 0
+
+
+def test_a_command_that_fails_gives_no_number(lsmeter: Lsmeter) -> None:
+    words = ("-s", "capability", "--boots", "1", "--input", "input", "--run-dir", "failed")
+    done = lsmeter("exec", *words, "--", "./program", "4")
+    assert done.code == 1
+    said = " ".join(done.out.split())
+    assert "left with status 4" in said
+    assert "GIVEN is (null)" in said
+    assert json.loads(lsmeter("report", "failed", "-f", "json").out)["estimates"] == []
+
+
+def test_wrong_use_is_one_line(lsmeter: Lsmeter) -> None:
+    for words, said in (
+        (("--", "no-such-command"), "no command 'no-such-command' in PATH"),
+        (("--env", "x", "--", "./program"), "--env x: not NAME=VALUE"),
+        (("--with", "nowhere", "--", "./program"), "--with"),
+        (("--input", "nowhere", "--", "./program"), "nowhere"),
+        (("-s", "selinx", "--", "./program"), "selinx"),
+    ):
+        done = lsmeter("exec", *words)
+        assert (done.code, said in done.err) == (2, True), done.err
