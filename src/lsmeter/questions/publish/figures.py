@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Overheads over kernel releases from any number of runs, and where they changed; pure.
+
+A graph is one setup's overhead on one benchmark; its points are of one build of a kernel each. A
+point is held against the newest older one that the same compiler built, so that a backport is not
+taken for a change of the kernel; where there is none, against the newest older one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeVar
+
+from debian.debian_support import Version
+
+from lsmeter.core.groups import grouped
+from lsmeter.core.model import Conditions, Kernel, Problem
+from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
+from lsmeter.measure.instruments import find_instrument
+from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.manifest import Manifest
+from lsmeter.questions.attribution.account import Account, run_accounts
+from lsmeter.questions.attribution.explain import Explanation
+from lsmeter.questions.attribution.load import AttributedCell
+from lsmeter.questions.cells.cells import cell_results, within_run
+from lsmeter.questions.compare.sides import OverheadChange
+from lsmeter.questions.gate.judge import Moved
+from lsmeter.sources.kernels.functions import base_name
+
+_LEAST_INSNS = 0.5  # of a hook's change that is named
+_Key = TypeVar("_Key")
+_LATER = (Number.WHOLE, Number.TYPICAL, Number.MEAN)  # of two that decided as often
+
+
+@dataclass(frozen=True)
+class Release:
+    """One build of a kernel."""
+
+    name: str  # the package's version; without a package, what `uname -r` says
+    release: str
+    origin: str
+    image_sha256: str
+    compiler: str = ""  # gcc-12; "" where the configuration does not say
+
+    @property
+    def series(self) -> str:
+        """The series: 6.12."""
+        found = re.match(r"\d+\.\d+", self.name) or re.match(r"\d+\.\d+", self.release)
+        return found[0] if found else "other"
+
+    @cached_property
+    def order(self) -> tuple[Version, str]:
+        """A key by which older versions come first."""
+        text = re.sub(r"[^0-9A-Za-z.+~-]", "", self.name)
+        return Version(text if text[:1].isdigit() else f"0{text}"), self.image_sha256
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What all points of a line share; conditions is "" for those that nobody has changed."""
+
+    suite: str
+    benchmark: str
+    operation: str
+    setup: str
+    baseline: str
+    filesystem: str
+    user: str
+    copies: int
+    instrument: str
+    unit: str
+    conditions: str = ""
+
+    @property
+    def panel(self) -> Graph:
+        """The same without its setup: the lines of one panel share it."""
+        return replace(self, setup="")
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What is not usual of it, in words."""
+        usual = {"filesystem": "tmpfs", "user": "root", "baseline": "capability", "copies": 1}
+        usual |= {"instrument": "exact", "conditions": ""}
+        return tuple(
+            f"{name} {getattr(self, name)}"
+            for name, value in usual.items()
+            if getattr(self, name) != value
+        )
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a point's numbers come from."""
+
+    run: str
+    created: str
+    command: str
+    cell: str
+    baseline_cell: str
+    margin: float
+    tools: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Instructions that a setup adds, by hook ("" outside of hooks) and by function in it."""
+
+    hooks: Mapping[str, float]
+    functions: Mapping[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setup's overhead on one benchmark and one build; parts by number, where attributed."""
+
+    graph: Graph
+    release: Release
+    found: Comparison
+    origin: Origin
+    parts: Mapping[Number, Parts] = field(default_factory=dict)
+
+    def change(self, number: Number) -> Change | None:
+        """Return a number of the comparison, None where it has none that is finite."""
+        found: Change | None = getattr(self.found, number.value)
+        if found is None or not math.isfinite(found.overhead + found.difference):
+            return None
+        return found
+
+
+@dataclass(frozen=True)
+class Step:
+    """An overhead that changed by more than the margin from one release to a later one.
+
+    moved: the hook whose cost changed most; None where a side has no attribution. beside: what
+    else differs between the two, so that the kernel need not be the cause.
+    """
+
+    before: Point
+    after: Point
+    number: Number
+    points: float  # difference of the overheads: 0.01 is one percentage point
+    difference: float  # of what the setup adds, in the graph's unit
+    moved: Moved | None
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """The points of one graph, the oldest release first; number: the one that is drawn."""
+
+    graph: Graph
+    points: tuple[Point, ...]
+
+    @cached_property
+    def number(self) -> Number:
+        """The number that decided most of the points: a line is of one number throughout."""
+        by = Counter(point.found.decided_by for point in self.points)
+        return max(_LATER, key=lambda number: by[number])
+
+    def before(self, index: int) -> Point | None:
+        """Return the point that one is held against."""
+        older = self.points[:index]
+        compiler = self.points[index].release.compiler
+        same = [point for point in older if point.release.compiler == compiler]
+        return (same or older or (None,))[-1]
+
+
+@dataclass(frozen=True)
+class Site:
+    """All that is published."""
+
+    releases: tuple[Release, ...]  # the oldest first
+    lines: tuple[Line, ...]
+    steps: tuple[Step, ...]  # the newest release first
+    problems: tuple[Problem, ...]
+    updated: str  # when the newest run was made
+
+    @cached_property
+    def points(self) -> int:
+        """How many points there are."""
+        return sum(len(line.points) for line in self.lines)
+
+
+def find_points(run: RunData, attributed: Sequence[AttributedCell]) -> Iterator[Point]:
+    """Give the points of a run; attributed: its cells with their call trees, if it has such."""
+    manifest = run.manifest
+    releases = {kernel.name: release_of(kernel) for kernel in manifest.kernels}
+    accounts = {item.place: item for item in run_accounts(attributed, manifest.baseline_setup)}
+    cells = {cell.place: cell.hash for cell in manifest.cells}
+    name = run.path.name if not run.shown else run.shown.rpartition("/")[2]
+    for item in within_run(manifest, cell_results(run)):
+        if item.benchmark.control:
+            continue
+        hashes = (cells[item.place], cells[item.baseline])
+        made = (name, manifest.created, manifest.command)
+        origin = Origin(*made, *hashes, manifest.margin, manifest.tools)
+        parts = _parts_of(accounts.get(item.place), item.benchmark.id)
+        yield Point(_graph(manifest, item), releases[item.place.kernel], item, origin, parts)
+
+
+def release_of(kernel: Kernel) -> Release:
+    """Return a kernel as a build."""
+    compiler = kernel.config.get("CC_VERSION_TEXT", "").split()
+    name = kernel.version or kernel.release or kernel.name
+    origin = kernel.origin.partition(" from ")[2] if kernel.version else kernel.origin
+    return Release(name, kernel.release, origin, kernel.image_sha256, (compiler or [""])[0])
+
+
+def _graph(manifest: Manifest, item: Comparison) -> Graph:
+    place, benchmark = item.place, item.benchmark
+    instrument = find_instrument(manifest.instrument)
+    said = {**manifest.conditions.said}
+    other = {key: value for key, value in said.items() if value != vars(Conditions()).get(key)}
+    digest = hashlib.sha256(repr(sorted(other.items())).encode()).hexdigest()[:8] if other else ""
+    return Graph(
+        place.suite,
+        benchmark.id,
+        benchmark.operation,
+        place.setup,
+        item.baseline.setup,
+        place.filesystem,
+        place.user,
+        place.copies,
+        instrument.name,
+        benchmark.metric.unit or instrument.unit,
+        digest,
+    )
+
+
+def _parts_of(account: Account | None, benchmark: str) -> dict[Number, Parts]:
+    if account is None:
+        return {}
+    typical = account.typical.benchmarks.get(benchmark)
+    kinds = {Number.TYPICAL: typical, Number.MEAN: typical}
+    kinds[Number.WHOLE] = account.whole.benchmarks.get(benchmark)
+    return {number: _parts(found) for number, found in kinds.items() if found is not None}
+
+
+def _parts(found: Explanation) -> Parts:
+    hooks = grouped((item.hook, item.difference_insns) for item in found.hooks)
+    changes = [(item.hook, base_name(item.function), item) for item in found.changes]
+    functions = grouped(((hook, name), item.difference_insns) for hook, name, item in changes)
+    outside = found.outside_inline_insns + found.outside_deferred_insns
+    sums = {name: math.fsum(insns) for name, insns in hooks.items()}
+    return Parts({**sums, "": outside}, {key: math.fsum(v) for key, v in functions.items()})
+
+
+def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site:
+    """Put points into lines, and find where they changed.
+
+    Of two points of one build the one that was measured later counts; where the two do not agree
+    that is a problem.
+    """
+    said = list(dict.fromkeys(problems))
+    kept: dict[tuple[Graph, Release], Point] = {}
+    for point in sorted(points, key=lambda item: item.origin.created):
+        key = point.graph, point.release
+        if key in kept and point.graph.instrument == "exact":
+            said += _disagreement(kept[key], point)
+        kept[key] = point
+    by_graph = grouped((graph, point) for (graph, _), point in kept.items())
+    lines = tuple(
+        Line(graph, tuple(sorted(found, key=lambda point: point.release.order)))
+        for graph, found in by_graph.items()
+    )
+    releases = sorted({point.release for point in kept.values()}, key=lambda item: item.order)
+    steps = [step for line in lines for step in find_steps(line)]
+    steps.sort(key=lambda step: -abs(step.points))
+    steps.sort(key=lambda step: step.after.release.order, reverse=True)
+    updated = max((point.origin.created for point in kept.values()), default="")
+    return Site(tuple(releases), lines, tuple(steps), tuple(said), updated)
+
+
+def _disagreement(first: Point, then: Point) -> Iterator[Problem]:
+    old, new = first.found.typical.value, then.found.typical.value
+    if old == new or math.isnan(old) or math.isnan(new):
+        return
+    graph = then.graph
+    title = f"{graph.benchmark}: {graph.setup} on {then.release.name}: two runs do not agree"
+    detail = (
+        f"{first.origin.run} has {old:,.0f}, {then.origin.run} has {new:,.0f}; the later is used"
+    )
+    yield Problem(title, then.release.name, graph.setup, graph.benchmark, detail)
+
+
+def find_steps(line: Line) -> Iterator[Step]:
+    """Give each point whose overhead differs by more than the margin from the one before it."""
+    for index, after in enumerate(line.points):
+        before = line.before(index)
+        if before is not None and (step := find_step(before, after)) is not None:
+            yield step
+
+
+def find_step(before: Point, after: Point) -> Step | None:
+    """Return how an overhead changed; None where it is not certain by more than the margin.
+
+    The typical number says it, unless another changed by more than the margin beyond that.
+    """
+    margin = max(before.origin.margin, after.origin.margin)
+    changes = [
+        OverheadChange(after.found.place, after.found.benchmark, before.found, after.found, number)
+        for number in Number
+        if before.change(number) and after.change(number)
+    ]
+    certain = [item for item in changes if _is_beyond(item, margin)]
+    if not certain:
+        return None
+    most = max(certain, key=lambda item: abs(item.points))
+    if abs(most.points) <= abs(certain[0].points) + margin:
+        most = certain[0]
+    moved = _moved(before.parts.get(most.number), after.parts.get(most.number))
+    values = (most.number, most.points, most.difference)
+    return Step(before, after, *values, moved, tuple(_beside(before, after)))
+
+
+def _is_beyond(item: OverheadChange, margin: float) -> bool:
+    low, high = item.points_bounds
+    return low > margin or high < -margin
+
+
+def _moved(before: Parts | None, after: Parts | None) -> Moved | None:
+    """Return the hook, or what is outside of hooks, that changed most, with its function."""
+    if before is None or after is None:
+        return None
+    hooks = _differences(before.hooks, after.hooks)
+    hook = max(hooks, key=lambda name: abs(hooks[name]), default="")
+    if abs(hooks.get(hook, 0.0)) < _LEAST_INSNS:
+        return None
+    functions = _differences(before.functions, after.functions)
+    inside = {name: insns for (where, name), insns in functions.items() if where == hook}
+    function = max(inside, key=lambda name: abs(inside[name]), default="")
+    return Moved(hook, hooks[hook], function, inside.get(function, 0.0))
+
+
+def _differences(before: Mapping[_Key, float], after: Mapping[_Key, float]) -> dict[_Key, float]:
+    keys = dict.fromkeys([*before, *after])
+    return {key: after.get(key, 0.0) - before.get(key, 0.0) for key in keys}
+
+
+def _beside(before: Point, after: Point) -> Iterator[str]:
+    """Say what differs beside the kernel."""
+    old, new = before.release.compiler, after.release.compiler
+    if old != new:
+        yield f"compiler {old or 'unknown'} → {new or 'unknown'}"
+    open_ones = (side for side in (before, after) if side.found.verdict is Verdict.INCONCLUSIVE)
+    for side in open_ones:
+        yield f"inconclusive on {side.release.name}"
+    tools = dict(before.origin.tools)
+    for name, value in after.origin.tools:
+        if tools.get(name, value) != value:
+            yield f"another {name}"

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Changes over releases: those that were put in are found, and no others."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+
+from lsmeter.core.model import Problem
+from lsmeter.core.model.conclusion import Number, Verdict
+from lsmeter.questions.publish.drawing import drawings, nice_ticks
+from lsmeter.questions.publish.figures import make_site, release_of
+from tests.unit.model_builders import change, kernel
+from tests.unit.publish.builders import BASE, VERSIONS, compared, line, point
+
+
+def test_a_change_beyond_the_margin_is_found_with_hook_and_function() -> None:
+    before = {"security_file_open": 100.0, "security_inode_permission": 200.0, "": 5.0}
+    after = {"security_file_open": 130.0, "security_inode_permission": 195.0, "": 5.0}
+    found = make_site([point("6.1.1-1", 1305, hooks=before), point("6.12.1-1", 1330, hooks=after)])
+    (step,) = found.steps
+    assert (step.before.release.name, step.after.release.name) == ("6.1.1-1", "6.12.1-1")
+    assert step.points == pytest.approx(0.025)
+    assert step.difference == 25
+    assert step.moved is not None
+    assert vars(step.moved) == {
+        "hook": "security_file_open",
+        "hook_insns": 30.0,
+        "function": "do_security_file_open",
+        "function_insns": 30.0,
+    }
+
+
+@pytest.mark.parametrize("values", [(1300, 1300), (1300, 1309), (1300, 1291)])
+def test_what_is_within_the_margin_is_no_change(values: tuple[float, ...]) -> None:
+    assert make_site(line(values)).steps == ()
+
+
+def test_only_and_all_injected_changes_are_found() -> None:
+    chance = random.Random(7)
+    points, injected = [], set()
+    for number in range(200):
+        value = BASE * 1.3
+        for version in VERSIONS:
+            if version != VERSIONS[0] and chance.random() < 0.2:
+                value += chance.choice([-1, 1]) * chance.uniform(10.1, 200)
+                injected.add((number, version))
+            points.append(point(version, value, depth=number))
+    chance.shuffle(points)
+    found = make_site(points).steps
+    assert {
+        (dict(s.after.found.benchmark.params)["depth"], s.after.release.name) for s in found
+    } == (injected)
+    order = [VERSIONS.index(step.after.release.name) for step in found]
+    assert order == sorted(order, reverse=True), "the newest release first"
+
+
+def test_a_change_of_the_whole_cost_alone_is_found() -> None:
+    later = replace(compared(1300), whole=change(BASE, 1500, 6.0))
+    (step,) = make_site([point("6.1.1-1", 1300), point("6.12.1-1", 0, found=later)]).steps
+    assert (step.number, step.points) == (Number.WHOLE, pytest.approx(0.2))
+
+
+def test_a_change_that_may_be_within_the_margin_is_none() -> None:
+    later = replace(compared(1300), whole=change(BASE, 1320, 15.0))
+    assert make_site([point("6.1.1-1", 1300), point("6.12.1-1", 0, found=later)]).steps == ()
+
+
+def test_numbers_that_do_not_exist_are_no_change() -> None:
+    nothing = change(0, 10)
+    item = replace(compared(1300), typical=nothing, whole=None, decided=nothing)
+    assert math.isnan(item.overhead)
+    assert make_site([point("6.1.1-1", 1300), point("6.12.1-1", 0, found=item)]).steps == ()
+
+
+def test_a_build_is_held_against_the_same_compiler() -> None:
+    points = [
+        point("6.12.94-1~bpo12+1", 1300, compiler="gcc-12"),
+        point("6.12.94-1", 1200, compiler="gcc-14"),
+        point("6.12.95-1~bpo12+1", 1300, compiler="gcc-12"),
+        point("6.12.95-1", 1250, compiler="gcc-14"),
+    ]
+    found = {step.after.release.name: step for step in make_site(points).steps}
+    assert set(found) == {"6.12.94-1", "6.12.95-1"}
+    assert found["6.12.94-1"].beside == ("compiler gcc-12 → gcc-14",)
+    assert found["6.12.95-1"].before.release.name == "6.12.94-1"
+    assert found["6.12.95-1"].beside == ()
+
+
+def test_what_else_differs_is_said() -> None:
+    first, then = point("6.1.1-1", 1300), point("6.12.1-1", 1400)
+    then = replace(then, found=replace(then.found, verdict=Verdict.INCONCLUSIVE))
+    tools = (("qemu", "9.0"), *then.origin.tools[1:])
+    (step,) = make_site([first, replace(then, origin=replace(then.origin, tools=tools))]).steps
+    assert step.beside == ("inconclusive on 6.12.1-1", "another qemu")
+    assert step.moved is None
+
+
+def test_other_conditions_are_another_graph() -> None:
+    then = point("6.12.1-1", 1400)
+    other = replace(then, graph=replace(then.graph, conditions="0123abcd"))
+    assert make_site([point("6.1.1-1", 1300), other]).steps == ()
+
+
+def test_releases_are_in_debians_order() -> None:
+    names = ["7.3~rc7-1~exp1", "6.12.43-1", "7.3.1-1", "6.12.9-1", "6.12.43-1~bpo12+1", "5.10.1-1"]
+    found = make_site(point(name, 1300) for name in names).releases
+    assert [item.name for item in found] == [names[i] for i in (5, 3, 4, 1, 0, 2)]
+    assert [item.series for item in found][-2:] == ["7.3", "7.3"]
+
+
+def test_of_two_runs_of_one_build_the_later_counts_and_a_disagreement_is_said() -> None:
+    later = "2026-11-26T10:00:00+00:00"
+    made = make_site([point("6.1.1-1", 1310, created=later), point("6.1.1-1", 1300)])
+    assert made.points == 1
+    assert made.lines[0].points[0].found.value == 1310
+    assert [item.title for item in made.problems] == [
+        "open depth=1: selinux on 6.1.1-1: two runs do not agree"
+    ]
+    same = Problem("x", "6.1")
+    again = make_site([point("6.1.1-1", 1300), point("6.1.1-1", 1300, created=later)], [same] * 2)
+    assert again.problems == (same,)
+
+
+def test_a_build_is_what_its_package_says() -> None:
+    found = release_of(
+        replace(kernel(CC_VERSION_TEXT="gcc-12 (Debian) 12.2.0"), origin="package x 1 from sid")
+    )
+    assert (found.name, found.compiler, found.origin) == ("6.1.192-2", "gcc-12", "sid")
+    built = release_of(replace(kernel(), version="", release="6.12.0-rc1", origin="a tree"))
+    assert (built.name, built.series, built.origin) == ("6.12.0-rc1", "6.12", "a tree")
+
+
+@pytest.mark.parametrize(
+    "values", [[0.0], [5.0], [-3.0, 4.0], [0.0, 61.0], [1300.0, 1301.0], [0.001, 0.002], [1e6, 9e6]]
+)
+def test_ticks_hold_the_values(values: list[float]) -> None:
+    ticks = nice_ticks(values)
+    assert ticks[0] <= min(values) <= max(values) <= ticks[-1]
+    assert 2 <= len(ticks) <= 8
+
+
+def test_points_are_drawn_at_their_values() -> None:
+    made = make_site(line([1200, 1300, 1300, 1300, 1400, 1400]))
+    drawn = {(d.unit, d.start): d for d in drawings([(0, made.lines[0])], made.releases)}
+    assert set(drawn) == {(u, s) for u in ("percent", "insns") for s in ("zero", "fit")}
+    zero = drawn["percent", "zero"]
+    at = {tick.text: tick.at for tick in zero.values}
+    assert at["0"] > at["20"] == zero.traces[0].marks[0].y > at["40"]
+    assert "0" not in {tick.text for tick in drawn["percent", "fit"].values}
+    both = make_site(line([990, 1300]))
+    assert [d.start for d in drawings([(0, both.lines[0])], both.releases)] == ["any", "any"]
+    assert {tick.text for tick in zero.releases} == {"5.10", "6.1", "6.12", "7.2", "7.3"}
