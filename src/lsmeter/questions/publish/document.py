@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pages, the feed, the plain text and the JSON of a site; pure: files by their names."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+import textwrap
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+
+from lsmeter import __version__
+from lsmeter.core.groups import grouped
+from lsmeter.core.model.conclusion import Number
+from lsmeter.questions.publish.drawing import HEIGHT, WIDTH, Drawing, drawings
+from lsmeter.questions.publish.figures import Graph, Line, Point, Release, Site, Step
+from lsmeter.tables import numbers
+from lsmeter.tables.values import change, count, many, natural, percent
+
+TITLE = "What Linux Security Modules cost, by kernel release"
+COLUMNS = 72
+_LINES = 8  # of one graph: what colours tell apart
+_OF_SETUP = 8
+_DIGITS = 6
+_NUMBERS = {Number.TYPICAL: "typical call", Number.MEAN: "mean call", Number.WHOLE: "whole cycle"}
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A graph of several lines in all states of its switches, and what its table says."""
+
+    key: str  # what a link to it names
+    title: str
+    said: str
+    unit: str
+    lines: tuple[tuple[int, Line], ...]
+    names: tuple[str, ...]  # of the lines, in their order
+    drawings: tuple[Drawing, ...]
+
+
+def slug(text: str) -> str:
+    """Return text as a name of a file or an anchor, the same wherever it is made."""
+    return re.sub(r"[^A-Za-z0-9.+~_]+", "-", text).strip("-.") or "x"
+
+
+def key_of(graph: Graph) -> str:
+    """Return the stable name of a panel within its operation's page."""
+    return slug(" ".join((graph.benchmark, *graph.said)))
+
+
+def operation_page(graph: Graph) -> str:
+    """Return the page of a graph's operation."""
+    return f"op/{slug(f'{graph.suite} {graph.operation}')}.html"
+
+
+def files(site: Site, news: Sequence[Step]) -> dict[str, str]:
+    """Return every file of a site; news: the steps that an earlier site had not."""
+    pages = {**_operations(site), **_setups(site), **_series(site), **_kernels(site)}
+    made = {name: (template, values) for name, template, values in _top(site)}
+    found = {
+        name: _render(template, site=site, root="../" * name.count("/"), **values)
+        for name, (template, values) in (made | pages).items()
+    }
+    style = _environment().get_template("style.css").render()
+    return {
+        **found,
+        "style.css": style,
+        "changes.atom": _render("changes.atom.j2", site=site, releases=_by_release(site.steps)),
+        "changes.txt": plain_text(site.steps, "no overhead changed by more than the margin"),
+        "news.txt": plain_text(news, ""),
+        "site.json": json.dumps(data(site), separators=(",", ":"), ensure_ascii=False) + "\n",
+    }
+
+
+_Pages = dict[str, tuple[str, dict[str, Any]]]
+
+
+def _top(site: Site) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    series = grouped((item.series, item) for item in site.releases[::-1])
+    values = {"title": TITLE, "latest": _by_release(site.steps)[:3], "series_of": series}
+    yield "index.html", "index.html.j2", values
+    yield (
+        "changes.html",
+        "changes.html.j2",
+        {
+            "title": "Changes, the newest release first",
+            "releases": _by_release(site.steps),
+        },
+    )
+
+
+def _by_release(steps: Iterable[Step]) -> list[tuple[Release, list[Step]]]:
+    return list(grouped((step.after.release, step) for step in steps).items())
+
+
+def _operations(site: Site) -> _Pages:
+    found: _Pages = {}
+    by_page = grouped((operation_page(line.graph), line) for line in site.lines)
+    for page, lines in by_page.items():
+        graph = lines[0].graph
+        values = {"title": f"{graph.operation} ({graph.suite})", "plots": _panels(lines, site)}
+        found[page] = "graphs.html.j2", {**values, "linked": True}
+    return found
+
+
+def _panels(lines: Iterable[Line], site: Site, series: str = "") -> list[Plot]:
+    """Return a graph for each benchmark in each place: a line for each setup."""
+    ranks = {setup: rank for rank, setup in enumerate(_setup_names(site))}
+    panels = grouped((line.graph.panel, line) for line in lines)
+    return [
+        _plot(graph, [(ranks[line.graph.setup], line) for line in found], site, series)
+        for graph, found in sorted(panels.items(), key=lambda item: natural(item[0].benchmark))
+    ]
+
+
+def _plot(graph: Graph, lines: list[tuple[int, Line]], site: Site, series: str) -> Plot:
+    mine = {point.release for _, line in lines for point in line.points}
+    shown = [item for item in site.releases if item in mine and series in ("", item.series)]
+    names = tuple(line.graph.setup for _, line in lines)
+    title, said = graph.benchmark, ", ".join(graph.said)
+    drawn = drawings(lines, shown)
+    return Plot(key_of(graph), title, said, graph.unit, tuple(lines), names, drawn)
+
+
+def _setup_names(site: Site) -> list[str]:
+    return list(dict.fromkeys(line.graph.setup for line in site.lines))
+
+
+def _setups(site: Site) -> _Pages:
+    found: _Pages = {}
+    for setup, lines in grouped((line.graph.setup, line) for line in site.lines).items():
+        title = f"{setup}, over {lines[0].graph.baseline}"
+        steps = [step for step in site.steps if step.after.graph.setup == setup]
+        values = {"title": title, "plots": list(_setup_plots(lines, site)), "linked": False}
+        found[f"setup/{slug(setup)}.html"] = (
+            "graphs.html.j2",
+            {**values, "releases": _by_release(steps)},
+        )
+    return found
+
+
+def _setup_plots(lines: Sequence[Line], site: Site) -> Iterator[Plot]:
+    """Give graphs of a setup with a line for each benchmark, as many in each as colours tell."""
+    kinds = ((line.graph, line) for line in lines)
+    for (suite, unit, said), mine in grouped(
+        ((g.suite, g.unit, g.said), x) for g, x in kinds
+    ).items():
+        for first in range(0, len(mine), _OF_SETUP):
+            part = list(enumerate(mine[first : first + _OF_SETUP]))
+            names = tuple(line.graph.benchmark for _, line in part)
+            key = slug(f"{suite} {names[0]} {' '.join(said)}")
+            drawn = drawings(part, site.releases)
+            yield Plot(key, f"suite {suite}", ", ".join(said), unit, tuple(part), names, drawn)
+
+
+def _series(site: Site) -> _Pages:
+    found: _Pages = {}
+    for series, releases in grouped((item.series, item) for item in site.releases).items():
+        lines = [
+            line
+            for line in site.lines
+            if any(point.release.series == series for point in line.points)
+        ]
+        steps = [step for step in site.steps if step.after.release.series == series]
+        found[f"series/{slug(series)}.html"] = (
+            "graphs.html.j2",
+            {
+                "title": f"Linux {series}: {many(len(releases), 'build')}",
+                "plots": _panels(lines, site, series) if len(releases) > 1 else [],
+                "linked": False,
+                "kernels": releases[::-1],
+                "releases": _by_release(steps),
+            },
+        )
+    return found
+
+
+def _kernels(site: Site) -> _Pages:
+    points = grouped((point.release, point) for line in site.lines for point in line.points)
+    return {
+        f"k/{slug(release.name)}.html": (
+            "kernel.html.j2",
+            {
+                "title": f"Linux {release.name}",
+                "kernel": release,
+                "setups": grouped((point.graph.setup, point) for point in found),
+                "runs": list({p.origin.run: p.origin for p in found}.values()),
+                "problems": [item for item in site.problems if item.kernel.endswith(release.name)],
+            },
+        )
+        for release, found in points.items()
+    }
+
+
+def link_of(point: Point) -> str:
+    """Return where a point's run, command and digests are."""
+    return f"k/{slug(point.release.name)}.html#{slug(point.graph.setup)}"
+
+
+def graph_link(graph: Graph) -> str:
+    """Return where a graph is."""
+    return f"{operation_page(graph)}#{key_of(graph)}"
+
+
+def step_id(step: Step) -> str:
+    """Name a step, the same in every site that has it."""
+    return slug(f"{step.after.release.name} {step.after.graph.setup} {key_of(step.after.graph)}")
+
+
+def shown(point: Point) -> str:
+    """Write a point's overhead with its verdict, as a report does: of the number that decided."""
+    item = point.found
+    mark = numbers.VERDICT_MARKS[item.verdict] + numbers.DECIDED_MARKS[item.decided_by]
+    return f"{numbers.overhead(item.overhead, item.verdict)} % {mark}"
+
+
+def overheads(step: Step) -> str:
+    """Write both overheads of the number that changed."""
+    sides = (side.change(step.number) for side in (step.before, step.after))
+    old, new = (percent(side.overhead if side else None) for side in sides)
+    of = "" if step.number is Number.TYPICAL else f" ({_NUMBERS[step.number]})"
+    return f"{old} → {new}{of}"
+
+
+def amount(step: Step) -> str:
+    """Write how much the change is."""
+    unit = numbers.unit_word(step.after.graph.unit)
+    return f"{step.points * 100:+.1f} points, {change(round(step.difference, 1))} {unit}"
+
+
+def cause(step: Step) -> str:
+    """Say in which hook and function most of it is."""
+    moved = step.moved
+    if moved is None:
+        return "not attributed"
+    function = f", most in {moved.function} {_insns(moved.function_insns)}" * bool(moved.function)
+    return f"{moved.hook or 'outside of hooks'} {_insns(moved.hook_insns)} instructions{function}"
+
+
+def _insns(value: float) -> str:
+    return change(round(value, 1) + 0.0)
+
+
+def plain_text(steps: Sequence[Step], nothing: str) -> str:
+    """Write steps for mail, at most 72 columns wide."""
+    if not steps:
+        return f"{nothing}\n" if nothing else ""
+    found = []
+    for release, mine in _by_release(steps):
+        found += ["", f"Linux {release.name}"]
+        for step in mine:
+            graph = step.after.graph
+            said = f" ({', '.join(graph.said)})" if graph.said else ""
+            found += _wrapped(f"{graph.setup}: {graph.benchmark}{said}: {overheads(step)}", 2)
+            found += _wrapped(f"{amount(step)}, since {step.before.release.name}", 4)
+            found += _wrapped(cause(step), 4)
+            found += _wrapped(f"also: {'; '.join(step.beside)}", 4) if step.beside else []
+    return "\n".join(found[1:]) + "\n"
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    first, then = " " * indent, " " * (indent + 2)
+    plain = text.replace("→", "->")
+    return textwrap.wrap(plain, COLUMNS, initial_indent=first, subsequent_indent=then)
+
+
+def data(site: Site) -> dict[str, Any]:
+    """Return all of a site as plain values (`lsmeter help publish`)."""
+    places = {release: index for index, release in enumerate(site.releases)}
+    graphs = {line.graph: index for index, line in enumerate(site.lines)}
+    origins = dict.fromkeys(p.origin for line in site.lines for p in line.points)
+    made = {origin: index for index, origin in enumerate(origins)}
+    return {
+        "format": "lsmeter-site",
+        "version": 1,
+        "lsmeter_version": __version__,
+        "updated": site.updated,
+        "kernels": [
+            {
+                "version": item.name,
+                "release": item.release,
+                "series": item.series,
+                "origin": item.origin,
+                "compiler": item.compiler,
+                "image_sha256": item.image_sha256,
+            }
+            for item in site.releases
+        ],
+        "origins": [{**vars(item), "tools": dict(item.tools)} for item in origins],
+        "graphs": [{**_graph(line, places, made)} for line in site.lines],
+        "changes": [_step(step, places, graphs) for step in site.steps],
+        "problems": [
+            {"kernel": item.kernel, "setup": item.setup, "title": item.title, "detail": item.detail}
+            for item in site.problems
+        ],
+    }
+
+
+def _graph(line: Line, places: dict[Release, int], made: dict[Any, int]) -> dict[str, Any]:
+    """Return a graph: lists have a value for each of its points."""
+    points = [point.found for point in line.points]
+    return {
+        **vars(line.graph),
+        "link": graph_link(line.graph),
+        "kernel": [places[point.release] for point in line.points],
+        "origin": [made[point.origin] for point in line.points],
+        "overhead": [_rounded(item.overhead) for item in points],
+        "overhead_low": [_rounded(item.overhead_low) for item in points],
+        "overhead_high": [_rounded(item.overhead_high) for item in points],
+        "difference": [_rounded(item.difference) for item in points],
+        "baseline_value": [_rounded(item.decided.baseline_value) for item in points],
+        "decided_by": [item.decided_by.value for item in points],
+        "verdict": [item.verdict.value for item in points],
+    }
+
+
+def _step(step: Step, places: dict[Release, int], graphs: dict[Graph, int]) -> dict[str, Any]:
+    return {
+        "id": step_id(step),
+        "graph": graphs[step.after.graph],
+        "kernel": places[step.after.release],
+        "since_kernel": places[step.before.release],
+        "number": step.number.value,
+        "points": _rounded(step.points),
+        "difference": _rounded(step.difference),
+        "moved": vars(step.moved) if step.moved else None,
+        "beside": list(step.beside),
+    }
+
+
+def _rounded(value: float) -> float | int | None:
+    if not math.isfinite(value):
+        return None
+    found = round(value, _DIGITS)
+    return int(found) if found == int(found) else found
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    """Escape everything, and stop at any name that a template has wrong."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lsmeter.questions.publish"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(
+        {item.__name__: item for item in (slug, key_of, link_of, graph_link, step_id, shown)}
+        | {item.__name__: item for item in (overheads, amount, cause, operation_page, natural)}
+    )
+    environment.globals.update(
+        count=count,
+        numbers=_NUMBERS,
+        width=WIDTH,
+        height=HEIGHT,
+        version=__version__,
+        unit_word=numbers.unit_word,
+        name=lambda text: uuid.uuid5(uuid.NAMESPACE_URL, f"lsmeter-changes:{text}").urn,
+    )
+    return environment
+
+
+def _render(template: str, **values: object) -> str:
+    return _environment().get_template(template).render(**values).strip() + "\n"
