@@ -32,6 +32,7 @@ from lsmeter.questions.hooks.agreement import command as hooks_agree
 from lsmeter.questions.importing import command as import_
 from lsmeter.questions.index import command as index
 from lsmeter.questions.monitor import command as monitor
+from lsmeter.questions.publish import command as publish
 from lsmeter.questions.reproduce import command as reproduce
 from lsmeter.questions.selftest import command as selftest
 from lsmeter.questions.slopes import command as slopes
@@ -43,7 +44,7 @@ Function = Callable[..., object]
 
 # What prints a line or a text, and what prints nothing: they have no format, no file to print to.
 _LINES = (pack.pack, kernel.build, kernel.path, image.build, image.add, image.path, manual.help_)
-_NOTHING = (kernel.remove, image.remove)
+_NOTHING = (kernel.remove, image.remove, publish.publish)
 
 
 def _name(command: Function | typer.Typer) -> str:
@@ -77,7 +78,7 @@ _MENU: dict[str, tuple[Function | typer.Typer, ...]] = {
     "Measure": (run.run, exec_command.exec_, reproduce.reproduce, import_.import_),
     "Read": (
         *(report.report, report.compare, history.history, index.index, monitor.monitor),
-        *(estimate.estimate, pack.pack),
+        *(estimate.estimate, publish.publish, pack.pack),
     ),
     "Judge": (gate.gate, bisect.bisect),
     "Explain": (_group("hooks", "Show which hooks a cost comes from.", *_HOOKS), slopes.slopes),

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter publish`: a static site from runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.names import runs as known_runs
+from lsmeter.cli.options import argument, option
+from lsmeter.core.errors import ExitCode, UsageError
+
+_MOST_BYTES = 256 << 20  # of an earlier site's JSON
+
+
+def publish(
+    runs: Annotated[
+        list[Path], argument("RUN", "Runs, each on any number of kernels.", known_runs)
+    ],
+    site: Annotated[Path, option("DIR", "Where the site is made.", "--site", "-o")] = Path("site"),
+) -> int:
+    """Make a static site of what setups cost over kernel releases.
+
+    A page for each series, setup, operation and kernel; the changes with the hooks that they are
+    in, also as news.txt (what the site had not before: for mail), changes.txt, changes.atom; all of
+    it as site.json. The site needs no script and loads nothing from elsewhere. Files of an earlier
+    site are replaced.
+
+        lsmeter publish runs/* -o site
+        lsmeter run -k 'debian:6.12.*' -s selinux --attribute --run-dir r
+    """
+    from lsmeter.core.storage import make_dir, output_dir, write_atomic
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.attribution.load import run_cells
+    from lsmeter.questions.cells.cells import cell_results
+    from lsmeter.questions.publish import document
+    from lsmeter.questions.publish.figures import Point, find_points, make_site
+
+    points: list[Point] = []
+    problems = []
+    for path in runs:
+        run = read_run(path)
+        attributed, damaged = run_cells(run)
+        points += find_points(run, attributed)
+        problems += [*run.manifest.problems, *damaged]
+        problems += [problem for item in cell_results(run) for problem in item.problems]
+    made = make_site(points, problems)
+    if not made.points:
+        raise UsageError(
+            f"{runs[0]}: nothing to publish: no setup is compared with a baseline",
+            hint="make a run: lsmeter run -k debian:6.1 -k debian:6.12 -s selinux",
+        )
+    home = output_dir(site, "--site")
+    known = _known_steps(home / "site.json")
+    news = [step for step in made.steps if document.step_id(step) not in known]
+    files = document.files(made, news)
+    # The JSON comes last: a site that was cut off is news again.
+    for name in sorted(files, key=lambda name: name == "site.json"):
+        make_dir((home / name).parent)
+        write_atomic(home / name, files[name].encode())
+    size = sum(len(text.encode()) for text in files.values())
+    SCREEN.tell(
+        f"{made.points:,} points on {len(made.releases)} kernels, {len(made.steps):,} changes "
+        f"({len(news):,} new): {len(files)} files, {size / 1000:,.0f} kB"
+    )
+    SCREEN.tell(f"page    {home / 'index.html'}")
+    return int(ExitCode.OK)
+
+
+def _known_steps(path: Path) -> set[str]:
+    """Return the changes that an earlier site has; none where there is no such site."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return set()
+        said = json.loads(path.read_bytes())
+        return {str(item["id"]) for item in said["changes"]}
+    except FileNotFoundError:
+        return set()
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UsageError(
+            f"{path}: not the JSON of a site ({type(error).__name__})",
+            hint="name another directory, or remove it: all changes are news then",
+        ) from error
