@@ -18,6 +18,7 @@ from lsmeter.core.errors import BuildError, InfrastructureError
 from lsmeter.core.inputs import read_file
 from lsmeter.core.model import Benchmark, Metric
 from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
+from lsmeter.guest.given import PROBE, given
 
 CATALOGUE_VERSION = 3
 _HEADER = f"lsmeter-catalogue\t{CATALOGUE_VERSION}"
@@ -59,6 +60,8 @@ def find_probe(arch: Arch | None = None) -> Program:
 
     For this machine it is the one that LSMETER_PROBE names, or the one shipped in this package.
     """
+    if path := given(PROBE):
+        return _program(path, f"no probe: {path} cannot be read", _REBUILD)
     if arch is not None and arch is not arch_of_host():
         return _program(
             _HOME / _probe_name(arch),
@@ -79,7 +82,7 @@ def find_program(name: str) -> Program:
     """Return a program that was compiled when lsmeter was installed, by its name."""
     packages = _PACKAGES[name]
     return _program(
-        _HOME / name,
+        given(name) or _HOME / name,
         f"no {name}: lsmeter was installed on a machine without {packages}",
         f"apt-get install {packages}, then install lsmeter again: pip install .",
     )
