@@ -18,6 +18,7 @@ from lsmeter.cli.exit_status import exit_status
 from lsmeter.cli.options import Display, but, expand
 from lsmeter.cli.show import apply
 from lsmeter.core.owners import leave_strangers
+from lsmeter.machines.dask import command as dask
 from lsmeter.measure.results import command as pack
 from lsmeter.questions.bisect import command as bisect
 from lsmeter.questions.cost import command as report
@@ -44,7 +45,7 @@ Function = Callable[..., object]
 
 # What prints a line or a text, and what prints nothing: they have no format, no file to print to.
 _LINES = (pack.pack, kernel.build, kernel.path, image.build, image.add, image.path, manual.help_)
-_NOTHING = (kernel.remove, image.remove, publish.publish)
+_NOTHING = (kernel.remove, image.remove, publish.publish, dask.worker)
 
 
 def _name(command: Function | typer.Typer) -> str:
@@ -88,7 +89,7 @@ _MENU: dict[str, tuple[Function | typer.Typer, ...]] = {
     ),
     "Prepare": (
         *(_group("kernel", kernel.HELP, *_KERNEL), _group("image", image.HELP, *_IMAGE)),
-        *(listing.doctor, listing.list_names),
+        *(dask.worker, listing.doctor, listing.list_names),
         *(_group("selftest", _SELFTEST, selftest.exact, selftest.timed), manual.help_),
     ),
 }

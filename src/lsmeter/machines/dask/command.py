@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`lsmeter worker`: makes boots for `--machine dask:ADDRESS`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from lsmeter.cli.console import SCREEN
+from lsmeter.cli.options import argument, option
+
+
+def worker(
+    scheduler: Annotated[str, argument("SCHEDULER", "tls://HOST:8786, or tcp://127.0.0.1:8786.")],
+    *,
+    guests: Annotated[
+        int | None, option("N", "Guests at a time.", default="one a core", min=1, max=1024)
+    ] = None,
+    name: Annotated[
+        str | None, option("NAME", "What runs call this worker.", default="its address")
+    ] = None,
+    insecure: Annotated[
+        bool, option(None, "Take tcp://HOST without TLS.", "--insecure", default="")
+    ] = False,
+) -> None:
+    """Make boots for `--machine dask:ADDRESS` until it is stopped (Ctrl-C).
+
+    It needs QEMU; kernels, images and the probe are sent to it, and kept in the cache: at most
+    16 GiB, or LSMETER_SENT_GIB. A scheduler that is gone is waited for.
+
+        lsmeter worker tls://HOST:8786 --guests 8
+    """
+    from lsmeter.core.host import cores
+    from lsmeter.machines.dask.address import check_address
+    from lsmeter.machines.dask.start import keep_worker
+    from lsmeter.machines.qemu import qemu_version
+
+    address = check_address(scheduler, insecure=insecure, where="")
+    count = guests or cores()
+    SCREEN.say(f"{count} guest(s) at a time for {address}, on QEMU {qemu_version()}")
+    keep_worker(address, count, name or "")
