@@ -21,6 +21,7 @@ from lsmeter.machines import (
     HasHosts,
     Machine,
     Prepares,
+    Spreads,
     TakesTurns,
     Tunable,
     machines,
@@ -31,7 +32,7 @@ from lsmeter.sources.images.definition import definition_names, load_definition
 from lsmeter.sources.kernels.resolve import sources
 from lsmeter.tables.render import formats
 
-ABILITIES = (Addressed, BootsByHand, ComesBack, HasHosts, Prepares, TakesTurns, Tunable)
+ABILITIES = (Addressed, BootsByHand, ComesBack, HasHosts, Prepares, Spreads, TakesTurns, Tunable)
 NAME = re.compile(r"[a-z][a-z0-9-]*")
 COUNTED = b"/usr/lib/lsmeter/counted"
 

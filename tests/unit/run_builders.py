@@ -60,6 +60,7 @@ class Watching:
 
     def __init__(self) -> None:
         self.ends: list[tuple[Boot, bool]] = []
+        self.notes: list[str] = []
         self.damages: list[tuple[PlannedBoot, str]] = []
 
     def started(self, boot: PlannedBoot) -> None:
@@ -67,6 +68,9 @@ class Watching:
 
     def advanced(self, boot: PlannedBoot, benchmarks: int) -> None:
         pass
+
+    def noted(self, text: str) -> None:
+        self.notes.append(text)
 
     def damaged(self, boot: PlannedBoot, why: str) -> None:
         self.damages.append((boot, why))

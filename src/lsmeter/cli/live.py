@@ -24,12 +24,14 @@ from rich.text import Text
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.console import escaped as escape
 from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus
+from lsmeter.machines import Machine, Spreads
 from lsmeter.measure.run.pace import Pace
 
 if TYPE_CHECKING:
     from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 
 _QUIET_S = 10.0
+_MOST_SHOWN = 12  # guests
 
 
 class _Bars(Progress):
@@ -107,12 +109,19 @@ class LiveRun(_Live):
     """
 
     def __init__(
-        self, console: Console, plan: Plan, jobs: int, known: Collection[PlannedBoot] = ()
+        self,
+        console: Console,
+        plan: Plan,
+        jobs: int,
+        known: Collection[PlannedBoot] = (),
+        machine: Machine | None = None,
     ) -> None:
         super().__init__(console, MofNCompleteColumn())
         self._total = len(plan.boots)
         self._done = 0
         self.failed = False
+        self._spread = machine if isinstance(machine, Spreads) else None
+        jobs = min(jobs, self._spread.places) if self._spread else jobs
         self._pace = Pace(plan.boots, jobs, known)
         self._began_s = time.monotonic()
         self._all = self._bars.add_task("[bold]boots[/]", total=self._total)
@@ -128,13 +137,17 @@ class LiveRun(_Live):
         now_s = time.monotonic()
         left_s = self._pace.left_s(now_s)
         left = "time left not known yet" if left_s is None else f"about {clock(left_s)} left"
-        return f"{clock(now_s - self._began_s)} elapsed, {left}"
+        said = self._spread.said() if self._spread else ""
+        workers = f"{said}, " if said else ""
+        return f"{workers}{clock(now_s - self._began_s)} elapsed, {left}"
 
     def started(self, boot: PlannedBoot) -> None:
         """Show a guest that has been started."""
         self._pace.started(boot, time.monotonic())
         name = escape(_name(boot))
-        self._guests[boot] = self._bars.add_task(f"  {name}", total=boot.cell.units)
+        # What is drawn of many leaves room for the line below.
+        shown = len(self._guests) < _MOST_SHOWN
+        self._guests[boot] = self._bars.add_task(f"  {name}", total=boot.cell.units, visible=shown)
 
     def advanced(self, boot: PlannedBoot, benchmarks: int) -> None:
         """Show how many benchmarks a guest has finished."""
@@ -145,6 +158,10 @@ class LiveRun(_Live):
         """Say that a stored boot cannot be used."""
         text = f"{escape(_name(boot))}: measured again: {escape(why)}"
         self._console.print(f"[yellow]damaged[/] {text}", soft_wrap=True)
+
+    def noted(self, text: str) -> None:
+        """Say what happened to a machine that boots are made on."""
+        self._console.print(escape(text), soft_wrap=True)
 
     def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
         """Count a boot, and say in one line if it went wrong."""

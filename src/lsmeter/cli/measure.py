@@ -34,7 +34,15 @@ from lsmeter.core.model import Benchmark, Image, Kernel
 from lsmeter.core.model.arch import arch_of
 from lsmeter.core.storage import need_dir
 from lsmeter.guest.probe import catalogue, find_probe, find_program
-from lsmeter.machines import HasHosts, Machine, Prepares, find_machine, identity_for, tuned
+from lsmeter.machines import (
+    HasHosts,
+    Machine,
+    Prepares,
+    Spreads,
+    find_machine,
+    identity_for,
+    tuned,
+)
 from lsmeter.measure.experiment.options import Experiment, with_copies
 from lsmeter.measure.experiment.plan import (
     Plan,
@@ -73,6 +81,7 @@ from lsmeter.statistics.family import Looks
 
 Experiments = Sequence[Experiment] | Callable[[Sequence[Kernel]], Sequence[Experiment]]
 
+_MOST_SPREAD = 4096  # guests at a time on other machines, of which each has its own number
 _PLOTS = (".svg", ".png")
 
 
@@ -95,7 +104,8 @@ def measure(
     INCOMPLETE when something gave no number, or INTERRUPTED.
     """
     known = named if callable(experiments) else experiments
-    machine = find_machine(_join_machines(options.machine) or _machine_of(known))
+    name = _join_machines(options.machine) or _machine_of(known)
+    machine = find_machine(name, insecure=options.insecure)
     plan = _planned(experiments, known, machine, build=not dry_run)
     if announce:
         show_plan(plan, machine, commands=dry_run)
@@ -189,6 +199,11 @@ def _machine_of(experiments: Sequence[Experiment]) -> str:
     named = next((item.machine for item in experiments if item.machine), None)
     instrument = experiments[0].instrument if experiments else DEFAULT
     return named or find_instrument(instrument).machines[0]
+
+
+def guests_at_once(machine: Machine, options: Options) -> int:
+    """Return how many guests run at a time at most."""
+    return options.jobs or (_MOST_SPREAD if isinstance(machine, Spreads) else cores())
 
 
 def _check_instrument(experiment: Experiment, machine: Machine) -> None:
@@ -314,7 +329,7 @@ def _stage(plan: Plan, machine: Machine, out: Path, options: Options, since: int
     manifest = make_manifest(plan, circumstances, commands)
     if said := create_run(out, manifest):
         SCREEN.say(said)
-    jobs = (options.jobs or cores()) if instrument.side_by_side else 1
+    jobs = guests_at_once(machine, options) if instrument.side_by_side else 1
     fresh = options.fresh or not instrument.reusable
     todo = replace(plan, boots=tuple(boot for boot in plan.boots if boot.index >= since))
     kept = not (instrument.reusable or options.fresh)
@@ -332,7 +347,7 @@ def _stage(plan: Plan, machine: Machine, out: Path, options: Options, since: int
     def attempt(
         plan: Plan, settings: Settings, known: Collection[PlannedBoot] = ()
     ) -> tuple[bool, bool]:
-        with LiveRun(SCREEN.err, plan, jobs, known) as live:
+        with LiveRun(SCREEN.err, plan, jobs, known, machine) as live:
             stopped = stopped_early(lambda: execute(plan, out, machine, settings, live))
             took.keep(machine.name, live.took)
             return stopped, live.failed

@@ -134,6 +134,7 @@ class Options:
     image: Annotated[str | None, _shared("image")] = None
     condition: Annotated[_List, _shared("condition")] = None
     machine: Annotated[_List, _shared("machine")] = None
+    insecure: Annotated[bool, _shared("insecure")] = False
     jobs: Annotated[int | None, _shared("jobs")] = None
     fresh: Annotated[bool, _shared("fresh")] = False
     seed: Annotated[int | None, _shared("seed")] = None

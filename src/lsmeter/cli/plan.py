@@ -10,7 +10,7 @@ from lsmeter.cli.live import clock
 from lsmeter.cli.options import Options
 from lsmeter.core.host import cores
 from lsmeter.core.model import Kernel
-from lsmeter.machines import Machine
+from lsmeter.machines import Machine, Spreads
 from lsmeter.measure.experiment.plan import Plan, baseline_name, describe_size
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.run import took
@@ -67,7 +67,8 @@ def show_times(plan: Plan, machine: Machine, options: Options) -> None:
     images = {cell.image.name for cell in plan.cells if cell.image and not cell.image.sha256}
     parts = [(f"fetch kernel {name}", times.get("fetch")) for name in sorted(kernels)]
     parts += [(f"build image {name}", times.get(f"image {name}")) for name in sorted(images)]
-    jobs = (options.jobs or cores()) if instrument.side_by_side else 1
+    places = machine.places if isinstance(machine, Spreads) else cores()
+    jobs = (options.jobs or places) if instrument.side_by_side else 1
     again = options.fresh or not instrument.reusable
     known = [boot for boot in plan.boots if not again and is_stored(boot)]
     pace = Pace(plan.boots, jobs, known, lambda boot: took.length_s(times, machine.name, boot))

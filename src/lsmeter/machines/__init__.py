@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import cache
 from pathlib import Path
 
@@ -131,6 +131,31 @@ class Prepares(ABC):
         """Make what boots of these cells share, which planning does not; raise if none can run."""
 
 
+class Spreads(ABC):
+    """A machine that has its boots made on others, of which each has so many places."""
+
+    @property
+    @abstractmethod
+    def places(self) -> int:
+        """How many boots are made at a time, as far as is known."""
+
+    @abstractmethod
+    def connect(self, addresses: str, *, insecure: bool = False) -> Machine:
+        """Return the machine at an address; insecure: also where others could stand in for it."""
+
+    @abstractmethod
+    def session(self, tell: Callable[[str], None]) -> AbstractAsyncContextManager[None]:
+        """Hold the way there, and tell what happens to it; no boot is left at its end."""
+
+    @abstractmethod
+    def place(self) -> AbstractAsyncContextManager[Machine]:
+        """Wait for a free place, in a session, and give the machine of one boot."""
+
+    @abstractmethod
+    def said(self) -> str:
+        """Say in a few words how many machines there are, and what they do."""
+
+
 class BootsByHand(ABC):
     """A machine whose boots a person can repeat without lsmeter."""
 
@@ -146,13 +171,17 @@ def machines() -> Mapping[str, Machine]:
     return {machine.name: machine for machine in found}
 
 
-def find_machine(name: str) -> Machine:
+def find_machine(name: str, *, insecure: bool = False) -> Machine:
     """Return the machine called `name`, or NAME:PLACE; UsageError with the nearest otherwise."""
     known = machines()
     kind, colon, place = name.partition(":")
     if kind not in known:
         raise unknown("machine", kind, known)
     found = known[kind]
+    if insecure:
+        if not isinstance(found, Spreads):
+            raise UsageError("--insecure: only of --machine dask:tcp://HOST:PORT")
+        return found.connect(place, insecure=True)
     if not colon:
         return found
     if not isinstance(found, Addressed):

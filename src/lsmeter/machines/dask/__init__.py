@@ -1,2 +1,230 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Guests of the emulator on the workers of a Dask scheduler, with files sent by digest."""
+"""Guests of the emulator on the workers of a Dask scheduler, with files sent by digest.
+
+What a worker sends is bytes that are checked as a guest's are. Dask itself is built on pickle:
+whoever may talk to the scheduler can run programs on all that do, which is why it takes TLS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from lsmeter import __version__
+from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import Cell
+from lsmeter.core.model.arch import X86_64, Arch
+from lsmeter.core.storage import cache_dir, known_sha256, write_atomic
+from lsmeter.guest.capture import Capture, Ending
+from lsmeter.guest.filesystem import disk_image, size_mib
+from lsmeter.guest.given import DISK, PROBE
+from lsmeter.guest.probe import find_probe, find_program
+from lsmeter.machines import Addressed, Machine, OnResults, Spreads
+from lsmeter.machines.dask import messages
+from lsmeter.machines.dask.address import FORM, check_address, connected
+from lsmeter.machines.dask.messages import Facts, Order
+from lsmeter.machines.dask.pool import LostError, Member, Pool, look
+from lsmeter.machines.emulation import MACHINE as EMULATION
+from lsmeter.machines.emulation import Emulation, prove_files
+from lsmeter.measure.experiment.plan import PlannedBoot, programs_of
+
+_MOST_WORKERS = 3  # that fail a boot, before it is a problem
+_FIRST_WORKER_S = 60.0
+
+
+class Dask(Emulation, Addressed, Spreads):
+    """Runs guests as the emulator does, on workers; made for one scheduler by `connect`."""
+
+    name = "dask"
+    title = "workers of a Dask scheduler, each with the emulator"
+
+    def __init__(self, place: str = "") -> None:
+        self._place = place
+        self._plugins: set[str] = set()
+        self._asked: dict[frozenset[str], dict[str, Facts]] = {}
+        self._files: dict[str, Path] = {}
+        self._disks: dict[tuple[str, int], str] = {}
+        self._pool: Pool | None = None
+
+    def connect(self, addresses: str, *, insecure: bool = False) -> Dask:
+        """Return the machine of a scheduler."""
+        return Dask(check_address(addresses, insecure=insecure))
+
+    @property
+    def places(self) -> int:
+        """How many guests the workers have at once, as far as they have been asked."""
+        newest = [*self._asked.values()][-1:]
+        return sum(facts.guests for found in newest for facts in found.values()) or 1
+
+    def said(self) -> str:
+        """Say how many workers there are, and what they do."""
+        return self._pool.said() if self._pool else ""
+
+    def workers(self, plugins: Iterable[str] = ()) -> dict[str, Facts]:
+        """Ask every worker what it is, by address; wait for a first one."""
+        wanted = frozenset(plugins)
+        if wanted not in self._asked:
+            self._asked[wanted] = asyncio.run(_ask(self._named(), wanted))
+        return self._asked[wanted]
+
+    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+        """Name what decides counts: this machine's versions if a worker has them, else theirs."""
+        plugins = set(plugins)
+        self._plugins |= plugins
+        found = self.workers(plugins)
+        fit = Counter(facts.versions for facts in found.values() if not facts.why)
+        if not fit:
+            why = "; ".join(f"{facts.name}: {facts.why}" for facts in found.values())
+            raise InfrastructureError(
+                f"no worker of dask:{self._place} can be used: {why[:300]}",
+                hint=f"lsmeter doctor --machine dask:{self._place}",
+            )
+        versions = dict(fit.most_common(1)[0][0])
+        for item in map(dict, fit):
+            try:
+                own = {**EMULATION.identity(plugins), "probe": ""}
+            except LsmeterError:
+                break
+            if {**item, "probe": "", "lsmeter": ""} == {**own, "lsmeter": ""}:
+                versions = item
+        versions.pop("lsmeter")
+        return {**versions, "probe": find_probe(X86_64).sha256}
+
+    def identity_of(self, arch: Arch, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+        """Name what decides counts; UsageError for guests that workers do not have."""
+        if arch is not X86_64:
+            raise UsageError(
+                f"--machine dask has no guests of {arch.name}", hint="leave --machine out"
+            )
+        return self.identity(plugins)
+
+    def prepare(self, cells: Iterable[Cell]) -> None:
+        """Find the files that boots of these cells need."""
+        for cell in cells:
+            self._given(cell)
+
+    @asynccontextmanager
+    async def session(self, tell: Callable[[str], None]) -> AsyncIterator[None]:
+        """Hold the way to the workers; at its end none of them has a boot of ours."""
+        versions = {**self.identity(self._plugins), "lsmeter": __version__}
+        versions.pop("probe")
+        pool = Pool(self._named(), versions, self._plugins, self._files, tell)
+        async with pool:
+            self._pool = pool
+            try:
+                yield
+            finally:
+                self._pool = None
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[Machine]:
+        """Wait for a place on a worker, and give a machine that boots there."""
+        pool = self._pool
+        if pool is None:
+            raise RuntimeError("a place is given in a session only")
+        member = await pool.take()
+        placed = _Placed(self, pool, member)
+        try:
+            yield placed
+        finally:
+            if placed.member is not None:
+                await pool.give_back(placed.member)
+
+    async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
+        """Run one boot by itself, in a session of its own."""
+        async with self.session(lambda _: None), self.place() as place:
+            return await place.run(planned, limits, on_results)
+
+    def order(self, run: str, planned: PlannedBoot, limits: Limits) -> Order:
+        """Return the order of a boot, and note where its files are."""
+        messages.move_files(planned.cell, self._note)
+        given = self._given(planned.cell)
+        return messages.make_order(run, planned, limits, given, known_sha256)
+
+    def _note(self, path: Path, sha256: str) -> Path:
+        self._files[sha256 or known_sha256(path)] = path
+        return path
+
+    def _given(self, cell: Cell) -> dict[str, str]:
+        """Return the files that stand in for a worker's own, by name."""
+        found = {PROBE: find_probe(X86_64)}
+        found |= {name: find_program(name) for name in programs_of(cell.setup)}
+        self._files |= {item.sha256: item.path for item in found.values()}
+        digests = {name: item.sha256 for name, item in found.items()}
+        if size_mib(cell):
+            digests[DISK] = self._disk(cell)
+        return digests
+
+    def _disk(self, cell: Cell) -> str:
+        """Keep the file system of a cell as a file, and return its digest."""
+        kind = cell.filesystem, size_mib(cell)
+        if kind not in self._disks:
+            data = disk_image(cell)
+            sha256 = self._disks[kind] = hashlib.sha256(data).hexdigest()
+            path = self._files[sha256] = cache_dir() / "disks" / sha256
+            if not path.exists():
+                write_atomic(path, data)
+        return self._disks[kind]
+
+    def _named(self) -> str:
+        if not self._place:
+            raise UsageError("--machine dask: which scheduler?", hint=f"write {FORM}")
+        return self._place
+
+
+class _Placed(Emulation):
+    """The machine of one boot, which has a place on a worker, and another if that one is lost."""
+
+    name, title = Dask.name, Dask.title
+
+    def __init__(self, machine: Dask, pool: Pool, member: Member) -> None:
+        self.member: Member | None = member
+        self._machine, self._pool = machine, pool
+
+    async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
+        """Have a worker make the boot, or another if it is lost; never more than a few."""
+        prove_files(planned.cell)
+        order = self._machine.order(self._pool.run, planned, limits)
+        known = self._pool.known.pop(order.key, None)
+        why: dict[str, str] = {}
+        while len(why) < _MOST_WORKERS:
+            try:
+                if self.member is None:
+                    self.member = await self._pool.take(why)
+                capture = await self._pool.make(known or self.member, order)
+            except LostError as error:
+                if self.member is None:
+                    break
+                if known is None:
+                    why[self.member.address] = str(error)
+                    lost, self.member = self.member, None
+                    await self._pool.give_back(lost)
+                known = None
+                continue
+            on_results(capture.results)
+            return capture
+        said = f"{len(why)} worker(s) failed it: {'; '.join(why.values())}"
+        return Capture(b"", b"", Ending.LOST, None, 0.0, said)
+
+
+async def _ask(place: str, plugins: frozenset[str]) -> dict[str, Facts]:
+    """Ask every worker what it is, waiting for a first one."""
+    loop = asyncio.get_running_loop()
+    async with connected(place) as client:
+        end = loop.time() + _FIRST_WORKER_S
+        while not (there := await client.nthreads()):
+            if loop.time() > end:
+                raise InfrastructureError(
+                    f"the scheduler at dask:{place} has no worker",
+                    hint="start some: lsmeter worker ADDRESS",
+                )
+            await asyncio.sleep(0.2)
+        return await look(client, plugins, [*there])
+
+
+MACHINE = Dask()

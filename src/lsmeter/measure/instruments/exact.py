@@ -34,7 +34,7 @@ def _compare(
 
 INSTRUMENT = Instrument(
     **described("exact"),
-    machines=("emulation", "replay"),
+    machines=("emulation", "dask", "replay"),
     side_by_side=True,
     reusable=True,
     comparable=(),

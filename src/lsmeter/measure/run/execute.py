@@ -20,7 +20,7 @@ from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import conclude
 from lsmeter.guest.session import SessionReader
-from lsmeter.machines import BootsByHand, ComesBack, HasHosts, Machine, TakesTurns
+from lsmeter.machines import BootsByHand, ComesBack, HasHosts, Machine, Spreads, TakesTurns
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 from lsmeter.measure.results.boots import (
     BOOT_FILE,
@@ -64,6 +64,9 @@ class Observer(Protocol):
     def damaged(self, boot: PlannedBoot, why: str) -> None:
         """Say that a stored boot is not what was written, and is measured again."""
 
+    def noted(self, text: str) -> None:
+        """Say what happened to a machine that boots are made on."""
+
     def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
         """Say that the boot is stored."""
 
@@ -86,17 +89,12 @@ async def execute(
         while queue:
             block = _take_block(queue, machine)
             missing = _missing(block, run, settings, observer)
-            turns: AbstractContextManager[Sequence[Machine]] = nullcontext([machine] * len(missing))
-            # Side by side; one that is left alone has its turns for itself.
-            if isinstance(machine, TakesTurns) and len(block) > 1 and missing:
-                turns = machine.in_turns(len(missing))
-            with turns as places:
-                async with asyncio.TaskGroup() as tasks:
-                    for planned, place in zip(missing, places, strict=True):
-                        tasks.create_task(_make(planned, run, place, settings, observer))
+            if missing:
+                await _make_block(block, missing, run, machine, settings, observer)
 
+    session = machine.session(observer.noted) if isinstance(machine, Spreads) else nullcontext()
     try:
-        async with asyncio.TaskGroup() as group:
+        async with session, asyncio.TaskGroup() as group:
             for queue in lanes.values():
                 for _ in range(max(1, min(settings.jobs, len(queue)))):
                     group.create_task(worker(queue))
@@ -106,6 +104,29 @@ async def execute(
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
         raise first from None
+
+
+async def _make_block(
+    block: Sequence[PlannedBoot],
+    missing: Sequence[PlannedBoot],
+    run: Path,
+    machine: Machine,
+    settings: Settings,
+    observer: Observer,
+) -> None:
+    """Make what is missing of a block: side by side on machines that take turns."""
+    if isinstance(machine, Spreads):
+        async with machine.place() as place:
+            await _make(missing[0], run, place, settings, observer)
+        return
+    turns: AbstractContextManager[Sequence[Machine]] = nullcontext([machine] * len(missing))
+    # Side by side; one that is left alone has its turns for itself.
+    if isinstance(machine, TakesTurns) and len(block) > 1:
+        turns = machine.in_turns(len(missing))
+    with turns as places:
+        async with asyncio.TaskGroup() as tasks:
+            for planned, place in zip(missing, places, strict=True):
+                tasks.create_task(_make(planned, run, place, settings, observer))
 
 
 def _take_block(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The workers of a scheduler as one client sees them: which may be used, and their free places.
+
+A boot is handed to a worker that has a free place, and to that one only, so that it is known which
+boots a lost worker had; a place is taken until the reply has come. Dask's own scheduling, and
+its blaming of tasks that had only been assigned, do not come into it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import CancelledError
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import zstandard
+
+from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.printable import printable
+from lsmeter.core.storage import reading
+from lsmeter.guest.capture import Capture
+from lsmeter.machines.dask import messages, worker
+from lsmeter.machines.dask.address import connected
+from lsmeter.machines.dask.messages import Facts, GarbledError, Order, Reply
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+LOOK_S = 1.0
+_ANSWER_S = 60.0
+_WAIT_S = 600.0  # for a scheduler that is gone, or for a first worker
+_STOP_S = 3.5
+_MOST_FAULTS = 3  # in a row, after which a worker gets no more boots
+_SENDING = 4  # files on their way at once
+
+# What breaks where a scheduler or a worker is gone.
+_BROKEN = (OSError, TimeoutError)
+
+
+class LostError(Exception):
+    """A worker is gone, or did not do what was asked; the text says what."""
+
+
+@dataclass(eq=False)
+class Member:
+    """A worker that can be used; gone is done once it cannot be any longer."""
+
+    facts: Facts
+    address: str
+    gone: asyncio.Future[object]
+    taken: int = 0
+    faults: int = 0
+    refused: str = ""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    received: list[str] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """Name it for people."""
+        name, address = self.facts.name, self.address.partition("://")[2]
+        return address if name in self.address else f"{name} ({address})"
+
+
+def why_unfit(facts: Facts, versions: Mapping[str, str]) -> str:
+    """Say why a worker would not make the cells of these versions; "" where it would."""
+    if facts.why:
+        return facts.why
+    own = dict(facts.versions)
+    other = (
+        f"{name} {own.get(name, 'none')[:40]}, not {text[:40]}"
+        for name, text in versions.items()
+        if own.get(name) != text
+    )
+    if different := ", ".join(other):
+        return f"its boots would be of other cells: {different}"
+    return ""
+
+
+async def look(client: Client, plugins: Collection[str], addresses: list[str]) -> dict[str, Facts]:
+    """Ask workers what they are; one that gives no answer of ours says so in `why`."""
+    asked = client.run(worker.describe, sorted(plugins), workers=addresses, on_error="return")
+    answers = await asyncio.wait_for(asked, _ANSWER_S)
+    found = {}
+    for address, answer in answers.items():
+        try:
+            found[address] = messages.read_facts(answer)
+        except GarbledError as error:
+            why = f"{type(answer).__name__}: {answer}" if isinstance(answer, Exception) else error
+            said = printable(f"lsmeter does not run there: {why}")[:200]
+            found[address] = Facts(address, 0, (), said)
+    return found
+
+
+class Pool:
+    """Workers, as long as `running` is entered; files has the path of each file by digest."""
+
+    def __init__(
+        self,
+        place: str,
+        versions: Mapping[str, str],
+        plugins: Collection[str],
+        files: Mapping[str, Path],
+        tell: Callable[[str], None],
+    ) -> None:
+        self.run = secrets.token_hex(8)
+        self.members: dict[str, Member] = {}
+        self.known: dict[str, Member] = {}  # boots that another client ordered, by key
+        self._place, self._versions, self._plugins = place, versions, plugins
+        self._files, self._tell = files, tell
+        self._client: Client | None = None
+        self._stack = AsyncExitStack()
+        self._changed = asyncio.Condition()
+        self._sending = asyncio.Semaphore(_SENDING)
+        self._numbers = count()
+        self._orders: set[Future[Any]] = set()
+        self._over: InfrastructureError | None = None
+        self._looking: asyncio.Task[None] | None = None
+
+    def said(self) -> str:
+        """Say how many workers there are, and how many boots they make now."""
+        able = [item for item in self.members.values() if not item.refused]
+        running = sum(item.taken for item in able)
+        return f"{len(able)} worker{'s' * (len(able) != 1)}, {running} boots running"
+
+    @property
+    def _there(self) -> Client:
+        if self._client is None:
+            raise LostError("there is no way to the workers")
+        return self._client
+
+    async def __aenter__(self) -> Self:
+        self._client = await self._stack.enter_async_context(connected(self._place))
+        self._looking = asyncio.create_task(self._keep_looking())
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        """End every boot of ours that runs, and leave."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait([self._looking])
+        await asyncio.wait([asyncio.create_task(self._stop())], timeout=_STOP_S)
+        await self._stack.aclose()
+
+    async def _stop(self) -> None:
+        client = self._client
+        addresses = [item.address for item in self.members.values()]
+        if client is None or not addresses:
+            return
+        with suppress(*_BROKEN):
+            if self._orders:
+                await client.cancel([*self._orders], force=True)
+                await client.run(worker.stop, self.run, workers=addresses, on_error="ignore")
+            for item in self.members.values():
+                if item.received:
+                    received = item.received
+                    await client.run(
+                        worker.forget, received, workers=[item.address], on_error="ignore"
+                    )
+
+    async def take(self, without: Collection[str] = ()) -> Member:
+        """Wait for a place on a worker, but on none of these addresses; raise if none can come."""
+        async with self._changed:
+            while True:
+                if self._over:
+                    raise self._over
+                able = [item for item in self.members.values() if not item.refused]
+                others = [item for item in able if item.address not in without]
+                free = [item for item in others if item.taken < item.facts.guests]
+                if free:
+                    found = min(free, key=lambda item: item.taken / item.facts.guests)
+                    found.taken += 1
+                    return found
+                if able and not others:
+                    raise LostError("no other worker is there")
+                await self._changed.wait()
+
+    async def give_back(self, member: Member) -> None:
+        """Free a place."""
+        member.taken -= 1
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def make(self, member: Member, order: Order) -> Capture:
+        """Have a worker make a boot; LostError if it did not."""
+        for _ in range(2):
+            received, member.received = member.received, []
+            whole = replace(order, received=tuple(received))
+            reply = await self._reply(member, whole)
+            if isinstance(reply, Capture):
+                member.faults = 0
+                member.received.append(order.key)
+                return reply
+            if not reply.lacks:
+                raise await self._fault(member, reply.why or "it made no boot")
+            async with member.lock:
+                for sha256 in reply.lacks:
+                    await self._send(member, sha256)
+        raise await self._fault(member, "it does not keep the files that it was sent")
+
+    async def _reply(self, member: Member, order: Order) -> Reply | Capture:
+        future = self._there.submit(
+            worker.boot,
+            messages.write_order(order),
+            key=f"lsmeter-{self.run}-{next(self._numbers)}",
+            workers=[member.address],
+            allow_other_workers=False,
+            resources={worker.RESOURCE: 1},
+            pure=False,
+        )
+        self._orders.add(future)
+        answer: asyncio.Future[object] = asyncio.ensure_future(_outcome(future))
+        try:
+            await asyncio.wait({answer, member.gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                raise LostError(f"{member.label}: lost while it made the boot")
+            outcome = answer.result()
+            if isinstance(outcome, LostError):
+                raise await self._fault(member, str(outcome))
+            return messages.read_reply(outcome, order)
+        except GarbledError as error:
+            raise await self._fault(member, f"garbage: {error}") from None
+        finally:
+            answer.cancel()
+            if answer.done() or member.gone.done():
+                self._orders.discard(future)
+            future.release()
+
+    async def _fault(self, member: Member, why: str) -> LostError:
+        """Count what a worker did wrong; too often in a row, and it is refused."""
+        member.faults += 1
+        if member.faults >= _MOST_FAULTS:
+            await self._refuse(member, f"{member.faults} boots in a row failed there: {why}")
+        return LostError(f"{member.label}: {printable(why)[:200]}")
+
+    async def _refuse(self, member: Member, why: str) -> None:
+        if not member.refused:
+            member.refused = why
+            self._tell(f"worker {member.label} is not used: {printable(why)[:300]}")
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _send(self, member: Member, sha256: str) -> None:
+        """Send a file in pieces; a worker that cannot take it is refused."""
+        path = self._files[sha256]
+        async with self._sending:
+            with reading(path, kind=InfrastructureError), path.open("rb") as file:
+                total, offset = path.stat().st_size, 0
+                while offset < total or not offset:
+                    data = await asyncio.to_thread(file.read, messages.PIECE_BYTES)
+                    packed = await asyncio.to_thread(zstandard.compress, data, 1)
+                    if why := await self._put(member, sha256, offset, total, packed):
+                        await self._refuse(member, why)
+                        raise LostError(f"{member.label}: {why}")
+                    offset += len(data)
+
+    async def _put(
+        self, member: Member, sha256: str, offset: int, total: int, packed: bytes
+    ) -> str:
+        asked = self._there.run(
+            worker.put,
+            sha256,
+            offset,
+            total,
+            packed,
+            workers=[member.address],
+            on_error="return",
+        )
+        try:
+            answers = await asyncio.wait_for(asked, _ANSWER_S)
+        except _BROKEN as error:
+            raise LostError(f"{member.label}: lost while a file was sent: {error}") from None
+        answer = answers.get(member.address)
+        return "" if answer == "" else printable(str(answer))[:200]
+
+    async def _keep_looking(self) -> None:
+        """Take in workers that come, give up those that go, and find a scheduler again."""
+        loop = asyncio.get_running_loop()
+        seen, lost = loop.time(), False
+        while True:
+            try:
+                if lost:
+                    await self._stack.aclose()
+                    self._client = await self._stack.enter_async_context(connected(self._place))
+                    lost = False
+                    self._tell("the scheduler answers again")
+                await self._look()
+            except (*_BROKEN, InfrastructureError) as error:
+                await self._gone([*self.members])
+                if not lost:
+                    self._tell(f"the scheduler is gone, and is waited for: {printable(str(error))}")
+                lost = True
+            if any(not item.refused for item in self.members.values()):
+                seen = loop.time()
+            elif loop.time() - seen > _WAIT_S:
+                what = "scheduler" if lost else "worker that can be used"
+                await self._end(f"no {what} at dask:{self._place} for {_WAIT_S / 60:.0f} min")
+            await asyncio.sleep(LOOK_S)
+
+    async def _end(self, title: str) -> None:
+        self._over = InfrastructureError(title, hint="start workers, and run this again")
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _look(self) -> None:
+        there = await asyncio.wait_for(self._there.nthreads(), _ANSWER_S)
+        await self._gone([address for address in self.members if address not in there])
+        new = [address for address in there if address not in self.members]
+        if not new:
+            return
+        for address, facts in (await look(self._there, self._plugins, new)).items():
+            gone: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+            member = self.members[address] = Member(facts, address, gone)
+            if why := why_unfit(facts, self._versions):
+                await self._refuse(member, why)
+            else:
+                self.known |= dict.fromkeys(facts.known, member)
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _gone(self, addresses: Collection[str]) -> None:
+        for address in addresses:
+            member = self.members.pop(address)
+            member.gone.set_result(None)
+            if not member.refused:
+                self._tell(f"worker {member.label} is gone")
+        async with self._changed:
+            self._changed.notify_all()
+
+
+async def _outcome(future: Future[Any]) -> object:
+    """Return what a task returned, or a LostError with what it raised."""
+    try:
+        raised = await future.exception()
+        return await future.result() if raised is None else LostError(f"{raised!r}")
+    except CancelledError:
+        return LostError("the scheduler has dropped the boot")
