@@ -108,7 +108,7 @@ def loaded(setup: str, workload: str, **conditions: int) -> Plan:
         ("tomoyo-learning", "web-worker", "it has no domain for services"),
         ("selinux-enforcing+tomoyo-enforcing", "web", "it has no domain for services"),
         ("smack-enforcing", "mail", "it has no domain for services"),
-        ("lomac", "mail", "it has no domain for services"),
+        ("lomac:level=low", "mail", "it has no domain for services"),
         ("audit-rules", "mail", "it has no domain for services"),
         ("ipsec", "mail", "it has no domain for services"),
         ("selinux-enforcing+apparmor-enforcing", "web", "not under those of selinux and apparmor"),
@@ -139,7 +139,7 @@ def test_a_policy_that_confines_no_service_gives_no_number(
             "apparmor-enforcing",
             "apparmor-complain",
         ),
-        *("tomoyo", "audit-rules:session=service", "ima-measure"),
+        *("tomoyo", "audit-rules:session=service", "ima-measure", "lomac"),
     ],
 )
 def test_a_policy_with_domains_for_all_services_is_measured(setup: str, workload: str) -> None:

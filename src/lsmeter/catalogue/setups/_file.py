@@ -176,6 +176,7 @@ class _ShippedTable(_SetupTable):
     profiles: _Pairs = {}
     live: bool = False
     every_call: bool = False
+    all_processes: bool = False
 
 
 def read_setup(path: Path, *, where: str = "--setup") -> Setup:

@@ -122,6 +122,8 @@ class Setup:
     reads: tuple[tuple[str, str], ...] = ()  # further facts: name, and the guest's file
     # What it puts services under: module, and enforcing or permissive.
     policies: tuple[tuple[str, str], ...] = ()
+    # Its rules are about every process: its checks prove them for services, which need no domain.
+    all_processes: bool = False
     over: str = "capability"  # the setup to which this one adds something; "" for none
     layer: Layer | None = Layer.HOOKS  # what it adds
     # A machine can be under it as it runs: it needs nothing of the boot.

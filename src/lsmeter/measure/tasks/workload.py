@@ -71,7 +71,8 @@ def why_unconfined(setup: Setup, workload: Workload) -> str:
     if len(modules) > 1:
         return f"services are put under one policy, not under those of {' and '.join(modules)}"
     own_links = any(step.action in _LINKS for step in setup.steps)
-    if len(setup.confine) > len(modules) or own_links or (denies and not modules):
+    unproved = denies and not modules and not setup.all_processes
+    if len(setup.confine) > len(modules) or own_links or unproved:
         return "it has no domain for services: nothing would prove that it confines them"
     for service in workload.services if modules else ():
         if not getattr(service, modules[0]):
