@@ -15,7 +15,7 @@ from lsmeter.measure.results import directory, summaries
 from lsmeter.measure.results.directory import RunData, boot_folder, copy_boot, read_run
 from lsmeter.measure.results.directory import write_manifest as write
 from lsmeter.measure.results.reading import ReadBoot
-from lsmeter.questions.cost.build import make_report
+from lsmeter.questions.cost.build import compare_runs, make_report
 from lsmeter.questions.cost.document import report_document
 from lsmeter.tables.model import Detail
 
@@ -61,6 +61,11 @@ def reported(run: RunData) -> str:
 
 def never(*_: object) -> ReadBoot:
     raise AssertionError("a boot was read whole")
+
+
+def test_a_packed_run_is_compared_by_its_own_name(main: RunData) -> None:
+    """Not by that of the directory into which it is unpacked, which is another each time."""
+    assert compare_runs(main, main).title == "main.lsmeter (baseline) against main.lsmeter"
 
 
 def test_a_run_by_summaries_is_the_run_and_is_read_whole_once(

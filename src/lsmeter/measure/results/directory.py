@@ -58,6 +58,11 @@ class RunData:
         """What people call it."""
         return self.shown or str(self.path)
 
+    @property
+    def name(self) -> str:
+        """The same without the directory that it is in."""
+        return Path(self.title).name
+
     def boots_of(self, cell: ManifestCell) -> tuple[Boot, ...]:
         """Return the boots of one cell."""
         return self._by_cell.get(cell.hash, ())

@@ -137,7 +137,7 @@ def compare_runs(before: RunData, after: RunData) -> Report:
                 hint=f"lsmeter report {run.path} shows what it has",
             )
     marked = (
-        replace(problem, title=f"{before.path.name}: {problem.title}")
+        replace(problem, title=f"{before.name}: {problem.title}")
         for problem in (
             *first.problems,
             *(item for result in baselines for item in result.problems),
@@ -149,16 +149,16 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     )
     return replace(
         report,
-        title=f"{before.path.name} (baseline) against {after.path.name}",
+        title=f"{before.name} (baseline) against {after.name}",
         comparisons=found,
         problems=(*marked, *report.problems),
         warnings=(
             *report.warnings,
-            *(f"{before.path.name}: {text}" for text in warnings(before)),
+            *(f"{before.name}: {text}" for text in warnings(before)),
         ),
         notes=(
             *report.notes,
-            *(f"{before.path.name}: {note}" for note in (*missing_note(before), *before.notes)),
+            *(f"{before.name}: {note}" for note in (*missing_note(before), *before.notes)),
             *_differing(first, second),
         ),
         kernels=tuple({(k.name, k.image_sha256): k for k in kernels}.values()),
