@@ -43,12 +43,6 @@ def run(main: RunData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDa
     return RunData(tmp_path / "run", packed.manifest, packed.boots, once=packed.once)
 
 
-@pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start no other process."""
-    monkeypatch.setattr(summaries, "_summaries", lambda reader, jobs: map(reader.summary, jobs))
-
-
 def _cells(run: RunData) -> set[str]:
     """Return two cells, of which one is the baseline's."""
     cells = sorted(run.manifest.cells, key=lambda cell: cell.place.setup != "capability")
@@ -71,6 +65,7 @@ def test_a_packed_run_is_compared_by_its_own_name(main: RunData) -> None:
 def test_a_run_by_summaries_is_the_run_and_is_read_whole_once(
     run: RunData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(summaries, "PARALLEL_FROM_BYTES", 0)
     first = read_run(run.path)
     assert first.boots == run.boots
     monkeypatch.setattr(summaries.Reader, "summary", never)
@@ -81,7 +76,6 @@ def test_a_run_by_summaries_is_the_run_and_is_read_whole_once(
     assert second.notes == first.notes
 
 
-@pytest.mark.usefixtures("alone")
 def test_summaries_that_are_damaged_are_made_anew(run: RunData) -> None:
     read_run(run.path)
     (kept,) = (cache_dir() / "summaries").iterdir()
@@ -92,7 +86,6 @@ def test_summaries_that_are_damaged_are_made_anew(run: RunData) -> None:
         assert read_run(run.path).boots == run.boots
 
 
-@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("name", ["samples.parquet", "results.zst", "console.log", "boot.json"])
 def test_a_boot_that_is_damaged_is_named_though_its_summary_is_kept(
     run: RunData, name: str
@@ -106,7 +99,6 @@ def test_a_boot_that_is_damaged_is_named_though_its_summary_is_kept(
     assert str(folder / name) in problem.detail
 
 
-@pytest.mark.usefixtures("alone")
 def test_what_another_program_puts_in_the_place_of_a_boot_is_read(run: RunData) -> None:
     """A summary is of the boot that it was made of, not of whatever stands where that stood."""
     read_run(run.path)

@@ -41,7 +41,8 @@ from lsmeter.measure.results.reading import ReadBoot, read_as_now
 from lsmeter.statistics import whole as formulas
 from lsmeter.statistics.whole import CycleCost, Windows, cycle_costs
 
-MANY = 32  # boots from which on it pays to keep summaries, and to start other processes
+MANY = 32  # boots from which on it pays to keep summaries
+PARALLEL_FROM_BYTES = 40 << 20  # of boot.json: below it other processes start longer than they save
 _AT_ONCE = 4  # boots that a process is given
 _KEY_BYTES, _SIZE_BYTES = 64, 4
 _MOST_BYTES = 64 << 20  # of a summary
@@ -204,8 +205,10 @@ def _key(job: Job) -> bytes:
 
 
 def _summaries(reader: Reader, jobs: Sequence[Job]) -> Iterator[bytes]:
-    """Make summaries in several processes; what those cannot is left to this one."""
-    if not jobs:
+    """Make summaries, many in several processes; what those cannot is left to this one."""
+    sizes = (path.stat().st_size for folder, _ in jobs if (path := folder / BOOT_FILE).is_file())
+    if not jobs or sum(sizes) < PARALLEL_FROM_BYTES:
+        yield from map(reader.summary, jobs)
         return
     # "spawn": a thread of the caller may hold a lock while we fork
     context = multiprocessing.get_context("spawn")
