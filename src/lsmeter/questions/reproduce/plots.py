@@ -78,7 +78,8 @@ def _bars(found: Plotted, width: int) -> Specification:
     names = _names(found.points)
     xs = list(dict.fromkeys(point.x for point in found.points))
     y = channel("y:Q", axis={"title": found.plot.y_title, "tickCount": 6})
-    axis = {"title": found.plot.x_title or None, "labelAngle": -35, "labelLimit": 150}
+    # Names end in what tells them apart, and a label that is cut loses its end.
+    axis = {"title": found.plot.x_title or None, "labelAngle": -35, "labelLimit": 320}
     place = {
         "x": channel("x:N", sort=xs, axis=axis),
         "xOffset": channel("series:N", sort=names),
