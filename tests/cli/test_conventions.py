@@ -49,7 +49,7 @@ def test_help_is_for_people(in_process: InProcess, words: tuple[str, ...]) -> No
     lines = done.out.splitlines()
     assert max(map(len, lines)) <= 80
     # Types of Python are no names; arguments are in capitals. A gate's rules have `<=`.
-    assert "<" not in done.out.replace("<=", "") and "{" not in done.out
+    assert not set("<{}") & set(done.out.replace("<=", ""))
     usage = lines[0].removeprefix("Usage: lsmeter").split()
     assert usage[: len(words)] == list(words)
     examples = [line for line in lines if line.startswith("      lsmeter ")]

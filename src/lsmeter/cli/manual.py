@@ -126,7 +126,9 @@ class Command(_Text, TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line: RUN, [RUN], not {RUN}."""
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+        return [
+            piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
+        ]
 
     def __init__(self, name: str | None, **words: Any) -> None:
         super().__init__(name, **words)
