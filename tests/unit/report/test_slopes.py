@@ -77,6 +77,7 @@ def test_json_has_what_programs_are_promised(recorded: RunData) -> None:
         "filesystem": "tmpfs",
         "user": "root",
         "copies": 1,
+        "id": "creat depth=1",
         "benchmark": "creat",
         "params": {"depth": 1},
         "counter": "avc.misses",
