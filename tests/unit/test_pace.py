@@ -41,6 +41,17 @@ def test_nothing_is_said_before_anything_tells() -> None:
     assert pace.left_s(8.0) == pytest.approx(11.5 * 2)
 
 
+def test_the_time_of_very_many_boots_is_about_that_of_each() -> None:
+    planned = [*boots(3000), *boots(1000, "landlock")]
+    pace = Pace(planned, 4, before=lambda boot: 8.0 if boot.cell.setup.name[0] == "l" else 4.0)
+    assert pace.left_s(0.0) == pytest.approx((3000 * 4 + 1000 * 8) / 4)
+    for boot in planned[:4]:
+        pace.started(boot, 0.0)
+        pace.ended(boot, 2.0)
+    # Those of a task that has no boot of its own setup yet take as long as the others did.
+    assert pace.left_s(2.0) == pytest.approx((2996 * 2 + 1000 * 2) / 4)
+
+
 def test_known_boots_take_no_time() -> None:
     planned = boots(4)
     pace = Pace(planned, 1, known=planned[2:])

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lsmeter.core import host, process, storage
-from lsmeter.core.errors import InfrastructureError, LsmeterError
+from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.core.model.arch import ARCHES, arch_of_host
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.probe import catalogue, find_probe
+from lsmeter.machines import Spreads, find_machine
 from lsmeter.machines.kvm import Proof, cached_kernel, prove_kvm
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.sources.images.bootstrap import need_to_build
@@ -202,7 +203,21 @@ def findings(*, fresh: bool = False) -> Iterator[Finding]:
             yield Finding(name, State.MISSING, error.title, error.hint)
 
 
-def doctor_document(found: Iterable[Finding]) -> Document:
+def worker_findings(name: str, *, insecure: bool) -> Iterator[Finding]:
+    """Check the workers of a machine, one after the other."""
+    machine = find_machine(name, insecure=insecure)
+    if not isinstance(machine, Spreads):
+        raise UsageError(
+            f"--machine {name[:80]}: doctor asks the workers of dask:ADDRESS only",
+            hint="leave --machine out, and it checks this machine",
+        )
+    hint = "lsmeter help many-machines says what workers need"
+    for worker, text, why in machine.check():
+        state = State.MISSING if why else State.OK
+        yield Finding(worker, state, f"{text}: {why}" if why else text, hint if why else "")
+
+
+def doctor_document(found: Iterable[Finding], title: str = "This machine") -> Document:
     """Make the table of what was found; pure."""
     tones = {State.OK: Tone.BETTER, State.LIMITED: Tone.WARNING, State.MISSING: Tone.WORSE}
     heads = (*columns(Kind.NAME, "state", "what"), *columns(Kind.PROSE, "found", "what to do"))
@@ -211,4 +226,4 @@ def doctor_document(found: Iterable[Finding]) -> Document:
         for one in found
     )
     section = Section("", tables=(Table("checks", "", heads, cells),))
-    return Document("lsmeter-doctor", 1, "This machine", sections=(section,))
+    return Document("lsmeter-doctor", 1, title, sections=(section,))

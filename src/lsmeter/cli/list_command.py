@@ -51,16 +51,24 @@ def doctor(
     fresh: Annotated[
         bool, flag("Boot guests on KVM again, whatever is known of it.", "--fresh")
     ] = False,
+    machine: Annotated[
+        str | None, option("NAME", "Ask the workers of dask:ADDRESS.", "--machine", default="")
+    ] = None,
+    insecure: Annotated[bool, flag("Take dask:tcp://HOST without TLS.", "--insecure")] = False,
 ) -> int:
     """Check this machine: QEMU, compiler, memory, disk, KVM.
 
     Each line says how one thing is, and how to get it where it is missing. KVM is tested by
     booting guests under a deadline; what came of it is kept for a day where they ended, for an
-    hour where they did not. The exit code is 7 when something needed is missing.
+    hour where they did not. With --machine dask:ADDRESS it says of each worker whether it would
+    make the cells of a plan, and what differs. The exit code is 7 when something needed is missing.
     """
-    from lsmeter.cli.doctor import State, doctor_document, findings
+    from lsmeter.cli.doctor import State, doctor_document, findings, worker_findings
 
-    found = list(findings(fresh=fresh))
-    show(doctor_document(found))
+    if machine is None:
+        found, title = list(findings(fresh=fresh)), "This machine"
+    else:
+        found, title = list(worker_findings(machine, insecure=insecure)), "Workers"
+    show(doctor_document(found, title))
     missing = any(finding.state is State.MISSING for finding in found)
     return int(ExitCode.INFRASTRUCTURE if missing else ExitCode.OK)

@@ -152,6 +152,10 @@ class Spreads(ABC):
         """Wait for a free place, in a session, and give the machine of one boot."""
 
     @abstractmethod
+    def check(self) -> Iterable[tuple[str, str, str]]:
+        """Ask each of those machines; give its name, what it has, and why it cannot be used."""
+
+    @abstractmethod
     def said(self) -> str:
         """Say in a few words how many machines there are, and what they do."""
 

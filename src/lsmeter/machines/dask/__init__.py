@@ -28,10 +28,11 @@ from lsmeter.machines import Addressed, Machine, OnResults, Spreads
 from lsmeter.machines.dask import messages
 from lsmeter.machines.dask.address import FORM, check_address, connected
 from lsmeter.machines.dask.messages import Facts, Order
-from lsmeter.machines.dask.pool import LostError, Member, Pool, look
+from lsmeter.machines.dask.pool import LostError, Member, Pool, label, look, why_unfit
 from lsmeter.machines.emulation import MACHINE as EMULATION
 from lsmeter.machines.emulation import Emulation, prove_files
 from lsmeter.measure.experiment.plan import PlannedBoot, programs_of
+from lsmeter.measure.tasks import kinds
 
 _MOST_WORKERS = 3  # that fail a boot, before it is a problem
 _FIRST_WORKER_S = 60.0
@@ -64,6 +65,17 @@ class Dask(Emulation, Addressed, Spreads):
     def said(self) -> str:
         """Say how many workers there are, and what they do."""
         return self._pool.said() if self._pool else ""
+
+    def check(self) -> Iterable[tuple[str, str, str]]:
+        """Ask each worker, for boots of every task; give its name, what it has, why it is unfit."""
+        plugins = {kind.plugin for kind in kinds().values() if kind.plugin}
+        found = self.workers(plugins)
+        able = any(not facts.why for facts in found.values())
+        versions = self._versions(plugins) if able else {}
+        for address, facts in found.items():
+            qemu = dict(facts.versions).get("qemu", "none")
+            said = f"{facts.guests} guest(s) at a time, QEMU {qemu}, {facts.free_mib} MiB free"
+            yield label(facts, address), said, why_unfit(facts, versions)
 
     def workers(self, plugins: Iterable[str] = ()) -> dict[str, Facts]:
         """Ask every worker what it is, by address; wait for a first one."""
@@ -111,9 +123,7 @@ class Dask(Emulation, Addressed, Spreads):
     @asynccontextmanager
     async def session(self, tell: Callable[[str], None]) -> AsyncIterator[None]:
         """Hold the way to the workers; at its end none of them has a boot of ours."""
-        versions = {**self.identity(self._plugins), "lsmeter": __version__}
-        versions.pop("probe")
-        pool = Pool(self._named(), versions, self._plugins, self._files, tell)
+        pool = Pool(self._named(), self._versions(self._plugins), self._plugins, self._files, tell)
         async with pool:
             self._pool = pool
             try:
@@ -145,6 +155,12 @@ class Dask(Emulation, Addressed, Spreads):
         messages.move_files(planned.cell, self._note)
         given = self._given(planned.cell)
         return messages.make_order(run, planned, limits, given, known_sha256)
+
+    def _versions(self, plugins: Iterable[str]) -> dict[str, str]:
+        """Return what a worker must have; the probe is sent to it."""
+        found = {**self.identity(plugins), "lsmeter": __version__}
+        found.pop("probe")
+        return found
 
     def _note(self, path: Path, sha256: str) -> Path:
         self._files[sha256 or known_sha256(path)] = path

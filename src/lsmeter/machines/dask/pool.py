@@ -62,8 +62,13 @@ class Member:
     @property
     def label(self) -> str:
         """Name it for people."""
-        name, address = self.facts.name, self.address.partition("://")[2]
-        return address if name in self.address else f"{name} ({address})"
+        return label(self.facts, self.address)
+
+
+def label(facts: Facts, address: str) -> str:
+    """Name a worker for people."""
+    short = address.partition("://")[2]
+    return short if facts.name in address else f"{facts.name} ({short})"
 
 
 def why_unfit(facts: Facts, versions: Mapping[str, str]) -> str:
