@@ -11,18 +11,21 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter import __version__
 from lsmeter.catalogue.setups import parse_setup
+from lsmeter.cli.doctor import State, worker_findings
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Kernel, KernelModule
 from lsmeter.core.model.arch import BootProtocol
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import find_machine
-from lsmeter.machines.dask import messages
+from lsmeter.machines.dask import Dask, messages
 from lsmeter.machines.dask.address import check_address
 from lsmeter.machines.dask.messages import Facts, GarbledError, Order, Reply
 from lsmeter.machines.dask.pool import why_unfit
 from lsmeter.machines.dask.store import LacksError, Store
+from lsmeter.machines.emulation import Emulation
 from lsmeter.measure.experiment.plan import PlannedBoot
 from tests.unit.model_builders import cell
 
@@ -200,3 +203,31 @@ def test_without_dask_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(UsageError, match="Dask is not installed") as wrong:
         check_address("local", insecure=False)
     assert "lsmeter[dask]" in wrong.value.hint
+
+
+def without_qemu(*_: object) -> dict[str, str]:
+    raise InfrastructureError("no QEMU")
+
+
+def test_doctor_says_of_each_worker_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = (("lsmeter", __version__), ("qemu", "9.2"), ("start", "s"))
+    other = (("lsmeter", __version__), ("qemu", "7.2"), ("start", "s"))
+    found = {
+        "tcp://127.0.0.1:1": Facts("one", 2, own),
+        "tcp://127.0.0.1:2": Facts("two", 2, own),
+        "tcp://127.0.0.1:3": Facts("three", 2, other),
+        "tcp://127.0.0.1:4": Facts("tcp://127.0.0.1:4", 0, (), "lsmeter does not run there"),
+    }
+    monkeypatch.setattr(Dask, "workers", lambda _self, _plugins: found)
+    # This machine has no QEMU of its own.
+    monkeypatch.setattr(Emulation, "identity", without_qemu)
+    said = [*worker_findings("dask:local", insecure=False)]
+    assert [item.state for item in said] == [State.OK, State.OK, State.MISSING, State.MISSING]
+    assert said[0].name == "one (127.0.0.1:1)"
+    assert "qemu 7.2, not 9.2" in said[2].text
+    assert "lsmeter does not run there" in said[3].text
+
+
+def test_doctor_asks_workers_only_where_there_are_some() -> None:
+    with pytest.raises(UsageError, match="asks the workers"):
+        next(worker_findings("kvm", insecure=False))
