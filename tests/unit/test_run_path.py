@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.measure.results import boots, directory, samples
+from lsmeter.measure.results import boots, reading, samples
 from lsmeter.measure.results.directory import RunData, read_run
 from lsmeter.measure.results.documents import DamagedResultError, read_document, sealed
 from lsmeter.measure.run.execute import stored_path
@@ -175,7 +175,7 @@ def test_a_later_parser_reads_the_raw_results_again(
     path = run.folder(run.boots[0]) / "boot.json"
     rewrite(path, lambda document: document["boot"].update(status="garbage"))
     assert read_run(tmp_path / "a").boots[0].status.value == "garbage"
-    for module in (concluding, directory, boots):
+    for module in (concluding, reading, boots):
         monkeypatch.setattr(module, "PARSER", concluding.PARSER + 1)
     again = read_run(tmp_path / "a")
     assert again.boots == run.boots

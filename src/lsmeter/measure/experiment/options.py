@@ -169,8 +169,11 @@ def build_experiment(data: dict[str, Any], *, where: str) -> Experiment:
         raise UsageError(what, hint="it is of numbers that other programs printed: lsmeter import")
     find_task(found.task, where=f"{where}: task")
     arches = [find_arch(name, where=f"{where}: arches").name for name in found.arches]
+    named = set(found.model_fields_set)
     found = found.model_copy(update={"arches": arches})
     found = found.model_copy(update={"kernels": _of_arches(found)})
+    # A copy counts what it was given as named; a machine as it runs refuses a kernel by name.
+    found.model_fields_set.intersection_update(named)
     return _as_usual(found, instrument, where)
 
 

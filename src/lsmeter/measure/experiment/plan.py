@@ -18,6 +18,7 @@ from lsmeter.catalogue.workloads import Offer, is_workload, load_workload, workl
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, BootId, Cell, Conditions, Image, Kernel, Problem, Setup
 from lsmeter.core.model.arch import ARCHES, X86_64
+from lsmeter.core.model.cell import AS_IT_RUNS
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.model.setup import again
 from lsmeter.core.model.suites import suite_modules
@@ -415,7 +416,7 @@ def _cells(
 def _conditions(experiment: Experiment, kernel: Kernel) -> Conditions:
     """Return the conditions, with the processor of the kernel's architecture if none is named."""
     found, arch = experiment.conditions_model(), ARCHES[kernel.arch]
-    if found.mitigations not in arch.mitigations:
+    if found.mitigations not in (*arch.mitigations, AS_IT_RUNS):
         raise UsageError(
             f"conditions.mitigations: {kernel.name} has no '{found.mitigations}'",
             hint=f"{arch.name} has {', '.join(arch.mitigations)}",

@@ -88,16 +88,19 @@ def changed_section(report: Report) -> Section:
         name = item.place.label if several else item.place.setup
         return f"{name}: {said}"
 
-    unit = numbers.unit_word(report.unit)
+    # Times have one number; of counts the typical one, the mean or the whole cost decides.
+    counted = not any(item.tests for item in report.comparisons)
     lead = (
-        f"Operations in {unit}: medians of the variants that have the verdict (*: not all), by the "
-        "number that decided. The largest changes under each setup."
+        f"Operations in {numbers.unit_word(report.unit)}: medians of the variants that have the "
+        f"verdict (*: not all){', by the number that decided' * counted}. "
+        "The largest changes under each setup."
     )
+    columns = _CHANGED if counted else _CHANGED[:-1]
     changed = sum(map(len, moved.values()))
     rest = [(changed - len(shown), "changed"), (len(found) - changed, "equivalent")]
     left = " and ".join(f"{many(number, f'{word} operation')}" for number, word in rest if number)
     more = (f"Not shown: {left}: --all, or --format html.",) if left else ()
-    table = headed(tabled("changes", "", _CHANGED, shown, more=more), map(head, shown))
+    table = headed(tabled("changes", "", columns, shown, more=more), map(head, shown))
     return Section("What changed", (lead,) if shown else (), (table,), key="changes")
 
 
