@@ -113,7 +113,7 @@ def test_workloads(probe: Program, tmp_path: Path, old: bytes, new: bytes, messa
 def test_what_only_workloads_have(probe: Program, tmp_path: Path, line: bytes) -> None:
     data = GOOD.replace(b"suite=file\n", b"suite=file\n" + line + b"\n")
     assert check(probe, tmp_path, data).startswith(
-        ": prepare, service, ready, ask, settle_ms and monitor_ms"
+        ": prepare, service, ready, ask, settle_ms, monitor_ms, command and environment need client"
     )
 
 
