@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What people and machines type. Every target sets up what it needs and is safe to repeat.
 .DEFAULT_GOAL := help
-.PHONY: help run test quick faults hosts check format lock benchmark simulate alarms site clean
+.PHONY: help run history test quick faults hosts check format lock benchmark simulate alarms site clean
 
 PYTHON ?= python3
 # Ubuntu's archive has no Debian kernel: there the main experiment takes the machine's own.
 KERNEL ?= $(shell grep -qs '^ID=ubuntu' /etc/os-release && echo host || echo debian:6.1)
+KERNELS ?= debian:*
 BIN := .venv/bin
 
 help: ## Show this text
@@ -13,6 +14,9 @@ help: ## Show this text
 
 run: .venv/.run-ready ## Set everything up and run the main experiment
 	$(BIN)/lsmeter run experiments/main.toml --kernel $(KERNEL)
+
+history: .venv/.run-ready ## Measure every kernel of Debian's archives, and make a site of it: hours, resumable
+	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/history.sh "$(KERNELS)" build/history
 
 test: .venv/.test-ready ## Set everything up, check the code and run all tests
 	$(MAKE) check

@@ -44,7 +44,10 @@ from lsmeter.sources.kernels import command as kernel
 Function = Callable[..., object]
 
 # What prints a line or a text, and what prints nothing: they have no format, no file to print to.
-_LINES = (pack.pack, kernel.build, kernel.path, image.build, image.add, image.path, manual.help_)
+_LINES = (
+    *(pack.pack, kernel.build, kernel.find, kernel.path),
+    *(image.build, image.add, image.path, manual.help_),
+)
 _NOTHING = (kernel.remove, image.remove, publish.publish, dask.worker)
 
 
@@ -71,7 +74,7 @@ def _group(name: str, told: str, *commands: Function) -> typer.Typer:
 
 _SELFTEST = "Show that an instrument finds costs that are known."
 _HOOKS = (hooks.source, hooks.cost, hooks.diff, hooks.count, hooks.coverage, hooks_agree.agree)
-_KERNEL = (kernel.build, kernel.list_kernels, kernel.path, kernel.remove)
+_KERNEL = (kernel.build, kernel.find, kernel.list_kernels, kernel.path, kernel.remove)
 _IMAGE = (image.build, image.add, image.list_images, image.path, image.remove)
 
 # All commands by what they are for, in the order of help.

@@ -130,6 +130,10 @@ def test_a_build_is_what_its_package_says() -> None:
         replace(kernel(CC_VERSION_TEXT="gcc-12 (Debian) 12.2.0"), origin="package x 1 from sid")
     )
     assert (found.name, found.compiler, found.origin) == ("6.1.192-2", "gcc-12", "sid")
+    target = replace(
+        kernel(CC_VERSION_TEXT="x86_64-linux-gnu-gcc-14 (Debian) 14.3"), version="7.2-1"
+    )
+    assert release_of(target).compiler == "gcc-14"
     built = release_of(replace(kernel(), version="", release="6.12.0-rc1", origin="a tree"))
     assert (built.name, built.series, built.origin) == ("6.12.0-rc1", "6.12", "a tree")
 

@@ -37,14 +37,16 @@ def publish(
     from lsmeter.questions.cells.cells import cell_results
     from lsmeter.questions.publish import document
     from lsmeter.questions.publish.figures import Point, find_points, make_site
+    from lsmeter.questions.workload.figures import find_workloads
 
     points: list[Point] = []
     problems = []
     for path in runs:
         run = read_run(path)
         attributed, damaged = run_cells(run)
-        points += find_points(run, attributed)
-        problems += [*run.manifest.problems, *damaged]
+        loads = find_workloads(run)
+        points += find_points(run, attributed, [item.comparison for item in loads.compared])
+        problems += [*run.manifest.problems, *damaged, *loads.problems]
         problems += [problem for item in cell_results(run) for problem in item.problems]
     made = make_site(points, problems)
     if not made.points:

@@ -187,14 +187,16 @@ class Site:
         return sum(len(line.points) for line in self.lines)
 
 
-def find_points(run: RunData, attributed: Sequence[AttributedCell]) -> Iterator[Point]:
-    """Give the points of a run; attributed: its cells with their call trees, if it has such."""
+def find_points(
+    run: RunData, attributed: Sequence[AttributedCell], services: Iterable[Comparison] = ()
+) -> Iterator[Point]:
+    """Give the points of a run: of its cells, those with call trees also, and of its services."""
     manifest = run.manifest
     releases = {kernel.name: release_of(kernel) for kernel in manifest.kernels}
     accounts = {item.place: item for item in run_accounts(attributed, manifest.baseline_setup)}
     cells = {cell.place: cell.hash for cell in manifest.cells}
     name = run.path.name if not run.shown else run.shown.rpartition("/")[2]
-    for item in within_run(manifest, cell_results(run)):
+    for item in (*within_run(manifest, cell_results(run)), *services):
         if item.benchmark.control:
             continue
         hashes = (cells[item.place], cells[item.baseline])
@@ -206,10 +208,11 @@ def find_points(run: RunData, attributed: Sequence[AttributedCell]) -> Iterator[
 
 def release_of(kernel: Kernel) -> Release:
     """Return a kernel as a build."""
-    compiler = kernel.config.get("CC_VERSION_TEXT", "").split()
+    # Debian's kernels before 7 say gcc-14, later ones x-linux-gnu-gcc-14.
+    said = kernel.config.get("CC_VERSION_TEXT", "").rpartition("-linux-gnu-")[2].split()
     name = kernel.version or kernel.release or kernel.name
     origin = kernel.origin.partition(" from ")[2] if kernel.version else kernel.origin
-    return Release(name, kernel.release, origin, kernel.image_sha256, (compiler or [""])[0])
+    return Release(name, kernel.release, origin, kernel.image_sha256, (said or [""])[0])
 
 
 def _graph(manifest: Manifest, item: Comparison) -> Graph:

@@ -99,6 +99,24 @@ def kernels_document(kernels: Sequence[BuiltKernel]) -> Document:
     return listed("lsmeter-kernel-list", "Built kernels", table, notes=notes)
 
 
+def find(
+    pattern: Annotated[str, argument("PATTERN", "'debian:6.12.*', 'debian:*'.")],
+    *,
+    offline: Annotated[bool, flag("Use the lists that were fetched last.", "--offline")] = False,
+) -> None:
+    """Print the name of each kernel that fits a pattern, the oldest first.
+
+    They are builds of Debian's archive, for `--kernel`; nothing is fetched but package lists.
+
+        lsmeter kernel find 'debian:6.12.*'
+    """
+    from lsmeter.sources.kernels.resolve import Request, expand
+
+    with LiveTasks(SCREEN.err) as tasks:
+        names = expand([pattern], Request(offline=offline, progress=tasks))
+    deliver("\n".join(names))
+
+
 def path(name: Name) -> None:
     """Print the path of a built kernel's image; System.map and config lie beside it."""
     from lsmeter.sources.kernels.sources.built import get_built
