@@ -43,5 +43,5 @@ runs=()
 for manifest in "$home"/runs/*/manifest.json; do
 	[ ! -e "$manifest" ] || runs+=("${manifest%/manifest.json}")
 done
-lsmeter publish "${runs[@]}" --site "$home/site" || exit
+lsmeter publish "${runs[@]}" --output "$home/site" || exit
 exit "$failed"

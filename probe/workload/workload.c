@@ -14,6 +14,7 @@
 #include "sampler/worker.h"
 #include "workload/command.h"
 #include "workload/program.h"
+#include "workload/services.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -160,32 +161,6 @@ static const char *wait_until_ready(const struct request *request)
 	return NULL;
 }
 
-/* Whatever their names are. */
-static void every_context(const char *key)
-{
-	char contexts[1000];
-
-	processes_contexts(NULL, contexts, sizeof(contexts));
-	channel_fact(key, "%s", contexts);
-}
-
-static void service_facts(const struct request *request)
-{
-	char key[LINE_BYTES], contexts[1000];
-
-	every_context("services.contexts");
-
-	for (size_t i = 0; i < request->n_services; i++) {
-		const struct words *words = words_of(request->service[i]);
-
-		snprintf(key, sizeof(key), "service.%.60s.processes", words->word[0]);
-		channel_fact(key, "%u", processes_count(words->word[1]));
-		snprintf(key, sizeof(key), "service.%.60s.contexts", words->word[0]);
-		processes_contexts(words->word[1], contexts, sizeof(contexts));
-		channel_fact(key, "%s", contexts);
-	}
-}
-
 static void ask(const struct request *request)
 {
 	for (size_t i = 0; i < request->n_asks; i++) {
@@ -231,7 +206,7 @@ const char *workload_start(const struct request *request, const char *work)
 	workload_once_done(request);
 	if (failed)
 		return failed;
-	service_facts(request);
+	services_facts(request);
 	ask(request);
 	return NULL;
 }
@@ -401,13 +376,6 @@ unsigned int workload_measure(const struct request *request)
 	for (; index < request->n_benchmarks; index++)
 		run_benchmark(&run, index);
 	free(run.value);
-	for (size_t i = 0; i < request->n_services; i++) {
-		const struct words *words = words_of(request->service[i]);
-		char key[80];
-
-		snprintf(key, sizeof(key), "service.%.60s.after", words->word[0]);
-		channel_fact(key, "%u", processes_count(words->word[1]));
-	}
-	every_context("services.contexts.after");
+	services_facts_after(request);
 	return index;
 }

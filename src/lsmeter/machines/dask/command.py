@@ -22,7 +22,7 @@ def worker(
         bool, option(None, "Take tcp://HOST without TLS.", "--insecure", default="")
     ] = False,
 ) -> None:
-    """Make boots for `--machine dask:ADDRESS` until it is stopped (Ctrl-C).
+    """Make boots for runs with --machine dask:ADDRESS, until Ctrl-C.
 
     It needs QEMU; kernels, images and the probe are sent to it, and kept in the cache: at most
     16 GiB, or LSMETER_SENT_GIB. A scheduler that is gone is waited for.

@@ -69,7 +69,7 @@ def exec_(
     options: Annotated[ExecOptions, but("suite", "benchmark", "user", setup="selinux, apparmor")],
     words: Annotated[list[str], argument("COMMAND", "What is run, with its arguments.")],
 ) -> int:
-    """Measure what security setups cost a command: any program, as it is.
+    """Measure what security setups cost any program, run once.
 
     The command runs once in each guest, as root, and every instruction is counted: its own, which
     no setup should change, and the kernel's, by module, system call and hook. Its interpreter and

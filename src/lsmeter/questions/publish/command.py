@@ -19,7 +19,7 @@ def publish(
     runs: Annotated[
         list[Path], argument("RUN", "Runs, each on any number of kernels.", known_runs)
     ],
-    site: Annotated[Path, option("DIR", "Where the site is made.", "--site", "-o")] = Path("site"),
+    site: Annotated[Path, option("DIR", "Where it is made.", "--output", "-o")] = Path("site"),
 ) -> int:
     """Make a static site of what setups cost over kernel releases.
 
@@ -54,7 +54,7 @@ def publish(
             f"{runs[0]}: nothing to publish: no setup is compared with a baseline",
             hint="make a run: lsmeter run -k debian:6.1 -k debian:6.12 -s selinux",
         )
-    home = output_dir(site, "--site")
+    home = output_dir(site, "--output")
     known = _known_steps(home / "site.json")
     news = [step for step in made.steps if document.step_id(step) not in known]
     files = document.files(made, news)
