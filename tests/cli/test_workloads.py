@@ -291,7 +291,7 @@ def another_planner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "lsmeter.questions.workload.figures.once_titles", lambda *_: ("something else",)
     )
-    for module in ("guest.conclude", "measure.results.directory", "measure.results.boots"):
+    for module in ("guest.conclude", "measure.results.reading", "measure.results.boots"):
         monkeypatch.setattr(f"lsmeter.{module}.PARSER", 10**6)
 
 
