@@ -11,14 +11,13 @@ from typing import Annotated, ClassVar
 import typer
 
 from lsmeter import __version__
-from lsmeter.cli import completion, manual
+from lsmeter.cli import completion, manual, worker_command
 from lsmeter.cli import list_command as listing
 from lsmeter.cli.console import SCREEN, STAND_INS
 from lsmeter.cli.exit_status import exit_status
 from lsmeter.cli.options import Display, but, expand
 from lsmeter.cli.show import apply
 from lsmeter.core.owners import leave_strangers
-from lsmeter.machines.dask import command as dask
 from lsmeter.measure.results import command as pack
 from lsmeter.questions.bisect import command as bisect
 from lsmeter.questions.cost import command as report
@@ -48,7 +47,7 @@ _LINES = (
     *(pack.pack, kernel.build, kernel.find, kernel.path),
     *(image.build, image.add, image.path, manual.help_),
 )
-_NOTHING = (kernel.remove, image.remove, publish.publish, dask.worker)
+_NOTHING = (kernel.remove, image.remove, publish.publish, worker_command.worker)
 
 
 def _name(command: Function | typer.Typer) -> str:
@@ -92,7 +91,7 @@ _MENU: dict[str, tuple[Function | typer.Typer, ...]] = {
     ),
     "Prepare": (
         *(_group("kernel", kernel.HELP, *_KERNEL), _group("image", image.HELP, *_IMAGE)),
-        *(dask.worker, listing.doctor, listing.list_names),
+        *(worker_command.worker, listing.doctor, listing.list_names),
         *(_group("selftest", _SELFTEST, selftest.exact, selftest.timed), manual.help_),
     ),
 }

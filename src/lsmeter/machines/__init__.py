@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.host import cores
@@ -22,7 +23,9 @@ from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.registry import members, unknown
 from lsmeter.guest.capture import Capture, Ending
-from lsmeter.measure.experiment.plan import PlannedBoot
+
+if TYPE_CHECKING:
+    from lsmeter.measure.experiment.plan import PlannedBoot
 
 # Takes bytes of the result channel as they come; returns how many benchmarks the guest has
 # finished by now, None if nobody counts them, or why it is to be killed.
