@@ -32,10 +32,10 @@ def children(pid: int) -> Iterator[tuple[int, str]]:
 
 
 def working(pid: int) -> int:
-    """Return a Dask worker below a process whose guest runs; 0 where none does."""
+    """Return a Dask worker below a process whose guest runs (not QEMU asked for its version)."""
     for worker, command in children(pid):
         if "distributed.cli.dask_worker" in command and any(
-            "qemu-system" in guest for _, guest in children(worker)
+            "qemu-system" in guest and " -kernel " in guest for _, guest in children(worker)
         ):
             return worker
     return 0
