@@ -21,6 +21,7 @@ from lsmeter.core.model.conclusion import Number
 from lsmeter.questions.publish.drawing import HEIGHT, WIDTH, Drawing, drawings
 from lsmeter.questions.publish.figures import Graph, Line, Point, Release, Site, Step
 from lsmeter.tables import numbers
+from lsmeter.tables.pages import make_environment
 from lsmeter.tables.values import change, count, many, natural, percent
 
 TITLE = "What Linux Security Modules cost, by kernel release"
@@ -344,13 +345,7 @@ def _rounded(value: float) -> float | int | None:
 @functools.cache
 def _environment() -> jinja2.Environment:
     """Escape everything, and stop at any name that a template has wrong."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("lsmeter.questions.publish"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = make_environment("lsmeter.questions.publish")
     environment.globals.update(
         {item.__name__: item for item in (slug, key_of, link_of, graph_link, step_id, shown)}
         | {item.__name__: item for item in (overheads, amount, cause, operation_page, natural)}

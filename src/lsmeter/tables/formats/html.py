@@ -13,19 +13,14 @@ from markupsafe import Markup
 
 from lsmeter.tables import values
 from lsmeter.tables.model import Detail, Document, Figure, Section, UndrawnError
+from lsmeter.tables.pages import make_environment
 from lsmeter.tables.render import Format, Options
 
 
 @functools.cache
 def _environment() -> jinja2.Environment:
     """Escape everything, and stop at any name that the template has wrong."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("lsmeter.tables"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = make_environment("lsmeter.tables")
     environment.filters["firm"] = _firm
     environment.globals.update(
         cell=values.shown, numbers=values.NUMBERS, missing=values.MISSING, key=_key
