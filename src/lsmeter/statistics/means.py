@@ -49,6 +49,12 @@ def pooled(cells: Iterable[Sequence[float]]) -> Spread:
     return Spread(math.sqrt(squares / freedom) if freedom else math.inf, freedom)
 
 
+def mean_by_name(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each name's numbers over boots; one without a name has 0 of it."""
+    names = dict.fromkeys(name for item in each for name in item)
+    return {name: math.fsum(item.get(name, 0.0) for item in each) / len(each) for name in names}
+
+
 def ratios(baseline: Mapping[int, float], tested: Mapping[int, float]) -> tuple[float, ...]:
     """Return tested over baseline, of each seed that both have; means by seed are given."""
     shared = sorted(baseline.keys() & tested.keys())

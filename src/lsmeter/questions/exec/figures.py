@@ -20,6 +20,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.exec import NAME, OUTPUT, OUTPUT_BYTES, STATUS, tally_of
 from lsmeter.measure.tasks.tally import PLUGIN, DamagedTallyError, Tally
 from lsmeter.questions.cells.cells import cell_results, within_run, without_baseline
+from lsmeter.statistics.means import mean_by_name
 
 _NO_MODULE = ("other", "framework")
 
@@ -141,22 +142,17 @@ def _measured(
         for name in command.benchmarks
     )
     calls, insns, modules = (
-        _mean([tally.by_name(of) for tally in tallies]) for of in ("calls", "hook", "kernel")
+        mean_by_name([tally.by_name(of) for tally in tallies]) for of in ("calls", "hook", "kernel")
     )
     return Measured(
         place,
         kernel,
         user,
         {name: count for name, count in modules.items() if name not in _NO_MODULE},
-        _mean([tally.syscalls() for tally in tallies]),
+        mean_by_name([tally.syscalls() for tally in tallies]),
         {name: (count, insns.get(name, 0.0)) for name, count in sorted(calls.items())},
         _output(boots[0]),
     )
-
-
-def _mean(each: Sequence[Mapping[str, int]]) -> dict[str, float]:
-    names = dict.fromkeys(name for item in each for name in item)
-    return {name: math.fsum(item.get(name, 0) for item in each) / len(each) for name in names}
 
 
 def _output(boot: Boot) -> Output:

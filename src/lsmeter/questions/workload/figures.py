@@ -29,6 +29,7 @@ from lsmeter.statistics.means import (
     Spread,
     compare_ratios,
     level,
+    mean_by_name,
     pooled,
     pooled_ratios,
     ratios,
@@ -88,17 +89,17 @@ class Measured:
 
     def in_calls(self) -> dict[str, float]:
         """Return the mean of how often each system call was made."""
-        return _mean([boot.calls for boot in self.boots])
+        return mean_by_name([boot.calls for boot in self.boots])
 
     def in_hooks(self) -> dict[str, float]:
         """Return the mean of how often each hook was called."""
-        return _mean(
+        return mean_by_name(
             [{name: calls for name, (calls, _) in boot.hooks.items()} for boot in self.boots]
         )
 
     def in_modules(self) -> dict[str, float]:
         """Return the mean of what each module's code executes."""
-        return _mean([boot.modules for boot in self.boots])
+        return mean_by_name([boot.modules for boot in self.boots])
 
 
 @dataclass(frozen=True)
@@ -325,19 +326,19 @@ def _figures(
     kernel = [figures[KERNEL] for figures in each]
     mean = math.fsum(kernel) / len(kernel)
     calls, insns, modules = (
-        _mean([tally.by_name(of) for tally in tallies]) for of in ("calls", "hook", "kernel")
+        mean_by_name([tally.by_name(of) for tally in tallies]) for of in ("calls", "hook", "kernel")
     )
     units = batch.units
     return BootFigures(
         seed,
-        _mean(each),
+        mean_by_name(each),
         {name: count / units for name, count in modules.items() if name not in _NO_MODULE},
         {name: (calls[name] / units, insns.get(name, 0.0) / units) for name in sorted(calls)},
         (max(kernel) - min(kernel)) / mean if mean and len(kernel) > 1 else None,
-        _mean(said),
+        mean_by_name(said),
         {
             name: count / units
-            for name, count in _mean([tally.syscalls() for tally in tallies]).items()
+            for name, count in mean_by_name([tally.syscalls() for tally in tallies]).items()
         },
         units * len(tallies),
     )
@@ -356,8 +357,3 @@ def _per_unit(tally: Tally, units: int) -> Figures:
         HOOK_INSNS: tally.total("hook") / units,
         **{f"kernel of {of}": tally.total("kernel", of=[of]) / units for of in Account},
     }
-
-
-def _mean(each: Sequence[Mapping[str, float]]) -> Figures:
-    names = dict.fromkeys(name for item in each for name in item)
-    return {name: math.fsum(item.get(name, 0.0) for item in each) / len(each) for name in names}
