@@ -103,7 +103,7 @@ def cycle_cost(whole: Whole | None) -> CycleCost | None:
 def cycle_costs(wholes: Sequence[Whole | None]) -> list[CycleCost | None]:
     """Return the cost of each cycle; None where it was not measured.
 
-    What the windows of alike shape left is worked out at once: an array is dear, a number is not.
+    What the windows of alike shape left is worked out at once: an array is costly, a number is not.
     """
     known: list[CycleCost | None] = [None] * len(wholes)
     groups: dict[tuple[int, ...], list[tuple[int, _Rounds]]] = {}
