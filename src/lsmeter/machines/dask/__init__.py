@@ -50,6 +50,7 @@ class Dask(Emulation, Addressed, Spreads):
         self._asked: dict[frozenset[str], dict[str, Facts]] = {}
         self._files: dict[str, Path] = {}
         self._disks: dict[tuple[str, int], str] = {}
+        self._digests: dict[str, dict[str, str]] = {}
         self._pool: Pool | None = None
 
     def connect(self, addresses: str, *, insecure: bool = False) -> Dask:
@@ -167,7 +168,13 @@ class Dask(Emulation, Addressed, Spreads):
         return path
 
     def _given(self, cell: Cell) -> dict[str, str]:
-        """Return the files that stand in for a worker's own, by name."""
+        """Return digests of the files that replace a worker's own, by name: read once a cell."""
+        key = cell.hash
+        if key not in self._digests:
+            self._digests[key] = self._find_given(cell)
+        return self._digests[key]
+
+    def _find_given(self, cell: Cell) -> dict[str, str]:
         found = {PROBE: find_probe(X86_64)}
         found |= {name: find_program(name) for name in programs_of(cell.setup)}
         self._files |= {item.sha256: item.path for item in found.values()}

@@ -102,7 +102,7 @@ async def look(client: Client, plugins: Collection[str], addresses: list[str]) -
 
 
 class Pool:
-    """Workers, as long as `running` is entered; files has the path of each file by digest."""
+    """Workers, as long as it is entered; files has the path of each file by digest."""
 
     def __init__(
         self,
