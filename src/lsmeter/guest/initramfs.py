@@ -12,21 +12,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from lsmeter.sources.commands.tree import Entry
 
 _CONSOLE = (5, 1)  # major and minor number of /dev/console
 _TRAILER = "TRAILER!!!"
 _DIRECTORY = stat.S_IFDIR | 0o755
-
-
-@dataclass(frozen=True)
-class Member:
-    """A file, directory or link as the archive of a tree has it; data is a link's target."""
-
-    mode: int
-    data: bytes = b""
-    mtime_s: int = 0
 
 
 def base(init: bytes) -> bytes:
@@ -51,7 +43,7 @@ def archive(files: Mapping[str, bytes]) -> bytes:
     return b"".join((*written, _member(0, _TRAILER, 0)))
 
 
-def tree_archive(members: Mapping[str, Member]) -> bytes:
+def tree_archive(members: Mapping[str, Entry]) -> bytes:
     """Write members by their path, each with the directories that it is in before it."""
     written = (
         _member(number, path, item.mode, item.data, mtime_s=item.mtime_s)

@@ -20,7 +20,7 @@ from lsmeter.core.errors import UsageError
 if TYPE_CHECKING:
     from lsmeter.core.model.commands import Command
     from lsmeter.measure.experiment.exec import CommandExperiment
-    from lsmeter.sources.commands.tree import Tree
+    from lsmeter.sources.commands.tree import Entry, Tree
 
 _SETUPS = ("selinux", "apparmor")
 _MOST_INPUT_BYTES = 64 << 20
@@ -123,7 +123,7 @@ def _packed(options: ExecOptions, words: list[str]) -> tuple[Command, int]:
     from lsmeter.core.model.commands import Command
     from lsmeter.core.printable import printable
     from lsmeter.core.storage import write_atomic
-    from lsmeter.guest.initramfs import Member, tree_archive
+    from lsmeter.guest.initramfs import tree_archive
     from lsmeter.sources.commands import tree_path
     from lsmeter.sources.commands.collect import Collector, find, make_tree
 
@@ -145,8 +145,7 @@ def _packed(options: ExecOptions, words: list[str]) -> tuple[Command, int]:
     for item in options.with_ or ():
         collector.add_path(posixpath.normpath(posixpath.join(here, item)))
     tree.make_directory(directory)
-    members = _members(tree, _input(options.input))
-    archive = tree_archive({name: Member(*item) for name, item in members.items()})
+    archive = tree_archive(_members(tree, _input(options.input)))
     sha256 = hashlib.sha256(archive).hexdigest()
     if not tree_path(sha256).exists():
         write_atomic(tree_path(sha256), archive)
@@ -164,15 +163,16 @@ def _packed(options: ExecOptions, words: list[str]) -> tuple[Command, int]:
     return command, len(archive)
 
 
-def _members(tree: Tree, data: bytes) -> dict[str, tuple[int, bytes, int]]:
+def _members(tree: Tree, data: bytes) -> dict[str, Entry]:
     """Return what the guest finds in /setup: the tree, and what the command reads."""
     import stat
 
-    top = (stat.S_IFDIR | 0o755, b"", 0)
-    found = {"setup": top, "setup/tree": top}
-    for path, entry in sorted(tree.entries.items()):
-        found[f"setup/tree{path}"] = (entry.mode, entry.data, entry.mtime_s)
-    return {**found, "setup/input": (stat.S_IFREG | 0o644, data, 0)}
+    from lsmeter.sources.commands.tree import Entry
+
+    top = Entry(stat.S_IFDIR | 0o755)
+    found = {f"setup/tree{path}": entry for path, entry in sorted(tree.entries.items())}
+    read = Entry(stat.S_IFREG | 0o644, data)
+    return {"setup": top, "setup/tree": top, **found, "setup/input": read}
 
 
 def _input(name: str | None) -> bytes:
