@@ -44,10 +44,11 @@ def publish(
     for path in runs:
         run = read_run(path)
         attributed, damaged = run_cells(run)
-        loads = find_workloads(run)
-        points += find_points(run, attributed, [item.comparison for item in loads.compared])
+        results, loads = cell_results(run), find_workloads(run)
+        services = [item.comparison for item in loads.compared]
+        points += find_points(run, results, attributed, services)
         problems += [*run.manifest.problems, *damaged, *loads.problems]
-        problems += [problem for item in cell_results(run) for problem in item.problems]
+        problems += [problem for item in results for problem in item.problems]
     made = make_site(points, problems)
     if not made.points:
         raise UsageError(

@@ -28,7 +28,7 @@ from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.attribution.account import Account, run_accounts
 from lsmeter.questions.attribution.explain import Explanation
 from lsmeter.questions.attribution.load import AttributedCell
-from lsmeter.questions.cells.cells import cell_results, within_run
+from lsmeter.questions.cells.cells import CellResult, within_run
 from lsmeter.questions.compare.sides import OverheadChange
 from lsmeter.questions.gate.judge import Moved
 from lsmeter.sources.kernels.functions import base_name
@@ -188,19 +188,21 @@ class Site:
 
 
 def find_points(
-    run: RunData, attributed: Sequence[AttributedCell], services: Iterable[Comparison] = ()
+    run: RunData,
+    results: Sequence[CellResult],
+    attributed: Sequence[AttributedCell],
+    services: Iterable[Comparison] = (),
 ) -> Iterator[Point]:
     """Give the points of a run: of its cells, those with call trees also, and of its services."""
     manifest = run.manifest
     releases = {kernel.name: release_of(kernel) for kernel in manifest.kernels}
     accounts = {item.place: item for item in run_accounts(attributed, manifest.baseline_setup)}
     cells = {cell.place: cell.hash for cell in manifest.cells}
-    name = run.path.name if not run.shown else run.shown.rpartition("/")[2]
-    for item in (*within_run(manifest, cell_results(run)), *services):
+    for item in (*within_run(manifest, results), *services):
         if item.benchmark.control:
             continue
         hashes = (cells[item.place], cells[item.baseline])
-        made = (name, manifest.created, manifest.command)
+        made = (run.name, manifest.created, manifest.command)
         origin = Origin(*made, *hashes, manifest.margin, manifest.tools)
         parts = _parts_of(accounts.get(item.place), item.benchmark.id)
         yield Point(_graph(manifest, item), releases[item.place.kernel], item, origin, parts)
