@@ -8,7 +8,6 @@ import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 from lsmeter.core.groups import grouped
@@ -44,8 +43,7 @@ _ROWS = 10  # of a table in a terminal, where all setups share it
 def document(before: RunData, after: RunData, detail: Detail) -> Document:
     """Return what `compare` shows of two runs, for a format with this much room."""
     check_counterparts(before, after)
-    names = [Path(run.title).name for run in (before, after)]
-    report = replace(compare_runs(before, after), title=" (baseline) against ".join(names))
+    report = compare_runs(before, after)
     made = report_document(report, detail)
     only = only_in_one(before, after)
     changes = overhead_changes(before, after)

@@ -18,7 +18,17 @@ from lsmeter.questions.cost.model import Report, SetupFacts
 from lsmeter.questions.events import document as events
 from lsmeter.questions.time import document as predicted
 from lsmeter.statistics.family import Looks
-from lsmeter.tables.fields import By, Each, Field, Maybe, Row, fields_of, flat_table, named
+from lsmeter.tables.fields import (
+    By,
+    Contract,
+    Each,
+    Field,
+    Maybe,
+    Row,
+    fields_of,
+    flat_table,
+    named,
+)
 from lsmeter.tables.model import Raw, Table
 
 NAME = "lsmeter-report"
@@ -122,18 +132,9 @@ def document(report: Report) -> dict[str, Any]:
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a report, which the package has as a file."""
-    found = REPORT.schema()
-    head = {"format": {"const": NAME}, "version": {"const": VERSION}}
+    found = Contract(NAME, VERSION, REPORT).schema()
     # Only of compare: what the runs are, what only one has, how overheads changed.
-    properties = {**head, **found["properties"], "sides": {"type": "object"}}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$comment": "SPDX-License-Identifier: GPL-2.0-or-later",
-        "title": f"lsmeter report, version {VERSION}",
-        **found,
-        "properties": properties,
-        "required": [*head, *found["required"]],
-    }
+    return {**found, "properties": {**found["properties"], "sides": {"type": "object"}}}
 
 
 def table(report: Report, found: dict[str, Any]) -> Table:
