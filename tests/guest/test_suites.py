@@ -13,12 +13,14 @@ from tests.runs import each, facts
 
 pytestmark = pytest.mark.guest
 
-# In instructions; SELinux adds to all but those without a hook.
+# SELinux adds to all but those without a hook; to `fork` 78 of 138,000 instructions, less than
+# 20 readings resolve.
 SLICE = {
     "process": ("fork", "exec program=static", "switch procs=2 kib=0", "kill", "signal-install"),
     "net": ("udp ip=4 size=1", "udp ip=6 size=1 path=veth", "tcp-connect ip=6", "bind ip=4"),
 }
 WITHOUT_HOOK = {"signal-install", "getppid", "empty"}
+UNRESOLVED = {"fork"}
 
 
 @pytest.mark.parametrize("suite", list(SLICE))
@@ -30,13 +32,15 @@ def test_a_slice_of_each_suite(lsmeter: Lsmeter, debian_kernel: Kernel, suite: s
     assert done.code == 0, done.err + done.out
     report = json.loads(lsmeter("report", "run", "--format", "json").out)
     assert report["problems"] == []
-    found = {(item["setup"], item["id"]): item["mean"]["value"] for item in report["estimates"]}
+    found = {item["id"]: item["mean"] for item in report["comparisons"]}
     for name in (*SLICE[suite], "getppid"):
-        plain, labelled = found["capability", name], found["selinux", name]
+        mean = found[name]
         if name in WITHOUT_HOOK:
-            assert labelled == plain, name
+            assert mean["difference"] == 0, name
+        elif name in UNRESOLVED:
+            assert mean["low"] < 78 < mean["high"], name
         else:
-            assert labelled > plain, name
+            assert mean["low"] > 0, name
     index = lsmeter("index", "run", "--format", "json")
     assert index.code == 0, index.err
     by_setup = {item["setup"]: item["typical"] for item in json.loads(index.out)["indices"]}
