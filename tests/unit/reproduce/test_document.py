@@ -15,10 +15,11 @@ from lsmeter.core.errors import UsageError
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce import document as documents
 from lsmeter.questions.reproduce.checks import check_rules, check_shown
-from lsmeter.questions.reproduce.compared import Agreement
+from lsmeter.questions.reproduce.compared import Agreement, compare_overheads
 from lsmeter.questions.reproduce.figures import Reproduced, by_kind, by_study, reproduced
 from lsmeter.questions.reproduce.judge import Verdict, judge, known_facts
 from lsmeter.questions.reproduce.parts import Part
+from lsmeter.questions.reproduce.quantities import PERCENT, Quantity
 from lsmeter.tables import render
 from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Options
@@ -284,6 +285,23 @@ def test_several_studies_make_one_document_of_counts(found: Reproduced) -> None:
     text = _render(both, "table")
     said = "2 of 12 claims of 2 studies: 2 hold, 2 do not hold today, 6 cannot be told"
     assert said in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "printed", "agreement"),
+    [
+        (9, 10, 11, 12, Agreement.SIZE),
+        (-1, 10, 21, 12, Agreement.OPEN),
+        (9, 10, 11, 16, Agreement.SIGN),
+        (9, 10, 11, -10, Agreement.OTHER),
+        (-11, -10, -9, -14, Agreement.SIZE),
+        (9, 10, 11, 0, Agreement.OPEN),
+    ],
+)
+def test_an_interval_over_0_agrees_with_no_printed_overhead(
+    low: float, value: float, high: float, printed: float, agreement: Agreement
+) -> None:
+    assert compare_overheads(Quantity(value, low, high, PERCENT), printed) is agreement
 
 
 def test_programs_get_tables_and_verdicts(found: Reproduced) -> None:

@@ -140,19 +140,22 @@ def _agreement(cell: Cell, ours: Ours, margin: float) -> Agreement:
     if number is None or printed is None:
         return Agreement.NONE
     if cell.percent:
-        return _of_overheads(number, printed) if number.unit in {PERCENT, ""} else Agreement.NONE
+        return (
+            compare_overheads(number, printed) if number.unit in {PERCENT, ""} else Agreement.NONE
+        )
     if number.unit:
         return Agreement.NONE  # instructions beside another unit
     words = {True: Agreement.EQUAL, False: Agreement.DIFFERENT, None: Agreement.OPEN}
     return words[quantities.within(number - printed, -margin, margin).holds]
 
 
-def _of_overheads(ours: Quantity, printed: float) -> Agreement:
-    low, high = sorted((printed / NEAR, printed * NEAR))
-    if printed and low <= ours.value <= high:
-        return Agreement.SIZE
+def compare_overheads(ours: Quantity, printed: float) -> Agreement:
+    """Return how an overhead agrees with a printed one; an interval over 0 tells no sign."""
     if ours.low <= 0 <= ours.high or not printed:
         return Agreement.OPEN
+    low, high = sorted((printed / NEAR, printed * NEAR))
+    if low <= ours.value <= high:
+        return Agreement.SIZE
     return Agreement.SIGN if (ours.value > 0) == (printed > 0) else Agreement.OTHER
 
 

@@ -276,7 +276,8 @@ class Facts:
         part, item = self._workload(setup, benchmark, at)
         values = list(_by_seed(item, of).values())
         bounds = (sum(values) / len(values), min(values), max(values))
-        return _quantity(bounds, INSNS, Source(part.name, benchmark, item.place), setup)
+        unit = INSNS if of in (KERNEL, USER, _ALL) else ""
+        return _quantity(bounds, unit, Source(part.name, benchmark, item.place), setup)
 
     def _workload(self, setup: str, benchmark: str, at: Mapping[str, str]) -> tuple[Part, Measured]:
         for part in self._parts_of(at):
