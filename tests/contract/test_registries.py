@@ -40,7 +40,7 @@ COUNTED = b"/usr/lib/lsmeter/counted"
 @pytest.mark.parametrize("definition", definitions().values(), ids=lambda item: item.setup.name)
 class TestSetups:
     def test_is_found_by_its_name(self, definition: SetupDefinition) -> None:
-        assert NAME.fullmatch(definition.setup.name)
+        assert NAME.fullmatch(definition.setup.name.removeprefix("stack:"))
         assert parse_setup(definition.setup.name) == definition.setup
 
     def test_says_what_it_is(self, definition: SetupDefinition) -> None:

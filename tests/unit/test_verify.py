@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 
 from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.model.setup import LSM_OPTIONS
 from lsmeter.guest.conclude import verify
 from tests.unit.model_builders import kernel
 
@@ -57,6 +58,20 @@ def test_the_default_stack_must_follow_config_lsm() -> None:
     assert verify(setup, default, {"lsm": "lockdown,capability,landlock,yama,bpf"}) == ()
     assert verify(setup, default, {"lsm": "capability,yama,landlock"}) != ()
     assert verify(setup, default, {"lsm": "capability,yama,smack"}) != ()
+
+
+FEDORA = {"lsm": "lockdown,capability,yama,selinux,bpf,landlock", **SELINUX}
+
+
+def test_a_stack_goes_without_what_the_kernel_was_built_without_and_no_further() -> None:
+    setup = parse_setup("stack:fedora")
+    built = [LSM_OPTIONS[name] for name in setup.lsms or () if name in LSM_OPTIONS]
+    early = {**dict.fromkeys(built, "y"), "SECURITY_LOCKDOWN_LSM_EARLY": "y"}
+    old = kernel(**{**early, "SECURITY_IPE": "n"})
+    assert verify(setup, old, FEDORA) == ()
+    assert setup.lacking_lsms(old.config) == ("ipe",)
+    assert "not active: ipe" in verify(setup, kernel(**early), FEDORA)[0]
+    assert "asked for" in verify(setup, old, {**FEDORA, "lsm": "capability,yama,selinux,bpf"})[0]
 
 
 def test_a_kernel_without_security_modules_reports_none() -> None:

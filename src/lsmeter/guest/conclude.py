@@ -273,7 +273,8 @@ def _lsm_problem(setup: Setup, kernel: Kernel, facts: Mapping[str, str]) -> str:
         return "the guest could not read the list of active LSMs"
     if setup.lsms is None:
         return _default_problem(kernel, active, said)
-    asked = tuple(name for name in setup.lsms if name != INTEGRITY)
+    lacking = setup.lacking_lsms(kernel.config)
+    asked = tuple(name for name in setup.lsms if name != INTEGRITY and name not in lacking)
     chosen = tuple(name for name in active if name in asked or name not in ALWAYS_ON)
     early = kernel.config.get("SECURITY_LOCKDOWN_LSM_EARLY") == "y" and "lockdown" in asked
     # A kernel that starts lockdown early has it at the front, wherever it was asked for.

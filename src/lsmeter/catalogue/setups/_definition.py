@@ -86,6 +86,8 @@ def _component(word: str, where: str) -> Setup:
                 hint="a name stands for one setup: give the one in the file another name",
             )
         return setup
+    if word in definitions():  # stack:fedora
+        return definitions()[word].setup
     if not _COMPONENT.fullmatch(word):
         raise UsageError(
             f"{where}: '{word[:80]}' is not the name of a setup{nearest(word, definitions())}",

@@ -171,6 +171,7 @@ class _ShippedTable(_SetupTable):
     steps: _ShippedSteps = []
     before: _ShippedSteps = []
     states: list[Annotated[Any, AfterValidator(lambda item: StateFile(**item))]] = []
+    partial: bool = False
     guest: _Pairs = {}
     host: _Pairs = {}
     profiles: _Pairs = {}

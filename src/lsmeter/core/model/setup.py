@@ -6,7 +6,7 @@ What each action and access does in the guest: probe/init/steps.h, probe/policy/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -23,6 +23,20 @@ ACCESSES = ("read", "write", "create", "execute", "stat", "copy", "chmod", "rere
 # What has to be in lsm= for IMA and EVM to work at all before Linux 6.4 (LSM_ORDER_LAST), and is
 # never in the list of active modules, because it has no hooks of its own.
 INTEGRITY = "integrity"
+# The option that brings a module (security/*/Kconfig, Linux 7.2).
+LSM_OPTIONS = {
+    "apparmor": "SECURITY_APPARMOR",
+    "bpf": "BPF_LSM",
+    "ipe": "SECURITY_IPE",
+    "landlock": "SECURITY_LANDLOCK",
+    "loadpin": "SECURITY_LOADPIN",
+    "lockdown": "SECURITY_LOCKDOWN_LSM",
+    "safesetid": "SECURITY_SAFESETID",
+    "selinux": "SECURITY_SELINUX",
+    "smack": "SECURITY_SMACK",
+    "tomoyo": "SECURITY_TOMOYO",
+    "yama": "SECURITY_YAMA",
+}
 
 
 @dataclass(frozen=True)
@@ -128,12 +142,23 @@ class Setup:
     layer: Layer | None = Layer.HOOKS  # what it adds
     # A machine can be under it as it runs: it needs nothing of the boot.
     live: bool = False
+    partial: bool = False  # modules that the kernel was built without are left out, and named
     every_call: bool = False  # it adds to each system call, those of controls included
     # Files of such a machine and what they are to hold, for the length of each block.
     host: tuple[tuple[str, str], ...] = ()
     # AppArmor's profiles that it is given for as long: name and text.
     profiles: tuple[tuple[str, str], ...] = ()
     note: str = ""  # what a reader must know: e.g. "no policy loaded: hook overhead only"
+
+    def lacking_lsms(self, config: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the modules that a partial setup goes without on a kernel of this configuration.
+
+        A configuration that is not known lacks none.
+        """
+        if not self.partial or not config:
+            return ()
+        asked = (name for name in self.lsms or () if name in LSM_OPTIONS)
+        return tuple(name for name in asked if config.get(LSM_OPTIONS[name]) != "y")
 
     def differs(self, other: Setup) -> tuple[str, ...]:
         """Name what a guest does differently under another setup; what only checks it is apart."""

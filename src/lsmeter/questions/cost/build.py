@@ -237,11 +237,13 @@ def _setup_facts(manifest: Manifest, result: CellResult) -> SetupFacts:
     place = result.cell.place
     setup = next(item for item in manifest.setups if item.name == place.setup)
     facts = next((boot.facts for boot in result.boots if boot.facts), ())
+    kernel = next(item for item in manifest.kernels if item.name == place.kernel)
+    lacking = ", ".join(setup.lacking_lsms(kernel.config))
     return SetupFacts(
         kernel=place.kernel,
         setup=setup.name,
         title=setup.title,
-        note=setup.note,
+        note="; ".join(filter(None, (setup.note, lacking and f"{kernel.name} lacks {lacking}"))),
         asked_lsms=setup.lsms,
         active_lsms=active_lsms(dict(facts)),
         facts=facts,
