@@ -23,7 +23,7 @@ run_packages=(gcc libc6-dev make python3-venv qemu-system-x86 e2fsprogs xfsprogs
 	# policies that are BPF programs
 	clang libbpf-dev libelf-dev zlib1g-dev pkg-config)
 test_packages=(
-	"${run_packages[@]}" git chromium cpio
+	"${run_packages[@]}" git chromium cpio libarchive-tools rpm createrepo-c
 	# hosts behind ssh
 	openssh-client openssh-server iproute2
 	# guests of arm64

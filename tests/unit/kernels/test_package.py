@@ -55,7 +55,7 @@ def test_only_wanted_files_are_taken(tmp_path: Path) -> None:
     assert tmp_path / "out/boot/vmlinuz-6.1" in taken
     assert len(taken) == len([p for p in (tmp_path / "out").rglob("*") if p.is_file()]) == 8
     assert not (tmp_path / "out/etc").exists()
-    assert package.field(path, "Version") == "6.1-1"
+    assert package.version_of(path) == "6.1-1"
 
 
 def test_nothing_leaves_the_directory(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_truncated_package_is_named(tmp_path: Path) -> None:
     for share in (0.3, 0.9):
         cut = tmp_path / "cut.deb"
         cut.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
-        with pytest.raises(UsageError, match=r"cut\.deb is not a whole Debian package: \S"):
+        with pytest.raises(UsageError, match=r"cut\.deb is not a whole package: \S"):
             package.extract(cut, tmp_path / "out", tree.is_wanted)
 
 
@@ -86,6 +86,7 @@ def test_a_file_too_large_for_a_kernel_is_refused(
 
 
 def test_no_dpkg_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.deb").write_bytes(b"x")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InfrastructureError, match="dpkg-deb not found"):
         package.extract(tmp_path / "x.deb", tmp_path, tree.is_wanted)
@@ -110,6 +111,7 @@ def test_an_unpacker_that_hangs_has_a_deadline(
 ) -> None:
     (tmp_path / "dpkg-deb").write_text("#!/bin/sh\nsleep 600\n")
     (tmp_path / "dpkg-deb").chmod(0o755)
+    (tmp_path / "x.deb").write_bytes(b"x")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(package, "_SILENCE_S", 1.0)
     with pytest.raises(InfrastructureError, match="dpkg-deb did nothing for 1 s"):

@@ -8,10 +8,11 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -76,18 +77,20 @@ def kernel_of_tree(name: str, found: tree.KernelTree, origin: str, request: Requ
         vmlinux.check(found.image)  # before all of it is read
     what = found.image.name if found.image else found.release
     fill = partial(create, found=found, origin=origin, modules=request.modules)
-    return _made(f"file-{_fingerprint(found)}", name, what, request, fill)
+    return fill_entry(f"file-{_fingerprint(found)}", name, what, request, fill)
 
 
-def kernel_of_deb(name: str, deb: Path, request: Request) -> Kernel:
-    """Return the kernel of one package file, unpacked into the cache once."""
-    digest = known_sha256(deb)
-    origin = f"package file {deb.absolute()}"
-    fill = partial(fill_from_packages, debs={deb: digest}, origin=origin, modules=request.modules)
-    return _made(f"deb-{digest[:16]}", name, deb.name, request, fill)
+def kernel_of_packages(name: str, paths: Sequence[Path], request: Request) -> Kernel:
+    """Return the kernel of package files, unpacked into the cache once; the first has its image."""
+    files = {path: known_sha256(path) for path in paths}
+    digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()
+    digest = digest if len(files) > 1 else files[paths[0]]
+    origin = f"package file {paths[0].absolute()}"
+    fill = partial(fill_from_packages, debs=files, origin=origin, modules=request.modules)
+    return fill_entry(f"deb-{digest[:16]}", name, paths[0].name, request, fill)
 
 
-def _made(
+def fill_entry(
     entry: str, name: str, what: str, request: Request, fill: Callable[[Path], None]
 ) -> Kernel:
     """Return the kernel of a cache entry, filled if it is not there; what: the file unpacked."""
@@ -104,7 +107,9 @@ def _made(
 
 def _prune() -> None:
     """Remove the kernels of files, which have new entries when they change, that nobody uses."""
-    for home in (*KERNELS.home.glob("file-*"), *KERNELS.home.glob("deb-*")):
+    for home in chain.from_iterable(
+        KERNELS.home.glob(f"{kind}-*") for kind in ("file", "deb", "rpm")
+    ):
         # Who uses one holds its lock; what cannot be looked at stays.
         with suppress(InfrastructureError, OSError):
             if _is_unused(home):
@@ -140,7 +145,8 @@ def fill_from_packages(
         names = ", ".join(deb.name for deb in debs)
         raise UsageError(
             f"{names} has {len(found) or 'no'} kernel image{'s' if len(found) > 1 else ''}",
-            hint="since Linux 7 Debian's images are in linux-binary-…, before in linux-image-…",
+            hint="Debian's are in linux-binary-…, before Linux 7 in linux-image-…; "
+            "Fedora's in kernel-core-…",
         )
     create(new, tree.find(root, found[0]), origin, modules, debs)
     shutil.rmtree(root)
@@ -171,7 +177,7 @@ def create(
     files = tree.needed_modules(found, considered, entry / "modules")
     facts = _Facts(
         release=prepared.release or found.release,
-        version=package.field(next(iter(debs)), "Version") if debs else "",
+        version=package.version_of(next(iter(debs))) if debs else "",
         origin=origin,
         image=booted.name if booted.parent == entry else str(booted.absolute()),
         image_bytes=booted.stat().st_size,

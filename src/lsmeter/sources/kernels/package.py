@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian packages: found in the archive, fetched, and opened; none is installed or run.
+"""Packages: Debian's found in the archive and fetched; opened, also RPMs; none is installed or run.
 
-dpkg-deb unpacks as a stream. python-debian's debfile is no help: it holds the whole of a package
-packed with zstd in memory, however large that gets.
+dpkg-deb unpacks as a stream, and bsdtar (libarchive) does an RPM. python-debian's debfile is no
+help: it holds the whole of a package packed with zstd in memory, however large that gets.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from debian.debian_support import Version
 
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.printable import printable
 from lsmeter.core.progress import Progress, shown
 from lsmeter.core.storage import make_dir, sha256_of, writing
 from lsmeter.sources.kernels import apt
@@ -30,6 +31,12 @@ _MOST_ALL_BYTES = 2 << 30
 _PIECE_BYTES = 1 << 20
 _SAID_CHARS = 65536
 _SILENCE_S = 300.0
+# The lead of an RPM (rpm's lib/rpmlead.c): its magic, and 66 bytes of name from the tenth on.
+_DEB = b"!<arch>\ndebian-binary"
+_RPM = b"\xed\xab\xee\xdb"
+_NAME = slice(10, 76)
+RPM_CORE = "kernel-core"
+_RPM_PARTS = ("kernel-modules-core", "kernel-modules")
 
 
 @dataclass(frozen=True)
@@ -109,9 +116,28 @@ def fetch(
     return files
 
 
+def is_package(path: Path) -> bool:
+    """Say whether a file is a Debian package or an RPM."""
+    with path.open("rb") as file:
+        head = file.read(len(_DEB))
+    return head == _DEB or head.startswith(_RPM)
+
+
+def rpms_beside(path: Path) -> tuple[Path, ...]:
+    """Return the package at `path`, and beside an RPM with an image those of its modules."""
+    version = path.name.removeprefix(f"{RPM_CORE}-")
+    if version == path.name or path.suffix != ".rpm":
+        return (path,)
+    parts = (path.with_name(f"{part}-{version}") for part in _RPM_PARTS)
+    return (path, *(part for part in parts if part.is_file()))
+
+
 def extract(deb: Path, into: Path, wanted: Callable[[str], bool]) -> tuple[Path, ...]:
     """Extract the regular files of `deb` that `wanted` accepts by their path, all under `into`."""
     words = ["dpkg-deb", "--fsys-tarfile", str(deb)]
+    if _is_rpm(deb):
+        process.need(["bsdtar"], "apt-get install libarchive-tools")
+        words = ["bsdtar", "--format", "pax", "-cf", "-", f"@{deb.absolute()}"]
     env, reason = process.environment(), ""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         with process.started(words, env=env, errors_to=errors, grace_s=0) as child:
@@ -150,14 +176,21 @@ def _take(stream: IO[bytes], into: Path, wanted: Callable[[str], bool]) -> tuple
 
 def _damaged(deb: Path, said: str) -> UsageError:
     last = said.strip().rpartition("\n")[2]
-    return UsageError(
-        f"{deb} is not a whole Debian package: {last}", hint="fetch or copy the file again"
-    )
+    return UsageError(f"{deb} is not a whole package: {last}", hint="fetch or copy the file again")
 
 
-def field(deb: Path, name: str) -> str:
-    """Return one field of a package's control file ("Version"), "" when it has none."""
-    done = process.run(["dpkg-deb", "--field", str(deb), name])
+def version_of(path: Path) -> str:
+    """Return a package's version: of a Debian package its field, of an RPM its whole name."""
+    if _is_rpm(path):
+        with path.open("rb") as file:
+            lead = file.read(_NAME.stop)[_NAME]
+        return printable(lead.partition(b"\0")[0].decode("ascii", "replace"))
+    done = process.run(["dpkg-deb", "--field", str(path), "Version"])
     if done.returncode:
-        raise _damaged(deb, done.stderr)
+        raise _damaged(path, done.stderr)
     return done.stdout.strip()
+
+
+def _is_rpm(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_RPM)) == _RPM

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernels by path: a bzImage, a vmlinux, or a package file."""
+"""Kernels by path: a bzImage, a vmlinux, or a package file (Debian's or an RPM)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from lsmeter.core.model import Kernel
 from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.storage import reading
 from lsmeter.sources.kernels import tree
-from lsmeter.sources.kernels.entry import kernel_of_deb, kernel_of_tree
+from lsmeter.sources.kernels.entry import kernel_of_packages, kernel_of_tree
+from lsmeter.sources.kernels.package import is_package, rpms_beside
 from lsmeter.sources.kernels.resolve import KernelListing, KernelSource, Request
-
-_PACKAGE = b"!<arch>\ndebian-binary"
 
 
 class PathSource(KernelSource):
     """Any image or package that the user has as a file."""
 
     name = "path"
-    title = "an image (bzImage, vmlinux, Image) or a package (.deb), by path"
-    examples = ("./vmlinux", f"../linux/arch/{X86_64.tree}/boot/bzImage", "./linux-image.deb")
+    title = "an image (bzImage, vmlinux, Image) or a package (.deb, .rpm), by path"
+    examples = ("./vmlinux", f"../linux/arch/{X86_64.tree}/boot/bzImage", "./kernel-core.rpm")
 
     def matches(self, spec: str) -> bool:
-        """Take what has a slash, and the name of a file in the current directory."""
-        return "/" in spec or Path(spec).is_file()
+        """Take what has a slash before any colon, and a file in the current directory."""
+        return "/" in spec.partition(":")[0] or Path(spec).is_file()
 
     def resolve(self, spec: str, request: Request) -> Kernel:
         """Return the kernel in the file `spec`; UsageError when it is none or not there."""
@@ -35,10 +34,10 @@ class PathSource(KernelSource):
             what = "is no regular file" if path.exists() else "does not exist"
             what = "is a directory, not a kernel image" if path.is_dir() else what
             raise UsageError(f"kernel {spec} {what}", hint=f"for example: {self.examples[1]}")
-        with reading(f"kernel {spec}"), path.open("rb") as file:
-            is_package = file.read(len(_PACKAGE)) == _PACKAGE
-        if is_package:
-            return kernel_of_deb(spec, path, request)
+        with reading(f"kernel {spec}"):
+            packed = is_package(path)
+        if packed:
+            return kernel_of_packages(spec, rpms_beside(path), request)
         found = beside(path.absolute())
         return kernel_of_tree(spec, found, f"file {path.absolute()}", request)
 

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernels in RPM packages, of a directory or a repository: Fedora's, RHEL's, one's own.
+
+The image is in kernel-core, modules are in kernel-modules-core and kernel-modules of the same
+version. Nothing is installed and no scriptlet is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import time
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Kernel
+from lsmeter.core.storage import make_dir
+from lsmeter.sources.kernels.apt import DAY_S
+from lsmeter.sources.kernels.entry import (
+    KERNELS,
+    fill_entry,
+    fill_from_packages,
+    kernel_of_packages,
+    load,
+)
+from lsmeter.sources.kernels.package import RPM_CORE, rpms_beside
+from lsmeter.sources.kernels.repository import INDEX, Offered, Repository
+from lsmeter.sources.kernels.resolve import KernelListing, KernelSource, Request, not_cached
+
+_NAMES = re.compile(r"kernel(-core|-modules-core|-modules)?")
+
+
+class RpmSource(KernelSource):
+    """The newest kernel of a directory or a repository of RPM packages, or a version of it."""
+
+    name = "rpm"
+    title = "a kernel of a directory or repository of RPM packages: rpm:DIRECTORY, rpm:URL#VERSION"
+    examples = ("rpm:./packages", "rpm:./packages#6.12.0-1.fc43")
+
+    def resolve(self, spec: str, request: Request) -> Kernel:
+        """Return the kernel; an address is asked once a day, or at once for `refresh`."""
+        place, _, version = spec.removeprefix("rpm:").partition("#")
+        if not place:
+            raise UsageError(f"kernel {spec} names no directory", hint=f"as {self.examples[0]}")
+        if urlsplit(place).scheme or (Path(place) / INDEX).is_file():
+            return _of_repository(spec, Repository(place.rstrip("/")), version, request)
+        return kernel_of_packages(spec, rpms_beside(_only_file(spec, place, version)), request)
+
+    def listing(self) -> tuple[KernelListing, ...]:
+        """Return one line that stands for all of them."""
+        return (KernelListing("rpm:PLACE", self.title),)
+
+
+def _only_file(spec: str, place: str, version: str) -> Path:
+    """Return the package with the image in a directory without metadata."""
+    if not Path(place).is_dir():
+        raise UsageError(f"kernel {spec}: {place} is no directory", hint="as rpm:./packages")
+    pattern = f"{RPM_CORE}-{version}.*.rpm" if version else f"{RPM_CORE}-*.rpm"
+    found = sorted(path for path in Path(place).glob(pattern) if path.is_file())
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(path.name for path in found[:8])
+    raise UsageError(
+        f"kernel {spec}: {place} has {f'{len(found)} packages' if found else 'no package'} "
+        f"{pattern}{': ' if names else ''}{names}",
+        hint="name one: its path, or rpm:DIRECTORY#VERSION",
+    )
+
+
+def _of_repository(spec: str, source: Repository, version: str, request: Request) -> Kernel:
+    prefix = f"rpm-{hashlib.sha256(f'{source.place}#{version}'.encode()).hexdigest()[:12]}"
+    known = sorted(KERNELS.home.glob(f"{prefix}-*/kernel.json"), key=lambda p: p.stat().st_mtime)
+    if known:
+        young = 0 <= time.time() - known[-1].stat().st_mtime < DAY_S and not request.refresh
+        kernel = load(known[-1].parent, spec, request.modules)
+        if kernel and (young or request.offline or not urlsplit(source.place).scheme):
+            return kernel
+    if request.offline and urlsplit(source.place).scheme:
+        raise not_cached(f"kernel {spec}")
+    offered = source.packages(lambda name: bool(_NAMES.fullmatch(name)), request.progress)
+    core = _newest(spec, offered, version)
+    same = (core.version, core.arch)
+    parts = [item for item in offered if (item.version, item.arch) == same and item != core]
+    fill = partial(_fill, source=source, parts=(core, *parts), request=request)
+    return fill_entry(f"{prefix}-{core.sha256[:16]}", spec, core.name, request, fill)
+
+
+def _newest(spec: str, offered: tuple[Offered, ...], version: str) -> Offered:
+    """Return the package with the image that was built last, among those of a version if given."""
+    cores = [item for item in offered if item.name == RPM_CORE]
+    mine = [item for item in cores if version in ("", item.version)]
+    if mine:
+        return max(mine, key=lambda item: (item.built_s, item.version))
+    known = ", ".join(sorted({item.version for item in cores})[:12])
+    raise UsageError(
+        f"kernel {spec}: the repository has no {RPM_CORE}{f' {version}' if version else ''}",
+        hint=f"it has {known}" if known else "is it the one with the kernel's packages?",
+    )
+
+
+def _fill(new: Path, source: Repository, parts: tuple[Offered, ...], request: Request) -> None:
+    home = make_dir(new / "rpms")
+    files = {source.fetch(item, home, request.progress): item.sha256 for item in parts}
+    origin = f"RPM package {parts[0].name} {parts[0].version} of {source.place}"
+    fill_from_packages(new, files, origin, request.modules)
+    shutil.rmtree(home)
+
+
+SOURCE = RpmSource()
