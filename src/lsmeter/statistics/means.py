@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import stdtrit
 
 from lsmeter.core.model.conclusion import Verdict
 
@@ -34,7 +34,7 @@ class Spread:
     @property
     def quantile(self) -> float:
         """Student's t of a two-sided interval; infinite where nothing is known."""
-        return float(stats.t.ppf((1 + LEVEL) / 2, self.freedom)) if self.freedom else math.inf
+        return float(stdtrit(self.freedom, (1 + LEVEL) / 2)) if self.freedom else math.inf
 
 
 def pooled(cells: Iterable[Sequence[float]]) -> Spread:
@@ -149,4 +149,4 @@ def _boots(ratio: float, spread: Spread) -> int:
 def _errors() -> npt.NDArray[np.float64]:
     """Return the half-widths of intervals of two boots and more, in standard deviations."""
     counts = np.arange(2, _MOST_BOOTS + 1)
-    return np.asarray(stats.t.ppf((1 + LEVEL) / 2, counts - 1) / np.sqrt(counts))
+    return np.asarray(stdtrit(counts - 1, (1 + LEVEL) / 2) / np.sqrt(counts))

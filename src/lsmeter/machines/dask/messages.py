@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import zstandard
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from lsmeter import __version__
+from lsmeter.core.entries import adapter_of
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell
 from lsmeter.core.printable import printable
@@ -82,9 +83,6 @@ class Reply:
     sizes: tuple[tuple[str, int], ...] = ()
 
 
-_ORDER, _FACTS, _REPLY = TypeAdapter(Order), TypeAdapter(Facts), TypeAdapter(Reply)
-
-
 def move_files(cell: Cell, move: Callable[[Path, str], Path]) -> Cell:
     """Return a cell whose files are where `move` says, by path and digest ("": not known)."""
     kernel, image = cell.kernel, cell.image
@@ -113,18 +111,18 @@ def make_order(
     kernel = replace(cell.kernel, name=cell.kernel.release, origin="", config={})
     boot = replace(planned, cell=replace(cell, kernel=kernel, image=image))
     bare = Order("", "", boot, planned.cell.hash, limits, tuple(sorted(given.items())))
-    text = __version__.encode() + _ORDER.dump_json(bare)
+    text = __version__.encode() + adapter_of(Order).dump_json(bare)
     return replace(bare, run=run, key=hashlib.sha256(text).hexdigest()[:32])
 
 
 def write_order(order: Order) -> str:
     """Return an order as text."""
-    return _ORDER.dump_json(order).decode()
+    return adapter_of(Order).dump_json(order).decode()
 
 
 def read_order(text: str) -> Order:
     """Read an order; GarbledError for one that is none, or of another cell than it says."""
-    order = _validated(_ORDER, text.encode())
+    order = _validated(Order, text.encode())
     if order.boot.cell.hash != order.hash:
         raise GarbledError("the order is of another cell than it says: do the versions differ?")
     return order
@@ -144,14 +142,14 @@ def digests_of(order: Order) -> tuple[str, ...]:
 
 def write_facts(facts: Facts) -> str:
     """Return what a worker says of itself as text."""
-    return _FACTS.dump_json(facts).decode()
+    return adapter_of(Facts).dump_json(facts).decode()
 
 
 def read_facts(data: object) -> Facts:
     """Read what a worker says of itself."""
     if not isinstance(data, str) or len(data) > _MOST_HEAD_BYTES:
         raise GarbledError("it does not say what it is")
-    facts = _validated(_FACTS, data.encode())
+    facts = _validated(Facts, data.encode())
     versions = tuple((printable(key)[:40], printable(text)[:100]) for key, text in facts.versions)
     return replace(facts, name=printable(facts.name)[:80], versions=versions)
 
@@ -160,7 +158,7 @@ def write_reply(reply: Reply, parts: Mapping[str, bytes] | None = None) -> bytes
     """Return a reply as bytes."""
     parts = parts or {}
     head = replace(reply, sizes=tuple((name, len(data)) for name, data in parts.items()))
-    text = _REPLY.dump_json(head)
+    text = adapter_of(Reply).dump_json(head)
     packed = zstandard.compress(b"".join(parts.values())) if parts else b""
     return _HEAD.pack(len(text)) + text + packed
 
@@ -185,7 +183,7 @@ def read_reply(data: object, order: Order) -> Reply | Capture:
     (size,) = _HEAD.unpack_from(data)
     if size > _MOST_HEAD_BYTES:
         raise GarbledError("a reply with too long a head")
-    head = _validated(_REPLY, data[_HEAD.size : _HEAD.size + size])
+    head = _validated(Reply, data[_HEAD.size : _HEAD.size + size])
     if head.key != order.key:
         raise GarbledError("the reply is of another boot")
     if head.ending is None:
@@ -235,9 +233,9 @@ def _places(sizes: Mapping[str, int]) -> list[tuple[int, int]]:
     return found
 
 
-def _validated(adapter: TypeAdapter[T], data: bytes) -> T:
+def _validated(kind: type[T], data: bytes) -> T:
     try:
-        return adapter.validate_json(data)
+        return adapter_of(kind).validate_json(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))[:60]

@@ -82,9 +82,9 @@ def document_of(
 def _costs(
     run: RunData, calibration: Calibration | None, studies: Sequence[Published]
 ) -> Callable[[Detail], Document]:
-    from lsmeter.questions.exec import document as commands
-
     if any(cell.task.name == exec_task.NAME for cell in run.manifest.cells):
+        from lsmeter.questions.exec import document as commands
+
         return partial(commands.document, run)
     report = replace(run_report(run, calibration), beside=tuple(studies))
     return partial(report_document, report)
