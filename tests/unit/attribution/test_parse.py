@@ -116,7 +116,7 @@ def test_a_killed_guest_loses_only_its_last_block(length: int) -> None:
         ("stray 1", "stray 1\nstray 1", 14),
         ("stray 1", "lost 1", 13),
         ("eof\n", "eof\nmore\n", 16),
-        ("eof\n", "eof\nmore", 15),
+        ("eof\n", "eof\nmore", 16),
     ],
 )
 def test_damage_is_refused_with_its_line(old: str, new: str, line: int) -> None:

@@ -34,17 +34,18 @@ _BRIEF_LEFT = 0x8000
 HEADERS = ("lsmeter-attribution 1", "lsmeter-attribution 2", "lsmeter-attribution 3")
 MAX_NODES = 1 << 18
 
-_REGION = re.compile(r"region (\d{1,5}) (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18})")
-_TOTAL = re.compile(r"t (-?\d{1,18}) (\d{1,18})")
-_TREE = re.compile(r"tree (-?\d{1,18})")
-_SUM = re.compile(r"sum (-?\d{1,18}) (\d{1,18})")
+_REGION = re.compile(r"region (\d{1,5}) (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18})\n")
+_TOTAL = re.compile(r"t (-?\d{1,18}) (\d{1,18})\n")
+_TREE = re.compile(r"tree (-?\d{1,18})\n")
+_SUM = re.compile(r"sum (-?\d{1,18}) (\d{1,18})\n")
+# A node, and its events where such a line follows.
 _NODE = re.compile(
-    r"n (\d{1,7}) (\d{1,7}) (\d{1,10}) (-?\d{1,18}) ([!-~][ -~]{0,511}?)(?:@([a-z]{1,32}))?"
+    r"n (\d{1,7}) (\d{1,7}) (\d{1,10}) (-?\d{1,18}) ([!-~][ -~]{0,511}?)(?:@([a-z]{1,32}))?\n"
+    r"(?:e((?: [0-9]{1,2}:[0-9]{1,10})*)\n)?"
 )
-_EVENTS = re.compile(r"e((?: [0-9]{1,2}:[0-9]{1,10})*)")
-_END = re.compile(r"end (\d{1,5})")
-_TAIL = re.compile(r"(stray|refused) (\d{1,18})")
-_EOF = re.compile("eof")
+_END = re.compile(r"end (\d{1,5})\n")
+_TAIL = re.compile(r"(stray|refused) (\d{1,18})\n")
+_EOF = re.compile("eof\n")
 
 
 class Function(NamedTuple):
@@ -205,14 +206,17 @@ class _Reader:
 
     def __init__(self, text: str, where: str) -> None:
         # What the last newline ends is whole; what follows it is not.
-        *self._lines, self._rest = text.split("\n")
+        end = text.rfind("\n") + 1
+        self._text, self._rest = text[:end], text[end:]
         self._where = where
-        self._number = 1  # of the line that was read last
+        self._at = 0  # of what is not read yet
         self._functions: dict[tuple[str, str], Function] = {}
+        self._known: dict[str, tuple[tuple[int, int], ...]] = {}  # events by their text
 
     def read(self) -> Profile:
-        if not self._lines or self._lines[0] not in HEADERS:
-            raise self._wrong(f"does not begin with '{HEADERS[-1]}'")
+        self._at = self._text.find("\n") + 1
+        if self._text[: self._at - 1] not in HEADERS:
+            raise self._wrong(f"does not begin with '{HEADERS[-1]}'", line=1)
         regions: dict[int, Region] = {}
         tail: dict[str, int] = {}
         whole = False
@@ -225,9 +229,8 @@ class _Reader:
                 else:
                     region = self._region()
                     regions[region.id] = region
-        if whole and (self._rest or self._number < len(self._lines)):
-            self._number += not self._rest
-            raise self._wrong("text after the end")
+        if whole and (self._rest or self._at < len(self._text)):
+            raise self._wrong("text after the end", line=self._line() + 1)
         known = tuple(regions[key] for key in sorted(regions))
         return Profile(known, tail.get("stray", 0), tail.get("refused", 0), whole)
 
@@ -259,47 +262,58 @@ class _Reader:
 
     def _tree(self, insns: int) -> Tree:
         nodes: list[Node] = []
-        while found := self._take(_NODE):
-            number, parent, calls, self_insns, *_ = found.groups()
-            above = int(parent)
+        total = 0
+        while found := _NODE.match(self._text, self._at):
+            number, parent, calls, self_insns, name, module, events = found.groups()
+            above, own = int(parent), int(self_insns)
+            self._at = found.end()
             if len(nodes) == MAX_NODES:
                 raise self._wrong(f"more than {MAX_NODES} nodes")
             if int(number) != len(nodes) + 1 or above > len(nodes):
                 raise self._wrong("nodes out of order")
-            key = (found[5], found[6] or "")
-            function = self._functions.setdefault(key, Function(*key))
-            node = (above - 1, function, int(calls), int(self_insns))
-            nodes.append(Node(*node, self._events()))
-        if sum(node.self_insns for node in nodes) != insns:
+            key = name, module or ""
+            if (function := self._functions.get(key)) is None:
+                function = self._functions[key] = Function(*key)
+            nodes.append(Node(above - 1, function, int(calls), own, self._events(events or "")))
+            total += own
+        if self._at == len(self._text):
+            raise _CutError
+        if total != insns:
             raise self._wrong(f"the nodes of a tree do not have its {insns} instructions")
         return Tree(insns, tuple(nodes))
 
-    def _events(self) -> tuple[tuple[int, int], ...]:
-        """Read the events of a node, if it has such a line."""
-        found = self._take(_EVENTS)
-        parts = (part.partition(":") for part in found[1].split()) if found else ()
+    def _events(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Read the events of a node: many nodes have the same."""
+        if (known := self._known.get(text)) is not None:
+            return known
+        parts = (part.partition(":") for part in text.split())
         events = tuple((int(event), int(count)) for event, _, count in parts)
         if any(one >= other for (one, _), (other, _) in pairwise((*events, (len(EVENTS), 0)))):
             raise self._wrong("events out of order, or unknown ones")
-        return events
+        return self._known.setdefault(text, events)
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Read the next line if it is what the pattern says."""
-        if self._number >= len(self._lines):
+        if self._at == len(self._text):
             raise _CutError
-        found = pattern.fullmatch(self._lines[self._number])
-        self._number += found is not None
+        found = pattern.match(self._text, self._at)
+        if found:
+            self._at = found.end()
         return found
 
     def _need(self, pattern: re.Pattern[str]) -> re.Match[str]:
         found = self._take(pattern)
         if found is None:
-            self._number += 1
-            raise self._wrong(f"not understood: {self._lines[self._number - 1][:60]!r}")
+            line = self._text[self._at : self._text.index("\n", self._at)]
+            raise self._wrong(f"not understood: {line[:60]!r}", line=self._line() + 1)
         return found
 
-    def _wrong(self, what: str) -> GuestError:
+    def _line(self) -> int:
+        """Return the number of the line that was read last."""
+        return self._text.count("\n", 0, self._at)
+
+    def _wrong(self, what: str, line: int = 0) -> GuestError:
         return GuestError(
-            f"{self._where}:{self._number}: {what}",
+            f"{self._where}:{line or self._line()}: {what}",
             hint="the attribution of this boot is damaged; run it again",
         )
