@@ -18,7 +18,7 @@ from lsmeter.guest.protocol import MAX_MOMENTS
 from lsmeter.guest.request import Request
 from lsmeter.guest.session import Session, parse_session
 from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_command
-from lsmeter.machines.plugin import plugin_interface, source_dir
+from lsmeter.machines.plugin_sources import plugin_interface, source_dir
 from lsmeter.questions.monitor.figures import batches_of, process_uses, series_of
 from tests.conftest import DEADLINE_S
 from tests.guest_programs import compiled

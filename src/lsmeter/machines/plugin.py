@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What QEMU's plugins need: their own code, and the symbols of the guest's kernel.
 
-The interface of plugins changed between versions of QEMU and distributions ship no header, so
-that they are compiled on this host for the version found here (plugin/qemu_api.h).
+The interface of plugins changed between versions of QEMU and distributions ship no header
+(plugin/qemu_api.h). Wheels have plugins for the versions of some distributions; for all others
+they are compiled on this host.
 
 Symbols are in the kernel's System.map, or a guest of it that does nothing else lists
 /proc/kallsyms: distributions ship System.map as a stub. That takes some seconds, once for each
@@ -35,21 +36,16 @@ from lsmeter.guest.conclude import clean_lines, tail
 from lsmeter.guest.initramfs import base
 from lsmeter.guest.probe import Program
 from lsmeter.machines.description import counted_guest
+from lsmeter.machines.plugin_sources import (
+    Recipe,
+    kallsyms_recipe,
+    plugin_interface,
+    plugin_recipe,
+)
 from lsmeter.machines.qemu import run_guest
 from lsmeter.sources.kernels.functions import assign_modules
 
-_FLAGS = (
-    *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"),
-    *("-shared", "-fPIC", "-fvisibility=hidden"),
-)
-_INIT_FLAGS = (
-    *("-std=gnu11", "-Os", "-Wall", "-Wextra", "-Werror"),
-    *("-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-fno-pie", "-no-pie"),
-)
-# The first QEMU version with each interface, newest first; see plugin/qemu_api.h.
-_INTERFACES = (((11, 1), 7), ((9, 1), 3), ((9, 0), 2), ((7, 2), 1))
-# Further folders that a plugin is made of.
-_PARTS = {"attribution": ("events",)}
+_SHIPPED = Path(__file__).parents[1] / "_bin"
 
 MAX_TEXT_BYTES = 64 << 20
 MAX_SYMBOLS = 2_000_000
@@ -65,65 +61,27 @@ _SETUP = Setup(name="capability", title="", lsms=("capability",))
 _locks: dict[str, asyncio.Lock] = {}
 
 
-def plugin_interface(qemu_version: str) -> int:
-    """Return the plugin interface of a QEMU ("7.2.22 (Debian ...)"); BuildError if too old."""
-    match = re.match(r"(\d{1,4})\.(\d{1,4})", qemu_version)
-    if match is None:
-        raise BuildError(f"cannot tell the version of QEMU from {qemu_version[:60]!r}")
-    for first, interface in _INTERFACES:
-        if (int(match[1]), int(match[2])) >= first:
-            return interface
-    raise BuildError(
-        f"QEMU {match[0]} is too old for attribution",
-        hint="install QEMU 7.2 or later, or run without --attribute",
-    )
-
-
-def source_dir() -> Path:
-    """Return the folder with the plugin's C sources: shipped, or in the source tree."""
-    package = Path(__file__).parents[1]
-    for folder in (package / "_plugin", package.parents[1] / "plugin"):
-        if (folder / "qemu_api.c").is_file():
-            return folder
-    raise BuildError(
-        "the sources of the QEMU plugins are missing from this installation",
-        hint="install lsmeter again, or run it from its source tree",
-    )
-
-
 def build_plugin(name: str, qemu_version: str, *, build: bool = True) -> Program:
-    """Return the plugin of the folder `name`, compiled or cached; without build only named."""
-    interface = plugin_interface(qemu_version)
-    home = source_dir()
-    flags = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", f"-I{home}")
-    folders = (home, *(home / part for part in (name, *_PARTS.get(name, ()))))
-    sources = sorted(path for folder in folders for path in folder.glob("*.[ch]"))
-    options = f"{interface} {_FLAGS}"
-    return _built(f"{name}-{interface}-{{}}.so", options, flags, sources, build=build)
+    """Return the plugin of the folder `name`; without build, named where it would be compiled."""
+    return _built(plugin_recipe(name, plugin_interface(qemu_version)), build=build)
 
 
 def kallsyms_init() -> Program:
-    """Return the init of the guest that lists its symbols, compiled now or found in the cache."""
-    return _built("kallsyms-{}", str(_INIT_FLAGS), _INIT_FLAGS, [source_dir() / "kallsyms/init.c"])
+    """Return the init of the guest that lists its symbols."""
+    return _built(kallsyms_recipe())
 
 
-def _built(
-    name: str, options: str, flags: Sequence[str], sources: Sequence[Path], *, build: bool = True
-) -> Program:
-    """Return what is compiled from `sources`, or cached as name, with a digest in place of {}."""
-    hasher = hashlib.sha256(options.encode())
-    for path in sources:
-        hasher.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    built = Program(
-        cache_dir() / "plugin" / name.format(hasher.hexdigest()[:16]), hasher.hexdigest()
-    )
+def _built(recipe: Recipe, *, build: bool = True) -> Program:
+    """Return what was shipped with this package, is in the cache, or is compiled now."""
+    if (shipped := _SHIPPED / recipe.name).is_file():
+        return Program(shipped, recipe.sha256)
+    built = Program(cache_dir() / "plugin" / recipe.name, recipe.sha256)
     if not build or is_sealed(built.path):
         return built
-    files = (str(path) for path in sources if path.suffix == ".c")
     with scratch("plugin") as folder:
         output = folder / "built"
         try:
-            process.output([os.environ.get("CC", "cc"), "-o", str(output), *flags, *files])
+            process.output([os.environ.get("CC", "cc"), "-o", str(output), *recipe.arguments])
         except LsmeterError as error:
             raise BuildError(
                 f"the QEMU plugin could not be compiled: {error.title}",

@@ -3,20 +3,28 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from lsmeter.core.errors import BuildError
 from lsmeter.core.model.arch import Kind
+from lsmeter.machines import plugin as plugins
 from lsmeter.machines.plugin import (
     Symbol,
     SymbolTable,
     build_plugin,
-    plugin_interface,
-    source_dir,
     write_symbols,
 )
+from lsmeter.machines.plugin_sources import (
+    plugin_interface,
+    plugin_recipe,
+    shipped_plugins,
+    source_dir,
+)
+from lsmeter.measure.tasks import kinds
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +68,38 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BuildError, match="could not be compiled: /nowhere/cc not found") as caught:
         build_plugin("attribution", "7.2.22")
     assert "gcc" in caught.value.hint
+
+
+def test_what_was_shipped_needs_no_compiler_while_it_is_of_these_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "/nowhere/cc")
+    monkeypatch.setattr(plugins, "_SHIPPED", tmp_path)
+    recipe = plugin_recipe("attribution", 1)
+    shipped = tmp_path / recipe.name
+    shipped.touch()
+    found = build_plugin("attribution", "8.2.2")
+    assert (found.path, found.sha256) == (shipped, recipe.sha256)
+    with pytest.raises(BuildError, match="could not be compiled"):
+        build_plugin("attribution", "9.0.0")  # another interface
+    shipped.rename(tmp_path / shipped.name.replace("-1-", "-1-0"))  # of other sources
+    with pytest.raises(BuildError, match="could not be compiled"):
+        build_plugin("attribution", "8.2.2")
+
+
+def test_wheels_serve_three_distributions() -> None:
+    shipped = {recipe.name.rpartition("-")[0] for recipe in shipped_plugins()}
+    # Debian 12, Ubuntu 24.04, Debian 13.
+    wanted = {plugin_interface(version) for version in ("7.2.22", "8.2.2", "10.0.11")}
+    names = {task.plugin for task in kinds().values() if task.plugin}
+    assert shipped == {f"{name}-{number}" for name in names for number in wanted}
+
+
+def test_how_plugins_are_compiled_is_known_without_any_dependency() -> None:
+    # hatch_build.py runs where pip has installed only the builder.
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import lsmeter.machines.plugin_sources"
+    source = str(Path(plugins.__file__).parents[2])
+    subprocess.run([sys.executable, "-ISc", code, source], check=True)
 
 
 def test_a_compiler_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
