@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What people and machines type. Every target sets up what it needs and is safe to repeat.
 .DEFAULT_GOAL := help
-.PHONY: help run history test quick faults hosts check format lock benchmark simulate alarms site clean
+.PHONY: help run history test quick faults hosts check format lock benchmark simulate alarms site wheels clean
 
 PYTHON ?= python3
 # Ubuntu's archive has no Debian kernel: there the main experiment takes the machine's own.
@@ -56,6 +56,11 @@ alarms: .venv/.run-ready ## The baseline against itself on this machine, 200 tim
 
 site: .venv/.test-ready ## Build the documentation as a site: build/site/index.html
 	$(BIN)/zensical build --clean --strict
+
+wheels: .venv/.test-ready ## Build a wheel for x86-64 and one for arm64, the same bytes each time: build/wheels
+	for arch in x86_64 arm64; do \
+		LSMETER_WHEEL=$$arch $(BIN)/python -m hatchling build -t wheel -d build/wheels || exit; \
+	done
 
 lock: .venv/.test-ready ## Pin every dependency anew
 	$(BIN)/uv pip compile -q --upgrade --generate-hashes --no-header --no-emit-index-url \

@@ -1,69 +1,113 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds the programs of the guest with the compilers of the machine, into the package."""
+"""Builds the programs of the guest, and for releases QEMU's plugins, into the package.
+
+`pip install .` builds for this machine what its compilers can. With LSMETER_WHEEL=ARCH a wheel is
+for machines of that architecture, has all parts or is not made, and is the same, byte for byte,
+wherever the compilers are (`make wheels`).
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-TARGET = Path("src/lsmeter/_bin/lsmeter-probe")
-# By uname's name of the machine: the file, and the compiler on machines of another architecture.
-PROBES = {
-    "x86_64": ("lsmeter-probe", "x86_64-linux-gnu-gcc"),
-    "aarch64": ("lsmeter-probe-arm64", "aarch64-linux-gnu-gcc"),
-}
-BPF_TARGET = Path("src/lsmeter/_bin/lsmeter-bpf")
-BPF_PACKAGES = "clang libbpf-dev libelf-dev zlib1g-dev"
+# Parts of lsmeter that need no dependency: pip builds where there is none.
+sys.path.insert(0, str(Path(__file__).parent / "src"))
+
+from lsmeter.core.errors import LsmeterError
+from lsmeter.core.model.arch import ARCHES, X86_64, Arch, find_arch
+from lsmeter.guest.probe import PACKAGES, probe_name
+from lsmeter.machines.plugin_sources import Recipe, kallsyms_recipe, shipped_plugins
+
+HOME = Path("src/lsmeter/_bin")
+BPF = "lsmeter-bpf"
+# Programs are static, and plugins take from the C library of QEMU's process what glibc 2.17 and
+# musl have. pip and uv take such a wheel on both; linux_x86_64 they would too, but an index of
+# packages takes no such file.
+TAG = "py3-none-manylinux_2_17_{0}.manylinux2014_{0}.musllinux_1_1_{0}"
 
 
 class ProbeBuildHook(BuildHookInterface[Any]):
-    """Compile probe/ and bpf/ into src/lsmeter/_bin before a wheel, also an editable one."""
+    """Compile probe/, bpf/ and plugin/ for a wheel; for an editable one into src/lsmeter/_bin."""
 
     PLUGIN_NAME = "custom"
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Build the programs, ship them, and tag the wheel for the one platform they run on."""
-        own = os.uname().machine
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the programs, ship them, and tag the wheel for the machines they run on."""
+        release = os.environ.get("LSMETER_WHEEL", "")
+        try:
+            arch = find_arch(release or os.uname().machine, where="LSMETER_WHEEL")
+        except LsmeterError as error:
+            raise SystemExit(f"lsmeter: {error}") from error
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-linux_{own}"
-        if own not in PROBES:
-            raise SystemExit(f"lsmeter: the probe needs Linux on {' or '.join(PROBES)}, not {own}")
-        for machine, (name, cross) in PROBES.items():
-            target = Path(self.root) / TARGET.with_name(name)
-            compiler = os.environ.get("CC", "cc") if machine == own else cross
-            if machine != own and shutil.which(cross) is None:
+        build_data["tag"] = (TAG if release else "py3-none-linux_{0}").format(arch.uname)
+        # Removed at the end of the process, when the wheel has been written.
+        self._made = tempfile.TemporaryDirectory(prefix="lsmeter-wheel-")
+        home = Path(self.root) / HOME if version == "editable" else Path(self._made.name)
+        root = Path(self.root)
+        for path in build_release(root, arch, home) if release else self._build_some(root, home):
+            build_data["force_include"][str(path)] = f"lsmeter/_bin/{path.name}"
+
+    def _build_some(self, root: Path, home: Path) -> list[Path]:
+        """Build what the compilers of this machine can, and its own probe in any case."""
+        made = []
+        for arch in ARCHES.values():
+            target = home / probe_name(arch)
+            if not _is_own(arch) and shutil.which(arch.compiler) is None:
                 target.unlink(missing_ok=True)  # of an earlier source
                 continue
-            build_probe(Path(self.root) / "probe", target, compiler)
-            build_data["force_include"][str(target)] = f"lsmeter/_bin/{name}"
-        bpf = Path(self.root) / BPF_TARGET
-        if build_bpf(Path(self.root) / "bpf", bpf):
-            build_data["force_include"][str(bpf)] = "lsmeter/_bin/lsmeter-bpf"
+            build_probe(root / "probe", target, compiler_for(arch))
+            made.append(target)
+        if build_bpf(root / "bpf", home / BPF):
+            made.append(home / BPF)
         else:
             self.app.display_warning(
                 "lsmeter: without the setups lomac, bpf-allow and bpf-inject; for them, install "
-                f"{BPF_PACKAGES} and install lsmeter again"
+                f"{PACKAGES[BPF]} and install lsmeter again"
             )
+        return made
+
+
+def build_release(root: Path, arch: Arch, home: Path) -> list[Path]:
+    """Build all that machines of `arch` need, so that none of them needs a compiler."""
+    for of in ARCHES.values():
+        build_probe(root / "probe", home / probe_name(of), compiler_for(of))
+    # libbpf is there for this machine only.
+    if _is_own(arch) and not build_bpf(root / "bpf", home / BPF):
+        raise SystemExit(f"lsmeter: a wheel has {BPF}: install {PACKAGES[BPF]}")
+    for recipe in shipped_plugins():
+        _compile(recipe, home, compiler_for(arch))
+    _compile(kallsyms_recipe(), home, compiler_for(X86_64))
+    return sorted(home.iterdir())
+
+
+def compiler_for(arch: Arch) -> str:
+    """Return the compiler of this machine, or the one for another architecture."""
+    return os.environ.get("CC", "cc") if _is_own(arch) else arch.compiler
 
 
 def build_probe(source: Path, target: Path, compiler: str = "cc") -> None:
     """Run make in `source`, with its output outside the tree, and move the binary to `target`."""
+    packages = next(
+        (of.compiler_packages for of in ARCHES.values() if of.compiler == compiler), "gcc libc6-dev"
+    )
     for program in ("make", compiler):
         if shutil.which(program) is None:
-            raise SystemExit(f"lsmeter: {program} not found: install make, gcc and libc6-dev")
+            raise SystemExit(f"lsmeter: {program} not found: install make {packages}")
     with tempfile.TemporaryDirectory(prefix="lsmeter-probe-") as output:
         done = _make(source, output, compiler)
         if done.returncode != 0:
             raise SystemExit(
-                f"lsmeter: the probe could not be built; install gcc and libc6-dev\n{_why(done)}"
+                f"lsmeter: the probe could not be built; install {packages}\n{_why(done)}"
             )
-        _place(Path(output) / TARGET.name, target)
+        _place(Path(output) / probe_name(X86_64), target)
 
 
 def build_bpf(source: Path, target: Path) -> bool:
@@ -80,15 +124,25 @@ def build_bpf(source: Path, target: Path) -> bool:
     return True
 
 
+def _is_own(arch: Arch) -> bool:
+    return arch.uname == os.uname().machine
+
+
+def _compile(recipe: Recipe, home: Path, compiler: str) -> None:
+    done = _run([compiler, "-s", "-o", str(home / recipe.name), *recipe.arguments])
+    if done.returncode != 0:
+        raise SystemExit(f"lsmeter: {recipe.name} could not be built\n{_why(done)}")
+
+
 def _make(
     source: Path, output: str, compiler: str, *goals: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["make", "-C", str(source), f"O={output}", f"CC={compiler}", *goals],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    jobs = f"-j{os.cpu_count() or 1}"
+    return _run(["make", jobs, "-C", str(source), f"O={output}", f"CC={compiler}", *goals])
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def _why(done: subprocess.CompletedProcess[str]) -> str:

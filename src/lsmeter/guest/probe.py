@@ -43,7 +43,7 @@ _FIELDS = {
 _MOST_BYTES = 64 << 20
 _HOME = Path(__file__).parent.parent / "_bin"
 # What setups run in the guest, with the packages (of Debian) that compiling it takes.
-_PACKAGES = {"lsmeter-bpf": "clang libbpf-dev libelf-dev zlib1g-dev"}
+PACKAGES = {"lsmeter-bpf": "clang libbpf-dev libelf-dev zlib1g-dev"}
 _REBUILD = "build it again: pip install . (or make -C probe, and set LSMETER_PROBE)"
 
 
@@ -64,23 +64,24 @@ def find_probe(arch: Arch | None = None) -> Program:
         return _program(path, f"no probe: {path} cannot be read", _REBUILD)
     if arch is not None and arch is not arch_of_host():
         return _program(
-            _HOME / _probe_name(arch),
-            f"no probe for {arch.name}: this installation has no {_probe_name(arch)}",
+            _HOME / probe_name(arch),
+            f"no probe for {arch.name}: this installation has no {probe_name(arch)}",
             f"apt-get install {arch.compiler_packages}, then install lsmeter again: pip install .",
         )
     named = os.environ.get("LSMETER_PROBE")
     where = "LSMETER_PROBE names" if named else "this installation should have"
-    path = Path(named) if named else _HOME / _probe_name(arch_of_host())
+    path = Path(named) if named else _HOME / probe_name(arch_of_host())
     return _program(path, f"no probe: {where} {path}, which cannot be read", _REBUILD)
 
 
-def _probe_name(arch: Arch) -> str:
+def probe_name(arch: Arch) -> str:
+    """Return the name of the file that is the probe for an architecture."""
     return "lsmeter-probe" if arch is X86_64 else f"lsmeter-probe-{arch.name}"
 
 
 def find_program(name: str) -> Program:
     """Return a program that was compiled when lsmeter was installed, by its name."""
-    packages = _PACKAGES[name]
+    packages = PACKAGES[name]
     return _program(
         given(name) or _HOME / name,
         f"no {name}: lsmeter was installed on a machine without {packages}",
