@@ -23,10 +23,9 @@ sys.path.insert(0, str(Path(__file__).parent / "src"))
 
 from lsmeter.core.errors import LsmeterError
 from lsmeter.core.model.arch import ARCHES, X86_64, Arch, find_arch
-from lsmeter.guest.probe import PACKAGES, probe_name
+from lsmeter.guest.probe import PACKAGES, SHIPPED, probe_name
 from lsmeter.machines.plugin_sources import Recipe, kallsyms_recipe, shipped_plugins
 
-HOME = Path("src/lsmeter/_bin")
 BPF = "lsmeter-bpf"
 # Programs are static, and plugins take from the C library of QEMU's process what glibc 2.17 and
 # musl have. pip and uv take such a wheel on both; linux_x86_64 they would too, but an index of
@@ -50,7 +49,7 @@ class ProbeBuildHook(BuildHookInterface[Any]):
         build_data["tag"] = (TAG if release else "py3-none-linux_{0}").format(arch.uname)
         # Removed at the end of the process, when the wheel has been written.
         self._made = tempfile.TemporaryDirectory(prefix="lsmeter-wheel-")
-        home = Path(self.root) / HOME if version == "editable" else Path(self._made.name)
+        home = SHIPPED if version == "editable" else Path(self._made.name)
         root = Path(self.root)
         for path in build_release(root, arch, home) if release else self._build_some(root, home):
             build_data["force_include"][str(path)] = f"lsmeter/_bin/{path.name}"

@@ -41,7 +41,7 @@ _FIELDS = {
     "components": ("a number of components", "0|[1-9][0-9]{0,3}"),
 }
 _MOST_BYTES = 64 << 20
-_HOME = Path(__file__).parent.parent / "_bin"
+SHIPPED = Path(__file__).parent.parent / "_bin"
 # What setups run in the guest, with the packages (of Debian) that compiling it takes.
 PACKAGES = {"lsmeter-bpf": "clang libbpf-dev libelf-dev zlib1g-dev"}
 _REBUILD = "build it again: pip install . (or make -C probe, and set LSMETER_PROBE)"
@@ -64,13 +64,13 @@ def find_probe(arch: Arch | None = None) -> Program:
         return _program(path, f"no probe: {path} cannot be read", _REBUILD)
     if arch is not None and arch is not arch_of_host():
         return _program(
-            _HOME / probe_name(arch),
+            SHIPPED / probe_name(arch),
             f"no probe for {arch.name}: this installation has no {probe_name(arch)}",
             f"apt-get install {arch.compiler_packages}, then install lsmeter again: pip install .",
         )
     named = os.environ.get("LSMETER_PROBE")
     where = "LSMETER_PROBE names" if named else "this installation should have"
-    path = Path(named) if named else _HOME / probe_name(arch_of_host())
+    path = Path(named) if named else SHIPPED / probe_name(arch_of_host())
     return _program(path, f"no probe: {where} {path}, which cannot be read", _REBUILD)
 
 
@@ -83,7 +83,7 @@ def find_program(name: str) -> Program:
     """Return a program that was compiled when lsmeter was installed, by its name."""
     packages = PACKAGES[name]
     return _program(
-        given(name) or _HOME / name,
+        given(name) or SHIPPED / name,
         f"no {name}: lsmeter was installed on a machine without {packages}",
         f"apt-get install {packages}, then install lsmeter again: pip install .",
     )

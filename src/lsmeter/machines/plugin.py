@@ -34,7 +34,7 @@ from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir, is_sealed, reading, write_sealed
 from lsmeter.guest.conclude import clean_lines, tail
 from lsmeter.guest.initramfs import base
-from lsmeter.guest.probe import Program
+from lsmeter.guest.probe import SHIPPED, Program
 from lsmeter.machines.description import counted_guest
 from lsmeter.machines.plugin_sources import (
     Recipe,
@@ -44,8 +44,6 @@ from lsmeter.machines.plugin_sources import (
 )
 from lsmeter.machines.qemu import run_guest
 from lsmeter.sources.kernels.functions import assign_modules
-
-_SHIPPED = Path(__file__).parents[1] / "_bin"
 
 MAX_TEXT_BYTES = 64 << 20
 MAX_SYMBOLS = 2_000_000
@@ -73,7 +71,7 @@ def kallsyms_init() -> Program:
 
 def _built(recipe: Recipe, *, build: bool = True) -> Program:
     """Return what was shipped with this package, is in the cache, or is compiled now."""
-    if (shipped := _SHIPPED / recipe.name).is_file():
+    if (shipped := SHIPPED / recipe.name).is_file():
         return Program(shipped, recipe.sha256)
     built = Program(cache_dir() / "plugin" / recipe.name, recipe.sha256)
     if not build or is_sealed(built.path):

@@ -31,7 +31,7 @@ def test_a_setup_brings_its_program_along() -> None:
 def test_a_missing_program_is_one_line_that_names_the_packages(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(probe, "_HOME", tmp_path)
+    monkeypatch.setattr(probe, "SHIPPED", tmp_path)
     with pytest.raises(BuildError, match=r"no lsmeter-bpf: .*clang libbpf-dev") as caught:
         find_program("lsmeter-bpf")
     assert "apt-get install clang" in caught.value.hint

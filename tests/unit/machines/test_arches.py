@@ -139,7 +139,7 @@ def test_without_its_qemu_or_probe_the_package_is_named(
         qemu_version(ARM64)
     assert "apt-get install qemu-system-arm" in caught.value.hint
     qemu_version.cache_clear()
-    monkeypatch.setattr(probe, "_HOME", tmp_path)
+    monkeypatch.setattr(probe, "SHIPPED", tmp_path)
     with pytest.raises(BuildError, match="no probe for arm64") as missing:
         probe.find_probe(ARM64)
     assert "apt-get install gcc-aarch64-linux-gnu" in missing.value.hint

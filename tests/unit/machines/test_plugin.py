@@ -74,7 +74,7 @@ def test_what_was_shipped_needs_no_compiler_while_it_is_of_these_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", "/nowhere/cc")
-    monkeypatch.setattr(plugins, "_SHIPPED", tmp_path)
+    monkeypatch.setattr(plugins, "SHIPPED", tmp_path)
     recipe = plugin_recipe("attribution", 1)
     shipped = tmp_path / recipe.name
     shipped.touch()
