@@ -12,9 +12,11 @@ import pytest
 
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.core.errors import BuildError
+from lsmeter.core.model.arch import ARM64, X86_64, Arch, arch_of_host
 from lsmeter.guest import probe
 from lsmeter.guest.boot_image import setup_files
 from lsmeter.guest.probe import find_program
+from lsmeter.machines.plugin_sources import kallsyms_recipe, shipped_plugins
 from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import make_plan, programs_of, setups_of
 from tests.unit.model_builders import benchmark, cell, kernel
@@ -45,6 +47,66 @@ def test_without_clang_nothing_is_built_and_nothing_old_is_left(
     old.write_bytes(b"of an earlier source")
     assert not hatch_build.build_bpf(BPF, old)
     assert not old.exists()
+
+
+MAKE = """\
+#!/bin/sh
+for word; do case $word in O=*) out=${word#O=} ;; CC=*) compiler=${word#CC=} ;; esac; done
+printf %s "$compiler" >"$out/lsmeter-probe"
+printf %s "$compiler" >"$out/lsmeter-bpf"
+"""
+COMPILER = """\
+#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+printf %s "${0##*/}" >"$2"
+"""
+
+
+@pytest.fixture
+def stub_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put into PATH what says by which compiler a file was made; return their folder."""
+    home = tmp_path / "compilers"
+    home.mkdir()
+    scripts = {"make": MAKE, "cc": COMPILER, ARM64.compiler: COMPILER, X86_64.compiler: COMPILER}
+    for name, script in scripts.items():
+        (home / name).write_text(script)
+        (home / name).chmod(0o755)
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", f"{home}:/usr/bin:/bin")
+    return home
+
+
+@pytest.mark.parametrize("arch", [X86_64, ARM64])
+def test_each_part_of_a_wheel_is_made_for_the_machine_that_runs_it(
+    stub_compilers: Path, tmp_path: Path, arch: Arch
+) -> None:
+    home = tmp_path / "made"
+    home.mkdir()
+    made = hatch_build.build_release(BPF.parent, arch, home)
+    own = arch_of_host()
+    by = {of: "cc" if of is own else of.compiler for of in (X86_64, ARM64)}
+    wanted = {probe.probe_name(of): by[of] for of in (X86_64, ARM64)}  # for guests of both
+    wanted |= {recipe.name: by[arch] for recipe in shipped_plugins()}  # in QEMU's process
+    wanted[kallsyms_recipe().name] = by[X86_64]  # guests whose symbols are asked for
+    if arch is own:
+        wanted["lsmeter-bpf"] = "cc"
+    assert {path.name: path.read_text() for path in made} == wanted
+
+
+@pytest.mark.parametrize(("program", "package"), [("cc", "gcc"), ("other", "-linux-gnu")])
+def test_a_wheel_that_lacks_a_part_is_not_made(
+    stub_compilers: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    package: str,
+) -> None:
+    (other,) = (of for of in (X86_64, ARM64) if of is not arch_of_host())
+    name = other.compiler if program == "other" else program
+    (stub_compilers / name).unlink()
+    monkeypatch.setenv("PATH", str(stub_compilers))
+    with pytest.raises(SystemExit, match=f"{name} not found: install make .*{package}"):
+        hatch_build.build_release(BPF.parent, arch_of_host(), tmp_path)
 
 
 def test_only_cells_that_need_a_program_depend_on_it() -> None:
