@@ -33,7 +33,7 @@ from lsmeter.machines.description import (
     qemu_command,
 )
 from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
-from lsmeter.machines.qemu import Waits, qemu_version, run_guest
+from lsmeter.machines.qemu import Waits, command_here, qemu_version, run_guest
 from lsmeter.machines.replay import record
 from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.measure.tasks import find_task
@@ -78,7 +78,7 @@ class Emulation(Machine, Prepares, BootsByHand, EmulatesArches):
     def command(self, cell: Cell) -> tuple[str, ...]:
         """Return the QEMU command of a cell, with placeholders for what changes by boot."""
         plugin = Plugin("PLUGIN") if find_task(cell.task.name).plugin else None
-        return qemu_command(replace(self.guest(cell), plugin=plugin))
+        return command_here(replace(self.guest(cell), plugin=plugin))
 
     def prepare(self, cells: Iterable[Cell]) -> None:
         """Make plugins, the file system that guests work on, and what lists a kernel's symbols."""
@@ -93,7 +93,7 @@ class Emulation(Machine, Prepares, BootsByHand, EmulatesArches):
     def write_boot_files(self, planned: PlannedBoot, folder: Path) -> str:
         """Write the guest's initramfs, and a script that boots it with its console shown."""
         paths = {"console": "/dev/stdout", "results": "results", "initrd": "initramfs"}
-        command = qemu_command(replace(self.guest(planned.cell, planned.seed), **paths))  # type: ignore[arg-type]
+        command = command_here(replace(self.guest(planned.cell, planned.seed), **paths))  # type: ignore[arg-type]
         script = f'#!/bin/sh\ncd "$(dirname "$0")" && exec {shlex.join(command)}\n'
         write_atomic(folder / "initramfs", initramfs_for(planned.cell, planned.seed))
         write_atomic(folder / "boot.sh", script.encode())

@@ -13,6 +13,7 @@ from lsmeter.catalogue.setups import parse_setup
 from lsmeter.catalogue.workloads import load_workload
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import BootProtocol, Conditions, Image, Setup, Task
+from lsmeter.machines import qemu
 from lsmeter.machines.description import (
     Description,
     Network,
@@ -23,6 +24,7 @@ from lsmeter.machines.description import (
     qemu_command,
 )
 from lsmeter.machines.emulation import MACHINE
+from lsmeter.machines.qemu import command_here
 from lsmeter.measure.tasks.serve import serving
 from tests.unit.model_builders import cell
 
@@ -79,6 +81,24 @@ def test_guests_are_started_word_for_word_as_ever(name: str) -> None:
 
 def test_the_identity_of_the_machine_is_that_of_what_was_measured() -> None:
     assert qemu_command(MACHINE.plain_guest()) == commands()["start"]
+
+
+@pytest.mark.parametrize(
+    ("version", "board"),
+    [
+        ("7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)", "microvm,x-option-roms=off,rtc=on"),
+        ("8.2.2 (Debian 1:8.2.2+ds-0ubuntu1)", "microvm,x-option-roms=off,rtc=on"),
+        ("10.0.13 (Debian 1:10.0.13+ds-0+deb13u1)", "microvm,rtc=on"),
+    ],
+)
+def test_a_qemu_whose_small_firmware_starts_no_kernel_gets_the_other(
+    monkeypatch: pytest.MonkeyPatch, version: str, board: str
+) -> None:
+    monkeypatch.setattr(qemu, "qemu_version", lambda _arch: version)
+    program, option, found, *others = command_here(guest_of(PVH))
+    assert found == board
+    first, second, _, *rest = qemu_command(guest_of(PVH))
+    assert (program, option, others) == (first, second, rest)
 
 
 def test_guests_with_a_link_wait_for_each_other(tmp_path: Path) -> None:
