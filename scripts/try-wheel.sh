@@ -18,14 +18,14 @@ fail() {
 
 # Inside the root file system ------------------------------------------------------------------
 
-# step NAME COMMAND...: runs it, its output in /root/try.log, and prints the time that it took.
+# step NAME COMMAND...: runs it, its output in ~/try.log, and prints the time that it took.
 step() {
 	local name TIMEFORMAT
 	printf -v name '%-48s' "$1"
 	TIMEFORMAT="$name %6R s, on the processor %6U + %S s"
 	shift
-	time "$@" >>/root/try.log 2>&1 || {
-		tail -n 30 /root/try.log >&2
+	time "$@" >>"$HOME/try.log" 2>&1 || {
+		tail -n 30 "$HOME/try.log" >&2
 		fail "$name failed: $*"
 	}
 }
@@ -36,15 +36,22 @@ size() {
 
 # The caches of each way to install are its own, so that each fetches a kernel.
 as() {
-	env LSMETER_CACHE="/root/$1/cache" LSMETER_DATA="/root/$1/data" "${@:2}"
+	env LSMETER_CACHE="$HOME/$1/cache" LSMETER_DATA="$HOME/$1/data" "${@:2}"
 }
 
 inside() {
-	local table=(run --setup selinux --benchmark open --quick --kernel "$KERNEL")
-	cd /root
+	local kernel=debian:6.1 selinux table
+	cd
 	export DEBIAN_FRONTEND=noninteractive
 	step "apt-get: python3-venv, qemu-system-x86" sh -ec 'apt-get update -q
 		apt-get install -q -y --no-install-recommends python3-venv qemu-system-x86'
+	if grep -q '^ID=ubuntu' /etc/os-release; then
+		step "apt-get: a kernel, as Ubuntu's machines have" \
+			apt-get install -q -y --no-install-recommends linux-image-virtual
+		kernel=$(compgen -G '/boot/vmlinuz-*')
+	fi
+	selinux=(--setup selinux --kernel "$kernel")
+	table=(run "${selinux[@]}" --benchmark open --quick)
 	if command -v cc gcc clang make; then
 		fail "there is a compiler, so that nothing is proved"
 	fi
@@ -54,9 +61,9 @@ inside() {
 	step "lsmeter run: the first table" as pip lsmeter/bin/lsmeter "${table[@]}" --run-dir first
 	lsmeter/bin/lsmeter report first | tee -a try.log
 	step "lsmeter run --attribute: plugin as shipped" \
-		as pip lsmeter/bin/lsmeter "${table[@]}" --attribute --run-dir hooks
+		as pip lsmeter/bin/lsmeter run "${selinux[@]}" --benchmark read --attribute --run-dir hooks
 	step "lsmeter exec: plugin as shipped" \
-		as pip lsmeter/bin/lsmeter exec --setup selinux --kernel "$KERNEL" -- /bin/true
+		as pip lsmeter/bin/lsmeter exec "${selinux[@]}" -- /bin/true
 	if compgen -G 'pip/cache/plugin/*' >/dev/null; then
 		fail "a plugin was compiled"
 	fi
@@ -91,20 +98,20 @@ settings() {
 build_and_enter() {
 	local home=$1 root=$1/root suite=$2 mirror=${3-} file variables
 	printf 'making a minimal root file system of %s\n' "$suite"
-	mmdebstrap --mode=root --variant=minbase --include=ca-certificates --quiet \
+	mmdebstrap --mode=root --variant=minbase --include=apt,ca-certificates --quiet \
 		"$suite" "$root" ${mirror:+"$mirror"}
 	for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
 		[[ ! -e $file ]] || cp --remove-destination --dereference "$file" "$root$file"
 	done
-	install -m 755 "$0" "$root/root/try-wheel.sh"
+	install -m 755 "$0" "$root/try-wheel.sh"
 	mkdir "$root/wheels"
 	cp "$WHEELS"/*.whl "$root/wheels/"
 	mount -t proc proc "$root/proc"
 	mount -t tmpfs tmpfs "$root/dev/shm"
 	mapfile -d '' variables < <(settings)
-	env -i "${variables[@]}" KERNEL="$KERNEL" PIP_FIND_LINKS=/wheels UV_FIND_LINKS=/wheels \
+	env -i "${variables[@]}" PIP_FIND_LINKS=/wheels UV_FIND_LINKS=/wheels \
 		HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-		chroot "$root" /root/try-wheel.sh --inside
+		chroot "$root" /try-wheel.sh --inside
 }
 
 if [[ ${1-} == --apart ]]; then
@@ -120,7 +127,7 @@ fi
 command -v mmdebstrap >/dev/null || fail "apt-get install mmdebstrap"
 WHEELS=${WHEELS:-$(dirname "$0")/../build/wheels}
 compgen -G "$WHEELS/*.whl" >/dev/null || fail "no wheel in $WHEELS: make wheels"
-export WHEELS KERNEL=${KERNEL:-debian:6.1}
+export WHEELS
 home=$(mktemp -d "${TMPDIR:-/var/tmp}/lsmeter-try.XXXXXX")
 trap 'rm -rf --one-file-system -- "$home"' EXIT
 unshare --mount --pid --fork --kill-child -- "$0" --apart "$home" "$@"
