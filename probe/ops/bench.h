@@ -123,6 +123,7 @@ struct op {
 	const char *calls;
 	const char *cycle;
 	unsigned int components;
+	uint64_t withheld; /* rights that no rule of Landlock's grants where this one is measured */
 	const struct variant *variants;
 	size_t n_variants;
 	int (*setup)(struct bench *bench);

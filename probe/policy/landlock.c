@@ -6,17 +6,11 @@
 #include "arch/sys.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 
-#define NR_CREATE_RULESET 444
-#define NR_ADD_RULE	  445
-#define NR_RESTRICT_SELF  446
-
 #define CREATE_RULESET_VERSION 1
-#define RULE_PATH_BENEATH      1
 
 /* Rights to files by version: 13 bits at first, then REFER, TRUNCATE and IOCTL_DEV. */
 static uint64_t file_rights(int abi)
@@ -32,19 +26,26 @@ static uint64_t file_rights(int abi)
 	return (1ull << bits) - 1;
 }
 
-struct path_beneath {
-	uint64_t allowed_access;
-	int32_t parent_fd;
-} __attribute__((packed));
-
-_Static_assert(sizeof(struct path_beneath) == 12, "layout of the kernel's interface");
+_Static_assert(sizeof(struct landlock_beneath) == 12, "layout of the kernel's interface");
 
 int landlock_abi(void)
 {
-	return (int)sys4(NR_CREATE_RULESET, 0, 0, CREATE_RULESET_VERSION, 0);
+	return (int)sys4(NR_LANDLOCK_CREATE_RULESET, 0, 0, CREATE_RULESET_VERSION, 0);
 }
 
 static const char *above_rules = "";
+static uint64_t withheld;
+static bool restricted;
+
+void landlock_withhold(uint64_t rights)
+{
+	withheld = rights;
+}
+
+bool landlock_withholds(void)
+{
+	return restricted && withheld;
+}
 
 void landlock_rules_in(const char *top)
 {
@@ -79,13 +80,13 @@ const char *landlock_prepare(const char *top, const struct landlock_shape *shape
 
 static int add_rule(int ruleset, const char *path, uint64_t rights)
 {
-	struct path_beneath rule = {.allowed_access = rights};
+	struct landlock_beneath rule = {.allowed_access = rights};
 	int error;
 
 	rule.parent_fd = sys_open(path, O_PATH | O_CLOEXEC, 0);
 	if (rule.parent_fd < 0)
 		return rule.parent_fd;
-	error = (int)sys4(NR_ADD_RULE, ruleset, RULE_PATH_BENEATH, (long)&rule, 0);
+	error = (int)sys4(NR_LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_BENEATH, (long)&rule, 0);
 	sys_close(rule.parent_fd);
 	return error;
 }
@@ -95,7 +96,7 @@ static int make_ruleset(const char *work, const struct landlock_shape *shape, ui
 {
 	char path[LANDLOCK_PATH_BYTES + 2 * MAX_LANDLOCK_DEPTH * 3 + 32];
 	/* The first version of the structure has this one member, and every kernel takes it. */
-	int ruleset = (int)sys4(NR_CREATE_RULESET, (long)&rights, sizeof(rights), 0, 0);
+	int ruleset = (int)sys4(NR_LANDLOCK_CREATE_RULESET, (long)&rights, sizeof(rights), 0, 0);
 	int error;
 
 	if (ruleset < 0)
@@ -103,10 +104,10 @@ static int make_ruleset(const char *work, const struct landlock_shape *shape, ui
 	snprintf(path, sizeof(path), "%s", work);
 	for (unsigned long i = 0; i < shape->depth; i++)
 		strcat(path, "/..");
-	error = add_rule(ruleset, path, rights);
+	error = add_rule(ruleset, path, rights & ~withheld);
 	for (unsigned long rule = 1; rule < shape->rules && !error; rule++) {
 		rule_dir(path, sizeof(path), rule);
-		error = add_rule(ruleset, path, rights);
+		error = add_rule(ruleset, path, rights & ~withheld);
 	}
 	if (!error)
 		return ruleset;
@@ -136,8 +137,9 @@ int landlock_restrict(const char *work, const struct landlock_shape *shape)
 			error = *ruleset;
 	}
 	for (unsigned long i = 0; i < layers && !error; i++)
-		error = (int)sys4(NR_RESTRICT_SELF, fds[i], 0, 0, 0);
+		error = (int)sys4(NR_LANDLOCK_RESTRICT_SELF, fds[i], 0, 0, 0);
 	for (unsigned long i = 0; i < made; i++)
 		sys_close(fds[i]);
+	restricted = !error;
 	return error;
 }

@@ -5,6 +5,23 @@
 #ifndef LSMETER_POLICY_LANDLOCK_H
 #define LSMETER_POLICY_LANDLOCK_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+/* System calls, on every architecture, and what they take. */
+#define NR_LANDLOCK_CREATE_RULESET 444
+#define NR_LANDLOCK_ADD_RULE	   445
+#define NR_LANDLOCK_RESTRICT_SELF  446
+#define LANDLOCK_RULE_BENEATH	   1
+
+#define LANDLOCK_READ_FILE    (1ull << 2)
+#define LANDLOCK_FIRST_RIGHTS 0x1fffull /* to files: those of its first version */
+
+struct landlock_beneath {
+	uint64_t allowed_access;
+	int32_t parent_fd;
+} __attribute__((packed));
+
 /* Where the directories of the rules beyond the first live, unless landlock_rules_in() said so. */
 #define LANDLOCK_RULES_DIR "/rules"
 
@@ -37,5 +54,11 @@ const char *landlock_prepare(const char *top, const struct landlock_shape *shape
  * `work`, each further one beneath an empty directory of its own. Returns 0 or -errno.
  */
 int landlock_restrict(const char *work, const struct landlock_shape *shape);
+
+/* Have no rule of this process grant these rights, which its rulesets handle all the same. */
+void landlock_withhold(uint64_t rights);
+
+/* Whether this process is under rulesets that withhold rights. */
+bool landlock_withholds(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "net/peer.h"
 #include "policy/become.h"
 #include "policy/delay.h"
+#include "policy/landlock.h"
 #include "policy/tomoyo.h"
 #include "protocol/channel.h"
 #include "sampler/assistant.h"
@@ -87,6 +88,7 @@ static _Noreturn void work_and_exit(struct run *run, struct bench *bench, unsign
 		errno = -error;
 		failed = "starting the process that keeps its privileges";
 	}
+	landlock_withhold(bench->op->withheld);
 	if (!failed)
 		failed = become(run->request, run->session->work);
 	if (failed) {

@@ -58,7 +58,9 @@ def test_controls_and_depths(probe: Program) -> None:
     assert {(("depth", d),) for d in range(1, 9)} < depths
 
 
-SUITES = {"calibration", "file", "ipc", "lmbench", "net", "process", "syscall", "unixbench"}
+SUITES = {
+    *("calibration", "file", "ipc", "lmbench", "net", "process", "sandbox", "syscall", "unixbench")
+}
 
 
 def test_suites_share_names_and_controls_and_no_benchmark(probe: Program) -> None:

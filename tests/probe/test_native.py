@@ -74,7 +74,7 @@ def test_the_machine_says_of_itself_what_it_is_before_and_after(
 
 
 @pytest.mark.parametrize(
-    "suite", ["calibration", "file", "ipc", "net", "process", "syscall", "unixbench"]
+    "suite", ["calibration", "file", "ipc", "net", "process", "sandbox", "syscall", "unixbench"]
 )
 def test_no_batch_uses_up_what_it_works_on(probe: Program, tmp_path: Path, suite: str) -> None:
     """On a fast CPU a batch of reads went past the end of its file."""
