@@ -5,7 +5,6 @@
 #include "protocol/limits.h"
 
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
  * The kernel remembers calls that a filter allows whatever their arguments are, and does not run it
  * for them again (Linux 5.11). A filter that looks at an argument is run each time.
  */
-static void fill(struct sock_filter *filter, unsigned long length)
+void seccomp_fill(struct sock_filter *filter, unsigned long length)
 {
 	filter[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 						 offsetof(struct seccomp_data, args[0]));
@@ -34,7 +33,7 @@ int seccomp_restrict(const struct seccomp_shape *shape)
 
 	if (shape->length < 2 || shape->length > MAX_SECCOMP_LENGTH)
 		return -EINVAL;
-	fill(filter, shape->length);
+	seccomp_fill(filter, shape->length);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	for (unsigned long i = 0; i < shape->filters && !error; i++)

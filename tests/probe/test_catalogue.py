@@ -95,3 +95,18 @@ def test_lmbench_has_its_rows(probe: Program) -> None:
 
 def test_calls_are_named_as_the_kernel_names_them(probe: Program) -> None:
     assert [item.id for item in catalogue(probe) if "?" in item.calls + item.cycle] == []
+
+
+def test_the_sandbox_suite_has_each_call_by_its_size(probe: Program) -> None:
+    found: dict[str, list[object]] = {}
+    for item in catalogue(probe):
+        if item.suite == "sandbox" and item.params:
+            found.setdefault(f"{item.operation} {item.calls}", []).append(item.params[0][1])
+    nested, rules = [1, 10, 100, 1000, 10000], [1, 10, 100, 1000]
+    assert {name: sorted(sizes, key=str) for name, sizes in found.items()} == {
+        "openat openat": nested,
+        "openat-denied openat": nested,
+        "landlock-add landlock_add_rule": rules,
+        "landlock-restrict write+landlock_restrict_self+read": rules,
+        "seccomp-load write+seccomp+read": [10, 100, 1000],
+    }
