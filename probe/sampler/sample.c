@@ -18,7 +18,8 @@ static bool is_denial(const struct request *request, long result)
 {
 	bool denies = request->n_confine || request->landlock.layers;
 
-	return denies && (result == -EACCES || result == -EPERM);
+	/* A path that is too long for a policy to judge is denied as well. */
+	return denies && (result == -EACCES || result == -EPERM || result == -ENAMETOOLONG);
 }
 
 /* Count a call that did not do what it had to; true if it did. */
