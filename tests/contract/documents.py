@@ -22,7 +22,7 @@ _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _ENDS = {"|", "||", "&&", ";", ">", "2>&1", "&"}
 
 
-def _lines(text: str) -> Iterator[str]:
+def lines(text: str) -> Iterator[str]:
     """Yield the commands of lsmeter in a block, each on one line."""
     for line in text.replace("\\\n", " ").splitlines():
         command = line.strip().removeprefix("$ ")
@@ -33,10 +33,10 @@ def _lines(text: str) -> Iterator[str]:
 def commands(text: str) -> Iterator[str]:
     """Yield every command line of lsmeter in a document: of blocks, and within sentences."""
     for _kind, block in _BLOCK.findall(text):
-        yield from _lines(block)
+        yield from lines(block)
     prose = _BLOCK.sub("", text)
     for block in _INDENTED.findall(prose):
-        yield from _lines(block)
+        yield from lines(block)
     yield from (" ".join(found.split()) for found in _INLINE.findall(prose))
 
 
@@ -44,7 +44,7 @@ def quick_commands(text: str) -> Iterator[str]:
     """Yield the commands of the blocks that are marked `sh`: those that anybody may try at once."""
     for kind, block in _BLOCK.findall(text):
         if kind == "sh" and not block.startswith("#!"):
-            yield from _lines(block)
+            yield from lines(block)
 
 
 def words(command: str) -> list[str]:

@@ -91,6 +91,8 @@ def test_no_link_is_dead(pages: dict[Path, Page]) -> None:
                 continue
             target = (path.parent / name).resolve() if name else path
             target = target / "index.html" if target.is_dir() else target
+            if target.suffix != ".html" and target.is_file():
+                continue  # one to copy
             if target not in pages or (anchor and anchor not in pages[target].anchors):
                 wrong.append((path.name, link))
     assert wrong == []
