@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, ClassVar
 
 import typer
@@ -59,7 +60,8 @@ def _name(command: Function | typer.Typer) -> str:
 
 def _add(home: typer.Typer, command: Function) -> None:
     without = ["form"] * (command in _LINES + _NOTHING) + ["output"] * (command in _NOTHING)
-    made = expand(command, Annotated[Display, but(*without)], apply)
+    words = f"{home.info.name} {_name(command)}".removeprefix("lsmeter ")
+    made = expand(command, Annotated[Display, but(*without)], partial(apply, words))
     home.command(_name(command), cls=manual.Command)(made)
 
 
@@ -150,7 +152,7 @@ def _options(
     here.put_back()
 
 
-app.callback()(expand(_options, Annotated[Display, but("form", "output")], apply))
+app.callback()(expand(_options, Annotated[Display, but("form", "output")], partial(apply, "")))
 completion.use()
 
 

@@ -23,19 +23,20 @@ HTML_FILE = "report.html"
 _NEEDS_DIRECTORY = "name a directory for them: -o DIRECTORY, or -o NAME.svg for NAME-1.svg, ..."
 
 
-def apply(display: Display) -> None:
+def apply(command: str, display: Display) -> None:
     """Show from now on as the options of a command say."""
     quiet, verbose = display.quiet or SCREEN.quiet, display.verbose or SCREEN.verbose
     SCREEN.use(display.colour or SCREEN.when, quiet=quiet, verbose=verbose)
     SCREEN.form = display.form
     SCREEN.output = None if display.output == Path("-") else display.output
-    _check_output(display.form)
+    _check_output(display.form, command)
 
 
-def _check_output(form: str) -> None:
-    """Refuse to write what is no text to a terminal, before anything is measured."""
+def _check_output(form: str, command: str) -> None:
+    """Refuse what the command or a terminal cannot show, before anything is measured."""
     from lsmeter.tables.render import find_format
 
+    find_format(form).check(command)
     terminal = SCREEN.output is None and sys.stdout is not None and sys.stdout.isatty()
     if terminal and find_format(form).binary:
         raise UsageError(f"--format {form}: not for a terminal", hint="name a file: -o FILE")

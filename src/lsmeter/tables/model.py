@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lsmeter.tables.results import Results
+from lsmeter.tables.stacks import Stacks
+
 Raw = str | int | float | bool | None
 
 
@@ -151,7 +154,8 @@ class Document:
     fills a screen. picture shows the same where plots can be.
     name and version are those of its JSON form. facts say what was measured, with what and in
     which unit. data is its form for machines, where that has more than the tables: frozen
-    dataclasses, mappings, sequences and plain values.
+    dataclasses, mappings, sequences and plain values. results are what formats of CI show, stacks
+    those of profilers.
     """
 
     name: str  # lsmeter-slopes
@@ -164,6 +168,8 @@ class Document:
     data: object | None = None
     answer: tuple[str, ...] = ()
     picture: Figure | None = None
+    results: Results | None = None
+    stacks: tuple[Stacks, ...] = ()
 
     @property
     def figures(self) -> tuple[Figure, ...]:

@@ -48,6 +48,15 @@ class Format:
     render: Callable[[Document, Options], str | bytes | Files]
     aliases: tuple[str, ...] = ()
     binary: bool = False
+    commands: tuple[str, ...] = ()
+
+    def check(self, command: str) -> None:
+        """Refuse it for a command that has nothing to show in it."""
+        if self.commands and command not in self.commands:
+            have = ", ".join(f"lsmeter {name}" for name in self.commands)
+            raise UsageError(
+                f"--format {self.name}: not of lsmeter {command}; these have it: {have}"
+            )
 
 
 DEFAULT_OPTIONS = Options()
@@ -65,6 +74,11 @@ def find_format(name: str) -> Format:
         if name in (item.name, *item.aliases):
             return item
     raise registry.unknown("format", name, (item.name for item in formats()), where="--format")
+
+
+def everywhere() -> tuple[str, ...]:
+    """Name the formats of text that every document has."""
+    return tuple(item.name for item in formats() if not (item.binary or item.commands))
 
 
 def rendered(

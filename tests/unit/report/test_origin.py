@@ -24,7 +24,7 @@ from lsmeter.questions.attribution.tables import HEADING, section
 from lsmeter.questions.cost.build import run_report
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables.model import Detail, Shown
-from lsmeter.tables.render import formats
+from lsmeter.tables.render import everywhere
 from tests.unit.attribution import recorded
 from tests.unit.attribution.recorded import VALUES, write_run
 from tests.unit.attribution.trees import tree
@@ -181,7 +181,7 @@ def test_json_keeps_its_contract(report: Report) -> None:
 def test_runs_without_attribution_are_reported_as_ever(tmp_path: Path) -> None:
     plain = read_report(write_run(tmp_path / "run", "before", attributed=False))
     assert plain.accounts == ()
-    for form in (item.name for item in formats() if not item.binary):
+    for form in everywhere():
         text = render(plain, form)
         assert HEADING not in text
         assert "accounts" not in text

@@ -16,7 +16,7 @@ from lsmeter.questions.slopes import figures as analysis
 from lsmeter.questions.slopes.document import document, specification
 from lsmeter.questions.slopes.figures import find_slopes
 from lsmeter.statistics.regression import Whole
-from lsmeter.tables.render import Options, formats, render
+from lsmeter.tables.render import Options, everywhere, render
 from lsmeter.tables.values import MISSING
 from tests.unit.model_builders import kernel
 from tests.unit.run_builders import plan_of, run_of
@@ -29,7 +29,7 @@ from tests.unit.tasks.sweep_builders import (
     SWEPT,
 )
 
-PEOPLE = [item.name for item in formats() if not item.binary and item.name != "csv"]
+PEOPLE = [name for name in everywhere() if name != "csv"]
 
 
 @pytest.fixture(scope="module")

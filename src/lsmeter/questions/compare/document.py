@@ -21,6 +21,7 @@ from lsmeter.questions.compare.sides import (
     Only,
     OperationChange,
     OverheadChange,
+    only_before,
     only_in_one,
     operation_changes,
     overhead_changes,
@@ -31,6 +32,7 @@ from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
 from lsmeter.tables.fields import Field, headed, named, tabled
 from lsmeter.tables.model import Detail, Document, Kind, Section, Shown, Table
+from lsmeter.tables.results import Result, Results, Status
 from lsmeter.tables.values import many, percent
 
 HEADING = "Change of each setup's overhead"
@@ -49,7 +51,8 @@ def document(before: RunData, after: RunData, detail: Detail) -> Document:
     changes = overhead_changes(before, after)
     if detail is Detail.DATA:
         said = made.data if isinstance(made.data, Mapping) else {}
-        return replace(made, data={**said, "sides": _data(before, after, only, changes)})
+        said = {**said, "sides": _data(before, after, only, changes)}
+        return replace(made, data=said, results=_results(before, after, made.results))
     sides = zip(("Before", "After"), (before, after), ("first", "second"), strict=True)
     facts = [(head, f"{run.title} (the {word} run): {_made_of(run)}") for head, run, word in sides]
     for head, left in zip(("Only before", "Only after"), only, strict=True):
@@ -66,6 +69,15 @@ def document(before: RunData, after: RunData, detail: Detail) -> Document:
     at = next((n for n, part in enumerate(parts) if part.key == "summary"), len(parts))
     parts.insert(at + (detail is Detail.FULL), moved)
     return replace(made, facts=(*facts, *made.facts), sections=tuple(parts))
+
+
+def _results(before: RunData, after: RunData, made: Results | None) -> Results | None:
+    """Add what only the first run has, which is compared with nothing."""
+    lost = (
+        Result(Status.SKIPPED, place, item.id, "not compared: only the first run has it")
+        for place, item in only_before(before, after)
+    )
+    return made and replace(made, items=(*made.items, *lost), kernels=after.manifest.kernels)
 
 
 def changed_section(report: Report) -> Section:

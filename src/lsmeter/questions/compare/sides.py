@@ -160,6 +160,16 @@ def only_in_one(before: RunData, after: RunData) -> tuple[Only, Only]:
     return _only(first, second), _only(second, first)
 
 
+def only_before(before: RunData, after: RunData) -> Iterator[tuple[Place, Benchmark]]:
+    """Yield what only the first run has numbers of, where the second one would have them."""
+    single = _single(before, after)
+    known = _measured(after, single)
+    for key, item in _measured(before, single).items():
+        if key not in known:
+            kernel = after.manifest.kernels[0].name if single else key[0].kernel
+            yield replace(key[0], kernel=kernel), item
+
+
 def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, ...]:
     """Compare the overhead of each setup in two runs, over the baseline of the second one.
 

@@ -16,6 +16,7 @@ from lsmeter.measure.tasks import exec as exec_task
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.attribution.tables import HEADING, RULE, section
 from lsmeter.questions.cells import frame
+from lsmeter.questions.cells.results import measured_results
 from lsmeter.questions.cost import beside, data, evidence, layers, overheads, plots, summary, whole
 from lsmeter.questions.cost.blocks import statements
 from lsmeter.questions.cost.build import run_report
@@ -127,7 +128,10 @@ def report_document(report: Report, detail: Detail) -> Document:
     if detail is Detail.DATA:
         content = data.document(report)
         numbers_only = (Section("", tables=(data.table(report, content),)),)
-        return Document(data.NAME, data.VERSION, report.title, sections=numbers_only, data=content)
+        made = (report.kernels, report.created, report.unit)
+        results = measured_results(report.estimates, report.comparisons, report.problems, made)
+        head = (data.NAME, data.VERSION, report.title)
+        return Document(*head, sections=numbers_only, data=content, results=results)
     found = grids(report)
     said = summary.summarise_all(report, found, detail)
     sections = (

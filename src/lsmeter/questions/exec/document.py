@@ -12,6 +12,7 @@ from lsmeter.core.model.conclusion import Comparison, Verdict
 from lsmeter.core.printable import printable
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import run_document
+from lsmeter.questions.cells.results import measured_results
 from lsmeter.questions.cells.rows import COMPARISON, ESTIMATE
 from lsmeter.questions.exec.figures import Commands, Compared, Measured, Output, find_commands
 from lsmeter.tables import numbers
@@ -57,8 +58,12 @@ def document(run: RunData, detail: Detail) -> Document:
         sections = [Section("", tables=(flat_table("comparisons", rows),))]
     title = f"What security modules cost: {command.shown}"
     made = run_document(run, NAME, title, tuple(sections), found.problems, data)
-    answer = first_of(_answer(found, baseline))
-    return Document(**{**vars(made), "lead": (_COVERS,), "answer": answer})
+    said: dict[str, Any] = {"lead": (_COVERS,), "answer": first_of(_answer(found, baseline))}
+    if detail is Detail.DATA:
+        of = (run.manifest.kernels, run.manifest.created, "insns")
+        shown = (found.estimates, found.comparisons, found.problems)
+        said["results"] = measured_results(*shown, of)
+    return Document(**{**vars(made), **said})
 
 
 def _answer(found: Commands, baseline: str) -> Iterator[str]:

@@ -97,16 +97,15 @@ def gate(
     """
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.cells.verify import refuse_arches
+    from lsmeter.questions.gate.document import document
     from lsmeter.questions.gate.judge import judge_runs
+    from lsmeter.tables.model import Detail
+    from lsmeter.tables.render import render
 
     found = read_run(run_a), read_run(run_b)
     refuse_arches(*found)
     gated = judge_runs(*found, options.choose(found[1]), options.inconclusive)
     if junit is not None:
-        from lsmeter.questions.gate.document import junit as written
-
-        write(junit, written(gated), "--junit")
-    from lsmeter.questions.gate.document import document
-
+        write(junit, render(document(gated, Detail.DATA), "junit").encode(), "--junit")
     show(partial(document, gated), everything=everything)
     return int(gated.code)

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a gate says: as a document for people and programs, and as JUnit XML; pure."""
+"""What a gate says, for people, programs and CI; pure."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from xml.etree import ElementTree as ET
 
 from lsmeter.core.errors import ExitCode
 from lsmeter.core.model import Problem
 from lsmeter.core.model.conclusion import Number, Verdict
-from lsmeter.core.printable import printable
 from lsmeter.questions.cells.frame import problem_section
 from lsmeter.questions.cells.rows import PLACED
 from lsmeter.questions.gate.judge import Applied, Finding, Gated, Moved, Outcome, unit_of
@@ -29,6 +27,7 @@ from lsmeter.tables.fields import (
     tabled,
 )
 from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Tone
+from lsmeter.tables.results import Quantity, Result, Results, Rule, Status
 from lsmeter.tables.values import change, first_of, many
 
 _ROWS = 12  # of each outcome in a terminal
@@ -62,6 +61,7 @@ def document(gated: Gated, detail: Detail = Detail.FULL) -> Document:
         sections=(*sections, *problem_section(judged.problems)),
         notes=judged.notes,
         data=found,
+        results=results(gated) if detail is Detail.DATA else None,
     )
 
 
@@ -242,48 +242,32 @@ def _title(gated: Gated) -> str:
     return "a number is missing" if gated.judged.of(Outcome.MISSING) else "not known well enough"
 
 
-def junit(gated: Gated) -> bytes:
-    """Write JUnit XML: a suite for each rule, a case for each benchmark and setup.
-
-    What is open or has no number is skipped where the exit code says so, else a failure or passed;
-    a rule that is not judged is a skipped case of its own. Limits are in properties: a rule keeps
-    its name where its limit is changed.
-    """
-    root = ET.Element("testsuites", name="lsmeter gate")
-    taken: Counter[str] = Counter()
-    for applied in gated.judged.applied:
-        name = printable(applied.rule.name)
-        taken[name] += 1
-        name += f" ({taken[name]})" * (taken[name] > 1)
-        suite = ET.SubElement(root, "testsuite", name=name)
-        told = ET.SubElement(suite, "properties")
-        ET.SubElement(told, "property", name="limit", value=applied.rule.limit.text)
-        if applied.unjudged:
-            case = ET.SubElement(suite, "testcase", classname=name, name="is judged")
-            ET.SubElement(case, "skipped", message=printable(applied.unjudged))
-        for finding in applied.findings:
-            where = printable(finding.place.label.replace(", ", "."))
-            of = printable(finding.benchmark.id)
-            case = ET.SubElement(suite, "testcase", classname=where, name=of)
-            _add_outcome(case, gated, finding)
-        cases = suite.findall("testcase")
-        suite.set("tests", str(len(cases)))
-        for kind, count in (("failure", "failures"), ("skipped", "skipped")):
-            suite.set(count, str(sum(case.find(kind) is not None for case in cases)))
-        suite.set("errors", "0")
-    ET.indent(root)
-    written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-    return written + b"\n"
+_STATUS = {Outcome.BROKEN: Status.FAILED, Outcome.KEPT: Status.PASSED}
+_OPEN = {"fail": Status.FAILED, "skip": Status.SKIPPED, "pass": Status.PASSED}
 
 
-def _add_outcome(case: ET.Element, gated: Gated, finding: Finding) -> None:
-    said = printable(line(gated, finding))
-    kind = {
-        Outcome.BROKEN: "failure",
-        Outcome.MISSING: "skipped",
-        Outcome.OPEN: {"fail": "failure", "skip": "skipped", "pass": ""}[gated.inconclusive],
-        Outcome.KEPT: "",
-    }[finding.outcome]
-    if kind:
-        ET.SubElement(case, kind, message=said)
-    ET.SubElement(case, "system-out").text = said
+def results(gated: Gated) -> Results:
+    """Return a result for each comparison of each rule, as the exit code counts it."""
+    rules = tuple(
+        Rule(
+            item.rule.name,
+            item.rule.limit.text,
+            tuple(_result(gated, finding) for finding in item.findings),
+            item.unjudged,
+        )
+        for item in gated.judged.applied
+    )
+    every = (result for rule in rules for result in rule.items)
+    return Results(tuple(every), gated.kernels, gated.created, rules)
+
+
+def _result(gated: Gated, finding: Finding) -> Result:
+    status = _STATUS.get(finding.outcome, Status.MISSING)
+    if finding.outcome is Outcome.OPEN:
+        status = _OPEN[gated.inconclusive]
+    numbers: tuple[Quantity, ...] = ()
+    if finding.bound is not None and finding.has_number:
+        unit = unit_of(finding.benchmark, gated.judged.unit)
+        numbers = (Quantity(finding.bound.number.value, finding.bound.change.value, unit),)
+    said = line(gated, finding)
+    return Result(status, finding.place, finding.benchmark.id, said, numbers)

@@ -17,7 +17,7 @@ from enum import StrEnum
 from itertools import chain
 
 from lsmeter.core.errors import ExitCode, UsageError
-from lsmeter.core.model import Benchmark, Better, Place, Problem
+from lsmeter.core.model import Benchmark, Better, Kernel, Place, Problem
 from lsmeter.core.model.conclusion import Change, Comparison, Difference, Number, Verdict
 from lsmeter.core.registry import near, nearest
 from lsmeter.measure.instruments import Instrument, find_instrument
@@ -342,12 +342,14 @@ def _nothing(rule: Rule, kind: str, word: str, names: set[str]) -> UsageError:
 
 @dataclass(frozen=True)
 class Gated:
-    """A judgement, and what is done with what is open."""
+    """A judgement, and what is done with what is open; kernels and date are those of the second."""
 
     judged: Judgement
     inconclusive: str = "skip"
     before: str = ""
     after: str = ""
+    kernels: tuple[Kernel, ...] = ()
+    created: str = ""
 
     @property
     def code(self) -> ExitCode:
@@ -370,7 +372,8 @@ def judge_runs(before: RunData, after: RunData, rules: Sequence[Rule], inconclus
             for of in judged.applied
         )
         judged = replace(judged, applied=tuple(applied))
-    return Gated(judged, inconclusive, before.title, after.title)
+    made = after.manifest
+    return Gated(judged, inconclusive, before.title, after.title, made.kernels, made.created)
 
 
 def _moved(finding: Finding, accounts: Mapping[Place, Account]) -> Moved | None:
