@@ -31,10 +31,11 @@ class Stack(NamedTuple):
 class Stacks:
     """Call paths of two sides; read makes them when they are written.
 
-    counters name the counts of a vector: what, and its unit.
+    counters name the counts of a vector. left_out says what has no paths, a line each.
     """
 
     name: str
     title: str
-    counters: tuple[tuple[str, str], ...]
+    counters: tuple[str, ...]
     read: Callable[[], Iterable[Stack]]
+    left_out: tuple[str, ...] = ()

@@ -180,15 +180,19 @@ def _text(text: str) -> str:
     return escape(scrub_text(text))
 
 
-def graph_files(accounts: Iterable[Account]) -> dict[str, str]:
-    """Return a page with the flame graph, and folded stacks, by the names of their files."""
+def file_stems(accounts: Iterable[Account]) -> Iterator[tuple[str, Account]]:
+    """Yield accounts with the names of their files: the setup's where it has one account only."""
     known = list(accounts)
     setups = [item.place.setup for item in known]
-    files: dict[str, str] = {}
     for item in known:
-        # The setup names the files where there is one account of it only.
         unique = setups.count(item.place.setup) == 1
-        stem = re.sub(r"[^\w+-]+", "-", item.place.setup if unique else item.place.label)
+        yield re.sub(r"[^\w+-]+", "-", item.place.setup if unique else item.place.label), item
+
+
+def graph_files(accounts: Iterable[Account]) -> dict[str, str]:
+    """Return a page with the flame graph, and folded stacks, by the names of their files."""
+    files: dict[str, str] = {}
+    for stem, item in file_stems(accounts):
         page = Document(_NAME, 1, item.label, sections=(Section("", figures=(changed(item),)),))
         files[f"{stem}.html"] = render(page, "html")
         files[f"{stem}.folded"] = folded(item.after)

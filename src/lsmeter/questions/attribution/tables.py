@@ -17,6 +17,7 @@ from lsmeter.questions.attribution.flame import changed, merge
 from lsmeter.questions.attribution.operations import chart
 from lsmeter.questions.attribution.operations import table as by_operation
 from lsmeter.questions.attribution.profile import INTERRUPT
+from lsmeter.questions.attribution.stacks import account_stacks
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table, Value
 from lsmeter.tables.values import many as many_of
@@ -69,7 +70,8 @@ def _document(
     entry: Callable[[Account], Entry],
 ) -> Document:
     data = {"format_version": _VERSION, "setups": [entry(item) for item in known]}
-    return Document(name, _VERSION, title, (), (RULE,), tuple(map(show, known)), data=data)
+    sections, stacks = tuple(map(show, known)), account_stacks(known)
+    return Document(name, _VERSION, title, (), (RULE,), sections, data=data, stacks=stacks)
 
 
 def section(item: Account, detail: Detail | None = None) -> Section:

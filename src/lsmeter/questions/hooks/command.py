@@ -130,6 +130,7 @@ def cost(
 
         lsmeter hooks cost --setup selinux --setup smack --run-dir r
         lsmeter hooks cost r --setup smack --graphs smack-graphs
+        lsmeter hooks cost r --setup smack --format pprof -o smack.pb.gz
     """
     from lsmeter.cli.measure import measure, showing
     from lsmeter.core.storage import output_dir
@@ -196,6 +197,7 @@ def diff(
     Setups of the same name are compared: two kernels, or a kernel before and after a patch.
 
         lsmeter hooks diff before after
+        lsmeter hooks diff before after -s selinux --format pprof -o selinux.pb.gz
     """
     from lsmeter.questions.attribution.account import counterparts
     from lsmeter.questions.attribution.load import load_run
