@@ -75,7 +75,12 @@ def record(home: Path, program: list[str]) -> None:
     root = Path(__file__).resolve().parents[1]
     for name, words in RUNS.items():
         found = [str(root / word) if word.startswith("experiments/") else word for word in words]
-        _run(home, [*program, *found, "--fresh", "--out", f"r-{name}"], home / f"{name}.txt", name)
+        _run(
+            home,
+            [*program, *found, "--fresh", "--run-dir", f"r-{name}"],
+            home / f"{name}.txt",
+            name,
+        )
     for name, words in VIEWS.items():
         _run(home, [*program, *words, "--format", "json"], home / f"{name}.json", name)
 

@@ -50,7 +50,7 @@ def boot_times(home: Path, *words: str) -> list[float]:
     """Return the wall time of single guests, one at a time, as the run recorded it."""
     out = home / f"boots-{len(list(home.iterdir()))}"
     common = ("--setup", "capability", "--jobs", "1", "--boots", str(REPEATS), "--fresh")
-    lsmeter(home, "run", *common, *words, "--out", str(out))
+    lsmeter(home, "run", *common, *words, "--run-dir", str(out))
     documents = [json.loads(path.read_bytes()) for path in out.glob("boots/*/boot.json")]
     return [document["boot"]["wall_s"] for document in documents]
 
@@ -101,13 +101,13 @@ def main() -> None:
         rows.append(("the file suite adds", f"{suite - empty:.2f} s", "3.0 s"))
         events = statistics.median(boot_times(home, "--events"))
         rows.append(("a guest with events takes, times one without", f"{events / suite:.2f}", "4"))
-        wall_s, memory_mb = lsmeter(home, "run", MAIN, "--fresh", "--out", "quiet")
+        wall_s, memory_mb = lsmeter(home, "run", MAIN, "--fresh", "--run-dir", "quiet")
         rows.append(("main experiment, kernel cached", f"{wall_s:.1f} s", "60 s"))
         rows.append(("peak memory of the tool", f"{memory_mb:.0f} MB", "300 MB"))
-        again_s, _ = lsmeter(home, "run", MAIN, "--out", "again")
+        again_s, _ = lsmeter(home, "run", MAIN, "--run-dir", "again")
         rows.append(("main experiment, all known", f"{again_s:.1f} s", "-"))
         with busy_cores():
-            lsmeter(home, "run", MAIN, "--fresh", "--out", "busy")
+            lsmeter(home, "run", MAIN, "--fresh", "--run-dir", "busy")
         quiet, busy = modes(home, home / "quiet"), modes(home, home / "busy")
         differing = sum(quiet[key] != busy[key] for key in quiet)
         rows.append((f"modes that differ on a busy machine, of {len(quiet)}", str(differing), "0"))

@@ -19,7 +19,7 @@ def each(option: str, names: Iterable[str]) -> tuple[str, ...]:
 
 def measured(lsmeter: Lsmeter, *words: str, code: int = 0) -> Report:
     """Run one boot of each setup with these words, which has to end with `code`."""
-    done = lsmeter("run", *words, "--boots", "1", "--out", "run")
+    done = lsmeter("run", *words, "--boots", "1", "--run-dir", "run")
     assert done.code == code, done.err + done.out
     report: Report = json.loads(lsmeter("report", "run", "--format", "json").out)
     return report

@@ -18,6 +18,7 @@ from lsmeter.cli.console import SCREEN, STAND_INS
 from lsmeter.cli.exit_status import exit_status
 from lsmeter.cli.options import Display, but, expand
 from lsmeter.cli.show import apply
+from lsmeter.core.former import tell_with
 from lsmeter.core.owners import leave_strangers
 from lsmeter.measure.results import command as pack
 from lsmeter.questions.bisect import command as bisect
@@ -159,6 +160,7 @@ completion.use()
 def main() -> None:
     """Run the command line and exit with a documented code (`lsmeter help exit-codes`)."""
     SCREEN.use("auto")
+    tell_with(SCREEN.say)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=STAND_INS)

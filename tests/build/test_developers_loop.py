@@ -44,7 +44,7 @@ def _measure(lsmeter: Lsmeter, run: str, kernel: str) -> Done:
     return lsmeter(
         *("run", "--kernel", f"built:{kernel}", "--setup", "example"),
         *("--suite", "file", "--attribute", "--boots", "1"),
-        *("--samples", str(SAMPLES), "--out", run),
+        *("--samples", str(SAMPLES), "--run-dir", run),
     )
 
 

@@ -28,7 +28,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Lsmeter:
 
 @pytest.fixture(scope="module")
 def done(home: Lsmeter) -> Done:
-    return home("selftest", "exact", "--out", "run", COLUMNS="180")
+    return home("selftest", "exact", "--run-dir", "run", COLUMNS="180")
 
 
 @pytest.fixture(scope="module")

@@ -144,7 +144,7 @@ def test_the_policy_of_a_module_of_the_users_is_measured(
 ) -> None:
     file = shipped_lsm("example-lsm") / "example.toml"
     setups = ("--setup", "capability", "--setup", "example", "--setup", str(file))
-    few = ("--benchmark", "open depth=1", "--boots", "1", "--samples", "20", "--out", "run")
+    few = ("--benchmark", "open depth=1", "--boots", "1", "--samples", "20", "--run-dir", "run")
     done = lsmeter("run", "--kernel", f"built:{WITH_EXAMPLE}", *setups, *few)
     assert done.code == 0, done.err
     report = json.loads(lsmeter("report", "run", "--format", "json").out)

@@ -156,6 +156,17 @@ def test_nothing_is_suggested_that_was_not_built(in_process: InProcess) -> None:
 def test_old_names_of_options_are_taken(in_process: InProcess) -> None:
     done = in_process("run", "--out", "there", "--color", "never", "-k", "./none")
     assert "./none" in done.err
+    told = "--out is the former name of --run-dir; version 2 will not take it"
+    assert done.err.splitlines()[:2] == [
+        told,
+        told.replace("--out", "--color").replace("--run-dir", "--colour"),
+    ]
+    twice = in_process("list", "formats", "--color=never", "--color", "never", "-f", "commit").err
+    assert twice.splitlines() == [
+        "--color is the former name of --colour; version 2 will not take it",
+        "--format commit is the former name of text; version 2 will not take it",
+    ]
+    assert in_process("list", "formats", "--colour", "never").err == ""
     assert "No such option" not in done.err
     assert "No such option" not in in_process("image", "build", "--again", "./none.toml").err
 

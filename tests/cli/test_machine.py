@@ -106,7 +106,7 @@ def test_a_full_disk_is_told_in_one_line(
 ) -> None:
     out = "small/run" if place == "out" else "run"
     extra = {"LSMETER_DATA": str(lsmeter.home / "small/data")} if place == "data" else {}
-    words = ("run", "--setup", "capability", "--setup", "yama", "--boots", "3", "--out", out)
+    words = ("run", "--setup", "capability", "--setup", "yama", "--boots", "3", "--run-dir", out)
     done = subprocess.run(
         [*small_disk, sys.executable, "-m", "lsmeter", *words],
         cwd=lsmeter.home,

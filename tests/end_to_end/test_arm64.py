@@ -24,7 +24,7 @@ def test_two_architectures_are_two_columns_and_a_seed_gives_the_same_digits(
     lsmeter: Lsmeter,
 ) -> None:
     both = ("--arch", "arm64", "--arch", "x86_64", "--setup", "selinux")
-    done = lsmeter("run", *both, *FEW, "--out", "run")
+    done = lsmeter("run", *both, *FEW, "--run-dir", "run")
     assert done.code == 0, done.err
     data = report(lsmeter, "run")
     assert data["problems"] == []
@@ -33,7 +33,7 @@ def test_two_architectures_are_two_columns_and_a_seed_gives_the_same_digits(
     for name in ("debian:6.1:arm64", "debian:6.1"):
         assert 0.10 < found[name, "stat depth=1"] < found[name, "stat depth=8"] < 0.80
         assert found[name, "empty"] == found[name, "getppid"] == 0
-    done = lsmeter("run", *both[:2], *both[4:], *FEW, "--fresh", "--out", "again")
+    done = lsmeter("run", *both[:2], *both[4:], *FEW, "--fresh", "--run-dir", "again")
     assert done.code == 0, done.err
 
     def counts(data: dict[str, Any]) -> list[Any]:

@@ -34,7 +34,7 @@ def overheads(data: dict[str, Any], setup: str) -> dict[str, float]:
 
 def test_modules_cost_what_they_are_known_to_cost(lsmeter: Lsmeter) -> None:
     setups = ("--setup", "capability", "--setup", "selinux", "--setup", "landlock:layers=2")
-    done = lsmeter("run", *setups, *FEW, "--out", "run")
+    done = lsmeter("run", *setups, *FEW, "--run-dir", "run")
     assert done.code == 0, done.err
     assert "positive overhead is always worse" in " ".join(done.out.split())
     assert (lsmeter.home / "run/report.html").is_file()
@@ -51,7 +51,7 @@ def test_modules_cost_what_they_are_known_to_cost(lsmeter: Lsmeter) -> None:
         assert overheads(data, setup)["getppid"] == 0
     facts = {item["setup"]: item for item in data["setups"]}
     assert facts["selinux"]["active_lsms"][-1] == "selinux"
-    again = lsmeter("run", *setups, *FEW, "--out", "again")
+    again = lsmeter("run", *setups, *FEW, "--run-dir", "again")
     assert again.code == 0
     assert again.err.count("from the store") == 6
     assert report(lsmeter, "again")["estimates"] == data["estimates"]
@@ -60,18 +60,20 @@ def test_modules_cost_what_they_are_known_to_cost(lsmeter: Lsmeter) -> None:
 def test_the_same_seed_gives_the_same_readings(lsmeter: Lsmeter) -> None:
     words = ("run", "--setup", "capability", *FEW, "--boots", "1", "--fresh")
     for name in ("a", "b"):
-        assert lsmeter(*words, "--out", name).code == 0
+        assert lsmeter(*words, "--run-dir", name).code == 0
     first, second = (sorted((lsmeter.home / name).glob("boots/*/samples.parquet")) for name in "ab")
     assert first[0].read_bytes() == second[0].read_bytes()
 
 
 def test_ext4_as_an_ordinary_user_and_cold(lsmeter: Lsmeter) -> None:
     words = ("--filesystem", "ext4", "--user", "user", "--boots", "1", "--samples", "5")
-    done = lsmeter("run", "--setup", "capability", "--benchmark", "open", *words, "--out", "warm")
+    done = lsmeter(
+        "run", "--setup", "capability", "--benchmark", "open", *words, "--run-dir", "warm"
+    )
     assert done.code == 0, done.err
     cold = lsmeter(
         *("run", "--setup", "capability", "--benchmark", "open depth=4", *words),
-        *("--cold", "--out", "cold"),
+        *("--cold", "--run-dir", "cold"),
     )
     assert cold.code == 0, cold.err
     values = [
@@ -85,7 +87,7 @@ def test_every_file_system_is_measured(lsmeter: Lsmeter) -> None:
     named = [name for name, item in FILESYSTEMS.items() if not item.make or find(item.make[0])]
     asked = [word for name in named for word in ("--filesystem", name)]
     words = ("--setup", "capability", "--benchmark", "creat depth=1", "--samples", "3")
-    done = lsmeter("run", *words, *asked, "--boots", "1", "--out", "run")
+    done = lsmeter("run", *words, *asked, "--boots", "1", "--run-dir", "run")
     assert done.code == 0, done.err
     found = {
         item["filesystem"]: item["value"]
@@ -112,8 +114,8 @@ def test_conditions_change_counts_and_the_cell(
         "--boots",
         "1",
     )
-    lsmeter(*words, "--out", "plain")
-    changed = lsmeter(*words, "--condition", f"{condition}=true", "--out", "changed")
+    lsmeter(*words, "--run-dir", "plain")
+    changed = lsmeter(*words, "--condition", f"{condition}=true", "--run-dir", "changed")
     assert "from the store" not in changed.err
     plain, other = (
         {item["id"]: item["value"] for item in report(lsmeter, run)["estimates"]}
@@ -127,7 +129,7 @@ def test_conditions_change_counts_and_the_cell(
 
 def test_what_the_kernel_lacks_is_told_and_the_rest_is_measured(lsmeter: Lsmeter) -> None:
     words = ("--setup", "capability", "--setup", "smack", "--benchmark", "getppid")
-    done = lsmeter("run", *words, "--boots", "1", "--out", "run")
+    done = lsmeter("run", *words, "--boots", "1", "--run-dir", "run")
     assert done.code == 1
     assert "CONFIG_SECURITY_SMACK" in done.err
     data = report(lsmeter)
@@ -137,7 +139,7 @@ def test_what_the_kernel_lacks_is_told_and_the_rest_is_measured(lsmeter: Lsmeter
 
 def test_a_kernel_by_path(lsmeter: Lsmeter, debian_kernel: Kernel) -> None:
     (lsmeter.home / "vmlinux").symlink_to(debian_kernel.image)
-    words = ("--setup", "capability", "--benchmark", "getppid", "--boots", "1", "--out", "run")
+    words = ("--setup", "capability", "--benchmark", "getppid", "--boots", "1", "--run-dir", "run")
     cache = str(lsmeter.home / "cache")
     done = lsmeter("run", "--kernel", "./vmlinux", *words, LSMETER_CACHE=cache)
     assert done.code == 0, done.err
@@ -153,7 +155,7 @@ def test_a_dry_run_measures_nothing(lsmeter: Lsmeter) -> None:
 
 def test_damaged_and_foreign_results_are_named(lsmeter: Lsmeter) -> None:
     words = ("run", "--setup", "capability", "--benchmark", "getppid", "--boots", "1")
-    assert lsmeter(*words, "--out", "run").code == 0
+    assert lsmeter(*words, "--run-dir", "run").code == 0
     boot = next((lsmeter.home / "run").glob("boots/*/boot.json"))
     samples = boot.with_name("samples.parquet")
     manifest = lsmeter.home / "run/manifest.json"

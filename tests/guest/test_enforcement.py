@@ -32,7 +32,7 @@ access = "read"
 path = "{path}"
 denied = {denied}
 """
-ONE = ("--benchmark", "getppid", "--boots", "1", "--baseline", "capability", "--out", "run")
+ONE = ("--benchmark", "getppid", "--boots", "1", "--baseline", "capability", "--run-dir", "run")
 
 
 def run(

@@ -24,7 +24,7 @@ from tests.conftest import DEADLINE_S, Done, Lsmeter
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
 
 SOURCE = Path(__file__).with_name("faulty_probe.c")
-ONE = ("run", "--setup", "capability", "--benchmark", "getppid", "--boots", "1", "--out", "run")
+ONE = ("run", "--setup", "capability", "--benchmark", "getppid", "--boots", "1", "--run-dir", "run")
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_a_kernel_that_panics_at_boot_shows_its_last_lines(
 def test_a_wrong_setup_gives_no_number(lsmeter: Lsmeter) -> None:
     """SELinux and AppArmor exclude each other: the second is not active."""
     words = ("run", "--setup", "capability", "--setup", "selinux+apparmor")
-    done = lsmeter(*words, "--benchmark", "getppid", "--boots", "1", "--out", "run")
+    done = lsmeter(*words, "--benchmark", "getppid", "--boots", "1", "--run-dir", "run")
     assert done.code == 1
     report = json.loads(lsmeter("report", "run", "-f", "json").out)
     assert {item["setup"] for item in report["estimates"]} == {"capability"}
@@ -157,7 +157,7 @@ class TestKilled:
 
     words = (
         *("run", "--setup", "capability", "--setup", "yama", "--benchmark", "getppid"),
-        *("--boots", "2", "--jobs", "1", "--out", "run"),
+        *("--boots", "2", "--jobs", "1", "--run-dir", "run"),
     )
 
     def guests(self, lsmeter: Lsmeter) -> list[int]:

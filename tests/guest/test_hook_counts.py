@@ -53,7 +53,7 @@ def test_counts_are_those_of_slopes_and_of_attribution(
 def seen_by_plugin(lsmeter: Lsmeter) -> dict[str, dict[str, int]]:
     """Return the same counts as the attribution of a run has them."""
     words = ("--attribute", "--setup", "capability", "--samples", "15", "--boots", "1")
-    done = lsmeter("run", *words, *ONLY, "--out", "seen")
+    done = lsmeter("run", *words, *ONLY, "--run-dir", "seen")
     assert done.code == 0, done.err
     _, (cell,), _ = load_run(lsmeter.home / "seen")
     return {

@@ -14,7 +14,7 @@ from tests.conftest import Lsmeter
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
 
-ONE = ("--benchmark", "getppid", "--boots", "1", "--baseline", "capability", "--out", "run")
+ONE = ("--benchmark", "getppid", "--boots", "1", "--baseline", "capability", "--run-dir", "run")
 DEADLINE = ("--boot-deadline", "600")
 
 # What SELinux says without a policy, and a policy that is none.

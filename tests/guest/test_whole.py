@@ -22,7 +22,7 @@ SOURCES = Path(__file__).parents[2] / "probe"
 def measured(
     lsmeter: Lsmeter, *benchmarks: str, code: int = 0, suite: str = "file", **extra: str
 ) -> dict[str, dict[str, Any]]:
-    words = ("run", "--setup", "capability", "--boots", "1", "--out", "run", "--samples", "20")
+    words = ("run", "--setup", "capability", "--boots", "1", "--run-dir", "run", "--samples", "20")
     done = lsmeter(*words, "--suite", suite, *each("--benchmark", benchmarks), **extra)
     assert done.code == code, done.err + done.out
     report = json.loads(lsmeter("report", "run", "--format", "json", **extra).out)
@@ -86,7 +86,7 @@ def test_cycles_that_go_wrong_cost_their_own_number_only(
 
 def test_quick_runs_measure_no_whole_cost(lsmeter: Lsmeter, debian_kernel: Kernel) -> None:
     words = ("--setup", "capability", "--setup", "tomoyo", "--boots", "1", "--quick")
-    done = lsmeter("run", *words, "--benchmark", "read size=1", "--out", "run")
+    done = lsmeter("run", *words, "--benchmark", "read size=1", "--run-dir", "run")
     assert done.code == 0, done.err
     report = json.loads(lsmeter("report", "run", "--format", "json").out)
     assert all(item["whole"] is None for item in report["estimates"])

@@ -15,6 +15,7 @@ from lsmeter.catalogue.setups import definitions, one_each, parse_setup, read_se
 from lsmeter.catalogue.setups._file import _SetupTable
 from lsmeter.catalogue.workloads import load_workload
 from lsmeter.core.errors import UsageError
+from lsmeter.core.former import tell_with
 from lsmeter.core.model.setup import EnforcementCheck, Layer, StateFile, Step
 from lsmeter.sources.images.definition import load_definition
 from lsmeter.sources.kernels.build.fragment import shipped_lsm
@@ -40,10 +41,15 @@ def test_the_example_that_comes_with_lsmeter_is_read() -> None:
 
 def test_checks_may_be_called_proofs_as_they_once_were(tmp_path: Path) -> None:
     text = "[[{}]]\nname = 'a'\naccess = 'read'\npath = '/a'\ndenied = true\n"
+    told: list[str] = []
+    tell_with(told.append)
     new, old = (
         read_setup(written(tmp_path, SMALL + text.format(key))) for key in ("checks", "proofs")
     )
     assert new == old
+    assert [said.partition(": ")[2] for said in told] == [
+        "proofs is the former name of checks; version 2 will not take it"
+    ]
     assert new.checks
 
 

@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from lsmeter.cli.options import GROUPS, OUTPUT, RARE, argument
 from lsmeter.core.errors import ExitCode
+from lsmeter.core.former import tell_former
 from lsmeter.core.groups import grouped
 
 _TYPE = re.compile(r"<(.*)>")  # how typer names a type
@@ -47,6 +48,7 @@ class _Text:
             name, equals, value = word.partition("=")
             if name in _OLD_NAMES and name not in known:
                 args[index] = _OLD_NAMES[name] + equals + value
+                tell_former(name, _OLD_NAMES[name])
         found: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
         return found
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import AliasChoices, BaseModel, ValidationError
 
 from lsmeter.core.errors import UsageError
+from lsmeter.core.former import tell_former
 from lsmeter.core.inputs import check_shape, read_file
 from lsmeter.core.registry import nearest
 
@@ -56,9 +57,15 @@ def checked(
 ) -> M:
     """Return the tables of a file as the type that says what they may hold."""
     try:
-        return kind.model_validate(data, context=context)
+        found = kind.model_validate(data, context=context)
     except ValidationError as error:
         raise wrong_key(error, kind, where=where, hint=hint) from None
+    for name, field in kind.model_fields.items():
+        other = field.validation_alias
+        for old in other.choices if isinstance(other, AliasChoices) else ():
+            if old in data and old != name:
+                tell_former(f"{where}: {old}", name)
+    return found
 
 
 def wrong_key(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lsmeter.core import registry
 from lsmeter.core.errors import UsageError
+from lsmeter.core.former import tell_former
 from lsmeter.tables.data import scrubbed
 from lsmeter.tables.model import Detail, Document
 
@@ -71,6 +72,8 @@ def formats() -> tuple[Format, ...]:
 def find_format(name: str) -> Format:
     """Return the format called `name`; UsageError names the known ones when there is none."""
     for item in formats():
+        if name in item.aliases:
+            tell_former(f"--format {name}", item.name)
         if name in (item.name, *item.aliases):
             return item
     raise registry.unknown("format", name, (item.name for item in formats()), where="--format")
