@@ -24,6 +24,7 @@ from lsmeter.measure.results import command as pack
 from lsmeter.questions.bisect import command as bisect
 from lsmeter.questions.cost import command as report
 from lsmeter.questions.cost import run_command as run
+from lsmeter.questions.demo import command as demo
 from lsmeter.questions.estimate import command as estimate
 from lsmeter.questions.exec import command as exec_command
 from lsmeter.questions.gate import command as gate
@@ -48,6 +49,7 @@ Function = Callable[..., object]
 _LINES = (
     *(pack.pack, kernel.build, kernel.find, kernel.path),
     *(image.build, image.add, image.path, manual.help_),
+    demo.demo,
 )
 _NOTHING = (kernel.remove, image.remove, publish.publish, worker_command.worker)
 
@@ -84,7 +86,7 @@ _MENU: dict[str, tuple[Function | typer.Typer, ...]] = {
     "Measure": (run.run, exec_command.exec_, reproduce.reproduce, import_.import_),
     "Read": (
         *(report.report, report.compare, history.history, index.index, monitor.monitor),
-        *(estimate.estimate, publish.publish, pack.pack),
+        *(estimate.estimate, publish.publish, pack.pack, demo.demo),
     ),
     "Judge": (gate.gate, bisect.bisect),
     "Explain": (_group("hooks", "Show which hooks a cost comes from.", *_HOOKS), slopes.slopes),

@@ -117,6 +117,11 @@ def test_one_word_means_one_thing() -> None:
         (("list", "setup"), "did you mean setups?"),
         (("list", "formats", "-f", "md"), "did you mean markdown?"),
         (("list", "formats", "-f", "HTML"), "did you mean html?"),
+        (
+            ("slopes", "-f", "ktap"),
+            "--format ktap: not of lsmeter slopes; these have it: lsmeter g",
+        ),
+        (("hooks", "count", "-f", "pprof"), "not of lsmeter hooks count; these have it: lsmeter h"),
         (("help", "experimnts"), "did you mean experiments?"),
         (("hooks", "cots"), "Did you mean 'cost'"),
         (("run", "--margin", "5"), "'5' is no share: write 1% or 0.01"),

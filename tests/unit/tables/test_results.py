@@ -275,7 +275,10 @@ def test_runs_of_nothing_in_common_pass_in_no_format(tmp_path: Path) -> None:
     before = run(tmp_path / "a", {"selinux": BEFORE["selinux"]}, baseline="selinux")
     after = run(tmp_path / "b", {"tomoyo": BEFORE["tomoyo"]}, baseline="tomoyo")
     document = gate.document(judge_runs(before, after, [margin_rule(0.01)], "pass"), Detail.DATA)
-    assert check_kcidb(document) == []
+    (said,) = check_kcidb(document)
+    assert (said["status"], said["path"]) == ("MISS", "lsmeter.rule")
+    assert "in no setup, file system or user in common" in said["comment"]
+    assert check_bmf(document) == {}
     assert render(document, "ktap").splitlines()[-1].startswith("not ok 1 - * # SKIP ")
     assert 'skipped="1"' in render(document, "junit")
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from lsmeter.core.errors import ExitCode
-from lsmeter.core.model import Problem
+from lsmeter.core.model import Place, Problem
 from lsmeter.core.model.conclusion import Number, Verdict
 from lsmeter.questions.cells.frame import problem_section
 from lsmeter.questions.cells.rows import PLACED
@@ -247,7 +247,7 @@ _OPEN = {"fail": Status.FAILED, "skip": Status.SKIPPED, "pass": Status.PASSED}
 
 
 def results(gated: Gated) -> Results:
-    """Return a result for each comparison of each rule, as the exit code counts it."""
+    """Return a result for each comparison of each rule, and for each that none was held against."""
     rules = tuple(
         Rule(
             item.rule.name,
@@ -257,8 +257,15 @@ def results(gated: Gated) -> Results:
         )
         for item in gated.judged.applied
     )
+    kernel = gated.kernels[0].name if len(gated.kernels) == 1 else ""
+    where = Place(kernel, "", "", "", "")
+    empty = (
+        Result(Status.MISSING, where, f"rule {rule.name}", rule.unjudged)
+        for rule in rules
+        if rule.unjudged
+    )
     every = (result for rule in rules for result in rule.items)
-    return Results(tuple(every), gated.kernels, gated.created, rules)
+    return Results((*every, *empty), gated.kernels, gated.created, rules)
 
 
 def _result(gated: Gated, finding: Finding) -> Result:
