@@ -20,7 +20,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.gate.document import document, lines
 from lsmeter.questions.gate.judge import Applied, Finding, Gated, Judgement, Outcome, hold, judge
 from lsmeter.questions.gate.rules import margin_rule, parse_rule
-from lsmeter.tables.model import Detail
+from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Options, find_format, render
 from tests.unit.model_builders import benchmark
 from tests.unit.report.builders import comparison
@@ -41,6 +41,11 @@ AFTER: Costs = {
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[RunData, RunData]:
     return run(tmp_path / "a", BEFORE), run(tmp_path / "b", AFTER)
+
+
+def junit(of: Document) -> ET.Element:
+    """Return a document as JUnit XML, read back."""
+    return ET.fromstring(render(of, "junit"))  # noqa: S314  (our own text)
 
 
 def gated(sides: tuple[RunData, RunData], *rules: str, inconclusive: str = "skip") -> Gated:
@@ -71,7 +76,7 @@ def test_what_only_one_run_has_is_not_judged_and_named(
     said: Any = json.loads(render(document(found), "json", Options()))
     assert why in said["rules"][0]["unjudged"]
     assert (said["exit_code"], said["rules"][1]["unjudged"]) == (125, "")
-    suite, kept = ET.fromstring(render(document(found, Detail.DATA), "junit"))  # noqa: S314  (our own text)
+    suite, kept = junit(document(found, Detail.DATA))
     assert (suite.get("tests"), suite.get("skipped"), kept.get("skipped")) == ("1", "1", "0")
     message = suite.find("testcase/skipped")
     assert message is not None
@@ -145,7 +150,7 @@ def test_names_in_junit_hold_no_limit(sides: tuple[RunData, RunData]) -> None:
     """A system that tracks test cases by name sees the same ones after a limit was changed."""
 
     def names(*rules: str) -> list[str]:
-        root = ET.fromstring(render(document(gated(sides, *rules), Detail.DATA), "junit"))  # noqa: S314  (our own text)
+        root = junit(document(gated(sides, *rules), Detail.DATA))
         return [str(item.get("name")) for item in root.iter() if item.tag.startswith("test")]
 
     assert names("open@cap*<=1%") == names("open@cap*<=700insns")
