@@ -82,7 +82,7 @@ def test_the_commit_that_makes_a_hook_costlier_is_found(lsmeter: Lsmeter, tmp_pa
     finally:
         for name in commits:
             with suppress(UsageError):  # of a commit that was not built
-                remove_built(f"bisect-{name[:SHORT]}")
+                remove_built(f"commit-{name[:SHORT]}")
         shutil.rmtree(own_tree(find_history(tree)))
 
 

@@ -11,17 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import (
-    MEASURED,
-    READING,
-    Options,
-    SamplesOption,
-    argument,
-    but,
-    make_experiment,
-    option,
-)
+from lsmeter.cli.options import argument, but, make_experiment, option
 from lsmeter.core.errors import ExitCode, LsmeterError
+from lsmeter.questions.bisect.options_command import CommitOptions
 from lsmeter.questions.gate.command import InconclusiveOption, RuleOptions
 
 if TYPE_CHECKING:
@@ -29,8 +21,6 @@ if TYPE_CHECKING:
     from lsmeter.questions.bisect.search import Ended
     from lsmeter.questions.bisect.workshop_command import Workshop
     from lsmeter.questions.gate.rules import Rule
-
-DEFAULT_CONFIG = "lsm-tiny"
 
 
 @dataclass(frozen=True)
@@ -40,26 +30,8 @@ class JudgeOptions(RuleOptions):
     inconclusive: InconclusiveOption = "pass"
 
 
-@dataclass(frozen=True)
-class BisectOptions(Options):
-    """The options of `lsmeter bisect`, but for commits and rules."""
-
-    config: Annotated[
-        list[str] | None,
-        option(
-            "FRAGMENT",
-            "As for `lsmeter kernel build`.",
-            *("--config", "-c"),
-            group=MEASURED,
-            default=DEFAULT_CONFIG,
-        ),
-    ] = None
-    boots: Annotated[int, option("N", "Boots of each kernel.", group=READING, min=1)] = 1
-    samples: SamplesOption = None
-
-
 def bisect(
-    options: Annotated[BisectOptions, but("kernel", run_dir="runs/bisect-…")],
+    options: Annotated[CommitOptions, but("kernel", run_dir="runs/bisect-…")],
     judging: JudgeOptions,
     tree: Annotated[Path, argument("TREE", "A kernel's git work tree; only read.")],
     good: Annotated[str, option("COMMIT", "A commit that is cheap enough.")],
@@ -85,22 +57,26 @@ def bisect(
     from lsmeter.measure.results.held import HOME
     from lsmeter.questions.bisect.document import document
     from lsmeter.questions.bisect.history import find_history, own_tree
-    from lsmeter.questions.bisect.search import Question
+    from lsmeter.questions.bisect.search import STATE_FILE, Question
     from lsmeter.questions.bisect.search import bisect as search
-    from lsmeter.questions.bisect.workshop_command import Workshop, held_bisection
+    from lsmeter.questions.bisect.workshop_command import Workshop, held_workshop
 
     history = find_history(tree)
     ends = history.commit(good, "--good"), history.commit(bad, "--bad")
     history.check_order(*ends)
-    keys = _step_keys(options)
+    keys, configs = options.commit_keys(), options.configs
     chosen = judging.choose()
     _check(keys, chosen, (options.machine or ["emulation"])[0])
-    configs = tuple(options.config or [DEFAULT_CONFIG])
     said = (repr(sorted(keys.items())), *configs, *(item.text for item in chosen))
     question = Question(*ends, (*said, judging.inconclusive))
     name = hashlib.sha256(repr((history.key, question)).encode()).hexdigest()[:10]
     home = options.run_dir or HOME / f"bisect-{name}"
-    with held_bisection(home, fresh=options.fresh), locked(f"bisect-{history.key}"):
+    with (
+        held_workshop(home, "bisection", STATE_FILE),
+        locked(f"bisect-{history.key}"),
+    ):
+        if options.fresh:
+            (home / STATE_FILE).unlink(missing_ok=True)
         workshop = Workshop(history, own_tree(history), home, options, keys, configs)
         test = partial(workshop.judge, chosen, judging.inconclusive, ends[0])
         state, ended = search(history, question, home, test, SCREEN.say)
@@ -110,16 +86,6 @@ def bisect(
     show(document(state, ended, commits, [rule.text for rule in chosen], where))
     SCREEN.say(f"results {home}")
     return int(ExitCode.OK if len(ended.suspects) == 1 else ExitCode.INCOMPLETE)
-
-
-def _step_keys(options: BisectOptions) -> Mapping[str, Any]:
-    """Return the keys of a step's experiment: the setups alone, with no other as baseline."""
-    keys = options.keys(boots=options.boots, setups=["capability"])
-    keys["baseline"] = keys["setups"][0]
-    return {
-        **keys,
-        **({} if options.samples is None else {"sampling": {"samples": options.samples}}),
-    }
 
 
 def _check(keys: Mapping[str, Any], rules: Sequence[Rule], machine: str) -> None:

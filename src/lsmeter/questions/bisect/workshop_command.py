@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where `lsmeter bisect` builds, measures and judges commits of a kernel, one after the other."""
+"""Where commits of a kernel are built and measured, one after the other, and judged by a gate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lsmeter.core.errors import BuildError, ExitCode, UsageError
 from lsmeter.core.storage import HeldError, hold, make_dir, need_dir
 from lsmeter.measure.results.held import HOME
 from lsmeter.questions.bisect.history import SHORT, History, check_out
-from lsmeter.questions.bisect.search import STATE_FILE, Ruling, Step
+from lsmeter.questions.bisect.search import Ruling, Step
 
 if TYPE_CHECKING:
     from lsmeter.core.model import Kernel
@@ -24,9 +24,21 @@ if TYPE_CHECKING:
     from lsmeter.questions.gate.judge import Gated
     from lsmeter.questions.gate.rules import Rule
 
-RUNS, ATTRIBUTED = "runs", "attributed"  # in a bisection's directory
+RUNS, ATTRIBUTED = "runs", "attributed"  # in the directory of a bisection or a series
 _LOCK = ".lock"
 _RULINGS = {ExitCode.OK: Ruling.GOOD, ExitCode.INCOMPLETE: Ruling.BAD}
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A commit that was tried: what was measured, or why nothing was, and how long it took."""
+
+    commit: str
+    run: RunData | None
+    why: str
+    build_s: float
+    run_s: float = 0.0
+    built: bool = True
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,7 @@ class Workshop:
 
     history: History
     tree: Path  # our own, whose files are those of the commit that is built
-    home: Path  # the bisection's directory
+    home: Path  # the directory of the bisection or the series
     options: Options
     keys: Mapping[str, Any]
     configs: Sequence[str]
@@ -48,7 +60,7 @@ class Workshop:
 
         check_out(self.tree, commit)
         with LiveTasks(SCREEN.err) as tasks:
-            name, request = f"bisect-{commit[:SHORT]}", Request(progress=tasks)
+            name, request = f"commit-{commit[:SHORT]}", Request(progress=tasks)
             return build_kernel(str(self.tree), self.configs, (), name, request)
 
     def measure(self, commit: str, kernel: str, *, attribute: bool = False) -> RunData:
@@ -60,29 +72,38 @@ class Workshop:
         keys |= {"task": "attribute"} if attribute else {}
         home = make_dir(self.home / (ATTRIBUTED if attribute else RUNS))
         options = replace(self.options, run_dir=home / commit[:SHORT])
-        path, code = measure([make_experiment(keys)], "bisect", options, announce=False)
+        path, code = measure([make_experiment(keys)], "commit", options, announce=False)
         if code is ExitCode.INTERRUPTED:
             raise KeyboardInterrupt
         return read_run(path)
+
+    def visit(self, commit: str, *, attribute: bool = False) -> Visit:
+        """Build and measure a commit; what does not build or boot is said."""
+        began = time.monotonic()
+        try:
+            kernel = self.build(commit)
+        except BuildError as error:
+            build_s = round(time.monotonic() - began, 1)
+            return Visit(commit, None, error.title, build_s, built=False)
+        built = time.monotonic()
+        run = self.measure(commit, kernel.name, attribute=attribute)
+        took_s = round(built - began, 1), round(time.monotonic() - built, 1)
+        if run.manifest.cells:
+            return Visit(commit, run, "", *took_s)
+        why = next((item.title for item in run.manifest.problems), "nothing was measured")
+        return Visit(commit, None, why, *took_s)
 
     def judge(self, rules: Sequence[Rule], inconclusive: str, good: str, commit: str) -> Step:
         """Build, boot and gate a commit; what does not build or boot is a step to skip."""
         from lsmeter.measure.results.directory import read_run
         from lsmeter.questions.gate.judge import judge_runs
 
-        began = time.monotonic()
-        try:
-            kernel = self.build(commit)
-        except BuildError as error:
-            return Step(commit, Ruling.SKIP, error.title, round(time.monotonic() - began, 1))
-        built = time.monotonic()
-        run = self.measure(commit, kernel.name)
-        took_s = round(built - began, 1), round(time.monotonic() - built, 1)
-        if not run.manifest.cells:
-            why = next((item.title for item in run.manifest.problems), "nothing was measured")
-            return Step(commit, Ruling.SKIP, why, *took_s)
+        tried = self.visit(commit)
+        took_s = tried.build_s, tried.run_s
+        if tried.run is None:
+            return Step(commit, Ruling.SKIP, tried.why, *took_s)
         first = read_run(self.home / RUNS / good[:SHORT])
-        gated = judge_runs(first, run, rules, inconclusive)
+        gated = judge_runs(first, tried.run, rules, inconclusive)
         ruling = _RULINGS.get(gated.code, Ruling.SKIP)
         return Step(commit, ruling, _why(gated), *took_s, decided_by=_decided_by(gated))
 
@@ -111,23 +132,23 @@ def _decided_by(gated: Gated) -> str:
 
 
 @contextmanager
-def held_bisection(home: Path, *, fresh: bool) -> Iterator[None]:
-    """Hold a bisection's directory, made where it is missing; fresh forgets its steps."""
+def held_workshop(home: Path, what: str, *own: str) -> Iterator[None]:
+    """Hold the directory of a bisection or a series, made where it is missing.
+
+    own: the files that it may have; one with the first of them is taken whatever else is in it.
+    """
     if home.parent != HOME:  # which is made as it is for runs
         need_dir(home.parent, "--run-dir")
-    state = home / STATE_FILE
-    if home.is_dir() and not state.exists():
-        known = {RUNS, ATTRIBUTED, _LOCK}
+    if home.is_dir() and not (home / own[0]).exists():
+        known = {RUNS, ATTRIBUTED, _LOCK, *own}
         if others := [item.name for item in home.iterdir() if item.name not in known]:
             raise UsageError(
-                f"--run-dir: {home} is no bisection's directory: it holds {others[0][:80]}",
+                f"--run-dir: {home} is no {what}'s directory: it holds {others[0][:80]}",
                 hint="name a new or an empty directory",
             )
     make_dir(home)
     try:
         with hold(home / _LOCK, str(home), 0):
-            if fresh:
-                state.unlink(missing_ok=True)
             yield
     except HeldError as error:
         raise UsageError(
