@@ -110,6 +110,7 @@ def _difference(workshop: Workshop, ended: Ended) -> Difference:
     from lsmeter.questions.attribution.tables import diff_document
     from lsmeter.questions.bisect.document import Difference
     from lsmeter.questions.bisect.history import SHORT
+    from lsmeter.questions.bisect.workshop_command import ATTRIBUTED
 
     if len(ended.suspects) != 1:
         return Difference()
@@ -118,7 +119,7 @@ def _difference(workshop: Workshop, ended: Ended) -> Difference:
     SCREEN.say(f"where it comes from: {before[:SHORT]} against {first[:SHORT]}")
     try:
         runs = [
-            workshop.measure(commit, workshop.build(commit).name, attribute=True)
+            workshop.measure(commit, workshop.build(commit).name, ATTRIBUTED, task="attribute")
             for commit in (before, first)
         ]
         sides = [run_cells(run)[0] for run in runs]

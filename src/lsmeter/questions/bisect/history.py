@@ -73,17 +73,26 @@ class History:
     def candidates(self, bad: str, goods: Iterable[str]) -> tuple[str, ...]:
         """Return all that may be the first bad commit, what halves them best first."""
         words = ("rev-list", "--bisect-all", bad, "--not", *dict.fromkeys(goods))
-        lines = _git(self.tree, *words).splitlines()
+        lines = run_git(self.tree, *words).splitlines()
         return tuple(found[1] for line in lines if (found := _CANDIDATE.match(line)))
 
     def describe(self, commit: str) -> Commit:
         """Return what people see of a commit."""
-        parts = _git(self.tree, "show", "-s", "--format=%s%x00%an <%ae>%x00%cs", commit)
+        parts = run_git(self.tree, "show", "-s", "--format=%s%x00%an <%ae>%x00%cs", commit)
         return Commit(*(part.strip() for part in parts.split("\0")))
+
+    def named(self, commit: str) -> str:
+        """Return a commit's short name and subject, for a line of progress."""
+        return f"{commit[:SHORT]} {self.describe(commit).subject[:60]}"
+
+    def commits(self, base: str, last: str) -> tuple[str, ...]:
+        """Return the commits after a base up to the last one, the oldest first."""
+        words = ("rev-list", "--reverse", "--topo-order", "--first-parent", f"{base}..{last}")
+        return tuple(run_git(self.tree, *words).split())
 
     def parent(self, commit: str) -> str:
         """Return the first parent of a commit."""
-        return _git(self.tree, "rev-parse", "--verify", f"{commit}^1").strip()
+        return run_git(self.tree, "rev-parse", "--verify", f"{commit}^1").strip()
 
 
 def find_history(tree: Path) -> History:
@@ -108,7 +117,7 @@ def own_tree(history: History) -> Path:
     with writing(home):
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
-    _git(home, "init", "--quiet", ".")
+    run_git(home, "init", "--quiet", ".")
     _borrow(history, home)
     return home
 
@@ -126,14 +135,17 @@ def check_out(home: Path, commit: str) -> None:
 
 
 def _borrow(history: History, home: Path) -> None:
-    """Let our repository find the user's objects, wherever they are now."""
+    """Let our repository find the user's objects, wherever they are now, and know C."""
+    # With which git names the function around a change.
+    write_atomic(home / ".git/info/attributes", b"*.[ch] diff=cpp\n")
     write_atomic(home / ".git/objects/info/alternates", f"{history.objects}\n".encode())
     shallow = history.objects.parent / "shallow"
     if shallow.is_file():
         write_atomic(home / ".git/shallow", shallow.read_bytes())
 
 
-def _git(tree: Path, *words: str) -> str:
+def run_git(tree: Path, *words: str) -> str:
+    """Return what a git command prints; UsageError where it fails."""
     done = process.run(process.git(tree, *words))
     if done.returncode:
         raise UsageError(f"git {words[0]} fails in {tree}: {process.last_words(done)}")

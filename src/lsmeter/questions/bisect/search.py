@@ -145,7 +145,7 @@ def bisect(
         ("bad", question.bad, Ruling.BAD),
     ):
         if commit not in state.rulings:
-            say(f"the {name} commit: {_named(history, commit)}")
+            say(f"the {name} commit: {history.named(commit)}")
             state = _record_step(home, state, test(commit), say)
         _check_end(state, name, commit, wanted)
     while True:
@@ -155,12 +155,8 @@ def bisect(
             return state, following
         left = steps_left(len(candidates))
         about = "the last step" if left <= 1 else f"about {left} steps"
-        say(f"{len(candidates)} commits left, {about}: {_named(history, following)}")
+        say(f"{len(candidates)} commits left, {about}: {history.named(following)}")
         state = _record_step(home, state, test(following), say)
-
-
-def _named(history: History, commit: str) -> str:
-    return f"{commit[:SHORT]} {history.describe(commit).subject[:60]}"
 
 
 def _record_step(home: Path, state: State, step: Step, say: Callable[[str], None]) -> State:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lsmeter.questions.gate.judge import Gated
     from lsmeter.questions.gate.rules import Rule
 
-RUNS, ATTRIBUTED = "runs", "attributed"  # in the directory of a bisection or a series
+RUNS, ATTRIBUTED, SURVEY = "runs", "attributed", "survey"  # of a bisection or a series
 _LOCK = ".lock"
 _RULINGS = {ExitCode.OK: Ruling.GOOD, ExitCode.INCOMPLETE: Ruling.BAD}
 
@@ -63,21 +63,19 @@ class Workshop:
             name, request = f"commit-{commit[:SHORT]}", Request(progress=tasks)
             return build_kernel(str(self.tree), self.configs, (), name, request)
 
-    def measure(self, commit: str, kernel: str, *, attribute: bool = False) -> RunData:
-        """Measure a kernel; KeyboardInterrupt where that was stopped."""
+    def measure(self, commit: str, kernel: str, folder: str = RUNS, **more: Any) -> RunData:
+        """Measure a kernel into a folder, with more keys; KeyboardInterrupt if it is stopped."""
         from lsmeter.cli.measure import measure
         from lsmeter.measure.results.directory import read_run
 
-        keys = {**self.keys, "kernels": [kernel], "title": f"Commit {commit[:SHORT]}"}
-        keys |= {"task": "attribute"} if attribute else {}
-        home = make_dir(self.home / (ATTRIBUTED if attribute else RUNS))
-        options = replace(self.options, run_dir=home / commit[:SHORT])
+        keys = {**self.keys, "kernels": [kernel], "title": f"Commit {commit[:SHORT]}", **more}
+        options = replace(self.options, run_dir=make_dir(self.home / folder) / commit[:SHORT])
         path, code = measure([make_experiment(keys)], "commit", options, announce=False)
         if code is ExitCode.INTERRUPTED:
             raise KeyboardInterrupt
         return read_run(path)
 
-    def visit(self, commit: str, *, attribute: bool = False) -> Visit:
+    def visit(self, commit: str, folder: str = RUNS, **more: Any) -> Visit:
         """Build and measure a commit; what does not build or boot is said."""
         began = time.monotonic()
         try:
@@ -86,7 +84,7 @@ class Workshop:
             build_s = round(time.monotonic() - began, 1)
             return Visit(commit, None, error.title, build_s, built=False)
         built = time.monotonic()
-        run = self.measure(commit, kernel.name, attribute=attribute)
+        run = self.measure(commit, kernel.name, folder, **more)
         took_s = round(built - began, 1), round(time.monotonic() - built, 1)
         if run.manifest.cells:
             return Visit(commit, run, "", *took_s)
@@ -140,7 +138,7 @@ def held_workshop(home: Path, what: str, *own: str) -> Iterator[None]:
     if home.parent != HOME:  # which is made as it is for runs
         need_dir(home.parent, "--run-dir")
     if home.is_dir() and not (home / own[0]).exists():
-        known = {RUNS, ATTRIBUTED, _LOCK, *own}
+        known = {RUNS, ATTRIBUTED, SURVEY, _LOCK, *own}
         if others := [item.name for item in home.iterdir() if item.name not in known]:
             raise UsageError(
                 f"--run-dir: {home} is no {what}'s directory: it holds {others[0][:80]}",

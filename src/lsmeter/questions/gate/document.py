@@ -91,6 +91,11 @@ def _reason(finding: Finding) -> str:
     moved = finding.moved
     if moved is None:
         return finding.detail if finding.outcome is Outcome.OPEN else ""
+    return moved_words(moved)
+
+
+def moved_words(moved: Moved) -> str:
+    """Say which hook moved by how much, and which function in it."""
     hook = moved.hook or "outside of hooks"
     inner = f" ({moved.function} {change(round(moved.function_insns, 1))})"
     own = "" if moved.function == moved.hook else inner
@@ -141,6 +146,7 @@ _RULE = Row(
         named("unjudged"),
     )
 )
+MOVED = Row(fields_of(Moved))
 _ENDS = {"value": "overhead", "low": "overhead_low", "high": "overhead_high"}
 _WORSE = Row(tuple(Field(key, value=name) for key, name in _ENDS.items()))
 _FINDING = Row(
@@ -154,7 +160,7 @@ _FINDING = Row(
         Field("worse", value=lambda item: item.bound and item.bound.worse, of=Maybe(_WORSE)),
         Field("verdict", of=Verdict | None),
         named("detail"),
-        Field("moved", of=Maybe(Row(fields_of(Moved)))),
+        Field("moved", of=Maybe(MOVED)),
     )
 )
 CONTRACT = Contract(

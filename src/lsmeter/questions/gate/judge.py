@@ -384,10 +384,10 @@ def _moved(finding: Finding, accounts: Mapping[Place, Account]) -> Moved | None:
     whole = finding.bound.number is Number.WHOLE
     known = (account.whole if whole else account.typical).benchmarks
     explanation = known.get(finding.benchmark.id)
-    return None if explanation is None else _most(explanation)
+    return None if explanation is None else most_moved(explanation)
 
 
-def _most(item: Explanation) -> Moved | None:
+def most_moved(item: Explanation) -> Moved | None:
     """Take the hook, or what is outside of hooks, that moved most, with its own first function."""
     outside = item.outside_inline_insns + item.outside_deferred_insns
     hook = max(item.changed_hooks, key=lambda each: abs(each.difference_insns), default=None)
