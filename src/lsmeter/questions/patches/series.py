@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A series of commits: a range of a history, or files of patches that are made into commits.
+
+Patches are applied to an index of our own repository alone: no file of a work tree is written,
+and no hook, filter or setting of the user's has a say. What is applied is code all the same, which
+a build then runs.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lsmeter.core import process
+from lsmeter.core.errors import UsageError
+from lsmeter.core.inputs import read_file
+from lsmeter.questions.bisect.history import Commit, History, run_git
+
+MOST_COMMITS = 100
+_MOST_BYTES = 16 << 20  # of one file of patches
+_LINK, _SUBMODULE = "120000", "160000"
+_BARE = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_COMMITTER_NAME": "lsmeter",
+    "GIT_COMMITTER_EMAIL": "lsmeter@localhost",
+}
+_HUNK = re.compile(r"@@ -\S+ \+\S+ @@ ?(.*)")
+_NAMED = re.compile(r"[a-z_].*?\b([a-z_]\w*)\(", re.IGNORECASE)
+_NO_CODE = re.compile(r"(Documentation|samples|tools)/.*|.*\.(rst|txt|md)|MAINTAINERS|README")
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One of a series: the commit that it is, or why it is none."""
+
+    commit: str  # "" where it was not made
+    told: Commit
+    why: str = ""
+
+
+def read_range(history: History, word: str) -> tuple[str, tuple[Patch, ...]]:
+    """Return what a range begins after, and its commits; `A` is `A..HEAD`."""
+    first, _, last = word.partition("..")
+    base = history.commit(first or "HEAD", "RANGE")
+    end = history.commit(last.removeprefix(".") or "HEAD", "RANGE")
+    found = history.commits(base, end)
+    if not found:
+        raise UsageError(
+            f"RANGE: there is no commit in {word[:80]}", hint="as git log has it: A..B"
+        )
+    _check_count(len(found), word[:80])
+    return base, tuple(Patch(name, history.describe(name)) for name in found)
+
+
+def apply_files(tree: Path, base: str, files: Sequence[Path]) -> Iterator[Patch]:
+    """Make a commit of each patch in mails or plain diffs, on top of those that applied."""
+    mails = [mail for path in files for mail in _mails(path)]
+    _check_count(len(mails), "the files")
+    with tempfile.TemporaryDirectory() as folder:
+        applying = _Applying(tree, Path(folder), base)
+        for name, mail in mails:
+            yield applying.apply(name, mail)
+
+
+def touched_functions(tree: Path, base: str, last: str) -> frozenset[str] | None:
+    """Name the functions in whose text commits differ; None where they differ elsewhere, too."""
+    words = ("diff", "-U0", "--no-ext-diff", "--no-textconv", "--no-color")
+    ends = ("--src-prefix=a/", "--dst-prefix=b/", base, last)
+    found: set[str] = set()
+    inside = path = ""
+    for line in run_git(tree, *words, *ends).splitlines():
+        if line.startswith(("+++ ", "--- ")) and not line.endswith("/dev/null"):
+            path = line[6:]
+        elif _NO_CODE.fullmatch(path):
+            continue
+        elif hunk := _HUNK.match(line):
+            inside = hunk[1]
+            named = _NAMED.match(inside)
+            if not path.endswith(".c") or named is None:
+                return None
+            found.add(named[1])
+        elif line.startswith(("+", "-")) and (begun := _NAMED.match(line[1:])):
+            found.add(begun[1])  # a function that is new, or is gone
+    return frozenset(found)
+
+
+def touched_modules(tree: Path, base: str, last: str) -> tuple[str, ...]:
+    """Name the folders of security modules in which commits differ."""
+    names = run_git(tree, "diff", "--name-only", "-z", base, last).split("\0")
+    parts = (name.split("/") for name in names if name.startswith("security/"))
+    return tuple(sorted({part[1] for part in parts if len(part) > 2}))
+
+
+class _Applying:
+    """Commits that grow on a base, in an index of their own."""
+
+    def __init__(self, tree: Path, folder: Path, base: str) -> None:
+        self._tree, self._folder, self._head = tree, folder, base
+        date = run_git(tree, "show", "-s", "--format=%cI", base).strip()
+        dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}  # so that names repeat
+        self._env = process.environment({**_BARE, **dates, "GIT_INDEX_FILE": str(folder / "index")})
+
+    def apply(self, name: str, mail: bytes) -> Patch:
+        """Apply one; what does not apply leaves all as it was."""
+        message, diff = self._folder / "message", self._folder / "diff"
+        done = self._git("mailinfo", str(message), str(diff), stdin=mail)
+        facts = dict(re.findall(r"^(Author|Email|Subject): (.*)$", _text(done), re.MULTILINE))
+        subject = facts.get("Subject") or name
+        told = Commit(subject, f"{facts.get('Author', '')} <{facts.get('Email', '')}>", "")
+        if done.returncode:
+            return Patch("", told, f"{name} holds no patch")
+        if not facts:  # a plain diff
+            diff.write_bytes(mail)
+        self._git("read-tree", self._head)
+        done = self._git("apply", "--cached", "--whitespace=nowarn", str(diff))
+        if done.returncode:
+            return Patch("", told, _last(done))
+        made = _text(self._git("write-tree")).strip()
+        text = f"{subject}\n\n".encode() + message.read_bytes()
+        author = {
+            "GIT_AUTHOR_NAME": facts.get("Author") or "unknown",
+            "GIT_AUTHOR_EMAIL": facts.get("Email") or "unknown",
+        }
+        done = self._git("commit-tree", made, "-p", self._head, stdin=text, **author)
+        if done.returncode:
+            return Patch("", told, _last(done))
+        commit = _text(done).strip()
+        if why := _leading_out(self._tree, commit):
+            return Patch("", told, why)
+        self._head = commit
+        return Patch(commit, told)
+
+    def _git(
+        self, *words: str, stdin: bytes = b"", **env: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        return process.run_bytes(
+            process.git(self._tree, *words), stdin=stdin, env={**self._env, **env}
+        )
+
+
+def _mails(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the mails of a file; one that is no mailbox is one."""
+    try:
+        data = read_file(path, _MOST_BYTES, "a patch")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    parts = [part for part in re.split(rb"(?m)^(?=From [0-9a-f]{40} )", data) if part.strip()]
+    parts = parts or [b""]  # what git format-patch makes of a commit that changes no file
+    for number, part in enumerate(parts, 1):
+        yield path.name + (f" ({number})" if len(parts) > 1 else ""), part
+
+
+def _check_count(count: int, where: str) -> None:
+    if count > MOST_COMMITS:
+        raise UsageError(
+            f"{where}: {count} commits; at most {MOST_COMMITS} are measured",
+            hint="name a part of them; lsmeter bisect finds one of many",
+        )
+
+
+def _leading_out(tree: Path, commit: str) -> str:
+    """Say which link or repository a commit adds that leads out of the tree; "" for none."""
+    words = ("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--no-renames", "-m")
+    parts = run_git(tree, *words, "--first-parent", commit).split("\0")
+    for facts, path in zip(parts[::2], parts[1::2], strict=False):
+        _, mode, _, blob, *_ = facts.split(" ")
+        if mode == _SUBMODULE:
+            return f"refused: {path} is another repository"
+        if mode == _LINK:
+            target = run_git(tree, "cat-file", "blob", blob)
+            goal = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+            if goal.startswith(("/", "..")):
+                return f"refused: {path} is a link that leads out of the tree"
+    return ""
+
+
+def _text(done: subprocess.CompletedProcess[bytes]) -> str:
+    return done.stdout.decode(errors="replace")
+
+
+def _last(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Return the first line that git wrote: what did not fit, and where."""
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return lines[0].removeprefix("error: ").removeprefix("fatal: ")[:200] if lines else "git fails"
