@@ -29,6 +29,8 @@ from lsmeter.questions.gate.rules import margin_rule
 from lsmeter.questions.history import document as history
 from lsmeter.questions.index import document as index
 from lsmeter.questions.index.figures import run_indices
+from lsmeter.questions.patches import document as patches
+from lsmeter.questions.patches.figures import Member, Outcome, compare_commits, judge_member
 from lsmeter.questions.slopes import document as slopes
 from lsmeter.questions.slopes.figures import Slopes, fit_slope
 from lsmeter.tables.fields import Contract
@@ -38,7 +40,7 @@ from tests.unit.model_builders import benchmark
 from tests.unit.report import builders
 from tests.unit.report.test_compared import AFTER, BEFORE, run
 
-DECLARED = (gate, history, index, slopes, estimate, bisect)
+DECLARED = (gate, history, index, slopes, estimate, bisect, patches)
 CONTRACTS = {item.CONTRACT.name.removeprefix("lsmeter-"): item.CONTRACT for item in DECLARED}
 
 
@@ -68,6 +70,14 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Document]:
     profile = Profile("strace", (Calls("openat", 10.0),), errors_unknown=frozenset({"openat"}))
     costs = {"selinux": {("file", "open depth=1"): Cost(5.0, 4.0, 6.0)}}
     known = Known("exact", "insns", "k", "6.1", "tmpfs", "root", "capability", ("r",), costs)
+    told, lost = Commit("subject", "A", "2026-11-01"), Outcome.NOT_BUILT
+    members = (
+        Member("b" * 40, told, lost, "oops", "a" * 40),
+        judge_member(Member("c" * 40, told, lost, "", "a" * 40), before, after),
+    )
+    total = compare_commits(before, after)
+    facts = (("kernel", "Linux 6.1"),)
+    series = patches.Series("a" * 40, told, members, "c" * 40, total, facts, "lsmeter patches")
     gated = judge_runs(before, after, [margin_rule(0.01)], "skip")
     found = run_indices(after, before, "capability")
     return {
@@ -77,6 +87,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Document]:
         "slopes": slopes.shown(after, slopes_of),
         "estimate": estimate.document("calls", [(estimated(profile, known), None)], Detail.DATA),
         "bisect": bisect.document(state, ended, commits, ["*<=1%"], bisect.Difference()),
+        "patches": patches.document(series, Detail.DATA),
     }
 
 
@@ -91,13 +102,14 @@ def test_a_document_keeps_its_schema(documents: dict[str, Document], name: str) 
         jsonschema.validate({**said, "undeclared": 1}, contract.schema())
 
 
-@pytest.mark.parametrize("name", ["gate", "history", "index"])
+@pytest.mark.parametrize("name", ["gate", "history", "index", "patches"])
 def test_rows_for_data_frames_say_what_they_are_of(
     documents: dict[str, Document], name: str
 ) -> None:
     heads, *rows = csv.reader(render(documents[name], "csv", Options()).splitlines())
     assert "selinux" in {row[heads.index("setup")] for row in rows}
-    assert all(row[heads.index("kernel")] for row in rows)
+    lost = [row for row in rows if not row[heads.index("kernel")]]
+    assert [row[heads.index("outcome")] for row in lost] == ["not built"] * (name == "patches")
 
 
 def test_a_bisection_says_the_commit_and_the_number_that_decided(
