@@ -35,6 +35,7 @@ from lsmeter.questions.hooks.agreement import command as hooks_agree
 from lsmeter.questions.importing import command as import_
 from lsmeter.questions.index import command as index
 from lsmeter.questions.monitor import command as monitor
+from lsmeter.questions.patches import command as patches
 from lsmeter.questions.publish import command as publish
 from lsmeter.questions.reproduce import command as reproduce
 from lsmeter.questions.selftest import command as selftest
@@ -88,7 +89,7 @@ _MENU: dict[str, tuple[Function | typer.Typer, ...]] = {
         *(report.report, report.compare, history.history, index.index, monitor.monitor),
         *(estimate.estimate, publish.publish, pack.pack, demo.demo),
     ),
-    "Judge": (gate.gate, bisect.bisect),
+    "Judge": (gate.gate, bisect.bisect, patches.patches),
     "Explain": (_group("hooks", "Show which hooks a cost comes from.", *_HOOKS), slopes.slopes),
     "Time": (
         *(time.calibrate, time.validate),
