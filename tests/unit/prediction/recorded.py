@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -68,8 +69,14 @@ def timed(path: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 4) -> Ru
     )
 
 
-def counted(path: Path, *, events: bool = True, plugin: str = PLUGIN) -> RunData:
-    """Write and read what was counted."""
+def counted(
+    path: Path,
+    *,
+    events: bool = True,
+    plugin: str = PLUGIN,
+    more: Mapping[str, float] = MappingProxyType({}),
+) -> RunData:
+    """Write and read what was counted; every call has some events more."""
     words = {
         "kernels": ["vmlinux"],
         "setups": [*SETUPS],
@@ -85,7 +92,9 @@ def counted(path: Path, *, events: bool = True, plugin: str = PLUGIN) -> RunData
         text = f"{HEADER}\nnames {' '.join(EVENTS)}\n"
         samples = []
         for place, name in enumerate(names):
-            vector = {**events_of(setup, name)}
+            known = events_of(setup, name)
+            extra = more if name != "empty" else {}
+            vector = {key: known.get(key, 0.0) + extra.get(key, 0.0) for key in {**known, **extra}}
             insns = vector.get("plain_insns", 0.0) + vector.get("string_steps", 0.0)
             vector["insns"] = insns + FRAME["insns"] + MARKER_INSNS
             vector["serialising"] = vector.get("serialising", 0.0) + FRAME["serialising"]

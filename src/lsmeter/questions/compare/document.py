@@ -29,6 +29,9 @@ from lsmeter.questions.compare.sides import (
 from lsmeter.questions.cost.build import check_counterparts, compare_runs
 from lsmeter.questions.cost.document import report_document
 from lsmeter.questions.cost.model import Report
+from lsmeter.questions.time.calibration import Calibration
+from lsmeter.questions.time.differences import TOLD_DIFFERENCE, difference_section
+from lsmeter.questions.time.figures import predict_differences
 from lsmeter.tables import numbers
 from lsmeter.tables.fields import Field, headed, named, tabled
 from lsmeter.tables.model import Detail, Document, Kind, Section, Shown, Table
@@ -42,19 +45,27 @@ _NAMED = 12  # benchmarks by name; more are counted by operation
 _ROWS = 10  # of a table in a terminal, where all setups share it
 
 
-def document(before: RunData, after: RunData, detail: Detail) -> Document:
-    """Return what `compare` shows of two runs, for a format with this much room."""
+def document(
+    before: RunData, after: RunData, detail: Detail, calibration: Calibration | None = None
+) -> Document:
+    """Return what `compare` shows of two runs, for a format with this much room.
+
+    Where both counted events, a calibration predicts what calls take more.
+    """
     check_counterparts(before, after)
     report = compare_runs(before, after)
     made = report_document(report, detail)
+    told = None if calibration is None else predict_differences(before, after, calibration)
     only = only_in_one(before, after)
     changes = overhead_changes(before, after)
     if detail is Detail.DATA:
         said = made.data if isinstance(made.data, Mapping) else {}
-        said = {**said, "sides": _data(before, after, only, changes)}
-        return replace(made, data=said, results=_results(before, after, made.results))
-    sides = zip(("Before", "After"), (before, after), ("first", "second"), strict=True)
-    facts = [(head, f"{run.title} (the {word} run): {_made_of(run)}") for head, run, word in sides]
+        predicted = {} if told is None else {"predicted": TOLD_DIFFERENCE.entry(told)}
+        sides = {**_data(before, after, only, changes), **predicted}
+        results = _results(before, after, made.results)
+        return replace(made, data={**said, "sides": sides}, results=results)
+    named = zip(("Before", "After"), (before, after), ("first", "second"), strict=True)
+    facts = [(head, f"{run.title} (the {word} run): {_made_of(run)}") for head, run, word in named]
     for head, left in zip(("Only before", "Only after"), only, strict=True):
         text = "; ".join(_names(left))
         facts += [(head, f"{text}: not compared")] if text else []
@@ -67,7 +78,8 @@ def document(before: RunData, after: RunData, detail: Detail) -> Document:
         parts.insert(0, changed_section(report))
     # On a page the summary comes first, elsewhere last, where it is in sight.
     at = next((n for n, part in enumerate(parts) if part.key == "summary"), len(parts))
-    parts.insert(at + (detail is Detail.FULL), moved)
+    at += detail is Detail.FULL
+    parts[at:at] = [moved, *difference_section(told, detail)]
     return replace(made, facts=(*facts, *made.facts), sections=tuple(parts))
 
 

@@ -97,6 +97,7 @@ def compare(
     run_a: Annotated[Path, argument("RUN_A", "Run directory: the baseline.", runs)],
     run_b: Annotated[Path, argument("RUN_B", "Run directory: what is compared with it.", runs)],
     everything: AllOption = False,
+    calibration: CalibrationOption = None,
 ) -> int:
     """Compare two runs, each setup with its namesake.
 
@@ -104,7 +105,8 @@ def compare(
     First what the runs are, and what only one of them has; then each setup against itself, and how
     its overhead over the baseline setup changed. Use it for two kernels, two versions of a patch,
     two conditions. Runs of different instruments or architectures are refused: their units are not
-    comparable.
+    comparable. Of runs with --events it predicts what calls take more, as this machine or
+    --calibration tells it.
 
         lsmeter compare runs/before runs/after --format text
     """
@@ -114,5 +116,6 @@ def compare(
 
     runs = read_run(run_a), read_run(run_b)
     refuse_arches(*runs)
-    show(partial(document, *runs), everything=everything)
+    by = [calibration_for(run, calibration) for run in runs][-1]
+    show(partial(document, *runs, calibration=by), everything=everything)
     return max(map(damage_code, runs))

@@ -4,14 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.names import runs, setups
-from lsmeter.cli.options import OUTPUT, Options, RunArgument, argument, flag, option
-from lsmeter.cli.show import deliver, show, write
+from lsmeter.cli.options import (
+    OUTPUT,
+    CalibrationOption,
+    Options,
+    RunArgument,
+    argument,
+    flag,
+    option,
+)
+from lsmeter.cli.show import calibration_for, deliver, show, write
 from lsmeter.core.errors import ExitCode, InfrastructureError, UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +29,8 @@ if TYPE_CHECKING:
     from lsmeter.questions.attribution.account import Account
     from lsmeter.questions.hooks.source.config import Config
     from lsmeter.questions.hooks.source.model import SourceAnalysis
+    from lsmeter.questions.time.figures import ToldDifference
+    from lsmeter.tables.model import Detail, Document
 
 NO_CONFIG = "none"
 
@@ -191,10 +203,12 @@ def diff(
     setup: Annotated[
         list[str] | None, option("SETUP", "Only these.", "--setup", "-s", offer=setups)
     ] = None,
+    calibration: CalibrationOption = None,
 ) -> int:
     """Show which hooks and functions changed between two runs.
 
-    Setups of the same name are compared: two kernels, or a kernel before and after a patch.
+    Setups of the same name are compared: two kernels, or a kernel before and after a patch. Of runs
+    with --events it predicts what calls take more, as this machine or --calibration tells it.
 
         lsmeter hooks diff before after
         lsmeter hooks diff before after -s selinux --format pprof -o selinux.pb.gz
@@ -202,6 +216,7 @@ def diff(
     from lsmeter.questions.attribution.account import counterparts
     from lsmeter.questions.attribution.load import load_run
     from lsmeter.questions.attribution.tables import diff_document
+    from lsmeter.questions.time.figures import predict_differences
 
     (old, before, damaged), (new, after, more) = load_run(run_a), load_run(run_b)
     lost = (*old.damaged, *damaged, *new.damaged, *more)
@@ -218,8 +233,24 @@ def diff(
             + (f" among {', '.join(setup)}" if setup else ""),
             hint="compare runs of the same setups, file systems and users",
         )
-    show(diff_document(chosen, str(run_a), str(run_b)))
+    by = [calibration_for(side, calibration) for side in (old, new)][-1]
+    told = None if by is None else predict_differences(old, new, by)
+    if told is not None and setup:
+        kept = (item for item in told.differences if item.place.setup in setup)
+        told = replace(told, differences=tuple(kept))
+    show(partial(_diff, diff_document(chosen, str(run_a), str(run_b)), told))
     return int(ExitCode.INCOMPLETE if lost else ExitCode.OK)
+
+
+def _diff(document: Document, told: ToldDifference | None, detail: Detail) -> Document:
+    """Add the predicted times, where there are any."""
+    from lsmeter.questions.time.differences import TOLD_DIFFERENCE, difference_section
+
+    data = document.data
+    if told is not None and isinstance(data, dict):
+        data = {**data, "predicted": TOLD_DIFFERENCE.entry(told)}
+    sections = (*document.sections, *difference_section(told, detail))
+    return replace(document, sections=sections, data=data)
 
 
 def count(options: Options, run: RunArgument = None) -> int:

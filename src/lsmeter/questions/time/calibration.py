@@ -41,6 +41,7 @@ SLACK = 1.5
 MOST_OFF = 0.05  # median error of predicted overheads up to which they are shown
 # and this many more, before they count as outside: a share of a short call is coarse.
 FEW = 4.0
+LEAST_DIFFERENCES = 20  # of variants: fewer say nothing of how far differences are off
 _APART = 0.1  # variants of an operation that differ by more than this share tell differences
 
 
@@ -129,24 +130,33 @@ class Calibration:
         return spread([item.error for item in self.left_out])
 
     @cached_property
-    def difference_error(self) -> tuple[float, float] | None:
-        """The same of differences between variants, as a share; None where none differ enough."""
+    def differences(self) -> tuple[tuple[float, float], ...]:
+        """What variants of an operation differ by, predicted and measured, where that is enough."""
         found = []
         for first, second in combinations(self.left_out, 2):
             if (first.suite, first.operation) != (second.suite, second.operation):
                 continue
             measured = second.measured_ns - first.measured_ns
             if abs(measured) > _APART * max(first.measured_ns, second.measured_ns):
-                found.append((second.predicted_ns - first.predicted_ns) / measured - 1)
+                found.append((second.predicted_ns - first.predicted_ns, measured))
+        return tuple(found)
+
+    @cached_property
+    def difference_error(self) -> tuple[float, float] | None:
+        """The same of differences between variants, as a share; None where none differ enough."""
+        found = [predicted / measured - 1 for predicted, measured in self.differences]
         return spread(found) if found else None
+
+    @cached_property
+    def difference_ratios(self) -> tuple[float, float] | None:
+        """The same of measured over predicted differences, as bounds that hold LEVEL of them."""
+        found = [measured / predicted for predicted, measured in self.differences if predicted]
+        return _bounds(found) if len(found) >= LEAST_DIFFERENCES else None
 
     @cached_property
     def ratios(self) -> tuple[float, float]:
         """Measured over predicted of benchmarks left out: the bounds that hold LEVEL of them."""
-        found = [item.measured_ns / max(item.predicted_ns, 1e-9) for item in self.left_out]
-        side = (1 - LEVEL) / 2
-        low = np.quantile(found, side, method="lower")
-        return float(low), float(np.quantile(found, 1 - side, method="higher"))
+        return _bounds([item.measured_ns / max(item.predicted_ns, 1e-9) for item in self.left_out])
 
     @property
     def operations(self) -> dict[tuple[str, str], list[LeftOut]]:
@@ -160,6 +170,21 @@ class Calibration:
         low, high = self.ratios
         # Around the prediction even where all that was left out lies to one side of it.
         return Prediction(ns, ns * min(low, 1.0), ns * max(high, 1.0), self.outside(counts))
+
+    def predict_difference(self, old: Mapping[str, float], new: Mapping[str, float]) -> Prediction:
+        """Predict what a call takes more, by the vectors of both sides.
+
+        Its interval is that of differences between variants of an operation; not a number where
+        the calibration has too few. outside names what the difference is made of otherwise than
+        any call that the calibration has seen.
+        """
+        more = {name: new.get(name, 0.0) - old.get(name, 0.0) for name in {*old, *new}}
+        ns = sum(weight * more.get(name, 0.0) for name, weight in self.weights_ns.items())
+        least, most = self.difference_ratios or (math.nan, math.nan)
+        low, high = sorted((ns * min(least, 1.0), ns * max(most, 1.0))) if ns else (0.0, 0.0)
+        sign = -1 if more.get("plain_insns", 0.0) < 0 else 1
+        outside = self.outside({name: sign * count for name, count in more.items()})
+        return Prediction(ns, low, high, tuple(name for name in outside if name != "plain_insns"))
 
     def outside(self, counts: Mapping[str, float]) -> tuple[str, ...]:
         """Name what a call has more or less of than anything that calibration has seen."""
@@ -175,6 +200,13 @@ class Calibration:
             if count > most * SLACK + FEW or count < least / SLACK - FEW:
                 found.append(name)
         return tuple(found)
+
+
+def _bounds(ratios: Sequence[float]) -> tuple[float, float]:
+    """Return the bounds that hold LEVEL of ratios."""
+    side = (1 - LEVEL) / 2
+    low = np.quantile(ratios, side, method="lower")
+    return float(low), float(np.quantile(ratios, 1 - side, method="higher"))
 
 
 def spread(errors: Iterable[float]) -> tuple[float, float]:

@@ -108,6 +108,11 @@ def _lead(told: Told) -> Iterator[str]:
         f"{_INTERVAL}."
     )
     yield why_no_overheads(item) or f"Overheads: off by {overhead_words(item)}, as measured here."
+    yield from other_counts(told)
+
+
+def other_counts(told: Told) -> Iterator[str]:
+    """Say what was counted otherwise than the events of the calibration."""
     if not told.same_plugin:
         yield (
             "The calibration's events were counted by another version of the plugin, perhaps in "
@@ -149,7 +154,8 @@ def _fields(
     return _PREDICTED + (tested if changes else ())
 
 
-def _ns(value: float) -> Shown:
+def as_ns(value: float) -> Shown:
+    """Show nanoseconds, whole ones to people."""
     return Shown(round(value, 2), count(round(value)))
 
 
@@ -159,26 +165,30 @@ def _name(item: Predicted) -> Shown:
 
 _PREDICTED = (
     named("benchmark", _name),
-    Field("predicted_ns", "predicted ns", lambda item: _ns(item.prediction.ns)),
-    Field("predicted_low_ns", "low", lambda item: _ns(item.prediction.low_ns)),
-    Field("predicted_high_ns", "high", lambda item: _ns(item.prediction.high_ns)),
+    Field("predicted_ns", "predicted ns", lambda item: as_ns(item.prediction.ns)),
+    Field("predicted_low_ns", "low", lambda item: as_ns(item.prediction.low_ns)),
+    Field("predicted_high_ns", "high", lambda item: as_ns(item.prediction.high_ns)),
 )
 
 
 def _outside(found: Iterable[Predicted]) -> Iterator[str]:
     """Say of which benchmarks the prediction goes further than the calibration has seen."""
-    outside = ((item.prediction.outside, item.benchmark.id) for item in found)
-    for events, names in grouped(pair for pair in outside if pair[0]).items():
+    return outside_of((item.prediction.outside, item.benchmark.id) for item in found)
+
+
+def outside_of(pairs: Iterable[tuple[tuple[str, ...], str]]) -> Iterator[str]:
+    """Say the same of benchmarks, each with its events."""
+    for events, names in grouped(pair for pair in pairs if pair[0]).items():
         words = ", ".join(_TITLES.get(name, name) for name in events)
         rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         few = ", ".join(names[:_NAMED])
         yield f"{OUTSIDE} outside of what calibration covered ({words}): {few}{rest}"
 
 
-_AT = (*PLACE, named("id", "benchmark.id"))
+AT = (*PLACE, named("id", "benchmark.id"))
 COST = Row(
     (
-        *_AT,
+        *AT,
         Field("predicted_ns", value="prediction.ns"),
         Field("low_ns", value="prediction.low_ns", flat="predicted_low_ns"),
         Field("high_ns", value="prediction.high_ns", flat="predicted_high_ns"),
@@ -193,13 +203,13 @@ COST = Row(
 )
 CHANGE = Row(
     (
-        *_AT,
+        *AT,
         *BASELINE,
         Field("predicted_difference_ns", value="difference_ns"),
         Field("predicted_overhead", value="overhead"),
     )
 )
-_CALIBRATION = Row(
+CALIBRATION = Row(
     (
         *(named(key) for key in ("name", "created")),
         *(named(key, f"host.{key}") for key in ("cpu", "microcode")),
@@ -214,7 +224,7 @@ _CALIBRATION = Row(
 )
 TOLD = Row(
     (
-        Field("calibration", of=_CALIBRATION),
+        Field("calibration", of=CALIBRATION),
         Field("costs", of=Each(COST)),
         Field("changes", of=Each(CHANGE)),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,6 +56,26 @@ class PredictedChange:
 
 
 @dataclass(frozen=True)
+class PredictedDifference:
+    """The time of one benchmark on both sides of a patch, and what it takes more."""
+
+    place: Place
+    benchmark: Benchmark
+    old_ns: float
+    new_ns: float
+    difference: Prediction
+
+
+@dataclass(frozen=True)
+class ToldDifference:
+    """All that a calibration says of two runs; old and new are what it says of either."""
+
+    old: Told
+    new: Told
+    differences: tuple[PredictedDifference, ...]
+
+
+@dataclass(frozen=True)
 class Told:
     """All that a calibration says of a run."""
 
@@ -101,6 +121,39 @@ def predict(run: RunData, calibration: Calibration, *, always: bool = False) -> 
     wanted = calibration.counted.conditions.items()
     unlike = tuple(f"{name}={text}" for name, text in wanted if settings.get(name, text) != text)
     return Told(calibration, same, unlike, tuple(costs), tuple(changes))
+
+
+def predict_differences(
+    before: RunData, after: RunData, calibration: Calibration
+) -> ToldDifference | None:
+    """Predict what calls take more in a second run; None unless both have counted events.
+
+    Where each run has one kernel they may differ; else a kernel has its namesake.
+    """
+    old, new = predict(before, calibration), predict(after, calibration)
+    if old is None or new is None:
+        return None
+    single = all(len(run.manifest.kernels) == 1 for run in (before, after))
+
+    def key(place: Place) -> Place:
+        return replace(place, kernel="") if single else place
+
+    first = {key(place): of for place, of in event_vectors(before).items()}
+    second = event_vectors(after)
+    was = {(key(item.place), item.benchmark.id): item.prediction.ns for item in old.costs}
+    found = [
+        PredictedDifference(
+            *(item.place, item.benchmark, was[place, name], item.prediction.ns),
+            calibration.predict_difference(
+                vector(first[place][name], first[place].get(EMPTY, {})),
+                vector(second[item.place][name], second[item.place].get(EMPTY, {})),
+            ),
+        )
+        for item in new.costs
+        for place, name in [(key(item.place), item.benchmark.id)]
+        if (place, name) in was
+    ]
+    return ToldDifference(old, new, tuple(found))
 
 
 def match_observations(timed: RunData, counted: RunData) -> list[Observation]:

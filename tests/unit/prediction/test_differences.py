@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a patch makes calls take more, predicted from two runs of which the truth is known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.compare.document import document
+from lsmeter.questions.time.differences import BLIND, TOLD_DIFFERENCE
+from lsmeter.questions.time.figures import predict_differences
+from lsmeter.tables.model import Detail
+from lsmeter.tables.render import Options, render
+from tests.unit.prediction import recorded, synthetic
+
+# What a patch adds to each call: a little of everything.
+PATCH = {"plain_insns": 200.0, "loads": 50.0, "stores": 30.0, "returns": 6.0, "locked": 1.0}
+CALIBRATION = synthetic.calibration(noise=0.05)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunData, RunData]:
+    """Return a run before the patch and one after it."""
+    folder = tmp_path_factory.mktemp("runs")
+    return recorded.counted(folder / "a"), recorded.counted(folder / "b", more=PATCH)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_difference_is_predicted_by_itself_and_its_interval_holds_it(
+    runs: tuple[RunData, RunData], sign: int
+) -> None:
+    told = predict_differences(*runs[::sign], CALIBRATION)
+    assert told is not None
+    truth = sign * synthetic.cost_ns(PATCH)
+    assert len(told.differences) == len(recorded.SETUPS) * (len(recorded.BENCHMARKS) - 1)
+    for item in told.differences:
+        found = item.difference
+        assert found.ns == pytest.approx(truth, rel=0.25), item.benchmark.id
+        assert found.low_ns < found.ns < found.high_ns
+        assert found.low_ns <= truth <= found.high_ns
+        assert item.new_ns - item.old_ns == pytest.approx(found.ns)
+        assert found.outside == ()
+
+
+def test_the_interval_is_that_of_variants_left_out() -> None:
+    predicted, measured = np.array(CALIBRATION.differences).T
+    bounds = CALIBRATION.difference_ratios
+    assert bounds is not None
+    inside = [bounds[0] <= ratio <= bounds[1] for ratio in measured / predicted]
+    assert 0.88 <= np.mean(inside) <= 0.95
+    few = tuple(replace(x, operation=x.benchmark) for x in CALIBRATION.left_out)
+    alone = replace(CALIBRATION, left_out=few)
+    assert alone.difference_ratios is None
+    found = alone.predict_difference({}, PATCH)
+    assert np.isnan([found.low_ns, found.high_ns]).all()
+
+
+def test_code_unlike_any_that_was_calibrated_is_marked(
+    runs: tuple[RunData, RunData], tmp_path: Path
+) -> None:
+    after = recorded.counted(tmp_path / "run", more={"plain_insns": 4000.0, "divides": 100.0})
+    told = predict_differences(runs[0], after, CALIBRATION)
+    assert told is not None
+    assert all({"divides", "loads"} <= {*item.difference.outside} for item in told.differences)
+    text = render(document(runs[0], after, Detail.SHORT, CALIBRATION), "text", Options())
+    assert "! outside of what calibration covered (" in " ".join(text.split())
+
+
+def test_compare_has_old_new_and_difference_with_its_error_and_what_it_cannot_see(
+    runs: tuple[RunData, RunData],
+) -> None:
+    text = render(document(*runs, Detail.SHORT, CALIBRATION), "text", Options())
+    words = " ".join(text.split())
+    assert "Predicted change of times Not measured: predicted from events by calibration" in words
+    assert BLIND in words
+    error = CALIBRATION.difference_error
+    assert error is not None
+    assert f"off by {100 * error[0]:.1f} % in the median, {100 * error[1]:.1f} %" in words
+    said = json.loads(render(document(*runs, Detail.DATA, CALIBRATION), "json", Options()))
+    told = predict_differences(*runs, CALIBRATION)
+    assert said["sides"]["predicted"] == json.loads(json.dumps(TOLD_DIFFERENCE.entry(told)))
+    assert "predicted" not in render(document(*runs, Detail.SHORT), "text", Options())
+
+
+def test_without_events_on_either_side_nothing_is_predicted(
+    runs: tuple[RunData, RunData], tmp_path: Path
+) -> None:
+    without = recorded.counted(tmp_path / "run", events=False)
+    assert predict_differences(without, runs[1], CALIBRATION) is None
+    assert predict_differences(runs[0], without, CALIBRATION) is None
