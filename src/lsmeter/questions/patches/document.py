@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from lsmeter.core.model import Place
@@ -13,6 +14,9 @@ from lsmeter.questions.bisect.history import SHORT, Commit
 from lsmeter.questions.cells.rows import CHANGE, PLACED
 from lsmeter.questions.gate.document import MOVED, moved_words
 from lsmeter.questions.patches.figures import NO_NUMBER, Effect, Member, Outcome, changes_of
+from lsmeter.questions.time.differences import DIFFERENCE, difference_words
+from lsmeter.questions.time.document import OUTSIDE
+from lsmeter.questions.time.figures import ToldDifference
 from lsmeter.tables import numbers
 from lsmeter.tables.fields import (
     By,
@@ -51,6 +55,9 @@ class Series:
     total: tuple[Effect, ...]
     facts: tuple[tuple[str, str], ...]
     command: str
+    predicted: ToldDifference | None = (
+        None  # of the last commit over the base, where times are known
+    )
 
 
 def _decided(name: str) -> Field:
@@ -85,6 +92,14 @@ def _whole(effect: Effect) -> Shown | None:
     return Shown(whole.difference, text)
 
 
+def _time(effect: Effect) -> Shown | None:
+    if effect.predicted is None:
+        return None
+    found = effect.predicted.difference
+    ns, low, high = (change(round(ns) if math.isfinite(ns) else None) for ns in astuple(found)[:3])
+    return Shown(found.ns, f"{ns}{OUTSIDE * bool(found.outside)} ({low} to {high})")
+
+
 def _where(effect: Effect) -> str:
     return "" if effect.moved is None else moved_words(effect.moved)
 
@@ -97,6 +112,7 @@ _SHOWN = (
     Field("whole", "whole cost", _whole, Kind.CHANGE),
 )
 _CHANGES = tuple(Field(name.value, value=f"item.{name.value}", of=Maybe(CHANGE)) for name in Number)
+_TIME = Field("predicted_difference_ns", "predicted ns", _time, Kind.CHANGE)
 _FULL = (
     named("decided_by", "item.decided_by.value", "decided by"),
     Field("where", "where", _where, Kind.PROSE),
@@ -110,6 +126,7 @@ _EFFECT = Row(
         Field("decided", value="item.decided", of=CHANGE, flat=""),
         *_CHANGES,
         Field("moved", of=Maybe(MOVED)),
+        Field("predicted", of=Maybe(DIFFERENCE)),
     )
 )
 _MEMBER = (
@@ -147,6 +164,7 @@ def document(series: Series, detail: Detail = Detail.FULL) -> Document:
         answer=tuple(_answer(series)),
         facts=(*series.facts, ("command", series.command)),
         sections=tuple(sections),
+        notes=tuple(difference_words(series.predicted)) if series.predicted else (),
         data=data,
     )
 
@@ -249,7 +267,8 @@ def _table(effects: Sequence[Effect], detail: Detail) -> Table:
     left = {"smaller change": len(found) - len(rows), "unchanged": len(effects) - len(found)}
     said = [f"{number} {word}" for word, number in left.items() if number]
     more = (f"Not shown: {', '.join(said)}.",) if said else ()
-    fields = _SHOWN if detail in _NARROW else (*_SHOWN, *_FULL)
+    times = (_TIME,) if any(effect.predicted for effect in rows) else ()
+    fields = (*_SHOWN, *times, *(() if detail in _NARROW else _FULL))
     table = tabled("effects", "", fields, rows, more=more)
     table = replace(table, lead=(f"{lead}; else of the typical call.",)) if lead else table
     return headed(table, (_under(effect.place) for effect in rows))

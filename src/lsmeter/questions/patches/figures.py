@@ -17,6 +17,8 @@ from lsmeter.questions.bisect.history import Commit
 from lsmeter.questions.cells.cells import cell_results
 from lsmeter.questions.cost.build import compare_runs, make_report
 from lsmeter.questions.gate.judge import Moved, most_moved
+from lsmeter.questions.time.calibration import Calibration
+from lsmeter.questions.time.figures import PredictedDifference, predict_differences
 from lsmeter.sources.kernels.functions import base_name
 
 _MOST_CHOSEN = 8  # operations that are measured where none is named
@@ -38,10 +40,14 @@ NO_NUMBER = frozenset({Outcome.NOT_APPLIED, Outcome.NOT_BUILT, Outcome.NOT_MEASU
 
 @dataclass(frozen=True)
 class Effect:
-    """One benchmark under one setup on both sides, and where its cost moved most."""
+    """One benchmark under one setup on both sides, and where its cost moved most.
+
+    predicted: its times, where events were counted and a calibration knows what they take.
+    """
 
     item: Comparison
     moved: Moved | None
+    predicted: PredictedDifference | None = None
 
     @property
     def place(self) -> Place:
@@ -82,28 +88,35 @@ def why_no_number(run: RunData) -> str:
     return f"{first.title}: {first.detail}" if first.detail else first.title
 
 
-def compare_commits(before: RunData, after: RunData) -> tuple[Effect, ...]:
+def compare_commits(
+    before: RunData, after: RunData, calibration: Calibration | None = None
+) -> tuple[Effect, ...]:
     """Compare what two commits cost, each setup with its namesake, without the controls."""
     accounts = {
         item.place: item for item in counterparts(run_cells(before)[0], run_cells(after)[0])
     }
 
+    told = None if calibration is None else predict_differences(before, after, calibration)
+    times = {(one.place, one.benchmark.id): one for one in told.differences} if told else {}
+
     def effect(item: Comparison) -> Effect:
-        account = accounts.get(item.place)
+        account, time = accounts.get(item.place), times.get((item.place, item.benchmark.id))
         if account is None or item.found is not Difference.SEEN:
-            return Effect(item, None)
+            return Effect(item, None, time)
         whole = item.decided_by is not Number.TYPICAL and account.whole.benchmarks
         known = (account.whole if whole else account.typical).benchmarks.get(item.benchmark.id)
-        return Effect(item, None if known is None else most_moved(known))
+        return Effect(item, None if known is None else most_moved(known), time)
 
     found = compare_runs(before, after).comparisons
     return tuple(effect(item) for item in found if not item.benchmark.control)
 
 
-def judge_member(member: Member, before: RunData, after: RunData) -> Member:
+def judge_member(
+    member: Member, before: RunData, after: RunData, calibration: Calibration | None = None
+) -> Member:
     """Say what a commit that was measured changes."""
     try:
-        effects = compare_commits(before, after)
+        effects = compare_commits(before, after, calibration)
     except UsageError as error:
         return replace(member, outcome=Outcome.NOT_MEASURED, why=error.title)
     images = [{kernel.image_sha256 for kernel in run.manifest.kernels} for run in (before, after)]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lsmeter.catalogue.setups import definitions
 from lsmeter.cli.console import SCREEN
+from lsmeter.cli.show import calibration_for
 from lsmeter.core.errors import BuildError, GuestError
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.bisect.history import SHORT, History, own_tree
@@ -32,6 +33,8 @@ from lsmeter.questions.patches.series import (
     touched_functions,
     touched_modules,
 )
+from lsmeter.questions.time.calibration import Calibration
+from lsmeter.questions.time.figures import predict_differences
 from lsmeter.tables.values import some
 
 _SURVEYED = 3  # samples of each benchmark, to see what it runs
@@ -77,28 +80,34 @@ def touched_setups(found: Commits) -> tuple[str, ...]:
     return tuple(name for name in touched if name in known)
 
 
-def measure_series(shop: Workshop, found: Commits) -> Series:
-    """Measure the base and each commit, and say what they change."""
+def measure_series(shop: Workshop, found: Commits, calibration: str | None) -> Series:
+    """Measure the base and each commit, and say what they change.
+
+    calibration: the one by which times are predicted, None for that of this machine.
+    """
     SCREEN.say(f"the base: {found.history.named(found.base)}")
     shop, chosen = _narrow(shop, found)
     base = _measure_base(shop, found.base, ATTRIBUTED)
-    visited = [*_visit(shop, found, base)]
+    by = calibration_for(base, calibration)
+    visited = [*_visit(shop, found, base, by)]
     members = tuple(member for member, _ in visited)
     end, last = next(
         ((member.commit, run) for member, run in reversed(visited) if run is not None),
         (found.base, base),
     )
-    total = () if last is base else compare_commits(base, last)
+    total = () if last is base else compare_commits(base, last, by)
+    told = None if by is None else predict_differences(base, last, by)
     return Series(
         *(found.base, found.history.describe(found.base), members, end, total),
         (*_facts(base), *([("benchmarks", chosen)] if chosen else [])),
         shlex.join(["lsmeter", *sys.argv[1:]]),
+        told,
     )
 
 
 def _measure_base(shop: Workshop, base: str, folder: str, **more: object) -> RunData:
     """Measure what a series is held against; without it there is nothing to say."""
-    tried = shop.visit(base, folder, task="attribute", **more)
+    tried = shop.visit(base, folder, **more)
     why = tried.why if tried.run is None else why_no_number(tried.run)
     if tried.run is None or why:
         kind = GuestError if tried.built else BuildError
@@ -120,7 +129,7 @@ def _narrow(shop: Workshop, found: Commits) -> tuple[Workshop, str]:
     if not functions:
         return shop, "all: what the series changes is not in functions alone"
     few = {"samples": _SURVEYED, "whole_ppm": 0}
-    survey = _measure_base(shop, found.base, SURVEY, sampling=few)
+    survey = _measure_base(shop, found.base, SURVEY, task="attribute", sampling=few)
     named = some(sorted(functions), _NAMED)
     chosen = choose_benchmarks(survey, functions)
     if not chosen:
@@ -131,7 +140,7 @@ def _narrow(shop: Workshop, found: Commits) -> tuple[Workshop, str]:
 
 
 def _visit(
-    shop: Workshop, found: Commits, base: RunData
+    shop: Workshop, found: Commits, base: RunData, by: Calibration | None
 ) -> Iterator[tuple[Member, RunData | None]]:
     """Measure each commit, and hold it against the last one that has a number."""
     last, against = base, found.base
@@ -140,7 +149,7 @@ def _visit(
         SCREEN.say(f"{number}/{len(found.patches)}: {patch.commit[:SHORT]} {told.subject[:60]}")
         member, run = Member(patch.commit, told, Outcome.NOT_APPLIED, patch.why), None
         if not patch.why:
-            tried = shop.visit(patch.commit, ATTRIBUTED, task="attribute")
+            tried = shop.visit(patch.commit, ATTRIBUTED)
             run, took_s = tried.run, (tried.build_s, tried.run_s)
             why = tried.why if run is None else why_no_number(run)
             lost = Outcome.NOT_MEASURED if tried.built else Outcome.NOT_BUILT
@@ -149,7 +158,7 @@ def _visit(
             )
             run = None if why else run
         if run is not None:
-            member, last, against = judge_member(member, last, run), run, patch.commit
+            member, last, against = judge_member(member, last, run, by), run, patch.commit
         took = f"build {member.build_s:.0f} s, run {member.run_s:.0f} s"
         SCREEN.say(f"{member.outcome}{': ' * bool(member.why)}{member.why} ({took})")
         yield member, run
