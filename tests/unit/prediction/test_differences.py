@@ -34,7 +34,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunData, RunData]:
 def test_a_difference_is_predicted_by_itself_and_its_interval_holds_it(
     runs: tuple[RunData, RunData], sign: int
 ) -> None:
-    told = predict_differences(*runs[::sign], CALIBRATION)
+    before, after = runs if sign > 0 else (runs[1], runs[0])
+    told = predict_differences(before, after, CALIBRATION)
     assert told is not None
     truth = sign * synthetic.cost_ns(PATCH)
     assert len(told.differences) == len(recorded.SETUPS) * (len(recorded.BENCHMARKS) - 1)
