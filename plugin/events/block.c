@@ -33,6 +33,7 @@ static struct event_block *build(const struct qemu_plugin_tb *tb)
 			.vaddr = qemu_plugin_insn_vaddr(insn),
 			.kinds = last.kinds,
 			.silent = last.silent,
+			.operands = last.operands,
 		};
 		block->kinds |= last.kinds;
 		block->end = block->insns[i].vaddr + size;

@@ -12,6 +12,7 @@ struct event_insn {
 	uint64_t vaddr;
 	uint32_t kinds;
 	bool silent;
+	struct operands operands;
 };
 
 /* Instructions that follow each other in memory; only the last one may lead elsewhere. */

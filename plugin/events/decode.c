@@ -7,16 +7,6 @@
 
 #define IS(event) (1u << (event))
 
-/* An instruction taken apart as far as it matters. */
-struct parts {
-	bool lock, extended; /* extended: REX.R, the upper eight registers */
-	uint8_t opcode;	     /* after 0f if two_bytes */
-	bool two_bytes;
-	uint8_t modrm; /* what follows the opcode, 0 for nothing */
-	bool register_only;
-	uint8_t digit; /* the middle field of modrm */
-};
-
 static bool is_prefix(uint8_t byte)
 {
 	switch (byte) {
@@ -37,19 +27,20 @@ static bool is_prefix(uint8_t byte)
 	}
 }
 
-static struct parts take_apart(const uint8_t *bytes, size_t size)
+struct parts take_apart(const uint8_t *bytes, size_t size)
 {
 	struct parts parts = {0};
 	size_t at = 0;
 
 	for (; at + 1 < size && is_prefix(bytes[at]); at++) {
 		parts.lock |= bytes[at] == 0xf0;
-		parts.extended = (bytes[at] & 0xf4) == 0x44;
+		parts.rex = (bytes[at] & 0xf0) == 0x40 ? bytes[at] : 0;
 	}
 	parts.two_bytes = at + 1 < size && bytes[at] == 0x0f;
 	at += parts.two_bytes;
 	parts.opcode = at < size ? bytes[at] : 0;
 	parts.modrm = at + 1 < size ? bytes[at + 1] : 0;
+	parts.sib = at + 2 < size ? bytes[at + 2] : 0;
 	parts.register_only = parts.modrm >= 0xc0;
 	parts.digit = parts.modrm >> 3 & 7;
 	return parts;
@@ -91,7 +82,7 @@ static void decode_two_bytes(const struct parts *parts, struct decoded *to)
 		to->silent = true;
 		break;
 	case 0x22: /* mov to a control register; cr8 does not serialise */
-		to->kinds |= parts->extended ? 0 : IS(EV_SERIALISING);
+		to->kinds |= parts->rex & 4 ? 0 : IS(EV_SERIALISING);
 		to->silent = true;
 		break;
 	case 0x08: /* invd */
@@ -189,6 +180,7 @@ struct decoded decode(const uint8_t *bytes, size_t size)
 	struct decoded found = {.kinds = IS(EV_INSNS)};
 	struct parts parts = take_apart(bytes, size);
 
+	found.operands = operands_of(&parts);
 	if (parts.lock)
 		found.kinds |= IS(EV_LOCKED);
 	if (parts.two_bytes)

@@ -3,6 +3,8 @@
 #ifndef LSMETER_EVENTS_DECODE_H
 #define LSMETER_EVENTS_DECODE_H
 
+#include "operands.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +23,7 @@ struct decoded {
 	enum flow flow;	  /* how it goes on */
 	int32_t distance; /* of FLOW_BRANCH: from the next instruction to where it jumps */
 	bool silent;	  /* it reads and writes no memory that counts */
+	struct operands operands;
 };
 
 struct decoded decode(const uint8_t *bytes, size_t size);

@@ -21,6 +21,8 @@ void events_begin(struct events *events, uint32_t region, uint64_t now)
 	}
 	events->region = region;
 	memory_begin(&events->memory);
+	dataflow_clear(&events->dataflow);
+	events->quarters = 0;
 	memset(events->pending, 0, sizeof(events->pending));
 	events->done = (uint32_t)(now - events->since);
 	if (!events->block || now - events->since > events->block->count)
@@ -62,6 +64,16 @@ static void leave(struct events *events)
 	events->left = block->flow == FLOW_NEXT ? NULL : block;
 }
 
+/* Let the instructions of the block from `first` on and before `last` wait for each other. */
+static void flow(struct events *events, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first; i < last; i++)
+		events->quarters +=
+			dataflow_run(&events->dataflow, &events->block->insns[i].operands);
+	events->pending[EV_FLOW_CYCLES] += (uint32_t)(events->quarters / QUARTERS);
+	events->quarters %= QUARTERS;
+}
+
 /* Count the instructions of the block that ran up to now. */
 static void settle(struct events *events, uint64_t now)
 {
@@ -73,8 +85,10 @@ static void settle(struct events *events, uint64_t now)
 	last = now - events->since < block->count ? (uint32_t)(now - events->since) : block->count;
 	if (last <= first)
 		return;
-	if (events->counting)
+	if (events->counting) {
 		block_count(block, first, last, events->pending);
+		flow(events, first, last);
+	}
 	fetch(events, block->insns[first].vaddr, block_insn_end(block, last - 1));
 	events->done = last;
 	if (last == block->count)

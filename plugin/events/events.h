@@ -10,6 +10,7 @@
 #define LSMETER_EVENTS_EVENTS_H
 
 #include "block.h"
+#include "dataflow.h"
 #include "kinds.h"
 #include "memory.h"
 #include "predictor.h"
@@ -31,6 +32,8 @@ struct events {
 	uint32_t repeated;		 /* kinds of the instruction that a fault repeats */
 	struct memory memory;
 	struct predictor predictor;
+	struct dataflow dataflow;
+	uint64_t quarters; /* of its cycles that are not counted yet */
 };
 
 /* All take NULL for a plugin that counts none. Returns false when there is no memory. */

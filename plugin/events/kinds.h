@@ -36,6 +36,7 @@ enum event {
 	EV_BRANCH_MISSES,
 	EV_RETURN_MISSES,
 	EV_INDIRECT_MISSES,
+	EV_FLOW_CYCLES,
 	EVENTS,
 };
 
@@ -44,6 +45,6 @@ enum event {
 	"locked if_switches popf serialising smap_switches swapgs mode_switches cmpxchg " \
 	"string_steps divides code_lines code_pages data_lines data_pages l1i_misses " \
 	"l1d_misses l2_misses itlb_misses dtlb_misses stlb_misses branch_misses return_misses " \
-	"indirect_misses"
+	"indirect_misses flow_cycles"
 
 #endif

@@ -15,7 +15,7 @@ from tests.plugin.test_bare_guest import OUTSIDE_TSC
 pytestmark = pytest.mark.guest
 
 NAMES = tuple(EVENTS)
-MODELS = {name for name in NAMES if name.endswith(("_misses", "_lines", "_pages"))}
+MODELS = {name for name in NAMES if name.endswith(("_misses", "_lines", "_pages", "_cycles"))}
 
 
 @pytest.fixture(scope="module")

@@ -75,6 +75,15 @@ def test_a_region_that_comes_again_replaces_the_earlier_one() -> None:
     assert len(parse_events(again)[3].readings) == 1
 
 
+def test_what_the_version_before_counted_is_read() -> None:
+    vector, fewer = VECTOR.rpartition(" ")[0], NAMES.rpartition(" ")[0]
+    before = WHOLE.replace(NAMES, fewer).replace(VECTOR, vector)
+    assert parse_events(before)[3].readings[0] == tuple(range(len(EVENTS) - 1))
+    for mixed in (WHOLE.replace(NAMES, fewer), WHOLE.replace(VECTOR, vector)):
+        with pytest.raises(DamagedEventsError):
+            parse_events(mixed)
+
+
 @given(st.integers(0, len(WHOLE)))
 def test_what_was_whole_before_the_end_was_cut_off_counts(length: int) -> None:
     head = len(f"{HEADER}\n{NAMES}\n")

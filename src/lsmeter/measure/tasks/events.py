@@ -36,9 +36,10 @@ TASK = TaskKind(
 )
 
 _REGION = re.compile(r"region (0|[1-9][0-9]{0,4}) ([0-9]{1,18})")
-_VECTOR = re.compile(rf"v(?: [0-9]{{1,{_MAX_DIGITS}}}){{{len(EVENTS)}}}")
+# What the plugins of the versions before count: less of the last events.
+_NAMES = tuple(EVENTS)[: len(EVENTS) - 1], tuple(EVENTS)
 
-Vector = tuple[int, ...]  # as EVENTS
+Vector = tuple[int, ...]  # as EVENTS; of a version before it is shorter
 
 
 class DamagedEventsError(Exception):
@@ -67,17 +68,20 @@ def parse_events(text: str) -> Mapping[int, RegionEvents]:
     lines = enumerate(whole, 1)
     if next(lines, (0, ""))[1] != HEADER:
         raise DamagedEventsError(f"it does not begin with '{HEADER}'")
-    if next(lines, (0, ""))[1] != f"names {' '.join(EVENTS)}":
+    said = next(lines, (0, ""))[1]
+    named = next((names for names in _NAMES if said == f"names {' '.join(names)}"), None)
+    if named is None:
         raise DamagedEventsError("line 2 does not name the events of this version")
+    vector = re.compile(rf"v(?: [0-9]{{1,{_MAX_DIGITS}}}){{{len(named)}}}")
     found: dict[int, RegionEvents] = {}
-    for count, item in enumerate(_regions(lines)):
+    for count, item in enumerate(_regions(lines, vector)):
         if count == _MAX_REGIONS:
             raise DamagedEventsError(f"it has more than {_MAX_REGIONS} regions")
         found[item.region] = item
     return found
 
 
-def _regions(lines: Iterator[tuple[int, str]]) -> Iterator[RegionEvents]:
+def _regions(lines: Iterator[tuple[int, str]], vector: re.Pattern[str]) -> Iterator[RegionEvents]:
     for number, line in lines:
         if line == "eof":
             break
@@ -89,7 +93,7 @@ def _regions(lines: Iterator[tuple[int, str]]) -> Iterator[RegionEvents]:
             if inner == f"end {begin[1]}":
                 yield RegionEvents(int(begin[1]), tuple(readings), int(begin[2]))
                 break
-            if len(readings) == MAX_READINGS or not (inner == "x" or _VECTOR.fullmatch(inner)):
+            if len(readings) == MAX_READINGS or not (inner == "x" or vector.fullmatch(inner)):
                 raise _wrong(at, inner)
             readings.append(None if inner == "x" else tuple(map(int, inner.split()[1:])))
     for number, line in lines:

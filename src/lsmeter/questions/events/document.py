@@ -57,7 +57,8 @@ class _Row:
         base = self.baseline
         return {
             name: _Event(self.counts[name], None if base is None else base[name].typical)
-            for name in EVENTS
+            for name in self.counts
+            if base is None or name in base
         }
 
 
@@ -134,7 +135,8 @@ def _long(found: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Raw]]:
 
 
 def _table(found: list[_Row]) -> Table:
-    events = [(name, [row.events[name] for row in found]) for name in EVENTS]
+    known = [name for name in EVENTS if all(name in row.events for row in found)]
+    events = [(name, [row.events[name] for row in found]) for name in known]
     shown = [name for name, of in events if any(i.found.typical or i.difference for i in of)]
     fields = (named("benchmark", "benchmark.id"), *map(_field, shown))
     return tabled("events", "", fields, found)

@@ -158,9 +158,10 @@ def _by_clock(vector: Vector) -> Vector:
 
 
 def _counts(boots: Sequence[Sequence[Vector]]) -> Counts:
+    known = min(len(vector) for vectors in boots for vector in vectors)
     return {
         name: count_of([[vector[at] for vector in vectors] for vectors in boots])
-        for at, name in enumerate(EVENTS)
+        for at, name in enumerate([*EVENTS][:known])
     }
 
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which registers an x86 instruction waits for, and which it gives. */
+#ifndef LSMETER_EVENTS_OPERANDS_H
+#define LSMETER_EVENTS_OPERANDS_H
+
+#include "parts.h"
+
+#include <stdint.h>
+
+#define REGISTERS 16
+
+/* A bit for each general register but the stack pointer, which processors know ahead. */
+struct operands {
+	uint16_t reads, writes;
+	uint8_t cycles; /* from what it reads to what it writes, a load included */
+};
+
+struct operands operands_of(const struct parts *parts);
+
+#endif
