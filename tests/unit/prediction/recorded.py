@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -75,6 +75,7 @@ def counted(
     events: bool = True,
     plugin: str = PLUGIN,
     more: Mapping[str, float] = MappingProxyType({}),
+    kinds: Sequence[str] = tuple(EVENTS),
 ) -> RunData:
     """Write and read what was counted; every call has some events more."""
     words = {
@@ -89,7 +90,7 @@ def counted(
 
     def boot(planned: PlannedBoot) -> tuple[Boot, Mapping[str, bytes]]:
         setup, names = planned.cell.setup.name, planned.cell.benchmarks
-        text = f"{HEADER}\nnames {' '.join(EVENTS)}\n"
+        text = f"{HEADER}\nnames {' '.join(kinds)}\n"
         samples = []
         for place, name in enumerate(names):
             known = events_of(setup, name)
@@ -98,7 +99,7 @@ def counted(
             insns = vector.get("plain_insns", 0.0) + vector.get("string_steps", 0.0)
             vector["insns"] = insns + FRAME["insns"] + MARKER_INSNS
             vector["serialising"] = vector.get("serialising", 0.0) + FRAME["serialising"]
-            line = "v " + " ".join(str(round(vector.get(event, 0.0))) for event in EVENTS)
+            line = "v " + " ".join(str(round(vector.get(event, 0.0))) for event in kinds)
             text += f"region {place} 0\n" + f"{line}\n" * 4 + f"end {place}\n"
             samples.append(Samples(name, BenchmarkStatus.OK, (round(insns + 5),) * 3))
         outputs = {EVENTS_OUTPUT: (text + "eof\n").encode()} if events else {}

@@ -11,8 +11,14 @@ import numpy as np
 import pytest
 
 from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.tasks.events import EVENTS
 from lsmeter.questions.compare.document import document
-from lsmeter.questions.time.differences import BLIND, TOLD_DIFFERENCE
+from lsmeter.questions.time.differences import (
+    BLIND,
+    FOLLOWED,
+    NOT_FOLLOWED,
+    TOLD_DIFFERENCE,
+)
 from lsmeter.questions.time.figures import predict_differences
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import Options, render
@@ -78,7 +84,8 @@ def test_compare_has_old_new_and_difference_with_its_error_and_what_it_cannot_se
     text = render(document(*runs, Detail.SHORT, CALIBRATION), "text", Options())
     words = " ".join(text.split())
     assert "Predicted change of times Not measured: predicted from events by calibration" in words
-    assert BLIND in words
+    assert BLIND + FOLLOWED in words
+    assert "does not hold" not in words
     error = CALIBRATION.difference_error
     assert error is not None
     assert f"off by {100 * error[0]:.1f} % in the median, {100 * error[1]:.1f} %" in words
@@ -86,6 +93,36 @@ def test_compare_has_old_new_and_difference_with_its_error_and_what_it_cannot_se
     told = predict_differences(*runs, CALIBRATION)
     assert said["sides"]["predicted"] == json.loads(json.dumps(TOLD_DIFFERENCE.entry(told)))
     assert "predicted" not in render(document(*runs, Detail.SHORT), "text", Options())
+
+
+@pytest.mark.parametrize("cycles", [300.0, 40.0, 15.0])
+def test_a_chain_of_instructions_is_no_prediction(
+    runs: tuple[RunData, RunData], tmp_path: Path, cycles: float
+) -> None:
+    after = recorded.counted(tmp_path / "run", more={**PATCH, "flow_cycles": cycles})
+    told = predict_differences(runs[0], after, CALIBRATION)
+    assert told is not None
+    waits = cycles > 100
+    assert CALIBRATION.cycle_ns == pytest.approx(synthetic.CYCLE_NS, rel=0.2)
+    for item in told.differences:
+        assert (item.waits, item.flow_cycles) == (waits, cycles)
+    text = render(document(runs[0], after, Detail.SHORT, CALIBRATION), "text", Options())
+    said = (
+        "op0 variant=0, landlock: the prediction does not hold: instructions that wait for each "
+        f"other take +{cycles:.0f} cycles, about +"
+    )
+    assert (said in " ".join(text.split())) is waits
+
+
+def test_events_of_the_version_before_have_no_chains(
+    runs: tuple[RunData, RunData], tmp_path: Path
+) -> None:
+    before = recorded.counted(tmp_path / "run", kinds=tuple(EVENTS)[:-1])
+    told = predict_differences(before, runs[1], CALIBRATION)
+    assert told is not None
+    assert {(item.waits, item.flow_cycles) for item in told.differences} == {(False, None)}
+    text = render(document(before, runs[1], Detail.SHORT, CALIBRATION), "text", Options())
+    assert BLIND + NOT_FOLLOWED in " ".join(text.split())
 
 
 def test_without_events_on_either_side_nothing_is_predicted(

@@ -14,7 +14,12 @@ from lsmeter.questions.bisect.history import SHORT, Commit
 from lsmeter.questions.cells.rows import CHANGE, PLACED
 from lsmeter.questions.gate.document import MOVED, moved_words
 from lsmeter.questions.patches.figures import NO_NUMBER, Effect, Member, Outcome, changes_of
-from lsmeter.questions.time.differences import DIFFERENCE, difference_words
+from lsmeter.questions.time.differences import (
+    DIFFERENCE,
+    WAITS,
+    difference_words,
+    waiting_words,
+)
 from lsmeter.questions.time.document import OUTSIDE
 from lsmeter.questions.time.figures import ToldDifference
 from lsmeter.tables import numbers
@@ -97,7 +102,16 @@ def _time(effect: Effect) -> Shown | None:
         return None
     found = effect.predicted.difference
     ns, low, high = (change(round(ns) if math.isfinite(ns) else None) for ns in astuple(found)[:3])
-    return Shown(found.ns, f"{ns}{OUTSIDE * bool(found.outside)} ({low} to {high})")
+    mark = WAITS if effect.predicted.waits else OUTSIDE * bool(found.outside)
+    return Shown(found.ns, f"{ns}{mark} ({low} to {high})")
+
+
+def _told(predicted: ToldDifference) -> Iterator[str]:
+    """Say how far predicted times are off, and which do not hold."""
+    yield from difference_words(predicted)
+    yield from waiting_words(predicted.differences)
+    if any(item.difference.outside for item in predicted.differences):
+        yield f"{OUTSIDE} is made of other events than calls that were calibrated."
 
 
 def _where(effect: Effect) -> str:
@@ -164,7 +178,7 @@ def document(series: Series, detail: Detail = Detail.FULL) -> Document:
         answer=tuple(_answer(series)),
         facts=(*series.facts, ("command", series.command)),
         sections=tuple(sections),
-        notes=tuple(difference_words(series.predicted)) if series.predicted else (),
+        notes=tuple(_told(series.predicted)) if series.predicted else (),
         data=data,
     )
 

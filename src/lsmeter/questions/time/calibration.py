@@ -159,6 +159,12 @@ class Calibration:
         return _bounds([item.measured_ns / max(item.predicted_ns, 1e-9) for item in self.left_out])
 
     @property
+    def cycle_ns(self) -> float:
+        """About what a cycle takes: the median weight over what its event takes in cycles."""
+        known = [ns / CYCLES[name] for name, ns in self.weights_ns.items() if ns > 0]
+        return float(np.median(known)) if known else 0.0
+
+    @property
     def operations(self) -> dict[tuple[str, str], list[LeftOut]]:
         """What was left out, by suite and operation."""
         return grouped(((item.suite, item.operation), item) for item in self.left_out)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lsmeter.questions.time.calibration import LEVEL
 from lsmeter.questions.time.document import (
@@ -17,18 +17,25 @@ from lsmeter.questions.time.document import (
 )
 from lsmeter.questions.time.figures import PredictedDifference, ToldDifference
 from lsmeter.tables.fields import Each, Field, Row, headed, named, tabled
-from lsmeter.tables.model import Detail, Item, Section, Shown
+from lsmeter.tables.model import Detail, Item, Kind, Section, Shown, Tone
 from lsmeter.tables.values import change, percent
 
+WAITS = "?"
 _ROWS = 10  # of a table of two runs, where there is little room
 BLIND = (
-    "A weight is what an event takes in code as it was calibrated. It cannot see instructions that "
-    "wait for each other, contention, or caches that other work has emptied."
+    "A weight is what an event takes in code as it was calibrated. It cannot see contention, "
+    "caches that other work has emptied, "
+)
+NOT_FOLLOWED = "or instructions that wait for each other."
+FOLLOWED = (
+    "or values that pass through memory; instructions that wait for each other by registers are "
+    "looked for."
 )
 
 
 def _marked(item: PredictedDifference) -> Shown:
-    return Shown(item.benchmark.id, item.benchmark.id + OUTSIDE * bool(item.difference.outside))
+    mark = WAITS if item.waits else OUTSIDE * bool(item.difference.outside)
+    return Shown(item.benchmark.id, item.benchmark.id + mark)
 
 
 _DIFFERENCE = (
@@ -53,6 +60,7 @@ DIFFERENCE = Row(
         Field("predicted_difference_ns", value="difference.ns"),
         *(Field("low_ns", value="difference.low_ns"), Field("high_ns", value="difference.high_ns")),
         Field("outside", value="difference.outside", of=Each(str), text=" ".join),
+        *(Field("flow_cycles"), Field("flow_ns"), Field("waits", kind=Kind.YES)),
     )
 )
 TOLD_DIFFERENCE = Row(
@@ -81,7 +89,10 @@ def difference_section(told: ToldDifference | None, detail: Detail) -> tuple[Sec
             (*lead, *([f"Not shown: {said}."] if said else [])),
             (headed(table, (item.place.label for item in rows)),),
             key="predicted-differences",
-            items=tuple(Item(text) for text in outside_of(outside)),
+            items=(
+                *(Item(text, tone=Tone.WARNING) for text in waiting_words(found)),
+                *(Item(text) for text in outside_of(outside)),
+            ),
         ),
     )
 
@@ -100,4 +111,16 @@ def difference_words(told: ToldDifference) -> Iterator[str]:
             f"median, {most} in the 90th percentile; low and high hold {LEVEL:.0%} of them."
         )
     yield f"Not measured: predicted from events by calibration {item.name} ({host}). {off}"
-    yield BLIND
+    followed = all(item.flow_cycles is not None for item in told.differences)
+    yield BLIND + (FOLLOWED if followed else NOT_FOLLOWED)
+
+
+def waiting_words(found: Iterable[PredictedDifference]) -> Iterator[str]:
+    """Name the predictions that do not hold, since instructions wait for each other."""
+    for item in found:
+        if item.waits and item.flow_cycles is not None and item.flow_ns is not None:
+            yield (
+                f"{item.benchmark.id}, {item.place.setup}: the prediction does not hold: "
+                f"instructions that wait for each other take {change(item.flow_cycles)} cycles, "
+                f"about {change(round(item.flow_ns))} ns (flow_cycles by function: hooks diff)."
+            )

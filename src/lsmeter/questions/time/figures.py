@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +22,8 @@ from lsmeter.questions.time.calibration import Calibration, Host, Prediction
 from lsmeter.questions.time.fit import Observation, vector
 from lsmeter.statistics.blocks import Block
 
+_WAITS = 1.5  # what is predicted, before waiting is no part of it
+_FEW_CYCLES = 20.0  # of waiting: less is nothing
 _QUIET = 0.1  # of the blocks: what else a host does makes operations slower, never faster
 
 
@@ -57,13 +59,26 @@ class PredictedChange:
 
 @dataclass(frozen=True)
 class PredictedDifference:
-    """The time of one benchmark on both sides of a patch, and what it takes more."""
+    """The time of one benchmark on both sides of a patch, and what it takes more.
+
+    flow_cycles: what instructions that wait for each other take more; None where an older plugin
+    counted. flow_ns is the same in time.
+    """
 
     place: Place
     benchmark: Benchmark
     old_ns: float
     new_ns: float
     difference: Prediction
+    flow_cycles: float | None = None
+    flow_ns: float | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether instructions wait for each other longer than all that is predicted."""
+        if self.flow_ns is None or self.flow_cycles is None or self.flow_cycles <= _FEW_CYCLES:
+            return False
+        return self.flow_ns > _WAITS * max(self.difference.ns, 0.0)
 
 
 @dataclass(frozen=True)
@@ -141,6 +156,12 @@ def predict_differences(
     first = {key(place): of for place, of in event_vectors(before).items()}
     second = event_vectors(after)
     was = {(key(item.place), item.benchmark.id): item.prediction.ns for item in old.costs}
+
+    def flow(*sides: Mapping[str, float]) -> tuple[float | None, float | None]:
+        cycles = [side.get("flow_cycles", math.nan) for side in sides]
+        more = cycles[1] - cycles[0]
+        return (None, None) if math.isnan(more) else (more, more * calibration.cycle_ns)
+
     found = [
         PredictedDifference(
             *(item.place, item.benchmark, was[place, name], item.prediction.ns),
@@ -148,6 +169,7 @@ def predict_differences(
                 vector(first[place][name], first[place].get(EMPTY, {})),
                 vector(second[item.place][name], second[item.place].get(EMPTY, {})),
             ),
+            *flow(first[place][name], second[item.place][name]),
         )
         for item in new.costs
         for place, name in [(key(item.place), item.benchmark.id)]
