@@ -42,8 +42,11 @@ from lsmeter.questions.cost.build import run_report
 from lsmeter.questions.cost.document import report_document
 from lsmeter.questions.events import document as shown
 from lsmeter.questions.events.figures import count_of, event_cells, event_vectors
+from lsmeter.questions.time.calibration import to_bytes
 from lsmeter.tables.model import Detail
+from tests.conftest import InProcess
 from tests.unit.attribution.recorded import VALUES, vectors, write_run
+from tests.unit.prediction import synthetic
 from tests.unit.report.builders import render
 
 ROOT = Path(__file__).parents[2]
@@ -378,3 +381,19 @@ def test_names_are_those_of_the_plugin_and_of_the_document() -> None:
 def test_the_task_asks_for_both_outputs() -> None:
     task = find_task("events")
     assert (task.plugin, task.also, task.costs) == ("attribution", (EVENTS_OUTPUT,), True)
+
+
+def test_diff_and_compare_predict_times_by_a_calibration(
+    in_process: InProcess, run: Path, after: Path, tmp_path: Path
+) -> None:
+    by = tmp_path / "calibration.json"
+    by.write_bytes(to_bytes(synthetic.calibration()))
+    words = (str(run), str(after), "--calibration", str(by), "-f", "json")
+    found = json.loads(in_process("hooks", "diff", *words).out)["predicted"]
+    assert found["calibration"]["name"] == "synthetic"
+    assert {item["setup"] for item in found["differences"]} == {"capability", "selinux", "smack"}
+    assert json.loads(in_process("compare", *words).out)["sides"]["predicted"] == found
+    one = json.loads(in_process("hooks", "diff", *words, "-s", "selinux").out)["predicted"]
+    assert {item["setup"] for item in one["differences"]} == {"selinux"}
+    without = json.loads(in_process("hooks", "diff", *words[:2], "-f", "json").out)
+    assert "predicted" not in without
