@@ -57,113 +57,66 @@ static unsigned int group_f7(uint8_t digit)
 
 static unsigned int one_byte(const struct parts *parts)
 {
+	static const uint16_t known[256] = {
+		[0x50 ... 0x57] = READ_O,
+		[0x58 ... 0x5f] = WRITE_O,
+		[0x63] = READ_M | WRITE_R,
+		[0x69] = READ_M | WRITE_R | MULTIPLIES,
+		[0x6b] = READ_M | WRITE_R | MULTIPLIES,
+		[0x84 ... 0x85] = READ_R | READ_M,
+		[0x86 ... 0x87] = READ_R | READ_M | WRITE_R | WRITE_M,
+		[0x88 ... 0x89] = READ_R | WRITE_M,
+		[0x8a ... 0x8b] = READ_M | WRITE_R,
+		[0x8d] = ADDRESS | WRITE_R,
+		[0x91 ... 0x97] = READ_O | WRITE_O | READ_A | WRITE_A,
+		[0x98] = READ_A | WRITE_A,
+		[0x99] = READ_A | WRITE_D,
+		[0xb0 ... 0xb7] = READ_O | WRITE_O, /* the rest of the register stays */
+		[0xb8 ... 0xbf] = WRITE_O,
+		[0xc0 ... 0xc1] = READ_M | WRITE_M,
+		[0xc6 ... 0xc7] = WRITE_M,
+		[0xd0 ... 0xd1] = READ_M | WRITE_M,
+		[0xd2 ... 0xd3] = READ_M | WRITE_M | READ_C,
+	};
 	uint8_t opcode = parts->opcode;
 
 	if (opcode < 0x40)
 		return arithmetic(opcode);
-	switch (opcode & 0xf8) {
-	case 0x50:
-		return READ_O;
-	case 0x58:
-	case 0xb8:
-		return WRITE_O;
-	case 0xb0:
-		return READ_O | WRITE_O;
-	case 0x90:
-		return opcode == 0x90 ? 0 : READ_O | WRITE_O | READ_A | WRITE_A;
-	}
-	switch (opcode) {
-	case 0x63:
-	case 0x8a:
-	case 0x8b:
-		return READ_M | WRITE_R;
-	case 0x69:
-	case 0x6b:
-		return READ_M | WRITE_R | MULTIPLIES;
-	case 0x80:
-	case 0x81:
-	case 0x83:
+	if (opcode == 0x80 || opcode == 0x81 || opcode == 0x83)
 		return READ_M | (parts->digit == 7 ? 0 : WRITE_M);
-	case 0x84:
-	case 0x85:
-		return READ_R | READ_M;
-	case 0x86:
-	case 0x87:
-		return READ_R | READ_M | WRITE_R | WRITE_M;
-	case 0x88:
-	case 0x89:
-		return READ_R | WRITE_M;
-	case 0x8d:
-		return ADDRESS | WRITE_R;
-	case 0x98:
-		return READ_A | WRITE_A;
-	case 0x99:
-		return READ_A | WRITE_D;
-	case 0xc0:
-	case 0xc1:
-	case 0xd0:
-	case 0xd1:
-		return READ_M | WRITE_M;
-	case 0xd2:
-	case 0xd3:
-		return READ_M | WRITE_M | READ_C;
-	case 0xc6:
-	case 0xc7:
-		return WRITE_M;
-	case 0xf6:
-	case 0xf7:
+	if (opcode == 0xf6 || opcode == 0xf7)
 		return group_f7(parts->digit);
-	case 0xfe:
-	case 0xff:
+	if (opcode == 0xfe || opcode == 0xff)
 		return READ_M | (parts->digit < 2 ? WRITE_M : 0);
-	default:
-		return 0;
-	}
+	return known[opcode];
 }
 
 static unsigned int two_bytes(const struct parts *parts)
 {
+	static const uint16_t known[256] = {
+		[0x40 ... 0x4f] = READ_R | READ_M | WRITE_R,			/* cmov */
+		[0x90 ... 0x9f] = WRITE_M,					/* set */
+		[0xa3] = READ_R | READ_M,					/* bt */
+		[0xa4 ... 0xa5] = READ_R | READ_M | WRITE_M,			/* shld */
+		[0xab ... 0xad] = READ_R | READ_M | WRITE_M,			/* bts, shrd */
+		[0xaf] = READ_R | READ_M | WRITE_R | MULTIPLIES,		/* imul */
+		[0xb0 ... 0xb1] = READ_R | READ_M | READ_A | WRITE_A | WRITE_M, /* cmpxchg */
+		[0xb3] = READ_R | READ_M | WRITE_M,				/* btr */
+		[0xb6 ... 0xb7] = READ_M | WRITE_R,				/* movzx */
+		[0xb8] = READ_M | WRITE_R | MULTIPLIES,				/* popcnt */
+		[0xbb] = READ_R | READ_M | WRITE_M,				/* btc */
+		[0xbc ... 0xbd] = READ_M | WRITE_R | MULTIPLIES,		/* bsf, bsr */
+		[0xbe ... 0xbf] = READ_M | WRITE_R,				/* movsx */
+		[0xc0 ... 0xc1] = READ_R | READ_M | WRITE_R | WRITE_M,		/* xadd */
+		[0xc8 ... 0xcf] = READ_O | WRITE_O,				/* bswap */
+	};
 	uint8_t opcode = parts->opcode;
 
-	switch (opcode & 0xf0) {
-	case 0x40: /* cmov */
-		return READ_R | READ_M | WRITE_R;
-	case 0x90: /* set: the rest of the register stays */
-		return WRITE_M | (parts->register_only ? READ_M : 0);
-	}
-	switch (opcode) {
-	case 0xa4: /* shld, shrd, bts, btr, btc */
-	case 0xa5:
-	case 0xab:
-	case 0xac:
-	case 0xad:
-	case 0xb3:
-	case 0xbb:
-		return READ_R | READ_M | WRITE_M;
-	case 0xa3: /* bt */
-		return READ_R | READ_M;
-	case 0xba:
+	if (opcode == 0xba)
 		return READ_M | (parts->digit == 4 ? 0 : WRITE_M);
-	case 0xaf: /* imul */
-		return READ_R | READ_M | WRITE_R | MULTIPLIES;
-	case 0xb0: /* cmpxchg */
-	case 0xb1:
-		return READ_R | READ_M | READ_A | WRITE_A | WRITE_M;
-	case 0xb6: /* movzx, movsx */
-	case 0xb7:
-	case 0xbe:
-	case 0xbf:
-		return READ_M | WRITE_R;
-	case 0xb8: /* popcnt, bsf, bsr */
-	case 0xbc:
-	case 0xbd:
-		return READ_M | WRITE_R | MULTIPLIES;
-	case 0xc0: /* xadd */
-	case 0xc1:
-		return READ_R | READ_M | WRITE_R | WRITE_M;
-	default: /* bswap */
-		return (opcode & 0xf8) == 0xc8 ? READ_O | WRITE_O : 0;
-	}
+	if ((opcode & 0xf0) == 0x90 && parts->register_only)
+		return READ_M | WRITE_M; /* the rest of the register stays */
+	return known[opcode];
 }
 
 static uint16_t bit(unsigned int number)

@@ -60,7 +60,7 @@ DIFFERENCE = Row(
         Field("predicted_difference_ns", value="difference.ns"),
         *(Field("low_ns", value="difference.low_ns"), Field("high_ns", value="difference.high_ns")),
         Field("outside", value="difference.outside", of=Each(str), text=" ".join),
-        *(Field("flow_cycles"), Field("flow_ns"), Field("waits", kind=Kind.YES)),
+        *(Field("waiting_cycles"), Field("waiting_ns"), Field("waits", kind=Kind.YES)),
     )
 )
 TOLD_DIFFERENCE = Row(
@@ -111,16 +111,17 @@ def difference_words(told: ToldDifference) -> Iterator[str]:
             f"median, {most} in the 90th percentile; low and high hold {LEVEL:.0%} of them."
         )
     yield f"Not measured: predicted from events by calibration {item.name} ({host}). {off}"
-    followed = all(item.flow_cycles is not None for item in told.differences)
+    followed = all(item.waiting_cycles is not None for item in told.differences)
     yield BLIND + (FOLLOWED if followed else NOT_FOLLOWED)
 
 
 def waiting_words(found: Iterable[PredictedDifference]) -> Iterator[str]:
     """Name the predictions that do not hold, since instructions wait for each other."""
     for item in found:
-        if item.waits and item.flow_cycles is not None and item.flow_ns is not None:
+        if item.waits and item.waiting_cycles is not None and item.waiting_ns is not None:
+            cycles, ns = (change(round(part)) for part in (item.waiting_cycles, item.waiting_ns))
             yield (
                 f"{item.benchmark.id}, {item.place.setup}: the prediction does not hold: "
-                f"instructions that wait for each other take {change(item.flow_cycles)} cycles, "
-                f"about {change(round(item.flow_ns))} ns (flow_cycles by function: hooks diff)."
+                f"instructions that wait for each other take {cycles} cycles, about {ns} ns "
+                "(flow_cycles by function: hooks diff)."
             )

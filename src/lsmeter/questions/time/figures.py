@@ -22,7 +22,8 @@ from lsmeter.questions.time.calibration import Calibration, Host, Prediction
 from lsmeter.questions.time.fit import Observation, vector
 from lsmeter.statistics.blocks import Block
 
-_WAITS = 1.5  # what is predicted, before waiting is no part of it
+_WAITS = 0.5  # of what is predicted: code of the kernel waits for next to nothing
+_WIDE = 4  # instructions that the plugin's dataflow begins in a cycle
 _FEW_CYCLES = 20.0  # of waiting: less is nothing
 _QUIET = 0.1  # of the blocks: what else a host does makes operations slower, never faster
 
@@ -61,8 +62,8 @@ class PredictedChange:
 class PredictedDifference:
     """The time of one benchmark on both sides of a patch, and what it takes more.
 
-    flow_cycles: what instructions that wait for each other take more; None where an older plugin
-    counted. flow_ns is the same in time.
+    waiting_cycles: what instructions wait for each other longer, beyond the quarter of a cycle that
+    each takes; None where an older plugin counted. waiting_ns is the same in time.
     """
 
     place: Place
@@ -70,15 +71,16 @@ class PredictedDifference:
     old_ns: float
     new_ns: float
     difference: Prediction
-    flow_cycles: float | None = None
-    flow_ns: float | None = None
+    waiting_cycles: float | None = None
+    waiting_ns: float | None = None
 
     @property
     def waits(self) -> bool:
-        """Whether instructions wait for each other longer than all that is predicted."""
-        if self.flow_ns is None or self.flow_cycles is None or self.flow_cycles <= _FEW_CYCLES:
+        """Whether waiting, which weights do not see, is much beside all that is predicted."""
+        if self.waiting_ns is None or self.waiting_cycles is None:
             return False
-        return self.flow_ns > _WAITS * max(self.difference.ns, 0.0)
+        much = self.waiting_ns > _WAITS * abs(self.difference.ns)
+        return much and self.waiting_cycles > _FEW_CYCLES
 
 
 @dataclass(frozen=True)
@@ -157,8 +159,8 @@ def predict_differences(
     second = event_vectors(after)
     was = {(key(item.place), item.benchmark.id): item.prediction.ns for item in old.costs}
 
-    def flow(*sides: Mapping[str, float]) -> tuple[float | None, float | None]:
-        cycles = [side.get("flow_cycles", math.nan) for side in sides]
+    def waiting(*sides: Mapping[str, float]) -> tuple[float | None, float | None]:
+        cycles = [side.get("flow_cycles", math.nan) - side["insns"] / _WIDE for side in sides]
         more = cycles[1] - cycles[0]
         return (None, None) if math.isnan(more) else (more, more * calibration.cycle_ns)
 
@@ -169,7 +171,7 @@ def predict_differences(
                 vector(first[place][name], first[place].get(EMPTY, {})),
                 vector(second[item.place][name], second[item.place].get(EMPTY, {})),
             ),
-            *flow(first[place][name], second[item.place][name]),
+            *waiting(first[place][name], second[item.place][name]),
         )
         for item in new.costs
         for place, name in [(key(item.place), item.benchmark.id)]
