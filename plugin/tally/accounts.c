@@ -10,8 +10,11 @@
 #define MAX_FRAMES  16
 #define MAX_TOUCHED 4096
 #define NO_HOOK	    -1
+#define NO_CALL	    -1 /* in user space, or in the kernel for another reason */
+#define ENTERING    -2 /* in a system call, and not yet in its function */
 #define STATE_BYTES 64 /* of a task_struct, in which the task's state is */
 #define MAX_PUT_OFF 65536
+#define MAX_ERRNO   4095
 
 struct frame {
 	enum frame_kind kind;
@@ -25,12 +28,21 @@ struct task {
 	enum account account;
 	unsigned int top;
 	struct frame frame[MAX_FRAMES];
+	int call;
+	bool returning;			/* to user space, by the instruction that runs */
+	uint64_t entering[MAX_MODULES]; /* instructions, until the call is known */
+};
+
+/* What a system call took. */
+struct call {
+	uint64_t calls, errors;
+	uint64_t kernel[MAX_MODULES];
 };
 
 struct sums {
-	uint64_t user, syscalls, switches, avc_lookups, avc_misses;
+	uint64_t user, syscalls, results, switches, avc_lookups, avc_misses;
 	uint64_t kernel[MAX_MODULES];
-	uint64_t call[MAX_CALLS];
+	struct call call[MAX_CALLS];
 	struct {
 		uint64_t calls, insns;
 	} hook[MAX_HOOKS];
@@ -58,6 +70,7 @@ static struct {
 	uint64_t slot;	     /* of the call of a hook that is under way */
 	uint64_t popped;     /* where the last word was that a hook or a module popped */
 	uint64_t lost;	     /* tasks without room, frames beyond the limit */
+	uint64_t unread;     /* results of system calls that could not be read */
 } all;
 
 static struct frame *top(void)
@@ -74,6 +87,8 @@ static void reset(struct task *task)
 {
 	task->top = 0;
 	task->frame[0] = (struct frame){.kind = FRAME_TASK, .hook = NO_HOOK};
+	task->call = NO_CALL;
+	task->returning = false;
 }
 
 void accounts_init(unsigned int modules, unsigned int hooks, unsigned int calls)
@@ -86,10 +101,21 @@ void accounts_init(unsigned int modules, unsigned int hooks, unsigned int calls)
 	reset(&all.first);
 }
 
+/* Where the instructions of what runs go besides, by module; NULL: into no system call. */
+static uint64_t *call_now(void)
+{
+	struct task *task = all.now;
+
+	if (task->call == NO_CALL || top()->account != ACCOUNT_NONE)
+		return NULL;
+	return task->call == ENTERING ? task->entering
+				      : all.of[task->account].call[task->call].kernel;
+}
+
 void accounts_settle(void)
 {
 	struct sums *sums = &all.of[account_now()];
-	uint64_t kernel = 0;
+	uint64_t kernel = 0, *call = call_now();
 
 	for (unsigned int i = 0; i <= all.modules; i++) {
 		uint64_t now = counter_now(i), delta = now - all.last[i];
@@ -100,10 +126,16 @@ void accounts_settle(void)
 			continue;
 		}
 		sums->kernel[i - 1] += delta;
+		if (call)
+			call[i - 1] += delta;
 		kernel += delta;
 	}
 	if (top()->hook != NO_HOOK)
 		sums->hook[top()->hook].insns += kernel;
+	if (all.now->returning) {
+		all.now->returning = false;
+		all.now->call = NO_CALL;
+	}
 }
 
 void accounts_mark(enum account account)
@@ -277,18 +309,52 @@ void accounts_pop(bool softirq)
 	accounts_settle();
 	if (all.now->top && (top()->kind == FRAME_SOFTIRQ) == softirq)
 		all.now->top--;
+	else if (!all.now->top && !softirq)
+		all.now->returning = true;
 }
 
 void accounts_syscall(void)
 {
 	accounts_settle();
 	reset(all.now);
+	all.now->call = ENTERING;
+	memset(all.now->entering, 0, sizeof(all.now->entering));
 	all.of[account_now()].syscalls++;
 }
 
-void accounts_call(unsigned int call)
+/* A system call may begin with another's function, of which it is a part. */
+void accounts_call(unsigned int number)
 {
-	all.of[account_now()].call[call]++;
+	struct call *call = &all.of[all.now->account].call[number];
+
+	if (all.now->call != ENTERING || top()->account != ACCOUNT_NONE)
+		return;
+	accounts_settle();
+	all.now->call = (int)number;
+	call->calls++;
+	for (unsigned int i = 0; i < all.modules; i++)
+		call->kernel[i] += all.now->entering[i];
+}
+
+void accounts_result(const int64_t *value)
+{
+	const struct task *task = all.now;
+
+	if (task->call < 0 || top()->account != ACCOUNT_NONE)
+		return;
+	if (!value) {
+		all.unread++;
+		return;
+	}
+	all.of[task->account].results++;
+	if (*value < 0 && *value >= -MAX_ERRNO)
+		all.of[task->account].call[task->call].errors++;
+}
+
+void accounts_return(void)
+{
+	accounts_settle();
+	all.now->returning = true;
 }
 
 void accounts_avc(bool miss)
@@ -355,13 +421,25 @@ void accounts_clear(void)
 {
 	accounts_settle();
 	memset(all.of, 0, sizeof(all.of));
-	all.lost = 0;
+	all.lost = all.unread = 0;
 }
 
 static void line(FILE *out, const char *account, const char *kind, const char *name, uint64_t value)
 {
 	if (value)
 		fprintf(out, "%s %s %s %" PRIu64 "\n", account, kind, name, value);
+}
+
+static void write_call(FILE *out, const char *account, const char *call, const struct call *sums,
+		       const char *const *module)
+{
+	line(out, account, "syscall", call, sums->calls);
+	line(out, account, "errors", call, sums->errors);
+	for (unsigned int i = 0; i < all.modules; i++) {
+		if (sums->kernel[i])
+			fprintf(out, "%s within %s/%s %" PRIu64 "\n", account, call, module[i],
+				sums->kernel[i]);
+	}
 }
 
 void accounts_write(FILE *out, const char *const *module, const char *const *hook,
@@ -378,6 +456,7 @@ void accounts_write(FILE *out, const char *const *module, const char *const *hoo
 
 		line(out, name[i], "insns", "user", sums->user);
 		line(out, name[i], "events", "syscalls", sums->syscalls);
+		line(out, name[i], "events", "results", sums->results);
 		line(out, name[i], "events", "switches", sums->switches);
 		line(out, name[i], "events", "avc_lookups", sums->avc_lookups);
 		line(out, name[i], "events", "avc_misses", sums->avc_misses);
@@ -388,7 +467,8 @@ void accounts_write(FILE *out, const char *const *module, const char *const *hoo
 			line(out, name[i], "hook", hook[k], sums->hook[k].insns);
 		}
 		for (unsigned int k = 0; k < all.calls; k++)
-			line(out, name[i], "syscall", call[k], sums->call[k]);
+			write_call(out, name[i], call[k], &sums->call[k], module);
 	}
 	line(out, "none", "events", "lost", all.lost);
+	line(out, "none", "events", "unread", all.unread);
 }

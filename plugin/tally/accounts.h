@@ -73,14 +73,23 @@ void accounts_defer(uint64_t address, bool delayed);
 void accounts_deferred(uint64_t address);
 void accounts_deferred_end(void);
 
-/* An interrupt returns, or a softirq ends: the frame on top goes if it is of that kind. */
+/*
+ * An interrupt returns, or a softirq ends: the frame on top goes if it is of that kind. Where there
+ * is none, what returns is the way to user space.
+ */
 void accounts_pop(bool softirq);
 
 /* User space has called: nothing of the kernel is under way in this task. */
 void accounts_syscall(void);
 
-/* The function that a system call begins with is entered. */
-void accounts_call(unsigned int call);
+/* The function that a system call begins with is entered: what it takes is its own from now on. */
+void accounts_call(unsigned int number);
+
+/* What a system call returns is stored; NULL: it cannot be read. */
+void accounts_result(const int64_t *value);
+
+/* The instruction that runs leads back to user space. */
+void accounts_return(void);
 
 /* SELinux looks into its access vector cache; or, a part of that, does not find what it seeks. */
 void accounts_avc(bool miss);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * QEMU plugin: how many instructions a region took, by account (accounts.h), in user space and in
- * the kernel, there by the security module whose code it is and by the hook that it ran in; and how
- * often each system call was made.
+ * the kernel, there by the security module whose code it is, by the hook that it ran in and by the
+ * system call; and how often each call was made, and failed.
  *
  * Regions and their numbers are announced by markers (markers.h), accounts by MARKER_ACCOUNT, of
  * which the first starts the counting: until then nothing is instrumented, so that booting stays
@@ -10,7 +10,8 @@
  *
  * What is x86 here: the markers' NOP, the opcodes in watch.c, the name in install().
  *
- * Arguments: syms=FILE (see symbols.h), out=FILE, avc=ADDRESS (hexadecimal; see watch.h).
+ * Arguments: syms=FILE (see symbols.h), out=FILE, avc=ADDRESS and memory=BYTES (hexadecimal; see
+ * watch.h).
  */
 #include "accounts.h"
 #include "install.h"
@@ -129,9 +130,9 @@ static void on_exit_qemu(void)
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 				      char **argv)
 {
-	struct argument avc = {"avc=", NULL};
+	struct argument own[] = {{"avc=", NULL}, {"memory=", NULL}};
 
-	plugin.out = install(NAME, FORMAT_VERSION, &avc, 1, info, argc, argv, &owners.symbols);
+	plugin.out = install(NAME, FORMAT_VERSION, own, 2, info, argc, argv, &owners.symbols);
 	if (!plugin.out)
 		return -1;
 	if (!owners_sort())
@@ -139,8 +140,10 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 			NAME,
 			"more modules, hooks or system calls than there is room for, or no memory",
 			"");
-	if (avc.value)
-		watch_avc(strtoull(avc.value, NULL, 16));
+	if (own[0].value)
+		watch_avc(strtoull(own[0].value, NULL, 16));
+	if (own[1].value)
+		watch_memory(strtoull(own[1].value, NULL, 16));
 	counter_init();
 	accounts_init(owners.modules, owners.hooks, owners.calls);
 	watch_start(id, on_translate, on_exit_qemu);

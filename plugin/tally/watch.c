@@ -10,10 +10,19 @@
 /* What a vector's stub has at most: it pushes a number, and jumps to where the interrupt begins. */
 #define STUB_BYTES 16
 
+/* Where the kernel maps its code: at its physical address without KASLR, which guests do without.
+ */
+#define TEXT_MAP 0xffffffff80000000
+
+#define GUEST_ENOSYS 38
+
 static struct {
-	bool armed;   /* the instruction that runs is one whose access is watched */
-	bool called;  /* the instruction that is translated has a callback */
-	uint64_t avc; /* avc_cache_stats */
+	bool armed;	       /* the instruction that runs is one whose access is watched */
+	bool called;	       /* the instruction that is translated has a callback */
+	uint64_t avc;	       /* avc_cache_stats */
+	const uint8_t *memory; /* the guest's, from its physical address 0 on; NULL: not known */
+	uint64_t memory_bytes; /* of its first block */
+	bool readable;	       /* what a system call has stored so far was what it stores */
 } watch;
 
 /* A callback stays in force after its instruction up to QEMU 7.2: only the first access counts. */
@@ -77,6 +86,40 @@ static void on_return(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at
 	(void)vcpu;
 	if (!qemu_plugin_mem_is_store(info) && disarm())
 		accounts_hook_return(at, (int)(intptr_t)hook);
+}
+
+/* What was stored at an address, which is in the guest's memory; false if that is not known. */
+static bool read_stored(qemu_plugin_meminfo_t info, uint64_t at, int64_t *value)
+{
+	const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, at);
+	uint64_t address;
+
+	if (!watch.memory || !place || qemu_plugin_hwaddr_is_io(place))
+		return false;
+	address = qemu_plugin_hwaddr_phys_addr(place);
+	if (address >= watch.memory_bytes)
+		return false;
+	memcpy(value, watch.memory + address, sizeof(*value));
+	return true;
+}
+
+/* Before a system call is known its result is -ENOSYS, which shows whether it can be read. */
+static void on_no_result(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+{
+	int64_t value;
+
+	(void)vcpu, (void)data;
+	if (qemu_plugin_mem_is_store(info) && disarm())
+		watch.readable = read_stored(info, at, &value) && value == -GUEST_ENOSYS;
+}
+
+static void on_result(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+{
+	int64_t value;
+
+	(void)vcpu, (void)data;
+	if (qemu_plugin_mem_is_store(info) && disarm())
+		accounts_result(watch.readable && read_stored(info, at, &value) ? &value : NULL);
 }
 
 static void on_push_word(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
@@ -153,6 +196,12 @@ static void on_call(unsigned int vcpu, void *call)
 {
 	(void)vcpu;
 	accounts_call((unsigned int)(uintptr_t)call);
+}
+
+static void on_return_to_user(unsigned int vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	accounts_return();
 }
 
 static void on_hook(unsigned int vcpu, void *hook)
@@ -363,6 +412,30 @@ void watch_avc(uint64_t stats)
 	watch.avc = stats;
 }
 
+/*
+ * push $-ENOSYS at a system call's entry, and mov %rax,0x50(REGISTER) with its result: both store
+ * ax of its struct pt_regs.
+ */
+static void instrument_result(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
+			      const struct symbol *symbol)
+{
+	const uint8_t *here = qemu_plugin_insn_haddr(insn);
+
+	if (size == 2 && bytes[0] == 0x6a && bytes[1] == (uint8_t)-GUEST_ENOSYS) {
+		/* Addresses of what is no RAM are NULL. */
+		watch.memory = here ? here - (qemu_plugin_insn_vaddr(insn) - TEXT_MAP) : NULL;
+		watch_access(insn, on_no_result, 0);
+	} else if (size == 4 && bytes[0] == 0x48 && is_store(bytes, 0x89, 0x50) &&
+		   !(bytes[2] & 0x38) && symbol && !strcmp(symbol->name, "do_syscall_64")) {
+		watch_access(insn, on_result, 0);
+	}
+}
+
+void watch_memory(uint64_t bytes)
+{
+	watch.memory_bytes = bytes;
+}
+
 static bool is_softirq(const struct symbol *symbol)
 {
 	return symbol &&
@@ -371,6 +444,7 @@ static bool is_softirq(const struct symbol *symbol)
 
 bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size)
 {
+	static const uint8_t sysretq[] = {0x48, 0x0f, 0x07};
 	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
 	const struct symbol *entry = symbols_at(&owners.symbols, vaddr);
 	const struct symbol *symbol = symbols_around(&owners.symbols, vaddr);
@@ -393,6 +467,9 @@ bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t si
 		call_at(insn, on_pop, true);
 	else if (symbol)
 		instrument_put_off(insn, bytes, symbol);
+	instrument_result(insn, bytes, size, symbol);
+	if (size == 3 && !memcmp(bytes, sysretq, sizeof(sysretq)))
+		call_at(insn, on_return_to_user, 0);
 	if (bytes[0] == 0xcf || (bytes[0] == 0x48 && bytes[1] == 0xcf))
 		call_at(insn, on_pop, false);
 	return watch.called;

@@ -26,6 +26,7 @@ TIMES = 3
 TURN_INSNS = 200_000
 # The markers and the first reading of the clock are in the region, and not between its readings;
 # what follows a page fault in its block is counted twice.
+MEMORY_MIB = Conditions().memory_mib
 OUTSIDE_INSNS, OUTSIDE_SHARE = 200, 0.002
 
 
@@ -34,7 +35,7 @@ class Guest:
 
     def __init__(self, kernel: Kernel, setup: str, place: Path) -> None:
         (place / "initrd").write_bytes(base(compiled(SOURCE, place)))
-        plugin = asyncio.run(make_plugin(PLUGIN, kernel, Limits()))
+        plugin = asyncio.run(make_plugin(PLUGIN, kernel, Limits(), memory_mib=MEMORY_MIB))
         plugin = replace(plugin, folder=str(place))
         lines = said(kernel, kernel_cmdline(parse_setup(setup), Conditions()), place, plugin=plugin)
         self.clock = [int(insns) for _, _, insns in lines]

@@ -58,7 +58,7 @@ class Guest:
 def boot(kernel: Kernel, setup: str, place: Path) -> Guest:
     (place / "initrd").write_bytes(base(compiled(SOURCE, place)))
     cmdline = kernel_cmdline(parse_setup(setup), Conditions())
-    plugin = asyncio.run(make_plugin(ATTRIBUTION, kernel, Limits()))
+    plugin = asyncio.run(make_plugin(ATTRIBUTION, kernel, Limits(), memory_mib=256))
     plugin = replace(plugin, folder=str(place))
     lines = said(kernel, cmdline, place, plugin=plugin)
     numbers = [tuple(map(int, line)) for line in lines]

@@ -106,7 +106,9 @@ class Emulation(Machine, Prepares, BootsByHand, EmulatesArches):
         guest = self.guest(cell, planned.seed)
         task = find_task(cell.task.name)
         if task.plugin:
-            plugin = await make_plugin(task.plugin, cell.kernel, limits, task.also)
+            plugin = await make_plugin(
+                task.plugin, cell.kernel, limits, task.also, memory_mib=guest.memory_mib
+            )
             guest = replace(guest, plugin=plugin)
         initrd = initramfs_for(cell, planned.seed, limits.benchmark_ms)
         waits = Waits()
@@ -167,13 +169,18 @@ def prove_files(cell: Cell) -> None:
 
 
 async def make_plugin(
-    name: str, kernel: Kernel, limits: Limits, also: Iterable[str] = ()
+    name: str, kernel: Kernel, limits: Limits, also: Iterable[str] = (), *, memory_mib: int
 ) -> Plugin:
-    """Make a plugin and the kernel's symbols ready; also: outputs, named as its arguments."""
+    """Make a plugin and the kernel's symbols ready; also: outputs, named as its arguments.
+
+    memory_mib: of the guest, in one block from address 0 on.
+    """
     symbols = await kernel_symbols(kernel, limits)
     arguments = [("syms", str(write_symbols(symbols)))]
     if name == PLUGIN and symbols.avc_stats is not None:
         arguments.append(("avc", f"{symbols.avc_stats:x}"))
+    if name == PLUGIN:
+        arguments.append(("memory", f"{memory_mib << 20:x}"))
     return Plugin(
         file=str(build_plugin(name, qemu_version()).path),
         arguments=tuple(arguments),

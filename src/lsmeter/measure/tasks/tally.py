@@ -13,7 +13,8 @@ HEADER = "lsmeter-tally 1"
 _MOST_LINES = 2_000_000
 _REGION = re.compile(r"region (0|[1-9][0-9]{0,4})")
 _COUNT = re.compile(
-    r"([a-z]{1,20}) (insns|kernel|events|calls|hook|syscall) ([A-Za-z0-9_.]{1,100}) ([0-9]{1,19})"
+    r"([a-z]{1,20}) (insns|kernel|events|calls|hook|syscall|errors|within) "
+    r"([A-Za-z0-9_.]{1,100}(?:/[A-Za-z0-9_.]{1,100})?) ([0-9]{1,19})"
 )
 
 
@@ -66,15 +67,28 @@ class Tally:
         A call without arguments has one function of two names; of another with two functions the
         outer one is it. What came in by none of them (of 32-bit programs) is called `other`.
         """
-        counts = self.by_name("syscall", of=[Account.SERVICE])
-        found = {
+        found = self.by_call("syscall")
+        rest = self.total("events", "syscalls", of=[Account.SERVICE]) - sum(found.values())
+        return found | ({"other": rest} if found and rest > 0 else {})
+
+    def by_call(self, kind: str) -> dict[str, int]:
+        """Return numbers of the service's system calls by the kernel's name of the call.
+
+        kind: syscall (how often it was made), errors, or within: instructions, by CALL/MODULE.
+        """
+        counts = self.by_name(kind, of=[Account.SERVICE])
+        return {
             name.removeprefix(prefix): count
             for prefix in ("__do_sys_", "__x64_sys_")
             for name, count in counts.items()
             if name.startswith(prefix)
         }
-        rest = self.total("events", "syscalls", of=[Account.SERVICE]) - sum(found.values())
-        return found | ({"other": rest} if found and rest > 0 else {})
+
+    @property
+    def errors_known(self) -> bool:
+        """Whether the result of each system call was read."""
+        results = self.total("events", "results", of=[Account.SERVICE])
+        return bool(results) and not self.counts.get(("none", "events", "unread"))
 
     def total(self, kind: str, name: str | None = None, of: Iterable[str] = ON_BEHALF) -> int:
         """Add up what accounts have of a kind, of one name or of all."""

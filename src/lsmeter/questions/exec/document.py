@@ -14,7 +14,17 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.cells.results import measured_results
 from lsmeter.questions.cells.rows import COMPARISON, ESTIMATE
-from lsmeter.questions.exec.figures import Commands, Compared, Measured, Output, find_commands
+from lsmeter.questions.exec.figures import (
+    Added,
+    CallCost,
+    Commands,
+    Compared,
+    Measured,
+    Output,
+    added_by_call,
+    find_commands,
+    together,
+)
 from lsmeter.tables import numbers
 from lsmeter.tables.fields import flat_table
 from lsmeter.tables.model import (
@@ -33,6 +43,15 @@ from lsmeter.tables.values import change, count, first_of, many, some
 
 NAME = "lsmeter-exec"
 _MOST = {Detail.SHORT: 8}  # rows of a table, and lines of output; all where there is room
+_MOST_MODULES = 2  # columns of a table that is to fit a terminal
+_ADDED = (
+    Column("each_added_insns", "added a call", Kind.CHANGE),
+    Column("added_insns", "added", Kind.CHANGE),
+)
+_CALLS_COVER = (
+    "A call: from its entry to its return, page faults inside it included. Outside of calls: other "
+    "page faults, new tasks, interrupts, kernel threads."
+)
 _COVERS = (
     "One run of the command a boot, from its execve() to its end, with its children and threads, "
     "as root. Kernel: in its tasks, in interrupts and in kernel threads; the clock's own work and "
@@ -156,9 +175,10 @@ def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Ite
     for other in measured[1:]:
         names = sorted(base.syscalls.keys() | other.syscalls.keys())
         each = [
-            f"{name} {base.syscalls.get(name, 0):g} {numbers.ARROW} {other.syscalls.get(name, 0):g}"
+            f"{name} {old:g} {numbers.ARROW} {new:g}"
             for name in names
-            if base.syscalls.get(name, 0) != other.syscalls.get(name, 0)
+            for old, new in [(of.syscalls.get(name, CallCost()).calls for of in (base, other))]
+            if old != new
         ]
         if each:
             text = f"System calls that {other.place.setup} makes otherwise than "
@@ -167,10 +187,12 @@ def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Ite
 
 def _sources(measured: Sequence[Measured], baseline: str, detail: Detail) -> Section:
     most = _MOST.get(detail)
-    tables = [_modules(measured), _calls(measured, most)]
-    base = next((item for item in measured if item.place.setup == baseline), None)
-    if base is not None:
-        tables += [_hooks(base, item, most) for item in measured if item is not base]
+    tables = [_modules(measured)]
+    base = next((item for item in measured if item.place.setup == baseline), measured[0])
+    others = [item for item in measured if item is not base]
+    tables += [_calls(base, item, most) for item in others or [base]]
+    if detail is not Detail.SHORT:
+        tables += [_hooks(base, item, most) for item in others]
     return Section("Where from", tables=tuple(table for table in tables if table.rows))
 
 
@@ -183,19 +205,49 @@ def _modules(measured: Sequence[Measured]) -> Table:
     return Table("modules", "Kernel instructions inside each module's code", columns, tuple(rows))
 
 
-def _calls(measured: Sequence[Measured], most: int | None) -> Table:
-    made = {
-        name: max(item.syscalls.get(name, 0) for item in measured)
-        for item in measured
-        for name in item.syscalls
-    }
-    names = sorted(made, key=lambda name: (-made[name], name))
-    columns = (Column("call", "system call", Kind.NAME), *_setups(measured))
-    rows: list[tuple[Value, ...]] = [
-        (name, *(round(item.syscalls.get(name, 0.0), 1) for item in measured))
-        for name in names[:most]
-    ]
-    return Table("calls", "Calls", columns, tuple(rows), more=_left(len(names), most))
+def _calls(base: Measured, item: Measured, most: int | None) -> Table:
+    """Show what each system call takes under a setup, and what that adds, by whose code it is."""
+    rows = added_by_call(base, item)
+    alone = item is base
+    of = sorted(
+        {name for row in rows for name in row.modules},
+        key=lambda name: (-sum(abs(row.modules.get(name, 0.0)) for row in rows), name),
+    )
+    shown = [name for name in of if any(round(row.modules.get(name, 0.0)) for row in rows)]
+    shown = shown[: _MOST_MODULES if most else None]
+    columns = (
+        Column("call", "system call", Kind.NAME),
+        Column("calls", "calls"),
+        Column("errors", "errors"),
+        Column("each_insns", "a call"),
+        *([Column("insns", "all")] if alone else _ADDED),
+        *(Column(f"in_{name}", f"in {name}", Kind.CHANGE) for name in shown),
+    )
+    *calls, outside = rows
+    others = calls[most:] if most else []
+    listed = calls[: len(calls) - len(others)]
+    rest = [together(f"{len(others)} others", others)] * bool(others)
+    found = [_call_cells(row, shown, alone=alone) for row in (*listed, *rest, outside)]
+    setup, over = item.place.setup, base.place.setup
+    what = "" if alone else f", and what that adds over {over}"
+    more = (_CALLS_COVER, *_left(len(calls), most))
+    title = f"{setup}: kernel instructions of each system call{what}"
+    return Table(f"calls-{setup}", title, columns, tuple(found), more=more)
+
+
+def _call_cells(row: Added, modules: Sequence[str], *, alone: bool) -> tuple[Value, ...]:
+    cost = row.cost
+    added: tuple[Value, ...] = (
+        (round(cost.insns),) if alone else (_whole(row.each_insns), round(row.insns))
+    )
+    return (
+        row.name,
+        round(cost.calls, 1) if cost.calls else None,
+        None if cost.errors is None else round(cost.errors, 1),
+        _whole(cost.each_insns),
+        *added,
+        *(round(row.modules.get(name, 0.0)) for name in modules),
+    )
 
 
 def _hooks(base: Measured, item: Measured, most: int | None) -> Table:
@@ -219,6 +271,10 @@ def _hooks(base: Measured, item: Measured, most: int | None) -> Table:
     setup = item.place.setup
     title = f"{setup}: what each hook adds over {base.place.setup}"
     return Table(f"hooks-{setup}", title, columns, tuple(rows), more=_left(len(names), most))
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
 
 
 def _setups(measured: Sequence[Measured]) -> Iterator[Column]:
@@ -261,7 +317,15 @@ def _data(found: Commands, run: RunData) -> dict[str, Any]:
                 "kernel_insns": list(item.kernel),
                 "user_insns": list(item.user),
                 "modules_insns": dict(item.modules),
-                "syscalls": dict(item.syscalls),
+                "syscalls": {
+                    name: {
+                        "calls": cost.calls,
+                        "errors": cost.errors,
+                        "kernel_insns": cost.insns,
+                        "modules_insns": dict(cost.modules),
+                    }
+                    for name, cost in item.syscalls.items()
+                },
                 "hooks": {name: list(pair) for name, pair in item.hooks.items()},
                 "output": vars(item.output),
             }

@@ -9,8 +9,8 @@ tasks, in interrupts and in the kernel's threads; the clock's own work is in no 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from lsmeter.core.model import BenchmarkStatus, Boot, Place, Problem
 from lsmeter.core.model.commands import ALL, USER, Command
@@ -23,6 +23,8 @@ from lsmeter.questions.cells.cells import cell_results, within_run, without_base
 from lsmeter.statistics.means import mean_by_name
 
 _NO_MODULE = ("other", "framework")
+_OF_CALLS = ("errors", "within")
+_NO_RESULT = ("rt_sigreturn", "other")  # the interrupted call's; of none that is known
 
 
 @dataclass(frozen=True)
@@ -35,16 +37,63 @@ class Output:
 
 
 @dataclass(frozen=True)
+class CallCost:
+    """A system call of a command: how often, how often in vain, and its kernel instructions.
+
+    errors is None where results could not be read, modules has all instructions by whose code.
+    """
+
+    calls: float = 0.0
+    errors: float | None = 0.0
+    modules: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def insns(self) -> float:
+        """All its instructions."""
+        return math.fsum(self.modules.values())
+
+    @property
+    def each_insns(self) -> float | None:
+        """The same a call; None without calls."""
+        return self.insns / self.calls if self.calls else None
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a setup adds to a system call: in instructions, also in the code of each module."""
+
+    name: str
+    cost: CallCost
+    each_insns: float | None
+    insns: float
+    modules: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Measured:
     """A command under one setup: means over boots, in instructions; values are those of boots."""
 
     place: Place
     kernel: tuple[int, ...]
     user: tuple[int, ...]
-    modules: Mapping[str, float]
-    syscalls: Mapping[str, float]  # calls
+    code: Mapping[str, float]  # all kernel instructions by whose code
+    syscalls: Mapping[str, CallCost]
     hooks: Mapping[str, tuple[float, float]]  # calls and instructions
     output: Output
+
+    @property
+    def outside(self) -> CallCost:
+        """What the kernel executes in no system call: page faults, new tasks, interrupts."""
+        inside = _sums(item.modules for item in self.syscalls.values())
+        return CallCost(
+            errors=None,
+            modules={name: of - inside.get(name, 0.0) for name, of in self.code.items()},
+        )
+
+    @property
+    def modules(self) -> Mapping[str, float]:
+        """The kernel instructions inside the code of security modules."""
+        return {name: of for name, of in self.code.items() if name not in _NO_MODULE}
 
     def mean(self, values: Sequence[int]) -> float:
         """Return the mean over boots."""
@@ -71,6 +120,14 @@ class Commands:
     estimates: tuple[Estimate, ...]
     failed: tuple[tuple[Place, Output], ...]  # what commands said that gave no number
     problems: tuple[Problem, ...]
+
+
+def _sums(each: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for item in each:
+        for name, value in item.items():
+            found[name] = found.get(name, 0.0) + value
+    return found
 
 
 def find_commands(run: RunData) -> Commands:
@@ -148,11 +205,58 @@ def _measured(
         place,
         kernel,
         user,
-        {name: count for name, count in modules.items() if name not in _NO_MODULE},
-        mean_by_name([tally.syscalls() for tally in tallies]),
+        modules,
+        _syscalls(tallies),
         {name: (count, insns.get(name, 0.0)) for name, count in sorted(calls.items())},
         _output(boots[0]),
     )
+
+
+def _syscalls(tallies: Sequence[Tally]) -> dict[str, CallCost]:
+    calls = mean_by_name([tally.syscalls() for tally in tallies])
+    errors, within = (mean_by_name([tally.by_call(of) for tally in tallies]) for of in _OF_CALLS)
+    known = all(tally.errors_known for tally in tallies)
+    modules: dict[str, dict[str, float]] = {name: {} for name in calls}
+    for key, insns in within.items():
+        name, _, module = key.partition("/")
+        modules.setdefault(name, {})[module] = insns
+    return {
+        name: CallCost(
+            calls.get(name, 0.0),
+            errors.get(name, 0.0) if known and name not in _NO_RESULT else None,
+            found,
+        )
+        for name, found in modules.items()
+    }
+
+
+def added_by_call(base: Measured, item: Measured) -> list[Added]:
+    """Return what a setup adds to each system call over another, the largest change first."""
+    names = base.syscalls.keys() | item.syscalls.keys()
+    pairs = {
+        name: (base.syscalls.get(name, CallCost()), item.syscalls.get(name, CallCost()))
+        for name in names
+    }
+    found = [_added(name, *pair) for name, pair in pairs.items()]
+    found.sort(key=lambda row: (-abs(row.insns), -row.cost.insns, row.name))
+    return [*found, _added("outside of calls", base.outside, item.outside)]
+
+
+def _added(name: str, old: CallCost, new: CallCost) -> Added:
+    each = (old.each_insns, new.each_insns)
+    modules = {
+        of: new.modules.get(of, 0.0) - old.modules.get(of, 0.0)
+        for of in sorted(old.modules.keys() | new.modules.keys())
+    }
+    known = each[1] - each[0] if each[0] is not None and each[1] is not None else None
+    return Added(name, new, known, new.insns - old.insns, modules)
+
+
+def together(name: str, rows: Sequence[Added]) -> Added:
+    """Return what several system calls take together."""
+    cost = CallCost(errors=None, modules=_sums(row.cost.modules for row in rows))
+    added = math.fsum(row.insns for row in rows)
+    return Added(name, cost, None, added, _sums(row.modules for row in rows))
 
 
 def _output(boot: Boot) -> Output:
