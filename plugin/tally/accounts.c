@@ -1,89 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "accounts.h"
-
 #include "qemu_api.h"
+#include "state.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define MAX_FRAMES  16
-#define MAX_TOUCHED 4096
-#define NO_HOOK	    -1
-#define NO_CALL	    -1 /* in user space, or in the kernel for another reason */
-#define ENTERING    -2 /* in a system call, and not yet in its function */
 #define STATE_BYTES 64 /* of a task_struct, in which the task's state is */
-#define MAX_PUT_OFF 65536
-#define MAX_ERRNO   4095
 
-struct frame {
-	enum frame_kind kind;
-	enum account account; /* none: the task's */
-	int hook;
-	uint64_t slot; /* where the hook's return address is; 0: not known */
-};
+struct accounts all;
 
-struct task {
-	uint64_t at; /* where its stack pointer is saved; 0: not known yet, or a free entry */
-	enum account account;
-	unsigned int top;
-	struct frame frame[MAX_FRAMES];
-	int call;
-	bool returning;			/* to user space, by the instruction that runs */
-	uint64_t entering[MAX_MODULES]; /* instructions, until the call is known */
-};
-
-/* What a system call took. */
-struct call {
-	uint64_t calls, errors;
-	uint64_t kernel[MAX_MODULES];
-};
-
-struct sums {
-	uint64_t user, syscalls, results, switches, avc_lookups, avc_misses;
-	uint64_t kernel[MAX_MODULES];
-	struct call call[MAX_CALLS];
-	struct {
-		uint64_t calls, insns;
-	} hook[MAX_HOOKS];
-};
-
-static struct {
-	unsigned int modules, hooks, calls;
-	struct sums of[ACCOUNTS];
-	uint64_t last[MAX_MODULES + 1];
-	struct task task[MAX_TASKS];
-	struct task first; /* runs when counting begins */
-	struct task *now;
-	struct {
-		uint64_t address;
-		enum account account;
-		uint64_t making; /* which task's: 0: of none that is still to run */
-	} touched[MAX_TOUCHED];
-	unsigned int next_touched;
-	struct {
-		uint64_t address;
-		enum account account;
-	} put_off[MAX_PUT_OFF];
-	uint64_t making;     /* how many tasks were made */
-	unsigned int unborn; /* of them, those that have not run yet */
-	uint64_t slot;	     /* of the call of a hook that is under way */
-	uint64_t popped;     /* where the last word was that a hook or a module popped */
-	uint64_t lost;	     /* tasks without room, frames beyond the limit */
-	uint64_t unread;     /* results of system calls that could not be read */
-} all;
-
-static struct frame *top(void)
-{
-	return &all.now->frame[all.now->top];
-}
-
-static enum account account_now(void)
-{
-	return top()->account == ACCOUNT_NONE ? all.now->account : top()->account;
-}
-
-static void reset(struct task *task)
+void reset_task(struct task *task)
 {
 	task->top = 0;
 	task->frame[0] = (struct frame){.kind = FRAME_TASK, .hook = NO_HOOK};
@@ -98,18 +23,7 @@ void accounts_init(unsigned int modules, unsigned int hooks, unsigned int calls)
 	all.calls = calls;
 	all.now = &all.first;
 	all.first.account = ACCOUNT_THREADS;
-	reset(&all.first);
-}
-
-/* Where the instructions of what runs go besides, by module; NULL: into no system call. */
-static uint64_t *call_now(void)
-{
-	struct task *task = all.now;
-
-	if (task->call == NO_CALL || top()->account != ACCOUNT_NONE)
-		return NULL;
-	return task->call == ENTERING ? task->entering
-				      : all.of[task->account].call[task->call].kernel;
+	reset_task(&all.first);
 }
 
 void accounts_settle(void)
@@ -216,7 +130,7 @@ void accounts_enter(uint64_t at, uint64_t sp_offset)
 	made_by = maker(at - sp_offset);
 	if (is_new || made_by != ACCOUNT_NONE) {
 		task->account = made_by == ACCOUNT_NONE ? ACCOUNT_THREADS : made_by;
-		reset(task);
+		reset_task(task);
 	}
 	all.now = task;
 	all.of[account_now()].switches++;
@@ -313,50 +227,6 @@ void accounts_pop(bool softirq)
 		all.now->returning = true;
 }
 
-void accounts_syscall(void)
-{
-	accounts_settle();
-	reset(all.now);
-	all.now->call = ENTERING;
-	memset(all.now->entering, 0, sizeof(all.now->entering));
-	all.of[account_now()].syscalls++;
-}
-
-/* A system call may begin with another's function, of which it is a part. */
-void accounts_call(unsigned int number)
-{
-	struct call *call = &all.of[all.now->account].call[number];
-
-	if (all.now->call != ENTERING || top()->account != ACCOUNT_NONE)
-		return;
-	accounts_settle();
-	all.now->call = (int)number;
-	call->calls++;
-	for (unsigned int i = 0; i < all.modules; i++)
-		call->kernel[i] += all.now->entering[i];
-}
-
-void accounts_result(const int64_t *value)
-{
-	const struct task *task = all.now;
-
-	if (task->call < 0 || top()->account != ACCOUNT_NONE)
-		return;
-	if (!value) {
-		all.unread++;
-		return;
-	}
-	all.of[task->account].results++;
-	if (*value < 0 && *value >= -MAX_ERRNO)
-		all.of[task->account].call[task->call].errors++;
-}
-
-void accounts_return(void)
-{
-	accounts_settle();
-	all.now->returning = true;
-}
-
 void accounts_avc(bool miss)
 {
 	struct sums *sums = &all.of[account_now()];
@@ -415,60 +285,4 @@ void accounts_hook_jump(int hook)
 
 	if (frame->hook != NO_HOOK && (frame->hook == hook || frame->slot == all.popped + 8))
 		leave_hook();
-}
-
-void accounts_clear(void)
-{
-	accounts_settle();
-	memset(all.of, 0, sizeof(all.of));
-	all.lost = all.unread = 0;
-}
-
-static void line(FILE *out, const char *account, const char *kind, const char *name, uint64_t value)
-{
-	if (value)
-		fprintf(out, "%s %s %s %" PRIu64 "\n", account, kind, name, value);
-}
-
-static void write_call(FILE *out, const char *account, const char *call, const struct call *sums,
-		       const char *const *module)
-{
-	line(out, account, "syscall", call, sums->calls);
-	line(out, account, "errors", call, sums->errors);
-	for (unsigned int i = 0; i < all.modules; i++) {
-		if (sums->kernel[i])
-			fprintf(out, "%s within %s/%s %" PRIu64 "\n", account, call, module[i],
-				sums->kernel[i]);
-	}
-}
-
-void accounts_write(FILE *out, const char *const *module, const char *const *hook,
-		    const char *const *call)
-{
-	static const char *const name[ACCOUNTS] = {
-		"none",	      "service", "client",  "driver", "threads",
-		"interrupts", "clock",	 "cleanup", "idle",
-	};
-
-	accounts_settle();
-	for (unsigned int i = 0; i < ACCOUNTS; i++) {
-		const struct sums *sums = &all.of[i];
-
-		line(out, name[i], "insns", "user", sums->user);
-		line(out, name[i], "events", "syscalls", sums->syscalls);
-		line(out, name[i], "events", "results", sums->results);
-		line(out, name[i], "events", "switches", sums->switches);
-		line(out, name[i], "events", "avc_lookups", sums->avc_lookups);
-		line(out, name[i], "events", "avc_misses", sums->avc_misses);
-		for (unsigned int k = 0; k < all.modules; k++)
-			line(out, name[i], "kernel", module[k], sums->kernel[k]);
-		for (unsigned int k = 0; k < all.hooks; k++) {
-			line(out, name[i], "calls", hook[k], sums->hook[k].calls);
-			line(out, name[i], "hook", hook[k], sums->hook[k].insns);
-		}
-		for (unsigned int k = 0; k < all.calls; k++)
-			write_call(out, name[i], call[k], &sums->call[k], module);
-	}
-	line(out, "none", "events", "lost", all.lost);
-	line(out, "none", "events", "unread", all.unread);
 }

@@ -8,16 +8,18 @@
  * which the first starts the counting: until then nothing is instrumented, so that booting stays
  * fast.
  *
- * What is x86 here: the markers' NOP, the opcodes in watch.c, the name in install().
+ * What is x86 here: the markers' NOP, the opcodes in watch.c, results.c and access.c, the name in
+ * install().
  *
  * Arguments: syms=FILE (see symbols.h), out=FILE, avc=ADDRESS and memory=BYTES (hexadecimal; see
- * watch.h).
+ * watch.h and results.h).
  */
 #include "accounts.h"
 #include "install.h"
 #include "markers.h"
 #include "owners.h"
 #include "qemu_api.h"
+#include "results.h"
 #include "watch.h"
 
 #include <inttypes.h>
@@ -143,7 +145,7 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 	if (own[0].value)
 		watch_avc(strtoull(own[0].value, NULL, 16));
 	if (own[1].value)
-		watch_memory(strtoull(own[1].value, NULL, 16));
+		results_memory(strtoull(own[1].value, NULL, 16));
 	counter_init();
 	accounts_init(owners.modules, owners.hooks, owners.calls);
 	watch_start(id, on_translate, on_exit_qemu);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "watch.h"
 
+#include "access.h"
 #include "accounts.h"
 #include "owners.h"
+#include "results.h"
 #include "symbols.h"
 
 #include <string.h>
@@ -10,48 +12,9 @@
 /* What a vector's stub has at most: it pushes a number, and jumps to where the interrupt begins. */
 #define STUB_BYTES 16
 
-/* Where the kernel maps its code: at its physical address without KASLR, which guests do without.
- */
-#define TEXT_MAP 0xffffffff80000000
-
-#define GUEST_ENOSYS 38
-
 static struct {
-	bool armed;	       /* the instruction that runs is one whose access is watched */
-	bool called;	       /* the instruction that is translated has a callback */
-	uint64_t avc;	       /* avc_cache_stats */
-	const uint8_t *memory; /* the guest's, from its physical address 0 on; NULL: not known */
-	uint64_t memory_bytes; /* of its first block */
-	bool readable;	       /* what a system call has stored so far was what it stores */
+	uint64_t avc; /* avc_cache_stats */
 } watch;
-
-/* A callback stays in force after its instruction up to QEMU 7.2: only the first access counts. */
-static void on_armed(unsigned int vcpu, void *data)
-{
-	(void)vcpu, (void)data;
-	watch.armed = true;
-}
-
-static bool disarm(void)
-{
-	bool armed = watch.armed;
-
-	watch.armed = false;
-	return armed;
-}
-
-static void call_at(struct qemu_plugin_insn *insn, exec_cb callback, uintptr_t data)
-{
-	qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, CB_NO_REGS, (void *)data);
-	watch.called = true;
-}
-
-static void watch_access(struct qemu_plugin_insn *insn, mem_cb callback, uint64_t data)
-{
-	call_at(insn, on_armed, 0);
-	qemu_plugin_register_vcpu_mem_cb(insn, callback, CB_NO_REGS, MEM_READ_AND_WRITE,
-					 (void *)(uintptr_t)data);
-}
 
 static void on_save_stack(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
 {
@@ -86,40 +49,6 @@ static void on_return(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at
 	(void)vcpu;
 	if (!qemu_plugin_mem_is_store(info) && disarm())
 		accounts_hook_return(at, (int)(intptr_t)hook);
-}
-
-/* What was stored at an address, which is in the guest's memory; false if that is not known. */
-static bool read_stored(qemu_plugin_meminfo_t info, uint64_t at, int64_t *value)
-{
-	const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, at);
-	uint64_t address;
-
-	if (!watch.memory || !place || qemu_plugin_hwaddr_is_io(place))
-		return false;
-	address = qemu_plugin_hwaddr_phys_addr(place);
-	if (address >= watch.memory_bytes)
-		return false;
-	memcpy(value, watch.memory + address, sizeof(*value));
-	return true;
-}
-
-/* Before a system call is known its result is -ENOSYS, which shows whether it can be read. */
-static void on_no_result(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
-{
-	int64_t value;
-
-	(void)vcpu, (void)data;
-	if (qemu_plugin_mem_is_store(info) && disarm())
-		watch.readable = read_stored(info, at, &value) && value == -GUEST_ENOSYS;
-}
-
-static void on_result(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
-{
-	int64_t value;
-
-	(void)vcpu, (void)data;
-	if (qemu_plugin_mem_is_store(info) && disarm())
-		accounts_result(watch.readable && read_stored(info, at, &value) ? &value : NULL);
 }
 
 static void on_push_word(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
@@ -344,13 +273,6 @@ static void instrument_entry(struct qemu_plugin_insn *insn, const struct symbol 
 		call_at(insn, callback, data);
 }
 
-/* Does a register other than %rsp point DISPLACEMENT bytes before what an instruction stores? */
-static bool is_store(const uint8_t *bytes, uint8_t opcode, uint8_t displacement)
-{
-	return (bytes[0] & 0xf8) == 0x48 && bytes[1] == opcode && (bytes[2] & 0xc0) == 0x40 &&
-	       (bytes[2] & 7) != 4 && bytes[3] == displacement;
-}
-
 /*
  * Work is put off by a callback for the end of a grace period, whose address call_rcu() stores in a
  * struct rcu_head, and rcu_do_batch() clears before it calls it; or in the list of a workqueue,
@@ -412,30 +334,6 @@ void watch_avc(uint64_t stats)
 	watch.avc = stats;
 }
 
-/*
- * push $-ENOSYS at a system call's entry, and mov %rax,0x50(REGISTER) with its result: both store
- * ax of its struct pt_regs.
- */
-static void instrument_result(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
-			      const struct symbol *symbol)
-{
-	const uint8_t *here = qemu_plugin_insn_haddr(insn);
-
-	if (size == 2 && bytes[0] == 0x6a && bytes[1] == (uint8_t)-GUEST_ENOSYS) {
-		/* Addresses of what is no RAM are NULL. */
-		watch.memory = here ? here - (qemu_plugin_insn_vaddr(insn) - TEXT_MAP) : NULL;
-		watch_access(insn, on_no_result, 0);
-	} else if (size == 4 && bytes[0] == 0x48 && is_store(bytes, 0x89, 0x50) &&
-		   !(bytes[2] & 0x38) && symbol && !strcmp(symbol->name, "do_syscall_64")) {
-		watch_access(insn, on_result, 0);
-	}
-}
-
-void watch_memory(uint64_t bytes)
-{
-	watch.memory_bytes = bytes;
-}
-
 static bool is_softirq(const struct symbol *symbol)
 {
 	return symbol &&
@@ -450,7 +348,7 @@ bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t si
 	const struct symbol *symbol = symbols_around(&owners.symbols, vaddr);
 	uint64_t target = target_of(bytes, size, vaddr, true);
 
-	watch.called = false;
+	access_begin();
 	if (watch.avc)
 		instrument_avc(insn, bytes, size);
 	if (entry)
@@ -467,10 +365,10 @@ bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t si
 		call_at(insn, on_pop, true);
 	else if (symbol)
 		instrument_put_off(insn, bytes, symbol);
-	instrument_result(insn, bytes, size, symbol);
+	results_watch(insn, bytes, size, symbol);
 	if (size == 3 && !memcmp(bytes, sysretq, sizeof(sysretq)))
 		call_at(insn, on_return_to_user, 0);
 	if (bytes[0] == 0xcf || (bytes[0] == 0x48 && bytes[1] == 0xcf))
 		call_at(insn, on_pop, false);
-	return watch.called;
+	return access_called();
 }

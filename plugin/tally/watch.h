@@ -13,9 +13,6 @@
 /* Where SELinux counts, relative to a processor's data; 0: nowhere that is known. */
 void watch_avc(uint64_t stats);
 
-/* How much memory the guest's code is in, from physical address 0 on; 0: nothing of it is read. */
-void watch_memory(uint64_t bytes);
-
 /* Have an instruction of the kernel tell accounts.h what it begins or ends; false: nothing. */
 bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size);
 

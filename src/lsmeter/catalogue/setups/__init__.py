@@ -5,7 +5,7 @@ The files whose names begin with an underscore turn what a user says into a Setu
 parameters and stacks, and setup files of the user's own. See `lsmeter help adding-things`.
 """
 
-from lsmeter.catalogue.setups._definition import definitions, one_each, parse_setup
+from lsmeter.catalogue.setups._definition import definitions, for_command, one_each, parse_setup
 from lsmeter.catalogue.setups._family import SetupDefinition
 from lsmeter.catalogue.setups._file import read_setup
 from lsmeter.catalogue.setups._parameters import Choice, Word
@@ -15,6 +15,7 @@ __all__ = [
     "SetupDefinition",
     "Word",
     "definitions",
+    "for_command",
     "one_each",
     "parse_setup",
     "read_setup",

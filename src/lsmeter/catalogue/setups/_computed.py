@@ -77,9 +77,12 @@ def _smack(values: Values, lists: Lists) -> dict[str, Any]:
 
 
 def _tomoyo(values: Values, lists: Lists) -> dict[str, Any]:
-    needed = lists["needed"] if values["learned"] == "all" else ()
+    of = "command" if values["domain"] == "command" else "needed"
+    needed = lists[of] if values["learned"] == "all" else ()
     further = further_rules(int(values["rules"]))
-    return _rules(further, needed, first=values["found"] == "last")
+    found = _rules(further, needed, first=values["found"] == "last")
+    counted = sum(rule.startswith("file ") for rule in (*further, *needed))  # by the guest
+    return {**found, "count": str(counted)}
 
 
 def _rules(further: Sequence[str], needed: Sequence[str], *, first: bool) -> dict[str, Any]:

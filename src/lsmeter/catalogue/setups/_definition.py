@@ -14,6 +14,7 @@ from typing import Any
 
 from lsmeter.catalogue.setups._family import SetupDefinition, families
 from lsmeter.catalogue.setups._file import SUFFIX, read_setup
+from lsmeter.catalogue.setups._parameters import Choice
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.setup import INTEGRITY, Layer, Setup, Step
 from lsmeter.core.registry import find, nearest
@@ -59,6 +60,25 @@ def parse_setup(spec: str, *, where: str = "--setup") -> Setup:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"{where}: '{twice[0]}' stands twice in the stack '{spec}'")
     return _stack(parts, where)
+
+
+def for_command(spec: str) -> str:
+    """Return the name of the same setup with a policy for any command, where there is one."""
+    return "+".join(map(_for_command, spec.split("+")))
+
+
+def _for_command(word: str) -> str:
+    name, _, settings = word.strip().partition(":")
+    definition = definitions().get(name)
+    domains = {
+        choice
+        for item in (definition.parameters if definition else ())
+        if isinstance(item, Choice) and item.name == "domain"
+        for choice in item.choices
+    }
+    if "command" not in domains or "domain=" in settings:
+        return word
+    return f"{name}:{','.join(filter(None, (settings, 'domain=command')))}"
 
 
 def one_each(named: Iterable[tuple[str, Setup]]) -> dict[str, Setup]:

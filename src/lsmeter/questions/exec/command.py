@@ -95,6 +95,7 @@ def exec_(
 
 def experiment_of(options: ExecOptions, words: list[str]) -> CommandExperiment:
     """Pack a command, and return the experiment that runs it; UsageError for what cannot run."""
+    from lsmeter.catalogue.setups import for_command
     from lsmeter.measure.experiment.exec import CommandExperiment
     from lsmeter.measure.tasks.exec import TASK
 
@@ -104,7 +105,7 @@ def experiment_of(options: ExecOptions, words: list[str]) -> CommandExperiment:
         suites=["exec"],
         title=f"What security modules cost: {command.shown}"[:200],
     )
-    made.setdefault("setups", [*_SETUPS])
+    made["setups"] = [for_command(word) for word in made.get("setups", _SETUPS)]
     # The initramfs, what the kernel unpacks of it, and the copy that the command works on.
     memory_mib = min(_MEMORY_MIB + 4 * (size_bytes >> 20), _MOST_MEMORY_MIB)
     made["conditions"] = {
@@ -114,6 +115,8 @@ def experiment_of(options: ExecOptions, words: list[str]) -> CommandExperiment:
     }
     named = {key: getattr(options, key) for key in ("baseline", "boots", "margin")}
     made |= {key: value for key, value in named.items() if value is not None}
+    if options.baseline:
+        made["baseline"] = for_command(options.baseline)
     found = declared.make_experiment(made)
     return CommandExperiment.model_construct(found.model_fields_set, **vars(found), command=command)
 

@@ -99,14 +99,14 @@ def _sentence(item: Compared) -> str:
     kernel = item.kernel
     old, new = kernel.decided.baseline_value, kernel.decided.value
     counts = f"{count(round(old))} {numbers.ARROW} {count(round(new))} kernel instructions"
-    if kernel.verdict is Verdict.INCONCLUSIVE:
-        one = kernel.mean is not None and not math.isfinite(kernel.mean.low)
-        why = "one boot does not show how far boots differ" if one else kernel.cause
-        return f"is not resolved: {counts}; {why}; more --boots."
     of_all = f", {_percent(item.all)} to all of it" if item.all else ""
+    adds = f"adds {_percent(kernel)} to what the kernel does for this command{of_all}"
+    if kernel.mean is not None and not math.isfinite(kernel.mean.low):
+        return f"{adds}, in one boot: {counts}; --boots 3 says how far boots differ."
+    if kernel.verdict is Verdict.INCONCLUSIVE:
+        return f"is not resolved: {counts}; {kernel.cause}; more --boots."
     within = " (equivalent)" if kernel.verdict is Verdict.EQUIVALENT else ""
-    adds = f"adds {_percent(kernel)} to what the kernel does for this command"
-    return f"{adds}{of_all}{within}: {counts}."
+    return f"{adds}{within}: {counts}."
 
 
 def _percent(item: Comparison) -> str:
