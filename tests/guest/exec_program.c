@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A command whose system calls and user instructions are known: children and a thread make calls,
- * and a loop turns. It says what it was given, and ends as it is told: STATUS [TURNS].
+ * and a loop turns. It says what it was given, and ends as it is told: STATUS [TURNS]; or it harms
+ * its guest: forks, crashes.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,6 +38,10 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 100;
+	while (!strcmp(argv[1], "forks"))
+		fork();
+	if (!strcmp(argv[1], "crashes"))
+		return (int)write(open("/proc/sysrq-trigger", O_WRONLY), "c", 1);
 	if (argc > 2)
 		turn((unsigned int)atoi(argv[2]));
 	for (int i = 0; i < CHILDREN; i++) {

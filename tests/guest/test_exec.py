@@ -18,6 +18,7 @@ SOURCE = Path(__file__).with_name("exec_program.c")
 TURNS = 5_000_000
 MOST_STARTUP_INSNS = 1_000_000
 CALLS, CHILDREN = 500, 3
+INJECTED_INSNS = 500  # in each stat, by the setup's costs
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +51,9 @@ def of(report: dict[str, Any], setup: str) -> dict[str, Any]:
 def test_the_answer_is_a_sentence(done: Done, report: dict[str, Any]) -> None:
     assert report["problems"] == []
     said = " ".join(done.out.split())
-    assert said.startswith("selinux is not resolved: ")
-    assert "kernel instructions; one boot does not show how far boots differ" in said
+    (plain,), (selinux,) = (of(report, name)["kernel_insns"] for name in ("capability", "selinux"))
+    assert said.startswith(f"selinux adds +{100 * (selinux / plain - 1):.1f} % to what the kernel")
+    assert f"in one boot: {plain:,} → {selinux:,} kernel instructions" in said
 
 
 def test_the_command_has_what_it_was_given(report: dict[str, Any]) -> None:
@@ -66,9 +68,10 @@ def test_the_command_has_what_it_was_given(report: dict[str, Any]) -> None:
 def test_calls_of_children_and_threads_are_counted(report: dict[str, Any]) -> None:
     for setup in ("capability", "selinux"):
         calls = of(report, setup)["syscalls"]
-        assert calls["getppid"] == CALLS * (CHILDREN + 1)
-        assert calls["newfstatat"] >= CALLS
-        assert calls["wait4"] == CHILDREN + 1
+        assert calls["getppid"]["calls"] == CALLS * (CHILDREN + 1)
+        assert calls["newfstatat"]["calls"] >= CALLS
+        assert (calls["wait4"]["calls"], calls["wait4"]["errors"]) == (CHILDREN + 1, 1)
+        assert calls["newfstatat"]["errors"] == 0
 
 
 def test_user_instructions_are_those_of_the_loop_and_equal(report: dict[str, Any]) -> None:
@@ -86,6 +89,51 @@ def test_modules_and_hooks_explain_what_is_added(report: dict[str, Any]) -> None
     assert selinux["hooks"]["inode_getattr"][0] >= CALLS
     added = selinux["hooks"]["inode_getattr"][1] - plain["hooks"]["inode_getattr"][1]
     assert CALLS * 10 < added < after - before
+
+
+def test_what_each_call_adds_is_the_module_s(report: dict[str, Any]) -> None:
+    plain, selinux = (of(report, name)["syscalls"] for name in ("capability", "selinux"))
+    one, other = plain["getppid"], selinux["getppid"]
+    assert one["kernel_insns"] == pytest.approx(other["kernel_insns"], rel=0.01)
+    added = selinux["newfstatat"]["kernel_insns"] - plain["newfstatat"]["kernel_insns"]
+    inside = selinux["newfstatat"]["modules_insns"]["selinux"]
+    assert CALLS * 10 < inside < added < 1.5 * inside
+    for setup in ("capability", "selinux"):
+        (every,) = of(report, setup)["kernel_insns"]
+        calls = sum(item["kernel_insns"] for item in of(report, setup)["syscalls"].values())
+        assert 0.5 * every < calls < every
+
+
+def test_a_known_cost_is_in_the_sentence_and_in_its_call(lsmeter: Lsmeter) -> None:
+    words = ("-s", "bpf-inject:cost=flat", "--baseline", "bpf-inject", "--boots", "1")
+    given = ("--input", "input", "--expect-status", "3", "--run-dir", "injected")
+    done = lsmeter("exec", *words, *given, "--", "./program", "3")
+    assert done.code == 0, done.err + done.out
+    report = json.loads(lsmeter("report", "injected", "-f", "json").out)
+    plain, costs = (of(report, name) for name in ("bpf-inject", "bpf-inject:cost=flat"))
+    (before,), (after,) = plain["kernel_insns"], costs["kernel_insns"]
+    assert f"{before:,} → {after:,} kernel instructions" in " ".join(done.out.split())
+    old, new = (item["syscalls"]["newfstatat"] for item in (plain, costs))
+    true_insns = INJECTED_INSNS * new["calls"]
+    assert new["calls"] == old["calls"] >= CALLS
+    assert new["kernel_insns"] - old["kernel_insns"] == pytest.approx(true_insns, rel=0.01)
+    assert after - before == pytest.approx(true_insns, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("what", "status", "said"),
+    [
+        ("forks", 1, "did not end in 1000 ms of guest time; what never ends is a workload"),
+        ("crashes", 1, "panic (exec): sysrq triggered crash"),
+    ],
+)
+def test_what_harms_its_guest_is_one_line(
+    lsmeter: Lsmeter, what: str, status: int, said: str
+) -> None:
+    words = ("-s", "capability", "--boots", "1", "--deadline", "1", "--run-dir", what)
+    done = lsmeter("exec", *words, "--", "./program", what)
+    assert done.code == status
+    assert said in " ".join(done.out.split())
 
 
 def test_gate_compare_and_formats_take_the_run(report: dict[str, Any], lsmeter: Lsmeter) -> None:

@@ -47,6 +47,14 @@ static void look(void)
 		check(!stat("/data/kept", &status), "stat");
 }
 
+static void look_for_nothing(void)
+{
+	struct stat status;
+
+	for (int i = 0; i < STATS; i++)
+		check(stat("/data/missing", &status) < 0, "nothing");
+}
+
 /* A child of the service: what it does is the service's. */
 static void serve(int listener)
 {
@@ -57,6 +65,8 @@ static void serve(int listener)
 			turn();
 		else if (order == 's')
 			look();
+		else if (order == 'n')
+			look_for_nothing();
 		for (int i = 0; order == 'l' && i < LONG; i++)
 			turn();
 		for (int i = 0; order == 'c' && i < CONNECTIONS; i++) {
@@ -149,6 +159,11 @@ static void service_looks(void)
 	order('s');
 }
 
+static void service_looks_for_nothing(void)
+{
+	order('n');
+}
+
 static void clients_look(void)
 {
 	as_client(look);
@@ -219,8 +234,11 @@ static void link_up(void)
 int main(void)
 {
 	static void (*const works[])(void) = {
-		nothing, own_turn,	service_turns,	    service_looks, clients_look,
-		network, service_forks, service_turns_long, clients_open,
+		nothing,       own_turn,
+		service_turns, service_looks,
+		clients_look,  network,
+		service_forks, service_turns_long,
+		clients_open,  service_looks_for_nothing,
 	};
 
 	prepare();

@@ -21,12 +21,13 @@ from tests.guest_programs import compiled, said
 pytestmark = pytest.mark.guest
 
 SOURCE = Path(__file__).with_name("accounts.c")
-NOTHING, TURN, SERVICE_TURN, SERVICE_STAT, CLIENT_STAT, NETWORK, FORKS, LONG, OPENS = range(9)
+NOTHING, TURN, SERVICE_TURN, SERVICE_STAT, CLIENT_STAT = range(5)
+NETWORK, FORKS, LONG, OPENS, MISSING = range(5, 10)
 TIMES = 3
+MEMORY_MIB = Conditions().memory_mib
 TURN_INSNS = 200_000
 # The markers and the first reading of the clock are in the region, and not between its readings;
 # what follows a page fault in its block is counted twice.
-MEMORY_MIB = Conditions().memory_mib
 OUTSIDE_INSNS, OUTSIDE_SHARE = 200, 0.002
 
 
@@ -62,8 +63,9 @@ def kernel_insns(tally: Tally, account: Account) -> int:
 
 def test_every_instruction_has_an_account(capability: Guest, selinux: Guest) -> None:
     for guest in (capability, selinux):
-        awake = len(guest.all) - TIMES  # in the last region the guest sleeps, and its clock jumps
-        for clock, tally in zip(guest.clock[:awake], guest.all[:awake], strict=True):
+        for clock, tally in zip(guest.clock, guest.all, strict=True):
+            if tally.region == OPENS:
+                continue  # the guest sleeps there, and its clock jumps
             assert all(name != "lost" for _, _, name in tally.counts)
             every = tally.total("insns", of=Account) + tally.total("kernel", of=Account)
             assert clock <= every <= clock * (1 + OUTSIDE_SHARE) + OUTSIDE_INSNS
@@ -103,6 +105,27 @@ def test_system_calls_are_counted_by_name(capability: Guest) -> None:
     assert capability[NETWORK].syscalls()["accept"] == 50
     assert capability[FORKS].syscalls()["clone"] == 20
     assert capability[CLIENT_STAT].syscalls().get("newfstatat", 0) == 0
+
+
+def test_calls_in_vain_are_counted_by_name(capability: Guest) -> None:
+    for region, failed in ((SERVICE_STAT, 0), (MISSING, 100)):
+        tally = capability[region]
+        assert tally.errors_known
+        assert tally.syscalls()["newfstatat"] == 100
+        assert tally.by_call("errors").get("newfstatat", 0) == failed
+
+
+def test_instructions_are_those_of_the_call_that_runs(capability: Guest, selinux: Guest) -> None:
+    found = [guest[SERVICE_STAT] for guest in (capability, selinux)]
+    plain, more = (tally.by_call("within") for tally in found)
+    for tally, within in zip(found, (plain, more), strict=True):
+        stat = sum(insns for key, insns in within.items() if key.startswith("newfstatat/"))
+        # All others are the two ends of the order, and what the tasks are switched by.
+        assert 0.97 * kernel_insns(tally, Account.SERVICE) < stat
+        assert sum(within.values()) <= kernel_insns(tally, Account.SERVICE)
+    added = selinux[SERVICE_STAT].total("kernel", "selinux", of=[Account.SERVICE])
+    assert 0.99 * added < more["newfstatat/selinux"] <= added
+    assert "newfstatat/selinux" not in plain
 
 
 def test_a_service_and_its_client_are_told_apart_on_a_link(selinux: Guest) -> None:

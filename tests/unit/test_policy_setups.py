@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.catalogue.setups import definitions, parse_setup
+from lsmeter.catalogue.setups import definitions, for_command, parse_setup
 from lsmeter.catalogue.setups._computed import further_rules
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Setup
@@ -162,3 +162,39 @@ class TestSmack:
 def test_the_probe_can_be_asked_for_it(name: str) -> None:
     request = make_request(cell(parse_setup(name)), 1, 1000).to_bytes()
     assert request.count(f"step={TRY.action}\n".encode()) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "made"),
+    [
+        ("capability", "capability"),
+        ("apparmor", "apparmor"),
+        ("apparmor-enforcing", "apparmor-enforcing:domain=command"),
+        ("tomoyo-enforcing:rules=10", "tomoyo-enforcing:rules=10,domain=command"),
+        ("tomoyo-enforcing:domain=suite", "tomoyo-enforcing:domain=suite"),
+        ("landlock+apparmor-complain", "landlock+apparmor-complain:domain=command"),
+        ("selinux-enforcing", "selinux-enforcing"),
+        ("no-such", "no-such"),
+    ],
+)
+def test_a_command_gets_a_policy_for_commands(said: str, made: str) -> None:
+    assert for_command(said) == made
+
+
+@pytest.mark.parametrize("name", ["apparmor-enforcing", "apparmor-complain", "tomoyo-enforcing"])
+def test_a_policy_for_commands_proves_what_that_of_the_suite_does(name: str) -> None:
+    suite, command = parse_setup(name), parse_setup(f"{name}:domain=command")
+    assert (command.checks, command.layer) == (suite.checks, suite.layer)
+    assert command.differs(suite)
+    assert {item.fact for item in command.expect} == {item.fact for item in suite.expect}
+
+
+def test_a_domain_for_commands_counts_the_rules_that_the_guest_counts() -> None:
+    setup = parse_setup("tomoyo-enforcing:domain=command")
+    rules = [line for line in text(setup, "tomoyo-domains").splitlines() if line[:5] == "file "]
+    assert expected(setup)["tomoyo.rules"] == str(len(rules))
+
+
+def test_a_profile_for_commands_is_one_and_the_same() -> None:
+    with pytest.raises(UsageError, match="the same for all commands"):
+        parse_setup("apparmor-enforcing:rules=10,domain=command")

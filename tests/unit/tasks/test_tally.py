@@ -57,6 +57,26 @@ end
     assert before.syscalls() == {}  # of a plugin that did not name them
 
 
+def test_what_calls_took_is_known_by_name_and_module() -> None:
+    lines = f"""{HEADER}
+region 0
+service events syscalls 2
+service events results 2
+service syscall __x64_sys_read 2
+service errors __x64_sys_read 1
+service within __x64_sys_read/other 70
+service within __x64_sys_read/selinux 30
+client within __x64_sys_read/other 5
+{{unread}}end
+"""
+    (found,) = parse_tally(lines.format(unread=""))
+    assert found.by_call("errors") == {"read": 1}
+    assert found.by_call("within") == {"read/other": 70, "read/selinux": 30}
+    assert found.errors_known
+    (found,) = parse_tally(lines.format(unread="none events unread 1\n"))
+    assert not found.errors_known
+
+
 def test_a_guest_that_ended_early_leaves_what_was_whole() -> None:
     early = WHOLE[: WHOLE.rindex("end")]
     (found,) = parse_tally(early)
