@@ -45,7 +45,7 @@ def test_the_kernels_part_is_that_of_the_command_and_on_its_behalf(cell: Any) ->
         (None, "is missing"),
         (TALLY.format("none events lost 1\n"), "lost track of 1"),
         (TALLY.format("service kernel other 1\n"), "cannot stand there"),
-        (TALLY.format("service kernel ima 9000\n"), "more than the guest's clock"),
+        (TALLY.format("service kernel ima 90000\n"), "more than the guest's clock"),
         (TALLY.format("").replace("eof\n", ""), "no end"),
         (TALLY.format("").replace("region 0", "region 3"), "0 regions"),
     ],
@@ -55,6 +55,13 @@ def test_what_was_not_counted_whole_gives_no_number(cell: Any, text: str | None,
     for item in derive(cell, outputs, RAN):
         assert (item.status, item.values) == (BenchmarkStatus.FAILED, ())
         assert said in item.detail
+
+
+def test_what_page_faults_count_twice_is_no_fault(cell: Any) -> None:
+    (clock,) = RAN[0].values
+    text = TALLY.format(f"clock kernel bpf {clock + 5 - 1510}\n")
+    found = derive(cell, {"tally": text.encode()}, RAN)
+    assert {item.status for item in found} == {BenchmarkStatus.OK}
 
 
 def test_a_command_that_fails_gives_no_number(cell: Any) -> None:
