@@ -14,6 +14,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.cells.results import measured_results
 from lsmeter.questions.cells.rows import COMPARISON, ESTIMATE
+from lsmeter.questions.exec import plots
 from lsmeter.questions.exec.figures import (
     Added,
     CallCost,
@@ -193,7 +194,10 @@ def _sources(measured: Sequence[Measured], baseline: str, detail: Detail) -> Sec
     tables += [_calls(base, item, most) for item in others or [base]]
     if detail is not Detail.SHORT:
         tables += [_hooks(base, item, most) for item in others]
-    return Section("Where from", tables=tuple(table for table in tables if table.rows))
+    figures = (plots.of_calls(base, others),) if others and detail is Detail.FULL else ()
+    return Section(
+        "Where from", tables=tuple(item for item in tables if item.rows), figures=figures
+    )
 
 
 def _modules(measured: Sequence[Measured]) -> Table:
