@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
 import subprocess
 import tarfile
@@ -182,3 +183,17 @@ def test_a_directory_as_root_is_all_there_is(tmp_path: Path) -> None:
     assert tree.has_file("/bin/sh")
     assert not tree.has_file("/bin/ls")
     assert tree.add("/bin/sh") == "/bin/busy"
+
+
+def test_where_files_are_changes_nothing_of_their_tree(tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "file").write_text("x")
+    found = []
+    for results in ("one", "two"):
+        (tmp_path / results).mkdir()
+        os.utime(tmp_path, (0, len(found) + 1))
+        tree = make_tree(None)
+        Collector(tree).add_path(str(tmp_path / "given"))
+        found.append(tree.entries)
+    assert found[0] == found[1]
+    assert found[0][str(tmp_path / "given")].mtime_s > 0  # a command may look at what it is given

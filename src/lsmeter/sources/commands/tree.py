@@ -12,7 +12,7 @@ import posixpath
 import stat
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lsmeter.core.errors import UsageError
@@ -74,7 +74,8 @@ class Tree:
     def add(self, path: str) -> str:
         """Add what a path names with the links on the way; return the path without links.
 
-        OSError where there is nothing.
+        OSError where there is nothing. Directories on the way have no time of change: that of one
+        where results are written, say, would make another tree of the same files.
         """
         at, links = "/", 0
         todo = [*reversed(path.split("/"))]
@@ -91,7 +92,8 @@ class Tree:
             known = self.entries.get(here) or self._read(here)
             if known is None:
                 return here
-            self.put(here, known)
+            on_the_way = bool(todo) and stat.S_ISDIR(known.mode)
+            self.put(here, replace(known, mtime_s=0) if on_the_way else known)
             if not stat.S_ISLNK(known.mode):
                 at = here
                 continue
