@@ -357,7 +357,7 @@ _Noreturn void init_main(void)
 		snprintf(error, sizeof(error), "%s: %s", failed, strerror(errno));
 		abandon(error);
 	}
-	if (request.n_clients)
+	if (request.n_clients && !request.n_commands)
 		mark_account(ACCOUNT_DRIVER); /* it counts from here on */
 	take_steps(&request);
 	facts_send();

@@ -111,7 +111,9 @@ def _sentence(item: Compared) -> str:
 
 
 def _percent(item: Comparison) -> str:
-    return f"{numbers.overhead(item.overhead, item.verdict)} %"
+    half = (item.overhead_high - item.overhead_low) / 2
+    within = f" ±{100 * half:.1f}" if math.isfinite(half) else ""
+    return f"{numbers.overhead(item.overhead, item.verdict)} %{within}"
 
 
 def _totals(
