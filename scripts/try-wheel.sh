@@ -110,7 +110,7 @@ build_and_enter() {
 	mount -t tmpfs tmpfs "$root/dev/shm"
 	mapfile -d '' variables < <(settings)
 	env -i "${variables[@]}" PIP_FIND_LINKS=/wheels UV_FIND_LINKS=/wheels \
-		HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+		HOME=/srv LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin \
 		chroot "$root" /try-wheel.sh --inside
 }
 

@@ -15,7 +15,7 @@ import pytest
 from lsmeter.core.errors import UsageError
 from lsmeter.sources.commands.collect import Collector, find, make_tree
 from lsmeter.sources.commands.elf import ForeignElfError, read_needs
-from lsmeter.sources.commands.tree import Tree
+from lsmeter.sources.commands.tree import Entry, Tree
 
 
 def packed(path: str, tree: Tree | None = None) -> Tree:
@@ -188,7 +188,7 @@ def test_a_directory_as_root_is_all_there_is(tmp_path: Path) -> None:
 def test_where_files_are_changes_nothing_of_their_tree(tmp_path: Path) -> None:
     (tmp_path / "given").mkdir()
     (tmp_path / "given" / "file").write_text("x")
-    found = []
+    found: list[dict[str, Entry]] = []
     for results in ("one", "two"):
         (tmp_path / results).mkdir()
         os.utime(tmp_path, (0, len(found) + 1))
