@@ -58,7 +58,7 @@ def test_modules_cost_what_they_are_known_to_cost(lsmeter: Lsmeter) -> None:
 
 
 def test_the_same_seed_gives_the_same_readings(lsmeter: Lsmeter) -> None:
-    words = ("run", "--setup", "capability", *FEW, "--boots", "1", "--fresh")
+    words = ("run", "--setup", "capability", *FEW, "--boots", "1", "--quick", "--fresh")
     for name in ("a", "b"):
         assert lsmeter(*words, "--run-dir", name).code == 0
     first, second = (sorted((lsmeter.home / name).glob("boots/*/samples.parquet")) for name in "ab")
@@ -66,7 +66,7 @@ def test_the_same_seed_gives_the_same_readings(lsmeter: Lsmeter) -> None:
 
 
 def test_ext4_as_an_ordinary_user_and_cold(lsmeter: Lsmeter) -> None:
-    words = ("--filesystem", "ext4", "--user", "user", "--boots", "1", "--samples", "5")
+    words = ("--filesystem", "ext4", "--user", "user", "--boots", "1", "--quick", "--samples", "5")
     done = lsmeter(
         "run", "--setup", "capability", "--benchmark", "open", *words, "--run-dir", "warm"
     )
@@ -86,7 +86,7 @@ def test_ext4_as_an_ordinary_user_and_cold(lsmeter: Lsmeter) -> None:
 def test_every_file_system_is_measured(lsmeter: Lsmeter) -> None:
     named = [name for name, item in FILESYSTEMS.items() if not item.make or find(item.make[0])]
     asked = [word for name in named for word in ("--filesystem", name)]
-    words = ("--setup", "capability", "--benchmark", "creat depth=1", "--samples", "3")
+    words = ("--setup", "capability", "--benchmark", "creat depth=1", "--quick", "--samples", "3")
     done = lsmeter("run", *words, *asked, "--boots", "1", "--run-dir", "run")
     assert done.code == 0, done.err
     found = {
@@ -105,15 +105,7 @@ def test_every_file_system_is_measured(lsmeter: Lsmeter) -> None:
 def test_conditions_change_counts_and_the_cell(
     lsmeter: Lsmeter, condition: str, name: str, least: float
 ) -> None:
-    words = (
-        "run",
-        "--setup",
-        "capability",
-        "--benchmark",
-        name.split(maxsplit=1)[0],
-        "--boots",
-        "1",
-    )
+    words = ("run", "--setup", "capability", "--benchmark", name, "--boots", "1", "--quick")
     lsmeter(*words, "--run-dir", "plain")
     changed = lsmeter(*words, "--condition", f"{condition}=true", "--run-dir", "changed")
     assert "from the store" not in changed.err
