@@ -134,7 +134,7 @@ def _totals(
     for item in measured:
         against = by_setup.get(item.place.setup)
         decided = against.kernel.decided.value if against else old
-        user = against.user.decided.difference if against and against.user else None
+        user = _difference(against.user) if against and against.user else None
         rows.append(
             (
                 item.place.setup,
@@ -152,6 +152,11 @@ def _totals(
     return Section(where, tables=(table,), items=tuple(_controls(measured, compared)))
 
 
+def _difference(item: Comparison) -> float:
+    """Return by how much the shown values differ: where boots do, no difference is decided."""
+    return item.decided.value - item.decided.baseline_value
+
+
 def _cell(item: Comparison | None) -> Value:
     if item is None:
         return None
@@ -162,16 +167,16 @@ def _cell(item: Comparison | None) -> Value:
 
 def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Iterator[Item]:
     """Say whether the command itself did the same, and made the same calls."""
-    moved = [item.user for item in compared if item.user and item.user.decided.difference]
+    moved = [item.user for item in compared if item.user and _difference(item.user)]
     if compared and not moved:
         yield Item("Control: user instructions are equal in all setups.", tone=Tone.QUIET)
     for item in moved:
-        share = abs(item.decided.overhead)
-        known = f"{100 * share:.3f} %" if math.isfinite(share) else "of 0"
+        old, by = item.decided.baseline_value, _difference(item)
+        known = f"{100 * abs(by) / old:.3f} %" if old else "of 0"
         yield Item(
-            f"Control: under {item.place.setup} the command itself executes "
-            f"{change(round(item.decided.difference))} user instructions ({known}): it does "
-            "something else there, or meets page faults in other places.",
+            f"Control: under {item.place.setup} the command itself executes {change(round(by))} "
+            f"user instructions ({known}): it does something else there, or meets page faults in "
+            "other places.",
             tone=Tone.WARNING,
         )
     base = measured[0]
