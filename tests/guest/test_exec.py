@@ -67,7 +67,7 @@ def test_the_command_has_what_it_was_given(report: dict[str, Any]) -> None:
 
 def test_calls_of_children_and_threads_are_counted(report: dict[str, Any]) -> None:
     for setup in ("capability", "selinux"):
-        calls = of(report, setup)["syscalls"]
+        calls = of(report, setup)["by_syscall"]
         assert calls["getppid"]["calls"] == CALLS * (CHILDREN + 1)
         assert calls["newfstatat"]["calls"] >= CALLS
         assert (calls["wait4"]["calls"], calls["wait4"]["errors"]) == (CHILDREN + 1, 1)
@@ -92,7 +92,7 @@ def test_modules_and_hooks_explain_what_is_added(report: dict[str, Any]) -> None
 
 
 def test_what_each_call_adds_is_the_module_s(report: dict[str, Any]) -> None:
-    plain, selinux = (of(report, name)["syscalls"] for name in ("capability", "selinux"))
+    plain, selinux = (of(report, name)["by_syscall"] for name in ("capability", "selinux"))
     one, other = plain["getppid"], selinux["getppid"]
     assert one["kernel_insns"] == pytest.approx(other["kernel_insns"], rel=0.01)
     added = selinux["newfstatat"]["kernel_insns"] - plain["newfstatat"]["kernel_insns"]
@@ -100,7 +100,7 @@ def test_what_each_call_adds_is_the_module_s(report: dict[str, Any]) -> None:
     assert CALLS * 10 < inside < added < 1.5 * inside
     for setup in ("capability", "selinux"):
         (every,) = of(report, setup)["kernel_insns"]
-        calls = sum(item["kernel_insns"] for item in of(report, setup)["syscalls"].values())
+        calls = sum(item["kernel_insns"] for item in of(report, setup)["by_syscall"].values())
         assert 0.5 * every < calls < every
 
 
@@ -113,7 +113,7 @@ def test_a_known_cost_is_in_the_sentence_and_in_its_call(lsmeter: Lsmeter) -> No
     plain, costs = (of(report, name) for name in ("bpf-inject", "bpf-inject:cost=flat"))
     (before,), (after,) = plain["kernel_insns"], costs["kernel_insns"]
     assert f"{before:,} → {after:,} kernel instructions" in " ".join(done.out.split())
-    old, new = (item["syscalls"]["newfstatat"] for item in (plain, costs))
+    old, new = (item["by_syscall"]["newfstatat"] for item in (plain, costs))
     true_insns = INJECTED_INSNS * new["calls"]
     assert new["calls"] == old["calls"] >= CALLS
     assert new["kernel_insns"] - old["kernel_insns"] == pytest.approx(true_insns, rel=0.01)

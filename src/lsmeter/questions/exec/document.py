@@ -328,7 +328,8 @@ def _data(found: Commands, run: RunData) -> dict[str, Any]:
                 "kernel_insns": list(item.kernel),
                 "user_insns": list(item.user),
                 "modules_insns": dict(item.modules),
-                "syscalls": {
+                "syscalls": {name: cost.calls for name, cost in item.syscalls.items()},
+                "by_syscall": {
                     name: {
                         "calls": cost.calls,
                         "errors": cost.errors,
