@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What people and machines type. Every target sets up what it needs and is safe to repeat.
 .DEFAULT_GOAL := help
-.PHONY: help run history test quick faults hosts check format lock benchmark simulate alarms site wheels clean
+.PHONY: help run history test long quick faults hosts check format lock benchmark simulate alarms site wheels clean
 
 PYTHON ?= python3
 # Ubuntu's archive has no Debian kernel: there the main experiment takes the machine's own.
@@ -18,9 +18,12 @@ run: .venv/.run-ready ## Set everything up and run the main experiment
 history: .venv/.run-ready ## Measure every kernel of Debian's archives, and make a site of it: hours, resumable
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/history.sh "$(KERNELS)" build/history
 
-test: .venv/.test-ready ## Set everything up, check the code and run all tests
+test: .venv/.test-ready ## Set everything up, check the code and run the tests
 	$(MAKE) check
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long"
+
+long: .venv/.test-ready ## Run the tests that make test leaves out: minutes each
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 
 quick: .venv/.test-ready ## Run the fast tests that need no guest: minutes
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/unit tests/statistics tests/contract \

@@ -150,8 +150,10 @@ def left_but_its_log(lsmeter: Lsmeter, err: str) -> list[Path]:
     ("old", "new", "said"),
     [
         ('["attr"]', '["no-such-package"]', "no-such-package"),
-        ("size_mib = 512", "size_mib = 64", "Could not allocate block"),
-        ("tools", "labels = true\ntools", "matchpathcon"),
+        pytest.param(
+            "size_mib = 512", "size_mib = 64", "not allocate block", marks=pytest.mark.long
+        ),
+        pytest.param("tools", "labels = true\ntools", "matchpathcon", marks=pytest.mark.long),
     ],
 )
 def test_what_cannot_be_built_is_said_and_only_its_log_is_kept(
@@ -165,6 +167,7 @@ def test_what_cannot_be_built_is_said_and_only_its_log_is_kept(
     assert left_but_its_log(lsmeter, err) == []
 
 
+@pytest.mark.long
 def test_a_tool_that_no_package_brings_is_said_and_nothing_is_kept(
     lsmeter: Lsmeter, tiny: Path
 ) -> None:
@@ -176,6 +179,7 @@ def test_a_tool_that_no_package_brings_is_said_and_nothing_is_kept(
     assert kept(lsmeter) == []
 
 
+@pytest.mark.long
 def test_a_script_that_fails_gives_its_reason(lsmeter: Lsmeter, tiny: Path) -> None:
     script = tiny.parent / "tiny" / "usr" / "lib" / "prepare"
     script.write_text("echo 'lsmeter: this is why'; exit 1\n")

@@ -103,6 +103,7 @@ def test_a_boot_of_one_seed_repeats_to_the_instruction(run: Path, lsmeter: Lsmet
     assert len(found[0]) > 1000
 
 
+@pytest.mark.long
 def test_the_guest_s_clock_is_in_no_cost(lsmeter: Lsmeter) -> None:
     found = []
     for shift in ("3", "0"):
@@ -143,7 +144,11 @@ def test_what_fails_under_load_loses_its_own_benchmark(lsmeter: Lsmeter) -> None
 
 
 @pytest.mark.parametrize(
-    ("suite", "benchmark"), [("workstation", "tree-create"), ("container", "start with=all")]
+    ("suite", "benchmark"),
+    [
+        ("workstation", "tree-create"),
+        pytest.param("container", "start with=all", marks=pytest.mark.long),
+    ],
 )
 def test_work_that_has_no_server_is_counted_by_itself(
     lsmeter: Lsmeter, suite: str, benchmark: str
