@@ -24,7 +24,7 @@ def truth(tmp_path_factory: pytest.TempPathFactory) -> Truth:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all-faults", action="store_true", help="also run the long cases of faults")
+    parser.addoption("--all-faults", action="store_true", help="run all cases of faults")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
