@@ -7,10 +7,12 @@ import functools
 import gzip
 import hashlib
 import http.server
+import os
 import re
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import pytest
 
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.sources.kernels import repository
+from lsmeter.sources.kernels.entry import KERNELS
 from lsmeter.sources.kernels.resolve import Request, resolve
 from tests.conftest import DEADLINE_S
 from tests.unit.kernels.synthetic import write_tree
@@ -74,8 +77,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rpm(home / "packages", "kernel-core", home / "core", "0.fc43")
     rpm(home / "packages", "kernel-core", home / "core")
     rpm(home / "packages", "kernel-modules-core", home / "modules")
-    words = ["createrepo_c", "--quiet", "--simple-md-filenames", str(home / "packages")]
-    subprocess.run(words, check=True, capture_output=True, timeout=DEADLINE_S)
+    index(home / "packages")
     return home / "packages"
 
 
@@ -124,6 +126,44 @@ def test_an_address_is_not_asked_again_on_the_same_day(packages: Path, served: s
     assert resolve(f"rpm:{served}") == resolve(f"rpm:{served}", Request(offline=True)) == first
     with pytest.raises(InfrastructureError, match="File not found"):
         resolve(f"rpm:{served}", Request(refresh=True))
+
+
+def index(packages: Path) -> None:
+    words = ["createrepo_c", "--quiet", "--simple-md-filenames", str(packages)]
+    subprocess.run(words, check=True, capture_output=True, timeout=DEADLINE_S)
+
+
+def test_a_directory_is_looked_at_each_time(
+    packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = packages / "kernel-core-6.12.0-1.fc43.x86_64.rpm"
+    newest.rename(tmp_path / newest.name)
+    index(packages)
+    assert "6.12.0-0.fc43" in resolve(f"rpm:{packages}").origin
+    (tmp_path / newest.name).rename(newest)
+    index(packages)
+    assert "6.12.0-1.fc43" in resolve(f"rpm:{packages}").origin
+    # The same words in another directory are another repository.
+    other = Path(shutil.copytree(packages, tmp_path / "other/packages"))
+    (other / newest.name).unlink()
+    index(other)
+    for home, release in ((tmp_path, "1.fc43"), (other.parent, "0.fc43")):
+        monkeypatch.chdir(home)
+        assert f"6.12.0-{release}" in resolve("rpm:./packages").origin
+
+
+def test_an_address_is_asked_once_a_day(packages: Path, served: str) -> None:
+    resolve(f"rpm:{served}")
+    day_ago_s = time.time() - 90_000
+    for _ in range(2):  # also where the same was found a day ago
+        for home in KERNELS.home.glob("rpm-*"):
+            for path in (home / "kernel.json", home):
+                os.utime(path, (day_ago_s, day_ago_s))
+        resolve(f"rpm:{served}")
+        index_file = packages / INDEX
+        index_file.rename(packages / "away")
+        resolve(f"rpm:{served}")  # no more today
+        (packages / "away").rename(index_file)
 
 
 def test_a_directory_without_metadata_has_to_be_told(packages: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -107,9 +106,8 @@ def fill_entry(
 
 def _prune() -> None:
     """Remove the kernels of files, which have new entries when they change, that nobody uses."""
-    for home in chain.from_iterable(
-        KERNELS.home.glob(f"{kind}-*") for kind in ("file", "deb", "rpm")
-    ):
+    kinds = ("file", "deb", "rpm")
+    for home in [path for kind in kinds for path in KERNELS.home.glob(f"{kind}-*")]:
         # Who uses one holds its lock; what cannot be looked at stays.
         with suppress(InfrastructureError, OSError):
             if _is_unused(home):

@@ -31,8 +31,8 @@ _MOST_ALL_BYTES = 2 << 30
 _PIECE_BYTES = 1 << 20
 _SAID_CHARS = 65536
 _SILENCE_S = 300.0
-# The lead of an RPM (rpm's lib/rpmlead.c): its magic, and 66 bytes of name from the tenth on.
 _DEB = b"!<arch>\ndebian-binary"
+# The lead of an RPM (rpm's lib/rpmlead.c): its magic, and 66 bytes of name from the tenth on.
 _RPM = b"\xed\xab\xee\xdb"
 _NAME = slice(10, 76)
 RPM_CORE = "kernel-core"

@@ -71,6 +71,11 @@ class Repository:
             hint="fetch it, and give the directory",
         )
 
+    @property
+    def remote(self) -> bool:
+        """Whether it is asked over a network."""
+        return bool(urlsplit(self.place).scheme)
+
     def packages(self, wanted: Callable[[str], bool], progress: Progress) -> tuple[Offered, ...]:
         """Return the packages whose names are wanted."""
         listed = _elements(self._read(INDEX, _MOST_INDEX_BYTES), "data", f"{self.place}/{INDEX}")
@@ -120,7 +125,7 @@ class Repository:
         if not path or inside.is_absolute() or ".." in inside.parts:
             raise UsageError(f"{self.place}: the path '{path[:80]}' leads out of the repository")
         try:
-            if not urlsplit(self.place).scheme:
+            if not self.remote:
                 with (Path(self.place) / inside).open("rb") as file:
                     yield file
                 return

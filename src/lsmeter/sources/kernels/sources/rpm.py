@@ -45,8 +45,11 @@ class RpmSource(KernelSource):
         place, _, version = spec.removeprefix("rpm:").partition("#")
         if not place:
             raise UsageError(f"kernel {spec} names no directory", hint=f"as {self.examples[0]}")
-        if urlsplit(place).scheme or (Path(place) / INDEX).is_file():
+        if urlsplit(place).scheme:
             return _of_repository(spec, Repository(place.rstrip("/")), version, request)
+        if (Path(place) / INDEX).is_file():
+            home = Repository(str(Path(place).absolute()))
+            return _of_repository(spec, home, version, request)
         return kernel_of_packages(spec, rpms_beside(_only_file(spec, place, version)), request)
 
     def listing(self) -> tuple[KernelListing, ...]:
@@ -72,20 +75,27 @@ def _only_file(spec: str, place: str, version: str) -> Path:
 
 def _of_repository(spec: str, source: Repository, version: str, request: Request) -> Kernel:
     prefix = f"rpm-{hashlib.sha256(f'{source.place}#{version}'.encode()).hexdigest()[:12]}"
-    known = sorted(KERNELS.home.glob(f"{prefix}-*/kernel.json"), key=lambda p: p.stat().st_mtime)
-    if known:
-        young = 0 <= time.time() - known[-1].stat().st_mtime < DAY_S and not request.refresh
-        kernel = load(known[-1].parent, spec, request.modules)
-        if kernel and (young or request.offline or not urlsplit(source.place).scheme):
+    if source.remote:
+        if kernel := _cached(prefix, spec, request):
             return kernel
-    if request.offline and urlsplit(source.place).scheme:
-        raise not_cached(f"kernel {spec}")
+        if request.offline:
+            raise not_cached(f"kernel {spec}")
     offered = source.packages(lambda name: bool(_NAMES.fullmatch(name)), request.progress)
     core = _newest(spec, offered, version)
     same = (core.version, core.arch)
     parts = [item for item in offered if (item.version, item.arch) == same and item != core]
     fill = partial(_fill, source=source, parts=(core, *parts), request=request)
     return fill_entry(f"{prefix}-{core.sha256[:16]}", spec, core.name, request, fill)
+
+
+def _cached(prefix: str, spec: str, request: Request) -> Kernel | None:
+    """Return the kernel that was taken last, if that is all there is or was done within a day."""
+    times_s = {home: home.stat().st_mtime for home in KERNELS.home.glob(f"{prefix}-*")}
+    if not times_s:
+        return None
+    home = max(times_s, key=lambda home: times_s[home])
+    young = 0 <= time.time() - times_s[home] < DAY_S and not request.refresh
+    return load(home, spec, request.modules) if young or request.offline else None
 
 
 def _newest(spec: str, offered: tuple[Offered, ...], version: str) -> Offered:
