@@ -81,15 +81,17 @@ class Description:
     networks: tuple[Network, ...] = ()
     waits: bool = False  # an idle guest lets time pass: its peer is another guest
     plugin: Plugin | None = None
+    seabios: bool = False  # where the board has a smaller firmware
 
 
 def qemu_command(guest: Description) -> tuple[str, ...]:
     """Return the command that starts `guest`; `lsmeter help exact-instrument` has the reasons."""
     arch = guest.arch
     board = arch.boards[guest.boot_protocol]
+    machine = (guest.seabios and board.seabios) or board.machine
     results = (arch.bulk if guest.bulk else arch.results).format("results")
     arguments = [
-        *(arch.program, "-M", board.machine + (board.memory_disk if guest.memory_disk else "")),
+        *(arch.program, "-M", machine + (board.memory_disk if guest.memory_disk else "")),
         *_time(guest),
         *("-seed", str(guest.seed)),
         *("-cpu", guest.cpu or arch.cpu),

@@ -33,10 +33,9 @@ from lsmeter.machines.description import (
     counted_guest,
     guest_of,
     in_real_time,
-    qemu_command,
 )
 from lsmeter.machines.emulation import Emulation
-from lsmeter.machines.qemu import qemu_version
+from lsmeter.machines.qemu import command_here, qemu_version
 from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.sources.kernels import resolve as kernels
 
@@ -144,7 +143,7 @@ def _boot_guests(kernel: Kernel | None, deadline_s: float) -> str:
         plain = counted_guest(kernel, Setup("", "", lsms=None), Conditions())
         guest = in_real_time(plain, "kvm", "host")
         places = {"console": "/dev/null", "results": "/dev/null", "initrd": str(initrd)}
-        _boot(kernel.name, qemu_command(replace(guest, **places)), 0, deadline_s)  # type: ignore[arg-type]
+        _boot(kernel.name, command_here(replace(guest, **places)), 0, deadline_s)  # type: ignore[arg-type]
     return f"{kernel.name} booted {_BOOTS} times"
 
 

@@ -36,8 +36,7 @@ _MOST_S = 2 * LOOK_S
 # guest has an end. On two processors it is what a guest has of them at a load of 200.
 _LEAST = 0.01
 _KILL_S = 20.0
-_QBOOT = ",x-option-roms=off"
-_NO_QBOOT = 10  # the first QEMU version that does without
+_SEABIOS = 10  # the first version of QEMU whose small board needs it
 # What is left of a guest's work may take so many times as long as what it has done suggests:
 # benchmarks are of unequal length, and the machine may have got busier.
 SLACK = 4.0
@@ -112,10 +111,10 @@ def command_here(guest: Description) -> tuple[str, ...]:
     The small board's own firmware, qboot, never starts a kernel in Debian 13 (QEMU 10.0.13, whose
     qboot.rom is Debian's build): from 10.0 on SeaBIOS does. Readings begin long after either.
     """
-    program, option, board, *others = qemu_command(guest)
-    if _QBOOT in board and int(qemu_version(guest.arch).partition(".")[0]) >= _NO_QBOOT:
-        board = board.replace(_QBOOT, "")
-    return (program, option, board, *others)
+    if guest.arch.boards[guest.boot_protocol].seabios:
+        version = int(qemu_version(guest.arch).partition(".")[0])
+        guest = replace(guest, seabios=version >= _SEABIOS)
+    return qemu_command(guest)
 
 
 class Patience:

@@ -54,13 +54,15 @@ class EntryCode:
 class Board:
     """QEMU's machine for one boot protocol, and what plugs into its bus.
 
-    memory_disk is what is added to the machine for a kernel that finds persistent memory.
+    memory_disk is what is added to the machine for a kernel that finds persistent memory. seabios
+    is the machine with that firmware, "" where it has no other.
     """
 
     machine: str
     memory_disk: str
     disk: str
     network: str
+    seabios: str = ""
 
 
 @dataclass(frozen=True, eq=False)  # each is there once
@@ -155,6 +157,7 @@ X86_64 = Arch(
             ",pcie=on,acpi=on",
             "virtio-blk-device",
             "virtio-net-device",
+            seabios="microvm,rtc=on",
         ),
         BootProtocol.BZIMAGE: Board("pc", "", "virtio-blk-pci", "virtio-net-pci"),
     },
