@@ -132,6 +132,11 @@ EVENTS = WHOLE.replace("attribution 2", "attribution 3").replace(
 )
 
 
+def test_a_node_out_of_order_is_named_by_its_own_line() -> None:
+    with pytest.raises(GuestError, match=r"^out:11: nodes out of order"):
+        parse_profile(EVENTS.replace("\nn 4 ", "\nn 5 "), where="out")
+
+
 def test_reads_events_of_a_node() -> None:
     (region,) = parse_profile(EVENTS, where="out").regions
     nodes = region.trees[0].nodes

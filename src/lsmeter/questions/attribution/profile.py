@@ -266,11 +266,11 @@ class _Reader:
         while found := _NODE.match(self._text, self._at):
             number, parent, calls, self_insns, name, module, events = found.groups()
             above, own = int(parent), int(self_insns)
-            self._at = found.end()
             if len(nodes) == MAX_NODES:
-                raise self._wrong(f"more than {MAX_NODES} nodes")
+                raise self._wrong(f"more than {MAX_NODES} nodes", line=self._line() + 1)
             if int(number) != len(nodes) + 1 or above > len(nodes):
-                raise self._wrong("nodes out of order")
+                raise self._wrong("nodes out of order", line=self._line() + 1)
+            self._at = found.end()
             key = name, module or ""
             if (function := self._functions.get(key)) is None:
                 function = self._functions[key] = Function(*key)

@@ -22,7 +22,7 @@ def account_stacks(accounts: Iterable[Account]) -> tuple[Stacks, ...]:
         Stacks(
             stem,
             item.label,
-            ("instructions", "calls", *(name for _, name in _EVENTS if has_events(item.pairs))),
+            ("instructions", "calls", *(name for _, name in _counted(item))),
             partial(_read, item),
             tuple(f"{name}: it has no call tree on both sides" for name in item.missing),
         )
@@ -30,8 +30,12 @@ def account_stacks(accounts: Iterable[Account]) -> tuple[Stacks, ...]:
     )
 
 
+def _counted(item: Account) -> list[tuple[int, str]]:
+    return _EVENTS if has_events(item.pairs) else []
+
+
 def _read(item: Account) -> Iterator[Stack]:
-    counted = _EVENTS if has_events(item.pairs) else []
+    counted = _counted(item)
     sides = ((item.tested, item.after, False), (item.baseline, item.before, True))
     for cell, trees, base in sides:
         for name, tree in trees.items():
