@@ -31,7 +31,7 @@ static bool read_stored(qemu_plugin_meminfo_t info, uint64_t at, int64_t *value)
 	if (!results.memory || !place || qemu_plugin_hwaddr_is_io(place))
 		return false;
 	address = qemu_plugin_hwaddr_phys_addr(place);
-	if (address >= results.bytes)
+	if (address >= results.bytes || results.bytes - address < sizeof(*value))
 		return false;
 	memcpy(value, results.memory + address, sizeof(*value));
 	return true;
