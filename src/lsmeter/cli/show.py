@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lsmeter.catalogue.studies import Published
     from lsmeter.measure.results.directory import RunData
     from lsmeter.questions.time.calibration import Calibration
-    from lsmeter.tables.render import Files
+    from lsmeter.tables.render import Files, Options
 
 HTML_FILE = "report.html"
 _NEEDS_DIRECTORY = "name a directory for them: -o DIRECTORY, or -o NAME.svg for NAME-1.svg, ..."
@@ -36,9 +36,10 @@ def _check_output(form: str, command: str) -> None:
     """Refuse what the command or a terminal cannot show, before anything is measured."""
     from lsmeter.tables.render import find_format
 
-    find_format(form).check(command)
+    found = find_format(form)
+    found.check(command)
     terminal = SCREEN.output is None and sys.stdout is not None and sys.stdout.isatty()
-    if terminal and find_format(form).binary:
+    if terminal and found.binary:
         raise UsageError(f"--format {form}: not for a terminal", hint="name a file: -o FILE")
 
 
@@ -48,17 +49,23 @@ def show(document: Document | Callable[[Detail], Document], *, everything: bool 
     A function makes the document for the room that the format has; text has more than what comes
     first where everything is wanted.
     """
-    from lsmeter.tables.render import Options, find_format, rendered
+    from lsmeter.tables.render import find_format, rendered
 
     if not isinstance(document, Document):
         detail = find_format(SCREEN.form).detail
         document = document(Detail.TERMINAL if everything and detail is Detail.SHORT else detail)
-    colour = SCREEN.colour and SCREEN.output is None
-    found = rendered(document, SCREEN.form, Options(width=SCREEN.out.width, colour=colour))
+    found = rendered(document, SCREEN.form, screen_options())
     if isinstance(found, str):
         deliver(found)
     else:
         deliver_files(found)
+
+
+def screen_options() -> Options:
+    """Return the width that text has, and whether it is coloured."""
+    from lsmeter.tables.render import Options
+
+    return Options(width=SCREEN.out.width, colour=SCREEN.colour and SCREEN.output is None)
 
 
 def listed(
@@ -125,8 +132,8 @@ def check_calibration(named: str | None, task: str) -> None:
     find_calibration(str(named))
 
 
-def calibration_for(run: RunData, named: str | None) -> Calibration | None:
-    """Return what predicts the times of a run with events: what was named, else this machine's.
+def calibration_for(named: str | None, *runs: RunData) -> Calibration | None:
+    """Return what predicts the times of runs with events: what was named, else this machine's.
 
     UsageError where one was named for a run of which no time can be predicted.
     """
@@ -136,10 +143,11 @@ def calibration_for(run: RunData, named: str | None) -> Calibration | None:
 
     if named == "none":
         return None
-    if not any(cell.task.name == "events" for cell in run.manifest.cells):
-        if named is not None:
-            raise UsageError(f"--calibration: {run.path}: times are {NO_EVENTS}")
-        return None
+    for run in runs:
+        if not any(cell.task.name == "events" for cell in run.manifest.cells):
+            if named is not None:
+                raise UsageError(f"--calibration: {run.path}: times are {NO_EVENTS}")
+            return None
     return of_host(this_host()) if named is None else find_calibration(named)
 
 
@@ -179,7 +187,7 @@ def show_run(
     from lsmeter.tables.render import render
 
     run = read_run(path)
-    make = document_of(run, calibration_for(run, named), studies)
+    make = document_of(run, calibration_for(named, run), studies)
     page = path / HTML_FILE
     write_atomic(page, render(make(Detail.FULL), "html").encode())
     show(make, everything=everything)

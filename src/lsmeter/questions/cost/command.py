@@ -73,7 +73,7 @@ def report(
         show(document)
         return code
     found = narrowed(data, setup or (), benchmark or (), baseline)
-    by = calibration_for(found, calibration)
+    by = calibration_for(calibration, found)
     show(_events_of(found) if events else document_of(found, by, studies), everything=everything)
     return damage_code(found)
 
@@ -116,6 +116,6 @@ def compare(
 
     runs = read_run(run_a), read_run(run_b)
     refuse_arches(*runs)
-    by = [calibration_for(run, calibration) for run in runs][-1]
+    by = calibration_for(calibration, *runs)
     show(partial(document, *runs, calibration=by), everything=everything)
     return max(map(damage_code, runs))

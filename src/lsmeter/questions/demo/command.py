@@ -10,9 +10,8 @@ from pathlib import Path
 from shlex import join
 from typing import TYPE_CHECKING, Annotated
 
-from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import argument
-from lsmeter.cli.show import HTML_FILE, deliver, write
+from lsmeter.cli.show import HTML_FILE, deliver, screen_options, write
 
 if TYPE_CHECKING:
     from lsmeter.tables.model import Detail, Document
@@ -77,8 +76,7 @@ def _parts(folder: Path) -> Iterator[str]:
 
 def _shown(words: tuple[str, ...], make: Callable[[Detail], Document]) -> str:
     from lsmeter.tables.model import Detail
-    from lsmeter.tables.render import Options, render
+    from lsmeter.tables.render import render
 
-    colour = SCREEN.colour and SCREEN.output is None
-    options = Options(width=SCREEN.out.width, colour=colour)
-    return f"$ {join(('lsmeter', *words))}\n{render(make(Detail.SHORT), 'table', options)}"
+    shown = render(make(Detail.SHORT), "table", screen_options())
+    return f"$ {join(('lsmeter', *words))}\n{shown}"

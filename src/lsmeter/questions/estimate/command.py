@@ -80,7 +80,7 @@ def estimate(
     items = _profiles(profile, options)
     runs = [_read(path) for path in run] if run else [_latest()]
     named = options.calibration
-    found = [one for data in runs for one in known_costs(data, calibration_for(data, named))]
+    found = [one for data in runs for one in known_costs(data, calibration_for(named, data))]
     known = [_only(one, options.setup or []) for one in together(found)]
     if not any(one.costs for one in known):
         paths = ", ".join(str(data.path) for data in runs)

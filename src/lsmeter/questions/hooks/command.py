@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from lsmeter.questions.attribution.account import Account
     from lsmeter.questions.hooks.source.config import Config
     from lsmeter.questions.hooks.source.model import SourceAnalysis
-    from lsmeter.questions.time.figures import ToldDifference
-    from lsmeter.tables.model import Detail, Document
 
 NO_CONFIG = "none"
 
@@ -216,6 +214,7 @@ def diff(
     from lsmeter.questions.attribution.account import counterparts
     from lsmeter.questions.attribution.load import load_run
     from lsmeter.questions.attribution.tables import diff_document
+    from lsmeter.questions.time.differences import add_differences
     from lsmeter.questions.time.figures import predict_differences
 
     (old, before, damaged), (new, after, more) = load_run(run_a), load_run(run_b)
@@ -233,24 +232,13 @@ def diff(
             + (f" among {', '.join(setup)}" if setup else ""),
             hint="compare runs of the same setups, file systems and users",
         )
-    by = [calibration_for(side, calibration) for side in (old, new)][-1]
+    by = calibration_for(calibration, old, new)
     told = None if by is None else predict_differences(old, new, by)
     if told is not None and setup:
         kept = (item for item in told.differences if item.place.setup in setup)
         told = replace(told, differences=tuple(kept))
-    show(partial(_diff, diff_document(chosen, str(run_a), str(run_b)), told))
+    show(partial(add_differences, diff_document(chosen, str(run_a), str(run_b)), told))
     return int(ExitCode.INCOMPLETE if lost else ExitCode.OK)
-
-
-def _diff(document: Document, told: ToldDifference | None, detail: Detail) -> Document:
-    """Add the predicted times, where there are any."""
-    from lsmeter.questions.time.differences import TOLD_DIFFERENCE, difference_section
-
-    data = document.data
-    if told is not None and isinstance(data, dict):
-        data = {**data, "predicted": TOLD_DIFFERENCE.entry(told)}
-    sections = (*document.sections, *difference_section(told, detail))
-    return replace(document, sections=sections, data=data)
 
 
 def count(options: Options, run: RunArgument = None) -> int:

@@ -49,8 +49,8 @@ _NARROW = frozenset({Detail.SHORT, Detail.TERMINAL})
 class Series:
     """All that is shown of a series.
 
-    total is what the last commit that was measured costs over the base, and `last` which that is.
-    facts say how it was measured.
+    total is what the last commit that was measured costs over the base, and `last` which that is;
+    predicted is the same in time, where times are known. facts say how it was measured.
     """
 
     base: str
@@ -60,9 +60,7 @@ class Series:
     total: tuple[Effect, ...]
     facts: tuple[tuple[str, str], ...]
     command: str
-    predicted: ToldDifference | None = (
-        None  # of the last commit over the base, where times are known
-    )
+    predicted: ToldDifference | None = None
 
 
 def _decided(name: str) -> Field:

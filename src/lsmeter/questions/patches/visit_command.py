@@ -88,7 +88,7 @@ def measure_series(shop: Workshop, found: Commits, calibration: str | None) -> S
     SCREEN.say(f"the base: {found.history.named(found.base)}")
     shop, chosen = _narrow(shop, found)
     base = _measure_base(shop, found.base, ATTRIBUTED)
-    by = calibration_for(base, calibration)
+    by = calibration_for(calibration, base)
     visited = [*_visit(shop, found, base, by)]
     members = tuple(member for member, _ in visited)
     end, last = next(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from lsmeter.questions.time.calibration import LEVEL
 from lsmeter.questions.time.document import (
@@ -17,7 +18,7 @@ from lsmeter.questions.time.document import (
 )
 from lsmeter.questions.time.figures import PredictedDifference, ToldDifference
 from lsmeter.tables.fields import Each, Field, Row, headed, named, tabled
-from lsmeter.tables.model import Detail, Item, Kind, Section, Shown, Tone
+from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Tone
 from lsmeter.tables.values import change, percent
 
 WAITS = "?"
@@ -95,6 +96,15 @@ def difference_section(told: ToldDifference | None, detail: Detail) -> tuple[Sec
             ),
         ),
     )
+
+
+def add_differences(document: Document, told: ToldDifference | None, detail: Detail) -> Document:
+    """Return a document of two runs with their predicted times, where there are any."""
+    data = document.data
+    if told is not None and isinstance(data, dict):
+        data = {**data, "predicted": TOLD_DIFFERENCE.entry(told)}
+    sections = (*document.sections, *difference_section(told, detail))
+    return replace(document, sections=sections, data=data)
 
 
 def difference_words(told: ToldDifference) -> Iterator[str]:
