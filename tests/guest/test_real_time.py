@@ -3,13 +3,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 
+from lsmeter.catalogue.setups import parse_setup
 from lsmeter.core.host import cores
-from lsmeter.core.model import BenchmarkStatus, BootStatus
+from lsmeter.core.limits import Limits
+from lsmeter.core.model import BenchmarkStatus, BootStatus, Cell, Conditions, Kernel, Sampling
+from lsmeter.guest.boot_image import make_request
+from lsmeter.guest.capture import Ending
+from lsmeter.guest.session import parse_session
+from lsmeter.machines import find_machine
+from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.measure.results.directory import read_run
 from tests.conftest import Lsmeter
 
@@ -51,6 +61,43 @@ def test_a_guest_in_real_time_has_a_processor_for_each_copy(lsmeter: Lsmeter) ->
             (BenchmarkStatus.OK, 20)
         }
     assert "2 copies" in done.out
+
+
+# In QEMU's place: the first guest of a kernel never says a word.
+HANGS_ONCE = """#!/bin/sh
+case "$*" in *-kernel*) mkdir {folder}/started 2>/dev/null && exec sleep 1000;; esac
+exec {qemu} "$@"
+"""
+
+
+def test_a_guest_that_hangs_before_its_probe_starts_is_started_once_more(
+    debian_kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qemu = shutil.which("qemu-system-x86_64")
+    (program := tmp_path / "qemu-system-x86_64").write_text(
+        HANGS_ONCE.format(folder=tmp_path, qemu=qemu)
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    cell = Cell(
+        kernel=debian_kernel,
+        setup=parse_setup("capability"),
+        suite="file",
+        filesystem="tmpfs",
+        user="root",
+        instrument="timed",
+        conditions=Conditions(),
+        sampling=Sampling(samples=20, warmup=10, whole_ppm=0),
+        benchmarks=("getppid",),
+    )
+    limits = Limits(boot_s=45, silence_s=15)
+    planned = PlannedBoot(cell, index=0, seed=1)
+    capture = asyncio.run(find_machine("tcg").run(planned, limits, lambda _: None))
+    assert capture.ending is Ending.EXITED, capture.console[-500:]
+    assert capture.facts["boot.hung"].startswith("silent before the probe started")
+    assert "a first start was silent" in capture.stderr
+    (sample,) = parse_session(capture.results, make_request(cell, 1)).samples
+    assert (sample.status, len(sample.values)) == (BenchmarkStatus.OK, 20)
 
 
 def test_the_exact_instrument_cannot_read_it(lsmeter: Lsmeter) -> None:

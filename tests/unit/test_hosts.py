@@ -64,6 +64,7 @@ def test_a_machine_that_stays_as_it_is_gets_no_word(tmp_path: Path) -> None:
         ({"timing.moved.open depth=1": "3 of 300"}, {}, "moved between CPUs in"),
         ({"host.cycles_per_1000_ticks": "1000"}, {}, "speed moved by"),
         ({}, {"turns.lost": "the others went on"}, "lost their turns"),
+        ({}, {"boot.hung": "silent before the probe started"}, "6 of 12 guests hung in"),
     ],
 )
 def test_what_a_reader_has_to_know_is_said(

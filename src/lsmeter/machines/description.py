@@ -224,7 +224,8 @@ def in_real_time(guest: Description, accelerator: str, cpu: str) -> Description:
     unless instructions are counted.
     """
     board = BootProtocol.BZIMAGE
-    found = replace(guest, accelerator=accelerator, cpu=cpu, boot_protocol=board)
+    cmdline = f"{guest.cmdline} {guest.arch.real_time}".rstrip()
+    found = replace(guest, accelerator=accelerator, cpu=cpu, boot_protocol=board, cmdline=cmdline)
     return replace(found, icount_shift=None, waits=False)
 
 

@@ -78,7 +78,9 @@ def test_a_guest_on_kvm_has_the_hosts_clock_and_processor() -> None:
     assert dict(pairwise(words))["-M"] == "pc"  # the small board has no timer in real time
     exact = find_machine("emulation").command(CELL)
     kernel = {"-append", "-kernel", "-initrd", "-m", "-seed"}
-    pairs = [set(pairwise(part)) for part in (words, exact)]
+    plain = tuple(word.removesuffix(" no_timer_check") for word in words)
+    assert plain != words
+    pairs = [set(pairwise(part)) for part in (plain, exact)]
     assert {pair for pair in pairs[0] if pair[0] in kernel} <= pairs[1]
 
 

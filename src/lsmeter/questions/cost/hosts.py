@@ -89,6 +89,16 @@ def _of_machine(boots: Sequence[Boot]) -> Iterator[str]:
     yield from _busy(facts)
     yield from _moved(facts)
     yield from _turns(facts)
+    yield from _hung(facts)
+
+
+def _hung(facts: Sequence[Facts]) -> Iterator[str]:
+    hung = sum("boot.hung" in item for item in facts)
+    if hung:
+        yield (
+            f"{hung} of {len(facts)} guests hung in the kernel's boot, before anything was "
+            "measured, and were started a second time."
+        )
 
 
 def _turns(facts: Sequence[Facts]) -> Iterator[str]:
