@@ -70,6 +70,16 @@ def test_batches_are_as_the_workload_says_or_as_was_asked() -> None:
     assert sampling(warmup=7).warmup == 7
 
 
+def test_a_benchmark_named_with_its_suite_goes_to_it_alone() -> None:
+    names = ["web/static concurrency=1", "workstation/compile"]
+    suites = ["file", "web", "workstation"]
+    whole = build_experiment({"suites": suites, "benchmarks": names}, where="test")
+    found = [(item.suites, item.benchmarks) for item, _ in split_workloads(whole)]
+    assert found == [(["web"], names[:1]), (["workstation"], names[1:])]
+    both = build_experiment({"suites": suites[1:], "benchmarks": ["compile"]}, where="test")
+    assert [item.benchmarks for item, _ in split_workloads(both)] == [["compile"]] * 2
+
+
 def test_copies_are_a_factor_with_places_of_their_own() -> None:
     timed = {"setups": ["capability"], "instrument": "timed", "boots": 1}
     one = {item.hash for item in plan(timed).cells}

@@ -144,7 +144,18 @@ def _of_x86(setup: Setup, offer: Offer | None) -> str:
 
 
 def split_workloads(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
-    """Give the suites of an experiment that the probe has, then each of its workloads."""
+    """Give the suites of an experiment that the probe has, then each of its workloads.
+
+    Benchmarks that are named with their suite go to it alone; one without any is left out.
+    """
+    for item, offer in _split(experiment):
+        others = {*experiment.suites} - {*item.suites}
+        mine = [name for name in item.benchmarks if name.rpartition("/")[0] not in others]
+        if mine:
+            yield item.model_copy(update={"benchmarks": mine}), offer
+
+
+def _split(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
     suites = [name for name in experiment.suites if not is_workload(name)]
     if suites == experiment.suites and experiment.monitor_ms:
         raise UsageError(
