@@ -21,6 +21,9 @@ class ReproduceOptions(Options):
     quick: Annotated[bool, flag("Less: fewer kernels, variants, boots.", "--quick", READING)] = (
         False
     )
+    measured: Annotated[
+        bool, flag("Boot nothing: judge by the runs that are there.", "--measured", READING)
+    ] = False
     run_dir: Annotated[
         Path | None,
         option("DIR", "Keep the runs here.", group=OUTPUT, default="runs/reproduce/STUDY"),

@@ -15,7 +15,7 @@ from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.measure import measure
 from lsmeter.core.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.measure.experiment.options import Experiment, build_experiment, merge
-from lsmeter.measure.results.directory import read_run
+from lsmeter.measure.results.directory import MANIFEST_FILE, read_run
 from lsmeter.questions.reproduce.causes import explain_claims, plan_attribution
 from lsmeter.questions.reproduce.checks import check_rules, check_shown
 from lsmeter.questions.reproduce.figures import Reproduced, reproduced
@@ -69,7 +69,10 @@ def _needed(study: Study, claims: Sequence[Claim]) -> Iterator[str]:
         yield claim.part
         yield from re.findall(r"part=['\"]([a-z0-9.-]+)", claim.rule)
         lists = (
-            item for name, items in study.lists.items() for item in items if name in claim.rule
+            item
+            for name, items in study.lists.items()
+            for item in items
+            if re.search(rf"\b{name}\b", claim.rule)
         )
         suites = {word.partition("/")[0] for word in lists}
         suites |= set(re.findall(r"['\"]([a-z0-9-]+)/", claim.rule))
@@ -94,7 +97,10 @@ def show_parts(plan: Plan, options: ReproduceOptions) -> None:
         there = [kernel for kernel in experiment.kernels if kernel not in missing]
         if there:
             known = experiment.model_copy(update={"kernels": there})
-            measure([known], name, options, dry_run=True, announce=False)
+            try:
+                measure([known], name, options, dry_run=True, announce=False)
+            except LsmeterError as error:
+                _say_failed(name, error)
 
 
 def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, ExitCode]:
@@ -129,19 +135,35 @@ def _measure_part(
 ) -> ExitCode:
     """Measure one part into its run directory, or say why it cannot be."""
     try:
-        for kernel in experiment.kernels:
-            _build(kernel)
-        where = plan.home / (f"{name}-quick" if options.quick else name)
-        where.parent.mkdir(parents=True, exist_ok=True)
-        into = replace(options, run_dir=where)
-        path, code = measure([experiment], name, into, announce=False, resume=options.run_dir)
+        if not options.measured:
+            for kernel in experiment.kernels:
+                _build(kernel)
+        path, code = _run(plan, name, experiment, options)
         if code is not ExitCode.INTERRUPTED:
             parts[name] = Part(name, read_run(path))
     except LsmeterError as error:
         failed[name] = error.title
-        SCREEN.say(f"{name}: {error.title}; {error.hint}".rstrip("; "), style="yellow")
+        _say_failed(name, error)
         return error.exit_code
     return code
+
+
+def _run(
+    plan: Plan, name: str, experiment: Experiment, options: ReproduceOptions
+) -> tuple[Path, ExitCode]:
+    """Measure an experiment into its run directory, or name that of what was measured before."""
+    where = plan.home / (f"{name}-quick" if options.quick else name)
+    if options.measured:
+        if not (where / MANIFEST_FILE).exists():
+            raise UsageError("not measured yet")
+        return where, ExitCode.OK
+    where.parent.mkdir(parents=True, exist_ok=True)
+    into = replace(options, run_dir=where)
+    return measure([experiment], name, into, announce=False, resume=options.run_dir)
+
+
+def _say_failed(part: str, error: LsmeterError) -> None:
+    SCREEN.say(f"{part}: {error.title}; {error.hint}".rstrip("; "), style="yellow")
 
 
 def _recipe(kernel: str) -> tuple[str, str] | None:
@@ -175,16 +197,10 @@ def _explained(
     cells: list[Any] = []
     for number, keys in enumerate(plan_attribution(found), 1):
         experiment = build_experiment(keys, where="attribution")
-        name = f"attribution{'-quick' if options.quick else ''}-{number}"
+        name = f"attribution-{number}"
         SCREEN.say(f"{plan.study.name}: {name}: {experiment.title}", style="bold")
         try:
-            path, code = measure(
-                [experiment],
-                name,
-                replace(options, run_dir=plan.home / name),
-                announce=False,
-                resume=options.run_dir,
-            )
+            path, code = _run(plan, name, experiment, options)
             if code is ExitCode.INTERRUPTED:
                 return found, code
             cells += run_cells(read_run(path))[0]
