@@ -93,6 +93,14 @@ def test_claims_of_a_study_are_judged_by_what_was_measured(
     assert "part broken" in (in_process.home / "page.html").read_text(), page.err
 
 
+def test_what_is_not_measured_is_named_and_not_booted(in_process: InProcess, study: Path) -> None:
+    done = in_process("reproduce", f"./{study.name}", "--measured", "--run-dir", "r")
+    assert done.code == 1
+    assert done.out.startswith("mine: 6 claims: 5 cannot be told, 1 is not comparable. 2 parts")
+    assert "part calls failed: not measured yet" in " ".join(done.out.split())
+    assert not (in_process.home / "r").exists()
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -274,6 +275,18 @@ def test_a_document_says_what_failed_with_command_versions_and_digests(
         assert "cheaper: does not hold today" in words
     assert _part().run.manifest.kernels[0].image_sha256 in page
     assert _part().run.manifest.lsmeter_version in page
+
+
+def test_a_part_of_which_boots_are_missing_is_named(found: Reproduced) -> None:
+    assert not found.incomplete
+    run = _part().run
+    part = Part("calls", replace(run, boots=run.boots[1:]))
+    said = f"{len(run.boots) - 1} of {len(run.boots)} boots ended well"
+    fewer = replace(found, parts={"calls": part})
+    assert fewer.incomplete == {"calls": said}
+    text = " ".join(_render([fewer], "table").split())
+    assert f"part calls: {said}" in text
+    assert "1 part incomplete." in text
 
 
 def test_several_studies_make_one_document_of_counts(found: Reproduced) -> None:

@@ -14,7 +14,7 @@ from lsmeter.measure.experiment.plan import look_up, split_workloads
 
 @pytest.mark.parametrize("quick", [False, True], ids=["whole", "quick"])
 @pytest.mark.parametrize("name", study_names())
-def test_setups_and_benchmarks_of_each_part_are_known(name: str, quick: bool) -> None:
+def test_setups_and_benchmarks_of_each_part_are_known(name: str, *, quick: bool) -> None:
     study = find_study(name)
     for part, keys in study.parts.items():
         asked = merge(dict(keys), dict(study.quick[part]) if quick else {})

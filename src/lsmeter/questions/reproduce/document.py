@@ -106,6 +106,7 @@ def _sections(item: Reproduced, detail: Detail, *, reports: bool) -> Iterator[Se
     if detail is not Detail.SHORT:
         yield from _beside(item)
     lacking = [f"part {part} failed: {why}" for part, why in item.failed.items()]
+    lacking += [f"part {part}: {why}" for part, why in item.incomplete.items()]
     lacking += item.study.missing
     if lacking:
         title = f"{name}: what of the study is not measured here"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lsmeter.catalogue.studies.study import Study
+from lsmeter.core.model.boot import BootStatus
 from lsmeter.questions.reproduce.compared import Beside, Plotted, compare_table, plot_points
 from lsmeter.questions.reproduce.judge import Judged, Known, Verdict, count_verdicts
 from lsmeter.questions.reproduce.parts import Part
@@ -30,6 +31,19 @@ class Reproduced:
     boots: tuple[CellBoots, ...] = ()
     beside: tuple[Beside, ...] = ()
     plotted: tuple[Plotted, ...] = ()
+
+    @property
+    def incomplete(self) -> dict[str, str]:
+        """Parts of which boots are missing: how many of how many ended well."""
+        sizes = {
+            name: (sum(boot.status is BootStatus.OK for boot in run.boots), len(run.manifest.boots))
+            for name, run in ((part.name, part.run) for part in self.parts.values())
+        }
+        return {
+            name: f"{ended} of {asked} boots ended well"
+            for name, (ended, asked) in sizes.items()
+            if ended < asked
+        }
 
 
 def reproduced(

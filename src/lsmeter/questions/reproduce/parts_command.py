@@ -31,6 +31,12 @@ _BUILT = re.compile(r"built:(?P<series>\d+\.\d+)-(?P<config>[a-z][a-z-]*)")
 _NAMED = re.compile(r"[a-z]+:(?P<series>\d+\.\d+)\b")
 
 
+class _NotMeasuredError(LsmeterError):
+    """A part has no run yet."""
+
+    exit_code = ExitCode.INCOMPLETE
+
+
 @dataclass(frozen=True)
 class Plan:
     """What of a study is measured: its experiments by part, and the claims that need them."""
@@ -122,6 +128,8 @@ def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, 
     judged, code = _explained(plan, judged, parts, options)
     found = Reproduced(study, parts, failed, judged, options.quick)
     found = reproduced(found, known, plan.shown, whole=not plan.claims)
+    if worst is ExitCode.OK and found.incomplete:
+        worst = ExitCode.INCOMPLETE
     return found, code if code is ExitCode.INTERRUPTED else worst
 
 
@@ -155,7 +163,7 @@ def _run(
     where = plan.home / (f"{name}-quick" if options.quick else name)
     if options.measured:
         if not (where / MANIFEST_FILE).exists():
-            raise UsageError("not measured yet")
+            raise _NotMeasuredError("not measured yet")
         return where, ExitCode.OK
     where.parent.mkdir(parents=True, exist_ok=True)
     into = replace(options, run_dir=where)

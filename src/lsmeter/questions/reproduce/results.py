@@ -55,6 +55,8 @@ def answer(found: Sequence[Reproduced]) -> Iterator[str]:
         counts = tally(item.study.name, item.judged)
         size = f"{'quick: ' if item.quick else ''}{many(counts.claims, 'claim')}"
         lost = f" {many(len(item.failed), 'part')} failed." if item.failed else ""
+        few = len(item.incomplete)
+        lost += f" {many(few, 'part')} incomplete." if few else ""
         yield f"{item.study.name}: {size}: {say_counts(counts)}.{lost}"
 
 
