@@ -80,7 +80,7 @@ def _needed(study: Study, claims: Sequence[Claim]) -> Iterator[str]:
             for item in items
             if re.search(rf"\b{name}\b", claim.rule)
         )
-        suites = {word.partition("/")[0] for word in lists}
+        suites = {word.partition("/")[0] for word in lists if "/" in word}
         suites |= set(re.findall(r"['\"]([a-z0-9-]+)/", claim.rule))
         suites -= set(study.parts.get(claim.part, {}).get("suites", ["file"]))
         yield from (
