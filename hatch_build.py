@@ -24,7 +24,12 @@ sys.path.insert(0, str(Path(__file__).parent / "src"))
 from lsmeter.core.errors import LsmeterError
 from lsmeter.core.model.arch import ARCHES, X86_64, Arch, find_arch
 from lsmeter.guest.probe import PACKAGES, SHIPPED, probe_name
-from lsmeter.machines.plugin_sources import Recipe, kallsyms_recipe, shipped_plugins
+from lsmeter.machines.plugin_sources import (
+    Recipe,
+    compiler_for,
+    kallsyms_recipe,
+    shipped_plugins,
+)
 
 BPF = "lsmeter-bpf"
 # Programs are static, and plugins take from the C library of QEMU's process what glibc 2.17 and
@@ -83,13 +88,9 @@ def build_release(root: Path, arch: Arch, home: Path) -> list[Path]:
         raise SystemExit(f"lsmeter: a wheel has {BPF}: install {PACKAGES[BPF]}")
     for recipe in shipped_plugins():
         _compile(recipe, home, compiler_for(arch))
-    _compile(kallsyms_recipe(), home, compiler_for(X86_64))
+    for of in ARCHES.values():
+        _compile(kallsyms_recipe(of), home, compiler_for(of))
     return sorted(home.iterdir())
-
-
-def compiler_for(arch: Arch) -> str:
-    """Return the compiler of this machine, or the one for another architecture."""
-    return os.environ.get("CC", "cc") if _is_own(arch) else arch.compiler
 
 
 def build_probe(source: Path, target: Path, compiler: str = "cc") -> None:

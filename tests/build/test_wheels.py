@@ -19,7 +19,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from packaging.version import Version
 
-from lsmeter.core.model.arch import ARM64, X86_64
+from lsmeter.core.model.arch import ARCHES, ARM64, X86_64
 from lsmeter.machines.plugin_sources import kallsyms_recipe, shipped_plugins
 
 pytestmark = pytest.mark.build
@@ -97,7 +97,8 @@ def test_two_builds_are_the_same_bytes(wheels: tuple[Path, Path]) -> None:
 
 def test_a_wheel_has_all_that_is_needed_and_nothing_else(members: dict[str, bytes]) -> None:
     wanted = {f"lsmeter/_bin/{name}" for name in PROGRAMS}
-    wanted |= {f"lsmeter/_bin/{item.name}" for item in (*shipped_plugins(), kallsyms_recipe())}
+    wanted |= {f"lsmeter/_bin/{item.name}" for item in shipped_plugins()}
+    wanted |= {f"lsmeter/_bin/{kallsyms_recipe(arch).name}" for arch in ARCHES.values()}
     for name in tracked():
         top, _, rest = name.partition("/")
         if name.startswith("src/lsmeter/"):
@@ -147,9 +148,10 @@ def test_plugins_are_found_without_a_compiler(
 ) -> None:
     zipfile.ZipFile(wheels[0]).extractall(tmp_path)
     code = (
-        "import sys; from lsmeter.machines.plugin import build_plugin, kallsyms_init;"
+        "import sys; from lsmeter.core.model.arch import ARCHES;"
+        "from lsmeter.machines.plugin import build_plugin, kallsyms_init;"
         "print(*(build_plugin(name, sys.argv[1]).path for name in ('attribution', 'tally')),"
-        " kallsyms_init().path, sep='\\n')"
+        " *(kallsyms_init(arch).path for arch in ARCHES.values()), sep='\\n')"
     )
     nowhere = {"CC": "/nowhere/cc", "LSMETER_CACHE": str(tmp_path / "cache")}
     done = subprocess.run(

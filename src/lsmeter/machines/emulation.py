@@ -66,13 +66,14 @@ class Emulation(Machine, Prepares, BootsByHand, EmulatesArches):
 
     def identity_of(self, arch: Arch, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name QEMU, the probe, how guests are started apart from what a cell says, plugins."""
+        version = qemu_version(arch)
         return {
-            "qemu": qemu_version(arch),
+            "qemu": version,
             "probe": find_probe(arch).sha256,
             "start": hashlib.sha256(
                 " ".join(qemu_command(self.plain_guest(arch))).encode()
             ).hexdigest(),
-            **{name: build_plugin(name, qemu_version(), build=False).sha256 for name in plugins},
+            **{name: build_plugin(name, version, build=False).sha256 for name in plugins},
         }
 
     def command(self, cell: Cell) -> tuple[str, ...]:
@@ -86,9 +87,9 @@ class Emulation(Machine, Prepares, BootsByHand, EmulatesArches):
             if size_mib(cell):
                 disk_image(cell)
             if plugin := find_task(cell.task.name).plugin:
-                build_plugin(plugin, qemu_version())
+                build_plugin(plugin, qemu_version(ARCHES[cell.kernel.arch]))
                 if cell.kernel.system_map is None:
-                    kallsyms_init()
+                    kallsyms_init(ARCHES[cell.kernel.arch])
 
     def write_boot_files(self, planned: PlannedBoot, folder: Path) -> str:
         """Write the guest's initramfs, and a script that boots it with its console shown."""
@@ -182,7 +183,7 @@ async def make_plugin(
     if name == PLUGIN:
         arguments.append(("memory", f"{memory_mib << 20:x}"))
     return Plugin(
-        file=str(build_plugin(name, qemu_version()).path),
+        file=str(build_plugin(name, qemu_version(ARCHES[kernel.arch])).path),
         arguments=tuple(arguments),
         outputs=((name, "out"), *((item, item) for item in also)),
     )

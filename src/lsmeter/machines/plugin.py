@@ -21,15 +21,15 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 
 from lsmeter.core import process
-from lsmeter.core.errors import BootError, BuildError, InfrastructureError, LsmeterError
+from lsmeter.core.errors import BootError, BuildError, InfrastructureError, LsmeterError, UsageError
 from lsmeter.core.inputs import read_file
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Conditions, Kernel, Setup
-from lsmeter.core.model.arch import X86_ENTRY, Kind
+from lsmeter.core.model.arch import ARCHES, Arch, EntryCode, Kind
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir, is_sealed, reading, write_sealed
 from lsmeter.guest.conclude import clean_lines, tail
@@ -38,6 +38,7 @@ from lsmeter.guest.probe import SHIPPED, Program
 from lsmeter.machines.description import counted_guest
 from lsmeter.machines.plugin_sources import (
     Recipe,
+    compiler_for,
     kallsyms_recipe,
     plugin_interface,
     plugin_recipe,
@@ -64,12 +65,12 @@ def build_plugin(name: str, qemu_version: str, *, build: bool = True) -> Program
     return _built(plugin_recipe(name, plugin_interface(qemu_version)), build=build)
 
 
-def kallsyms_init() -> Program:
+def kallsyms_init(arch: Arch) -> Program:
     """Return the init of the guest that lists its symbols."""
-    return _built(kallsyms_recipe())
+    return _built(kallsyms_recipe(arch), compiler_for(arch))
 
 
-def _built(recipe: Recipe, *, build: bool = True) -> Program:
+def _built(recipe: Recipe, compiler: str = "", *, build: bool = True) -> Program:
     """Return what was shipped with this package, is in the cache, or is compiled now."""
     if (shipped := SHIPPED / recipe.name).is_file():
         return Program(shipped, recipe.sha256)
@@ -79,7 +80,8 @@ def _built(recipe: Recipe, *, build: bool = True) -> Program:
     with scratch("plugin") as folder:
         output = folder / "built"
         try:
-            process.output([os.environ.get("CC", "cc"), "-o", str(output), *recipe.arguments])
+            compiler = compiler or os.environ.get("CC", "cc")
+            process.output([compiler, "-o", str(output), *recipe.arguments])
         except LsmeterError as error:
             raise BuildError(
                 f"the QEMU plugin could not be compiled: {error.title}",
@@ -112,7 +114,9 @@ class SymbolTable:
 
 async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
     """Return the symbols of `kernel` (nokaslr), by a guest under these limits if need be."""
-    path = kernel.system_map
+    path, arch = kernel.system_map, ARCHES[kernel.arch]
+    if arch.entry is None:
+        raise UsageError(f"the calls of {arch.name} cannot be followed yet")
     if path is None:
         path = cache_dir() / "symbols" / f"kallsyms-{kernel.image_sha256[:16]}.txt"
         async with _locks.setdefault(kernel.image_sha256, asyncio.Lock()):
@@ -120,7 +124,7 @@ async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
                 write_sealed(path, await _ask_guest(kernel, limits))
     with reading(path, kind=InfrastructureError):
         text = read_file(path, MAX_TEXT_BYTES, "a symbol table").decode("ascii", "replace")
-    return parse_symbols(text, where=str(path))
+    return parse_symbols(text, arch.entry, where=str(path))
 
 
 def write_symbols(table: SymbolTable) -> Path:
@@ -133,22 +137,23 @@ def write_symbols(table: SymbolTable) -> Path:
 
 
 async def _ask_guest(kernel: Kernel, limits: Limits) -> bytes:
-    # A serial line would take minutes.
-    guest = replace(counted_guest(kernel, _SETUP, Conditions(), seed=1), bulk=True)
+    arch = ARCHES[kernel.arch]
+    guest = counted_guest(kernel, _SETUP, Conditions(cpu=arch.cpu), seed=1)
+    guest = replace(guest, bulk=bool(arch.bulk))  # it is much faster than a serial line
     limits = replace(limits, silence_s=_SILENCE_S, results_bytes=MAX_TEXT_BYTES)
-    capture = await run_guest(guest, base(kallsyms_init().path.read_bytes()), limits)
+    capture = await run_guest(guest, base(kallsyms_init(arch).path.read_bytes()), limits)
     if not capture.results.endswith(_END):
         how = f"{capture.ending.value} after {capture.wall_s:.0f} s"
         raise BootError(
             f"a guest of {kernel.name} did not list its symbols ({how})",
-            hint="attribution needs CONFIG_KALLSYMS, CONFIG_PROC_FS and "
-            f"{guest.arch.bulk_needs}, or a System.map beside the image",
+            hint=f"attribution needs CONFIG_KALLSYMS, CONFIG_PROC_FS{arch.bulk_needs}, or a "
+            "System.map beside the image",
             log_tail=tail(clean_lines(capture.console + b"\n" + capture.stderr.encode())),
         )
     return capture.results.removesuffix(_END)
 
 
-def parse_symbols(text: str, *, where: str) -> SymbolTable:
+def parse_symbols(text: str, entry: EntryCode, *, where: str) -> SymbolTable:
     """Read System.map or kallsyms; InfrastructureError, with `where`, for one without addresses."""
     found: dict[int, list[str]] = {}
     start = end = 0
@@ -169,7 +174,7 @@ def parse_symbols(text: str, *, where: str) -> SymbolTable:
     if not start < end:
         raise _refuse(f"{where}: no addresses of _stext and _etext")
     found = {addr: names for addr, names in found.items() if addr >= start}
-    return SymbolTable(start, end, _table(found), avc_stats)
+    return SymbolTable(start, end, _table(found, entry), avc_stats)
 
 
 def symbol_file(table: SymbolTable) -> str:
@@ -181,38 +186,36 @@ def symbol_file(table: SymbolTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str, entry: EntryCode) -> Kind:
     """Say what kind of code starts at a symbol of Linux."""
-    found = X86_ENTRY.kinds.fullmatch(name)
+    found = entry.kinds.fullmatch(name)
     return Kind[found.lastgroup] if found and found.lastgroup else Kind.FUNCTION
 
 
-def _table(found: dict[int, list[str]]) -> tuple[Symbol, ...]:
-    named = ((addr, _preferred(names)) for addr, names in sorted(found.items()))
+def _table(found: dict[int, list[str]], entry: EntryCode) -> tuple[Symbol, ...]:
+    named = ((addr, _preferred(names, entry)) for addr, names in sorted(found.items()))
     functions = {addr: name for addr, name in named if name}
     modules = assign_modules([*functions.values()])
     symbols = {addr: Symbol(addr, names[0], Kind.NONE, "") for addr, names in found.items()}
     for (addr, name), module in zip(functions.items(), modules, strict=True):
-        symbols[addr] = Symbol(addr, name, kind_of(name), module)
-    for addr, name in _stubs(found):
-        symbols[addr] = Symbol(addr, name, Kind.INTERRUPT, "")
+        symbols[addr] = Symbol(addr, name, kind_of(name, entry), module)
+    for addr, name in _stubs(found, entry):
+        symbols[addr] = Symbol(addr, name, kind_of(name, entry), "")
     return tuple(symbols[addr] for addr in sorted(symbols))
 
 
-def _stubs(found: dict[int, list[str]]) -> Iterable[tuple[int, str]]:
-    """Name each place at which an interrupt's vector may lead into the kernel."""
-    entry = X86_ENTRY
+def _stubs(found: dict[int, list[str]], entry: EntryCode) -> Iterable[tuple[int, str]]:
+    """Name each place at which a vector may lead into the kernel."""
     for addr, following in pairwise(sorted(found)):
         for name in entry.stubs.keys() & set(found[addr]):
             stop = min(following, addr + entry.max_stubs * entry.stub_bytes)
-            for stub in range(addr, stop, entry.stub_bytes):
-                yield stub, entry.stubs[name]
+            yield from zip(range(addr, stop, entry.stub_bytes), cycle(entry.stubs[name]))
 
 
-def _preferred(names: Sequence[str]) -> str:
+def _preferred(names: Sequence[str], entry: EntryCode) -> str:
     """Choose one of several names for an address; "" when none is a function's."""
-    functions = [name for name in names if not X86_ENTRY.no_function.fullmatch(name)]
-    if not functions or any(X86_ENTRY.thunk.fullmatch(name) for name in names):
+    functions = [name for name in names if not entry.no_function.fullmatch(name)]
+    if not functions or any(entry.thunk.fullmatch(name) for name in names):
         return ""
     return min(functions, key=lambda name: (len(name) - len(name.lstrip("_")), len(name), name))
 

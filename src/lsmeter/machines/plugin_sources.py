@@ -9,6 +9,7 @@ that was shipped serves only the sources that it was made of.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from itertools import product
 from pathlib import Path
 
 from lsmeter.core.errors import BuildError
+from lsmeter.core.model.arch import Arch
 
 _FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"),
@@ -72,15 +74,21 @@ def plugin_recipe(name: str, interface: int) -> Recipe:
     """Return how the plugin of the folder `name` is compiled for an interface."""
     home = source_dir()
     flags = (*_FLAGS, f"-DLSMETER_PLUGIN_API={interface}", f"-I{home}")
-    folders = (home, *(home / part for part in (name, *_PLUGINS[name])))
+    folders = (home, *(home / part for part in ("arch", name, *_PLUGINS[name])))
     sources = sorted(path for folder in folders for path in folder.glob("*.[ch]"))
     return _recipe(f"{name}-{interface}-{{}}.so", f"{interface} {_FLAGS}", flags, sources)
 
 
-def kallsyms_recipe() -> Recipe:
-    """Return how the init of the guest that lists its symbols is compiled, for x86-64."""
+def kallsyms_recipe(arch: Arch) -> Recipe:
+    """Return how the init of the guest that lists its symbols is compiled."""
     source = source_dir() / "kallsyms/init.c"
-    return _recipe("kallsyms-{}", str(_INIT_FLAGS), _INIT_FLAGS, [source])
+    return _recipe(f"kallsyms-{arch.name}-{{}}", str(_INIT_FLAGS), _INIT_FLAGS, [source])
+
+
+def compiler_for(arch: Arch) -> str:
+    """Return the compiler of this machine, or the one for another architecture."""
+    own = arch.uname == os.uname().machine
+    return os.environ.get("CC", "cc") if own else arch.compiler
 
 
 def shipped_plugins() -> Iterator[Recipe]:

@@ -87,7 +87,8 @@ def test_each_part_of_a_wheel_is_made_for_the_machine_that_runs_it(
     by = {of: "cc" if of is own else of.compiler for of in (X86_64, ARM64)}
     wanted = {probe.probe_name(of): by[of] for of in (X86_64, ARM64)}  # for guests of both
     wanted |= {recipe.name: by[arch] for recipe in shipped_plugins()}  # in QEMU's process
-    wanted[kallsyms_recipe().name] = by[X86_64]  # guests whose symbols are asked for
+    # Guests whose symbols are asked for.
+    wanted |= {kallsyms_recipe(of).name: by[of] for of in (X86_64, ARM64)}
     if arch is own:
         wanted["lsmeter-bpf"] = "cc"
     assert {path.name: path.read_text() for path in made} == wanted

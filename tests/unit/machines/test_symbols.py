@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.core.errors import InfrastructureError
-from lsmeter.core.model.arch import Kind
+from lsmeter.core.model.arch import ARM64_ENTRY, X86_ENTRY, Kind
 from lsmeter.machines.plugin import kind_of, parse_symbols, symbol_file
 from lsmeter.sources.kernels.functions import assign_modules, is_hook
 
@@ -40,7 +40,7 @@ ffffffffc0001000 t ext4_lookup\t[ext4]
 
 
 def test_reads_a_kernel() -> None:
-    table = parse_symbols(TEXT, where="map")
+    table = parse_symbols(TEXT, X86_ENTRY, where="map")
     assert (table.text_start, table.text_end) == (0xFFFFFFFF81000000, 0xFFFFFFFF81010000)
     assert symbol_file(table) == (
         "lsmeter-symbols 1 ffffffff81000000 ffffffff81010000 18\n"
@@ -65,6 +65,42 @@ def test_reads_a_kernel() -> None:
     )
 
 
+ARM64_TEXT = """\
+ffff800080010000 T _stext
+ffff800080010800 T vectors
+ffff800080011000 t __bad_stack
+ffff8000800113c0 t el0t_64_sync
+ffff8000800120e8 t ret_to_user
+ffff800080012800 T __bp_harden_el1_vectors
+ffff800080014000 T __entry_text_end
+ffff800080015f30 T cpu_switch_to
+ffff800080015fb0 T ret_from_fork
+ffff800080016000 T __pi_memcpy
+ffff800080016000 W memcpy
+ffff800080017000 T el0t_64_sync_handler
+ffff800081010000 D _etext
+"""
+
+
+def test_vectors_of_arm64_say_what_led_there() -> None:
+    table = parse_symbols(ARM64_TEXT, ARM64_ENTRY, where="map")
+    found = {symbol.addr & 0xFFFFF: (symbol.name, symbol.kind) for symbol in table.symbols}
+    assert found[0x10A00] == ("el1h_64_sync", Kind.SYNC)
+    assert found[0x10C00] == ("el0t_64_sync", Kind.SYNC)
+    assert found[0x10C80] == ("el0t_64_irq", Kind.INTERRUPT)
+    # The three tables of the processors that clear the history of branches.
+    assert [found[at] for at in (0x12C00, 0x13400, 0x13C00)] == [found[0x10C00]] * 3
+    assert len([kind for _, kind in found.values() if kind is Kind.INTERRUPT]) == 4 * 12
+    # What a vector leads on to is part of it, as is the way back.
+    assert found[0x113C0] == ("el0t_64_sync", Kind.NONE)
+    assert found[0x120E8] == ("ret_to_user", Kind.NONE)
+    functions = {name: kind for name, kind in found.values() if not name.startswith("el")}
+    assert functions["cpu_switch_to"] is Kind.SWITCH
+    assert functions["ret_from_fork"] is Kind.START
+    assert functions["memcpy"] is Kind.FUNCTION
+    assert found[0x17000] == ("el0t_64_sync_handler", Kind.FUNCTION)
+
+
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -82,7 +118,7 @@ def test_reads_a_kernel() -> None:
     ],
 )
 def test_kinds(name: str, kind: Kind) -> None:
-    assert kind_of(name) is kind
+    assert kind_of(name, X86_ENTRY) is kind
 
 
 @pytest.mark.parametrize(
@@ -129,19 +165,19 @@ def test_modules_by_place() -> None:
 )
 def test_useless_symbols_are_refused(text: str, reason: str) -> None:
     with pytest.raises(InfrastructureError, match=reason) as caught:
-        parse_symbols(text, where="map")
+        parse_symbols(text, X86_ENTRY, where="map")
     assert "kallsyms" in caught.value.hint
 
 
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     with pytest.raises(InfrastructureError, match="map"):
-        parse_symbols(text, where="map")
+        parse_symbols(text, X86_ENTRY, where="map")
 
 
 @given(st.lists(st.sampled_from(TEXT.splitlines()[3:20]), unique=True))
 def test_symbol_files_ascend(lines: list[str]) -> None:
     edges = [TEXT.splitlines()[1], TEXT.splitlines()[-3]]
-    table = parse_symbols("\n".join([*lines, *edges]), where="map")
+    table = parse_symbols("\n".join([*lines, *edges]), X86_ENTRY, where="map")
     addresses = [symbol.addr for symbol in table.symbols]
     assert addresses == sorted(set(addresses))

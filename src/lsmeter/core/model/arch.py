@@ -32,6 +32,7 @@ class Kind(StrEnum):
     FAULT = "x"
     TRAP = "t"
     INTERRUPT = "i"
+    SYNC = "y"
     SWITCH = "w"
     START = "p"
     DEAD = "d"
@@ -45,7 +46,7 @@ class EntryCode:
     kinds: re.Pattern[str]  # its groups are named as kinds; what none matches is a function
     no_function: re.Pattern[str]  # only ends the function before it
     thunk: re.Pattern[str]  # an address that has such a name is one, whatever else it is called
-    stubs: Mapping[str, str]  # tables of vector stubs without symbols, and what their stubs are
+    stubs: Mapping[str, tuple[str, ...]]  # tables of vector stubs without symbols: what is where
     stub_bytes: int
     max_stubs: int
 
@@ -96,6 +97,11 @@ class Arch:
     exit_code: int = 0  # of QEMU then
 
 
+_LABELS = (
+    r".*\.cold(\.\d+)?|_?_?(s|e)(init|head|)text|_text|_stext|_etext|.*_text_(start|end)|"
+    r"__start_.*|__stop_.*|.*text_segment_.*|__kprobes_text_.*|"
+)
+
 X86_ENTRY = EntryCode(
     kinds=re.compile(
         r"(?P<SYSCALL>entry_(?:SYSCALL_64|SYSCALL_compat|SYSENTER_compat|INT80_compat)|"
@@ -110,26 +116,48 @@ X86_ENTRY = EntryCode(
         r"(?P<FUNCTION>asm_exc_xen_.*)|(?P<FAULT>asm_exc_.*)"
     ),
     no_function=re.compile(
-        r"__pfx_.*|__cfi_.*|.*\.cold(\.\d+)?|"
+        rf"{_LABELS}__pfx_.*|__cfi_.*|"
         r"__x86_(indirect|return)_.*|__SC[TK]__.*|__fentry__|srso_.*|retbleed_.*|"
         r".*untrain_ret.*|its_return_thunk|entry_SYSCALL_64_(safe_stack|after_hwframe)|"
         r"entry_SYSRETQ_.*|entry_SYSCALL_compat_.*|entry_SYSENTER_compat_.*|"
         r"entry_INT80_compat_.*|"
         r"syscall_return_via_sysret|swapgs_restore_regs_and_return_to_usermode|"
         r"restore_regs_and_return_to_kernel|common_interrupt_return|native_(irq_return_)?iret|"
-        r"native_irq_return_ldt|early_xen_iret_patch|error_return|paranoid_exit_done|"
-        r"_?_?(s|e)(init|head|)text|_text|_stext|_etext|.*_text_(start|end)|__start_.*|"
-        r"__stop_.*|.*text_segment_.*|__kprobes_text_.*"
+        r"native_irq_return_ldt|early_xen_iret_patch|error_return|paranoid_exit_done"
     ),
     thunk=re.compile(r"__x86_(indirect|return)_.*"),
     # `push vector; jmp asm_common_interrupt`, 8 bytes apart, 16 with indirect branch tracking
     # (arch/x86/include/asm/idtentry.h); a multiple of both is right too.
     stubs={
-        "irq_entries_start": "asm_common_interrupt",
-        "spurious_entries_start": "asm_spurious_interrupt",
+        "irq_entries_start": ("asm_common_interrupt",),
+        "spurious_entries_start": ("asm_spurious_interrupt",),
     },
     stub_bytes=8,
     max_stubs=2 * 256,
+)
+
+_VECTORS = tuple(
+    f"{level}_{event}"
+    for level in ("el1t_64", "el1h_64", "el0t_64", "el0t_32")
+    for event in ("sync", "irq", "fiq", "error")
+)
+
+ARM64_ENTRY = EntryCode(
+    kinds=re.compile(
+        r"(?P<SYNC>el[01]._.._sync)|(?P<INTERRUPT>el[01]._.._(?:irq|fiq|error))|"
+        r"(?P<SWITCH>cpu_switch_to)|(?P<DEAD>do_task_dead)|(?P<START>ret_from_fork)"
+    ),
+    # Vectors go on at code that has the name of what they are.
+    no_function=re.compile(
+        rf"{_LABELS}__pi_.*|{'|'.join(_VECTORS)}|vectors|__bp_harden_el1_vectors|"
+        r"ret_to_(user|kernel)|__bad_stack|tramp_(vectors|exit)"
+    ),
+    thunk=re.compile(r"__.*_veneer"),
+    # 128 bytes each (arch/arm64/kernel/entry.S); processors that need it have one table more for
+    # each way to clear the history of branches.
+    stubs={"vectors": _VECTORS, "__bp_harden_el1_vectors": _VECTORS},
+    stub_bytes=128,
+    max_stubs=3 * 16,
 )
 
 _NO_THUNKS = ("mitigations=auto", "retbleed=off", "spec_rstack_overflow=off")  # of returns
@@ -164,7 +192,7 @@ X86_64 = Arch(
     },
     results="isa-serial,chardev={},iobase=0x2f8,irq=3",
     bulk="isa-debugcon,chardev={},iobase=0xe9",
-    bulk_needs="CONFIG_X86_IOPL_IOPERM",
+    bulk_needs=", CONFIG_X86_IOPL_IOPERM",
     console="console=ttyS0",
     # The board has nothing that resets it: after a second of tries the kernel would run the
     # firmware in place, and loop in the kernel's wiped image as often as not. A triple fault
