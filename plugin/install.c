@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "install.h"
 
-#include "markers.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -50,8 +48,8 @@ FILE *install(const char *name, int version, struct argument *own, size_t count,
 	}
 	if (!files[0].value || !files[1].value) {
 		reason = "needs syms=FILE and out=FILE";
-	} else if (!info->system_emulation || strcmp(info->target_name, "x86_64")) {
-		reason = "works for x86_64 guests only, not ";
+	} else if (!info->system_emulation || !arch_choose(info->target_name)) {
+		reason = "has no guests of ";
 		detail = info->target_name;
 	} else if (info->system.smp_vcpus != 1) {
 		reason = "works with one virtual CPU only";
@@ -76,12 +74,48 @@ void finish(const char *name, FILE *out)
 		refuse(name, "cannot write the output: ", strerror(errno));
 }
 
-bool is_marker(const uint8_t *bytes, size_t size, uint32_t *marker)
-{
-	static const uint8_t nop[] = {MARKER_NOP_X86};
+static struct {
+	void (*take)(uint32_t marker);
+	uint32_t high; /* of a marker of two instructions, after the first one; or 0 */
+} markers;
 
-	if (size != 8 || memcmp(bytes, nop, sizeof(nop)))
+static void on_whole(unsigned int vcpu, void *marker)
+{
+	(void)vcpu;
+	markers.take((uint32_t)(uintptr_t)marker);
+}
+
+static void on_high(unsigned int vcpu, void *high)
+{
+	(void)vcpu;
+	markers.high = (uint32_t)(uintptr_t)high;
+}
+
+static void on_low(unsigned int vcpu, void *low)
+{
+	uint32_t high = markers.high;
+
+	(void)vcpu;
+	markers.high = 0;
+	if (high)
+		markers.take(high | (uint32_t)(uintptr_t)low);
+}
+
+bool watch_marker(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
+		  void (*take)(uint32_t marker))
+{
+	static const exec_cb callbacks[] = {
+		[MARKER_WHOLE] = on_whole,
+		[MARKER_HIGH] = on_high,
+		[MARKER_LOW] = on_low,
+	};
+	uint32_t value;
+	enum marker_part part = guest_arch->marker(bytes, size, &value);
+
+	if (part == MARKER_NONE)
 		return false;
-	memcpy(marker, bytes + sizeof(nop), sizeof(*marker));
-	return (*marker & MARKER_MASK) == MARKER_PREPARE;
+	markers.take = take;
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, callbacks[part], CB_NO_REGS,
+					       (void *)(uintptr_t)value);
+	return true;
 }

@@ -3,6 +3,7 @@
 #ifndef LSMETER_INSTALL_H
 #define LSMETER_INSTALL_H
 
+#include "arch/arch.h"
 #include "qemu_api.h"
 #include "symbols.h"
 
@@ -31,7 +32,11 @@ int refuse(const char *name, const char *reason, const char *detail);
 /* End the output. */
 void finish(const char *name, FILE *out);
 
-/* Whether an instruction is a marker (markers.h), and which. */
-bool is_marker(const uint8_t *bytes, size_t size, uint32_t *marker);
+/*
+ * If an instruction is a marker (markers.h), or completes one, have it taken before it runs.
+ * Returns whether it does, or holds a part of one.
+ */
+bool watch_marker(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
+		  void (*take)(uint32_t marker));
 
 #endif

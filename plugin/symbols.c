@@ -14,7 +14,7 @@
 
 static bool is_kind(char kind)
 {
-	return kind && strchr("fsxtiwpdn", kind);
+	return kind && strchr("fsxtiywpdn", kind);
 }
 
 static bool read_header(struct symbols *symbols, FILE *file)
@@ -70,6 +70,12 @@ int symbols_read(struct symbols *symbols, const char *path, char *error, size_t 
 	}
 	fclose(file);
 	return 0;
+}
+
+bool symbols_kernel(const struct symbols *symbols, uint64_t addr)
+{
+	/* User space has the lower half of all addresses; so has all of a guest without one. */
+	return addr >= symbols->text_start || addr >> 63;
 }
 
 const struct symbol *symbols_last(const struct symbols *symbols, uint64_t addr)

@@ -3,6 +3,7 @@
 #ifndef LSMETER_SYMBOLS_H
 #define LSMETER_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@ enum symbol_kind {
 	SYM_FAULT = 'x',     /* exception whose instruction is executed again afterwards */
 	SYM_TRAP = 't',	     /* exception after its instruction */
 	SYM_INTERRUPT = 'i', /* asynchronous: no part of the operation that it falls into */
+	SYM_SYNC = 'y',	     /* one of system call, exception, trap: the last instruction tells */
 	SYM_SWITCH = 'w',    /* switches to the stack of another task */
 	SYM_START = 'p',     /* where a task that was just made begins */
 	SYM_DEAD = 'd',	     /* what a task runs last: it is switched away from for ever */
@@ -27,8 +29,8 @@ struct symbol {
 struct symbols {
 	struct symbol *list; /* by ascending address */
 	size_t count;
-	uint64_t text_start; /* code from here on is the kernel's; below is user space */
-	uint64_t text_end;   /* from here on, code without a symbol is generated at run time */
+	uint64_t text_start; /* kernel code outside of these two has no symbol: it was loaded, */
+	uint64_t text_end;   /* or generated at run time */
 };
 
 /*
@@ -37,6 +39,9 @@ struct symbols {
  * one-line reason in error.
  */
 int symbols_read(struct symbols *symbols, const char *path, char *error, size_t error_bytes);
+
+/* Whether code at addr is the kernel's. */
+bool symbols_kernel(const struct symbols *symbols, uint64_t addr);
 
 /* The last symbol that starts at addr or below, whatever it is, or NULL. */
 const struct symbol *symbols_last(const struct symbols *symbols, uint64_t addr);

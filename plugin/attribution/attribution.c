@@ -7,8 +7,7 @@
  * 0; before the first nibble, region 0 is passed over. Until the first marker nothing else is
  * instrumented, so that booting stays fast.
  *
- * What is x86 here: the markers' NOP, the opcodes in instrument_kernel(), the name in
- * install(), MAX_INSN_BYTES in qemu_api.h.
+ * What differs between architectures is in arch/, and what events are, in events/.
  *
  * Arguments: syms=FILE (see symbols.h), out=FILE, stack=BYTES of a kernel stack (16384), and
  * events=FILE, which asks for events of each function as well, and takes those of each sample.
@@ -41,6 +40,8 @@ static struct {
 	uint32_t last_region;
 	uint64_t stray; /* end markers without their beginning */
 	uint64_t links; /* calls and returns up to the last one that was seen */
+	uint64_t led;	/* count after the latest instruction that leads into the kernel itself */
+	enum symbol_kind leads; /* what it is there */
 	struct symbols symbols;
 	struct regions regions;
 	struct shadow shadow;
@@ -88,18 +89,64 @@ static void on_return(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t sl
 		shadow_return(&plugin.shadow, function, slot, now());
 }
 
+/* A call whose return address no memory holds. */
+struct link {
+	const struct symbol *function; /* that it is part of, NULL for none */
+	uint64_t back;
+};
+
+static void on_link(unsigned int vcpu, void *data)
+{
+	const struct link *link = data;
+
+	(void)vcpu;
+	if (measuring())
+		shadow_link(&plugin.shadow, link->function, link->back, now() + 1);
+}
+
+static void on_unlink(unsigned int vcpu, void *function)
+{
+	(void)vcpu;
+	if (measuring())
+		shadow_unlink(&plugin.shadow, function, now() + 1);
+}
+
+static void on_back(unsigned int vcpu, void *vaddr)
+{
+	(void)vcpu;
+	if (measuring())
+		shadow_back(&plugin.shadow, (uintptr_t)vaddr);
+}
+
+static void on_context(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+{
+	(void)vcpu, (void)data;
+	if (measuring())
+		shadow_context(&plugin.shadow, at, qemu_plugin_mem_is_store(info));
+}
+
+static void on_lead(unsigned int vcpu, void *kind)
+{
+	(void)vcpu;
+	plugin.led = now() + 1;
+	plugin.leads = (enum symbol_kind)(uintptr_t)kind;
+}
+
 static void on_entry(unsigned int vcpu, void *data)
 {
 	const struct symbol *symbol = data;
-	bool led = symbol->kind != SYM_FAULT && symbol->kind != SYM_TRAP &&
-		   symbol->kind != SYM_INTERRUPT;
+	enum symbol_kind kind = symbol->kind;
+	bool led;
 
 	(void)vcpu;
 	if (!measuring())
 		return;
+	if (kind == SYM_SYNC)
+		kind = plugin.led == now() ? plugin.leads : SYM_FAULT;
+	led = kind != SYM_FAULT && kind != SYM_TRAP && kind != SYM_INTERRUPT;
 	if (led)
 		events_arrive(plugin.events, symbol->addr, now());
-	shadow_entry(&plugin.shadow, symbol, now());
+	shadow_entry(&plugin.shadow, symbol, kind, now());
 	if (!led)
 		events_astray(plugin.events);
 }
@@ -207,12 +254,10 @@ static void end(uint32_t id)
 		region->damaged++;
 }
 
-static void on_marker(unsigned int vcpu, void *data)
+static void take_marker(uint32_t marker)
 {
-	uint32_t marker = (uint32_t)(uintptr_t)data, id = marker & MARKER_PAYLOAD;
-	uint32_t kind = marker & (MARKER_MASK | MARKER_KIND);
+	uint32_t id = marker & MARKER_PAYLOAD, kind = marker & (MARKER_MASK | MARKER_KIND);
 
-	(void)vcpu;
 	if (kind == MARKER_NIBBLE)
 		plugin.announced = (plugin.announced << 4 | (id & 15)) & 0xffff;
 	else if (!id)
@@ -231,18 +276,49 @@ static void on_marker(unsigned int vcpu, void *data)
 		end(id);
 }
 
-static bool is_prefix(uint8_t byte)
+static void watch_run(struct qemu_plugin_insn *insn, exec_cb callback, void *data)
 {
-	return byte == 0x2e || byte == 0x3e || byte == 0x66 || byte == 0xf2 || byte == 0xf3 ||
-	       (byte & 0xf0) == 0x40;
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, CB_NO_REGS, data);
 }
 
-static void instrument_link(struct qemu_plugin_insn *insn, mem_cb callback)
+static void watch_memory(struct qemu_plugin_insn *insn, mem_cb callback, void *data)
 {
-	void *function = (void *)symbols_around(&plugin.symbols, qemu_plugin_insn_vaddr(insn));
+	qemu_plugin_register_vcpu_mem_cb(insn, callback, CB_NO_REGS, MEM_READ_AND_WRITE, data);
+}
 
-	counter_add(insn, COUNT_LINKS, 1);
-	qemu_plugin_register_vcpu_mem_cb(insn, callback, CB_NO_REGS, MEM_READ_AND_WRITE, function);
+/* A call or return, which has its address in memory or in a register. */
+static void instrument_flow(struct qemu_plugin_insn *insn, enum step step, size_t size)
+{
+	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
+	const struct symbol *function = symbols_around(&plugin.symbols, vaddr);
+	struct link *link;
+
+	if (!guest_arch->links) {
+		counter_add(insn, COUNT_LINKS, 1);
+		watch_memory(insn, step == STEP_CALL ? on_call : on_return, (void *)function);
+		return;
+	}
+	if (step == STEP_RETURN) {
+		watch_run(insn, on_unlink, (void *)function);
+		return;
+	}
+	/* Kept for ever, like blocks. */
+	link = malloc(sizeof(*link));
+	if (!link)
+		abort();
+	*link = (struct link){.function = function, .back = vaddr + size};
+	watch_run(insn, on_link, link);
+}
+
+/* Whether the first instruction of a block follows a call, by the memory before it. */
+static bool follows_call(const struct qemu_plugin_insn *first)
+{
+	const uint8_t *bytes = qemu_plugin_insn_haddr(first);
+
+	/* What is before a page may be anywhere, or nowhere. */
+	if (!bytes || !(qemu_plugin_insn_vaddr(first) & 0xfff))
+		return true;
+	return guest_arch->step(bytes - 4, 4) == STEP_CALL;
 }
 
 static void instrument_entry(struct qemu_plugin_insn *insn, bool first)
@@ -250,27 +326,45 @@ static void instrument_entry(struct qemu_plugin_insn *insn, bool first)
 	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
 	const struct symbol *symbol = symbols_at(&plugin.symbols, vaddr);
 
+	if (first && guest_arch->links && follows_call(insn))
+		watch_run(insn, on_back, (void *)(uintptr_t)vaddr);
 	if (symbol)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_entry, CB_NO_REGS, (void *)symbol);
-	else if (first && vaddr >= plugin.symbols.text_end)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_unknown, CB_NO_REGS, NULL);
+		watch_run(insn, on_entry, (void *)symbol);
+	else if (first && (vaddr < plugin.symbols.text_start || vaddr >= plugin.symbols.text_end))
+		watch_run(insn, on_unknown, NULL);
 }
 
 static void instrument_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size)
 {
-	const uint8_t *opcode = bytes, *end = bytes + size;
+	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
+	const struct symbol *function = symbols_around(&plugin.symbols, vaddr);
+	enum step step = guest_arch->step(bytes, size);
 
-	while (opcode + 1 < end && is_prefix(*opcode))
-		opcode++;
-	if (*opcode == 0xcf)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_iret, CB_NO_REGS, NULL);
-	else if (*opcode == 0x0f && opcode + 1 < end && opcode[1] == 0x07)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_sysret, CB_NO_REGS, NULL);
-	else if (*opcode == 0xe8 ||
-		 (*opcode == 0xff && opcode + 1 < end && (opcode[1] >> 3 & 7) == 2))
-		instrument_link(insn, on_call);
-	else if (*opcode == 0xc3 || *opcode == 0xc2)
-		instrument_link(insn, on_return);
+	switch (step) {
+	case STEP_EXCEPTION_RETURN:
+		watch_run(insn, on_iret, NULL);
+		break;
+	case STEP_SYSCALL_RETURN:
+		watch_run(insn, on_sysret, NULL);
+		break;
+	case STEP_CALL:
+	case STEP_RETURN:
+		instrument_flow(insn, step, size);
+		break;
+	case STEP_BREAK:
+		watch_run(insn, on_lead, (void *)SYM_TRAP);
+		break;
+	default:
+		if (guest_arch->links && function && function->kind == SYM_SWITCH)
+			watch_memory(insn, on_context, NULL);
+	}
+}
+
+static void instrument_lead(struct qemu_plugin_insn *insn, enum step step)
+{
+	if (step == STEP_SYSCALL || step == STEP_BREAK)
+		watch_run(insn, on_lead,
+			  (void *)(uintptr_t)(step == STEP_SYSCALL ? SYM_SYSCALL : SYM_TRAP));
 }
 
 /* Blocks are kept for ever: what was translated may run at any time. */
@@ -292,7 +386,7 @@ static void instrument_user(struct qemu_plugin_tb *tb, size_t count)
 static void on_translate(struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
-	bool kernel = qemu_plugin_tb_vaddr(tb) >= plugin.symbols.text_start;
+	bool kernel = symbols_kernel(&plugin.symbols, qemu_plugin_tb_vaddr(tb));
 	const struct event_block *block = plugin.active && plugin.events ? block_of(tb) : NULL;
 
 	if (plugin.active && !kernel)
@@ -301,12 +395,10 @@ static void on_translate(struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint8_t bytes[MAX_INSN_BYTES] = {0};
 		size_t size = insn_bytes(insn, bytes);
-		uint32_t marker;
 
 		/* Callbacks come before the counter, so that they see it without this one. */
-		if (!kernel && is_marker(bytes, size, &marker))
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, CB_NO_REGS,
-							       (void *)(uintptr_t)marker);
+		if (!kernel)
+			watch_marker(insn, bytes, size, take_marker);
 		if (!plugin.active)
 			continue;
 		if (kernel)
@@ -317,6 +409,8 @@ static void on_translate(struct qemu_plugin_tb *tb)
 			watch_block(insn, block);
 		if (kernel)
 			instrument_kernel(insn, bytes, size);
+		else
+			instrument_lead(insn, guest_arch->step(bytes, size));
 		counter_add(insn, COUNT_ALL, 1);
 	}
 }
@@ -377,6 +471,8 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 		return -1;
 	if (own[1].value && count_events(own[1].value))
 		return -1;
+	if (guest_arch->links)
+		stack_bytes = 0;
 	if (!shadow_init(&plugin.shadow, stack_bytes, plugin.events))
 		return refuse(NAME, "no memory for shadow stacks", "");
 	counter_init();

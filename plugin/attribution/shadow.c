@@ -5,7 +5,8 @@
 
 bool shadow_init(struct shadow *shadow, uint64_t stack_bytes, struct events *events)
 {
-	*shadow = (struct shadow){.events = events, .stack_mask = ~(stack_bytes - 1)};
+	*shadow = (struct shadow){.events = events,
+				  .stack_mask = stack_bytes ? ~(stack_bytes - 1) : 0};
 	for (int i = 0; i < MAX_TASKS; i++) {
 		shadow->tasks[i].frames = calloc(MAX_FRAMES, sizeof(struct frame));
 		if (!shadow->tasks[i].frames)
@@ -112,11 +113,9 @@ static uint32_t find_task(const struct shadow *shadow, uint64_t home)
 	return oldest;
 }
 
-/* Make the task that owns the stack of this slot the running one. */
-static void switch_task(struct shadow *shadow, uint64_t slot)
+/* Make the task that has this home the running one. */
+static void switch_task(struct shadow *shadow, uint64_t home)
 {
-	uint64_t home = slot & shadow->stack_mask;
-
 	shadow->switching = false;
 	running(shadow)->ran = ++shadow->switches;
 	/* A task ends on its own stack, which another one may get. */
@@ -167,8 +166,8 @@ void shadow_call(struct shadow *shadow, const struct symbol *function, uint64_t 
 	charge_in(shadow, function, now);
 	if (shadow->in_user)
 		return;
-	if (shadow->switching)
-		switch_task(shadow, slot);
+	if (shadow->switching && shadow->stack_mask)
+		switch_task(shadow, slot & shadow->stack_mask);
 	place_top(shadow, slot);
 	unwind(shadow, slot);
 	if (!running(shadow)->depth && function)
@@ -205,11 +204,82 @@ void shadow_return(struct shadow *shadow, const struct symbol *function, uint64_
 	if (shadow->in_user)
 		return;
 	if (shadow->switching)
-		switch_task(shadow, slot);
+		switch_task(shadow, slot & shadow->stack_mask);
 	if (returns_without_slot(shadow, function, slot))
 		running(shadow)->depth--;
 	place_top(shadow, slot);
 	unwind(shadow, slot);
+}
+
+/* A slot below all that the running task has. */
+static uint64_t next_slot(struct shadow *shadow)
+{
+	const struct task *task = running(shadow);
+	uint32_t depth = task->depth;
+
+	while (depth && !task->frames[depth - 1].slot)
+		depth--;
+	return depth ? (task->frames[depth - 1].slot & ~(uint64_t)7) - 16 : UINT64_MAX - 15;
+}
+
+void shadow_link(struct shadow *shadow, const struct symbol *function, uint64_t back, uint64_t now)
+{
+	uint32_t depth = running(shadow)->depth;
+
+	if (depth)
+		top(running(shadow))->returning = false;
+	shadow_call(shadow, function, next_slot(shadow), now);
+	if (running(shadow)->depth > depth)
+		top(running(shadow))->back = back;
+}
+
+void shadow_unlink(struct shadow *shadow, const struct symbol *function, uint64_t now)
+{
+	struct frame *frame;
+
+	charge_in(shadow, function, now);
+	if (shadow->in_user)
+		return;
+	if (shadow->switching) {
+		shadow->damaged |= !shadow->next;
+		switch_task(shadow, shadow->next);
+	}
+	frame = top(running(shadow));
+	if (frame)
+		frame->returning = true;
+}
+
+void shadow_back(struct shadow *shadow, uint64_t to)
+{
+	struct task *task = running(shadow);
+	uint32_t depth = task->depth;
+
+	if (shadow->in_user || !depth || !top(task)->returning)
+		return;
+	top(task)->returning = false;
+	/* Not beyond what was entered by no call. */
+	while (depth && task->frames[depth - 1].back) {
+		uint64_t slot = task->frames[depth - 1].slot;
+
+		if (task->frames[depth - 1].back == to) {
+			unwind(shadow, slot);
+			return;
+		}
+		depth--;
+	}
+	if (depth && task->frames[depth - 1].guessed)
+		task->depth = depth - 1;
+}
+
+void shadow_context(struct shadow *shadow, uint64_t at, bool store)
+{
+	if (!shadow->switching || shadow->next)
+		return;
+	if (!store)
+		shadow->next = at;
+	else if (!shadow->stored)
+		running(shadow)->home = at;
+	shadow->stored = true;
 }
 
 static void enter(struct shadow *shadow, struct frame *frame, const char *name)
@@ -220,20 +290,19 @@ static void enter(struct shadow *shadow, struct frame *frame, const char *name)
 }
 
 /* A system call, exception or interrupt: nothing was pushed that a callback sees. */
-static void enter_kernel(struct shadow *shadow, const struct symbol *symbol)
+static void enter_kernel(struct shadow *shadow, const struct symbol *symbol, enum symbol_kind kind)
 {
 	struct frame frame = {
 		.node = NODE_ROOT,
-		.trap = symbol->kind != SYM_SYSCALL,
+		.trap = kind != SYM_SYSCALL,
 		.user = shadow->in_user,
 	};
 	const struct frame *before = top(running(shadow));
 
 	/* The stub of a vector jumps to the code that all share: one interrupt, not two. */
-	if (symbol->kind == SYM_INTERRUPT && !shadow->in_user && before && before->trap &&
-	    !before->slot)
+	if (kind == SYM_INTERRUPT && !shadow->in_user && before && before->trap && !before->slot)
 		return;
-	if (symbol->kind == SYM_INTERRUPT)
+	if (kind == SYM_INTERRUPT)
 		frame.node = NODE_INTERRUPT;
 	else if (!shadow->in_user)
 		frame.node = current_node(shadow);
@@ -259,7 +328,7 @@ static void enter_by_jump(struct shadow *shadow, const struct symbol *symbol)
 			return;
 		}
 	}
-	next = (struct frame){.slot = frame->slot, .node = frame->node};
+	next = (struct frame){.slot = frame->slot, .back = frame->back, .node = frame->node};
 	enter(shadow, &next, symbol->name);
 	push(shadow, next);
 }
@@ -280,7 +349,9 @@ static void leave_task(struct shadow *shadow)
 	const struct frame *frame = top(running(shadow));
 
 	shadow->switching = true;
-	if (frame && frame->slot)
+	shadow->stored = false;
+	shadow->next = 0;
+	if (frame && frame->slot && shadow->stack_mask)
 		running(shadow)->home = frame->slot & shadow->stack_mask;
 }
 
@@ -302,31 +373,32 @@ static void fault(struct shadow *shadow, uint64_t now)
 		running(shadow)->retry = block->last;
 }
 
-void shadow_entry(struct shadow *shadow, const struct symbol *symbol, uint64_t now)
+void shadow_entry(struct shadow *shadow, const struct symbol *symbol, enum symbol_kind kind,
+		  uint64_t now)
 {
 	struct frame *frame = top(running(shadow));
 	bool called = frame && !frame->entered;
 
-	switch (symbol->kind) {
+	switch (kind) {
 	case SYM_FAULT:
 		fault(shadow, now);
-		enter_kernel(shadow, symbol);
+		enter_kernel(shadow, symbol, kind);
 		return;
 	case SYM_SYSCALL:
 	case SYM_TRAP:
 	case SYM_INTERRUPT:
 		charge(shadow, now);
-		enter_kernel(shadow, symbol);
+		enter_kernel(shadow, symbol, kind);
 		return;
 	default:
 		break;
 	}
 	charge(shadow, now);
-	if (symbol->kind == SYM_SWITCH)
+	if (kind == SYM_SWITCH)
 		leave_task(shadow);
-	if (symbol->kind == SYM_DEAD)
+	if (kind == SYM_DEAD)
 		running(shadow)->dead = true;
-	if (shadow->in_user || (symbol->kind == SYM_START && !called))
+	if (shadow->in_user || (kind == SYM_START && !called))
 		/* From user space by a way in that has no symbol of its own, or a new task. */
 		enter_first(shadow, symbol, NODE_ROOT);
 	else if (!frame)

@@ -8,6 +8,10 @@
  * adjust the stack pointer need no special case. Frames on other stacks (interrupt stacks) are
  * distinguished by their base; every task has a list of frames of its own.
  *
+ * Where calls leave their return address in a register, a frame is found again by that address:
+ * the code that a return leads to pops the innermost frame that was to go on there. Slots are made
+ * up then, one below the other, and tasks are told by where the switch saves their registers.
+ *
  * A task that was inside the kernel before the sample began has frames that were never seen. Its
  * next call or return shows which function it is in now: that one gets a frame below [resumed],
  * until it returns to a caller that is just as little known.
@@ -29,6 +33,8 @@ struct frame {
 	bool trap;    /* ended by iretq */
 	bool user;    /* what ends it goes on in user space */
 	bool guessed; /* its slot is not known, but lies above all that it uses: slot - 1 so far */
+	bool returning; /* a return ran, and where it led is not known yet */
+	uint64_t back;	/* where it will go on if calls are linked, 0 for none */
 };
 
 /* User code that is translated as one, and runs to its end unless an instruction faults. */
@@ -39,7 +45,7 @@ struct block {
 };
 
 struct task {
-	uint64_t home; /* base of its kernel stack, 0 while unknown */
+	uint64_t home; /* base of its kernel stack, or where registers are saved; 0 while unknown */
 	uint64_t ran;  /* when it became the running task; counts switches */
 	uint32_t depth;
 	bool dead;	/* runs for the last time */
@@ -53,9 +59,11 @@ struct shadow {
 	struct task tasks[MAX_TASKS];
 	uint32_t current; /* index of the running task */
 	uint64_t switches;
-	uint64_t stack_mask;
+	uint64_t stack_mask; /* 0 where calls are linked */
 	bool in_user;
 	bool switching;		   /* the next call or return may be on the stack of another task */
+	uint64_t next;		   /* its home, where calls are linked; 0 while unknown */
+	bool stored;		   /* the registers of the task that is left are being saved */
 	bool damaged;		   /* a limit was hit: this sample's tree is not whole */
 	uint64_t last;		   /* count of instructions that are charged already */
 	uint64_t again;		   /* instructions counted twice, because a fault repeated them */
@@ -65,8 +73,8 @@ struct shadow {
 };
 
 /*
- * Returns false when there is no memory. stack_bytes: size and alignment of kernel stacks.
- * events: what counts them, or NULL.
+ * Returns false when there is no memory. stack_bytes: size and alignment of kernel stacks, 0 where
+ * calls are linked. events: what counts them, or NULL.
  */
 bool shadow_init(struct shadow *shadow, uint64_t stack_bytes, struct events *events);
 
@@ -86,8 +94,22 @@ void shadow_call(struct shadow *shadow, const struct symbol *function, uint64_t 
 void shadow_return(struct shadow *shadow, const struct symbol *function, uint64_t slot,
 		   uint64_t now);
 
-/* The first instruction of a function is about to run. */
-void shadow_entry(struct shadow *shadow, const struct symbol *symbol, uint64_t now);
+/* The same of a call that is linked, and will go on at `back`. */
+void shadow_link(struct shadow *shadow, const struct symbol *function, uint64_t back, uint64_t now);
+
+/* The same of a return by such a link; where it leads is told by shadow_back(). */
+void shadow_unlink(struct shadow *shadow, const struct symbol *function, uint64_t now);
+
+/* What follows a call, at this address, is about to run: a return led there, or a branch. */
+void shadow_back(struct shadow *shadow, uint64_t to);
+
+/* Where calls are linked, code that switches tasks stores or loads a register at `at`. */
+void shadow_context(struct shadow *shadow, uint64_t at, bool store);
+
+/* The first instruction of a function is about to run; kind: the symbol's, or what it was found
+ * to be. */
+void shadow_entry(struct shadow *shadow, const struct symbol *symbol, enum symbol_kind kind,
+		  uint64_t now);
 
 /* Code without a symbol is about to run; it is a function if it was just called. */
 void shadow_unknown(struct shadow *shadow, const char *name, uint64_t now);

@@ -57,12 +57,10 @@ static void end_region(void)
 	plugin.region = plugin.announced = NO_REGION;
 }
 
-static void on_marker(unsigned int vcpu, void *data)
+static void take_marker(uint32_t marker)
 {
-	uint32_t marker = (uint32_t)(uintptr_t)data, value = marker & MARKER_PAYLOAD;
-	uint32_t kind = marker & (MARKER_MASK | MARKER_KIND);
+	uint32_t value = marker & MARKER_PAYLOAD, kind = marker & (MARKER_MASK | MARKER_KIND);
 
-	(void)vcpu;
 	if (!plugin.active && kind == MARKER_ACCOUNT) {
 		plugin.active = true;
 		/* What is translated already lacks the instrumentation. */
@@ -88,7 +86,7 @@ static void on_marker(unsigned int vcpu, void *data)
 static void on_translate(struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb), in_row = 0;
-	bool kernel = qemu_plugin_tb_vaddr(tb) >= owners.symbols.text_start;
+	bool kernel = symbols_kernel(&owners.symbols, qemu_plugin_tb_vaddr(tb));
 	struct qemu_plugin_insn *first = NULL;
 	unsigned int counter = COUNT_USER, row_counter = COUNT_USER;
 
@@ -96,13 +94,9 @@ static void on_translate(struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint8_t bytes[MAX_INSN_BYTES] = {0};
 		size_t size = insn_bytes(insn, bytes);
-		uint32_t marker;
 		bool called;
 
-		called = !kernel && is_marker(bytes, size, &marker);
-		if (called)
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, CB_NO_REGS,
-							       (void *)(uintptr_t)marker);
+		called = !kernel && watch_marker(insn, bytes, size, take_marker);
 		if (!plugin.active)
 			continue;
 		if (kernel) {
@@ -137,6 +131,8 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 	plugin.out = install(NAME, FORMAT_VERSION, own, 2, info, argc, argv, &owners.symbols);
 	if (!plugin.out)
 		return -1;
+	if (guest_arch != &arch_x86)
+		return refuse(NAME, "has no guests of ", guest_arch->target);
 	if (!owners_sort())
 		return refuse(
 			NAME,
