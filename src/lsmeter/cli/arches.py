@@ -23,14 +23,16 @@ def by_arch(kernels: Sequence[Kernel]) -> Iterator[tuple[Arch, list[Kernel]]]:
 def check_arches(experiments: Sequence[Experiment], kernels: Mapping[str, Kernel]) -> None:
     """Refuse a kernel of another architecture than those named, and what its guests cannot do."""
     for item in experiments:
-        plugin = find_task(item.task).plugin
+        task = find_task(item.task)
         for kernel in (kernels[name] for name in item.kernels):
             if item.arches and kernel.arch not in item.arches:
                 raise UsageError(
                     f"--arch {' '.join(item.arches)}: the kernel {kernel.name} is of {kernel.arch}",
                     hint="leave --arch out, or name another kernel",
                 )
-            if plugin and ARCHES[kernel.arch].entry is None:
+            arch = ARCHES[kernel.arch]
+            lacks = arch.entry is None or not arch.unwatched.isdisjoint((task.plugin, *task.also))
+            if task.plugin and lacks:
                 raise UsageError(
                     f"{kernel.name}: the task {item.task} cannot be done on {kernel.arch} yet",
                     hint="readings and whole costs can be measured there",

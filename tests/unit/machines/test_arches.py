@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -104,10 +105,10 @@ def test_what_is_compiled_for_x86_64_is_named_before_it_boots(name: str) -> None
     assert "for arm64 cannot be made yet" in plan.problems[0].title
 
 
-def test_attribution_is_refused_before_it_boots() -> None:
-    attributed = asked(task="attribute", arches=["arm64"])
-    with pytest.raises(UsageError, match="the task attribute cannot be done on arm64 yet"):
-        check_arches([attributed], {"debian:6.1:arm64": arm64_kernel()})
+def test_what_no_plugin_sees_there_is_refused_before_it_boots() -> None:
+    for task, seen in (("attribute", True), ("events", False), ("workload", False)):
+        with nullcontext() if seen else pytest.raises(UsageError, match=f"{task} cannot be done"):
+            check_arches([asked(task=task, arches=["arm64"])], {"debian:6.1:arm64": arm64_kernel()})
 
 
 def test_a_file_of_another_architecture_than_asked_for_is_refused() -> None:

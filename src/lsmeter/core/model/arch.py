@@ -90,7 +90,8 @@ class Arch:
     clock: str
     parameters: tuple[str, ...]
     mitigations: Mapping[str, tuple[str, ...]]  # by the condition's value
-    entry: EntryCode | None  # None: costs cannot be attributed yet
+    entry: EntryCode | None  # None: no plugin can follow its calls yet
+    unwatched: frozenset[str] = frozenset()  # plugins, and outputs of them, that it has not yet
     real_time: str = ""  # parameters of a guest whose time is the host's
     exit_device: str = ""  # ends QEMU when the guest writes to it
     exit_sector: bytes = b""  # a boot sector that does, and nothing else
@@ -251,7 +252,8 @@ ARM64 = Arch(
     clock="",
     parameters=(),
     mitigations={"off": ("mitigations=off",), "auto": ("mitigations=auto",)},
-    entry=None,
+    entry=ARM64_ENTRY,
+    unwatched=frozenset({"tally", "events"}),
 )
 
 ARCHES: Mapping[str, Arch] = {arch.name: arch for arch in (X86_64, ARM64)}
