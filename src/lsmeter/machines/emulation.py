@@ -32,7 +32,7 @@ from lsmeter.machines.description import (
     guest_of,
     qemu_command,
 )
-from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols, write_symbols
+from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols
 from lsmeter.machines.qemu import Waits, command_here, qemu_version, run_guest
 from lsmeter.machines.replay import record
 from lsmeter.measure.experiment.plan import PlannedBoot
@@ -176,10 +176,10 @@ async def make_plugin(
 
     memory_mib: of the guest, in one block from address 0 on.
     """
-    symbols = await kernel_symbols(kernel, limits)
-    arguments = [("syms", str(write_symbols(symbols)))]
-    if name == PLUGIN and symbols.avc_stats is not None:
-        arguments.append(("avc", f"{symbols.avc_stats:x}"))
+    symbols, avc_stats = await kernel_symbols(kernel, limits)
+    arguments = [("syms", str(symbols))]
+    if name == PLUGIN and avc_stats is not None:
+        arguments.append(("avc", f"{avc_stats:x}"))
     if name == PLUGIN:
         arguments.append(("memory", f"{memory_mib << 20:x}"))
     return Plugin(

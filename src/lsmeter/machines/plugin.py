@@ -21,6 +21,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import cycle, pairwise
 from pathlib import Path
 
@@ -112,8 +113,11 @@ class SymbolTable:
     avc_stats: int | None = None
 
 
-async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
-    """Return the symbols of `kernel` (nokaslr), by a guest under these limits if need be."""
+async def kernel_symbols(kernel: Kernel, limits: Limits) -> tuple[Path, int | None]:
+    """Return the plugin's file of the symbols of `kernel` (nokaslr), and where avc_stats are.
+
+    A guest under these limits lists them if need be.
+    """
     path, arch = kernel.system_map, ARCHES[kernel.arch]
     if arch.entry is None:
         raise UsageError(f"the calls of {arch.name} cannot be followed yet")
@@ -124,12 +128,18 @@ async def kernel_symbols(kernel: Kernel, limits: Limits) -> SymbolTable:
                 write_sealed(path, await _ask_guest(kernel, limits))
     with reading(path, kind=InfrastructureError):
         text = read_file(path, MAX_TEXT_BYTES, "a symbol table").decode("ascii", "replace")
-    return parse_symbols(text, arch.entry, where=str(path))
+    data, avc_stats = _for_plugin(text, arch.entry, str(path))
+    return write_symbols(data), avc_stats
 
 
-def write_symbols(table: SymbolTable) -> Path:
+@lru_cache(maxsize=2)  # boots of a kernel follow each other, and each would take a second
+def _for_plugin(text: str, entry: EntryCode, where: str) -> tuple[bytes, int | None]:
+    table = parse_symbols(text, entry, where=where)
+    return symbol_file(table).encode("ascii"), table.avc_stats
+
+
+def write_symbols(data: bytes) -> Path:
     """Write the plugin's symbol file into the cache, and return where it is."""
-    data = symbol_file(table).encode("ascii")
     path = cache_dir() / "symbols" / f"{hashlib.sha256(data).hexdigest()[:16]}.txt"
     if not is_sealed(path):
         write_sealed(path, data)

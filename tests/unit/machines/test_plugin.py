@@ -16,6 +16,7 @@ from lsmeter.machines.plugin import (
     Symbol,
     SymbolTable,
     build_plugin,
+    symbol_file,
     write_symbols,
 )
 from lsmeter.machines.plugin_sources import (
@@ -115,9 +116,10 @@ def test_a_compiler_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_symbols_are_written_once() -> None:
     table = SymbolTable(1, 2, (Symbol(1, "a", Kind.FUNCTION, "selinux"),))
-    path = write_symbols(table)
+    data = symbol_file(table).encode()
+    path = write_symbols(data)
     assert path.read_text() == "lsmeter-symbols 1 1 2 1\n1 f a@selinux\n"
-    assert write_symbols(table) == path
+    assert write_symbols(data) == path
 
 
 def test_sources_are_found() -> None:

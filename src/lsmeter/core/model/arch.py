@@ -39,7 +39,7 @@ class Kind(StrEnum):
     NONE = "n"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is there once
 class EntryCode:
     """The symbols of a kernel's entry code, by which attribution follows control flow."""
 

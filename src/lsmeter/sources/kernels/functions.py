@@ -17,10 +17,9 @@ from typing import Any
 FRAMEWORK = "framework"
 
 _RULES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
-_BY_LENGTH = sorted(
-    ((prefix, module) for module, found in _RULES["prefixes"].items() for prefix in found),
-    key=lambda item: -len(item[0]),
-)
+_PREFIXES = {prefix: module for module, found in _RULES["prefixes"].items() for prefix in found}
+_LENGTHS = sorted({*map(len, _PREFIXES)}, reverse=True)
+_ANY = tuple(_PREFIXES)
 _WEAK = frozenset(_RULES["weak"])
 _SELINUX_NOT_HOOKS = frozenset(f"security_{name}" for name in _RULES["selinux_not_hooks"])
 _NOT_HOOKS = _SELINUX_NOT_HOOKS | {f"security_{name}" for name in _RULES["not_hooks"]}
@@ -76,4 +75,7 @@ def _strong(name: str) -> str:
 
 def _prefix(name: str) -> tuple[str, str]:
     """Return the longest prefix that a function's name begins with, and its module."""
-    return next((item for item in _BY_LENGTH if name.startswith(item[0])), ("", ""))
+    if not name.startswith(_ANY):  # most of a kernel's 90,000
+        return "", ""
+    found = next(name[:length] for length in _LENGTHS if name[:length] in _PREFIXES)
+    return found, _PREFIXES[found]
