@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent / "src"))
 
 from lsmeter.core.errors import LsmeterError
 from lsmeter.core.model.arch import ARCHES, X86_64, Arch, find_arch
-from lsmeter.guest.probe import PACKAGES, SHIPPED, probe_name
+from lsmeter.guest.probe import PACKAGES, SHIPPED, packages_for, probe_name
 from lsmeter.machines.plugin_sources import (
     Recipe,
     compiler_for,
@@ -68,13 +68,15 @@ class ProbeBuildHook(BuildHookInterface[Any]):
                 target.unlink(missing_ok=True)  # of an earlier source
                 continue
             build_probe(root / "probe", target, compiler_for(arch))
+            policies = home / f"{BPF}{arch.suffix}"
             made.append(target)
-        if build_bpf(root / "bpf", home / BPF):
-            made.append(home / BPF)
-        else:
+            if build_bpf(root / "bpf", policies, compiler_for(arch)):
+                made.append(policies)
+                continue
+            policies.unlink(missing_ok=True)
             self.app.display_warning(
-                "lsmeter: without the setups lomac, bpf-allow and bpf-inject; for them, install "
-                f"{PACKAGES[BPF]} and install lsmeter again"
+                f"lsmeter: without the setups lomac, bpf-allow and bpf-inject on {arch.name}; for "
+                f"them, install {packages_for(BPF, arch)} and install lsmeter again"
             )
         return made
 
@@ -84,7 +86,7 @@ def build_release(root: Path, arch: Arch, home: Path) -> list[Path]:
     for of in ARCHES.values():
         build_probe(root / "probe", home / probe_name(of), compiler_for(of))
     # libbpf is there for this machine only.
-    if _is_own(arch) and not build_bpf(root / "bpf", home / BPF):
+    if _is_own(arch) and not build_bpf(root / "bpf", home / BPF, compiler_for(arch)):
         raise SystemExit(f"lsmeter: a wheel has {BPF}: install {PACKAGES[BPF]}")
     for recipe in shipped_plugins():
         _compile(recipe, home, compiler_for(arch))
@@ -110,9 +112,8 @@ def build_probe(source: Path, target: Path, compiler: str = "cc") -> None:
         _place(Path(output) / probe_name(X86_64), target)
 
 
-def build_bpf(source: Path, target: Path) -> bool:
+def build_bpf(source: Path, target: Path, compiler: str) -> bool:
     """Build the policies that are BPF programs; False where clang or libbpf is missing."""
-    compiler = os.environ.get("CC", "cc")
     with tempfile.TemporaryDirectory(prefix="lsmeter-bpf-") as output:
         if _make(source, output, compiler, "available").returncode != 0:
             target.unlink(missing_ok=True)  # of an earlier source
@@ -120,7 +121,7 @@ def build_bpf(source: Path, target: Path) -> bool:
         done = _make(source, output, compiler)
         if done.returncode != 0:
             raise SystemExit(f"lsmeter: the BPF programs could not be built\n{_why(done)}")
-        _place(Path(output) / target.name, target)
+        _place(Path(output) / BPF, target)
     return True
 
 

@@ -114,7 +114,7 @@ def _compiler() -> str:
 def _images() -> str:
     """Look for what builds guest images; only setups with a policy need them."""
     try:
-        need_to_build()
+        need_to_build(arch_of_host())
     except LsmeterError as error:
         raise _LimitedError(error.title, hint=error.hint) from error
     return "can be built, " + ("as root" if os.geteuid() == 0 else "in a user namespace")

@@ -31,7 +31,7 @@ from lsmeter.core.errors import (
 from lsmeter.core.host import cores, host_facts
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Benchmark, Image, Kernel
-from lsmeter.core.model.arch import arch_of
+from lsmeter.core.model.arch import Arch, arch_of
 from lsmeter.core.storage import need_dir
 from lsmeter.guest.probe import catalogue, find_probe, find_program
 from lsmeter.machines import (
@@ -233,10 +233,8 @@ def _plan(
     for item, offer in (part for whole in experiments for part in split_workloads(whole)):
         setups = setups_of(item)
         named = {name for setup in setups for name in programs_of(setup)}
-        programs = {name: find_program(name).sha256 for name in named}
         own = {image_of(item, offer)} if offer else {setup.image for setup in setups}
         wanted = sorted(own - {""})
-        images = {name: _image(name, item.image, tasks, build=build) for name in wanted}
         mine = [kernels[name] for name in dict.fromkeys(item.kernels)]
         plans += [
             make_plan(
@@ -245,8 +243,8 @@ def _plan(
                 offer or benchmarks,
                 identity_for(machine, arch, _plugins([item.task])),
                 machine.filesystems,
-                images,
-                programs,
+                {name: _image(name, arch, item.image, tasks, build=build) for name in wanted},
+                {name: find_program(name, arch).sha256 for name in named},
                 machine.why_unsupported if isinstance(machine, HasHosts) else lambda _: "",
             )
             for arch, of_arch in by_arch(mine)
@@ -266,10 +264,10 @@ def _kernel(name: str, request: Request) -> Kernel:
         return Kernel(name, "not here yet", "", "", Path("KERNEL"), "", protocol, arch=arch.name)
 
 
-def _image(name: str, own: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:
+def _image(name: str, arch: Arch, own: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:
     """Return an image, built if it has to be, or why it cannot be; one that was named has to be."""
     try:
-        return resolve_image(own or name, tasks, build=build)
+        return resolve_image(own or name, tasks, arch, build=build)
     except (BuildError, InfrastructureError) as error:
         if own:
             raise

@@ -53,7 +53,7 @@ def setup_files(cell: Cell) -> dict[str, bytes]:
         if item.artifact:
             data = cell.kernel.artifacts[item.artifact].file.read_bytes()
         if item.program:
-            data = find_program(item.program).path.read_bytes()
+            data = find_program(item.program, ARCHES[cell.kernel.arch]).path.read_bytes()
         files[f"/setup/{item.name}"] = data
     return files
 

@@ -74,17 +74,24 @@ def find_probe(arch: Arch | None = None) -> Program:
     return _program(path, f"no probe: {where} {path}, which cannot be read", _REBUILD)
 
 
+def packages_for(program: str, arch: Arch) -> str:
+    """Return the packages (of Debian) that compiling a program of a guest takes here."""
+    clang, *libraries = PACKAGES[program].split()
+    of = "" if arch is arch_of_host() else f":{arch.debian}"
+    return " ".join((clang, *(f"{library}{of}" for library in libraries)))
+
+
 def probe_name(arch: Arch) -> str:
     """Return the name of the file that is the probe for an architecture."""
-    return "lsmeter-probe" if arch is X86_64 else f"lsmeter-probe-{arch.name}"
+    return f"lsmeter-probe{arch.suffix}"
 
 
-def find_program(name: str) -> Program:
+def find_program(name: str, arch: Arch = X86_64) -> Program:
     """Return a program that was compiled when lsmeter was installed, by its name."""
-    packages = PACKAGES[name]
+    packages = packages_for(name, arch)
     return _program(
-        given(name) or SHIPPED / name,
-        f"no {name}: lsmeter was installed on a machine without {packages}",
+        given(name) or SHIPPED / f"{name}{arch.suffix}",
+        f"no {name} for {arch.name}: lsmeter was installed on a machine without {packages}",
         f"apt-get install {packages}, then install lsmeter again: pip install .",
     )
 

@@ -223,7 +223,8 @@ def in_real_time(guest: Description, accelerator: str, cpu: str) -> Description:
     Its board is the one with all timers: on the small one the kernel's first clock does not tick
     unless instructions are counted.
     """
-    board = BootProtocol.BZIMAGE
+    board = guest.boot_protocol
+    board = BootProtocol.BZIMAGE if board is BootProtocol.PVH else board
     cmdline = f"{guest.cmdline} {guest.arch.real_time}".rstrip()
     found = replace(guest, accelerator=accelerator, cpu=cpu, boot_protocol=board, cmdline=cmdline)
     return replace(found, icount_shift=None, waits=False)

@@ -161,7 +161,7 @@ def prove_files(cell: Cell) -> None:
     files |= {item.file: item.sha256 for item in kernel.artifacts.values()}
     files |= {cell.image.file: cell.image.sha256} if cell.image else {}
     programs = {item.program for item in cell.setup.files if item.program}
-    files |= {find_program(name).path: known[name] for name in programs}
+    files |= {find_program(name, ARCHES[kernel.arch]).path: known[name] for name in programs}
     command = cell.task.command
     files |= {tree_path(command.tree): command.tree} if command else {}
     files |= {find_probe(ARCHES[kernel.arch]).path: known["probe"]} if "probe" in known else {}

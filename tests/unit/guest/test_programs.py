@@ -34,7 +34,7 @@ def test_a_missing_program_is_one_line_that_names_the_packages(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(probe, "SHIPPED", tmp_path)
-    with pytest.raises(BuildError, match=r"no lsmeter-bpf: .*clang libbpf-dev") as caught:
+    with pytest.raises(BuildError, match=r"no lsmeter-bpf for .*clang libbpf-dev") as caught:
         find_program("lsmeter-bpf")
     assert "apt-get install clang" in caught.value.hint
 
@@ -45,7 +45,7 @@ def test_without_clang_nothing_is_built_and_nothing_old_is_left(
     monkeypatch.setenv("CLANG", "no-such-compiler")
     old = tmp_path / "lsmeter-bpf"
     old.write_bytes(b"of an earlier source")
-    assert not hatch_build.build_bpf(BPF, old)
+    assert not hatch_build.build_bpf(BPF, old, "cc")
     assert not old.exists()
 
 
@@ -114,7 +114,7 @@ def test_only_cells_that_need_a_program_depend_on_it() -> None:
     experiment = build_experiment({"setups": ["capability", "lomac"]}, where="test")
     assert [name for item in setups_of(experiment) for name in programs_of(item)] == ["lsmeter-bpf"]
     catalogue = (benchmark("open", depth=1),)
-    kernels = [kernel(BPF_LSM="y", DEBUG_INFO_BTF="y")]
+    kernels = [kernel(BPF_LSM="y", DEBUG_INFO_BTF="y", DYNAMIC_FTRACE_WITH_DIRECT_CALLS="y")]
     hashes = [
         {
             item.setup.name: item.hash

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import pytest
 
 from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError
+from lsmeter.core.model.arch import ARM64, X86_64, Arch, arch_of_host
 from lsmeter.sources.images import bootstrap
-from lsmeter.sources.images.definition import FilePart, ImageDefinition
+from lsmeter.sources.images.definition import FilePart, ImageDefinition, identity
 from lsmeter.sources.kernels.apt import parse_one_line
 
 PLACES = bootstrap.Bootstrap(Path("/cache dir/images/.x"))
@@ -28,14 +30,40 @@ FULL = PLAIN.model_copy(
 )
 
 
-def words(definition: ImageDefinition, *, root: bool = False, sources: bool = True) -> list[str]:
-    return bootstrap.command(definition, PLACES, Path("/pack ages"), root=root, sources=sources)
+def words(
+    definition: ImageDefinition, arch: Arch = X86_64, *, root: bool = False, sources: bool = True
+) -> list[str]:
+    return bootstrap.command(
+        definition, PLACES, arch, packages=Path("/pack ages"), root=root, sources=sources
+    )
 
 
 def test_root_and_user_differ_in_the_mode_alone() -> None:
     as_root, as_user = words(FULL, root=True), words(FULL)
     different = [pair for pair in zip(as_root, as_user, strict=True) if pair[0] != pair[1]]
     assert different == [("--mode=root", "--mode=unshare")]
+
+
+def test_an_image_of_another_architecture_has_its_packages() -> None:
+    here, there = words(FULL), words(FULL, ARM64)
+    assert [pair for pair in zip(here, there, strict=True) if pair[0] != pair[1]] == [
+        ("--architectures=amd64", "--architectures=arm64")
+    ]
+    programs = {"mmdebstrap": "1"}
+    assert identity(FULL, programs) != identity(FULL, programs, ARM64)
+
+
+def test_without_what_runs_its_programs_another_architecture_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "find", lambda _: "/x")
+    monkeypatch.setattr(
+        process, "run", lambda words: subprocess.CompletedProcess(words, words[0] == "arch-test")
+    )
+    (other,) = (of for of in (X86_64, ARM64) if of is not arch_of_host())
+    with pytest.raises(InfrastructureError, match=f"image of {other.name}: its") as caught:
+        bootstrap.need_to_build(other)
+    assert "apt-get install qemu-user-static" in caught.value.hint
 
 
 def test_the_archive_and_the_sources_come_last() -> None:
@@ -159,7 +187,7 @@ def test_failures_say_why(log: str, title: str, hint: str) -> None:
 def test_missing_programs_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "find", lambda name: None if name == "mmdebstrap" else "/x")
     with pytest.raises(InfrastructureError) as caught:
-        bootstrap.need_to_build()
+        bootstrap.need_to_build(X86_64)
     assert caught.value.title.startswith("mmdebstrap not found")
     assert caught.value.hint == "install: apt-get install mmdebstrap"
 
@@ -168,7 +196,7 @@ def test_without_root_a_range_of_users_is_needed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(process, "find", lambda _: "/x")
     monkeypatch.setattr(os, "geteuid", lambda: 4242)
     with pytest.raises(InfrastructureError, match="no range for this user") as caught:
-        bootstrap.need_to_build()
+        bootstrap.need_to_build(X86_64)
     assert "--add-subuids" in caught.value.hint
 
 

@@ -13,11 +13,18 @@ import pytest
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.cli.arches import check_arches
 from lsmeter.core.errors import BuildError, InfrastructureError, UsageError
-from lsmeter.core.model import BootProtocol, Kernel
-from lsmeter.core.model.arch import ARM64, X86_64, arch_of, find_arch, with_arch
+from lsmeter.core.model import BootProtocol, Image, Kernel
+from lsmeter.core.model.arch import (
+    ARM64,
+    X86_64,
+    arch_of,
+    arch_of_host,
+    find_arch,
+    with_arch,
+)
 from lsmeter.guest import probe
 from lsmeter.machines import find_machine, identity_for
-from lsmeter.machines.description import guest_of, qemu_command
+from lsmeter.machines.description import guest_of, in_real_time, qemu_command
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.measure.experiment.options import Experiment, build_experiment
 from lsmeter.measure.experiment.plan import Plan, make_plan
@@ -49,7 +56,9 @@ def asked(**keys: object) -> Experiment:
 
 
 def planned(experiment: Experiment, of: Kernel) -> Plan:
-    return make_plan(experiment, [of], [benchmark("open")], {}, ["tmpfs"], {}, {"lsmeter-bpf": "0"})
+    images = {"policy": Image("policy", Path("IMAGE"), "0")}
+    programs = {"lsmeter-bpf": "0"}
+    return make_plan(experiment, [of], [benchmark("open")], {}, ["tmpfs"], images, programs)
 
 
 def test_a_kernel_is_named_with_its_architecture() -> None:
@@ -98,11 +107,36 @@ def test_conditions_that_only_the_other_has_are_refused() -> None:
         planned(asked(conditions={"mitigations": "retpoline"}), arm64_kernel())
 
 
-@pytest.mark.parametrize("name", ["selinux-enforcing", "lomac"])
-def test_what_is_compiled_for_x86_64_is_named_before_it_boots(name: str) -> None:
-    plan = planned(asked(setups=[name]), arm64_kernel())
-    assert [problem.title for problem in plan.problems if problem.setup == name]
-    assert "for arm64 cannot be made yet" in plan.problems[0].title
+def test_a_kernel_without_direct_calls_is_named_before_it_boots() -> None:
+    config = {"SECURITY": "y", "BPF_LSM": "y", "DEBUG_INFO_BTF": "y", "DYNAMIC_FTRACE": "y"}
+    plan = planned(asked(setups=["lomac"]), replace(arm64_kernel(), config=config))
+    (problem,) = (item for item in plan.problems if item.setup == "lomac")
+    assert problem.title.endswith("built without CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS")
+
+
+def test_a_kernel_without_a_disk_is_named_before_an_image_boots() -> None:
+    config = {"SECURITY": "y", "SECURITY_SELINUX": "y", "SECURITY_SELINUX_DEVELOP": "y"}
+    config |= {"AUDIT": "y", "VIRTIO_BLK": "m", "VIRTIO_MMIO": "m"}
+    lacking = replace(arm64_kernel(), config=config)
+    plan = planned(asked(setups=["selinux", "selinux-enforcing"]), lacking)
+    (problem,) = (item for item in plan.problems if item.setup == "selinux-enforcing")
+    assert problem.title.endswith("built without CONFIG_VIRTIO_PCI")
+    assert {item.setup.name for item in plan.cells} == {"capability", "selinux"}
+
+
+def test_guests_in_real_time_start_from_an_image_that_the_board_has() -> None:
+    (first, *_) = planned(asked(), arm64_kernel()).cells
+    command = " ".join(qemu_command(in_real_time(guest_of(first), "kvm", ARM64.host_cpu)))
+    assert "-M virt,gic-version=3 " in command and "-accel kvm -cpu host " in command.replace(
+        "-seed 0 ", ""
+    )
+
+
+def test_programs_of_guests_are_those_of_their_architecture() -> None:
+    assert probe.find_program("lsmeter-bpf", X86_64).path.name == "lsmeter-bpf"
+    assert probe.packages_for("lsmeter-bpf", arch_of_host()).startswith("clang libbpf-dev ")
+    (other,) = (of for of in (X86_64, ARM64) if of is not arch_of_host())
+    assert f"libbpf-dev:{other.debian}" in probe.packages_for("lsmeter-bpf", other)
 
 
 def test_what_no_plugin_sees_there_is_refused_before_it_boots() -> None:

@@ -55,13 +55,15 @@ class EntryCode:
 class Board:
     """QEMU's machine for one boot protocol, and what plugs into its bus.
 
-    memory_disk is what is added to the machine for a kernel that finds persistent memory. seabios
-    is the machine with that firmware, "" where it has no other.
+    disk_needs are the kernel options without which a guest has no disk. memory_disk is what is
+    added to the machine for a kernel that finds persistent memory. seabios is the machine with that
+    firmware, "" where it has no other.
     """
 
     machine: str
     memory_disk: str
     disk: str
+    disk_needs: tuple[str, ...]
     network: str
     seabios: str = ""
 
@@ -96,6 +98,11 @@ class Arch:
     exit_device: str = ""  # ends QEMU when the guest writes to it
     exit_sector: bytes = b""  # a boot sector that does, and nothing else
     exit_code: int = 0  # of QEMU then
+
+    @property
+    def suffix(self) -> str:
+        """What names have that need the architecture; x86-64's are as before there was another."""
+        return "" if self is X86_64 else f"-{self.name}"
 
 
 _LABELS = (
@@ -161,6 +168,7 @@ ARM64_ENTRY = EntryCode(
     max_stubs=3 * 16,
 )
 
+_PCI_DISK = ("VIRTIO_BLK", "VIRTIO_PCI")
 _NO_THUNKS = ("mitigations=auto", "retbleed=off", "spec_rstack_overflow=off")  # of returns
 
 X86_64 = Arch(
@@ -186,10 +194,11 @@ X86_64 = Arch(
             # (pcibios_resource_survey(), arch/x86/pci/i386.c).
             ",pcie=on,acpi=on",
             "virtio-blk-device",
+            ("VIRTIO_BLK", "VIRTIO_MMIO"),
             "virtio-net-device",
             seabios="microvm,rtc=on",
         ),
-        BootProtocol.BZIMAGE: Board("pc", "", "virtio-blk-pci", "virtio-net-pci"),
+        BootProtocol.BZIMAGE: Board("pc", "", "virtio-blk-pci", _PCI_DISK, "virtio-net-pci"),
     },
     results="isa-serial,chardev={},iobase=0x2f8,irq=3",
     bulk="isa-debugcon,chardev={},iobase=0xe9",
@@ -241,7 +250,11 @@ ARM64 = Arch(
     host_cpu="host",
     boards={
         BootProtocol.IMAGE: Board(
-            "virt,gic-version=3", "", "virtio-blk-pci,romfile=", "virtio-net-pci,romfile="
+            "virt,gic-version=3",
+            "",
+            "virtio-blk-pci,romfile=",
+            _PCI_DISK,
+            "virtio-net-pci,romfile=",
         )
     },
     results="pci-serial,chardev={}",

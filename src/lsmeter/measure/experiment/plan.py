@@ -124,8 +124,8 @@ def _unable(
     if setup.before and max(experiment.counted_copies) > 1:
         what = "what it does before each reading is of the whole guest"
         return Problem(f"{title} in several copies", kernel.name, setup.name, detail=what)
-    if kernel.arch != X86_64.name and (of := _of_x86(setup, offer)):
-        what = f"{of} for {kernel.arch} cannot be made yet"
+    if offer and kernel.arch != X86_64.name and not kernel.runs:
+        what = f"instructions of services are not counted on {kernel.arch} yet"
         return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
     if missing := _missing(kernel, setup, find_task(experiment.task)):
         what = f"the kernel was built without {', '.join(missing)}"
@@ -134,13 +134,6 @@ def _unable(
         with_it = f"{title} with the workload {offer.workload.name}: {why}"
         return Problem(with_it, kernel.name, setup.name)
     return None
-
-
-def _of_x86(setup: Setup, offer: Offer | None) -> str:
-    """Name what a setup needs and only x86-64 has; "" for nothing."""
-    if offer or setup.image:
-        return "the image"
-    return ", ".join(sorted(programs_of(setup)))
 
 
 def split_workloads(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
@@ -320,7 +313,10 @@ def missing_options(kernel: Kernel, needed: Iterable[str]) -> tuple[str, ...]:
 def _missing(kernel: Kernel, setup: Setup, kind: TaskKind) -> tuple[str, ...]:
     """Return what the kernel lacks: options, and files that should have been made with it."""
     files = {item.artifact for item in setup.files if item.artifact} - set(kernel.artifacts)
-    return (*missing_options(kernel, (*setup.needs_config, *kind.needs)), *sorted(files))
+    needed = (*setup.needs_config, *kind.needs)
+    if setup.image and not kind.modules and not kernel.runs:  # else it is in memory
+        needed += ARCHES[kernel.arch].boards[kernel.boot_protocol].disk_needs
+    return (*missing_options(kernel, needed), *sorted(files))
 
 
 def _lacks(kernel: Kernel, filesystem: str) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError
-from lsmeter.core.model.arch import X86_64
+from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.core.progress import Progress
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
 from lsmeter.sources.images import ext4
@@ -104,9 +104,16 @@ class Bootstrap:
         self.log = home.parent / "build.log"  # the whole output
 
 
-def need_to_build() -> None:
+def need_to_build(arch: Arch) -> None:
     """Raise InfrastructureError if this machine cannot build an image, with the reason."""
     process.need(BUILDS, "an image is built with it")
+    if arch is not arch_of_host():
+        process.need(("arch-test",), f"an image of {arch.name} is built with it")
+        if process.run(["arch-test", arch.debian]).returncode:
+            raise InfrastructureError(
+                f"cannot build an image of {arch.name}: its programs do not run here",
+                hint="apt-get install qemu-user-static; lsmeter help images has what it registers",
+            )
     if os.geteuid() == 0:
         return
     process.need(_ROOTLESS, "without root, an image is built in a user namespace")
@@ -164,12 +171,18 @@ def sources_for(suite: str, machine: tuple[apt.Source, ...]) -> str:
 
 
 def command(
-    definition: ImageDefinition, places: Bootstrap, packages: Path, *, root: bool, sources: bool
+    definition: ImageDefinition,
+    places: Bootstrap,
+    arch: Arch = X86_64,
+    *,
+    packages: Path,
+    root: bool,
+    sources: bool,
 ) -> list[str]:
     """Return the mmdebstrap command; pure."""
     words = [
         *("mmdebstrap", f"--mode={'root' if root else 'unshare'}", "--variant=minbase"),
-        *(f"--architectures={X86_64.debian}", "--format=tar", "--verbose"),
+        *(f"--architectures={arch.debian}", "--format=tar", "--verbose"),
         *(f"--include={','.join(definition.packages)}",) * bool(definition.packages),
         '--aptopt=APT::Install-Recommends "false"',
         '--aptopt=Acquire::Languages "none"',
@@ -218,16 +231,16 @@ def _after(definition: ImageDefinition, places: Bootstrap, packages: Path) -> li
     return hooks
 
 
-def bootstrap(definition: ImageDefinition, places: Bootstrap, steps: Steps) -> None:
+def bootstrap(definition: ImageDefinition, arch: Arch, places: Bootstrap, steps: Steps) -> None:
     """Make the archive of a definition's root file system, and look its labels up."""
-    need_to_build()
-    packages = make_dir(cache_dir() / "images" / ".packages")
+    need_to_build(arch)
+    packages = make_dir(cache_dir() / "images" / f".packages{arch.suffix}")
     write_atomic(places.overlay, overlay_tar(definition.parts))
     sources = sources_for(definition.suite, apt.machine_sources())
     if sources:
         write_atomic(places.sources, sources.encode())
     root = os.geteuid() == 0
-    words = command(definition, places, packages, root=root, sources=bool(sources))
+    words = command(definition, places, arch, packages=packages, root=root, sources=bool(sources))
     if root and can_mount_apart():
         with _scratch(definition.name) as scratch:
             _run([*_APART, *words], places, steps, scratch)

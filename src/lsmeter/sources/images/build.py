@@ -20,6 +20,7 @@ from lsmeter.core import process
 from lsmeter.core.entries import Entries, new_entry
 from lsmeter.core.errors import BuildError, UsageError
 from lsmeter.core.model import Image
+from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.core.progress import Progress
 from lsmeter.core.registry import unknown
 from lsmeter.core.storage import known_sha256, locked, make_dir, prove, sha256_of, write_atomic
@@ -60,6 +61,7 @@ class BuiltImage:
     packages: tuple[tuple[str, str], ...] = ()  # name and version
     programs: tuple[tuple[str, str], ...] = ()
     build_s: float = 0.0
+    arch: str = X86_64.name
     format: Literal[1] = 1
 
     @property
@@ -159,38 +161,43 @@ def _size_mib(tree: Path) -> int:
     return int(used) * 5 // 4 // 1024 + _SPARE_MIB
 
 
-def build_image(word: str, progress: Progress, *, again: bool = False) -> BuiltImage:
+def build_image(
+    word: str, progress: Progress, arch: Arch = X86_64, *, again: bool = False
+) -> BuiltImage:
     """Return the image that `word` names, building it if needed; again: build it in any case."""
     definition = load_definition(word)
-    programs = versions()
-    key = identity(definition, programs)
+    key = identity(definition, versions(), arch)
     with locked(f"image-{definition.name}"):
         found = None if again else IMAGES.read(_home(definition.name, key))
         if found and known_sha256(found.file) == found.content_sha256:
             return found
-        return _build(definition, key, programs, progress)
+        return _build(definition, arch, key, progress)
 
 
-def built_image(word: str) -> BuiltImage:
+def built_image(word: str, arch: Arch = X86_64) -> BuiltImage:
     """Return the image that `word` names if it is there; raise UsageError otherwise."""
-    found = _own(word) or _defined(word)
+    found = _own(word) or _defined(word, arch)
     if found is None:
         raise UsageError(
             f"image {word} has not been built, or not as it is defined now",
-            hint=f"build it: lsmeter image build {word}",
+            hint=f"build it: {_command(word, arch)}",
         )
     return found
 
 
-def _build(
-    definition: ImageDefinition, key: str, programs: dict[str, str], progress: Progress
-) -> BuiltImage:
+def _command(word: str, arch: Arch) -> str:
+    """Return the command that builds an image."""
+    of = f" --arch {arch.name}" if arch is not arch_of_host() else ""
+    return f"lsmeter image build {word}{of}"
+
+
+def _build(definition: ImageDefinition, arch: Arch, key: str, progress: Progress) -> BuiltImage:
     began = time.monotonic()
     name = definition.name
     with new_entry(_home(name, key)) as partial:
         places, steps = Bootstrap(make_dir(partial / "work")), Steps(name, progress)
         try:
-            bootstrap(definition, places, steps)
+            bootstrap(definition, arch, places, steps)
             packages, contexts = _make(definition, places, partial / FILE, steps)
             ext4.require_tools(partial / FILE, name, definition.tools)
             # Not shutil: a tree of ten thousand files is gone sooner, and whatever is in it.
@@ -206,7 +213,8 @@ def _build(
             identity=key,
             labelled=len(contexts),
             packages=packages,
-            programs=tuple(sorted(programs.items())),
+            programs=tuple(sorted(versions().items())),
+            arch=arch.name,
         )
         IMAGES.write(partial, facts)
     return facts
@@ -249,7 +257,9 @@ def _installed(tree: Path) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((stanza["Package"], stanza["Version"]) for stanza in whole))
 
 
-def resolve_image(word: str, progress: Progress, *, build: bool = True) -> Image:
+def resolve_image(
+    word: str, progress: Progress, arch: Arch = X86_64, *, build: bool = True
+) -> Image:
     """Return the image that `word` names; build it, showing progress, if it is not there.
 
     Without build, the image is only for a plan: as it is, or without a digest if it is not there.
@@ -263,23 +273,23 @@ def resolve_image(word: str, progress: Progress, *, build: bool = True) -> Image
             names = {*definition_names(), *(image.name for image in IMAGES.all())}
             raise unknown("image", word, names)
     own = _own(word)
-    image = own or _defined(word)
+    image = own or _defined(word, arch)
     if not build:
         return Image(word, image.file, image.content_sha256) if image else Image(word, _NONE, "")
-    image = image or build_image(word, progress)
+    image = image or build_image(word, progress, arch)
     what = f"add it again: lsmeter image add {image.title.removeprefix(_ADDED)} --name {word}"
     prove(
         image.file,
         image.content_sha256,
-        what if own else f"build it again: lsmeter image build {word}",
+        what if own else f"build it again: {_command(word, arch)}",
     )
     return Image(image.name, image.file, image.content_sha256)
 
 
-def _defined(word: str) -> BuiltImage | None:
+def _defined(word: str, arch: Arch) -> BuiltImage | None:
     """Return the image of a definition as it is now, None when it has not been built."""
     definition = load_definition(word)
-    return IMAGES.read(_home(definition.name, identity(definition, versions())))
+    return IMAGES.read(_home(definition.name, identity(definition, versions(), arch)))
 
 
 def _file(path: Path) -> Image:

@@ -13,6 +13,7 @@ from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.names import offer
 from lsmeter.cli.options import argument, flag, option
 from lsmeter.cli.show import deliver, listed, show
+from lsmeter.core.model.arch import Arch, arch_of_host, find_arch
 from lsmeter.tables.model import Column, Document, Kind, Shown, Table, Value, columns
 
 if TYPE_CHECKING:
@@ -32,9 +33,15 @@ Name = Annotated[
 ]
 
 
+ArchName = Annotated[
+    str | None, option("ARCH", "Of which architecture.", "--arch", default="this machine's")
+]
+
+
 def build(
     name: Name = "policy",
     *,
+    arch: ArchName = None,
     fresh: Annotated[bool, flag("Build it anew, with the packages of today.", "--fresh")] = False,
 ) -> None:
     """Build an image and print its path.
@@ -48,7 +55,7 @@ def build(
     from lsmeter.sources.images.build import build_image
 
     with LiveTasks(SCREEN.err) as tasks:
-        image = build_image(name, tasks, again=fresh)
+        image = build_image(name, tasks, _arch(arch), again=fresh)
     mib = image.used_bytes >> 20
     SCREEN.say(
         f"{image.name}: {len(image.packages)} packages, {image.labelled} labelled files, "
@@ -89,7 +96,7 @@ def list_images() -> None:
 def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]) -> Document:
     """Make the list of images; definitions: name and title of those that can be built; pure."""
     heads = (
-        *columns(Kind.NAME, "name", "identity"),
+        *columns(Kind.NAME, "name", "identity", "arch"),
         Column("used_mib", "MiB"),
         Column("labelled_files", "labelled"),
         Column("build_s", "built in s"),
@@ -99,6 +106,7 @@ def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]
         (
             image.name,
             Shown(image.identity, image.identity[:12]),
+            image.arch,
             image.used_bytes >> 20,
             image.labelled,
             Shown(image.build_s, f"{image.build_s:.0f}"),
@@ -109,7 +117,7 @@ def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]
     built = {image.name for image in images}
     missing = Shown(None, "(not built)")
     rows += [
-        (name, missing, None, None, None, title)
+        (name, missing, None, None, None, None, title)
         for name, title in definitions.items()
         if name not in built
     ]
@@ -118,14 +126,18 @@ def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]
     return listed("lsmeter-image-list", "Images", table, data=data)
 
 
-def path(name: Name = "policy") -> None:
+def path(name: Name = "policy", *, arch: ArchName = None) -> None:
     """Print the path of an image that is there already; nothing is built.
 
     The labels that its files have are listed beside it, in `contexts`.
     """
     from lsmeter.sources.images.build import built_image
 
-    deliver(str(built_image(name).file))
+    deliver(str(built_image(name, _arch(arch)).file))
+
+
+def _arch(name: str | None) -> Arch:
+    return find_arch(name, where="--arch") if name else arch_of_host()
 
 
 def remove(

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from lsmeter.core import process
 from lsmeter.core.errors import UsageError
 from lsmeter.core.inputs import beside
+from lsmeter.core.model.arch import X86_64, Arch
 from lsmeter.core.registry import unknown
 from lsmeter.core.storage import reading
 from lsmeter.core.toml_file import checked, read_toml
@@ -163,13 +164,14 @@ def _part(path: Path, root: Path) -> FilePart:
     return FilePart(f"/{path.relative_to(root)}", data, executable=os.access(path, os.X_OK))
 
 
-def identity(definition: ImageDefinition, programs: dict[str, str]) -> str:
+def identity(definition: ImageDefinition, programs: dict[str, str], arch: Arch = X86_64) -> str:
     """Return the hash of all that determines an image; programs: the versions of what builds it."""
     digest = hashlib.sha256()
     # Left out where there are none, so that an image that extends nothing keeps its identity.
     alone = {"prepare_before"} if not definition.prepare_before else set()
     facts = definition.model_dump(exclude={"files", "extends", *alone})
     head = {"builder": BUILDER, "definition": facts, "programs": programs}
+    head |= {"arch": arch.name} if arch is not X86_64 else {}
     digest.update(json.dumps(head, sort_keys=True).encode())
     for part in definition.parts:
         for field in (part.path.encode(), b"x" if part.executable else b"-", part.data):

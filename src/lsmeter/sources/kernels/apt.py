@@ -167,8 +167,7 @@ def open_state(group: str, arch: Arch = X86_64) -> AptState | None:
     if not chosen:
         return None
     # The name is as it was when there was one architecture: what was fetched stays.
-    of_arch = "" if arch is X86_64 else f"-{arch.debian}"
-    root = make_dir(cache_dir() / "apt" / f"{group}-deb{of_arch}")
+    root = make_dir(cache_dir() / "apt" / f"{group}-deb{arch.suffix}")
     state, sources = AptState(root, group), root / "debian.sources"
     with locked(f"apt-{root.name}"):
         for name in ("lists", "archives"):

@@ -156,8 +156,7 @@ def _stands_for(name: str, version: str) -> bool:
 
 
 def _entry(version: str, arch: Arch) -> str:
-    of = "" if arch is X86_64 else f"{arch.name}-"  # x86-64's are as before there was another
-    return f"debian-{of}{_series(version)}-{version.replace(':', '%3a')}"
+    return f"debian{arch.suffix}-{_series(version)}-{version.replace(':', '%3a')}"
 
 
 def _cached_builds(arch: Arch) -> Iterator[str]:
