@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from lsmeter.core.model import BenchmarkStatus
@@ -33,6 +34,7 @@ MAX_GARBAGE = 100  # lines; nothing is read after the next one
 ENDLESS_BYTES = 64 << 10  # of one line: nothing is read after them
 _MAX_INT = 2**63 - 1
 _EXCERPT_BYTES = 60
+_SHORT = 120  # characters of a line that is remembered
 
 _TAIL = re.compile(rb"(.*) \*([0-9a-f]{8})", re.DOTALL)
 _RUN = re.compile(r"(0|[1-9][0-9]{0,18})(?:x([1-9][0-9]{0,6}))?")
@@ -115,8 +117,9 @@ class LineReader:
             raise BadLineError("the checksum is wrong")
         if not body.isascii():
             raise BadLineError("bytes that are not ASCII")
-        number, kind, *fields = [*body.decode("ascii").split(" "), ""][:-1] or ["", ""]
-        if _value("number", number, "line number") != self._next:
+        number, kind, fields = [*body.decode("ascii").split(" ", 2), "", ""][:3]
+        if number != str(self._next):
+            _value("number", number, "line number")
             # Take up the count from here: one lost line is one error, not one for each line.
             lost = f"line {self._next} was expected, {number} came"
             self._next = int(number) + 1
@@ -124,28 +127,47 @@ class LineReader:
         self._next += 1
         if kind not in _FIELDS:
             raise BadLineError("an unknown kind of line")
-        self._take(kind, _read(_FIELDS[kind], fields))
+        self._take(kind, [*_read(kind, fields)])
 
 
-def _read(known: Sequence[tuple[str, str, str, str]], fields: Sequence[str]) -> list[Any]:
+def _usual_values(kind: str, text: str) -> tuple[Any, ...] | None:
+    """Return the values of fields that are short and plain; None where any is not."""
+    known = _FIELDS[kind]
+    if not (usual := known.usual.fullmatch(text)):
+        return None
+    pairs = zip(known.convert, usual.groups(), strict=True)
+    return tuple(None if found is None else convert(found) for convert, found in pairs)
+
+
+# Guests repeat themselves: most lines are those of other windows, or of other boots.
+_repeated_values = lru_cache(8192)(_usual_values)
+
+
+def _read(kind: str, text: str) -> tuple[Any, ...]:
     """Return the values of a line's fields; None for an optional one that is not there."""
-    least = sum(not optional for *_, optional in known)
-    if not least <= len(fields) <= len(known):
+    usual = (_repeated_values if len(text) < _SHORT else _usual_values)(kind, text)
+    if usual is not None:
+        return usual
+    known, fields = _FIELDS[kind], text.split(" ")
+    if not known.least <= len(fields) <= len(known.fields):
         raise BadLineError("a wrong number of fields")
     values = []
-    for (name, sign, kind, _), text in zip(known, fields, strict=False):
-        prefix = f"{name}=" if sign == "=" else ""
-        if not text.startswith(prefix):
+    for (name, prefix, form), field in zip(known.fields, fields, strict=False):
+        if not field.startswith(prefix):
             raise BadLineError(f"{prefix} was expected")
-        values.append(_value(kind, text.removeprefix(prefix), name))
-    return values + [None] * (len(known) - len(fields))
+        values.append(_value(form, field.removeprefix(prefix), name))
+    return (*values, *[None] * (len(known.fields) - len(fields)))
 
 
 def _text(text: str) -> str:
     return unquote_to_bytes(text).decode("utf-8", "backslashreplace")
 
 
-def _runs(text: str, name: str) -> list[int]:
+def _plain_runs(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(",")))
+
+
+def _runs(text: str, name: str) -> tuple[int, ...]:
     values: list[int] = []
     for run in text.split(","):
         match = _RUN.fullmatch(run)
@@ -155,7 +177,7 @@ def _runs(text: str, name: str) -> list[int]:
         if value > _MAX_INT or len(values) + times > MAX_VALUES:
             raise BadLineError(f"{name}: too large or too many")
         values += [value] * times
-    return values
+    return tuple(values)
 
 
 def _value(kind: str, text: str, name: str) -> Any:  # noqa: ANN401  (what the kind says)
@@ -200,4 +222,37 @@ _GRAMMAR = {
     "error": "error:text",
     "bye": "benchmarks:number",
 }
-_FIELDS = {kind: _FIELD.findall(fields) for kind, fields in _GRAMMAR.items()}
+
+
+# What a field is if it is short and plain, as nearly all are: all other forms are read one by one.
+_PLAIN = "(?:0|[1-9][0-9]{0,17})"
+_USUAL: dict[str, tuple[str, Callable[[str], Any]]] = {
+    **{kind: (form.pattern, convert) for kind, (form, convert, _) in _KINDS.items()},
+    "number": (_PLAIN, int),
+    "runs": (f"{_PLAIN}(?:,{_PLAIN})*", _plain_runs),
+}
+
+
+class _Fields(NamedTuple):
+    """The fields of a kind of line (name, prefix, kind), how many there are at least, and usual."""
+
+    fields: tuple[tuple[str, str, str], ...]
+    least: int
+    usual: re.Pattern[str]
+    convert: tuple[Callable[[str], Any], ...]
+
+
+def _fields(text: str) -> _Fields:
+    found = _FIELD.findall(text)
+    each = [(name, f"{name}=" if sign == "=" else "", kind) for name, sign, kind, _ in found]
+    forms = [f"{prefix}({_USUAL[kind][0]})" for _, prefix, kind in each]
+    usual = forms[0]
+    for form, (*_, optional) in zip(forms[1:], found[1:], strict=True):
+        usual += f"(?: {form})?" if optional else f" {form}"
+    least = sum(not optional for *_, optional in found)
+    return _Fields(
+        tuple(each), least, re.compile(usual), tuple(_USUAL[kind][1] for *_, kind in each)
+    )
+
+
+_FIELDS = {kind: _fields(text) for kind, text in _GRAMMAR.items()}
