@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -48,7 +49,12 @@ def data_dir() -> Path:
 def _place(name: str, default: Callable[..., Path]) -> Path:
     """Return a directory of lsmeter; refuse to root one in which others put what they like."""
     named = os.environ.get(name)
-    path = Path(named) if named else default("lsmeter", appauthor=False)
+    return _checked(Path(named) if named else default("lsmeter", appauthor=False), name)
+
+
+@cache
+def _checked(path: Path, name: str) -> Path:
+    """Return a directory that may be used: one that is refused is looked at again each time."""
     if why := stranger_of(path):
         raise UsageError(
             f"root cannot use {path}: {why}", hint=f"name a directory of root's: {name}=DIRECTORY"

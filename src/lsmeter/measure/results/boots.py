@@ -96,14 +96,19 @@ class StoredBoot:
 
 
 def write_boot(directory: Path, boot: Boot, capture: Capture, request: Request) -> None:
-    """Write a boot to `directory`, with what it was asked for.
+    """Write a boot to `directory`, with what it was asked for."""
+    write_files(directory, files_of(boot, capture, request))
+
+
+def files_of(boot: Boot, capture: Capture, request: Request) -> dict[str, bytes]:
+    """Return the files of a boot, with what it was asked for, by name.
 
     boot.json comes last, and its presence says: all is there.
     """
     raw = (capture.ending, capture.exit_code, capture.stderr, capture.facts)
     taken = _Taken(digest_of(capture.results), *raw)
     document = _Document(boot, __version__, PARSER, {}, taken, request.kept)
-    _write(directory, document, capture.results, capture.console, capture.outputs)
+    return _files(document, capture.results, capture.console, capture.outputs)
 
 
 def write_foreign(
@@ -113,24 +118,22 @@ def write_foreign(
 
     Also one whose raw results may not be handed on, with the outputs of its plugin.
     """
-    _write(directory, _Document(boot, __version__), raw, b"", outputs or {})
+    write_files(directory, _files(_Document(boot, __version__), raw, b"", outputs or {}))
 
 
-def _write(
-    directory: Path,
-    document: _Document,
-    results: bytes,
-    console: bytes,
-    outputs: Mapping[str, bytes],
-) -> None:
+def _files(
+    document: _Document, results: bytes, console: bytes, outputs: Mapping[str, bytes]
+) -> dict[str, bytes]:
     table = io.BytesIO()
     boot = document.boot
-    rows = [
-        (samples.benchmark, index, value, samples.delay_ns)
-        for samples in boot.samples
-        for index, value in enumerate(samples.values)
-    ]
-    pl.DataFrame(rows, SCHEMA, orient="row").write_parquet(table, compression="zstd")
+    columns: tuple[list[object], ...] = ([], [], [], [])
+    for item in boot.samples:
+        number = len(item.values)
+        own = [item.benchmark] * number, range(number), item.values, [item.delay_ns] * number
+        for column, values in zip(columns, own, strict=True):
+            column.extend(values)
+    frame = pl.DataFrame(dict(zip(SCHEMA, columns, strict=True)), SCHEMA)
+    frame.write_parquet(table, compression="zstd")
     files = {
         SAMPLES_FILE: table.getvalue(),
         CONSOLE_FILE: console,
@@ -140,8 +143,8 @@ def _write(
         files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
     light = replace(boot, samples=tuple(map(_light, boot.samples)))
     digests = {name: digest_of(data) for name, data in files.items()}
-    content = _DOCUMENT.dump_python(replace(document, boot=light, files=digests), mode="json")
-    write_files(directory, {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)})
+    content = _DOCUMENT.dump_json(replace(document, boot=light, files=digests))
+    return {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)}
 
 
 def _light(item: Samples) -> Samples:

@@ -48,10 +48,16 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def sealed(name: str, version: int, content: Mapping[str, Any]) -> bytes:
-    """Return JSON of a format name and version, with its own digest."""
+def sealed(name: str, version: int, content: Mapping[str, Any] | bytes) -> bytes:
+    """Return JSON of a format name and version, with its own digest.
+
+    content: an object, written to be read by people too, or one that is written already.
+    """
     head = {"format": name, "version": version, "sha256": _ZEROS.decode()}
-    data = json.dumps({**head, **content}, indent=1).encode()
+    if isinstance(content, bytes):
+        data = json.dumps(head).encode()[:-1] + b", " + content[1:]
+    else:
+        data = json.dumps({**head, **content}, indent=1).encode()
     return data.replace(_ZEROS, digest_of(data).encode(), 1)
 
 

@@ -26,9 +26,10 @@ from lsmeter.measure.results.boots import (
     BOOT_FILE,
     StoredBoot,
     damaged_outputs,
+    files_of,
     read_boot,
     turn,
-    write_boot,
+    write_files,
 )
 from lsmeter.measure.results.directory import boot_folder, copy_boot
 from lsmeter.measure.results.documents import DamagedResultError
@@ -50,6 +51,7 @@ class Settings:
     kept: bool = False
     store: bool = True
     limits: Limits = field(default_factory=Limits)
+    storing: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
 
 
 class Observer(Protocol):
@@ -79,6 +81,7 @@ async def execute(
     When the caller is cancelled, guests that run are killed and what was finished stays. Errors
     of the host (a full disk) end the run; what a guest does wrong never does.
     """
+    settings = replace(settings, storing=asyncio.Lock())  # of this event loop
     lanes: dict[str, list[PlannedBoot]] = {}
     for planned in reversed(plan.boots):
         # Boots of different hosts never disturb each other.
@@ -181,6 +184,18 @@ async def _make(
         if not await machine.wait_for_host(planned):
             break
         capture = await _attempt(planned, machine, limits, observer)
+    # Not in the event loop, which would wait for the disk; one at a time, as boots of a cell share
+    # a lock of the store.
+    async with settings.storing:
+        boot = await asyncio.to_thread(_store, planned, run, machine, settings, capture)
+    observer.ended(planned, boot, reused=False)
+
+
+def _store(
+    planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, capture: Capture
+) -> Boot:
+    """Read what came out of a guest, and write it into the run and into the store."""
+    cell = planned.cell
     request = make_request(cell, planned.seed)
     boot = conclude(planned.id, cell, machine.command(cell), capture, request)
     home = boot_folder(run, boot)
@@ -191,11 +206,12 @@ async def _make(
         if isinstance(machine, BootsByHand):
             detail += f"; boot it by hand: {machine.write_boot_files(planned, home)}"
         boot = replace(boot, detail=detail)
-    elif settings.store:
+    files = files_of(boot, capture, request)
+    if boot.status is BootStatus.OK and settings.store:
         with turn(stored_path(planned)):
-            write_boot(stored_path(planned), boot, capture, request)
-    write_boot(home, boot, capture, request)
-    observer.ended(planned, boot, reused=False)
+            write_files(stored_path(planned), files)
+    write_files(home, files)
+    return boot
 
 
 async def _attempt(
