@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import random
@@ -23,7 +24,7 @@ from lsmeter.machines import find_machine
 from lsmeter.machines.dask import Dask, messages
 from lsmeter.machines.dask.address import check_address
 from lsmeter.machines.dask.messages import Facts, GarbledError, Order, Reply
-from lsmeter.machines.dask.pool import why_unfit
+from lsmeter.machines.dask.pool import LostError, Member, Pool, why_unfit
 from lsmeter.machines.dask.store import LacksError, Store
 from lsmeter.machines.emulation import Emulation
 from lsmeter.measure.experiment.plan import PlannedBoot
@@ -44,7 +45,9 @@ def planned() -> PlannedBoot:
 
 def order(run: str = "r", boot: PlannedBoot | None = None) -> Order:
     given = {"lsmeter-probe": "c" * 64}
-    return messages.make_order(run, boot or planned(), Limits(), given, lambda _: "d" * 64)
+    boot = boot or planned()
+    bare = replace(boot, cell=messages.bare_cell(boot.cell, lambda _: "d" * 64))
+    return messages.make_order(run, bare, boot.cell.hash, Limits(), given)
 
 
 def test_an_order_has_no_path_and_every_digest() -> None:
@@ -231,3 +234,61 @@ def test_doctor_says_of_each_worker_what_differs(monkeypatch: pytest.MonkeyPatch
 def test_doctor_asks_workers_only_where_there_are_some() -> None:
     with pytest.raises(UsageError, match="asks the workers"):
         next(worker_findings("kvm", insecure=False))
+
+
+def pool_of(*guests: int) -> Pool:
+    """Return a pool of workers with so many places, which has no way to them."""
+    pool = Pool("local", {}, (), {}, lambda _: None)
+    for number, places in enumerate(guests):
+        gone: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        member = Member(Facts(f"w{number}", places, ()), f"tcp://127.0.0.1:{number}", gone)
+        pool.members[member.address] = member
+    return pool
+
+
+def test_each_place_is_given_once_and_the_least_busy_worker_is_first() -> None:
+    async def run() -> None:
+        pool = pool_of(1, 3)
+        taken = [asyncio.create_task(pool.take()) for _ in range(6)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        given = [task.result() for task in taken if task.done()]
+        assert [member.facts.name for member in given] == ["w0", "w1", "w1", "w1"]
+        taken[4].cancel()
+        pool.give_back(given[0])
+        assert (await taken[5]).facts.name == "w0"
+        assert [item.taken for item in pool.members.values()] == [1, 3]
+
+    asyncio.run(run())
+
+
+def test_who_is_cancelled_with_a_place_in_hand_gives_it_back() -> None:
+    async def run() -> None:
+        pool = pool_of(1)
+        first = await pool.take()
+        waiting = asyncio.create_task(pool.take())
+        await asyncio.sleep(0)
+        pool.give_back(first)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        assert waiting.cancelled() and first.taken == 0
+
+    asyncio.run(run())
+
+
+def test_a_boot_that_a_worker_failed_waits_for_another() -> None:
+    async def run() -> None:
+        pool = pool_of(1, 1)
+        first, second = pool.members
+        await pool.take({first})
+        later = asyncio.create_task(pool.take({first}))
+        assert (await pool.take()).address == first
+        pool.give_back(pool.members[first])
+        await asyncio.sleep(0)
+        assert not later.done()
+        pool.give_back(pool.members[second])
+        assert (await later).address == second
+        with pytest.raises(LostError, match="no other worker"):
+            await pool.take({first, second})
+
+    asyncio.run(run())

@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from lsmeter import __version__
@@ -30,7 +31,7 @@ from lsmeter.machines.dask.address import FORM, check_address, connected
 from lsmeter.machines.dask.messages import Facts, Order
 from lsmeter.machines.dask.pool import LostError, Member, Pool, label, look, why_unfit
 from lsmeter.machines.emulation import MACHINE as EMULATION
-from lsmeter.machines.emulation import Emulation, prove_files
+from lsmeter.machines.emulation import Emulation
 from lsmeter.measure.experiment.plan import PlannedBoot, programs_of
 from lsmeter.measure.tasks import kinds
 
@@ -50,6 +51,7 @@ class Dask(Emulation, Addressed, Spreads):
         self._asked: dict[frozenset[str], dict[str, Facts]] = {}
         self._files: dict[str, Path] = {}
         self._disks: dict[tuple[str, int], str] = {}
+        self._cells: dict[str, Cell] = {}  # as orders have them
         self._digests: dict[str, dict[str, str]] = {}
         self._pool: Pool | None = None
 
@@ -144,7 +146,7 @@ class Dask(Emulation, Addressed, Spreads):
             yield placed
         finally:
             if placed.member is not None:
-                await pool.give_back(placed.member)
+                pool.give_back(placed.member)
 
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one boot by itself, in a session of its own."""
@@ -153,9 +155,12 @@ class Dask(Emulation, Addressed, Spreads):
 
     def order(self, run: str, planned: PlannedBoot, limits: Limits) -> Order:
         """Return the order of a boot, and note where its files are."""
-        messages.move_files(planned.cell, self._note)
-        given = self._given(planned.cell)
-        return messages.make_order(run, planned, limits, given, known_sha256)
+        key = planned.cell.hash
+        if key not in self._cells:
+            messages.move_files(planned.cell, self._note)
+            self._cells[key] = messages.bare_cell(planned.cell, known_sha256)
+        bare = replace(planned, cell=self._cells[key])
+        return messages.make_order(run, bare, key, limits, self._given(planned.cell))
 
     def _versions(self, plugins: Iterable[str]) -> dict[str, str]:
         """Return what a worker must have; the probe is sent to it."""
@@ -211,7 +216,7 @@ class _Placed(Emulation):
 
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Have a worker make the boot, or another if it is lost; never more than a few."""
-        prove_files(planned.cell)
+        del on_results  # a capture comes whole: there is nothing to tell of on the way
         order = self._machine.order(self._pool.run, planned, limits)
         known = self._pool.known.pop(order.key, None)
         why: dict[str, str] = {}
@@ -226,10 +231,9 @@ class _Placed(Emulation):
                 if known is None:
                     why[self.member.address] = str(error)
                     lost, self.member = self.member, None
-                    await self._pool.give_back(lost)
+                    self._pool.give_back(lost)
                 known = None
                 continue
-            on_results(capture.results)
             return capture
         said = f"{len(why)} worker(s) failed it: {'; '.join(why.values())}"
         return Capture(b"", b"", Ending.LOST, None, 0.0, said)

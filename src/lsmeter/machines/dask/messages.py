@@ -101,18 +101,22 @@ def move_files(cell: Cell, move: Callable[[Path, str], Path]) -> Cell:
     return replace(cell, kernel=moved, image=found)
 
 
-def make_order(
-    run: str, planned: PlannedBoot, limits: Limits, given: Mapping[str, str], digest: Digest
-) -> Order:
-    """Write the order of a boot; digest gives the SHA-256 of a file whose digest is not known."""
-    cell = move_files(planned.cell, lambda path, sha256: Path(sha256 or digest(path)))
+def bare_cell(cell: Cell, digest: Digest) -> Cell:
+    """Return a cell without a path; digest gives the SHA-256 of a file if it is not known."""
+    cell = move_files(cell, lambda path, sha256: Path(sha256 or digest(path)))
     image = replace(cell.image, name="image") if cell.image else None
     # Names and origins may hold paths of this machine.
     kernel = replace(cell.kernel, name=cell.kernel.release, origin="", config={})
-    boot = replace(planned, cell=replace(cell, kernel=kernel, image=image))
-    bare = Order("", "", boot, planned.cell.hash, limits, tuple(sorted(given.items())))
-    text = __version__.encode() + adapter_of(Order).dump_json(bare)
-    return replace(bare, run=run, key=hashlib.sha256(text).hexdigest()[:32])
+    return replace(cell, kernel=kernel, image=image)
+
+
+def make_order(
+    run: str, bare: PlannedBoot, cell_hash: str, limits: Limits, given: Mapping[str, str]
+) -> Order:
+    """Write the order of a boot whose cell is bare, and has this hash with its files."""
+    order = Order("", "", bare, cell_hash, limits, tuple(sorted(given.items())))
+    text = __version__.encode() + adapter_of(Order).dump_json(order)
+    return replace(order, run=run, key=hashlib.sha256(text).hexdigest()[:32])
 
 
 def write_order(order: Order) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ import zstandard
 
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.printable import printable
-from lsmeter.core.storage import reading
+from lsmeter.core.storage import prove, reading
 from lsmeter.guest.capture import Capture
 from lsmeter.machines.dask import messages, worker
 from lsmeter.machines.dask.address import connected
@@ -89,7 +90,13 @@ def why_unfit(facts: Facts, versions: Mapping[str, str]) -> str:
 async def look(client: Client, plugins: Collection[str], addresses: list[str]) -> dict[str, Facts]:
     """Ask workers what they are; one that gives no answer of ours says so in `why`."""
     asked = client.run(worker.describe, sorted(plugins), workers=addresses, on_error="return")
-    answers = await asyncio.wait_for(asked, _ANSWER_S)
+    try:
+        answers = await asyncio.wait_for(asked, _ANSWER_S)
+    except TimeoutError:
+        raise InfrastructureError(
+            f"of {len(addresses)} worker(s) not all say within {_ANSWER_S:.0f} s what they are",
+            hint="are their machines too busy? try again",
+        ) from None
     found = {}
     for address, answer in answers.items():
         try:
@@ -119,7 +126,8 @@ class Pool:
         self._files, self._tell = files, tell
         self._client: Client | None = None
         self._stack = AsyncExitStack()
-        self._changed = asyncio.Condition()
+        self._waiting: deque[asyncio.Future[Member]] = deque()
+        self._picky: dict[asyncio.Future[Member], Collection[str]] = {}
         self._sending = asyncio.Semaphore(_SENDING)
         self._numbers = count()
         self._orders: set[Future[Any]] = set()
@@ -169,26 +177,43 @@ class Pool:
 
     async def take(self, without: Collection[str] = ()) -> Member:
         """Wait for a place on a worker, but on none of these addresses; raise if none can come."""
-        async with self._changed:
-            while True:
-                if self._over:
-                    raise self._over
-                able = [item for item in self.members.values() if not item.refused]
-                others = [item for item in able if item.address not in without]
-                free = [item for item in others if item.taken < item.facts.guests]
-                if free:
-                    found = min(free, key=lambda item: item.taken / item.facts.guests)
-                    found.taken += 1
-                    return found
-                if able and not others:
-                    raise LostError("no other worker is there")
-                await self._changed.wait()
+        place: asyncio.Future[Member] = asyncio.get_running_loop().create_future()
+        if without:
+            self._picky[place] = without
+        else:
+            self._waiting.append(place)
+        self._serve()
+        try:
+            return await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled() and not place.exception():
+                self.give_back(place.result())
+            raise
+        finally:
+            self._picky.pop(place, None)
 
-    async def give_back(self, member: Member) -> None:
+    def give_back(self, member: Member) -> None:
         """Free a place."""
         member.taken -= 1
-        async with self._changed:
-            self._changed.notify_all()
+        self._serve()
+
+    def _serve(self) -> None:
+        """Give free places to those that wait, without a look at each of thousands."""
+        able = [item for item in self.members.values() if not item.refused]
+        for place, without in [*self._picky.items()]:
+            others = [item for item in able if item.address not in without]
+            if not place.done() and self._over:
+                place.set_exception(self._over)
+            elif not place.done() and able and not others:
+                place.set_exception(LostError("no other worker is there"))
+            _hand_over(place, _free(others))
+        free = _free(able)
+        while self._waiting and (self._over or free):
+            place = self._waiting.popleft()
+            if self._over and not place.done():
+                place.set_exception(self._over)
+            _hand_over(place, free)
+            free = _free(free)
 
     async def make(self, member: Member, order: Order) -> Capture:
         """Have a worker make a boot; LostError if it did not."""
@@ -246,12 +271,12 @@ class Pool:
         if not member.refused:
             member.refused = why
             self._tell(f"worker {member.label} is not used: {printable(why)[:300]}")
-        async with self._changed:
-            self._changed.notify_all()
+        self._serve()
 
     async def _send(self, member: Member, sha256: str) -> None:
         """Send a file in pieces; a worker that cannot take it is refused."""
         path = self._files[sha256]
+        await asyncio.to_thread(prove, path, sha256, "fetch or build it again")
         async with self._sending:
             with reading(path, kind=InfrastructureError), path.open("rb") as file:
                 total, offset = path.stat().st_size, 0
@@ -308,8 +333,7 @@ class Pool:
 
     async def _end(self, title: str) -> None:
         self._over = InfrastructureError(title, hint="start workers, and run this again")
-        async with self._changed:
-            self._changed.notify_all()
+        self._serve()
 
     async def _look(self) -> None:
         there = await asyncio.wait_for(self._there.nthreads(), _ANSWER_S)
@@ -324,8 +348,7 @@ class Pool:
                 await self._refuse(member, why)
             else:
                 self.known |= dict.fromkeys(facts.known, member)
-        async with self._changed:
-            self._changed.notify_all()
+        self._serve()
 
     async def _gone(self, addresses: Collection[str]) -> None:
         for address in addresses:
@@ -333,8 +356,19 @@ class Pool:
             member.gone.set_result(None)
             if not member.refused:
                 self._tell(f"worker {member.label} is gone")
-        async with self._changed:
-            self._changed.notify_all()
+        self._serve()
+
+
+def _free(members: Iterable[Member]) -> list[Member]:
+    return [item for item in members if item.taken < item.facts.guests]
+
+
+def _hand_over(place: asyncio.Future[Member], free: Sequence[Member]) -> None:
+    """Give a place on the least busy of these to who waits for one, if he still does."""
+    if free and not place.done():
+        found = min(free, key=lambda item: item.taken / item.facts.guests)
+        found.taken += 1
+        place.set_result(found)
 
 
 async def _outcome(future: Future[Any]) -> object:
