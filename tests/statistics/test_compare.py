@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from lsmeter.core.model import Better
 from lsmeter.core.model.conclusion import Difference, Verdict
-from lsmeter.statistics.compare import Range, change, compare
+from lsmeter.statistics.blocks import Interval
+from lsmeter.statistics.compare import change, compare
 from lsmeter.statistics.estimate import BootReadings
 from tests.statistics.simulated import BASE, UNDO, Cost, boot, boots, evenly, every, nothing
 
@@ -160,16 +161,16 @@ def test_numbers_that_disagree_in_direction_are_said() -> None:
 
 
 def test_throughput_has_the_sign_turned() -> None:
-    assert change(100, 120, Range(20, 10, 30)).overhead == pytest.approx(0.2)
-    found = change(100, 120, Range(20, 10, 30), Better.HIGHER)
+    assert change(100, 120, Interval(20, 10, 30)).overhead == pytest.approx(0.2)
+    found = change(100, 120, Interval(20, 10, 30), Better.HIGHER)
     shares = (found.overhead, found.overhead_low, found.overhead_high)
     assert shares == pytest.approx((-0.2, -0.3, -0.1))
 
 
 def test_a_baseline_of_nothing_gives_no_percentage() -> None:
-    found = change(0, 0, Range(0, 0, 0))
+    found = change(0, 0, Interval(0, 0, 0))
     assert (found.overhead, found.overhead_low, found.overhead_high) == (0.0, 0.0, 0.0)
-    assert math.isnan(change(0, 5, Range(5, 5, 5)).overhead)
+    assert math.isnan(change(0, 5, Interval(5, 5, 5)).overhead)
 
 
 def test_the_interval_of_a_whole_difference_holds_the_truth() -> None:

@@ -8,7 +8,7 @@ costs against each other. Where there is no typical count, the in-line mean stan
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from lsmeter.core.model import Better
 from lsmeter.core.model.conclusion import Change, Compared, Difference, Number, Verdict
+from lsmeter.statistics.blocks import Interval
 from lsmeter.statistics.estimate import (
     LEAST_SHARE,
     BootReadings,
@@ -43,15 +44,6 @@ _Side = Mapping[int, _Numbers]  # by boot
 _Z = 3.29  # of a normal distribution, 0.1 % on both sides: a share that moved so far has moved
 
 
-@dataclass(frozen=True)
-class Range:
-    """A number with the bounds it is known within; for a count that repeats, all are equal."""
-
-    value: float
-    low: float
-    high: float
-
-
 def compare(
     baseline: Sequence[BootReadings],
     tested: Sequence[BootReadings],
@@ -59,8 +51,9 @@ def compare(
     better: Better = Better.LOWER,
     *,
     calls: bool = True,
+    **_of_times: object,
 ) -> Compared:
-    """Compare two sides of one benchmark; each must have readings.
+    """Compare two sides of one benchmark, whenever each was measured; each must have readings.
 
     margin is a fraction: differences inside ± margin do not matter. calls says that the benchmark
     makes any system call: one that makes none leaves nothing behind, and has no whole cost.
@@ -73,7 +66,7 @@ def compare(
     # not agree on: two states, as of a search that some boots meet, are no overhead.
     out = step is not None or min(base.evidence.share, test.evidence.share) >= LEAST_SHARE
     stands = out and between.high - between.low <= 2 * margin * abs(base.value)
-    known = between if stands else Range(*(math.nan,) * 3)
+    known = between if stands else Interval(*(math.nan,) * 3)
     most = change(base.value, test.value, known, better)
     if stands:
         mean = _mean_change(baseline, tested, pairs, better)
@@ -164,7 +157,7 @@ def _widened(
     if found is None:
         return None
     low, high = wide(found, *sides)
-    between = Range(found.difference, min(found.low, low), max(found.high, high))
+    between = Interval(found.difference, min(found.low, low), max(found.high, high))
     return change(found.baseline_value, found.value, between, better)
 
 
@@ -185,7 +178,7 @@ def _past_states(found: Change, before: _Side, after: _Side) -> tuple[float, flo
     return found.low - wide, found.high + wide
 
 
-def change(base: float, value: float, between: Range, better: Better = Better.LOWER) -> Change:
+def change(base: float, value: float, between: Interval, better: Better = Better.LOWER) -> Change:
     """Return a difference with its overheads: of a throughput with the sign turned.
 
     With a base of 0 the overhead is 0 if nothing changed, and not a number otherwise.
@@ -220,12 +213,12 @@ def _step(pairs: Sequence[Values]) -> float | None:
 
 def _typical_difference(
     base: Typical, test: Typical, pairs: Sequence[Values], step: float | None
-) -> Range:
+) -> Interval:
     """Return the difference of most pairs, or of the most frequent readings."""
     if step is not None:
         each = [value for value, _ in modes(pairs)]
-        return Range(mode(counts(np.concatenate(pairs))), min(each), max(each))
-    return Range(test.value - base.value, test.low - base.high, test.high - base.low)
+        return Interval(mode(counts(np.concatenate(pairs))), min(each), max(each))
+    return Interval(test.value - base.value, test.low - base.high, test.high - base.low)
 
 
 def _mean_change(
@@ -292,7 +285,7 @@ def _means_change(before: _Side, after: _Side, half: float, better: Better) -> C
     if not each:
         old, new = first.values(), then.values()
         each = [min(new) - max(old), max(new) - min(old)]
-    between = Range(difference, min(difference - half, *each), max(difference + half, *each))
+    between = Interval(difference, min(difference - half, *each), max(difference + half, *each))
     return change(base, test, between, better)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from lsmeter.core.model.conclusion import Verdict
+from lsmeter.core.model.conclusion import Change, Verdict
 
 LEVEL = 0.95
 _MOST_BOOTS = 1000
@@ -94,19 +94,12 @@ def _half(mean: float, boots: int, spread: Spread) -> float:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """How far a tested level is from its baseline; boots is how many each would take.
+class Difference(Change):
+    """How far a tested level is from its baseline; value is what the ratios make of that.
 
-    difference, low and high are in the numbers' own unit, overhead and its bounds fractions of the
-    baseline. boots is 0 where the verdict stands.
+    boots is how many each would take, 0 where the verdict stands.
     """
 
-    difference: float
-    low: float
-    high: float
-    overhead: float
-    overhead_low: float
-    overhead_high: float
     verdict: Verdict
     boots: int
 
@@ -126,7 +119,9 @@ def compare_ratios(
     verdict = _verdict(bounds[1], bounds[2], margin)
     needed = _boots(ratio, spread) if verdict is Verdict.INCONCLUSIVE else 0
     value, low, high = (baseline * bound for bound in bounds)
-    return Difference(value, low, high, *bounds, verdict, needed)
+    return Difference(
+        baseline, baseline * ratio, value, low, high, *bounds, verdict=verdict, boots=needed
+    )
 
 
 def _verdict(low: float, high: float, margin: float) -> Verdict:

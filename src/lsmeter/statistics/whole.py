@@ -135,13 +135,15 @@ def _costs(group: Sequence[_Rounds]) -> Iterator[CycleCost]:
     left = _left(whole[:, :pairs] - brief[:, :pairs])
     for (rounds, full, short), tick, (deferred, error) in zip(group, ticks, left, strict=True):
         apart = full[0].operations - short[0].operations
-        yield _cost(rounds, tick, deferred / apart, error / apart, plain=_is_plain(full))
+        plain = len(full[0].taken) <= PLAIN_TICKS
+        yield _cost(rounds, tick, deferred / apart, error / apart, plain=plain)
 
 
 def _cost(
     rounds: Sequence[Round], tick: float, deferred: float, error: float, *, plain: bool
 ) -> CycleCost:
-    in_line = np.array([_in_line(item, tick) for item in rounds])
+    # The ticks that fell into a window are no part of its cycles.
+    in_line = np.array([(i.bulk - i.loop - i.ticks * tick) / i.operations for i in rounds])
     operations = tuple(item.operations for item in rounds)
     weights = np.array(operations, dtype=float)
     mean, spread = _weighted(in_line, weights)
@@ -199,11 +201,6 @@ def seen_rounds(rounds: Sequence[Round]) -> tuple[list[Round], list[Round]]:
     return full, [item for item in seen if item.operations < most]
 
 
-def _in_line(item: Round, tick: float) -> float:
-    """Return the instructions of one cycle of a window, less the ticks that fell into it."""
-    return (item.bulk - item.loop - item.ticks * tick) / item.operations
-
-
 def _ticks(brief: _Numbers) -> list[float]:
     """Return what a tick takes that falls into a window; brief: by cycle, window and tick.
 
@@ -234,11 +231,6 @@ def _left(changes: _Numbers) -> Iterator[tuple[float, float]]:
             yield value + more, math.hypot(wide, more_error)
         else:
             yield value, wide
-
-
-def _is_plain(rounds: Sequence[Round]) -> bool:
-    """Whether nothing is left to be done after windows."""
-    return len(rounds[0].taken) <= PLAIN_TICKS
 
 
 def _means(values: _Numbers) -> tuple[list[float], list[float]]:

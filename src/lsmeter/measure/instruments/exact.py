@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lsmeter.core.model import Benchmark, Better, Place
-from lsmeter.core.model.conclusion import Compared, Estimate
+from lsmeter.core.model import Benchmark, Place
+from lsmeter.core.model.conclusion import Estimate
 from lsmeter.measure.instruments import Instrument, described
 from lsmeter.statistics.compare import compare
 from lsmeter.statistics.estimate import BootReadings, in_line_mean, typical, whole_cost
@@ -19,19 +19,6 @@ def estimate(place: Place, benchmark: Benchmark, boots: Sequence[BootReadings]) 
     return Estimate(place, benchmark, *bounds, most.evidence, in_line_mean(boots), *whole)
 
 
-def _compare(
-    baseline: Sequence[BootReadings],
-    tested: Sequence[BootReadings],
-    margin: float,
-    better: Better,
-    *,
-    calls: bool,
-    **_of_times: object,
-) -> Compared:
-    """Compare two sides, whenever each was measured."""
-    return compare(baseline, tested, margin, better, calls=calls)
-
-
 INSTRUMENT = Instrument(
     **described("exact"),
     machines=("emulation", "dask", "replay"),
@@ -39,5 +26,5 @@ INSTRUMENT = Instrument(
     reusable=True,
     comparable=(),
     estimate=estimate,
-    compare=_compare,
+    compare=compare,
 )

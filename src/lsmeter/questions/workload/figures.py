@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Place, Problem
 from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
@@ -114,10 +114,8 @@ class Compared:
     @property
     def comparison(self) -> Comparison:
         """Return it as a comparison: of means over boots, without a typical number."""
-        found, value = self.kernel, self.tested.mean(KERNEL)
-        bounds = (found.low, found.high, found.overhead, found.overhead_low, found.overhead_high)
-        base = self.baseline.mean(KERNEL)
-        mean = Change(base, value, found.difference, *bounds)
+        found = self.kernel
+        mean = replace(found, value=self.tested.mean(KERNEL))
         sides = (self.baseline, self.tested)
         return Comparison(
             typical=Change(*[math.nan] * 8),
