@@ -19,6 +19,7 @@ from lsmeter.questions.attribution.cost import Kept, combined, exact_sum
 from lsmeter.questions.attribution.explain import Cause, Explanation, explain, sum_causes
 from lsmeter.questions.attribution.load import AttributedCell
 from lsmeter.questions.attribution.profile import Context, Tree
+from lsmeter.questions.cells.cells import pair_by_kernels
 from lsmeter.questions.cells.layers import LayeredCost
 from lsmeter.statistics.compare import compare
 
@@ -154,18 +155,11 @@ def layer_accounts(
 def counterparts(
     before: Sequence[AttributedCell], after: Sequence[AttributedCell]
 ) -> Iterator[Account]:
-    """Explain cells of the same setup, suite, file system and user of two runs.
-
-    Where each run has one kernel they may differ; else a kernel has its namesake.
-    """
-    kernels = [{item.cell.place.kernel for item in side} for side in (before, after)]
-    single = all(len(names) == 1 for names in kernels)
-
-    def key(item: AttributedCell) -> tuple[str, ...]:
-        place = item.cell.place
-        return (place.setup, "" if single else place.kernel, *place.beside[1:])
-
-    yield from (account(old, new) for old in before for new in after if key(old) == key(new))
+    """Explain cells of the same setup, suite, file system and user of two runs."""
+    key = pair_by_kernels(*([item.cell.place.kernel for item in side] for side in (before, after)))
+    for old, new in product(before, after):
+        if key(old.cell.place) == key(new.cell.place):
+            yield account(old, new)
 
 
 def account(baseline: AttributedCell, tested: AttributedCell) -> Account:

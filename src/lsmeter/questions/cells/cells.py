@@ -8,7 +8,7 @@ becomes a Problem.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -229,6 +229,20 @@ def without_baseline(manifest: Manifest, results: Sequence[CellResult]) -> Itera
                 "was measured neither on it nor on a kernel of the same version",
                 kernel,
             )
+
+
+def pair_by_kernels(*kernels: Collection[str]) -> Callable[[Place], Place]:
+    """Return what gives a place the name that it has in two runs with these kernels.
+
+    Where each has one kernel they may differ; else a kernel has its namesake.
+    """
+    single = all(len(set(names)) == 1 for names in kernels)
+    return lambda place: replace(place, kernel="") if single else place
+
+
+def pair_places(*runs: Manifest) -> Callable[[Place], Place]:
+    """Return the same for two runs."""
+    return pair_by_kernels(*([kernel.name for kernel in run.kernels] for run in runs))
 
 
 def versions(manifest: Manifest) -> dict[str, str]:

@@ -7,14 +7,14 @@ Where each run has one kernel they may differ; else a kernel is compared with it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Place
 from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.measure.results.directory import RunData
-from lsmeter.questions.cells.cells import cell_results, within_run
+from lsmeter.questions.cells.cells import cell_results, pair_places, within_run
 from lsmeter.questions.cost import findings
 
 _Numbers = Mapping[tuple[Place, str], Benchmark]
@@ -47,14 +47,9 @@ class OverheadChange:
     number: Number = Number.TYPICAL
 
     @property
-    def _first(self) -> Change:
-        found: Change = getattr(self.before, self.number.value)
-        return found
-
-    @property
-    def _then(self) -> Change:
-        found: Change = getattr(self.after, self.number.value)
-        return found
+    def _sides(self) -> tuple[Change, Change]:
+        first, then = (getattr(item, self.number.value) for item in (self.before, self.after))
+        return first, then
 
     @property
     def is_certain(self) -> bool:
@@ -65,33 +60,30 @@ class OverheadChange:
     @property
     def overheads(self) -> tuple[float, float]:
         """The overhead in either run, of the same number."""
-        return self._first.overhead, self._then.overhead
+        first, then = self._sides
+        return first.overhead, then.overhead
 
     @property
     def points(self) -> float:
         """The difference of the overheads."""
-        return self._then.overhead - self._first.overhead
+        first, then = self.overheads
+        return then - first
 
     @property
     def difference(self) -> float:
         """The difference of what the setup costs."""
-        return self._then.difference - self._first.difference
+        first, then = self._sides
+        return then.difference - first.difference
 
     @property
     def points_bounds(self) -> tuple[float, float]:
         """The bounds of `points`."""
-        return _between(
-            (self._first.overhead, self._first.overhead_low, self._first.overhead_high),
-            (self._then.overhead, self._then.overhead_low, self._then.overhead_high),
-        )
+        return _between(*((x.overhead, x.overhead_low, x.overhead_high) for x in self._sides))
 
     @property
     def difference_bounds(self) -> tuple[float, float]:
         """The bounds of `difference`."""
-        first, then = self._first, self._then
-        return _between(
-            (first.difference, first.low, first.high), (then.difference, then.low, then.high)
-        )
+        return _between(*((x.difference, x.low, x.high) for x in self._sides))
 
     @property
     def repeats(self) -> bool:
@@ -155,19 +147,18 @@ def _between(
 
 def only_in_one(before: RunData, after: RunData) -> tuple[Only, Only]:
     """Return what only the first and only the second run has numbers of."""
-    single = _single(before, after)
-    first, second = _measured(before, single), _measured(after, single)
+    alike = pair_places(before.manifest, after.manifest)
+    first, second = _measured(before, alike), _measured(after, alike)
     return _only(first, second), _only(second, first)
 
 
 def only_before(before: RunData, after: RunData) -> Iterator[tuple[Place, Benchmark]]:
     """Yield what only the first run has numbers of, where the second one would have them."""
-    single = _single(before, after)
-    known = _measured(after, single)
-    for key, item in _measured(before, single).items():
-        if key not in known:
-            kernel = after.manifest.kernels[0].name if single else key[0].kernel
-            yield replace(key[0], kernel=kernel), item
+    alike = pair_places(before.manifest, after.manifest)
+    known = _measured(after, alike)
+    for (place, name), item in _measured(before, alike).items():
+        if (place, name) not in known:
+            yield replace(place, kernel=place.kernel or after.manifest.kernels[0].name), item
 
 
 def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, ...]:
@@ -175,52 +166,36 @@ def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, .
 
     There is a change for each number that both have.
     """
-    single, base = _single(before, after), after.manifest.baseline_setup
+    alike, base = pair_places(before.manifest, after.manifest), after.manifest.baseline_setup
     rebased = replace(before.manifest, baseline_setup=base)
     first = within_run(rebased, cell_results(replace(before, manifest=rebased)))
-    known = {(_place(item.place, single), item.benchmark.id): item for item in first}
+    known = {(alike(item.place), item.benchmark.id): item for item in first}
     return tuple(
         OverheadChange(item.place, item.benchmark, old, item, number)
         for item in within_run(after.manifest, cell_results(after))
-        if (old := known.get((_place(item.place, single), item.benchmark.id))) is not None
+        if (old := known.get((alike(item.place), item.benchmark.id))) is not None
         for number in Number
         if all(side.has(number) for side in (old, item))
     )
 
 
-def _single(*runs: RunData) -> bool:
-    return all(len(run.manifest.kernels) == 1 for run in runs)
-
-
-def _place(place: Place, single: bool) -> Place:  # noqa: FBT001  (of all places of a comparison)
-    return replace(place, kernel="") if single else place
-
-
-def _measured(run: RunData, single: bool) -> _Numbers:  # noqa: FBT001
+def _measured(run: RunData, alike: Callable[[Place], Place]) -> _Numbers:
     return {
-        (_place(item.place, single), item.benchmark.id): item.benchmark
+        (alike(item.place), item.benchmark.id): item.benchmark
         for result in cell_results(run)
         for item in result.estimates
     }
 
 
 def _only(here: _Numbers, there: _Numbers) -> Only:
-    factors = {
-        field.name: names
-        for field in fields(Place)
-        if (names := _left(_values(here, field.name), _values(there, field.name)))
-    }
+    factors: dict[str, tuple[str, ...]] = {}
+    for field in fields(Place):
+        mine, others = ([str(getattr(at, field.name)) for at, _ in side] for side in (here, there))
+        if names := tuple(name for name in dict.fromkeys(mine) if name not in others):
+            factors[field.name] = names
     shared = {place for place, _ in here} & {place for place, _ in there}
     other = {name for place, name in there if place in shared}
     benchmarks = {
         name: item for (place, name), item in here.items() if place in shared and name not in other
     }
     return Only(factors, tuple(benchmarks.values()))
-
-
-def _values(found: _Numbers, field: str) -> Sequence[str]:
-    return [str(getattr(place, field)) for place, _ in found]
-
-
-def _left(here: Sequence[str], there: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name for name in dict.fromkeys(here) if name not in set(there))

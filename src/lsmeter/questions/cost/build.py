@@ -7,7 +7,6 @@ becomes a Problem.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -17,7 +16,7 @@ from lsmeter.core.model.cell import AS_IT_RUNS
 from lsmeter.guest.conclude import active_lsms
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
-from lsmeter.measure.results.manifest import Manifest, ManifestCell, links_of
+from lsmeter.measure.results.manifest import Manifest, links_of
 from lsmeter.questions.attribution.account import Account, layer_accounts, run_accounts
 from lsmeter.questions.attribution.load import AttributedCell, run_cells
 from lsmeter.questions.cells.builds import caveats
@@ -27,6 +26,7 @@ from lsmeter.questions.cells.cells import (
     cell_results,
     compare_cells,
     judged,
+    pair_places,
     versions,
     within_run,
     without_baseline,
@@ -124,17 +124,18 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     first, second = before.manifest, after.manifest
     report = make_report(after)
     baselines, tested = cell_results(before), cell_results(after)
+    alike = pair_places(first, second)
     pairs = [
         (old, new)
         for new in tested
         for old in baselines
-        if _counterparts(first, second, old.cell, new.cell)
+        if alike(old.cell.place) == alike(new.cell.place)
     ]
     for run, cells in ((before, baselines), (after, tested)):
         if run.manifest.cells and not cells:
             raise UsageError(
-                f"{run.path}: it has no benchmarks that can be compared",
-                hint=f"lsmeter report {run.path} shows what it has",
+                f"{run.title}: it has no benchmarks that can be compared",
+                hint=f"lsmeter report {run.title} shows what it has",
             )
     marked = (
         replace(problem, title=f"{before.name}: {problem.title}")
@@ -172,12 +173,12 @@ def _check_comparable(before: RunData, after: RunData) -> None:
     first, second = before.manifest, after.manifest
     if first.instrument != second.instrument:
         raise UsageError(
-            f"cannot compare {before.path} ({first.instrument}) with {after.path} "
+            f"cannot compare {before.title} ({first.instrument}) with {after.title} "
             f"({second.instrument}): numbers of different instruments are not comparable"
         )
     if unlike := differences(before, after):
         raise UsageError(
-            f"cannot compare {before.path} with {after.path}: times of machines that differ "
+            f"cannot compare {before.title} with {after.title}: times of machines that differ "
             f"({'; '.join(unlike)})",
             hint="compare runs of one machine in one state",
         )
@@ -208,19 +209,13 @@ def _kernels(
 def check_counterparts(before: RunData, after: RunData) -> None:
     """Raise UsageError for two runs of which nothing can be compared."""
     first, second = before.manifest, after.manifest
-    pairs = itertools.product(first.cells, second.cells)
-    if not any(_counterparts(first, second, *pair) for pair in pairs):
+    alike = pair_places(first, second)
+    names = [{alike(cell.place) for cell in run.cells} for run in (first, second)]
+    if not set.intersection(*names):
         raise UsageError(
-            f"{before.path} and {after.path} have no setup in common",
+            f"{before.title} and {after.title} have no setup in common",
             hint="compare runs of the same setups, file systems and users",
         )
-
-
-def _counterparts(first: Manifest, second: Manifest, old: ManifestCell, new: ManifestCell) -> bool:
-    before, after = old.place, new.place
-    if len(first.kernels) == len(second.kernels) == 1:
-        before = replace(before, kernel=after.kernel)
-    return before == after
 
 
 def _one_per_setup(results: Sequence[CellResult]) -> list[CellResult]:

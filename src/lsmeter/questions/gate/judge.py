@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
@@ -25,6 +25,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.attribution.account import Account, counterparts
 from lsmeter.questions.attribution.explain import Explanation
 from lsmeter.questions.attribution.load import run_cells
+from lsmeter.questions.cells.cells import pair_places
 from lsmeter.questions.cells.covers import left_out
 from lsmeter.questions.cost.build import compare_runs
 from lsmeter.questions.cost.model import Report
@@ -127,6 +128,7 @@ class Judgement:
     unit: str
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    report: Report | None = None  # of the comparison
 
     def of(self, outcome: Outcome) -> tuple[Finding, ...]:
         """Return the findings with this outcome."""
@@ -166,7 +168,7 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
     hidden = left_out(report.comparisons, report.words)
     notes = [f"not covered: {hidden}"] if hidden else []
     notes += report.notes
-    return Judgement(applied, report.unit, report.problems, tuple(notes))
+    return Judgement(applied, report.unit, report.problems, tuple(notes), report)
 
 
 def applies(rule: Rule, benchmark: Benchmark, setup: str) -> bool:
@@ -289,8 +291,8 @@ def _sides(before: RunData, after: RunData) -> tuple[_ByPlace, _ByPlace, _ByPlac
     What both have is in the order of the second one. A setup that one of them could not even plan
     was asked for as well.
     """
-    single = all(len(run.manifest.kernels) <= 1 for run in (before, after))
-    first, second = _of(before, single), _of(after, single)
+    alike = pair_places(before.manifest, after.manifest)
+    first, second = _of(before, alike), _of(after, alike)
     failed = [
         {item.setup for item in run.manifest.problems if item.setup} for run in (before, after)
     ]
@@ -300,9 +302,9 @@ def _sides(before: RunData, after: RunData) -> tuple[_ByPlace, _ByPlace, _ByPlac
     return both, rest[0], rest[1]
 
 
-def _of(run: RunData, single: bool) -> _ByPlace:  # noqa: FBT001
+def _of(run: RunData, alike: Callable[[Place], Place]) -> _ByPlace:
     return {
-        (replace(cell.place, kernel="") if single else cell.place, item.id): (cell.place, item)
+        (alike(cell.place), item.id): (cell.place, item)
         for cell in run.manifest.cells
         for item in run.manifest.benchmarks_of(cell)
         if not cell.benchmarks or item.id in cell.benchmarks

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.instruments.timed import EMPTY
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
-from lsmeter.questions.cells.cells import baseline_of, cell_results
+from lsmeter.questions.cells.cells import baseline_of, cell_results, pair_places
 from lsmeter.questions.events.figures import event_vectors
 from lsmeter.questions.time.calibration import Calibration, Host, Prediction
 from lsmeter.questions.time.fit import Observation, vector
@@ -143,18 +143,11 @@ def predict(run: RunData, calibration: Calibration, *, always: bool = False) -> 
 def predict_differences(
     before: RunData, after: RunData, calibration: Calibration
 ) -> ToldDifference | None:
-    """Predict what calls take more in a second run; None unless both have counted events.
-
-    Where each run has one kernel they may differ; else a kernel has its namesake.
-    """
+    """Predict what calls take more in a second run; None unless both have counted events."""
     old, new = predict(before, calibration), predict(after, calibration)
     if old is None or new is None:
         return None
-    single = all(len(run.manifest.kernels) == 1 for run in (before, after))
-
-    def key(place: Place) -> Place:
-        return replace(place, kernel="") if single else place
-
+    key = pair_places(before.manifest, after.manifest)
     first = {key(place): of for place, of in event_vectors(before).items()}
     second = event_vectors(after)
     was = {(key(item.place), item.benchmark.id): item.prediction.ns for item in old.costs}
