@@ -66,6 +66,12 @@ def test_a_profile_is_estimated_from_a_run(ready: Lsmeter) -> None:
     assert calls["mmap"]["why"] == "not in these runs: --suite process"
 
 
+def test_an_estimate_is_drawn(ready: Lsmeter) -> None:
+    done = ready("estimate", "--profile", CALLS, "run", "-f", "svg", "-o", "cost.svg")
+    assert done.code == 0, done.err
+    assert ">selinux</text>" in (ready.home / "cost.svg").read_text()
+
+
 def test_a_profile_of_unknown_calls_costs_what_nobody_knows(ready: Lsmeter) -> None:
     rule, head = "------- ------- -------", "  calls  errors syscall"
     rows = (head, rule, "      3         made_up", rule, "      3         total")

@@ -16,6 +16,7 @@ from lsmeter.measure.instruments.timed import index as timed_index
 from lsmeter.questions.index.document import index_document
 from lsmeter.questions.index.figures import indices, run_indices
 from lsmeter.statistics.blocks import Block
+from lsmeter.tables.render import Files, rendered
 from tests.unit.model_builders import benchmark
 from tests.unit.report.builders import KERNELS, estimate
 from tests.unit.timed_builders import READ, STAT, run
@@ -171,3 +172,10 @@ def test_a_run_of_times_has_an_index_with_its_interval(tmp_path: Path) -> None:
     assert empty.startswith("Nothing was compared")
     assert found["capability"].typical.value == pytest.approx(100)
     assert found["capability again"].typical.low < 100 < found["capability again"].typical.high
+    made = index_document(data, tuple(found.values()), "capability of this run")
+    files = rendered(made, "svg")
+    assert isinstance(files, Files)
+    (drawing,) = files.files.values()
+    for name in found:
+        assert f">{name}</text>".encode() in drawing
+    assert index_document(data, (), "capability of this run").picture is None

@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 import resource
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from typing import Any
-
-import vl_convert
 
 from lsmeter.core.host import limit_mib
 from lsmeter.core.signals import RECEIVED
@@ -48,6 +47,9 @@ def drawn(
         raise UndrawnError(
             f"ulimit -v leaves a process {mib} MiB of addresses; drawing needs {_ADDRESSES_MIB}"
         )
+    # It is heavy: the other formats do not wait for it.
+    import vl_convert
+
     try:
         text = vl_convert.vegalite_to_svg(_safe(specification, []), allowed_base_urls=[])
     except BaseException as error:
@@ -77,11 +79,27 @@ def figure(title: str, caption: str, specification: Specification) -> Figure:
     """Make a figure of a plot that has no look of its own, in the colours of a page."""
     plot = look.finish({key: part for key, part in specification.items() if key != "title"})
     plot["config"] = {**plot["config"], "range": {"category": list(look.SERIES)}}
+    return plotted(title, caption, lambda: plot)
+
+
+def plotted(
+    title: str,
+    caption: str,
+    make: Callable[[], Specification | None],
+    scale: tuple[tuple[str, str], ...] = (),
+    *,
+    named: str = "",
+    said: str = "",
+) -> Figure:
+    """Make a figure of a plot, which is made when it is drawn.
+
+    named and said: title and description of the drawing itself, where they are others.
+    """
 
     def draw(identity: str) -> str:
-        return drawn(plot, identity=identity, title=title, description=caption)
+        return drawn(make(), identity=identity, title=named or title, description=said or caption)
 
-    return Figure(title, caption, draw)
+    return Figure(title, caption, draw, scale)
 
 
 def _safe(value: Any, values: list[None]) -> Any:

@@ -21,7 +21,7 @@ from lsmeter.questions.gate.document import document, lines
 from lsmeter.questions.gate.judge import Applied, Finding, Gated, Judgement, Outcome, hold, judge
 from lsmeter.questions.gate.rules import margin_rule, parse_rule
 from lsmeter.tables.model import Detail, Document
-from lsmeter.tables.render import Options, find_format, render
+from lsmeter.tables.render import Files, Options, find_format, render, rendered
 from tests.unit.model_builders import benchmark
 from tests.unit.report.builders import comparison
 from tests.unit.report.test_compared import CHMOD, DEEP, OPEN, STAT, run
@@ -144,6 +144,14 @@ def test_each_rule_counts_its_own_comparisons(sides: tuple[RunData, RunData]) ->
     data: Any = document(found).data
     counts = [(item["broken"], item["kept"], item["comparisons"]) for item in data["rules"]]
     assert counts == [(2, 0, 2), (0, 1, 1)]
+
+
+def test_what_was_compared_is_drawn(sides: tuple[RunData, RunData]) -> None:
+    files = rendered(document(gated(sides, "open<=1%")), "svg")
+    assert isinstance(files, Files)
+    (drawing,) = files.files.values()
+    assert b"Overhead of each operation" in drawing
+    assert b">open</text>" in drawing
 
 
 def test_names_in_junit_hold_no_limit(sides: tuple[RunData, RunData]) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from lsmeter.core.groups import grouped
@@ -11,6 +12,7 @@ from lsmeter.questions.attribution.account import Account
 from lsmeter.questions.attribution.explain import Explanation
 from lsmeter.tables.look import EMPTY, LABEL, SERIES, WIDTH, Specification, channel, finish
 from lsmeter.tables.model import Column, Figure, Kind, Shown, Table, Tone, Value
+from lsmeter.tables.svg import plotted
 from lsmeter.tables.values import count
 
 _TITLE = "Hooks by operation"
@@ -75,15 +77,7 @@ def table(item: Account, most: int | None = None) -> Table:
 
 def chart(item: Account) -> Figure:
     """Return a chart of the hooks that the cost of each operation comes from."""
-
-    def draw(identity: str) -> str:
-        # The plot library is heavy; other formats must not wait for it.
-        from lsmeter.tables import svg
-
-        title = f"{_TITLE}: {item.label}"
-        return svg.drawn(_bars(item), identity=identity, title=title, description=_CAPTION)
-
-    return Figure(_TITLE, _CAPTION, draw)
+    return plotted(_TITLE, _CAPTION, partial(_bars, item), named=f"{_TITLE}: {item.label}")
 
 
 def _bars(item: Account) -> Specification | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +17,7 @@ from lsmeter.questions.cost.model import Report
 from lsmeter.tables import look, numbers
 from lsmeter.tables.look import LABEL, SERIES, WIDTH, Specification, channel, finish
 from lsmeter.tables.model import Figure
+from lsmeter.tables.svg import plotted
 from lsmeter.tables.values import MISSING, percent
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -294,23 +295,6 @@ def _layer_scale(heads: list[str]) -> Specification:
     return {"domain": heads, "range": list(colours.values())}
 
 
-def _plot(
-    title: str,
-    caption: str,
-    where: str,
-    make: Callable[[], Specification | None],
-    scale: tuple[tuple[str, str], ...] = (),
-) -> Figure:
-    def draw(identity: str) -> str:
-        # The plot library is heavy; the other formats must not wait for it.
-        from lsmeter.tables import svg
-
-        text = f"{title}, {where}"
-        return svg.drawn(make(), identity=identity, title=text, description=caption)
-
-    return Figure(title, caption, draw, scale)
-
-
 def picture(report: Report, grids: Sequence[Grid]) -> Figure | None:
     """Return the plot that says most: the overheads of the first grid that has any."""
     return next((_dots(report, grid) for grid in grids if grid.compared), None)
@@ -324,7 +308,8 @@ def _dots(report: Report, grid: Grid) -> Figure:
         "with their intervals."
     )
     title = "Overhead of each operation"
-    return _plot(title, caption, place_label(report, grid), partial(dots, grid))
+    named = f"{title}, {place_label(report, grid)}"
+    return plotted(title, caption, partial(dots, grid), named=named)
 
 
 def of_grid(report: Report, grid: Grid, *, first: bool) -> tuple[Figure, ...]:
@@ -342,8 +327,14 @@ def of_grid(report: Report, grid: Grid, *, first: bool) -> tuple[Figure, ...]:
     depth = f"Cost of operations by path depth. Lower is better. {unit}."
     return (
         *(() if first else (_dots(report, grid),)),
-        _plot("Every benchmark", heat, where, partial(heat_map, grid), _heat_scale()),
-        _plot("Cost against path depth", depth, where, partial(depth_lines, grid, report.unit)),
+        plotted(
+            *("Every benchmark", heat, partial(heat_map, grid), _heat_scale()),
+            named=f"Every benchmark, {where}",
+        ),
+        plotted(
+            *("Cost against path depth", depth, partial(depth_lines, grid, report.unit)),
+            named=f"Cost against path depth, {where}",
+        ),
     )
 
 
@@ -363,13 +354,13 @@ def of_layers(report: Report) -> tuple[Figure, ...]:
     places = grouped((replace(stack.place, setup=""), stack) for stack in stacks(report))
     measure = numbers.measure(report.unit, report.instrument)
     return tuple(
-        _plot(
+        plotted(
             "Layers of the cost",
             f"{', '.join(place.beside)}. For each operation the variant to which the layers add "
             f"most; bars stack from the base upwards, in {report.words.typical} {measure}. Tick: "
             "the cost of the tested setup. A layer below zero is drawn to the left.",
-            ", ".join(place.beside),
             partial(layer_bars, group, report.unit),
+            named=f"Layers of the cost, {', '.join(place.beside)}",
         )
         for place, group in places.items()
     )

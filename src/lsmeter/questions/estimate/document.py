@@ -24,6 +24,7 @@ from lsmeter.tables.fields import (
     named,
     tabled,
 )
+from lsmeter.tables.intervals import Bounded, intervals
 from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table, Tone
 from lsmeter.tables.values import change, count, first_of, many, percent
 
@@ -43,6 +44,7 @@ _CHECKED = (
     "the baseline. Error: estimated over counted, and their difference as a share of all kernel "
     "instructions."
 )
+_DOTS = "Dot: what the calls of the profile would cost more; line: at least to at most."
 _NS_PER_S = 1e9
 
 Found = Sequence[tuple[Estimated, Counted | None]]
@@ -96,7 +98,17 @@ def document(source: str, found: Found, detail: Detail) -> Document:
         notes,
         _data(source, found),
         answer=first_of(_answer(found)),
+        picture=intervals("What it would cost", _DOTS, "cost", 0.0, _dots(found)),
     )
+
+
+def _dots(found: Found) -> Iterator[Bounded]:
+    for item, counted in found:
+        workload = f"{counted.benchmark}, " if counted else ""
+        panel = f"{workload}{_word(item.known)} {_per(item.profile)[1]}, {item.known.kernel}"
+        for setup in _setups(item, counted):
+            if setup.value is not None:
+                yield Bounded(panel, setup.setup, setup.value, setup.low, setup.high)
 
 
 def _answer(found: Found) -> Iterator[str]:

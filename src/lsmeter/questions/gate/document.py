@@ -12,6 +12,8 @@ from lsmeter.core.model import Place, Problem
 from lsmeter.core.model.conclusion import Number, Verdict
 from lsmeter.questions.cells.frame import problem_section
 from lsmeter.questions.cells.rows import PLACED
+from lsmeter.questions.cost.grids import grids
+from lsmeter.questions.cost.plots import picture
 from lsmeter.questions.gate.judge import Applied, Finding, Gated, Moved, Outcome, unit_of
 from lsmeter.questions.gate.rules import PERCENT
 from lsmeter.tables.fields import (
@@ -57,6 +59,7 @@ def document(gated: Gated, detail: Detail = Detail.FULL) -> Document:
         CONTRACT.version,
         f"Gate: {_title(gated)}",
         answer=_answer(gated),
+        picture=picture(judged.report, grids(judged.report)) if judged.report else None,
         facts=facts,
         sections=(*sections, *problem_section(judged.problems)),
         notes=judged.notes,

@@ -12,7 +12,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.contract import run_contract
 from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.cells.rows import PLACE
-from lsmeter.questions.index.figures import Index
+from lsmeter.questions.index.figures import FULL, Index
 from lsmeter.statistics.blocks import Interval
 from lsmeter.tables.fields import (
     Each,
@@ -24,6 +24,7 @@ from lsmeter.tables.fields import (
     named,
     tabled,
 )
+from lsmeter.tables.intervals import Bounded, intervals
 from lsmeter.tables.model import Detail, Document, Section, Table
 from lsmeter.tables.values import first_of
 
@@ -57,7 +58,15 @@ def index_document(
     section = Section("Index", lead=lead, tables=tables)
     data = {"reference": reference, "indices": entries}
     made = run_document(run, CONTRACT.name, "Index over suites", (section,), (), data)
-    return replace(made, answer=first_of(_sentences(found, reference)))
+    rows = (
+        Bounded(
+            ", ".join(i.place.beside), i.place.setup, i.typical.value, i.typical.low, i.typical.high
+        )
+        for i in found
+    )
+    caption = f"Dot: the index of the {words.typical} costs; line: its interval. {says}"
+    picture = intervals("Index of each setup", caption, "index", FULL, rows)
+    return replace(made, answer=first_of(_sentences(found, reference)), picture=picture)
 
 
 def _sentences(found: Sequence[Index], reference: str) -> Iterator[str]:

@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain
 
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import run_document
-from lsmeter.questions.monitor import plots as monitoring_plots
 from lsmeter.questions.monitor.figures import Monitored, find_monitored
+from lsmeter.questions.monitor.plots import figures
 from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series, top
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import (
     Column,
     Detail,
     Document,
-    Figure,
     Item,
     Kind,
     Section,
@@ -68,15 +66,11 @@ def _of_boot(item: Monitored, detail: Detail) -> Iterator[Section]:
     tables = (*_load(found), *_exact(item), *_top(found))
     whole_s = found.times_s[-1] - found.times_s[0]
     span = f"{len(found.times_s):,} moments in {whole_s:,.2f} s, every {found.every_ms / 1000:g} s."
-    figures = (
-        Figure(title, caption, partial(monitoring_plots.draw, found, group))
-        for group, title, caption in monitoring_plots.captions(found)
-    )
     yield Section(
         title,
         lead=(_LEAD_OF_HOST if item.of_host else _LEAD, f"Boot {item.boot.index}: {span}"),
         tables=tables if detail is Detail.SHORT else (*tables, _series(found)),
-        figures=tuple(figures) if detail is Detail.FULL else (),
+        figures=tuple(figures(found)) if detail is Detail.FULL else (),
         items=tuple(Item(note, tone=Tone.WARNING) for note in found.notes),
     )
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series
 from lsmeter.tables import look
 from lsmeter.tables.look import SERIES, Specification, channel, finish
-from lsmeter.tables.svg import drawn
+from lsmeter.tables.model import Figure
+from lsmeter.tables.svg import plotted
 
 _WIDTH = 1000
 _HEIGHT = 170
@@ -40,8 +42,8 @@ def shown(found: Monitoring, group: str) -> tuple[Series, ...]:
     return tuple(moving[:_MOST_LINES])
 
 
-def captions(found: Monitoring) -> Iterator[tuple[str, str, str]]:
-    """Give group, title and caption of each plot that there is anything for."""
+def figures(found: Monitoring) -> Iterator[Figure]:
+    """Return a plot of each group that there is anything for."""
     for group, item in GROUPS.items():
         series = shown(found, group)
         if not series or len(found.times_s) < 2:
@@ -51,15 +53,13 @@ def captions(found: Monitoring) -> Iterator[tuple[str, str, str]]:
         load = "Shaded: batches of the load; lighter: those for warming up. " * bool(found.batches)
         more = f" {left} further series are in the table." * bool(left)
         title = item["title"]
-        yield group, title[0].upper() + title[1:], f"{load}Means: {means}.{more}"
-
-
-def draw(found: Monitoring, group: str, identity: str) -> str:
-    """Draw the plot of a group."""
-    series = shown(found, group)
-    title = f"{GROUPS[group]['title']} over time"
-    said = f"{len(series)} series: {', '.join(item.title for item in series)}"
-    return drawn(specification(found, group), identity=identity, title=title, description=said)
+        yield plotted(
+            title[0].upper() + title[1:],
+            f"{load}Means: {means}.{more}",
+            partial(specification, found, group),
+            named=f"{title} over time",
+            said=f"{len(series)} series: {', '.join(one.title for one in series)}",
+        )
 
 
 def specification(found: Monitoring, group: str) -> Specification:
