@@ -8,7 +8,7 @@ from typing import Annotated
 
 from lsmeter.cli import names
 from lsmeter.cli.names import KINDS, Row
-from lsmeter.cli.options import Options, argument, flag, option
+from lsmeter.cli.options import Options, argument, declared
 from lsmeter.cli.show import listed, show
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.registry import unknown
@@ -26,10 +26,7 @@ def names_document(kind: str, found: Iterable[Row]) -> Document:
 
 def list_names(
     kind: Annotated[str, argument("KIND", f"{', '.join(KINDS)}, hooks.", names.kinds)],
-    kernel: Annotated[
-        str | None,
-        option("KERNEL", "Whose hooks, of list hooks.", "--kernel", "-k", offer="kernels"),
-    ] = None,
+    kernel: Annotated[str | None, declared("list.kernel")] = None,
 ) -> int:
     """List the names that options and experiment files take.
 
@@ -48,13 +45,9 @@ def list_names(
 
 def doctor(
     *,
-    fresh: Annotated[
-        bool, flag("Boot guests on KVM again, whatever is known of it.", "--fresh")
-    ] = False,
-    machine: Annotated[
-        str | None, option("NAME", "Ask the workers of dask:ADDRESS.", "--machine", default="")
-    ] = None,
-    insecure: Annotated[bool, flag("Take dask:tcp://HOST without TLS.", "--insecure")] = False,
+    fresh: Annotated[bool, declared("doctor.fresh")] = False,
+    machine: Annotated[str | None, declared("doctor.machine")] = None,
+    insecure: Annotated[bool, declared("doctor.insecure")] = False,
 ) -> int:
     """Check this machine: QEMU, compiler, memory, disk, KVM.
 

@@ -95,9 +95,10 @@ _List = list[str] | None
 _TEXTS = tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8"))
 
 
-def _shared(name: str, **more: Any) -> Any:
-    """Declare an option as options.toml has it."""
-    said = {"metavar": None, "flags": (), **_TEXTS[name], **more}
+def declared(name: str, **more: Any) -> Any:
+    """Declare an option as options.toml has it: `seed`, or `run.quick` of one command."""
+    command, _, own = name.rpartition(".")
+    said = {"metavar": None, "flags": (), **(_TEXTS[command] if command else _TEXTS)[own], **more}
     return option(said.pop("metavar"), said.pop("text"), *said.pop("flags"), **said)
 
 
@@ -108,38 +109,38 @@ LatestRunArgument = Annotated[
     Path | None,
     argument("RUN", "Run directory, or packed run. [default: the latest in runs/]", names.runs),
 ]
-BootsOption = Annotated[int | None, _shared("boots")]
-SamplesOption = Annotated[int | None, _shared("samples")]
-MarginOption = Annotated[float | None, _shared("margin", parser=fraction)]
-TuneOption = Annotated[bool, _shared("tune")]
-PlotOption = Annotated[Path | None, _shared("plot")]
-AllOption = Annotated[bool, _shared("everything")]
-SetupOption = Annotated[_List, _shared("only_setup")]
-BenchmarkOption = Annotated[_List, _shared("only_benchmark")]
-CalibrationOption = Annotated[str | None, _shared("calibration")]
-BesideOption = Annotated[_List, _shared("beside")]
+BootsOption = Annotated[int | None, declared("boots")]
+SamplesOption = Annotated[int | None, declared("samples")]
+MarginOption = Annotated[float | None, declared("margin", parser=fraction)]
+TuneOption = Annotated[bool, declared("tune")]
+PlotOption = Annotated[Path | None, declared("plot")]
+AllOption = Annotated[bool, declared("everything")]
+SetupOption = Annotated[_List, declared("only_setup")]
+BenchmarkOption = Annotated[_List, declared("only_benchmark")]
+CalibrationOption = Annotated[str | None, declared("calibration")]
+BesideOption = Annotated[_List, declared("beside")]
 
 
 @dataclass(frozen=True)
 class Options:
     """The options of all commands that measure; None where one is not given."""
 
-    kernel: Annotated[_List, _shared("kernel")] = None
-    arch: Annotated[_List, _shared("arch")] = None
-    setup: Annotated[_List, _shared("setup")] = None
-    suite: Annotated[_List, _shared("suite")] = None
-    benchmark: Annotated[_List, _shared("benchmark")] = None
-    filesystem: Annotated[_List, _shared("filesystem")] = None
-    user: Annotated[_List, _shared("user")] = None
-    image: Annotated[str | None, _shared("image")] = None
-    condition: Annotated[_List, _shared("condition")] = None
-    machine: Annotated[_List, _shared("machine")] = None
-    insecure: Annotated[bool, _shared("insecure")] = False
-    jobs: Annotated[int | None, _shared("jobs")] = None
-    fresh: Annotated[bool, _shared("fresh")] = False
-    seed: Annotated[int | None, _shared("seed")] = None
-    boot_deadline: Annotated[float, _shared("boot_deadline")] = BOOT_S
-    run_dir: Annotated[Path | None, _shared("run_dir")] = None
+    kernel: Annotated[_List, declared("kernel")] = None
+    arch: Annotated[_List, declared("arch")] = None
+    setup: Annotated[_List, declared("setup")] = None
+    suite: Annotated[_List, declared("suite")] = None
+    benchmark: Annotated[_List, declared("benchmark")] = None
+    filesystem: Annotated[_List, declared("filesystem")] = None
+    user: Annotated[_List, declared("user")] = None
+    image: Annotated[str | None, declared("image")] = None
+    condition: Annotated[_List, declared("condition")] = None
+    machine: Annotated[_List, declared("machine")] = None
+    insecure: Annotated[bool, declared("insecure")] = False
+    jobs: Annotated[int | None, declared("jobs")] = None
+    fresh: Annotated[bool, declared("fresh")] = False
+    seed: Annotated[int | None, declared("seed")] = None
+    boot_deadline: Annotated[float, declared("boot_deadline")] = BOOT_S
+    run_dir: Annotated[Path | None, declared("run_dir")] = None
 
     def keys(self, **defaults: Any) -> dict[str, Any]:
         """Return the keys of an experiment: those of the options over defaults."""
@@ -167,11 +168,11 @@ def _known_format(name: str) -> str:
 class Display:
     """How a command shows what it has."""
 
-    form: Annotated[str, _shared("form", callback=_known_format)] = "table"
-    output: Annotated[Path | None, _shared("output")] = None
-    colour: Annotated[Colour | None, _shared("colour")] = None
-    quiet: Annotated[bool, _shared("quiet")] = False
-    verbose: Annotated[bool, _shared("verbose")] = False
+    form: Annotated[str, declared("form", callback=_known_format)] = "table"
+    output: Annotated[Path | None, declared("output")] = None
+    colour: Annotated[Colour | None, declared("colour")] = None
+    quiet: Annotated[bool, declared("quiet")] = False
+    verbose: Annotated[bool, declared("verbose")] = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import argument, but, make_experiment, option
+from lsmeter.cli.options import argument, but, declared, make_experiment
 from lsmeter.core.errors import ExitCode, LsmeterError
 from lsmeter.questions.bisect.options_command import CommitOptions
 from lsmeter.questions.gate.command import InconclusiveOption, RuleOptions
@@ -34,8 +34,8 @@ def bisect(
     options: Annotated[CommitOptions, but("kernel", run_dir="runs/bisect-…")],
     judging: JudgeOptions,
     tree: Annotated[Path, argument("TREE", "A kernel's git work tree; only read.")],
-    good: Annotated[str, option("COMMIT", "A commit that is cheap enough.")],
-    bad: Annotated[str, option("COMMIT", "A later one that costs too much.")] = "HEAD",
+    good: Annotated[str, declared("bisect.good")],
+    bad: Annotated[str, declared("bisect.bad")] = "HEAD",
 ) -> int:
     """Find the first commit that breaks a rule.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from lsmeter.cli.options import MEASURED, READING, Options, SamplesOption, option
+from lsmeter.cli.options import Options, SamplesOption, declared
 
 DEFAULT_CONFIG = "lsm-tiny"
 
@@ -15,17 +15,8 @@ DEFAULT_CONFIG = "lsm-tiny"
 class CommitOptions(Options):
     """The options of commands that build and measure commits."""
 
-    config: Annotated[
-        list[str] | None,
-        option(
-            "FRAGMENT",
-            "As for `lsmeter kernel build`.",
-            *("--config", "-c"),
-            group=MEASURED,
-            default=DEFAULT_CONFIG,
-        ),
-    ] = None
-    boots: Annotated[int, option("N", "Boots of each kernel.", group=READING, min=1)] = 1
+    config: Annotated[list[str] | None, declared("commits.config", default=DEFAULT_CONFIG)] = None
+    boots: Annotated[int, declared("commits.boots")] = 1
     samples: SamplesOption = None
 
     @property

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from lsmeter.cli.names import runs, setups
+from lsmeter.cli.names import runs
 from lsmeter.cli.options import (
-    OUTPUT,
     AllOption,
     BenchmarkOption,
     BesideOption,
@@ -18,8 +17,7 @@ from lsmeter.cli.options import (
     LatestRunArgument,
     SetupOption,
     argument,
-    flag,
-    option,
+    declared,
 )
 from lsmeter.cli.show import calibration_for, show, studies_of, the_latest
 from lsmeter.core.errors import InfrastructureError
@@ -33,19 +31,13 @@ def report(
     run: LatestRunArgument = None,
     setup: SetupOption = None,
     benchmark: BenchmarkOption = None,
-    baseline: Annotated[
-        str | None, option("SETUP", "Compare with this setup of the run.", offer=setups)
-    ] = None,
-    events: Annotated[bool, flag("Only the events of each benchmark.", "--events")] = False,
+    baseline: Annotated[str | None, declared("report.baseline")] = None,
+    events: Annotated[bool, declared("report.events")] = False,
     calibration: CalibrationOption = None,
     beside: BesideOption = None,
     everything: AllOption = False,
-    nameless: Annotated[
-        bool, flag("Leave out paths, hosts, ids of machines and boots.", "--anonymous", OUTPUT)
-    ] = False,
-    verify: Annotated[
-        bool, flag("Check every file: exit code 7 damaged, 1 missing.", "--verify")
-    ] = False,
+    nameless: Annotated[bool, declared("report.nameless")] = False,
+    verify: Annotated[bool, declared("report.verify")] = False,
 ) -> int:
     """Show a run as a table, as text for a mail, as a page, or as data.
 
@@ -86,7 +78,7 @@ def _events_of(run: RunData) -> Callable[[Detail], Document]:
     report = events_report(run)
     if not report.events and any(was_counted(cell) for cell in run.manifest.cells):
         why = next((f": {item.detail}" for item in (*report.problems, *run.damaged)), "")
-        what = f"{run.path}: none of its events can be read{why}"
+        what = f"{run.title}: none of its events can be read{why}"
         raise InfrastructureError(what, hint="measure again: the same command with --fresh")
     return partial(
         events.document, report.title, report.events, report.baseline_setup, report.problems

@@ -7,86 +7,48 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from lsmeter.cli import options as declared
 from lsmeter.cli.options import (
-    MEASURED,
-    ORIGIN,
-    OUTPUT,
-    RARE,
-    READING,
-    TIMES,
-    WORKLOADS,
+    AllOption,
+    BesideOption,
+    BootsOption,
+    CalibrationOption,
+    MarginOption,
+    Options,
+    SamplesOption,
+    TuneOption,
     argument,
-    flag,
-    option,
+    declared,
+    make_experiment,
 )
 from lsmeter.core.errors import UsageError
 
 
 @dataclass(frozen=True)
-class RunOptions(declared.Options):
+class RunOptions(Options):
     """The options of `lsmeter run`."""
 
-    baseline: Annotated[
-        str | None,
-        option("SETUP", "Compare with this setup.", group=MEASURED, default="capability"),
-    ] = None
-    instrument: Annotated[
-        str | None, option("NAME", "exact (counts) or timed", group=READING, default="exact")
-    ] = None
-    boots: declared.BootsOption = None
-    samples: declared.SamplesOption = None
-    warmup: Annotated[int | None, option("N", "Samples discarded before.", group=RARE)] = None
-    cold: Annotated[
-        bool | None,
-        option(None, "Drop the kernel's caches each time.", "--cold/--warm", group=RARE),
-    ] = None
-    quick: Annotated[
-        bool, flag("No whole costs: no amortised and deferred work.", "--quick", READING)
-    ] = False
-    margin: declared.MarginOption = None
-    attribute: Annotated[
-        bool, flag("Find the hooks and functions, too.", "--attribute", ORIGIN)
-    ] = False
-    events: Annotated[
-        bool, flag("Count loads, locks, branches, misses, too.", "--events", ORIGIN)
-    ] = False
-    calibration: declared.CalibrationOption = None
-    client: Annotated[
-        str | None,
-        option(
-            "WHERE",
-            "namespace (default), guest, loopback, ssh:HOST",
-            group=WORKLOADS,
-        ),
-    ] = None
-    server: Annotated[
-        str | None,
-        option("ssh:USER@HOST", "Host where its services run already.", group=WORKLOADS),
-    ] = None
-    monitor: Annotated[
-        int | None, option("MS", "Watch the guest every MS: lsmeter monitor.", group=WORKLOADS)
-    ] = None
-    copies: Annotated[
-        list[str] | None,
-        option("N", "Processes at once; cpus: one a CPU.", group=TIMES, default="1"),
-    ] = None
-    until_conclusive: Annotated[
-        bool, flag("Add blocks until every comparison has a verdict.", "--until-conclusive", TIMES)
-    ] = False
-    tune: declared.TuneOption = False
-    blocks_max: Annotated[
-        int | None,
-        option("N", "At most, for --until-conclusive.", group=RARE, default="200"),
-    ] = None
-    minutes_max: Annotated[
-        int | None, option("N", "Add no more blocks after N minutes.", group=RARE)
-    ] = None
-    beside: declared.BesideOption = None
-    everything: declared.AllOption = False
-    dry_run: Annotated[
-        bool, flag("Show the plan, and how long it would take.", "--dry-run", OUTPUT)
-    ] = False
+    baseline: Annotated[str | None, declared("run.baseline")] = None
+    instrument: Annotated[str | None, declared("run.instrument")] = None
+    boots: BootsOption = None
+    samples: SamplesOption = None
+    warmup: Annotated[int | None, declared("run.warmup")] = None
+    cold: Annotated[bool | None, declared("run.cold")] = None
+    quick: Annotated[bool, declared("run.quick")] = False
+    margin: MarginOption = None
+    attribute: Annotated[bool, declared("run.attribute")] = False
+    events: Annotated[bool, declared("run.events")] = False
+    calibration: CalibrationOption = None
+    client: Annotated[str | None, declared("run.client")] = None
+    server: Annotated[str | None, declared("run.server")] = None
+    monitor: Annotated[int | None, declared("run.monitor")] = None
+    copies: Annotated[list[str] | None, declared("run.copies")] = None
+    until_conclusive: Annotated[bool, declared("run.until_conclusive")] = False
+    tune: TuneOption = False
+    blocks_max: Annotated[int | None, declared("run.blocks_max")] = None
+    minutes_max: Annotated[int | None, declared("run.minutes_max")] = None
+    beside: BesideOption = None
+    everything: AllOption = False
+    dry_run: Annotated[bool, declared("run.dry_run")] = False
 
     def keys(self, **defaults: Any) -> dict[str, Any]:
         """Return the keys of an experiment: those of the options over defaults."""
@@ -140,7 +102,7 @@ def run(
     stem = file.stem if file is not None else "run"
     if file is None and is_main(keys):
         keys, stem = {**keys, **MAIN}, "main"
-    found = declared.make_experiment(keys, file)
+    found = make_experiment(keys, file)
     if options.tune and found.copies != [1]:
         raise UsageError(
             "--tune: it keeps one CPU apart, and each copy wants one of its own",

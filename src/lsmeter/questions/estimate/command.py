@@ -16,7 +16,7 @@ from lsmeter.cli.options import (
     CalibrationOption,
     SetupOption,
     argument,
-    option,
+    declared,
 )
 from lsmeter.cli.show import calibration_for, show
 from lsmeter.core.errors import LsmeterError, UsageError
@@ -31,26 +31,18 @@ if TYPE_CHECKING:
 class EstimateOptions:
     """The options of `lsmeter estimate`, but for the profile."""
 
-    seconds: Annotated[
-        float | None, option("N", "How long the profile was taken.", min=1e-6, max=1e9)
-    ] = None
-    units: Annotated[
-        float | None,
-        option("N", "How many requests (or others) it covers.", min=1e-6, max=1e15),
-    ] = None
+    seconds: Annotated[float | None, declared("estimate.seconds")] = None
+    units: Annotated[float | None, declared("estimate.units")] = None
     setup: SetupOption = None
     benchmark: BenchmarkOption = None
-    on: Annotated[
-        list[str] | None,
-        option("[CALL=]KIND", "Calls are made on file, pipe, unix, tcp, udp."),
-    ] = None
+    on: Annotated[list[str] | None, declared("estimate.on")] = None
     calibration: CalibrationOption = None
     everything: AllOption = False
 
 
 def estimate(
     options: EstimateOptions,
-    profile: Annotated[Path, option("FILE|RUN", "What strace -c wrote, perf trace -s, or a run.")],
+    profile: Annotated[Path, declared("estimate.profile")],
     run: Annotated[
         list[Path] | None,
         argument("RUN", "Runs of suites. [default: the latest in runs/ with system calls]", runs),
@@ -83,7 +75,7 @@ def estimate(
     found = [one for data in runs for one in known_costs(data, calibration_for(named, data))]
     known = [_only(one, options.setup or []) for one in together(found)]
     if not any(one.costs for one in known):
-        paths = ", ".join(str(data.path) for data in runs)
+        paths = ", ".join(data.title for data in runs)
         raise UsageError(
             f"{paths}: no system call was measured under a setup and its baseline",
             hint="lsmeter run --suite file --suite net -s selinux; or name another run",

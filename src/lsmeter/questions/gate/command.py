@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from lsmeter.cli.names import runs
-from lsmeter.cli.options import OUTPUT, RULES, AllOption, MarginOption, argument, option
+from lsmeter.cli.options import AllOption, MarginOption, argument, declared
 from lsmeter.cli.show import show, write
 
 if TYPE_CHECKING:
@@ -26,32 +26,16 @@ def _known(word: str) -> str:
     return word
 
 
-InconclusiveOption = Annotated[
-    str, option("WHAT", "fail, skip or pass what is not known.", group=RULES, callback=_known)
-]
+InconclusiveOption = Annotated[str, declared("gate.inconclusive", callback=_known)]
 
 
 @dataclass(frozen=True)
 class RuleOptions:
     """The options of commands that judge."""
 
-    maximum: Annotated[
-        list[str] | None,
-        option(
-            "RULE",
-            "PATTERN[@SETUP]<=LIMIT: 'stat*@selinux<=50insns'.",
-            "--max",
-            group=RULES,
-            default="the margin",
-        ),
-    ] = None
-    rules: Annotated[
-        Path | None, option("FILE", "Rules from a TOML file: lsmeter help gate.", group=RULES)
-    ] = None
-    number: Annotated[
-        list[str] | None,
-        option("NAME", "typical, mean or whole.", group=RULES, default="all"),
-    ] = None
+    maximum: Annotated[list[str] | None, declared("gate.maximum")] = None
+    rules: Annotated[Path | None, declared("gate.rules")] = None
+    number: Annotated[list[str] | None, declared("gate.number")] = None
     margin: MarginOption = None
     inconclusive: InconclusiveOption = "skip"
 
@@ -74,9 +58,7 @@ def gate(
     options: RuleOptions,
     run_a: Annotated[Path, argument("RUN_A", "Run directory: the good one.", runs)],
     run_b: Annotated[Path, argument("RUN_B", "Run directory: what is judged.", runs)],
-    junit: Annotated[
-        Path | None, option("FILE", "Write JUnit XML for CI, too.", group=OUTPUT)
-    ] = None,
+    junit: Annotated[Path | None, declared("gate.junit")] = None,
     everything: AllOption = False,
 ) -> int:
     """Judge by rules whether RUN_B costs too much more than RUN_A.

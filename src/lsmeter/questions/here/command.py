@@ -7,7 +7,6 @@ import shlex
 from typing import TYPE_CHECKING, Annotated
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.names import setups
 from lsmeter.cli.options import (
     AllOption,
     BootsOption,
@@ -15,7 +14,7 @@ from lsmeter.cli.options import (
     SamplesOption,
     TuneOption,
     but,
-    option,
+    declared,
 )
 from lsmeter.cli.show import show
 from lsmeter.core.errors import UsageError
@@ -47,11 +46,8 @@ def put_back() -> None:
 
 def run(
     options: Annotated[Options, but("kernel", "setup", "condition", "machine", "image")],
-    label: Annotated[str, option("NAME", "What to call this boot.")],
-    booted: Annotated[
-        str | None,
-        option("SETUP", "Refuse to measure if booted for another.", offer=setups),
-    ] = None,
+    label: Annotated[str, declared("here-run.label")],
+    booted: Annotated[str | None, declared("here-run.booted")] = None,
     boots: BootsOption = None,
     samples: SamplesOption = None,
     tune: TuneOption = False,
@@ -92,9 +88,7 @@ def run(
 
 
 def plan(
-    setup: Annotated[
-        list[str], option("SETUP", "Setup to boot for.", "--setup", "-s", offer=setups)
-    ],
+    setup: Annotated[list[str], declared("only_setup", text="Setup to boot for.")],
 ) -> int:
     """Say how to boot this machine for setups that need it; changes nothing.
 

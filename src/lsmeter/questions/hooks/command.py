@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
-from lsmeter.cli.names import runs, setups
+from lsmeter.cli.names import runs
 from lsmeter.cli.options import (
-    OUTPUT,
     CalibrationOption,
     Options,
     RunArgument,
     argument,
-    flag,
-    option,
+    declared,
 )
 from lsmeter.cli.show import calibration_for, deliver, show, write
 from lsmeter.core.errors import ExitCode, InfrastructureError, UsageError
@@ -44,24 +42,11 @@ def source(
     tree: Annotated[
         str, argument("TREE", "A kernel's source, a tarball of it, or debian-source:6.1.")
     ],
-    config: Annotated[
-        str | None,
-        option(
-            "FILE|KERNEL|none", "Count what this configuration compiles.", default="its .config"
-        ),
-    ] = None,
-    explain: Annotated[
-        tuple[str, str] | None,
-        option("SYSCALL HOOK", "Show how this system call comes to it."),
-    ] = None,
-    graph: Annotated[
-        Literal["text", "dot"],
-        option(None, "With --explain: a chain, or the graph of all ways."),
-    ] = "text",
-    filesystem: Annotated[
-        str | None, option("NAME", "For its files: ext4, any name under fs/, tmpfs.")
-    ] = None,
-    fresh: Annotated[bool, flag("Read the tree again.", "--fresh")] = False,
+    config: Annotated[str | None, declared("hooks-source.config")] = None,
+    explain: Annotated[tuple[str, str] | None, declared("hooks-source.explain")] = None,
+    graph: Annotated[Literal["text", "dot"], declared("hooks-source.graph")] = "text",
+    filesystem: Annotated[str | None, declared("hooks-source.filesystem")] = None,
+    fresh: Annotated[bool, declared("hooks-source.fresh")] = False,
 ) -> None:
     """List the hooks of a kernel's source, and what reaches them.
 
@@ -129,9 +114,7 @@ def _configuration(tree: Path, named: str | None) -> Config:
 def cost(
     options: Options,
     run: RunArgument = None,
-    graphs: Annotated[
-        Path | None, option("DIR", "Write flame graphs and folded stacks, too.", group=OUTPUT)
-    ] = None,
+    graphs: Annotated[Path | None, declared("hooks-cost.graphs")] = None,
 ) -> int:
     """Show which hooks and functions a cost comes from.
 
@@ -198,9 +181,7 @@ def _only(accounts: Sequence[Account], setups: Sequence[str] | None) -> Sequence
 def diff(
     run_a: _Attributed,
     run_b: _Attributed,
-    setup: Annotated[
-        list[str] | None, option("SETUP", "Only these.", "--setup", "-s", offer=setups)
-    ] = None,
+    setup: Annotated[list[str] | None, declared("only_setup", text="Only these.")] = None,
     calibration: CalibrationOption = None,
 ) -> int:
     """Show which hooks and functions changed between two runs.

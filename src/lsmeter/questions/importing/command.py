@@ -11,8 +11,8 @@ from typing import Annotated
 
 from lsmeter import __version__
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.names import offer, setups
-from lsmeter.cli.options import OUTPUT, AllOption, argument, option
+from lsmeter.cli.names import offer
+from lsmeter.cli.options import AllOption, argument, declared
 from lsmeter.cli.show import show_run
 from lsmeter.core.errors import UsageError
 from lsmeter.core.printable import printable
@@ -25,16 +25,9 @@ def import_(
         str, argument("FORMAT", "lmbench, unixbench or phoronix.", offer("imports"))
     ],
     files: Annotated[list[Path], argument("FILE...", "Results; a file is a replicate.")],
-    setup: Annotated[
-        str, option("SETUP", "What they were measured under.", "--setup", "-s", offer=setups)
-    ],
-    system: Annotated[
-        str | None, option("NAME", "Which system of a file with several (phoronix).")
-    ] = None,
-    run_dir: Annotated[
-        Path | None,
-        option("DIR", "The run, which may exist.", group=OUTPUT, default="runs/TIME-FORMAT"),
-    ] = None,
+    setup: Annotated[str, declared("only_setup", text="What they were measured under.")],
+    system: Annotated[str | None, declared("import.system")] = None,
+    run_dir: Annotated[Path | None, declared("import.run_dir")] = None,
     everything: AllOption = False,
 ) -> int:
     """Import results of lmbench, UnixBench or the Phoronix Test Suite.

@@ -7,25 +7,19 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from lsmeter.cli.names import runs, setups
-from lsmeter.cli.options import argument, option
+from lsmeter.cli.names import runs
+from lsmeter.cli.options import argument, declared
 from lsmeter.cli.show import show
 from lsmeter.core.errors import UsageError
 
 
 def index(
     run: Annotated[Path, argument("RUN", "A run that measured suites.", runs)],
-    reference: Annotated[
-        Path | None, option("RUN", "The run that is 100.", default="this one")
-    ] = None,
+    reference: Annotated[Path | None, declared("index.reference")] = None,
     setup: Annotated[
         str | None,
-        option(
-            "SETUP",
-            "The setup that is 100.",
-            *("--setup", "-s"),
-            default="the baseline of the reference",
-            offer=setups,
+        declared(
+            "only_setup", text="The setup that is 100.", default="the baseline of the reference"
         ),
     ] = None,
 ) -> int:

@@ -6,8 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from lsmeter.cli.names import setups
-from lsmeter.cli.options import OUTPUT, LatestRunArgument, flag, option
+from lsmeter.cli.options import LatestRunArgument, declared
 from lsmeter.cli.show import show, the_latest
 from lsmeter.core.errors import UsageError
 
@@ -18,15 +17,9 @@ if TYPE_CHECKING:
 
 def monitor(
     run: LatestRunArgument = None,
-    setup: Annotated[
-        str | None, option("SETUP", "Only this setup.", "--setup", "-s", offer=setups)
-    ] = None,
-    boot: Annotated[
-        int | None, option("N", "This boot of each cell.", default="the first", min=0)
-    ] = None,
-    everything: Annotated[
-        bool, flag("Also the mean, least and most of every series.", "--all", OUTPUT)
-    ] = False,
+    setup: Annotated[str | None, declared("only_setup", text="Only this setup.")] = None,
+    boot: Annotated[int | None, declared("monitor.boot")] = None,
+    everything: Annotated[bool, declared("monitor.everything")] = False,
 ) -> int:
     """Show what a guest does over time: CPU, memory, network, load.
 
@@ -53,7 +46,7 @@ def _chosen(run: RunData, setup: str | None, boot: int | None) -> list[Monitored
 
     if not is_monitored(run):
         raise UsageError(
-            f"{run.path}: no boot of it was monitored",
+            f"{run.title}: no boot of it was monitored",
             hint="lsmeter run --suite web --monitor 50 makes a run that is",
         )
     every = list(find_monitored(run, first_only=boot is None))
@@ -69,5 +62,5 @@ def _chosen(run: RunData, setup: str | None, boot: int | None) -> list[Monitored
         )
     if not found:
         which = "no boot" if boot is None else f"no boot {boot}"
-        raise UsageError(f"{run.path}: {which} that says anything over time")
+        raise UsageError(f"{run.title}: {which} that says anything over time")
     return found

@@ -10,13 +10,11 @@ from typing import Annotated
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import (
-    ORIGIN,
     CalibrationOption,
     argument,
     but,
-    flag,
+    declared,
     make_experiment,
-    option,
 )
 from lsmeter.core.errors import ExitCode
 from lsmeter.questions.bisect.options_command import CommitOptions
@@ -28,10 +26,8 @@ def patches(
     options: Annotated[CommitOptions, but("kernel", run_dir="runs/patches-…")],
     tree: Annotated[Path, argument("TREE", "A kernel's git work tree; only read.")],
     series: Annotated[list[str], argument("RANGE|FILE", "A..B, or patches as files.")],
-    base: Annotated[str, option("COMMIT", "What files of patches are applied to.")] = "HEAD",
-    events: Annotated[
-        bool, flag("Count events too: predicted nanoseconds.", "--events", ORIGIN)
-    ] = False,
+    base: Annotated[str, declared("patches.base")] = "HEAD",
+    events: Annotated[bool, declared("patches.events")] = False,
     calibration: CalibrationOption = None,
 ) -> int:
     """Measure each commit of a series, and write a cover letter's part.

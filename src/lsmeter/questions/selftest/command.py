@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import READING, Options, RunArgument, but, option
+from lsmeter.cli.options import Options, RunArgument, but, declared
 from lsmeter.cli.show import show
 from lsmeter.core.errors import ExitCode, UsageError
 
@@ -16,10 +16,8 @@ _NEITHER = ("setup", "suite", "benchmark", "filesystem", "user", "image")
 def exact(
     options: Annotated[Options, but(*_NEITHER, "machine", kernel="built for this")],
     run: RunArgument = None,
-    boots: Annotated[int, option("N", "Boots of each setup.", group=READING, min=2)] = 3,
-    seed: Annotated[
-        int, option("N", "Seed of orders and random numbers.", group=READING, min=0)
-    ] = 42,
+    boots: Annotated[int, declared("selftest-exact.boots")] = 3,
+    seed: Annotated[int, declared("selftest-exact.seed")] = 42,
 ) -> int:
     """Inject known costs into a kernel, and check every number of them.
 
@@ -76,7 +74,7 @@ def exact(
 def timed(
     options: Annotated[Options, but(*_NEITHER, "kernel", "condition", "jobs")],
     run: RunArgument = None,
-    boots: Annotated[int, option("N", "Blocks of each setup.", group=READING, min=6)] = 20,
+    boots: Annotated[int, declared("selftest-timed.boots")] = 20,
 ) -> int:
     """Spin a known time on this machine, and find it again.
 

@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from lsmeter.cli.names import setups
 from lsmeter.cli.options import (
-    MEASURED,
-    READING,
     Options,
     PlotOption,
     RunArgument,
+    declared,
     make_experiment,
-    option,
 )
 from lsmeter.cli.show import show
 from lsmeter.core.errors import UsageError
@@ -38,30 +35,15 @@ class SlopesOptions(Options):
     """The options of `lsmeter slopes`."""
 
     setup: Annotated[
-        list[str] | None,
-        option(
-            "SETUP",
-            "What makes hooks wait: tunable or tunable-bpf.",
-            *("--setup", "-s"),
-            group=MEASURED,
-            offer=setups,
-        ),
+        list[str] | None, declared("setup", text="What makes hooks wait: tunable or tunable-bpf.")
     ] = None
     lookups: Annotated[
         list[str] | None,
-        option(
-            "SETUP",
-            "Count what it looks up, or none.",
-            group=MEASURED,
-            default="selinux",
-            offer=setups,
-        ),
+        declared("setup", text="Count what it looks up, or none.", flags=(), default="selinux"),
     ] = None
-    delays: Annotated[
-        str, option("NS", "How long a call waits: FIRST:LAST:STEP or 0,500.", group=READING)
-    ] = DEFAULT
-    samples: Annotated[int, option("N", "Samples at each delay.", group=READING, min=1)] = 11
-    warmup: Annotated[int, option("N", "Samples discarded before.", group=READING, min=0)] = 3
+    delays: Annotated[str, declared("slopes.delays")] = DEFAULT
+    samples: Annotated[int, declared("slopes.samples")] = 11
+    warmup: Annotated[int, declared("slopes.warmup")] = 3
 
 
 def slopes(options: SlopesOptions, run: RunArgument = None, plot: PlotOption = None) -> int:

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from lsmeter.cli import names
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import (
-    MEASURED,
-    OUTPUT,
-    READING,
     AllOption,
     Options,
     argument,
     but,
+    declared,
     make_experiment,
-    option,
 )
 from lsmeter.cli.show import show, write
 from lsmeter.core.errors import ExitCode, UsageError
@@ -35,7 +32,7 @@ BLOCKS = 25  # and as many of the control, which are as good
 _ASKED = Path(__file__).with_name("experiments.toml")
 WITHOUT = ("filesystem", "user", "image", "condition", "machine")
 DEFAULTS = {"kernel": "the nearest", "suite": "file"}
-BlocksOption = Annotated[int, option("N", "Blocks of readings here.", group=READING, min=4)]
+BlocksOption = Annotated[int, declared("calibrate.boots")]
 
 
 def calibrate(
@@ -47,10 +44,7 @@ def calibrate(
         ),
     ] = None,
     boots: BlocksOption = BLOCKS,
-    output: Annotated[
-        Path | None,
-        option("FILE", "Write the calibration, for others.", "--output", "-o", group=OUTPUT),
-    ] = None,
+    output: Annotated[Path | None, declared("calibrate.output")] = None,
 ) -> int:
     """Learn what each event takes here, to predict times.
 
@@ -91,13 +85,10 @@ def validate(
     ] = None,
     setup: Annotated[
         list[str] | None,
-        option(
-            "SETUP",
-            "Setups that need no reboot: landlock:layers=2.",
-            *("--setup", "-s"),
-            group=MEASURED,
+        declared(
+            "setup",
+            text="Setups that need no reboot: landlock:layers=2.",
             default="Landlock, seccomp",
-            offer=names.setups,
         ),
     ] = None,
     boots: BlocksOption = BLOCKS,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.names import offer
-from lsmeter.cli.options import argument, flag, option
+from lsmeter.cli.options import argument, declared
 from lsmeter.cli.show import deliver, listed, show
 from lsmeter.core.model.arch import Arch, arch_of_host, find_arch
 from lsmeter.tables.model import Column, Document, Kind, Shown, Table, Value, columns
@@ -33,16 +33,14 @@ Name = Annotated[
 ]
 
 
-ArchName = Annotated[
-    str | None, option("ARCH", "Of which architecture.", "--arch", default="this machine's")
-]
+ArchName = Annotated[str | None, declared("image.arch")]
 
 
 def build(
     name: Name = "policy",
     *,
     arch: ArchName = None,
-    fresh: Annotated[bool, flag("Build it anew, with the packages of today.", "--fresh")] = False,
+    fresh: Annotated[bool, declared("image-build.fresh")] = False,
 ) -> None:
     """Build an image and print its path.
 
@@ -66,9 +64,7 @@ def build(
 
 def add(
     source: Annotated[Path, argument("SOURCE", "An ext4 file system, or a directory.")],
-    name: Annotated[
-        str | None, option("NAME", "What to call it.", default="after the file")
-    ] = None,
+    name: Annotated[str | None, declared("image-add.name")] = None,
 ) -> None:
     """Copy an image of your own into the cache, and print its path.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks
-from lsmeter.cli.options import argument, flag, option
+from lsmeter.cli.options import argument, declared
 from lsmeter.cli.show import deliver, listed, show
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Kind, Shown
@@ -31,24 +31,12 @@ def build(
     source: Annotated[
         str, argument("SOURCE", "debian-source:6.1 (6.12, 7.2), a tarball, or a kernel tree.")
     ],
-    config: Annotated[
-        list[str] | None,
-        option(
-            "FRAGMENT",
-            "A fragment (lsm-all), or a file of yours.",
-            *("--config", "-c"),
-            default="lsm-all",
-        ),
-    ] = None,
-    with_lsm: Annotated[
-        list[Path] | None, option("DIR", "Build in a security module of yours.")
-    ] = None,
-    name: Annotated[
-        str | None, option("NAME", "What to call the kernel.", default="after its source")
-    ] = None,
+    config: Annotated[list[str] | None, declared("kernel-build.config")] = None,
+    with_lsm: Annotated[list[Path] | None, declared("kernel-build.with_lsm")] = None,
+    name: Annotated[str | None, declared("kernel-build.name")] = None,
     *,
-    offline: Annotated[bool, flag("Fetch nothing.", "--offline")] = False,
-    fresh: Annotated[bool, flag("Look for a newer patch of a series.", "--fresh")] = False,
+    offline: Annotated[bool, declared("kernel-build.offline")] = False,
+    fresh: Annotated[bool, declared("kernel-build.fresh")] = False,
 ) -> None:
     """Build a kernel and print its name.
 
@@ -102,7 +90,7 @@ def kernels_document(kernels: Sequence[BuiltKernel]) -> Document:
 def find(
     pattern: Annotated[str, argument("PATTERN", "'debian:6.12.*', 'debian:*'.")],
     *,
-    offline: Annotated[bool, flag("Use the lists that were fetched last.", "--offline")] = False,
+    offline: Annotated[bool, declared("kernel-find.offline")] = False,
 ) -> None:
     """Print the name of each kernel that fits a pattern, the oldest first.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lsmeter.cli import names
-from lsmeter.cli.options import Options, argument, make_experiment, option
+from lsmeter.cli.options import Options, argument, declared, make_experiment
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.measure.tasks.sweep import DEFAULT, parse_delays
 
@@ -26,12 +26,8 @@ def agree(
             "RUN", "Runs that counted, attributed or swept; without one, measure.", names.runs
         ),
     ] = None,
-    source: Annotated[
-        str | None, option("TREE", "The kernel's source, as for `hooks source`.")
-    ] = None,
-    config: Annotated[
-        str | None, option("FILE|KERNEL|none", "Configuration of --source, as in `hooks source`.")
-    ] = None,
+    source: Annotated[str | None, declared("hooks-agree.source")] = None,
+    config: Annotated[str | None, declared("hooks-agree.config")] = None,
 ) -> int:
     """Compare what four views say of the hooks of each operation.
 
