@@ -146,7 +146,7 @@ def calibration_for(named: str | None, *runs: RunData) -> Calibration | None:
     for run in runs:
         if not any(cell.task.name == "events" for cell in run.manifest.cells):
             if named is not None:
-                raise UsageError(f"--calibration: {run.path}: times are {NO_EVENTS}")
+                raise UsageError(f"--calibration: {run.title}: times are {NO_EVENTS}")
             return None
     return of_host(this_host()) if named is None else find_calibration(named)
 

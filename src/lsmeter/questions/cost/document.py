@@ -48,7 +48,7 @@ def document_of(
     tasks = {cell.task.name for cell in run.manifest.cells}
     if studies and not tasks & (cost_tasks() - {exec_task.NAME}):
         raise UsageError(
-            f"--beside: {run.path}: it has no benchmarks of system calls",
+            f"--beside: {run.title}: it has no benchmarks of system calls",
             hint="lsmeter run --suite unixbench --suite lmbench",
         )
 

@@ -113,7 +113,7 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
         known.append(
             Known(
                 *(run.manifest.instrument, unit, kernel, releases[kernel], filesystem, user),
-                *(run.manifest.baseline_setup, (str(run.path),), costs),
+                *(run.manifest.baseline_setup, (run.title,), costs),
                 calibration=by.name if by else "",
                 error=by.difference_error if by else None,
                 base=bases.get((kernel, filesystem, user, unit), {}),
@@ -164,7 +164,7 @@ def counted(run: RunData) -> tuple[Counted, ...]:
     """
     if not any(cell.task.name == "workload" for cell in run.manifest.cells):
         raise UsageError(
-            f"--profile: {run.path}: no workload was counted in it",
+            f"--profile: {run.title}: no workload was counted in it",
             hint="count one: lsmeter run --suite web-nginx; or name a file of strace or perf",
         )
     found = find_workloads(run).measured
@@ -173,7 +173,7 @@ def counted(run: RunData) -> tuple[Counted, ...]:
     named = [item for item in profiles if item.profile.calls]
     if not named:
         raise UsageError(
-            f"--profile: {run.path}: it has no system calls by name",
+            f"--profile: {run.title}: it has no system calls by name",
             hint="measure again: the same command with --fresh",
         )
     return tuple(named)

@@ -119,7 +119,7 @@ def _kernels(runs: Iterable[RunData]) -> dict[str, Kernel]:
         for kernel in run.manifest.kernels:
             if found.setdefault(kernel.name, kernel).image_sha256 != kernel.image_sha256:
                 raise UsageError(
-                    f"{run.path}: {kernel.name} is another image than in the runs before it",
+                    f"{run.title}: {kernel.name} is another image than in the runs before it",
                     hint="compare runs of the same kernel image",
                 )
     return found
