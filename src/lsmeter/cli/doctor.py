@@ -70,10 +70,6 @@ def _qemu() -> str:
     return version
 
 
-def _probe() -> str:
-    return f"{len(catalogue(find_probe()))} benchmarks"
-
-
 def _other_arches() -> str:
     """Look for what guests of other architectures need; only --arch asks for them."""
     found = []
@@ -179,7 +175,7 @@ def _ago(proof: Proof) -> str:
 _CHECKS: dict[str, Callable[[], str]] = {
     "machine": _machine,
     "QEMU": _qemu,
-    "probe": _probe,
+    "probe": lambda: f"{len(catalogue(find_probe()))} benchmarks",
     "other architectures": _other_arches,
     "programs": _programs,
     "file systems": _filesystems,

@@ -74,14 +74,10 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     return tuple(module for module in cell.kernel.modules if module.name in wanted)
 
 
-def _parameters(cell: Cell, module: KernelModule) -> str:
-    """Return what a module is loaded with: one RAM disk, of the size of its image."""
-    return f"rd_nr=1 rd_size={size_mib(cell) << 10}" if module.name == "brd" else ""
-
-
 def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
     """Return what the probe is asked to do in the boot with this seed; pure."""
     timed = find_instrument(cell.instrument).ticks
+    loaded = {"brd": f"rd_nr=1 rd_size={size_mib(cell) << 10}"}  # one RAM disk, as its image
     request = Request(
         suite=cell.suite,
         benchmarks=boot_order(cell.benchmarks, seed),
@@ -96,7 +92,7 @@ def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
         user=cell.user,
         benchmark_deadline_ms=benchmark_ms,
         modules=tuple(
-            (_guest_path(item), _parameters(cell, item)) for item in _wanted_modules(cell)
+            (_guest_path(item), loaded.get(item.name, "")) for item in _wanted_modules(cell)
         ),
         setup=cell.setup,
         root=cell.image.filesystem if cell.image else "",

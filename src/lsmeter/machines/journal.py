@@ -10,16 +10,16 @@ changes so that readings vary less is here too; nothing is changed without it.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from errno import EPERM
 from pathlib import Path
 
+from lsmeter.core.entries import adapter_of
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.owners import is_own
 from lsmeter.core.printable import printable
@@ -73,6 +73,14 @@ class Change:
         return bool(inside and named and _VALUES.fullmatch(self.before))
 
 
+@dataclass(frozen=True)
+class _Journal:
+    """What a journal says: what was changed, since which boot of the machine."""
+
+    boot: str
+    changes: tuple[Change, ...]
+
+
 @contextmanager
 def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[str]]:
     """Make these changes, and put them back at the end of the block, the last one first.
@@ -93,7 +101,7 @@ def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[
         with writing(journal):
             # Held before anything stands in it, and written before anything is changed.
             fcntl.flock(file, fcntl.LOCK_EX)
-            file.write(_to_json(changes))
+            file.write(adapter_of(_Journal).dump_json(_Journal(_boot(), tuple(changes)), indent=1))
             os.fsync(file)
         left: list[str] = []
         try:
@@ -180,11 +188,6 @@ def _boot() -> str:
     return value_of(root() / "proc/sys/kernel/random/boot_id")
 
 
-def _to_json(changes: Sequence[Change]) -> bytes:
-    said = {"boot": _boot(), "changes": [asdict(change) for change in changes]}
-    return json.dumps(said, indent=1).encode()
-
-
 def _read_trusted(number: int, home: Path) -> list[Change]:
     """Read a journal that nobody holds; OSError for one that may be of somebody else's making."""
     if not is_own(os.fstat(number)) or not is_own(home.lstat()):
@@ -199,13 +202,10 @@ def _read_trusted(number: int, home: Path) -> list[Change]:
 def _read(data: bytes) -> list[Change]:
     """Read a journal; nothing where it is of another boot, or was not yet written."""
     try:
-        said = json.loads(data)
-        changes = [Change(**item) for item in said["changes"]]
-        boot = said["boot"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        said = adapter_of(_Journal).validate_json(data)
+    except ValueError:
         return []
-    texts = [getattr(change, item.name) for change in changes for item in fields(Change)]
-    return changes if boot == _boot() and all(isinstance(text, str) for text in texts) else []
+    return list(said.changes) if said.boot == _boot() else []
 
 
 def _make(change: Change) -> str:

@@ -92,7 +92,7 @@ def relocated(setup: Setup, top: Path) -> Setup:
     def there(word: str) -> str:
         parts = word.split(":") if word.startswith("/") else [word]
         moved = (
-            f"{top}{part}" if part.startswith("/") and _first(part) in _PLACES else part
+            f"{top}{part}" if part.startswith("/") and f"/{part.split('/')[1]}" in _PLACES else part
             for part in parts
         )
         return ":".join(moved)
@@ -106,7 +106,3 @@ def relocated(setup: Setup, top: Path) -> Setup:
         before=moved(setup.before),
         checks=tuple(replace(check, path=there(check.path)) for check in setup.checks),
     )
-
-
-def _first(path: str) -> str:
-    return "/" + path.split("/")[1]

@@ -7,7 +7,6 @@ plan. Every error names the file, the key, what was expected and the nearest val
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import MAX_COPIES, Benchmark, Conditions, Sampling, Task
-from lsmeter.core.model.arch import Arch, arch_of_host, find_arch, with_arch
+from lsmeter.core.model.arch import arch_of_host, find_arch, with_arch
 from lsmeter.core.model.workload import Client
 from lsmeter.core.toml_file import read_toml, wrong_key
 from lsmeter.measure.instruments import DEFAULT, Instrument, find_instrument
@@ -170,17 +169,14 @@ def build_experiment(data: dict[str, Any], *, where: str) -> Experiment:
         raise UsageError(what, hint="it is of numbers that other programs printed: lsmeter import")
     find_task(found.task, where=f"{where}: task")
     arches = [find_arch(name, where=f"{where}: arches") for name in found.arches]
-    kernels = _of_arches(found.kernels, arches or [arch_of_host()])
+    # One that exists for several architectures has its own.
+    each = (with_arch(name, arch) for name in found.kernels for arch in arches or [arch_of_host()])
+    kernels = [*dict.fromkeys(each)]
     named = set(found.model_fields_set)
     found = found.model_copy(update={"arches": [item.name for item in arches], "kernels": kernels})
     # A copy counts what it was given as named; a machine as it runs refuses a kernel by name.
     found.model_fields_set.intersection_update(named)
     return _as_usual(found, instrument, where)
-
-
-def _of_arches(kernels: Sequence[str], arches: Sequence[Arch]) -> list[str]:
-    """Return kernels by name, each that exists for several architectures with its own."""
-    return [*dict.fromkeys(with_arch(kernel, arch) for kernel in kernels for arch in arches)]
 
 
 def _as_usual(asked: Experiment, instrument: Instrument, where: str) -> Experiment:

@@ -55,19 +55,14 @@ def _here(report: Report) -> str:
     instrument = instruments().get(report.instrument)
     title = f"{instrument.name} instrument ({instrument.title})" if instrument else ""
     kernels = ", ".join(f"{kernel.name} ({kernel.release})" for kernel in report.kernels)
-    machine = "an emulated processor" if report.instrument == "exact" else _processor(report)
+    machine = dict(report.host).get("processor", "") or "its host: --format html"
+    machine = "an emulated processor" if report.instrument == "exact" else machine
     return f"Here: {kernels}; {machine}; {title}, over {report.baseline_setup}."
 
 
-def _processor(report: Report) -> str:
-    return dict(report.host).get("processor", "") or "its host: --format html"
-
-
 def _comparisons(report: Report) -> _Found:
-    found: dict[tuple[str, str], dict[Place, Comparison]] = {}
-    for item in report.comparisons:
-        found.setdefault((item.place.suite, item.benchmark.id), {})[item.place] = item
-    return found
+    found = grouped(((i.place.suite, i.benchmark.id), (i.place, i)) for i in report.comparisons)
+    return {name: dict(items) for name, items in found.items()}
 
 
 def _places(study: Published, ours: _Found) -> list[Place]:
@@ -98,7 +93,7 @@ def _table(study: Published, ours: _Found) -> Table:
             rows.append((table,))
         own = (_own(row, ours, _apart(place)) for place in places)
         printed = [value for name in study.setups for value in _printed_values(study, row, name)]
-        rows.append((_name(row), *printed, *own))
+        rows.append((Shown(row.name, row.name, hover=row.note), *printed, *own))
     return Table("beside", "", columns, tuple(rows), more=tuple(_lacking(study, ours)))
 
 
@@ -106,10 +101,6 @@ def _names(places: Sequence[Place]) -> list[str]:
     """Name places by their setup, and by all else in which they differ."""
     apart = zip(places, told_apart(places), strict=True)
     return [" ".join(filter(None, (place.setup, words))) for place, words in apart]
-
-
-def _name(row: Printed) -> Shown:
-    return Shown(row.name, row.name, hover=row.note)
 
 
 def _printed_columns(study: Published, setup: str) -> Iterator[Column]:
@@ -220,10 +211,7 @@ def entries(report: Report) -> list[dict[str, Any]]:
     """Return the same for programs; `lsmeter help report-json` describes it."""
     ours = _comparisons(report)
     return [
-        {
-            **vars(study),
-            "rows": [_entry(study, row, ours) for row in study.rows],
-        }
+        {**vars(study), "rows": [_entry(study, row, ours) for row in study.rows]}
         for study in report.beside
     ]
 

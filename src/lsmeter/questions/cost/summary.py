@@ -258,7 +258,7 @@ def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) ->
     if usable and not findings.untouched(grid, index):
         counts = verdicts([c for c in grid.comparisons(index) if not c.benchmark.control])
         brief = _sentence(report, grid, index, usable, counts)
-        first = f"{brief} ({_unit(report)})."
+        first = f"{brief} ({numbers.unit_word(report.unit)} a call)."
         more = (f"{counts.capitalize()}.", *_more(report, grid, index, usable))
     return Summary(
         grid,
@@ -286,10 +286,6 @@ def _nothing(grid: Grid, index: int) -> str:
     if found:
         return f"none of {many(len(found), 'comparison')} has an overhead."
     return "there is no number to compare; see the problems."
-
-
-def _unit(report: Report) -> str:
-    return f"{numbers.unit_word(report.unit)} a call"
 
 
 def _sentence(report: Report, grid: Grid, index: int, usable: list[Comparison], counts: str) -> str:

@@ -148,13 +148,10 @@ def _read(region: RegionEvents | None, readings: int, warmup: int) -> list[Vecto
         many_more = f"{taken} readings, and {warmup + readings} were asked for"
         raise DamagedEventsError(f"region {region.region if region else 0} has {many_more}")
     found = region.readings[max(0, taken - readings) :] if region else ()
-    vectors = [_by_clock(item) for item in found if item]
+    # By the clock, which does not see the marker's own.
+    vectors = [(*v[:_INSNS], v[_INSNS] - MARKER_INSNS, *v[_INSNS + 1 :]) for v in found if v]
     lost = max(0, readings - taken) + len(found) - len(vectors) if vectors else readings
     return f"the plugin lost {many(lost, 'reading')}" if lost else vectors
-
-
-def _by_clock(vector: Vector) -> Vector:
-    return (*vector[:_INSNS], vector[_INSNS] - MARKER_INSNS, *vector[_INSNS + 1 :])
 
 
 def _counts(boots: Sequence[Sequence[Vector]]) -> Counts:

@@ -95,7 +95,11 @@ def sections(
             tuple(_lead(told)) if number == 1 else (),
             (tabled("predicted", "", fields, rows, more=more),),
             key="predicted" if number == 1 else f"predicted-{number}",
-            items=tuple(Item(text) for text in _outside(found)),
+            items=tuple(
+                map(
+                    Item, outside_of((item.prediction.outside, item.benchmark.id) for item in found)
+                )
+            ),
         )
 
 
@@ -171,13 +175,8 @@ _PREDICTED = (
 )
 
 
-def _outside(found: Iterable[Predicted]) -> Iterator[str]:
-    """Say of which benchmarks the prediction goes further than the calibration has seen."""
-    return outside_of((item.prediction.outside, item.benchmark.id) for item in found)
-
-
 def outside_of(pairs: Iterable[tuple[tuple[str, ...], str]]) -> Iterator[str]:
-    """Say the same of benchmarks, each with its events."""
+    """Say of which benchmarks a prediction goes further than was seen, each with its events."""
     for events, names in grouped(pair for pair in pairs if pair[0]).items():
         words = ", ".join(_TITLES.get(name, name) for name in events)
         rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

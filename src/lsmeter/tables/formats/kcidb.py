@@ -40,9 +40,11 @@ def render(document: Document, options: Options) -> str:
     tests = []
     for path, item, number in _tests(found):
         place = vars(item.place)
+        name = item.place.kernel
+        build = builds.get(name) or {"id": f"{_ORIGIN}:{_digest(name)}"}
         said = [item.said]
         test: Object = {
-            "build_id": _build_id(item.place.kernel, builds),
+            "build_id": build["id"],
             "path": path,
             "status": _STATUS[item.status],
             **({"start_time": made} if made else {}),
@@ -58,13 +60,19 @@ def render(document: Document, options: Options) -> str:
         if item.log:
             test["log_excerpt"] = "\n".join(item.log)[-_LOG:]
         test["comment"] = "; ".join(filter(None, said))
-        tests.append({"id": _id(found.created, test), "origin": _ORIGIN, **test})
+        # The same result of the same run has the same id again.
+        own = _digest(found.created + json.dumps(test, sort_keys=True))
+        tests.append({"id": f"{_ORIGIN}:{own}", "origin": _ORIGIN, **test})
     named = {test["build_id"] for test in tests}
     unknown = named - {build["id"] for build in builds.values()}
     every = [*builds.values(), *({"id": name} for name in sorted(unknown))]
     whole = {
         "version": {"major": 5, "minor": 3},
-        "checkouts": [{"id": build["id"], **_checkout(build)} for build in every],
+        "checkouts": [
+            {"id": build["id"], "origin": _ORIGIN}
+            | ({"comment": build["comment"]} if "comment" in build else {})
+            for build in every
+        ],
         "builds": [{"origin": _ORIGIN, "checkout_id": build["id"], **build} for build in every],
         "tests": tests,
     }
@@ -103,14 +111,6 @@ def _build(kernel: Kernel) -> Object:
     }
 
 
-def _checkout(build: Object) -> Object:
-    return {"origin": _ORIGIN, **{key: build[key] for key in ("comment",) if key in build}}
-
-
-def _build_id(kernel: str, builds: dict[str, Object]) -> str:
-    return str(builds[kernel]["id"]) if kernel in builds else f"{_ORIGIN}:{_digest(kernel)}"
-
-
 def _bounds(number: Quantity) -> Object:
     both = {"low": number.low, "high": number.high}
     return {key: _value(value) for key, value in both.items() if value is not None}
@@ -119,11 +119,6 @@ def _bounds(number: Quantity) -> Object:
 def _value(value: float) -> float:
     """Write whole numbers without a point."""
     return int(value) if float(value).is_integer() else value
-
-
-def _id(created: str, test: Object) -> str:
-    """Return an id that the same result of the same run has again."""
-    return f"{_ORIGIN}:{_digest(created + json.dumps(test, sort_keys=True))}"
 
 
 def _digest(text: str) -> str:
