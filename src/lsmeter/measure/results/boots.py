@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import math
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -129,7 +129,12 @@ def _files(
     columns: tuple[list[object], ...] = ([], [], [], [])
     for item in boot.samples:
         number = len(item.values)
-        own = [item.benchmark] * number, range(number), item.values, [item.delay_ns] * number
+        own: tuple[Iterable[object], ...] = (
+            [item.benchmark] * number,
+            range(number),
+            item.values,
+            [item.delay_ns] * number,
+        )
         for column, values in zip(columns, own, strict=True):
             column.extend(values)
     frame = pl.DataFrame(dict(zip(SCHEMA, columns, strict=True)), SCHEMA)

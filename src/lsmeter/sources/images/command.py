@@ -33,7 +33,7 @@ Name = Annotated[
 ]
 
 
-ArchName = Annotated[str | None, declared("image.arch")]
+ArchName = Annotated[str | None, declared("image-build.arch")]
 
 
 def build(
