@@ -130,11 +130,52 @@ static int read_text(char *text)
 	return error;
 }
 
+#if defined(__x86_64__)
+
+static const unsigned char fill[] = {0xb8, 1, 0, 0, 0};	  /* mov $1, %eax */
+static const unsigned char add[] = {0x48, 0x83, 0xc7, 1}; /* add $1, %rdi */
+
+/* cmp ..., %rdi and jae before, jmp to them behind; jumps are short or not */
+static bool is_loop(const unsigned char *at, const unsigned char *back)
+{
+	const unsigned char *jump = at[-2] == 0x73 ? at - 2 : at - 6;
+	int distance;
+
+	if (memcmp(jump - 3, "\x48\x39", 2) || (*jump != 0x73 && memcmp(jump, "\x0f\x83", 2)))
+		return false;
+	memcpy(&distance, back + 1, sizeof(distance));
+	return *back == 0xe9 ? back + 5 + distance == jump - 3
+			     : *back == 0xeb && back + 2 + (signed char)back[1] == jump - 3;
+}
+
+#elif defined(__aarch64__)
+
+static const unsigned char fill[] = {0x27, 0x00, 0x80, 0xd2}; /* mov x7, #1 */
+static const unsigned char add[] = {0x00, 0x04, 0x00, 0x91};  /* add x0, x0, #1 */
+
+static uint32_t word(const unsigned char *at)
+{
+	uint32_t insn;
+
+	memcpy(&insn, at, sizeof(insn));
+	return insn;
+}
+
+/* cmp x0, ... and b.hs before, b to them behind */
+static bool is_loop(const unsigned char *at, const unsigned char *back)
+{
+	ptrdiff_t words = (at - 8 - back) / 4;
+
+	return (word(at - 8) & 0xffe0ffff) == 0xeb00001f &&
+	       (word(at - 4) & 0xff00001f) == 0x54000002 &&
+	       word(back) == (0x14000000 | ((uint32_t)words & 0x3ffffff));
+}
+
+#endif
+
 /* Whether machine code has one loop of `insns` instructions, made of what BURN() is made of. */
 static bool has_loop(const unsigned char *code, size_t size, size_t insns)
 {
-	static const unsigned char fill[] = {0xb8, 1, 0, 0, 0};	  /* mov $1, %eax */
-	static const unsigned char add[] = {0x48, 0x83, 0xc7, 1}; /* add $1, %rdi */
 	const size_t body = (insns - 4) * sizeof(fill) + sizeof(add);
 	unsigned char wanted[INJECT_LARGE * sizeof(fill)];
 	const unsigned char *at = code - 1, *last = code + size;
@@ -143,22 +184,9 @@ static bool has_loop(const unsigned char *code, size_t size, size_t insns)
 	for (size_t i = 0; i < insns - 4; i++)
 		memcpy(wanted + i * sizeof(fill), fill, sizeof(fill));
 	memcpy(wanted + body - sizeof(add), add, sizeof(add));
-	while ((at = memmem(at + 1, (size_t)(last - at - 1), wanted, body))) {
-		/* cmp ..., %rdi and jae before, jmp to them behind; jumps are short or not */
-		const unsigned char *back = at + body, *jump;
-		int distance;
-
-		if (at - code < 16 || last - back < 5)
-			continue;
-		jump = at[-2] == 0x73 ? at - 2 : at - 6;
-		if (memcmp(jump - 3, "\x48\x39", 2) ||
-		    (*jump != 0x73 && memcmp(jump, "\x0f\x83", 2)))
-			continue;
-		memcpy(&distance, back + 1, sizeof(distance));
-		if (*back == 0xe9 ? back + 5 + distance == jump - 3
-				  : *back == 0xeb && back + 2 + (signed char)back[1] == jump - 3)
-			found++;
-	}
+	while ((at = memmem(at + 1, (size_t)(last - at - 1), wanted, body)))
+		if (at - code >= 16 && last - at >= (ptrdiff_t)body + 5)
+			found += is_loop(at, at + body);
 	return found == 1;
 }
 
