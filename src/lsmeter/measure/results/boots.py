@@ -10,16 +10,14 @@ is that program's file.
 
 from __future__ import annotations
 
-import io
 import math
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-import polars as pl
 import zstandard
 from pydantic import TypeAdapter
 
@@ -38,7 +36,7 @@ from lsmeter.measure.results.documents import (
     read_plain,
     sealed,
 )
-from lsmeter.measure.results.samples import SCHEMA, UnreadableError, read_values
+from lsmeter.measure.results.samples import UnreadableError, read_values, write_values
 
 FORMAT = "lsmeter-boot"
 VERSION = 4
@@ -124,23 +122,10 @@ def write_foreign(
 def _files(
     document: _Document, results: bytes, console: bytes, outputs: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    table = io.BytesIO()
     boot = document.boot
-    columns: tuple[list[object], ...] = ([], [], [], [])
-    for item in boot.samples:
-        number = len(item.values)
-        own: tuple[Iterable[object], ...] = (
-            [item.benchmark] * number,
-            range(number),
-            item.values,
-            [item.delay_ns] * number,
-        )
-        for column, values in zip(columns, own, strict=True):
-            column.extend(values)
-    frame = pl.DataFrame(dict(zip(SCHEMA, columns, strict=True)), SCHEMA)
-    frame.write_parquet(table, compression="zstd")
+    groups = ((item.benchmark, item.values, item.delay_ns) for item in boot.samples)
     files = {
-        SAMPLES_FILE: table.getvalue(),
+        SAMPLES_FILE: write_values(groups),
         CONSOLE_FILE: console,
         RESULTS_FILE: zstandard.compress(results),
     }

@@ -3,7 +3,7 @@
 
 It is read in a process of its own, with a bound on memory, processor time and rows: what is damaged
 or made on purpose may unpack to any size, and may end the process that reads it. This module is
-what that process runs, so it imports little.
+what that process runs, so it imports little; polars only where a file is read or written.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ import struct
 import subprocess
 import sys
 from array import array
+from collections.abc import Iterable, Sequence
 from functools import cache
 from multiprocessing.util import Finalize
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 MAX_VALUE = 1 << 53  # beyond it a float is not exact
 MAX_ROWS = 8_000_000  # of a boot; all that a guest may say is hardly more
@@ -29,16 +32,40 @@ _MAX_GROUPS, _MAX_NAME, _MAX_WHY = 100_000, 1000, 200
 _NO_LIMIT = 1 << 64  # what resource calls -1
 _SIZE = struct.Struct("<Q")
 
-# Readings of one benchmark, index from 0 in time; those at several delays follow each other, and
-# delay_ns is null without a sweep.
-SCHEMA = pl.Schema(
-    {"benchmark": pl.String, "index": pl.UInt32, "value": pl.UInt64, "delay_ns": pl.UInt32}
-)
 Values = dict[tuple[str, int | None], tuple[int, ...]]  # by benchmark and delay
 
 
 class UnreadableError(Exception):
     """Why a file has no readings: one line."""
+
+
+def _schema() -> pl.Schema:
+    """Return the columns; readings of one benchmark have an index from 0 in time.
+
+    Those at several delays follow each other, and delay_ns is null without a sweep.
+    """
+    import polars as pl
+
+    return pl.Schema(
+        {"benchmark": pl.String, "index": pl.UInt32, "value": pl.UInt64, "delay_ns": pl.UInt32}
+    )
+
+
+def write_values(groups: Iterable[tuple[str, Sequence[int], int | None]]) -> bytes:
+    """Return a file of readings, of groups by benchmark and delay."""
+    import polars as pl
+
+    table = io.BytesIO()
+    columns: tuple[list[object], ...] = ([], [], [], [])
+    for benchmark, values, delay_ns in groups:
+        columns[0].extend([benchmark] * len(values))
+        columns[1].extend(range(len(values)))
+        columns[2].extend(values)
+        columns[3].extend([delay_ns] * len(values))
+    schema = _schema()
+    frame = pl.DataFrame(dict(zip(schema, columns, strict=True)), schema)
+    frame.write_parquet(table, compression="zstd")
+    return table.getvalue()
 
 
 def read_values(data: bytes) -> Values:
@@ -92,14 +119,16 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
     """Return benchmark, delay and number of readings of each group, and all readings as bytes."""
-    file = io.BytesIO(data)
+    import polars as pl
+
+    file, schema = io.BytesIO(data), _schema()
     rows = pl.scan_parquet(file).select(pl.len()).collect().item()
     if rows > MAX_ROWS:
         raise UnreadableError(f"it has {rows} rows; at most {MAX_ROWS}")
     table = pl.read_parquet(file)
-    if table.schema != SCHEMA:
+    if table.schema != schema:
         kinds = (f"{name} {kind}" for name, kind in table.schema.items())
-        raise UnreadableError(f"its columns are {', '.join(kinds)}, not {', '.join(SCHEMA)}")
+        raise UnreadableError(f"its columns are {', '.join(kinds)}, not {', '.join(schema)}")
     if table.select("benchmark", "value").null_count().sum_horizontal().item():
         raise UnreadableError("a reading is null")
     if (table.select(pl.max("value")).item() or 0) > MAX_VALUE:
@@ -114,6 +143,7 @@ def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
 
 def _serve() -> None:
     """Read one file after the other from standard input, until it ends."""
+    _schema()  # polars is loaded before there is a limit
     most = min(_MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1] % _NO_LIMIT)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
