@@ -36,7 +36,7 @@ _MOST_S = 2 * LOOK_S
 # guest has an end. On two processors it is what a guest has of them at a load of 200.
 _LEAST = 0.01
 _KILL_S = 20.0
-_SEABIOS = 10  # the first version of QEMU whose small board needs it
+_SEABIOS = 8  # the first version of QEMU whose small board needs it
 # What is left of a guest's work may take so many times as long as what it has done suggests:
 # benchmarks are of unequal length, and the machine may have got busier.
 SLACK = 4.0
@@ -108,8 +108,9 @@ def qemu_version(arch: Arch = X86_64) -> str:
 def command_here(guest: Description) -> tuple[str, ...]:
     """Return the command that starts `guest` with the QEMU of this machine.
 
-    The small board's own firmware, qboot, never starts a kernel in Debian 13 (QEMU 10.0.13, whose
-    qboot.rom is Debian's build): from 10.0 on SeaBIOS does. Readings begin long after either.
+    The small board's own firmware, qboot, never starts a kernel in Ubuntu 24.04 (QEMU 8.2.2) and in
+    Debian 13 (10.0.13), which build their own qboot.rom; that of Debian 12 (7.2.22) does. So from
+    8.0 on it is SeaBIOS. Readings begin long after either.
     """
     if guest.arch.boards[guest.boot_protocol].seabios:
         version = int(qemu_version(guest.arch).partition(".")[0])
