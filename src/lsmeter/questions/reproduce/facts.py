@@ -98,12 +98,17 @@ class Facts:
         change, source = self._change(setup, base, benchmark, at, whole=whole)
         return _quantity((change.difference, change.low, change.high), INSNS, source, setup)
 
-    def cost(self, setup: str, benchmark: str, **at: str) -> Quantity:
-        """Return what a call costs: instructions, typical where one count stands out."""
+    def cost(self, setup: str, benchmark: str, *, whole: float = 0, **at: str) -> Quantity:
+        """Return what a call costs: instructions, typical where one count stands out.
+
+        whole: what the whole cycle does.
+        """
         suite, _, name = benchmark.partition("/")
         for part, cell in self._measured(setup, suite, name, at):
             item = next(item for item in cell.estimates if item.benchmark.id == name)
-            mean = item.mean if item.evidence.share < 0.5 else None
+            mean = item.whole if whole else item.mean if item.evidence.share < 0.5 else None
+            if whole and not mean:
+                raise MissingError(f"{benchmark}: no whole cost of {setup}")
             bounds = (
                 (mean.value, mean.low, mean.high) if mean else (item.centre, item.low, item.high)
             )
@@ -115,7 +120,7 @@ class Facts:
         """Return how much less a setup adds than on another kernel, % of the call there."""
         then = {**at, "kernel": before}
         old, new = (self._added(setup, base, benchmark, kernel) for kernel in (then, at))
-        share = 100 * (old - new) / self.cost(setup, benchmark, **then)
+        share = 100 * (old - new) / self.cost(setup, benchmark, whole=0, **then)
         return replace(share, unit=PERCENT, name=f"{benchmark} {setup}")
 
     def _change(
