@@ -19,9 +19,8 @@ from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.tasks import find_task
 from lsmeter.sources.commands import tree_path
 
-# Modules that guests with an image load: for its disk, and for a link to another guest; those of a
-# workload are the task's. What a kernel has built in is not among its modules.
-_DISK = ("virtio_mmio", "virtio_blk")
+# Modules that guests load for a link to another guest. What a kernel has built in is not among its
+# modules.
 _LINKED = ("virtio_mmio", "virtio_net")
 # In a request 0 means that nothing varies; a boot with seed 0 varies as all others do. No other
 # boot has this seed: those of experiments end at 2**31.
@@ -66,7 +65,9 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
         wanted.add("brd")
     if cell.image:
         workload = cell.task.workload
-        wanted |= {cell.image.filesystem, *(find_task(cell.task.name).modules or _DISK)}
+        board = ARCHES[cell.kernel.arch].boards[cell.kernel.boot_protocol]
+        disk = find_task(cell.task.name).modules or board.disk_modules
+        wanted |= {cell.image.filesystem, *disk}
         wanted |= {*_LINKED} if workload and workload.client == "guest" else set()
     # Dependencies stand before what needs them.
     for module in reversed(cell.kernel.modules):

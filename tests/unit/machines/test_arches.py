@@ -13,7 +13,7 @@ import pytest
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.cli.arches import check_arches
 from lsmeter.core.errors import BuildError, InfrastructureError, UsageError
-from lsmeter.core.model import BootProtocol, Image, Kernel
+from lsmeter.core.model import BootProtocol, Image, Kernel, KernelModule
 from lsmeter.core.model.arch import (
     ARM64,
     X86_64,
@@ -23,6 +23,7 @@ from lsmeter.core.model.arch import (
     with_arch,
 )
 from lsmeter.guest import probe
+from lsmeter.guest.boot_image import make_request
 from lsmeter.machines import find_machine, identity_for
 from lsmeter.machines.description import guest_of, in_real_time, qemu_command
 from lsmeter.machines.qemu import qemu_version
@@ -122,6 +123,20 @@ def test_a_kernel_without_a_disk_is_named_before_an_image_boots() -> None:
     (problem,) = (item for item in plan.problems if item.setup == "selinux-enforcing")
     assert problem.title.endswith("built without CONFIG_VIRTIO_PCI")
     assert {item.setup.name for item in plan.cells} == {"capability", "selinux"}
+
+
+def test_a_guest_with_an_image_loads_the_drivers_of_its_board() -> None:
+    names = ("virtio_mmio", "virtio_pci", "virtio_blk")
+    modules = tuple(KernelModule(name, Path(name), "0") for name in names)
+    found = {}
+    for of in (kernel(), arm64_kernel()):
+        plan = planned(asked(setups=["selinux-enforcing"]), replace(of, config={}, modules=modules))
+        (made,) = (item for item in plan.cells if item.setup.name == "selinux-enforcing")
+        found[of.arch] = [path for path, _ in make_request(made, 0).modules]
+    assert found == {
+        "x86_64": ["/modules/virtio_mmio.ko", "/modules/virtio_blk.ko"],
+        "arm64": ["/modules/virtio_pci.ko", "/modules/virtio_blk.ko"],
+    }
 
 
 def test_guests_in_real_time_start_from_an_image_that_the_board_has() -> None:

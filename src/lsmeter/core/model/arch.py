@@ -67,6 +67,11 @@ class Board:
     network: str
     seabios: str = ""
 
+    @property
+    def disk_modules(self) -> tuple[str, ...]:
+        """Return the kernel modules of its disk, where they are not built in."""
+        return tuple(option.lower() for option in self.disk_needs)
+
 
 @dataclass(frozen=True, eq=False)  # each is there once
 class Arch:

@@ -19,7 +19,7 @@ from typing import Literal
 from lsmeter.core.entries import Entries, drop_entry, new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import BootProtocol, Kernel, KernelModule
-from lsmeter.core.model.arch import X86_64
+from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.progress import shown
 from lsmeter.core.storage import known_sha256, locked, prove, sha256_of, write_atomic, writing
 from lsmeter.sources.kernels import package, tree, vmlinux
@@ -202,6 +202,9 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
     wanted = tuple(canonical(module) for module in modules)
     if said is None or set(wanted) - set(said.considered):
         return None
+    # Those of the board that it will run on; all are among the modules that are kept.
+    board = ARCHES[said.arch].boards[said.boot_protocol]
+    wanted = tuple(dict.fromkeys((*wanted, *board.disk_modules)))
     booted, by_name = entry / said.image, {module.name: module for module in said.modules}
     files = {name: entry / "modules" / f"{name}.ko" for name in by_name}
     try:
