@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# usage: history.sh [PATTERN] [DIRECTORY]
+# usage: history.sh [PATTERN] [DIRECTORY] [WORD...]
 # Measures each kernel of the pattern that has no whole run below DIRECTORY/runs, and the web server
 # on the newest of each series; then makes DIRECTORY/site. What was stopped is resumed.
+# WORD...: of `lsmeter run`, in place of the main experiment with attribution, and of the web server.
 set -uo pipefail
 
 pattern=${1:-debian:*}
 home=${2:-build/history}
+words=("${@:3}")
 failed=0
 
 # measure NAME ARGUMENT...: a run that ended whole is not begun again. Exit code 1 says that a
@@ -32,6 +34,10 @@ mkdir -p "$home/runs"
 declare -A newest
 while read -r name; do
 	version=${name#debian:}
+	if [ ${#words[@]} -gt 0 ]; then
+		measure "$version" "${words[@]}" --kernel "$name" </dev/null
+		continue
+	fi
 	measure "$version" experiments/main.toml --kernel "$name" --attribute </dev/null
 	newest[$(grep -oE '^[0-9]+\.[0-9]+' <<<"$version")]=$name
 done <<<"$names"
