@@ -25,6 +25,8 @@ from bench.dot_plot import Dot, dot_plot  # noqa: E402
 from bench.hook_tables import document_with  # noqa: E402
 
 RUN = ROOT / "examples/main.lsmeter"
+ARCHES = ROOT / "examples/arches.lsmeter"  # of three kernels, each of x86-64 and arm64
+ARM64 = "debian:6.1:arm64"
 MINUS = "\u2212"
 SETUPS = {
     "selinux": "SELinux",
@@ -66,9 +68,10 @@ def report_of(run: Path) -> dict[str, Any]:
     return found
 
 
-def compared(report: dict[str, Any]) -> Rows:
-    """Return the comparisons by benchmark and setup."""
-    return {(row["id"], row["setup"]): row for row in report["comparisons"]}
+def compared(report: dict[str, Any], kernel: str = "") -> Rows:
+    """Return the comparisons by benchmark and setup, of one kernel if it is named."""
+    rows = (row for row in report["comparisons"] if kernel in {"", row["kernel"]})
+    return {(row["id"], row["setup"]): row for row in rows}
 
 
 def percent(fraction: float) -> str:
@@ -100,6 +103,27 @@ def calls_table(rows: Rows, benchmarks: tuple[str, ...]) -> str:
         base = f"{typical[0]['baseline_value']:,}"
         lines.append([f"`{name}`", base, *(percent(row["overhead"]) for row in typical)])
     return _table("operation", lines)
+
+
+def arm64_rows(report: dict[str, Any]) -> str:
+    """Return the lines of those operations of the first table that have typical counts on arm64."""
+    rows = compared(report, ARM64)
+    known = [name for name in FIRST if rows[name, "selinux"]["typical"]["overhead"] is not None]
+    lines = calls_table(rows, tuple(known)).splitlines(keepends=True)[2:]
+    return "".join(line.replace("` |", "`, arm64 |", 1) for line in lines)
+
+
+def arches_table(report: dict[str, Any]) -> str:
+    """Return the whole costs of each kernel of a run: the baseline's, and overheads."""
+    lines = []
+    for name in FIRST:
+        for kernel in report["kernels"]:
+            rows = compared(report, kernel["name"])
+            whole = [rows[name, setup]["whole"] for setup in SETUPS]
+            title = f"`{name}`, {kernel['name'].removeprefix('debian:')}"
+            base = f"{whole[0]['baseline_value']:,.0f}"
+            lines.append([title, base, *(percent(row["overhead"]) for row in whole)])
+    return _table("cycle, kernel", lines)
 
 
 def cycles_table(rows: Rows) -> str:
@@ -144,14 +168,15 @@ def origin(report: dict[str, Any]) -> str:
 
 def files(report: dict[str, Any]) -> dict[Path, str]:
     """Return what each file has to hold."""
-    rows = compared(report)
+    rows, arches = compared(report), report_of(ARCHES)
     tables = {
         ROOT / "docs/results.md": {
             "origin": origin(report),
             "calls": calls_table(rows, CALLS),
             "cycles": cycles_table(rows),
+            "arches": arches_table(arches),
         },
-        ROOT / "README.md": {"calls": calls_table(rows, FIRST)},
+        ROOT / "README.md": {"calls": calls_table(rows, FIRST) + arm64_rows(arches)},
     }
     found = {path: document_with(path.read_text("utf-8"), made) for path, made in tables.items()}
     for scheme in ("light", "dark"):
