@@ -366,7 +366,7 @@ class Facts:
             raise MissingError(
                 f"source of {where.kernel}: no {what} of {module or 'the framework'}"
             )
-        return Quantity(value, value, value, name=f"{module} {what}".strip())
+        return Quantity(value, value, value, name=f"{module} {what} of {where.kernel}".strip())
 
 
 def _by_seed(item: Measured, of: str) -> dict[int, float]:
