@@ -82,6 +82,7 @@ class Description:
     waits: bool = False  # an idle guest lets time pass: its peer is another guest
     plugin: Plugin | None = None
     seabios: bool = False  # where the board has a smaller firmware
+    acpi: bool = True  # where the board has it, unless it needs it
 
 
 def qemu_command(guest: Description) -> tuple[str, ...]:
@@ -89,9 +90,10 @@ def qemu_command(guest: Description) -> tuple[str, ...]:
     arch = guest.arch
     board = arch.boards[guest.boot_protocol]
     machine = (guest.seabios and board.seabios) or board.machine
+    more = board.memory_disk if guest.memory_disk else "" if guest.acpi else ",acpi=off"
     results = (arch.bulk if guest.bulk else arch.results).format("results")
     arguments = [
-        *(arch.program, "-M", machine + (board.memory_disk if guest.memory_disk else "")),
+        *(arch.program, "-M", machine + more),
         *_time(guest),
         *("-seed", str(guest.seed)),
         *("-cpu", guest.cpu or arch.cpu),
