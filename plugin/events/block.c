@@ -7,9 +7,6 @@
 #include <string.h>
 
 #define BUCKETS 65536
-/* What an iretq reads: where to go on, flags, stack, and both segments. */
-#define IRET	   (1u << EV_SERIALISING | 1u << EV_MODE_SWITCHES)
-#define IRET_LOADS 5
 
 static struct event_block *build(const struct qemu_plugin_tb *tb)
 {
@@ -33,6 +30,7 @@ static struct event_block *build(const struct qemu_plugin_tb *tb)
 			.vaddr = qemu_plugin_insn_vaddr(insn),
 			.kinds = last.kinds,
 			.silent = last.silent,
+			.loads = last.loads,
 			.operands = last.operands,
 		};
 		block->kinds |= last.kinds;
@@ -77,8 +75,7 @@ void block_count(const struct event_block *block, uint32_t first, uint32_t last,
 	for (uint32_t i = first; rest && i < last; i++) {
 		for (uint32_t kinds = block->insns[i].kinds & rest; kinds; kinds &= kinds - 1)
 			counts[__builtin_ctz(kinds)]++;
-		if ((block->insns[i].kinds & IRET) == IRET)
-			counts[EV_LOADS] += IRET_LOADS;
+		counts[EV_LOADS] += block->insns[i].loads;
 	}
 }
 

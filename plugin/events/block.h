@@ -12,6 +12,7 @@ struct event_insn {
 	uint64_t vaddr;
 	uint32_t kinds;
 	bool silent;
+	uint8_t loads; /* that no access shows */
 	struct operands operands;
 };
 

@@ -19,11 +19,8 @@ enum {
 	DIVIDES = 1 << 13,
 };
 
-#define HAS_MODRM	(READ_R | WRITE_R | READ_M | WRITE_M | ADDRESS)
-#define LOAD_CYCLES	4
-#define MULTIPLY_CYCLES 3
-#define DIVIDE_CYCLES	15
-#define STACK		4
+#define HAS_MODRM (READ_R | WRITE_R | READ_M | WRITE_M | ADDRESS)
+#define STACK	  4
 
 static unsigned int arithmetic(uint8_t opcode)
 {

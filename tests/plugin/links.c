@@ -9,9 +9,12 @@
  *	switch FROM TO		registers are stored at FROM, and loaded at TO
  *	eret, user
  *	classify WORD		prints what arch_arm64 makes of an instruction
+ *	decode WORD		prints what events it is
  */
 #include "arch/arch.h"
 #include "attribution/shadow.h"
+#include "events/decode.h"
+#include "events/kinds.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +32,21 @@ static void classify(uint32_t insn)
 
 	memcpy(bytes, &insn, sizeof(insn));
 	puts(names[arch_arm64.step(bytes, sizeof(bytes))]);
+}
+
+static void print_kinds(uint32_t insn)
+{
+	char names[] = EVENT_NAMES, *name = strtok(names, " ");
+	uint8_t bytes[4];
+	struct decoded found;
+
+	memcpy(bytes, &insn, sizeof(insn));
+	arch_choose("aarch64");
+	found = decode(bytes, sizeof(bytes));
+	for (int event = 0; name; event++, name = strtok(NULL, " "))
+		if (event < 32 && found.kinds >> event & 1)
+			printf("%s%s", event ? " " : "", name);
+	putchar('\n');
 }
 
 static void enter(char kind, const char *name)
@@ -69,6 +87,8 @@ static void play(const char *line)
 		shadow_user(&shadow, &block, now);
 	} else if (sscanf(line, "classify %" SCNx64, &one) == 1) {
 		classify((uint32_t)one);
+	} else if (sscanf(line, "decode %" SCNx64, &one) == 1) {
+		print_kinds((uint32_t)one);
 	}
 }
 

@@ -19,7 +19,7 @@ _BYTES = re.compile(r"^ +[0-9a-f]+:\t((?:[0-9a-f]{2} )+)", re.MULTILINE)
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dataflow") / "dataflow"
-    sources = [PLUGIN / f"events/{name}.c" for name in ("dataflow", "decode", "operands")]
+    sources = [PLUGIN / f"events/{name}.c" for name in ("dataflow", "decode_x86", "operands_x86")]
     words = ("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", f"-I{PLUGIN}")
     command = (*words, "-o", str(out), *map(str, sources), str(HERE / "dataflow.c"))
     subprocess.run(command, check=True, timeout=DEADLINE_S)

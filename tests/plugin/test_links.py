@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import DEADLINE_S
 
 PLUGIN = Path(__file__).parents[2] / "plugin"
-SOURCES = ("arch/arm64.c", "attribution/shadow.c", "attribution/calltree.c")
+SOURCES = ("attribution/shadow.c", "attribution/calltree.c")
 # A system call that calls do_open, which calls a hook; then what is done, and the way back.
 HEAD = "run 10\nenter s el0t_64_sync\nrun 5\ncall 100\nenter f do_open\nrun 7\n"
 TAIL = "return\nback 100\nrun 3\neret\nuser\nrun 2\n"
@@ -20,10 +20,8 @@ TAIL = "return\nback 100\nrun 3\neret\nuser\nrun 2\n"
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("links") / "links"
-    events = [PLUGIN / "events" / f"{name}.c" for name in ("events", "block", "decode", "operands")]
-    models = [PLUGIN / "events" / f"{name}.c" for name in ("memory", "cache", "distinct")]
-    more = [PLUGIN / "events" / f"{name}.c" for name in ("predictor", "dataflow")]
-    sources = [*(PLUGIN / name for name in SOURCES), *events, *models, *more]
+    parts = (path for part in ("arch", "events") for path in (PLUGIN / part).glob("*.c"))
+    sources = [*(PLUGIN / name for name in SOURCES), *parts]
     flags = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-DLSMETER_PLUGIN_API=1")
     drop = ("-ffunction-sections", "-Wl,--gc-sections", f"-I{PLUGIN}", f"-I{PLUGIN}/attribution")
     files = (*map(str, sources), str(Path(__file__).with_name("links.c")))
@@ -137,3 +135,43 @@ def test_a_task_that_was_in_the_kernel_before(program: Path) -> None:
 )
 def test_instructions_that_lead_elsewhere(program: Path, word: str, step: str) -> None:
     assert play(program, f"classify {word}\n") == [step]
+
+
+@pytest.mark.parametrize(
+    ("word", "kinds"),
+    [
+        ("f9400000", "insns"),  # ldr x0, [x0]
+        ("94000010", "insns direct_calls"),
+        ("d63f0020", "insns indirect_calls"),
+        ("d73f0801", "insns indirect_calls"),  # blraa
+        ("d61f0200", "insns indirect_jumps"),
+        ("d65f03c0", "insns returns"),
+        ("d65f0bff", "insns returns"),  # retaa
+        ("14000010", "insns"),  # b
+        ("54000040", "insns branches"),  # b.eq
+        ("b4000040", "insns branches"),  # cbz
+        ("37000040", "insns branches"),  # tbnz
+        ("b8e10002", "insns locked"),  # ldaddal
+        ("88a07c41", "insns locked"),  # cas
+        ("c8a1fc22", "insns locked"),  # casl
+        ("48207c82", "insns locked"),  # casp
+        ("885f7c20", "insns"),  # ldxr
+        ("88027c20", "insns locked"),  # stxr
+        ("b8bfc020", "insns"),  # ldapr
+        ("c8dffc20", "insns"),  # ldar
+        ("d5033fdf", "insns serialising"),  # isb
+        ("d5033bbf", "insns serialising"),  # dmb ish
+        ("d5033b9f", "insns serialising"),  # dsb ish
+        ("d50342df", "insns if_switches"),  # msr daifset, #2
+        ("d51b4221", "insns if_switches"),  # msr daif, x1
+        ("d500419f", "insns smap_switches"),  # msr pan, #1
+        ("d4000001", "insns mode_switches"),  # svc
+        ("d69f03e0", "insns serialising mode_switches"),  # eret
+        ("9ac20820", "insns divides"),  # udiv
+        ("9b027c20", "insns"),  # mul
+        ("d503233f", "insns"),  # paciasp
+        ("d503201f", "insns"),  # nop
+    ],
+)
+def test_what_an_instruction_is_counted_as(program: Path, word: str, kinds: str) -> None:
+    assert play(program, f"decode {word}\n") == [kinds]

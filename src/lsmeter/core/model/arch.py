@@ -271,7 +271,7 @@ ARM64 = Arch(
     parameters=(),
     mitigations={"off": ("mitigations=off",), "auto": ("mitigations=auto",)},
     entry=ARM64_ENTRY,
-    unwatched=frozenset({"tally", "events"}),
+    unwatched=frozenset({"tally"}),
 )
 
 ARCHES: Mapping[str, Arch] = {arch.name: arch for arch in (X86_64, ARM64)}
