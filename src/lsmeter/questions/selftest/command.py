@@ -9,6 +9,7 @@ from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Options, RunArgument, but, declared
 from lsmeter.cli.show import show
 from lsmeter.core.errors import ExitCode, UsageError
+from lsmeter.core.model.arch import X86_64, find_arch
 
 _NEITHER = ("setup", "suite", "benchmark", "filesystem", "user", "image")
 
@@ -46,6 +47,12 @@ def exact(
     from lsmeter.questions.selftest.scenarios import PLANS, selftest_experiment, selftest_kernel
 
     code = ExitCode.OK
+    for name in options.arch or ():
+        if find_arch(name, where="--arch") is not X86_64 and not options.kernel:
+            raise UsageError(
+                f"--arch {name}: a kernel with the module is built for {X86_64.name} only",
+                hint="name one as it ships: --kernel debian:6.12",
+            )
     if len(options.kernel or ()) > 1:
         raise UsageError("--kernel: one at a time", hint="the table is of one kernel")
     if run is None:
