@@ -17,42 +17,30 @@
 #include "install.h"
 #include "markers.h"
 #include "qemu_api.h"
-#include "regions.h"
-#include "shadow.h"
+#include "samples.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAME	       "attribution"
 #define FORMAT_VERSION 3
-#define NO_REGION      UINT32_MAX
 #define UNKNOWN_CODE   "[no symbol]"
 
 /* Of all instructions, and of calls and returns. */
 enum counter { COUNT_ALL, COUNT_LINKS };
 
 static struct {
-	bool active;	    /* everything is instrumented, not only the markers */
-	uint32_t announced; /* by nibbles; what region 0 means, NO_REGION before the first */
-	uint32_t region;
-	uint32_t last_region;
-	uint64_t stray; /* end markers without their beginning */
+	bool active;	/* everything is instrumented, not only the markers */
 	uint64_t links; /* calls and returns up to the last one that was seen */
 	uint64_t led;	/* count after the latest instruction that leads into the kernel itself */
 	enum symbol_kind leads; /* what it is there */
 	struct symbols symbols;
-	struct regions regions;
-	struct shadow shadow;
-	FILE *out;
-	struct events *events; /* NULL where none are counted */
-	FILE *events_out;
-} plugin = {.announced = NO_REGION, .region = NO_REGION, .last_region = NO_REGION};
+	struct samples samples;
+} plugin = {.samples = SAMPLES_NONE};
 
 static bool measuring(void)
 {
-	return plugin.region != NO_REGION;
+	return plugin.samples.region != NO_REGION;
 }
 
 static uint64_t now(void)
@@ -79,14 +67,14 @@ static void on_call(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t slot
 	(void)vcpu;
 	/* A call through memory also reads its target. */
 	if (measuring() && qemu_plugin_mem_is_store(info) && is_new_link())
-		shadow_call(&plugin.shadow, function, slot, now());
+		shadow_call(&plugin.samples.shadow, function, slot, now());
 }
 
 static void on_return(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t slot, void *function)
 {
 	(void)vcpu;
 	if (measuring() && !qemu_plugin_mem_is_store(info) && is_new_link())
-		shadow_return(&plugin.shadow, function, slot, now());
+		shadow_return(&plugin.samples.shadow, function, slot, now());
 }
 
 /* A call whose return address no memory holds. */
@@ -101,28 +89,28 @@ static void on_link(unsigned int vcpu, void *data)
 
 	(void)vcpu;
 	if (measuring())
-		shadow_link(&plugin.shadow, link->function, link->back, now() + 1);
+		shadow_link(&plugin.samples.shadow, link->function, link->back, now() + 1);
 }
 
 static void on_unlink(unsigned int vcpu, void *function)
 {
 	(void)vcpu;
 	if (measuring())
-		shadow_unlink(&plugin.shadow, function, now() + 1);
+		shadow_unlink(&plugin.samples.shadow, function, now() + 1);
 }
 
 static void on_back(unsigned int vcpu, void *vaddr)
 {
 	(void)vcpu;
 	if (measuring())
-		shadow_back(&plugin.shadow, (uintptr_t)vaddr);
+		shadow_back(&plugin.samples.shadow, (uintptr_t)vaddr);
 }
 
 static void on_context(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
 {
 	(void)vcpu, (void)data;
 	if (measuring())
-		shadow_context(&plugin.shadow, at, qemu_plugin_mem_is_store(info));
+		shadow_context(&plugin.samples.shadow, at, qemu_plugin_mem_is_store(info));
 }
 
 static void on_lead(unsigned int vcpu, void *kind)
@@ -145,38 +133,38 @@ static void on_entry(unsigned int vcpu, void *data)
 		kind = plugin.led == now() ? plugin.leads : SYM_FAULT;
 	led = kind != SYM_FAULT && kind != SYM_TRAP && kind != SYM_INTERRUPT;
 	if (led)
-		events_arrive(plugin.events, symbol->addr, now());
-	shadow_entry(&plugin.shadow, symbol, kind, now());
+		events_arrive(plugin.samples.events, symbol->addr, now());
+	shadow_entry(&plugin.samples.shadow, symbol, kind, now());
 	if (!led)
-		events_astray(plugin.events);
+		events_astray(plugin.samples.events);
 }
 
 static void on_unknown(unsigned int vcpu, void *data)
 {
 	(void)vcpu, (void)data;
 	if (measuring())
-		shadow_unknown(&plugin.shadow, UNKNOWN_CODE, now());
+		shadow_unknown(&plugin.samples.shadow, UNKNOWN_CODE, now());
 }
 
 static void on_iret(unsigned int vcpu, void *data)
 {
 	(void)vcpu, (void)data;
 	if (measuring())
-		shadow_iret(&plugin.shadow, now());
+		shadow_iret(&plugin.samples.shadow, now());
 }
 
 static void on_sysret(unsigned int vcpu, void *data)
 {
 	(void)vcpu, (void)data;
 	if (measuring())
-		shadow_sysret(&plugin.shadow, now());
+		shadow_sysret(&plugin.samples.shadow, now());
 }
 
 static void on_user(unsigned int vcpu, void *block)
 {
 	(void)vcpu;
 	if (measuring())
-		shadow_user(&plugin.shadow, block, now());
+		shadow_user(&plugin.samples.shadow, block, now());
 }
 
 static void activate(void)
@@ -188,80 +176,11 @@ static void activate(void)
 	watch_restart();
 }
 
-static void write_region(struct region *region)
-{
-	region_write(region, plugin.out);
-	if (plugin.events && region->id < REGION_WHOLE)
-		vectors_write(&region->vectors, region->id, plugin.events_out);
-}
-
-/* Write a region that others follow, unless it has hardly grown since it was written. */
-static void write_finished(uint32_t next)
-{
-	struct region *region;
-
-	if (plugin.last_region == next || plugin.last_region == NO_REGION)
-		return;
-	region = regions_get(&plugin.regions, plugin.last_region);
-	if (region && region->samples > 2 * region->written)
-		write_region(region);
-}
-
-static void begin(uint32_t id)
-{
-	struct region *open = measuring() ? regions_get(&plugin.regions, plugin.region) : NULL;
-
-	if (open)
-		open->aborted++;
-	write_finished(id);
-	plugin.last_region = id;
-	plugin.region = id;
-	plugin.links = counter_now(COUNT_LINKS);
-	shadow_begin(&plugin.shadow, now());
-	/* Windows of whole costs are long, and what is distinct in them says little. */
-	if (plugin.events && id < REGION_WHOLE)
-		events_begin(plugin.events, id, now());
-}
-
-static void add(struct region *region)
-{
-	/* Of whole costs samples are summed: no two of them are alike, and all of them count. */
-	if (region->id < REGION_WHOLE)
-		region_add(region, &plugin.shadow.tree);
-	else
-		region_sum(region, &plugin.shadow.tree);
-}
-
-static void end(uint32_t id)
-{
-	struct region *region;
-
-	if (plugin.region != id) {
-		plugin.stray++;
-		return;
-	}
-	shadow_end(&plugin.shadow, now());
-	plugin.region = NO_REGION;
-	region = regions_get(&plugin.regions, id);
-	if (region && plugin.events && id < REGION_WHOLE)
-		vectors_add(&region->vectors, plugin.shadow.tree.events, plugin.shadow.tree.count,
-			    events_end(plugin.events) && !plugin.shadow.damaged);
-	if (!region)
-		plugin.regions.refused++;
-	else if (!plugin.shadow.damaged)
-		add(region);
-	else
-		region->damaged++;
-}
-
 static void take_marker(uint32_t marker)
 {
-	uint32_t id = marker & MARKER_PAYLOAD, kind = marker & (MARKER_MASK | MARKER_KIND);
+	uint32_t kind = marker & (MARKER_MASK | MARKER_KIND);
+	uint32_t id = samples_region(&plugin.samples, marker);
 
-	if (kind == MARKER_NIBBLE)
-		plugin.announced = (plugin.announced << 4 | (id & 15)) & 0xffff;
-	else if (!id)
-		id = plugin.announced;
 	if (!plugin.active) {
 		/* A sample that begins now could not be seen whole any more; the next one can. */
 		if (kind != MARKER_END)
@@ -270,10 +189,12 @@ static void take_marker(uint32_t marker)
 	}
 	if (id == NO_REGION)
 		return;
-	if (kind == MARKER_BEGIN)
-		begin(id);
-	else if (kind == MARKER_END)
-		end(id);
+	if (kind == MARKER_BEGIN) {
+		plugin.links = counter_now(COUNT_LINKS);
+		samples_begin(&plugin.samples, id, now());
+	} else if (kind == MARKER_END) {
+		samples_end(&plugin.samples, id, now());
+	}
 }
 
 static void watch_run(struct qemu_plugin_insn *insn, exec_cb callback, void *data)
@@ -387,7 +308,8 @@ static void on_translate(struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
 	bool kernel = symbols_kernel(&plugin.symbols, qemu_plugin_tb_vaddr(tb));
-	const struct event_block *block = plugin.active && plugin.events ? block_of(tb) : NULL;
+	const struct event_block *block =
+		plugin.active && plugin.samples.events ? block_of(tb) : NULL;
 
 	if (plugin.active && !kernel)
 		instrument_user(tb, count);
@@ -417,23 +339,10 @@ static void on_translate(struct qemu_plugin_tb *tb)
 
 static void on_exit_qemu(void)
 {
-	if (measuring()) {
-		struct region *open = regions_get(&plugin.regions, plugin.region);
-
-		if (open)
-			open->aborted++;
-	}
-	for (uint32_t i = 0; i < plugin.regions.count; i++) {
-		struct region *region = &plugin.regions.list[i];
-
-		if (region->samples > region->written || !region->samples)
-			write_region(region);
-	}
-	fprintf(plugin.out, "stray %" PRIu64 "\nrefused %" PRIu64 "\n", plugin.stray,
-		plugin.regions.refused);
-	finish(NAME, plugin.out);
-	if (plugin.events)
-		finish(NAME, plugin.events_out);
+	samples_finish(&plugin.samples);
+	finish(NAME, plugin.samples.out);
+	if (plugin.samples.events)
+		finish(NAME, plugin.samples.events_out);
 }
 
 static int parse_stack(const char *text, uint64_t *stack_bytes)
@@ -450,12 +359,12 @@ static int count_events(const char *path)
 {
 	static struct events events;
 
-	plugin.events_out = vectors_create(path);
-	if (!plugin.events_out)
+	plugin.samples.events_out = vectors_create(path);
+	if (!plugin.samples.events_out)
 		return refuse(NAME, "cannot write events= ", path);
 	if (!events_init(&events))
 		return refuse(NAME, "no memory for models of a processor", "");
-	plugin.events = &events;
+	plugin.samples.events = &events;
 	watch_events(&events, COUNT_ALL);
 	return 0;
 }
@@ -466,14 +375,15 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 	struct argument own[] = {{"stack=", NULL}, {"events=", NULL}};
 	uint64_t stack_bytes = 16384;
 
-	plugin.out = install(NAME, FORMAT_VERSION, own, 2, info, argc, argv, &plugin.symbols);
-	if (!plugin.out || (own[0].value && parse_stack(own[0].value, &stack_bytes)))
+	plugin.samples.out =
+		install(NAME, FORMAT_VERSION, own, 2, info, argc, argv, &plugin.symbols);
+	if (!plugin.samples.out || (own[0].value && parse_stack(own[0].value, &stack_bytes)))
 		return -1;
 	if (own[1].value && count_events(own[1].value))
 		return -1;
 	if (guest_arch->links)
 		stack_bytes = 0;
-	if (!shadow_init(&plugin.shadow, stack_bytes, plugin.events))
+	if (!shadow_init(&plugin.samples.shadow, stack_bytes, plugin.samples.events))
 		return refuse(NAME, "no memory for shadow stacks", "");
 	counter_init();
 	watch_start(id, on_translate, on_exit_qemu);

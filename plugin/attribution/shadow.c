@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "shadow.h"
+#include "stack.h"
 
 #include <stdlib.h>
 
@@ -13,16 +13,6 @@ bool shadow_init(struct shadow *shadow, uint64_t stack_bytes, struct events *eve
 			return false;
 	}
 	return calltree_init(&shadow->tree, events);
-}
-
-static struct task *running(struct shadow *shadow)
-{
-	return &shadow->tasks[shadow->current];
-}
-
-static struct frame *top(struct task *task)
-{
-	return task->depth ? &task->frames[task->depth - 1] : NULL;
 }
 
 static uint32_t current_node(struct shadow *shadow)
@@ -54,8 +44,7 @@ static uint32_t resumed_node(struct shadow *shadow, const struct symbol *functio
 			: NODE_RESUMED;
 }
 
-/* The same where it is known in which function the last of the instructions lies. */
-static void charge_in(struct shadow *shadow, const struct symbol *function, uint64_t now)
+void shadow_charge_in(struct shadow *shadow, const struct symbol *function, uint64_t now)
 {
 	if (!shadow->in_user && !running(shadow)->depth)
 		charge_node(shadow, resumed_node(shadow, function), now);
@@ -113,8 +102,7 @@ static uint32_t find_task(const struct shadow *shadow, uint64_t home)
 	return oldest;
 }
 
-/* Make the task that has this home the running one. */
-static void switch_task(struct shadow *shadow, uint64_t home)
+void shadow_switch(struct shadow *shadow, uint64_t home)
 {
 	shadow->switching = false;
 	running(shadow)->ran = ++shadow->switches;
@@ -133,11 +121,7 @@ static bool same_stack(const struct shadow *shadow, uint64_t slot, uint64_t othe
 	return (slot & shadow->stack_mask) == (other & shadow->stack_mask);
 }
 
-/*
- * Pop what can no longer be active when the slot is written or read: frames at or below it, and
- * frames on other stacks that were entered from this one. A stack without frames shows nothing.
- */
-static void unwind(struct shadow *shadow, uint64_t slot)
+void shadow_unwind(struct shadow *shadow, uint64_t slot)
 {
 	struct task *task = running(shadow);
 	uint32_t depth = task->depth;
@@ -163,13 +147,13 @@ static void place_top(struct shadow *shadow, uint64_t slot)
 
 void shadow_call(struct shadow *shadow, const struct symbol *function, uint64_t slot, uint64_t now)
 {
-	charge_in(shadow, function, now);
+	shadow_charge_in(shadow, function, now);
 	if (shadow->in_user)
 		return;
 	if (shadow->switching && shadow->stack_mask)
-		switch_task(shadow, slot & shadow->stack_mask);
+		shadow_switch(shadow, slot & shadow->stack_mask);
 	place_top(shadow, slot);
-	unwind(shadow, slot);
+	shadow_unwind(shadow, slot);
 	if (!running(shadow)->depth && function)
 		push(shadow, (struct frame){
 				     .slot = slot + 1,
@@ -200,86 +184,15 @@ static bool returns_without_slot(struct shadow *shadow, const struct symbol *fun
 void shadow_return(struct shadow *shadow, const struct symbol *function, uint64_t slot,
 		   uint64_t now)
 {
-	charge_in(shadow, function, now);
+	shadow_charge_in(shadow, function, now);
 	if (shadow->in_user)
 		return;
 	if (shadow->switching)
-		switch_task(shadow, slot & shadow->stack_mask);
+		shadow_switch(shadow, slot & shadow->stack_mask);
 	if (returns_without_slot(shadow, function, slot))
 		running(shadow)->depth--;
 	place_top(shadow, slot);
-	unwind(shadow, slot);
-}
-
-/* A slot below all that the running task has. */
-static uint64_t next_slot(struct shadow *shadow)
-{
-	const struct task *task = running(shadow);
-	uint32_t depth = task->depth;
-
-	while (depth && !task->frames[depth - 1].slot)
-		depth--;
-	return depth ? (task->frames[depth - 1].slot & ~(uint64_t)7) - 16 : UINT64_MAX - 15;
-}
-
-void shadow_link(struct shadow *shadow, const struct symbol *function, uint64_t back, uint64_t now)
-{
-	uint32_t depth = running(shadow)->depth;
-
-	if (depth)
-		top(running(shadow))->returning = false;
-	shadow_call(shadow, function, next_slot(shadow), now);
-	if (running(shadow)->depth > depth)
-		top(running(shadow))->back = back;
-}
-
-void shadow_unlink(struct shadow *shadow, const struct symbol *function, uint64_t now)
-{
-	struct frame *frame;
-
-	charge_in(shadow, function, now);
-	if (shadow->in_user)
-		return;
-	if (shadow->switching) {
-		shadow->damaged |= !shadow->next;
-		switch_task(shadow, shadow->next);
-	}
-	frame = top(running(shadow));
-	if (frame)
-		frame->returning = true;
-}
-
-void shadow_back(struct shadow *shadow, uint64_t to)
-{
-	struct task *task = running(shadow);
-	uint32_t depth = task->depth;
-
-	if (shadow->in_user || !depth || !top(task)->returning)
-		return;
-	top(task)->returning = false;
-	/* Not beyond what was entered by no call. */
-	while (depth && task->frames[depth - 1].back) {
-		uint64_t slot = task->frames[depth - 1].slot;
-
-		if (task->frames[depth - 1].back == to) {
-			unwind(shadow, slot);
-			return;
-		}
-		depth--;
-	}
-	if (depth && task->frames[depth - 1].guessed)
-		task->depth = depth - 1;
-}
-
-void shadow_context(struct shadow *shadow, uint64_t at, bool store)
-{
-	if (!shadow->switching || shadow->next)
-		return;
-	if (!store)
-		shadow->next = at;
-	else if (!shadow->stored)
-		running(shadow)->home = at;
-	shadow->stored = true;
+	shadow_unwind(shadow, slot);
 }
 
 static void enter(struct shadow *shadow, struct frame *frame, const char *name)

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import DEADLINE_S
 
 PLUGIN = Path(__file__).parents[2] / "plugin"
-SOURCES = ("attribution/shadow.c", "attribution/calltree.c")
+SOURCES = ("attribution/shadow.c", "attribution/links.c", "attribution/calltree.c")
 # A system call that calls do_open, which calls a hook; then what is done, and the way back.
 HEAD = "run 10\nenter s el0t_64_sync\nrun 5\ncall 100\nenter f do_open\nrun 7\n"
 TAIL = "return\nback 100\nrun 3\neret\nuser\nrun 2\n"
