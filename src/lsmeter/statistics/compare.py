@@ -63,11 +63,10 @@ def compare(
     step = _step(pairs)
     between = _typical_difference(base, test, pairs, step)
     # A count that stands out in no boot is chance, and so are its peaks. So is one that boots do
-    # not agree on: two states, as of a search that some boots meet, are no overhead. One reading
-    # says nothing of the next.
-    lone = min(sum(boot.values.size for boot in side) for side in (baseline, tested)) < 2
+    # not agree on: two states, as of a search that some boots meet, are no overhead. Nor is one
+    # reading.
     out = step is not None or min(base.evidence.share, test.evidence.share) >= LEAST_SHARE
-    out = out and not lone
+    out &= min(sum(boot.values.size for boot in side) for side in (baseline, tested)) > 1
     stands = out and between.high - between.low <= 2 * margin * abs(base.value)
     known = between if stands else Interval(*(math.nan,) * 3)
     most = change(base.value, test.value, known, better)

@@ -76,13 +76,13 @@ def test_one_window_has_no_spread(windows: int) -> None:
 
 @pytest.mark.parametrize("tested", [1001, 1006, 1400])
 def test_one_reading_decides_nothing(tested: int) -> None:
-    sides = [[BootReadings(1, np.array([value], dtype=np.int64))] for value in (1000, tested)]
-    found = compare(*sides, 0.01, calls=False)
+    one, other = (BootReadings(1, np.array([value], dtype=np.int64)) for value in (1000, tested))
+    found = compare([one], [other], 0.01, calls=False)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert found.typical is None or not math.isfinite(found.typical.low)
-    both = [[*side, replace(side[0], boot=2)] for side in sides]
+    before, after = ([item, replace(item, boot=2)] for item in (one, other))
     wanted = Verdict.SLOWER if tested > 1010 else Verdict.EQUIVALENT
-    assert compare(*both, 0.01, calls=False).verdict is wanted
+    assert compare(before, after, 0.01, calls=False).verdict is wanted
 
 
 def shortened(made: BootReadings, windows: int) -> BootReadings:
