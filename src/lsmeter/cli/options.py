@@ -29,16 +29,12 @@ if TYPE_CHECKING:
     from lsmeter.measure.experiment.options import Experiment
 
 # The groups of options, as help shows them after a command's own; the last only `lsmeter help`.
-MEASURED = "What to measure"
-COMMAND = "The command"
-READING = "How to measure"
-ORIGIN = "Where the cost comes from"
-RULES = "Rules"
-WORKLOADS = "Workloads"
-TIMES = "Times"
 OUTPUT = "Output"
 RARE = "Rarely needed"
-GROUPS = (MEASURED, COMMAND, READING, ORIGIN, RULES, WORKLOADS, TIMES, OUTPUT, RARE)
+GROUPS = (
+    *("What to measure", "The command", "How to measure", "Where the cost comes from"),
+    *("Rules", "Workloads", "Times", OUTPUT, RARE),
+)
 
 # What an experiment may have of one kind; a plan of more would not end.
 _MOST_NAMES = 200
@@ -56,39 +52,9 @@ def fraction(text: str) -> float:
     return value
 
 
-def option(
-    metavar: str | None,
-    text: str,
-    *flags: str,
-    group: str | None = None,
-    default: str | None = None,
-    offer: str | Callable[[str], list[str]] | None = None,
-    **more: Any,
-) -> Any:
-    """Declare an option; flags are given where it is not called like its parameter.
-
-    default: what help says of it, where that is not the default itself; "" for nothing. offer: the
-    names that the shell completes, or which of `lsmeter list`.
-    """
-    return typer.Option(
-        *flags,
-        metavar=metavar,
-        help=text,
-        rich_help_panel=group,
-        show_default=True if default is None else default or False,
-        autocompletion=names.offer(offer) if isinstance(offer, str) else offer,
-        **more,
-    )
-
-
 def argument(metavar: str, text: str, offer: Callable[[str], list[str]] | None = None) -> Any:
     """Declare an argument."""
     return typer.Argument(metavar=metavar, help=text, autocompletion=offer)
-
-
-def flag(text: str, name: str, group: str | None = None) -> Any:
-    """Declare an option without a value."""
-    return option(None, text, name, group=group)
 
 
 _List = list[str] | None
@@ -96,10 +62,22 @@ _TEXTS = tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8
 
 
 def declared(name: str, **more: Any) -> Any:
-    """Declare an option as options.toml has it: `seed`, or `run.quick` of one command."""
+    """Declare an option as options.toml has it: `seed`, or `run.quick` of one command.
+
+    more: what is otherwise here, and what only typer knows (callback).
+    """
     command, _, own = name.rpartition(".")
-    said = {"metavar": None, "flags": (), **(_TEXTS[command] if command else _TEXTS)[own], **more}
-    return option(said.pop("metavar"), said.pop("text"), *said.pop("flags"), **said)
+    said = {**(_TEXTS[command] if command else _TEXTS)[own], **more}
+    default, offer = said.pop("default", None), said.pop("offer", None)
+    return typer.Option(
+        *said.pop("flags", ()),
+        metavar=said.pop("metavar", None),
+        help=said.pop("text"),
+        rich_help_panel=said.pop("group", None),
+        show_default=True if default is None else default or False,
+        autocompletion=names.offer(offer) if offer else None,
+        **said,
+    )
 
 
 RunArgument = Annotated[

@@ -6,21 +6,15 @@ from __future__ import annotations
 from typing import Annotated
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.options import argument, option
+from lsmeter.cli.options import argument, declared
 
 
 def worker(
     scheduler: Annotated[str, argument("SCHEDULER", "tls://HOST:8786, or tcp://127.0.0.1:8786.")],
     *,
-    guests: Annotated[
-        int | None, option("N", "Guests at a time.", default="one a core", min=1, max=1024)
-    ] = None,
-    name: Annotated[
-        str | None, option("NAME", "What runs call this worker.", default="its address")
-    ] = None,
-    insecure: Annotated[
-        bool, option(None, "Take tcp://HOST without TLS.", "--insecure", default="")
-    ] = False,
+    guests: Annotated[int | None, declared("worker.guests")] = None,
+    name: Annotated[str | None, declared("worker.name")] = None,
+    insecure: Annotated[bool, declared("worker.insecure")] = False,
 ) -> None:
     """Make boots for runs with --machine dask:ADDRESS, until Ctrl-C.
 

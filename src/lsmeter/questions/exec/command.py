@@ -13,8 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from lsmeter.cli import options as declared
-from lsmeter.cli.options import COMMAND, MEASURED, ORIGIN, argument, but, flag, option
+from lsmeter.cli.options import (
+    BootsOption,
+    MarginOption,
+    Options,
+    argument,
+    but,
+    declared,
+    make_experiment,
+)
 from lsmeter.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,39 +37,20 @@ _MEMORY_MIB, _MOST_MEMORY_MIB = 256, 2560  # QEMU's hole is at 3 GiB, an image t
 
 
 @dataclass(frozen=True)
-class ExecOptions(declared.Options):
+class ExecOptions(Options):
     """The options of `lsmeter exec`."""
 
-    with_: Annotated[
-        list[str] | None,
-        option("PATH", "Further file, or directory with all below it.", "--with", group=COMMAND),
-    ] = None
-    root: Annotated[
-        Path | None, option("DIR|TAR", "Tree that has all its files.", group=COMMAND)
-    ] = None
-    directory: Annotated[
-        str | None, option("DIR", "Where it begins.", group=COMMAND, default="this one")
-    ] = None
-    env: Annotated[
-        list[str] | None,
-        option("NAME=VALUE", "Variable of its environment.", group=COMMAND, default="none"),
-    ] = None
-    input: Annotated[
-        str | None, option("FILE", "What it reads; - is standard input.", group=COMMAND)
-    ] = None
-    expect_status: Annotated[
-        int, option("N", "Exit status that it must leave with.", group=COMMAND)
-    ] = 0
-    deadline: Annotated[int, option("S", "Guest time that it may take.", group=COMMAND)] = 40
-    baseline: Annotated[
-        str | None,
-        option("SETUP", "Compare with this setup.", group=MEASURED, default="capability"),
-    ] = None
-    boots: declared.BootsOption = None
-    margin: declared.MarginOption = None
-    attribute: Annotated[
-        bool, flag("Show each hook and system call, too.", "--attribute", ORIGIN)
-    ] = False
+    with_: Annotated[list[str] | None, declared("exec.with_")] = None
+    root: Annotated[Path | None, declared("exec.root")] = None
+    directory: Annotated[str | None, declared("exec.directory")] = None
+    env: Annotated[list[str] | None, declared("exec.env")] = None
+    input: Annotated[str | None, declared("exec.input")] = None
+    expect_status: Annotated[int, declared("exec.expect_status")] = 0
+    deadline: Annotated[int, declared("exec.deadline")] = 40
+    baseline: Annotated[str | None, declared("run.baseline")] = None
+    boots: BootsOption = None
+    margin: MarginOption = None
+    attribute: Annotated[bool, declared("exec.attribute")] = False
 
 
 def exec_(
@@ -117,7 +105,7 @@ def experiment_of(options: ExecOptions, words: list[str]) -> CommandExperiment:
     made |= {key: value for key, value in named.items() if value is not None}
     if options.baseline:
         made["baseline"] = for_command(options.baseline)
-    found = declared.make_experiment(made)
+    found = make_experiment(made)
     return CommandExperiment.model_construct(found.model_fields_set, **vars(found), command=command)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.names import runs as known_runs
-from lsmeter.cli.options import argument, option
+from lsmeter.cli.options import argument, declared
 from lsmeter.core.errors import ExitCode, UsageError
 
 _MOST_BYTES = 256 << 20  # of an earlier site's JSON
@@ -19,7 +19,7 @@ def publish(
     runs: Annotated[
         list[Path], argument("RUN", "Runs, each on any number of kernels.", known_runs)
     ],
-    site: Annotated[Path, option("DIR", "Where it is made.", "--output", "-o")] = Path("site"),
+    site: Annotated[Path, declared("publish.site")] = Path("site"),
 ) -> int:
     """Make a static site of what setups cost over kernel releases.
 

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from lsmeter.cli.options import MEASURED, OUTPUT, AllOption, argument, but, flag, option
+from lsmeter.cli.options import AllOption, argument, but, declared
 from lsmeter.cli.show import show
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.registry import unknown
@@ -41,10 +41,8 @@ def reproduce(
     studies: Annotated[
         list[str] | None, argument("STUDY", "Studies by name, all, or a folder (./mine/).", _offer)
     ] = None,
-    claim: Annotated[list[str] | None, option("NAME", "Only these claims.", group=MEASURED)] = None,
-    listing: Annotated[
-        bool, flag("List studies; with STUDY, its parts and claims.", "--list", OUTPUT)
-    ] = False,
+    claim: Annotated[list[str] | None, declared("reproduce.claim")] = None,
+    listing: Annotated[bool, declared("reproduce.listing")] = False,
     everything: AllOption = False,
 ) -> int:
     """Measure anew what a study published, and judge its claims.
