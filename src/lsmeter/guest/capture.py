@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+_END_BYTES = 4096
+
 
 class Ending(StrEnum):
     """How the run of a guest came to its end, seen from outside."""
@@ -31,6 +33,11 @@ class Capture:
     stderr: str = ""  # what QEMU itself complained of
     outputs: Mapping[str, bytes] = field(default_factory=dict)  # of a plugin, by name
     facts: Mapping[str, str] = field(default_factory=dict)  # that its machine adds to the guest's
+
+    @property
+    def console_end(self) -> str:
+        """The last 4 KiB of the console, as text."""
+        return self.console[-_END_BYTES:].decode(errors="replace")
 
     @property
     def complete_lines(self) -> bytes:

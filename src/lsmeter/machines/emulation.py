@@ -41,8 +41,6 @@ from lsmeter.measure.tasks.serve import serving
 from lsmeter.measure.tasks.tally import PLUGIN
 from lsmeter.sources.commands import tree_path
 
-_TAIL_BYTES = 4096
-
 
 class Emulation(Machine, Prepares, BootsByHand, EmulatesArches):
     """Runs guests on TCG with one virtual CPU."""
@@ -149,8 +147,7 @@ class Emulation(Machine, Prepares, BootsByHand, EmulatesArches):
             return capture
         left = client.result()
         said = f"the client's guest ended first ({left.ending}); its console:\n"
-        console = left.console[-_TAIL_BYTES:].decode(errors="replace")
-        return replace(capture, stderr=capture.stderr + said + console)
+        return replace(capture, stderr=capture.stderr + said + left.console_end)
 
 
 def prove_files(cell: Cell) -> None:

@@ -37,12 +37,11 @@ from lsmeter.machines.description import (
 from lsmeter.machines.emulation import Emulation
 from lsmeter.machines.qemu import command_here, qemu_version
 from lsmeter.measure.experiment.plan import PlannedBoot
+from lsmeter.measure.instruments.timed import HUNG
 from lsmeter.sources.kernels import resolve as kernels
 
 DEVICE = Path("/dev/kvm")
 DEADLINE_S = 10.0
-HUNG = "boot.hung"  # fact: a guest was started twice, and why
-_TAIL_BYTES = 4096
 _BOOTS = 2
 _KERNELS = ("debian:6.1", "host")  # what is measured unless another is named
 # A guest that ended once does so again until something is updated; one that hung may have met a
@@ -183,18 +182,17 @@ class RealTime(Emulation):
     async def run(self, planned: PlannedBoot, limits: Limits, on_results: OnResults) -> Capture:
         """Run one guest, and say what the host was like before and after.
 
-        In real time a kernel's boot can hang where the next one does not: seen once in some 400
-        guests of two processors, on a busy host. A guest that was silent before its probe started
-        has measured nothing: it is started once more, and the fact `boot.hung` says so.
+        In real time a kernel's boot can hang where the next one does not: seen once, with two
+        processors on a busy host. A guest that was silent before its probe started has measured
+        nothing: it is started once more, and the fact `boot.hung` says so.
         """
         before = await _host_facts("host")
         capture = await super().run(planned, limits, on_results)
         hung: dict[str, str] = {}
         if capture.ending is Ending.SILENT and not capture.results:
             hung[HUNG] = f"silent before the probe started; ended after {capture.wall_s:.0f} s"
-            console = capture.console[-_TAIL_BYTES:].decode(errors="replace")
+            said = f"a first start was {hung[HUNG]}; its console:\n{capture.console_end}\n"
             capture = await super().run(planned, limits, on_results)
-            said = f"a first start was {hung[HUNG]}; its console:\n{console}\n"
             capture = replace(capture, stderr=said + capture.stderr)
         return replace(capture, facts={**before, **hung, **await _host_facts("host.after")})
 

@@ -45,6 +45,7 @@ from lsmeter.statistics.ranks import Times
 CLOCK, HZ = "timing.clock", "timing.hz"  # facts: the clock's name, and its ticks in a second
 OPERATIONS = "timing.operations."  # and a benchmark's id: how many operations its readings have
 RING, LOST = "turns.ring", "turns.lost"  # facts: who shared the turns, or why one did not
+HUNG = "boot.hung"  # fact: a guest was started twice, and why
 LEAST_BLOCKS = 6  # fewer cannot make the permutation test's p 0.05, and intervals hold less well
 NOT_ENOUGH = "not enough blocks"
 EMPTY = "empty"  # the benchmark whose readings have no operation

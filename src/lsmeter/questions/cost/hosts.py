@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from lsmeter.core.model import Boot
 from lsmeter.core.printable import printable
 from lsmeter.measure.instruments import find_instrument
+from lsmeter.measure.instruments.timed import HUNG, LOST
 from lsmeter.measure.results.directory import RunData
 
 _OF_HOST = ("host.", "timing.")
@@ -35,6 +36,13 @@ _STEADY = {
     "clocksource": "the kernel's clock source",
     "aslr": "address space randomisation",
     "bpf_jit": "the BPF compiler",
+}
+# What facts say that a boot had, and what of it a reader has to know.
+_TOLD = {
+    LOST: "processes lost their turns and went on alone: they are in the levels of their setups, "
+    "and in no ratio",
+    HUNG: "guests hung in the kernel's boot, before anything was measured, and were started a "
+    "second time",
 }
 _SPEED = "cycles_per_1000_ticks"
 _LEAST_SPEED, _LEAST_STEAL = 0.02, 0.01  # shares from which on it is said
@@ -88,26 +96,9 @@ def _of_machine(boots: Sequence[Boot]) -> Iterator[str]:
     yield from _speed(facts)
     yield from _busy(facts)
     yield from _moved(facts)
-    yield from _turns(facts)
-    yield from _hung(facts)
-
-
-def _hung(facts: Sequence[Facts]) -> Iterator[str]:
-    hung = sum("boot.hung" in item for item in facts)
-    if hung:
-        yield (
-            f"{hung} of {len(facts)} guests hung in the kernel's boot, before anything was "
-            "measured, and were started a second time."
-        )
-
-
-def _turns(facts: Sequence[Facts]) -> Iterator[str]:
-    lost = sum("turns.lost" in item for item in facts)
-    if lost:
-        yield (
-            f"{lost} of {len(facts)} processes lost their turns and went on alone: they are in the "
-            "levels of their setups, and in no ratio."
-        )
+    for name, words in _TOLD.items():
+        if count := sum(name in item for item in facts):
+            yield f"{count} of {len(facts)} {words}."
 
 
 def _changes(boots: Sequence[Boot], facts: Sequence[Facts]) -> Iterator[str]:
