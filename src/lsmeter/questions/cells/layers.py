@@ -91,10 +91,7 @@ def layered_costs(
         _layered(item, [(link, known(link, item)) for link in chain(item.place.setup, by_name)])
         for item in here.values()
     )
-    hooks = {Layer.HOOKS}
-    return tuple(
-        i for i in found if i is not None and {a for p in i.layers for a in p.adds} - hooks
-    )
+    return tuple(item for item in found if item is not None and _evaluates(item))
 
 
 def _layered(tested: Estimate, found: Iterable[tuple[Link, Estimate | None]]) -> LayeredCost | None:
@@ -122,3 +119,7 @@ def _layered(tested: Estimate, found: Iterable[tuple[Link, Estimate | None]]) ->
     ]
     place, kind = tested.place, tested.benchmark
     return LayeredCost(place, base.place, kind, base.centre, tuple(layers[::-1]), tested.centre)
+
+
+def _evaluates(item: LayeredCost) -> bool:
+    return any(layer is not Layer.HOOKS for part in item.layers for layer in part.adds)

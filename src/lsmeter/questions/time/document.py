@@ -88,6 +88,7 @@ def sections(
         rows = [items[0] for items in by_operation] if detail is Detail.SHORT else found
         left = len(found) - len(rows)
         more = (f"{left:,} more benchmarks: --all, or --format csv.",) if left else ()
+        outside = ((item.prediction.outside, item.benchmark.id) for item in found)
         tested_changes = changes if place.setup != baseline else {}
         fields = _fields(comparisons, place, tested_changes)
         yield Section(
@@ -95,11 +96,7 @@ def sections(
             tuple(_lead(told)) if number == 1 else (),
             (tabled("predicted", "", fields, rows, more=more),),
             key="predicted" if number == 1 else f"predicted-{number}",
-            items=tuple(
-                map(
-                    Item, outside_of((item.prediction.outside, item.benchmark.id) for item in found)
-                )
-            ),
+            items=tuple(Item(text) for text in outside_of(outside)),
         )
 
 

@@ -150,6 +150,11 @@ def _series(version: str) -> str:
     return found[1] if found else ""
 
 
+def _stands_for(name: str, version: str) -> bool:
+    """Say whether a series, a release or a build has this version of a package."""
+    return name in (_series(version), version.rpartition("-")[0], version)
+
+
 def _entry(version: str, arch: Arch) -> str:
     return f"debian{arch.suffix}-{_series(version)}-{version.replace(':', '%3a')}"
 
@@ -260,9 +265,7 @@ def _find(spec: str, request: Request) -> _Offer:
         for offers in _offers(request, arch, older_than_s):
             versions = {offer.image.version: offer for offer in offers}
             seen |= {_series(version) for version in versions}
-            # A series, a release or a build.
-            names = ((v, (_series(v), v.rpartition("-")[0], v)) for v in versions)
-            mine = {v: versions[v] for v, of in names if name in of}
+            mine = {v: offer for v, offer in versions.items() if _stands_for(name, v)}
             found = {**mine, **found}
             if mine and (_is_build(name) or not _SERIES.match(name)):
                 break  # all groups are asked for a release, which several can have built
