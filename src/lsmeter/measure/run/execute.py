@@ -51,7 +51,6 @@ class Settings:
     kept: bool = False
     store: bool = True
     limits: Limits = field(default_factory=Limits)
-    storing: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
 
 
 class Observer(Protocol):
@@ -81,7 +80,8 @@ async def execute(
     When the caller is cancelled, guests that run are killed and what was finished stays. Errors
     of the host (a full disk) end the run; what a guest does wrong never does.
     """
-    settings = replace(settings, storing=asyncio.Lock())  # of this event loop
+    # Boots of a cell share a lock of the store: they are stored one at a time.
+    storing = asyncio.Lock()
     lanes: dict[str, list[PlannedBoot]] = {}
     for planned in reversed(plan.boots):
         # Boots of different hosts never disturb each other.
@@ -93,7 +93,7 @@ async def execute(
             block = _take_block(queue, machine)
             missing = _missing(block, run, settings, observer)
             if missing:
-                await _make_block(block, missing, run, machine, settings, observer)
+                await _make_block(block, missing, run, machine, settings, observer, storing)
 
     session = machine.session(observer.noted) if isinstance(machine, Spreads) else nullcontext()
     try:
@@ -116,11 +116,12 @@ async def _make_block(
     machine: Machine,
     settings: Settings,
     observer: Observer,
+    storing: asyncio.Lock,
 ) -> None:
     """Make what is missing of a block: side by side on machines that take turns."""
     if isinstance(machine, Spreads):
         async with machine.place() as place:
-            await _make(missing[0], run, place, settings, observer)
+            await _make(missing[0], run, place, settings, observer, storing)
         return
     turns: AbstractContextManager[Sequence[Machine]] = nullcontext([machine] * len(missing))
     # Side by side; one that is left alone has its turns for itself.
@@ -129,7 +130,7 @@ async def _make_block(
     with turns as places:
         async with asyncio.TaskGroup() as tasks:
             for planned, place in zip(missing, places, strict=True):
-                tasks.create_task(_make(planned, run, place, settings, observer))
+                tasks.create_task(_make(planned, run, place, settings, observer, storing))
 
 
 def _take_block(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
@@ -170,7 +171,12 @@ def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Obser
 
 
 async def _make(
-    planned: PlannedBoot, run: Path, machine: Machine, settings: Settings, observer: Observer
+    planned: PlannedBoot,
+    run: Path,
+    machine: Machine,
+    settings: Settings,
+    observer: Observer,
+    storing: asyncio.Lock,
 ) -> None:
     """Make one boot and store it."""
     observer.started(planned)
@@ -184,9 +190,8 @@ async def _make(
         if not await machine.wait_for_host(planned):
             break
         capture = await _attempt(planned, machine, limits, observer)
-    # Not in the event loop, which would wait for the disk; one at a time, as boots of a cell share
-    # a lock of the store.
-    async with settings.storing:
+    # Not in the event loop, which would wait for the disk.
+    async with storing:
         boot = await asyncio.to_thread(_store, planned, run, machine, settings, capture)
     observer.ended(planned, boot, reused=False)
 
